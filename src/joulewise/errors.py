@@ -1,0 +1,62 @@
+"""The errors of Joulewise: every problem says where, what was found, what is allowed and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with an input; `str(problem)` is the line a user reads."""
+
+    where: str
+    found: str
+    allowed: str = ""
+    advice: str = ""
+
+    def __str__(self) -> str:
+        parts = (f"{self.where}: {self.found}", self.allowed, self.advice)
+        return "; ".join(part for part in parts if part)
+
+
+class JoulewiseError(Exception):
+    """Anything Joulewise raises on purpose."""
+
+
+class InputError(JoulewiseError):
+    """A user's mistake, with all problems of the input at once."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[Problem, ...]]:
+        return (type(self), self.problems)
+
+
+def raise_if_any(problems: Iterable[Problem]) -> None:
+    """Raise one InputError with all the problems, if there are any."""
+    found = tuple(problems)
+    if found:
+        raise InputError(*found)
+
+
+def nearest(name: str, choices: Iterable[str]) -> str | None:
+    """The valid name that a typo most likely meant, or None when nothing is close."""
+    by_fold = {choice.casefold(): choice for choice in choices}
+    close = difflib.get_close_matches(name.casefold(), by_fold, n=1, cutoff=0.6)
+    return by_fold[close[0]] if close else None
+
+
+def unknown_name(where: str, name: str, choices: Iterable[str]) -> Problem:
+    """The problem of a name that is not among the choices, with the nearest one."""
+    options = list(choices)
+    guess = nearest(name, options)
+    return Problem(
+        where,
+        f"found {name!r}",
+        "must be one of " + ", ".join(options),
+        f"did you mean {guess!r}?" if guess else "",
+    )

@@ -1,0 +1,59 @@
+"""Files that are never half written, folders that are never written by two processes."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from joulewise.errors import InputError, Problem
+
+_LOCK = ".lock"
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path` that replaces it when the block ends well, and vanishes otherwise."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o644)
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_atomic(path: Path, data: str | bytes) -> None:
+    """Write the whole file or leave what was there; a reader never sees a part of it."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the folder for this process; InputError when another one holds it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("a") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            problem = Problem(
+                str(folder), "another process is writing here", advice="wait for it, or choose another folder"
+            )
+            raise InputError(problem) from error
+        yield
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

@@ -1,0 +1,65 @@
+"""Compiling kernels once per change: a cache keyed by every kernel's source, numba and the processor."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from llvmlite import binding
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_MARKER = "complete"
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
+# _nrt=False: kernels own no memory. Every array comes from the caller, who keeps it alive, so counting references
+# to the arrays in named tuples (atomic operations in every inner loop otherwise) is left out.
+
+
+@cache
+def cache_folder() -> Path:
+    """Where compiled kernels are kept; numba's own cache misses edits in other files, so ours is keyed by all."""
+    digest = hashlib.sha256(f"{numba.__version__} {binding.get_host_cpu_name()}".encode())
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "joulewise" / "kernels" / digest.hexdigest()[:16]
+
+
+@contextmanager
+def _our_cache() -> Iterator[None]:
+    """Point numba at our folder while one function is decorated; other users of numba notice nothing."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_folder())
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def kernel(function: _F) -> _F:
+    """Compile a function on first use and keep it on disk."""
+    with _our_cache():
+        compiled: _F = numba.njit(cache=True, **_OPTIONS)(function)
+    return compiled
+
+
+def inlined(function: _F) -> _F:
+    """Compile a small function that only kernels call."""
+    compiled: _F = numba.njit(forceinline=True, **_OPTIONS)(function)
+    return compiled
+
+
+def kernels_are_compiled() -> bool:
+    """Whether a run has already compiled the kernels on this machine (else the first run takes longer)."""
+    return (cache_folder() / _MARKER).exists()
+
+
+def mark_kernels_compiled() -> None:
+    """Remember that a run has compiled what it needs."""
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    (cache_folder() / _MARKER).touch()

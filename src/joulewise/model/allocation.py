@@ -1,0 +1,56 @@
+"""What was decided: who ran where, when and in which P-state, and who did not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from joulewise.errors import InputError, Problem
+from joulewise.model.arrays import Bools, Codes, Floats, Ints, freeze_fields
+
+
+class Status(IntEnum):
+    """The fate of a task when the simulation ended."""
+
+    WAITING = 0
+    RAN = 1
+    DROPPED = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation:
+    """One row per task; machine and P-state are -1 and the instants NaN unless the status is RAN.
+
+    A task with status RAN was given a machine and an interval; the interval may end after the window.
+    """
+
+    machine: Ints
+    pstate: Codes
+    start_s: Floats
+    end_s: Floats
+    status: Codes
+
+    def __post_init__(self) -> None:
+        dtypes = {
+            "machine": np.int32,
+            "pstate": np.int8,
+            "start_s": np.float64,
+            "end_s": np.float64,
+            "status": np.int8,
+        }
+        freeze_fields(self, dtypes)
+        sizes = {getattr(self, name).size for name in dtypes}
+        if len(sizes) != 1:
+            found = f"found columns of {sorted(sizes)} rows"
+            raise InputError(Problem("allocation", found, "all must have one row per task"))
+
+    @property
+    def n_tasks(self) -> int:
+        return self.machine.size
+
+    @property
+    def ran(self) -> Bools:
+        """Which tasks ran."""
+        return np.asarray(self.status == Status.RAN)

@@ -1,0 +1,29 @@
+"""Frozen arrays: what a model holds is converted once and can no longer be written."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int32]
+Counts: TypeAlias = NDArray[np.int64]
+Codes: TypeAlias = NDArray[np.int8]
+Bools: TypeAlias = NDArray[np.bool_]
+
+
+def frozen(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
+    """A read-only, contiguous copy of the values; the caller's array stays writable and unshared."""
+    array = np.array(values, dtype=dtype, order="C")
+    array.setflags(write=False)
+    return array
+
+
+def freeze_fields(instance: object, dtypes: dict[str, DTypeLike]) -> None:
+    """Replace the named fields of a frozen dataclass by frozen arrays of these types; None stays None."""
+    for name, dtype in dtypes.items():
+        values = getattr(instance, name)
+        if values is not None:
+            object.__setattr__(instance, name, frozen(values, dtype))

@@ -1,0 +1,71 @@
+"""From an objective in Python to a compiled function pointer, with its claims checked on samples."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numba
+import numpy as np
+
+from joulewise.errors import InputError, Problem
+from joulewise.kernels.choice import OBJECTIVE_SIGNATURE
+from joulewise.policies.policy import Objective
+from joulewise.rng import generator
+
+_N_SAMPLES = 2000
+_ROUNDING = 1e-9
+
+
+@lru_cache(maxsize=256)
+def compiled(objective: Objective) -> Any:
+    """The objective as a function that kernels can call; InputError when it cannot be one.
+
+    All kernels take the same type of function pointer, so a new objective recompiles none of them.
+    """
+    name = getattr(objective.value, "__name__", "heuristic")
+    try:
+        function = numba.cfunc(OBJECTIVE_SIGNATURE, error_model="numpy")(objective.value)
+    except numba.core.errors.NumbaError as error:
+        reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+        found = f"could not be compiled: {reason}"
+        advice = "use arithmetic and the math module only, and return a float"
+        raise InputError(Problem(f"heuristic {name}", found, advice=advice)) from error
+    _check_claims(name, objective, function.ctypes)
+    return function
+
+
+def _check_claims(name: str, objective: Objective, value: Any) -> None:
+    """Hold sampled choices against what the row declares."""
+    for sooner, later in _samples():
+        before, after = value(*sooner), value(*later)
+        if math.isnan(before) or math.isnan(after):
+            found = f"is not a number at {_spelled(sooner if math.isnan(before) else later)}"
+            raise InputError(Problem(f"heuristic {name}", found, "must return a number for every choice"))
+        rises = after > before + _ROUNDING * max(abs(before), 1.0)
+        if objective.falls_with_time and rises:
+            found = f"rises from {before:g} at {_spelled(sooner)} to {after:g} at {_spelled(later)}"
+            allowed = "declared falls_with_time, so waiting must never raise it"
+            raise InputError(Problem(f"heuristic {name}", found, allowed, "leave falls_with_time out"))
+
+
+def _samples() -> list[tuple[tuple[float, ...], tuple[float, ...]]]:
+    """Pairs of choices (utility, completion_s, exec_s, energy_j, wait_s), the second the first one delayed."""
+    rng = generator(0, "policies.compile")
+    utility = rng.exponential(4.0, _N_SAMPLES) * (rng.random(_N_SAMPLES) < 0.9)
+    arrival_s, exec_s = rng.uniform(0, 1e5, _N_SAMPLES), np.exp(rng.uniform(0, 10, _N_SAMPLES))
+    energy_j = exec_s * rng.uniform(0, 400, _N_SAMPLES)
+    wait_s = rng.exponential(600, _N_SAMPLES) * (rng.random(_N_SAMPLES) < 0.8)
+    delay_s = rng.exponential(600, _N_SAMPLES)
+    kept = rng.random(_N_SAMPLES) ** (rng.random(_N_SAMPLES) < 0.5)
+    sooner = np.stack([utility, arrival_s + wait_s + exec_s, exec_s, energy_j, wait_s], axis=1)
+    later = np.stack(
+        [utility * kept, arrival_s + wait_s + delay_s + exec_s, exec_s, energy_j, wait_s + delay_s], axis=1
+    )
+    return [(tuple(a), tuple(b)) for a, b in zip(sooner.tolist(), later.tolist(), strict=True)]
+
+
+def _spelled(choice: tuple[float, ...]) -> str:
+    names = ("utility", "completion_s", "exec_s", "energy_j", "wait_s")
+    return ", ".join(f"{name} {number:.4g}" for name, number in zip(names, choice, strict=True))

@@ -1,0 +1,24 @@
+"""The objectives of the published heuristics; each is compiled as it stands."""
+
+from __future__ import annotations
+
+from joulewise.policies.policy import Objective
+
+
+def _utility(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return utility
+
+
+def _utility_per_time(
+    utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float
+) -> float:
+    return utility / exec_s
+
+
+def _soonest(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return -completion_s
+
+
+UTILITY = Objective(_utility, falls_with_time=True)
+UTILITY_PER_TIME = Objective(_utility_per_time, falls_with_time=True)
+SOONEST = Objective(_soonest, falls_with_time=True, by_type=True)

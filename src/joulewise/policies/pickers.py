@@ -1,0 +1,39 @@
+"""Machines for tasks without a look at the machines' state: the naive baselines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from joulewise.model.arrays import Bools, Ints
+from joulewise.model.world import World
+
+
+def _runs_on(world: World) -> Bools:
+    """Whether a task type can run on a machine, as [task type, machine]."""
+    return world.system.can_run[:, world.system.machine_type]
+
+
+def at_random(world: World, rng: np.random.Generator) -> Ints:
+    """A machine drawn evenly among those that can run the task."""
+    draws = rng.random(world.workload.n_tasks)
+    machines = np.empty(draws.size, np.int32)
+    for task_type, runs in enumerate(_runs_on(world)):
+        able, mine = np.flatnonzero(runs), world.workload.task_type == task_type
+        machines[mine] = able[(draws[mine] * able.size).astype(np.int64)]
+    return machines
+
+
+def in_turn(world: World, rng: np.random.Generator) -> Ints:
+    """Around a shuffled ring of machines: each task takes the next machine that can run it."""
+    ring = rng.permutation(world.system.n_machines)
+    n = ring.size
+    runs = _runs_on(world)[:, ring]
+    places = np.where(np.tile(runs, 2), np.arange(2 * n), 2 * n)
+    following = np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1] % n
+    turns, place = following.tolist(), 0
+    machines = np.empty(world.workload.n_tasks, np.int32)
+    for i, task_type in enumerate(world.workload.task_type.tolist()):
+        place = turns[task_type][place]
+        machines[i] = ring[place]
+        place += 1
+    return machines

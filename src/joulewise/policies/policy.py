@@ -1,0 +1,54 @@
+"""What a policy is: a row of a table, an objective and the mode that applies it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from joulewise.model.arrays import Ints
+from joulewise.model.world import World
+
+Value: TypeAlias = Callable[[float, float, float, float, float], float]
+"""value(utility, completion_s, exec_s, energy_j, wait_s) of a choice; the highest is taken.
+
+`utility` is what the task would earn, `completion_s` the instant it would end, `exec_s` how long it would run,
+`energy_j` what it would use, `wait_s` the time from its arrival to its start.
+"""
+
+Picker: TypeAlias = Callable[[World, np.random.Generator], Ints]
+"""A machine for every task, chosen without looking at the machines' state."""
+
+Mode: TypeAlias = Literal["immediate", "batch"]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """How choices are valued, and what the engine may assume of it.
+
+    `falls_with_time`: a choice is never worth more when it starts later (fast path; checked on samples).
+    `by_type`: the value sees neither utility nor waiting, so that tasks of one type differ only in order.
+    """
+
+    value: Value
+    falls_with_time: bool = False
+    by_type: bool = False
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A row of the policy table: how the manager decides. Exactly one of `objective` and `picks` is set."""
+
+    name: str
+    title: str
+    mode: Mode
+    summary: str
+    source: str
+    objective: Objective | None = None
+    picks: Picker | None = None
+
+    def __post_init__(self) -> None:
+        assert (self.objective is None) != (self.picks is None), self.name
+        assert self.picks is None or self.mode == "immediate", self.name

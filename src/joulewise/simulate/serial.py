@@ -1,0 +1,158 @@
+"""A day of serial tasks: the world and a manager go in, an allocation comes out."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from joulewise.errors import Problem, raise_if_any
+from joulewise.kernels.by_type import empty_queues, map_by_type
+from joulewise.kernels.fleet import Fleet, idle_fleet
+from joulewise.kernels.immediate import map_as_told, map_on_arrival
+from joulewise.kernels.jit import mark_kernels_compiled
+from joulewise.kernels.layout import Options, Plan, Tasks, Utilities, empty_plan, pack_options
+from joulewise.kernels.lazy import empty_pool, map_lazily
+from joulewise.kernels.plain import map_on_arrival_plainly, map_plainly, no_candidates
+from joulewise.model.allocation import Allocation
+from joulewise.model.world import World
+from joulewise.policies.compile import compiled
+from joulewise.policies.policy import Policy
+from joulewise.rng import generator
+
+SHORTEST_INTERVAL_S = 1e-3
+
+
+@dataclass(frozen=True)
+class Manager:
+    """How the resource manager works: its policy, when it drops tasks, how often batch mode maps.
+
+    A task whose best possible utility is below `dropping_threshold` is dropped; 0 drops nothing. Mapping events
+    of batch mode happen at 0, 1, 2, ... times `mapping_interval_s`. Raises InputError with every problem.
+    """
+
+    policy: Policy
+    dropping_threshold: float = 0.0
+    mapping_interval_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        for name in ("dropping_threshold", "mapping_interval_s"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        raise_if_any(_manager_problems(self))
+
+
+def _manager_problems(manager: Manager) -> Iterator[Problem]:
+    threshold, interval_s = manager.dropping_threshold, manager.mapping_interval_s
+    if not (threshold >= 0 and math.isfinite(threshold)):
+        found = f"found {threshold}"
+        yield Problem("manager.dropping_threshold", found, "must be 0 (drop nothing) or more, and finite")
+    if not (interval_s >= SHORTEST_INTERVAL_S and math.isfinite(interval_s)):
+        found = f"found {interval_s} s"
+        yield Problem("manager.mapping_interval", found, f"must be {SHORTEST_INTERVAL_S:g} s or more, and finite")
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a manager did with a world, how many mapping events had work, and the seconds they took."""
+
+    allocation: Allocation
+    n_mapping_events: int
+    mapping_s: float
+
+
+class _Layout(NamedTuple):
+    """A world as kernels see it."""
+
+    tasks: Tasks
+    utilities: Utilities
+    options: Options
+
+
+_LAYOUTS: WeakKeyDictionary[World, _Layout] = WeakKeyDictionary()
+
+
+def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> Outcome:
+    """Run the manager over the world's whole workload, until its window ends or all work is done.
+
+    Deterministic: `seed` and `trial` only feed policies that draw at random. Raises InputError when the
+    policy's function cannot be used.
+    """
+    layout = _layout_of(world)
+    plan = empty_plan(world.workload.n_tasks)
+    fleet = idle_fleet(world.system.counts)
+    step = _stepper(world, manager, layout, fleet, plan, seed, trial)
+    began = time.perf_counter()
+    n_events = int(step())
+    mapping_s = time.perf_counter() - began
+    mark_kernels_compiled()
+    return Outcome(Allocation(*plan), n_events, mapping_s)
+
+
+def _stepper(
+    world: World, manager: Manager, layout: _Layout, fleet: Fleet, plan: Plan, seed: int, trial: int
+) -> Callable[[], int]:
+    """The kernel for the manager's policy with its arguments, ready to be called (and timed)."""
+    policy, threshold, end_s = manager.policy, manager.dropping_threshold, world.workload.end_s
+    if policy.picks is not None:
+        machine = policy.picks(world, generator(seed, trial, "policy", policy.name))
+        exec_s = world.system.etc_s[layout.tasks.task_type, world.system.machine_type[machine], 0]
+        return lambda: map_as_told(
+            machine, layout.tasks, layout.utilities, exec_s, fleet, plan, threshold, end_s
+        )
+    assert policy.objective is not None
+    objective = policy.objective
+    kernel: Any = _KERNELS[policy.mode, objective.falls_with_time, objective.by_type]
+    room = [make(world) for make in _ROOM.get(kernel, ())]
+    clock = (manager.mapping_interval_s,) if policy.mode == "batch" else ()
+    return lambda: kernel(*room, compiled(objective), *layout, fleet, plan, threshold, *clock, end_s)
+
+
+_KERNELS = {
+    ("immediate", True, False): map_on_arrival,
+    ("immediate", True, True): map_on_arrival,
+    ("immediate", False, False): map_on_arrival_plainly,
+    ("batch", True, False): map_lazily,
+    ("batch", True, True): map_by_type,
+    ("batch", False, False): map_plainly,
+}
+
+
+_ROOM: dict[Any, tuple[Callable[[World], Any], ...]] = {
+    map_lazily: (lambda world: empty_pool(world.workload.n_tasks, world.system.n_machine_types),),
+    map_by_type: (
+        lambda world: empty_queues(
+            world.workload.n_tasks, world.system.n_task_types, world.system.n_machine_types
+        ),
+    ),
+    map_plainly: (lambda world: no_candidates(world.workload.n_tasks, world.system.n_machine_types),),
+    map_on_arrival_plainly: (
+        lambda world: no_candidates(world.workload.n_tasks, world.system.n_machine_types),
+    ),
+}
+
+
+def _layout_of(world: World) -> _Layout:
+    """The world's arrays for kernels, made once per world."""
+    layout = _LAYOUTS.get(world)
+    if layout is None:
+        layout = _LAYOUTS[world] = _make_layout(world)
+    return layout
+
+
+def _make_layout(world: World) -> _Layout:
+    system, work = world.system, world.workload
+    shapes = work.shapes
+    segments = np.stack(
+        [shapes.start_s, shapes.level, shapes.span, shapes.rate_per_s, shapes.slope_per_s], axis=1
+    )
+    columns = (work.arrival_s, work.task_type, work.shape, work.scale, work.hold_s)
+    return _Layout(
+        Tasks(*(column.copy() for column in columns)),
+        Utilities(shapes.first.copy(), segments),
+        pack_options(system.etc_s, system.eec_j, system.counts),
+    )
