@@ -36,7 +36,7 @@ class Pool(NamedTuple):
     n_left: NDArray[np.int64]
 
 
-def empty_pool(n: int, n_machine_types: int) -> Pool:
+def empty_pool(n: int, n_task_types: int, n_machine_types: int) -> Pool:
     """A pool for up to n tasks."""
     return Pool(
         empty_heap(n),

@@ -27,7 +27,7 @@ class Candidates(NamedTuple):
     n_left: NDArray[np.int64]
 
 
-def no_candidates(n: int, n_machine_types: int) -> Candidates:
+def no_candidates(n: int, n_task_types: int, n_machine_types: int) -> Candidates:
     """Room for up to n tasks."""
     return Candidates(
         np.empty(n, np.int64),

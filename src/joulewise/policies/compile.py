@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -28,12 +29,18 @@ def compiled(objective: Objective) -> Any:
     try:
         function = numba.cfunc(OBJECTIVE_SIGNATURE, error_model="numpy")(objective.value)
     except numba.core.errors.NumbaError as error:
-        reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
-        found = f"could not be compiled: {reason}"
+        found = f"could not be compiled: {_reason(error)}"
         advice = "use arithmetic and the math module only, and return a float"
         raise InputError(Problem(f"heuristic {name}", found, advice=advice)) from error
     _check_claims(name, objective, function.ctypes)
     return function
+
+
+def _reason(error: Exception) -> str:
+    """The line of a compiler's message that says what is wrong."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    lines = [line.strip() for line in plain.splitlines() if line.strip()]
+    return next((line for line in lines if not line.startswith("Failed in")), type(error).__name__)
 
 
 def _check_claims(name: str, objective: Objective, value: Any) -> None:

@@ -26,6 +26,7 @@ from joulewise.policies.policy import Policy
 from joulewise.rng import generator
 
 SHORTEST_INTERVAL_S = 1e-3
+_BEFORE_ALL_S = -1.0
 
 
 @dataclass(frozen=True)
@@ -85,54 +86,52 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     layout = _layout_of(world)
     plan = empty_plan(world.workload.n_tasks)
     fleet = idle_fleet(world.system.counts)
-    step = _stepper(world, manager, layout, fleet, plan, seed, trial)
+    run_until = _runner(world, manager, layout, fleet, plan, seed, trial)
+    run_until(_BEFORE_ALL_S)  # compiles, or loads what was compiled, without simulating anything
     began = time.perf_counter()
-    n_events = int(step())
+    n_events = run_until(world.workload.end_s)
     mapping_s = time.perf_counter() - began
     mark_kernels_compiled()
     return Outcome(Allocation(*plan), n_events, mapping_s)
 
 
-def _stepper(
+def _runner(
     world: World, manager: Manager, layout: _Layout, fleet: Fleet, plan: Plan, seed: int, trial: int
-) -> Callable[[], int]:
-    """The kernel for the manager's policy with its arguments, ready to be called (and timed)."""
-    policy, threshold, end_s = manager.policy, manager.dropping_threshold, world.workload.end_s
+) -> Callable[[float], int]:
+    """The kernel for the manager's policy as a function of the instant to run to; it returns mapping events."""
+    policy, threshold = manager.policy, manager.dropping_threshold
     if policy.picks is not None:
         machine = policy.picks(world, generator(seed, trial, "policy", policy.name))
         exec_s = world.system.etc_s[layout.tasks.task_type, world.system.machine_type[machine], 0]
-        return lambda: map_as_told(
-            machine, layout.tasks, layout.utilities, exec_s, fleet, plan, threshold, end_s
+        return lambda end_s: int(
+            map_as_told(machine, layout.tasks, layout.utilities, exec_s, fleet, plan, threshold, end_s)
         )
     assert policy.objective is not None
     objective = policy.objective
-    kernel: Any = _KERNELS[policy.mode, objective.falls_with_time, objective.by_type]
-    room = [make(world) for make in _ROOM.get(kernel, ())]
+    engine = _ENGINES[policy.mode, objective.falls_with_time, objective.by_type]
+    sizes = (world.workload.n_tasks, world.system.n_task_types, world.system.n_machine_types)
+    room = (engine.make_room(*sizes),) if engine.make_room else ()
     clock = (manager.mapping_interval_s,) if policy.mode == "batch" else ()
-    return lambda: kernel(*room, compiled(objective), *layout, fleet, plan, threshold, *clock, end_s)
+    value = compiled(objective)
+    return lambda end_s: int(
+        engine.kernel(*room, value, *layout, fleet, plan, threshold, *clock, end_s)
+    )
 
 
-_KERNELS = {
-    ("immediate", True, False): map_on_arrival,
-    ("immediate", True, True): map_on_arrival,
-    ("immediate", False, False): map_on_arrival_plainly,
-    ("batch", True, False): map_lazily,
-    ("batch", True, True): map_by_type,
-    ("batch", False, False): map_plainly,
-}
+class _Engine(NamedTuple):
+    """A kernel, and what makes the arrays it works in."""
+
+    kernel: Any
+    make_room: Callable[[int, int, int], Any] | None = None
 
 
-_ROOM: dict[Any, tuple[Callable[[World], Any], ...]] = {
-    map_lazily: (lambda world: empty_pool(world.workload.n_tasks, world.system.n_machine_types),),
-    map_by_type: (
-        lambda world: empty_queues(
-            world.workload.n_tasks, world.system.n_task_types, world.system.n_machine_types
-        ),
-    ),
-    map_plainly: (lambda world: no_candidates(world.workload.n_tasks, world.system.n_machine_types),),
-    map_on_arrival_plainly: (
-        lambda world: no_candidates(world.workload.n_tasks, world.system.n_machine_types),
-    ),
+_ENGINES = {  # (mode, falls with time, by type)
+    ("immediate", True, False): _Engine(map_on_arrival),
+    ("immediate", True, True): _Engine(map_on_arrival),
+    ("immediate", False, False): _Engine(map_on_arrival_plainly, no_candidates),
+    ("batch", True, False): _Engine(map_lazily, empty_pool),
+    ("batch", True, True): _Engine(map_by_type, empty_queues),
+    ("batch", False, False): _Engine(map_plainly, no_candidates),
 }
 
 

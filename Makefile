@@ -1,0 +1,60 @@
+# Everything runs in .venv, made from the committed lock; nothing needs to be installed beforehand but Python.
+PYTHON ?= python3
+WORKERS ?= 2
+BENCHMARKS := day
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test lint docs smoke bench lock clean
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
+
+demo: $(READY) ## run the bundled study and say where the report is
+	$(BIN)/joulewise run examples/demo.toml
+
+# pytest comes last, so that its verdict is the last line.
+test: lint docs smoke ## lint, types, docs, a smoke run of the benchmarks, and all tests
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: $(READY) ## ruff (rules and format) and mypy --strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(READY) ## build the documentation into site/, warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+smoke: $(READY) ## every benchmark at a tiny size, without judging the figures
+	set -e; for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks $$name --smoke; done
+
+bench: $(READY) ## every benchmark at full size; fails where a bar is missed
+	set -e; for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks $$name --json; done
+
+# The groups go in on standard input, because pip-compile reads extras but not dependency groups.
+lock: $(READY) ## resolve requirements.lock anew
+	{ echo '# Made by `make lock` from pyproject.toml: the core, every extra but [gpu], and the development tools.'; \
+	  echo '# Resolved for Python 3.11; the same versions install on 3.12 and 3.13.'; } > $(VENV)/lock
+	set -e; $(BIN)/python -m dependency_groups dev | \
+	  $(BIN)/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-header --no-emit-options \
+	    --extra cluster --extra nlp --output-file $(VENV)/lock.body pyproject.toml -
+	sed -e '/^$$/d' -e '/^# The following packages/d' -e 's/via -r -/via the development tools/' \
+	    -e 's/joulewise (pyproject.toml)/joulewise/' $(VENV)/lock.body >> $(VENV)/lock
+	mv $(VENV)/lock requirements.lock
+
+clean: ## remove what was built and cached; .venv and results/ stay
+	rm -rf site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Joulewise needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1)." \
+	       "Name another one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { \
+	  echo "Could not make $(VENV); on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@

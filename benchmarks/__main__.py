@@ -1,0 +1,31 @@
+"""`python -m benchmarks NAME [--json] [--smoke] [--only WHAT] [--seed N]`; exits 1 when a bar does not hold."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+
+from benchmarks.measure import Case, Subject, as_json, as_text
+
+SUBJECTS = {"day": "benchmarks.day"}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("name", choices=SUBJECTS)
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    parser.add_argument("--smoke", action="store_true", help="tiny sizes, no bars: does it still work?")
+    parser.add_argument("--only", help="one group of figures")
+    parser.add_argument("--seed", type=int, default=0, help="another case")
+    asked = parser.parse_args()
+    subject: Subject = import_module(SUBJECTS[asked.name]).SUBJECT
+    if asked.only and asked.only not in subject.groups:
+        parser.error(f"--only {asked.only}: must be one of {', '.join(subject.groups)}")
+    result = subject.run(Case(asked.seed, asked.smoke), asked.only)
+    print((as_json if asked.json else as_text)(result))
+    return 0 if all(bar["holds"] for bar in result["bars"]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""What every benchmark shares: a case, bars, and the one JSON object it prints."""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+_PACKAGES = ("joulewise", "numpy", "scipy", "numba", "polars")
+
+
+@dataclass(frozen=True)
+class Case:
+    """What one benchmark run is asked for: another seed is another, unseen case; smoke is tiny."""
+
+    seed: int = 0
+    smoke: bool = False
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A figure and what it must reach: `side` is "at least" or "at most"."""
+
+    what: str
+    figure: str
+    side: str
+    bar: float
+
+    def judge(self, figures: Mapping[str, float]) -> dict[str, Any]:
+        value = figures[self.figure]
+        holds = {"at least": operator.ge, "at most": operator.le}[self.side](value, self.bar)
+        return {"what": self.what, "value": value, "bar": f"{self.side} {self.bar:g}", "holds": bool(holds)}
+
+
+Group = Callable[[Case], dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A benchmark: groups of figures that `--only` can name, and the bars over them."""
+
+    name: str
+    groups: Mapping[str, Group]
+    bars: Sequence[Bar]
+
+    def run(self, case: Case, only: str | None) -> dict[str, Any]:
+        figures: dict[str, float] = {}
+        for name, group in self.groups.items():
+            if only in (None, name):
+                print(f"{self.name}: {name} ...", file=sys.stderr, flush=True)
+                figures |= group(case)
+        bars = [] if case.smoke else [bar.judge(figures) for bar in self.bars if bar.figure in figures]
+        return {
+            "name": self.name,
+            "seed": case.seed,
+            "machine": machine(),
+            "versions": {name: version(name) for name in _PACKAGES},
+            "figures": {name: _rounded(value) for name, value in figures.items()},
+            "bars": bars,
+        }
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.5g}")
+
+
+def machine() -> dict[str, Any]:
+    """The machine in words that matter for a time."""
+    return {
+        "processor": platform.processor() or platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "system": platform.system(),
+        "python": platform.python_version(),
+    }
+
+
+def seconds(work: Callable[[], object], repeats: int) -> float:
+    """The fastest of several runs, in seconds of wall time."""
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def command_seconds(arguments: Sequence[str], repeats: int) -> float:
+    """The fastest of several runs of a `joulewise` command from a warm disk."""
+    command = [sys.executable, "-m", "joulewise", *arguments]
+
+    def run() -> None:
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    run()
+    return seconds(run, repeats)
+
+
+def peak_memory_mb(script: str) -> float:
+    """The most memory a fresh Python process held while running the script, in MB."""
+    ending = "\nimport resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    done = subprocess.run(
+        [sys.executable, "-c", script + ending], check=True, capture_output=True, text=True, cwd=ROOT
+    )
+    return float(done.stdout.strip().splitlines()[-1])
+
+
+def as_json(result: Mapping[str, Any]) -> str:
+    return json.dumps(result, indent=2)
+
+
+def as_text(result: Mapping[str, Any]) -> str:
+    """The result for people."""
+    lines = [f"{result['name']} (seed {result['seed']})"]
+    lines += [f"  {name:<52} {value:>12.5g}" for name, value in result["figures"].items()]
+    lines += [
+        f"  {'holds ' if bar['holds'] else 'MISSED'}  {bar['what']}: {bar['value']:.5g} (bar: {bar['bar']})"
+        for bar in result["bars"]
+    ]
+    return "\n".join(lines)

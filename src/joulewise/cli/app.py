@@ -1,0 +1,32 @@
+"""The table of verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import typer
+
+from joulewise.cli import check, explain, list_, new, report, run, schema, verify, versions
+
+app = typer.Typer(
+    help="The most useful work out of every joule: studies of heterogeneous computing systems.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+VERBS: dict[str, Callable[..., None]] = {
+    "new": new.new,
+    "check": check.check,
+    "run": run.run,
+    "verify": verify.verify,
+    "report": report.report,
+    "list": list_.list_,
+    "explain": explain.explain,
+    "schema": schema.schema,
+    "versions": versions.versions,
+}
+"""Every verb and the function that does it, in the order of the help."""
+
+for _name, _verb in VERBS.items():
+    app.command(_name)(_verb)

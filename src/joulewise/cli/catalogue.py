@@ -1,0 +1,110 @@
+"""Everything that `list` lists and `explain` explains, by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing with a name: how people may call it, its row in a list, and all there is to say of it."""
+
+    kind: str
+    names: tuple[str, ...]
+    row: dict[str, Any]
+    facts: dict[str, Any]
+
+
+def _policies() -> list[Entry]:
+    from joulewise.policies import POLICIES
+
+    return [
+        Entry(
+            "policy",
+            (policy.name, policy.title),
+            {"name": policy.name, "mode": policy.mode, "summary": policy.summary},
+            {"name": policy.name, "title": policy.title, "mode": policy.mode, "summary": policy.summary,
+             "source": policy.source, "use": f'manager.policy = "{policy.name}"'},
+        )
+        for policy in POLICIES.values()
+    ]  # fmt: skip
+
+
+def _generators() -> list[Entry]:
+    from joulewise.study.schema import study_keys
+    from joulewise.study.sources import SECTIONS
+
+    keys = study_keys()
+    return [
+        Entry(
+            "generator",
+            (name,),
+            {"section": section.name, "name": name, "summary": section.sources[name].summary},
+            {
+                "section": section.name,
+                "name": name,
+                "summary": section.sources[name].summary,
+                "keys": ", ".join(k.path.partition(".")[2] for k in keys if k.source == name),
+                "use": f'{section.name}.generator = "{name}"',
+            },
+        )
+        for section in SECTIONS.values()
+        for name in section.generators
+    ]
+
+
+def _figures() -> list[Entry]:
+    from joulewise.present.figures import FIGURES
+
+    return [
+        Entry(
+            "figure",
+            (figure.name,),
+            {"name": figure.name, "title": figure.title, "needs": ", ".join(figure.needs)},
+            {"name": figure.name, "title": figure.title, "needs": ", ".join(figure.needs)},
+        )
+        for figure in FIGURES
+    ]
+
+
+def _keys() -> list[Entry]:
+    from joulewise.study.schema import study_keys
+
+    return [
+        Entry(
+            "study key",
+            tuple(dict.fromkeys((key.path, key.path.rpartition(".")[2]))),
+            {"key": key.path, "of": key.source, "default": key.default, "meaning": key.meaning},
+            {"of": key.source, "meaning": key.meaning, "type": key.kind,
+             "default": key.default or "must be given",
+             "sweep": "a list of such values" if key.is_swept else "not possible", "column": key.column},
+        )
+        for key in study_keys()
+    ]  # fmt: skip
+
+
+def _columns() -> list[Entry]:
+    from joulewise.study.columns import COLUMNS
+
+    return [
+        Entry(
+            "output column",
+            (column.name, f"{column.table}.{column.name}"),
+            {"table": column.table, "column": column.name, "unit": column.unit, "meaning": column.meaning},
+            {"table": f"{column.table}.parquet", "unit": column.unit, "meaning": column.meaning},
+        )
+        for column in COLUMNS
+    ]
+
+
+KINDS: dict[str, Callable[[], list[Entry]]] = {
+    "policies": _policies,
+    "generators": _generators,
+    "figures": _figures,
+    "keys": _keys,
+    "columns": _columns,
+}
+SHORT = ("policies", "generators", "figures")
+"""The kinds that a plain `list` shows."""

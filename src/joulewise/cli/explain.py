@@ -1,0 +1,33 @@
+"""`joulewise explain`: one policy, study key, output column, generator or figure in full."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from joulewise.cli.output import AsJson, print_json
+
+
+def explain(
+    name: Annotated[str, typer.Argument(help="A policy, study key, output column, generator or figure.")],
+    as_json: AsJson = False,
+) -> None:
+    """Explain one policy, study key, output column, generator or figure."""
+    from joulewise.cli.catalogue import KINDS
+    from joulewise.errors import InputError, unknown_name
+
+    entries = [entry for entries in KINDS.values() for entry in entries()]
+    found = [entry for entry in entries if name in entry.names]
+    if not found:
+        problem = unknown_name("explain", name, sorted({known for entry in entries for known in entry.names}))
+        raise InputError(replace(problem, allowed="`joulewise list` names what there is"))
+    if as_json:
+        print_json([{"kind": entry.kind, **entry.facts} for entry in found])
+        return
+    for entry in found:
+        print(f"{entry.names[0]} ({entry.kind})")
+        for fact, value in entry.facts.items():
+            if value not in ("", None):
+                print(f"  {fact.replace('_', ' ')}: {value}")

@@ -1,0 +1,63 @@
+"""`joulewise new`: write a commented study to start from."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+TEMPLATE = """\
+# A Joulewise study. Check it with `joulewise check {file}`, run it with `joulewise run {file}`.
+# Durations, powers and energies are text with a unit ("10 min", "66 W", "1.11 GJ").
+# A list where one value may stand is a sweep; several lists make every combination.
+# `joulewise explain KEY` tells more about any key, `joulewise list keys` names them all.
+
+name = "{name}"               # also the name of the results folder
+description = ""
+seed = 0                     # the same seed gives the same results, on any number of processors
+trials = 3                   # every combination is drawn this many times; intervals come from them
+keep = "first"               # task records and traces of the first trial ("all", "none")
+
+[system]
+generator = "oversubscribed" # 100 machines of 13 types; or your own tables in place of this line:
+# etc_s = "etc.csv"          #   execution times in seconds: task types by machine types
+# machines = "machines.csv"  #   machine_type, count
+# power_w = "power.csv"      #   powers in watts, shaped like etc_s
+
+[workload]
+generator = "day"            # a day of tasks; or your own in place of this section:
+tasks_per_day = 33_000
+warm_up = "2 h"              # completions count after it, for 24 h
+# tasks = "tasks.csv"        #   arrival_s, task_type, and what completing a task is worth
+
+[manager]
+policy = ["max-util", "min-min-comp", "max-max-upt"]  # `joulewise list policies`, or "mine.py:function"
+dropping_threshold = [0, 0.5]                         # tasks that can only earn less are dropped
+mapping_interval = "1 min"                            # time between the mapping events of batch policies
+
+# Named combinations, laid over the sections above and run for each of them:
+# [[variant]]
+# name = "busy"
+# workload.tasks_per_day = 50_000
+"""
+
+
+def new(
+    path: Annotated[Path, typer.Argument(metavar="[PATH]", help="The file to write.")] = Path("study.toml"),
+) -> None:
+    """Write a commented study to start from."""
+    from joulewise.errors import InputError, Problem
+    from joulewise.files import write_atomic
+
+    if path.exists():
+        advice = "choose another name"
+        raise InputError(Problem(str(path), "is there already", "a new study overwrites nothing", advice))
+    write_atomic(path, TEMPLATE.format(file=path, name=_name(path.stem)))
+    print(f"Wrote {path}. Next: joulewise check {path}")
+
+
+def _name(stem: str) -> str:
+    """A valid study name close to the file's."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", stem).lstrip("._-")[:100] or "study"

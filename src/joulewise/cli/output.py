@@ -1,0 +1,74 @@
+"""What verbs share when they print: tables for people, JSON for programs, progress on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables for people.")]
+StudyPath = Annotated[Path, typer.Argument(metavar="STUDY", help="The study file.", show_default=False)]
+FolderPath = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="The results folder of a study.", show_default=False)
+]
+
+Row = Mapping[str, Any]
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON on standard output."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_table(
+    title: str,
+    rows: Sequence[Row],
+    *,
+    numbers: Sequence[str] = (),
+    wrap: Sequence[str] = (),
+    header: bool = True,
+) -> None:
+    """Print rows with equal keys as a table; `numbers` names the columns to set right, `wrap` those to break."""
+    from rich import box
+    from rich.table import Table
+
+    style = {"title_justify": "left", "title_style": "bold", "pad_edge": False}
+    table = Table(title=title, box=box.SIMPLE_HEAD if header else None, show_header=header, **style)
+    for name in rows[0] if rows else ():
+        justify: Literal["left", "right"] = "right" if name in numbers else "left"
+        table.add_column(name.replace("_", " "), justify=justify, no_wrap=name not in wrap, overflow="fold")
+    for row in rows:
+        table.add_row(*("" if value is None else str(value) for value in row.values()))
+    console().print(table)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console on standard output or error; words in brackets are text, not styles."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def note(text: str) -> None:
+    """Say something beside the result, on standard error."""
+    print(text, file=sys.stderr)
+
+
+@contextmanager
+def progress(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar with the time left on standard error, moved by (done, total); silent off a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    hidden = quiet or not sys.stderr.isatty()
+    with Progress(*columns, console=console(stderr=True), disable=hidden, transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

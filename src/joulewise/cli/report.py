@@ -1,0 +1,33 @@
+"""`joulewise report`: write the report page and figures of stored results."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from joulewise.cli.output import AsJson, FolderPath, print_json
+
+
+def report(
+    folder: FolderPath,
+    formats: Annotated[
+        list[str] | None,
+        typer.Option("--format", help="Also write every figure as png, svg, pdf or html; may be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write report.html from stored results, and the figures in the formats asked for."""
+    from joulewise.cli.result import frames, write_page
+    from joulewise.present import write_figures
+    from joulewise.study import open_results
+
+    results = open_results(folder)
+    written = [write_page(results)]
+    if formats:
+        written += write_figures(folder / "figures", formats=formats, **frames(results))
+    if as_json:
+        print_json([str(path) for path in written])
+    else:
+        for path in written:
+            print(path)

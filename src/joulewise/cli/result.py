@@ -1,0 +1,92 @@
+"""Results of a study as verbs show them: the table, the failures, the report page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from joulewise.cli.output import note, print_table
+from joulewise.units import duration
+
+if TYPE_CHECKING:
+    from joulewise.present import StudyInfo
+    from joulewise.study import Results
+
+_MOST_ROWS = 60
+_MOST_FAILURES = 5
+
+
+def show_summary(results: Results, page: Path | None) -> None:
+    """Print the percentage of maximum utility at every point, and where everything is."""
+    from joulewise.study.results import HEADLINE
+    from joulewise.study.statistics import best
+
+    summary = results.summary()
+    rows = [row for row in summary.iter_rows(named=True) if row["metric"] == HEADLINE]
+    winner = best(summary, HEADLINE)
+    shown = [_line(row, results.study.axes, is_best=row == winner) for row in rows[:_MOST_ROWS]]
+    title = f"{results.study.name}: percent of maximum utility, mean and 95 % interval over trials"
+    print_table(title, shown, numbers=("mean", "±", "trials"))
+    if len(rows) > len(shown):
+        print(f"... and {len(rows) - len(shown)} more points.")
+    print(f"{results.runs.height} runs in {duration(results.about['seconds'])}. Results: {results.folder}")
+    if page is not None:
+        print(f"Report:  {page}")
+
+
+def show_failures(results: Results) -> None:
+    """Say which runs failed and why."""
+    failed = results.failed
+    note(f"{failed.height} of {results.runs.height} runs failed; running again repeats only them. Why:")
+    reasons = failed.group_by("error", maintain_order=True).len().head(_MOST_FAILURES)
+    for reason, n in reasons.iter_rows():
+        note(f"  {n} x {reason}")
+
+
+def write_page(results: Results) -> Path:
+    """Write the report page of the results and return its path."""
+    from joulewise.present import write_report
+
+    return write_report(results.folder, **frames(results))
+
+
+def frames(results: Results) -> dict[str, Any]:
+    """What the figures and the page are made from."""
+    from joulewise.policies import POLICIES
+
+    return {
+        "study": _info(results),
+        "runs": results.runs,
+        "summary": results.summary(),
+        "differences": results.differences(),
+        "traces": results.traces(),
+        "titles": {name: policy.title for name, policy in POLICIES.items()},
+        "modes": {name: policy.mode for name, policy in POLICIES.items()},
+    }
+
+
+def _info(results: Results) -> StudyInfo:
+    from joulewise.present import StudyInfo
+
+    study, about = results.study, results.about
+    return StudyInfo(
+        name=study.name,
+        seed=study.heading.seed,
+        trials=study.heading.trials,
+        axes=study.axes,
+        source=study.source,
+        version=about["joulewise"],
+        description=study.heading.description,
+        file_name=about["study_file"],
+        machine=about["machine"],
+        made_at=about["run_at"],
+        seconds=about["seconds"],
+        n_failed=results.failed.height,
+    )
+
+
+def _line(row: dict[str, Any], axes: tuple[str, ...], *, is_best: bool) -> dict[str, Any]:
+    half = None if row["high"] is None else f"{row['high'] - row['mean']:.2f}"
+    cells = {axis.rpartition(".")[2]: row[axis] for axis in axes}
+    numbers = {"mean": f"{row['mean']:.2f}", "±": half, "trials": row["n"]}
+    return {**cells, **numbers, "": "best" if is_best else ""}

@@ -1,0 +1,53 @@
+"""`joulewise run`: run a study, or what is left of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from joulewise.cli import INTERRUPTED, SOME_RUNS_FAILED
+from joulewise.cli.output import AsJson, StudyPath, note, print_json, progress
+
+
+def run(
+    study: StudyPath,
+    out: Annotated[Path | None, typer.Option(help="The results folder, if not results/NAME.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; as many as processors if left out.")] = None,
+    report: Annotated[bool, typer.Option(help="Write report.html as well.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Run a study; runs that are stored already are not repeated, and Ctrl-C keeps what is finished."""
+    from joulewise.cli.result import show_failures, show_summary, write_page
+    from joulewise.study import Progress, read_study, run_study
+
+    found = read_study(study)
+    _announce_compilation()
+    try:
+        with progress(f"Running {found.name}", quiet=as_json) as move:
+
+            def on_progress(now: Progress) -> None:
+                move(now.n_done, now.n_total)
+
+            results = run_study(found, out, workers, on_progress)
+    except KeyboardInterrupt:
+        note("\nInterrupted; finished runs are kept. To go on from there, run the same command again.")
+        raise typer.Exit(INTERRUPTED) from None
+    page = write_page(results) if report else None
+    if as_json:
+        counts = {"n_runs": results.runs.height, "n_failed": results.failed.height}
+        places = {"folder": str(results.folder), "report": page and str(page)}
+        print_json({**places, **counts, "summary": results.summary().to_dicts()})
+    else:
+        show_summary(results, page)
+    if not results.failed.is_empty():
+        show_failures(results)
+        raise typer.Exit(SOME_RUNS_FAILED)
+
+
+def _announce_compilation() -> None:
+    from joulewise.kernels.jit import kernels_are_compiled
+
+    if not kernels_are_compiled():
+        note("Compiling for this machine, once; this takes about half a minute.")

@@ -1,0 +1,32 @@
+"""`joulewise verify`: hold stored results against their study."""
+
+from __future__ import annotations
+
+import typer
+
+from joulewise.cli import OUR_FAULT
+from joulewise.cli.output import AsJson, FolderPath, print_json, print_table, progress
+
+
+def verify(folder: FolderPath, as_json: AsJson = False) -> None:
+    """Make the worlds of a study anew, check every stored allocation, recompute utilities and bounds."""
+    from joulewise.study import verify as judge
+
+    with progress("Verifying", quiet=as_json) as move:
+        verdicts = judge(folder, move)
+    broken = [verdict for verdict in verdicts if verdict.problems]
+    if as_json:
+        print_json([vars(verdict) for verdict in verdicts])
+    else:
+        rows = [
+            {
+                "run": verdict.run[:12],
+                "what": verdict.title,
+                "verdict": "; ".join(verdict.problems) or "holds",
+            }
+            for verdict in verdicts
+        ]
+        title = f"{len(verdicts) - len(broken)} of {len(verdicts)} stored runs hold"
+        print_table(title, rows, wrap=("verdict",))
+    if broken:
+        raise typer.Exit(OUR_FAULT)

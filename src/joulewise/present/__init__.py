@@ -1,0 +1,76 @@
+"""Figures and the report page, made from a study's records alone.
+
+Altair and vl-convert are imported when the first figure is drawn, not with this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from joulewise.errors import raise_if_any, unknown_name
+from joulewise.files import write_atomic
+from joulewise.present.export import FORMATS, export
+from joulewise.present.records import Records, StudyInfo, tidy
+
+__all__ = ["FORMATS", "Records", "StudyInfo", "write_figures", "write_report"]
+
+
+def write_report(
+    folder: Path,
+    *,
+    study: StudyInfo,
+    runs: pl.DataFrame,
+    summary: pl.DataFrame,
+    differences: pl.DataFrame,
+    traces: pl.DataFrame | None = None,
+    titles: Mapping[str, str],
+    modes: Mapping[str, str] | None = None,
+) -> Path:
+    """Write `report.html` into `folder` and return its path; the frames are those of `Records`."""
+    from joulewise.present.report import render_report
+
+    path = folder / "report.html"
+    write_atomic(path, render_report(_records(study, runs, summary, differences, traces, titles, modes)))
+    return path
+
+
+def write_figures(
+    folder: Path,
+    *,
+    study: StudyInfo,
+    runs: pl.DataFrame,
+    summary: pl.DataFrame,
+    differences: pl.DataFrame,
+    traces: pl.DataFrame | None = None,
+    titles: Mapping[str, str],
+    modes: Mapping[str, str] | None = None,
+    formats: Sequence[str] = ("png",),
+) -> list[Path]:
+    """Write every figure the records allow as `folder/NAME.FORMAT` in each format and return the paths.
+
+    Raises InputError for a format that is not in FORMATS.
+    """
+    from joulewise.present.figures import drawings
+
+    raise_if_any(unknown_name("figure format", kind, FORMATS) for kind in formats if kind not in FORMATS)
+    records = _records(study, runs, summary, differences, traces, titles, modes)
+    return [
+        export(drawing.chart, folder / f"{figure.name}.{kind}")
+        for figure, drawing in drawings(records)
+        for kind in formats
+    ]
+
+
+def _records(
+    study: StudyInfo,
+    runs: pl.DataFrame,
+    summary: pl.DataFrame,
+    differences: pl.DataFrame,
+    traces: pl.DataFrame | None,
+    titles: Mapping[str, str],
+    modes: Mapping[str, str] | None,
+) -> Records:
+    return Records(study, tidy(runs), tidy(summary), tidy(differences), traces, titles, modes or {})

@@ -1,0 +1,223 @@
+"""Bars of the percentage of maximum utility with their intervals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from joulewise.present import theme
+from joulewise.present.formats import fixed, key_title, key_words
+from joulewise.present.layout import (
+    AXIS_FORMAT,
+    Drawing,
+    Layout,
+    Panel,
+    assemble,
+    group_colour,
+    hold,
+    inline,
+    interval_text,
+    main_layout,
+    panels_of,
+    threshold_layout,
+    whiskers,
+    wrapped,
+)
+from joulewise.present.records import MODES, POLICY, Records
+
+_WIDTH_PX = 640
+_MAX_STEP_PX = 110
+_MIN_STEP_PX = 42
+_MIN_BAR_PX = 9
+_CHARACTER_PX = 6.6
+_MAX_VALUE_LABELS = 16
+_HEADING_PX = 16
+_SCALED = "% of maximum utility"
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """What all bar panels of one figure share."""
+
+    records: Records
+    layout: Layout
+    y_domain: tuple[float, float]
+    height_px: int
+    step_px: float
+    n_bars: int
+
+    @property
+    def wrap_at(self) -> int:
+        return int(self.step_px / _CHARACTER_PX)
+
+
+def utility_by_policy(records: Records) -> Drawing:
+    """Percentage of maximum utility by policy (or whatever is compared), the loads side by side."""
+    layout = main_layout(records)
+    chart, note = _draw(records, layout)
+    held = f", with {records.phrases(layout.held, layout.held)}" if layout.held else ""
+    by = f" at each {key_words(layout.group).name}" if layout.group else ""
+    caption = (
+        f"Percentage of the maximum utility bound earned by each {key_words(layout.main).name}{by}{held}. "
+        f"{whiskers(records)}{note}"
+    )
+    return Drawing(chart, caption)
+
+
+def utility_by_threshold(records: Records) -> Drawing:
+    """Percentage of maximum utility by policy, with one bar per dropping threshold."""
+    layout = threshold_layout(records)
+    chart, note = _draw(records, layout)
+    caption = (
+        f"Percentage of the maximum utility bound earned by each {key_words(layout.main).name} at each "
+        "dropping threshold; a task is dropped once the best it can still earn is below the threshold. "
+        f"{whiskers(records)}{note}"
+    )
+    return Drawing(chart, caption)
+
+
+def _draw(records: Records, layout: Layout) -> tuple[Any, str]:
+    """The panels of bars put together, and a note on panels left out."""
+    rows = hold(records.utility(), layout.held).filter(pl.col("mean").is_not_null())
+    panels, note = panels_of(records, rows, layout.panels)
+    n_main = max(panel.rows[layout.main].n_unique() for panel in panels)
+    n_groups = len(records.values(layout.group)) if layout.group else 1
+    frame = _Frame(
+        records,
+        layout,
+        y_domain=_y_domain(pl.concat([panel.rows for panel in panels])),
+        height_px=280 if len(panels) == 1 else 190,
+        step_px=max(min(_WIDTH_PX / n_main, _MAX_STEP_PX), _MIN_BAR_PX * n_groups, _MIN_STEP_PX),
+        n_bars=n_main * n_groups,
+    )
+    return assemble([_panel(frame, panel) for panel in panels]), note
+
+
+def _y_domain(rows: pl.DataFrame) -> tuple[float, float]:
+    """From zero (or below, for losses) to a round number above the highest whisker."""
+    values = [v for name in ("mean", "low", "high") for v in rows[name].drop_nulls() if math.isfinite(v)]
+    top, bottom = max([*values, 0.0]), min([*values, 0.0])
+    step = 10.0 ** math.floor(math.log10(max(top, -bottom, 1e-9))) / 2
+    return step * math.floor(bottom / step), step * max(math.ceil(1.04 * top / step), 1)
+
+
+def _panel(frame: _Frame, panel: Panel) -> Any:
+    """One panel of bars; immediate and batch mode stand side by side where both are present."""
+    import altair as alt
+
+    groups = _by_mode(frame, panel.rows)
+    if len(groups) < 2:
+        chart = _bars(frame, panel.rows, first=True)
+        return chart.properties(title=panel.title) if panel.title else chart
+    parts = [
+        _bars(frame, rows, first=i == 0, heading=title) for i, (title, rows) in enumerate(groups.items())
+    ]
+    return alt.hconcat(*parts, spacing=14, title=panel.title)
+
+
+def _by_mode(frame: _Frame, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The rows of each mode that is present, under its title; all together where no policies are compared."""
+    if frame.layout.main != POLICY:
+        return {"": rows}
+    of_row = pl.Series([frame.records.mode(name) for name in rows[POLICY]], dtype=pl.String)
+    wanted = [(f"{mode} mode", of_row == mode) for mode in MODES] + [("other", ~of_row.is_in(list(MODES)))]
+    return {title: rows.filter(mask) for title, mask in wanted if mask.any()}
+
+
+def _bars(frame: _Frame, rows: pl.DataFrame, *, first: bool, heading: str = "") -> Any:
+    """Grouped bars with whiskers; only the first of a row carries the value axis."""
+    import altair as alt
+
+    records, layout = frame.records, frame.layout
+    names = set(rows[layout.main].to_list())
+    order = [
+        wrapped(label, frame.wrap_at)
+        for value, label in records.labels(layout.main).items()
+        if value in names
+    ]
+    base = alt.Chart(inline(_rows(frame, rows))).encode(
+        x=alt.X(
+            "main:N",
+            sort=order,
+            title=None if layout.main == POLICY else key_title(layout.main),
+            scale=alt.Scale(paddingInner=0.2 if layout.group else 0.4, paddingOuter=0.12),
+            axis=alt.Axis(labelAngle=0, labelExpr="split(datum.label, '\\n')", ticks=False, labelLimit=160),
+        ),
+        tooltip=_tooltip(layout),
+    )
+    if layout.group:
+        base = base.encode(xOffset=alt.XOffset("group:N", sort=list(records.labels(layout.group).values())))
+    width_px = frame.step_px * len(names)
+    chart = alt.layer(*_layers(frame, base, first=first), *_heading(heading, width_px))
+    return chart.properties(width=width_px, height=frame.height_px)
+
+
+def _heading(text: str, width_px: float) -> list[Any]:
+    """A heading at a fixed height over the bars; a chart title would rise with the axis labels."""
+    import altair as alt
+
+    mark: dict[str, Any] = {
+        "fontSize": theme.LABEL_PX,
+        "fontWeight": 600,
+        "color": theme.MUTED,
+        "dy": -_HEADING_PX,
+    }
+    chart = alt.Chart(inline([{"heading": text}])).mark_text(**mark)
+    return [chart.encode(x=alt.value(width_px / 2), y=alt.value(0), text="heading:N")] if text else []
+
+
+def _rows(frame: _Frame, rows: pl.DataFrame) -> list[dict[str, Any]]:
+    records, layout = frame.records, frame.layout
+    mains = records.labels(layout.main)
+    groups = records.labels(layout.group) if layout.group else {}
+    return [
+        {
+            "main": wrapped(mains[row[layout.main]], frame.wrap_at),
+            "name": mains[row[layout.main]],
+            "group": groups[row[layout.group]] if layout.group else "",
+            "mean": row["mean"],
+            "low": row["low"],
+            "high": row["high"],
+            "top": row["mean"] if row["high"] is None else row["high"],
+            "value": fixed(row["mean"], 1),
+            "shown": interval_text(row),
+            "n": row["n"],
+        }
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def _layers(frame: _Frame, base: Any, *, first: bool) -> list[Any]:
+    """Bars, whiskers with their caps and, while they fit, the values above them."""
+    import altair as alt
+
+    axis: dict[str, Any] = {
+        "tickCount": 6,
+        "format": AXIS_FORMAT,
+        "labels": first,
+        "title": _SCALED if first else None,
+    }
+    y = alt.Y("mean:Q", scale=alt.Scale(domain=list(frame.y_domain), nice=False), axis=alt.Axis(**axis))
+    bars = base.mark_bar().encode(y=y, color=group_colour(frame.records, frame.layout.group))
+    rules = base.mark_rule(color=theme.INK, strokeWidth=1).encode(y="low:Q", y2="high:Q")
+    cap = base.mark_tick(color=theme.INK, thickness=1, size=5, orient="horizontal", opacity=1)
+    layers = [bars, rules, cap.encode(y="low:Q"), cap.encode(y="high:Q")]
+    if frame.n_bars <= _MAX_VALUE_LABELS:
+        text = base.mark_text(dy=-8, fontSize=theme.LABEL_PX - 1, color=theme.INK)
+        layers.append(text.encode(y="top:Q", text="value:N"))
+    return layers
+
+
+def _tooltip(layout: Layout) -> list[Any]:
+    import altair as alt
+
+    group = [alt.Tooltip("group:N", title=key_title(layout.group))] if layout.group else []
+    return [
+        alt.Tooltip("name:N", title=key_words(layout.main).name),
+        *group,
+        alt.Tooltip("shown:N", title=f"{_SCALED} (95 % interval)"),
+        alt.Tooltip("n:Q", title="trials"),
+    ]

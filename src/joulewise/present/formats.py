@@ -1,0 +1,144 @@
+"""Numbers, intervals and study keys as people read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from joulewise.units import duration, energy
+
+MISSING = "\N{EN DASH}"
+_MINUS = "\N{MINUS SIGN}"
+_THIN = "\N{NARROW NO-BREAK SPACE}"
+_MAX_DECIMALS = 6
+
+
+def is_missing(value: object) -> bool:
+    """True for None and NaN."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def fixed(value: float | None, decimals: int) -> str:
+    """A number with thousands separators, a real minus sign and a given number of decimals."""
+    if value is None or math.isnan(value):
+        return MISSING
+    if math.isinf(value):
+        return "\N{INFINITY}" if value > 0 else f"{_MINUS}\N{INFINITY}"
+    text = f"{abs(value):,.{decimals}f}"
+    negative = value < 0 and any(digit in text for digit in "123456789")
+    return f"{_MINUS}{text}" if negative else text
+
+
+def number(value: float | None, significant: int = 3) -> str:
+    """A number with at least the given significant digits, its whole part complete: 65,051; 53.1; 0.0123."""
+    if value is None or not math.isfinite(value) or value == 0:
+        return fixed(value, 0)
+    if abs(value) >= 1e15 or abs(value) < 1e-6:
+        return f"{value:.{significant - 1}e}".replace("-", _MINUS)
+    decimals = max(0, significant - 1 - math.floor(math.log10(abs(value))))
+    return fixed(value, 0 if float(value).is_integer() else decimals)
+
+
+def signed(value: float | None, decimals: int) -> str:
+    """A difference with its sign always shown."""
+    text = fixed(value, decimals)
+    shown_positive = value is not None and value > 0 and any(digit in text for digit in "123456789")
+    return f"+{text}" if shown_positive else text
+
+
+def percent(value: float | None, decimals: int = 1) -> str:
+    """A percentage with its sign set off by a thin space."""
+    return f"{fixed(value, decimals)}{_THIN}%"
+
+
+def count(n: int, singular: str, plural: str = "") -> str:
+    """A count with its noun: "1 run", "1,440 runs"."""
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+
+
+def decimals_for(half_width: float | None, fallback: int = 1) -> int:
+    """Decimals that show an interval's half-width with two significant digits."""
+    if half_width is None or not math.isfinite(half_width) or half_width <= 0:
+        return fallback
+    return min(_MAX_DECIMALS, max(0, 1 - math.floor(math.log10(half_width))))
+
+
+def plain(value: object) -> str:
+    """Any swept value in words: numbers with separators, lists with commas, everything else as it stands."""
+    if is_missing(value):
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return fixed(value, 0)
+    if isinstance(value, float):
+        return fixed(value, 0) if value.is_integer() else f"{value:,.6g}".replace("-", _MINUS)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(plain, value))
+    return str(value)
+
+
+@dataclass(frozen=True)
+class Key:
+    """How a study key is spoken of: its name and the unit that follows a value."""
+
+    name: str
+    unit: str = ""
+
+
+_KEYS = {
+    "manager.policy": Key("policy"),
+    "manager.dropping_threshold": Key("dropping threshold"),
+    "manager.mapping_interval": Key("mapping interval"),
+    "workload.tasks_per_day": Key("load", "tasks/day"),
+    "variant": Key("variant"),
+}
+
+
+def key_words(key: str) -> Key:
+    """The words for a study key; a key without an entry is read out from its own last part."""
+    return _KEYS.get(key) or Key(key.rpartition(".")[2].replace("_", " "))
+
+
+def key_title(key: str) -> str:
+    """A study key as a column heading or axis title, with its unit."""
+    words = key_words(key)
+    return f"{words.name} ({words.unit})" if words.unit else words.name
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a metric is shown: its name, the unit of its column, or a formatter that writes the unit."""
+
+    name: str
+    unit: str = ""
+    show: Callable[[float], str] | None = None
+
+
+METRICS = {
+    "utility_percent": Metric("utility", "% of maximum"),
+    "utility": Metric("utility earned"),
+    "maximum_utility": Metric("maximum utility bound"),
+    "tasks_arrived": Metric("tasks arrived"),
+    "tasks_completed": Metric("tasks completed"),
+    "tasks_dropped": Metric("tasks dropped"),
+    "tasks_waiting": Metric("tasks left waiting"),
+    "energy_j": Metric("energy", "", energy),
+    "busy_percent": Metric("machines busy", "%"),
+    "mapping_events": Metric("mapping events"),
+    "mapping_s": Metric("time spent mapping", "", duration),
+    "run_s": Metric("time to compute", "", duration),
+}
+
+
+def metric_title(metric: str) -> str:
+    """A metric as a column heading, with its unit; one without an entry is shown under its own name."""
+    words = METRICS.get(metric) or Metric(metric)
+    return f"{words.name} ({words.unit})" if words.unit else words.name
+
+
+def metric_value(metric: str, value: float | None) -> str:
+    """One value of a metric, with a unit where its column heading carries none."""
+    show = METRICS[metric].show if metric in METRICS else None
+    return number(value) if value is None or show is None or not math.isfinite(value) else show(value)

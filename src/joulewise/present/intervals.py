@@ -1,0 +1,109 @@
+"""Paired differences to the best policy, as points with their intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from joulewise.present import theme
+from joulewise.present.formats import decimals_for, key_title, key_words, signed
+from joulewise.present.layout import (
+    AXIS_FORMAT,
+    Drawing,
+    Layout,
+    Panel,
+    assemble,
+    group_colour,
+    inline,
+    main_layout,
+    panels_of,
+    threshold_layout,
+)
+from joulewise.present.records import THRESHOLD, Records
+
+_ROW_PX = 34
+_GROUP_PX = 9
+
+
+def differences(records: Records) -> Drawing:
+    """Paired differences in utility to the best at each setting, one row per policy."""
+    layout = threshold_layout(records) if THRESHOLD in records.others else main_layout(records)
+    panels, note = panels_of(records, records.behind_best, layout.panels)
+    shown = pl.concat([panel.rows for panel in panels])
+    domain = _domain([float(v) for name in ("mean", "low", "high") for v in shown[name].drop_nulls()])
+    parts = [_panel(records, layout, panel, domain) for panel in panels]
+    caption = (
+        f"Difference in utility, in percentage points of the bound, of each {key_words(layout.main).name} to "
+        "the best one at the same setting, on the same trials. Lines are 95 % confidence intervals; where "
+        f"one reaches zero the two cannot be told apart.{note}"
+    )
+    return Drawing(assemble(parts, across=2), caption)
+
+
+def _domain(values: list[float]) -> list[float]:
+    """The span of the values and zero, with a little room at both ends."""
+    low, high = min([*values, 0.0]), max([*values, 0.0])
+    room = 0.03 * (high - low) or 1.0
+    return [low - room, high + room]
+
+
+def _panel(records: Records, layout: Layout, panel: Panel, domain: list[float]) -> Any:
+    import altair as alt
+
+    labels = records.labels(layout.main)
+    groups = records.labels(layout.group) if layout.group else {}
+    present = set(panel.rows[layout.main].to_list())
+    rows = [
+        {
+            "main": labels[row[layout.main]],
+            "against": labels[row["against"]],
+            "group": groups[row[layout.group]] if layout.group else "",
+            "mean": row["mean"], "low": row["low"], "high": row["high"], "n": row["n"], "shown": _shown(row),
+        }
+        for row in panel.rows.iter_rows(named=True)
+    ]  # fmt: skip
+    order = [label for value, label in labels.items() if value in present]
+    base = alt.Chart(inline(rows)).encode(
+        y=alt.Y(
+            "main:N", sort=order, title=None, axis=alt.Axis(grid=True, tickBand="extent", labelLimit=200)
+        ),
+        color=group_colour(records, layout.group),
+        tooltip=_tooltip(layout),
+    )
+    if layout.group:
+        base = base.encode(yOffset=alt.YOffset("group:N", sort=list(groups.values())))
+    step_px = max(_ROW_PX, _GROUP_PX * max(len(groups), 1) + 8)
+    x = alt.X(
+        "low:Q",
+        title="difference to the best (percentage points)",
+        scale=alt.Scale(domain=domain, nice=False),
+        axis=alt.Axis(grid=True, format=AXIS_FORMAT, tickCount=7),
+    )
+    zero = alt.Chart(inline([{"zero": 0}])).mark_rule(color=theme.MUTED, strokeDash=[3, 3]).encode(x="zero:Q")
+    spans = base.mark_rule(strokeWidth=1.6).encode(x=x, x2="high:Q")
+    points = base.mark_point(filled=True, size=36, opacity=1).encode(x="mean:Q")
+    return alt.layer(zero, spans, points).properties(
+        width=300, height=alt.Step(step_px, **{"for": "position"}), title=panel.title
+    )
+
+
+def _shown(row: dict[str, Any]) -> str:
+    if row["low"] is None or row["high"] is None:
+        return signed(row["mean"], 1)
+    decimals = decimals_for((row["high"] - row["low"]) / 2)
+    mean, low, high = (signed(row[name], decimals) for name in ("mean", "low", "high"))
+    return f"{mean} ({low} to {high})"
+
+
+def _tooltip(layout: Layout) -> list[Any]:
+    import altair as alt
+
+    group = [alt.Tooltip("group:N", title=key_title(layout.group))] if layout.group else []
+    return [
+        alt.Tooltip("main:N", title=key_words(layout.main).name),
+        *group,
+        alt.Tooltip("against:N", title="against"),
+        alt.Tooltip("shown:N", title="percentage points (95 % interval)"),
+        alt.Tooltip("n:Q", title="trials"),
+    ]

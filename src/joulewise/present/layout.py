@@ -1,0 +1,155 @@
+"""What figures share: which key goes where, panels, inlined data, colours of groups, final assembly."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+import polars.selectors as cs
+
+from joulewise.present import theme
+from joulewise.present.formats import count, decimals_for, fixed, key_title, number
+from joulewise.present.records import LOAD, THRESHOLD, Records
+
+_MAX_GROUPS = 8
+_MAX_PANELS = 6
+AXIS_FORMAT = ",~f"  # 50,000 and 0.5, never 5e+4
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A finished figure and the caption that explains it."""
+
+    chart: Any
+    caption: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which key goes where: along the axis, as colour, as panels; and the keys held at one value."""
+
+    main: str
+    group: str | None
+    panels: tuple[str, ...]
+    held: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel: its title and the rows it shows."""
+
+    title: str
+    rows: pl.DataFrame
+
+
+def main_layout(records: Records) -> Layout:
+    """Main key along the axis, the load or another small key as colour, the threshold at its lowest."""
+    assert records.main is not None
+    held = {THRESHOLD: records.utility()[THRESHOLD].min()} if THRESHOLD in records.others else {}
+    free = [key for key in records.others if key not in held]
+    small = [key for key in free if len(records.values(key)) <= _MAX_GROUPS]
+    group = LOAD if LOAD in small else next(iter(small), None)
+    return Layout(records.main, group, tuple(key for key in free if key != group), held)
+
+
+def threshold_layout(records: Records) -> Layout:
+    """Main key along the axis, the dropping threshold as colour, everything else as panels."""
+    assert records.main is not None
+    return Layout(records.main, THRESHOLD, tuple(key for key in records.others if key != THRESHOLD), {})
+
+
+def hold(frame: pl.DataFrame, held: Mapping[str, object]) -> pl.DataFrame:
+    """The rows with these values of these keys."""
+    return frame.filter(*(pl.col(key).eq_missing(pl.lit(value)) for key, value in held.items()))
+
+
+def panels_of(records: Records, frame: pl.DataFrame, keys: Sequence[str]) -> tuple[list[Panel], str]:
+    """The frame split by the keys in reading order, and what to say when not all panels are shown."""
+    ordered = frame
+    for key in reversed(keys):  # stable sorts, the last key first
+        rank = {value: i for i, value in enumerate(records.values(key))}
+        order = pl.Series("_order", [rank[value] for value in ordered[key]])
+        ordered = ordered.with_columns(order).sort("_order", maintain_order=True).drop("_order")
+    parts = ordered.partition_by(keys, maintain_order=True) if keys else [ordered]
+    shown = [Panel(records.phrases(part.row(0, named=True), keys), part) for part in parts[:_MAX_PANELS]]
+    n_left = len(parts) - len(shown)
+    note = (
+        f" Shown are the first {len(shown)} of {len(parts)} settings; the full table has all."
+        if n_left
+        else ""
+    )
+    return shown, note
+
+
+def inline(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Rows as the data of a chart; numbers that JSON cannot hold become null."""
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    empty = [name for name, dtype in frame.schema.items() if dtype == pl.Null]
+    finite = pl.when(cs.float().is_finite()).then(cs.float())
+    return frame.with_columns(pl.col(empty).cast(pl.Float64)).with_columns(finite)
+
+
+def wrapped(label: str, width: int) -> str:
+    """A label broken into lines for a narrow band; Vega splits it again at the line ends."""
+    return "\n".join(textwrap.wrap(label, max(width, 6)))
+
+
+def interval_text(row: Mapping[str, Any]) -> str:
+    """Mean with its 95 % interval, as tooltips show it."""
+    low, high = row["low"], row["high"]
+    if low is None or high is None:
+        return number(row["mean"])
+    decimals = decimals_for((high - low) / 2)
+    return f"{fixed(row['mean'], decimals)} ({fixed(low, decimals)} to {fixed(high, decimals)})"
+
+
+def assemble(parts: Sequence[Any], across: int = 1) -> Any:
+    """Panels put together under the house theme, with one legend."""
+    import altair as alt
+
+    if len(parts) == 1:
+        return parts[0].configure(**theme.CONFIG)
+    return alt.concat(*parts, columns=across).resolve_scale(color="shared").configure(**theme.CONFIG)
+
+
+def group_colours(records: Records, key: str) -> list[str]:
+    """Colours of a group: a ramp for numbers, with grey for a threshold of nothing; else the palette."""
+    values = records.values(key)
+    n = len(values)
+    if key == LOAD or not all(isinstance(value, int | float) for value in values):
+        return theme.categorical(n)
+    drops_nothing = key == THRESHOLD and values[0] == 0 and n > 1
+    return [theme.NOTHING, *theme.ordered(n - 1)] if drops_nothing else theme.ordered(n)
+
+
+def group_colour(records: Records, key: str | None) -> Any:
+    """The colour channel of a group with its legend; one colour without a group."""
+    import altair as alt
+
+    if key is None:
+        return alt.value(theme.PALETTE[0])
+    return alt.Color(
+        "group:N",
+        title=sentence(key_title(key)),
+        sort=None,
+        scale=alt.Scale(domain=list(records.labels(key).values()), range=group_colours(records, key)),
+        legend=alt.Legend(symbolType="square"),
+    )
+
+
+def sentence(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def whiskers(records: Records) -> str:
+    """What a caption says of bars and whiskers."""
+    n_most = int(records.utility()["n"].cast(pl.Int64).max() or 0)  # type: ignore[arg-type]
+    if n_most < 2:
+        return "One trial only, so there are no intervals."
+    up_to = "up to " if records.utility()["n"].n_unique() > 1 else ""
+    n_trials = f"{up_to}{count(n_most, 'trial')}"
+    return f"Bars are means of {n_trials}, whiskers 95 % confidence intervals of the mean."

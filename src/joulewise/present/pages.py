@@ -1,0 +1,45 @@
+"""HTML pages that need no network: templates with escaping, and the figure libraries inlined once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from joulewise.present.export import vegalite_version
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def page(template: str, **values: object) -> str:
+    """A template filled in; every value is escaped unless the template itself marks it as safe."""
+    return str(_environment().get_template(template).render(**values))
+
+
+@cache
+def libraries() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script that cannot end its own script element."""
+    import vl_convert
+
+    names = "window.vegaEmbed = vegaEmbed;"
+    bundle = str(vl_convert.javascript_bundle(names, vl_version=vegalite_version()))
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def figure_page(spec: Mapping[str, Any], title: str = "Joulewise figure") -> str:
+    """One interactive figure as a page of its own."""
+    return page("figure.html", spec=spec, title=title, libraries=libraries())

@@ -1,0 +1,172 @@
+"""What pages and figures are made from: a study's particulars and its frames, with a few views of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import polars as pl
+
+from joulewise.present.formats import is_missing, key_words, plain
+
+POLICY = "manager.policy"
+THRESHOLD = "manager.dropping_threshold"
+LOAD = "workload.tasks_per_day"
+VARIANT = "variant"
+UTILITY = "utility_percent"
+MODES = ("immediate", "batch")
+
+
+@dataclass(frozen=True)
+class StudyInfo:
+    """Particulars of one finished study, as its report shows them.
+
+    `axes` are the swept keys in the order of the study file; `source` is that file's text; `seconds` is the
+    wall-clock time of the runs; `study_hash` identifies file and inputs; `n_failed` counts runs without a
+    result; `made_at` is the instant of the report, written as it should be read.
+    """
+
+    name: str
+    seed: int
+    trials: int
+    axes: tuple[str, ...]
+    source: str
+    version: str
+    description: str = ""
+    file_name: str = "study.toml"
+    study_hash: str = ""
+    machine: str = ""
+    made_at: str = ""
+    seconds: float | None = None
+    n_failed: int = 0
+    deterministic: bool = True
+
+
+@dataclass(frozen=True)
+class Records:
+    """Everything a figure or a page may read.
+
+    `runs`: one row per run (dotted study keys, `trial`, `run`, metrics with unit suffix).
+    `summary`: the columns of `study.axes`, then `metric`, `mean`, `low`, `high` (95 % Student) and `n`; one
+    row per point and metric, the interval null where there is one trial only.
+    `differences`: the same columns and `against`, another value of the main key: the mean over equal trials
+    of this row's value of the key minus that one, all other axes being equal; every ordered pair of values.
+    `traces`: `run`, `at_s`, `utility_cumulative`; the keys of a run are looked up in `runs`.
+    `titles` and `modes`: policy name -> title and "immediate" or "batch", in the order of the policy table.
+    """
+
+    study: StudyInfo
+    runs: pl.DataFrame
+    summary: pl.DataFrame
+    differences: pl.DataFrame
+    traces: pl.DataFrame | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
+    modes: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def varying(self) -> tuple[str, ...]:
+        """The swept keys that take more than one value in the results, in the order of the study file."""
+        return tuple(axis for axis in self.study.axes if len(self.values(axis)) > 1)
+
+    @cached_property
+    def main(self) -> str | None:
+        """The key whose values are compared: the policy, else the variants, else the first that varies."""
+        return next((key for key in (POLICY, VARIANT, *self.varying) if key in self.varying), None)
+
+    @property
+    def n_runs(self) -> int:
+        """The number of runs that have a result."""
+        return self.runs[UTILITY].count() if UTILITY in self.runs.columns else 0
+
+    def utility(self) -> pl.DataFrame:
+        """The summary of the percentage of maximum utility, one row per point."""
+        return self.summary.filter(pl.col("metric") == UTILITY)
+
+    @cached_property
+    def others(self) -> tuple[str, ...]:
+        """The keys that vary beside the main one."""
+        return tuple(key for key in self.varying if key != self.main)
+
+    @cached_property
+    def best(self) -> pl.DataFrame:
+        """The row of the utility summary with the highest mean at each setting of the other keys."""
+        ranked = (
+            self.utility()
+            .filter(pl.col("mean").is_not_null())
+            .sort("mean", descending=True, maintain_order=True)
+        )
+        return (
+            ranked.unique(subset=self.others, keep="first", maintain_order=True)
+            if self.others
+            else ranked.head(1)
+        )
+
+    @cached_property
+    def behind_best(self) -> pl.DataFrame:
+        """Paired differences in utility (percentage points) to the best at the same setting."""
+        needed = {"against", "metric", *(key for key in (self.main, *self.others) if key)}
+        if self.main is None or not needed <= set(self.differences.columns):
+            return pl.DataFrame()
+        rows = self.differences.filter(pl.col("metric") == UTILITY, pl.col("mean").is_not_null())
+        best = self.best.select(*self.others, pl.col(self.main).alias("against").cast(rows["against"].dtype))
+        return rows.join(best, on=[*self.others, "against"], how="semi", nulls_equal=True)
+
+    def values(self, key: str) -> list[Hashable]:
+        """The values of a key in reading order: policies as in their table, numbers ascending."""
+        if key not in self.runs.columns:
+            return []
+        found = self.runs[key].unique(maintain_order=True)
+        if key == POLICY:
+            return self._policies(found.to_list())
+        return list(found.sort(nulls_last=True) if found.dtype.is_numeric() else found)
+
+    def _policies(self, names: Iterable[str]) -> list[Hashable]:
+        """Policies by mode and, within a mode, as in the table; those outside it come last, as they came."""
+        table = {name: i for i, name in enumerate(self.titles)}
+        modes = {mode: i for i, mode in enumerate(MODES)}
+
+        def place(name: str) -> tuple[int, int]:
+            return modes.get(self.mode(name), len(modes)), table.get(name, len(table))
+
+        ordered = sorted(names, key=place)
+        return [*ordered]
+
+    def mode(self, policy: str) -> str:
+        """The policy's mode, or an empty string where it is not known."""
+        return self.modes.get(policy, "")
+
+    def labels(self, key: str) -> dict[Hashable, str]:
+        """A distinct label for every value of a key, in reading order."""
+        values = self.values(key)
+        shown = [self.label(key, value) for value in values]
+        return {
+            value: f"{text} [{value}]" if shown.count(text) > 1 else text
+            for value, text in zip(values, shown, strict=True)
+        }
+
+    def label(self, key: str, value: object) -> str:
+        """One value of a key without its unit: a policy's title, "33,000", "10 min"."""
+        if key == POLICY and not is_missing(value):
+            return self.titles.get(str(value), str(value))
+        return plain(value)
+
+    def phrase(self, key: str, value: object) -> str:
+        """One value of a key so that it can stand alone: "33,000 tasks/day", "dropping threshold 0.5"."""
+        words, text = key_words(key), self.label(key, value)
+        if key in (POLICY, VARIANT):
+            return text
+        return f"{text} {words.unit}" if words.unit else f"{words.name} {text}"
+
+    def phrases(self, point: Mapping[str, object], keys: Iterable[str]) -> str:
+        """Several values in one line, empty when there are no keys."""
+        return ", ".join(self.phrase(key, point[key]) for key in keys)
+
+
+def tidy(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with list-valued columns spelt out, so that every swept value can be compared."""
+    lists = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List | pl.Array)]
+    return frame.with_columns(
+        pl.Series(name, [None if row is None else plain(list(row)) for row in frame[name]], dtype=pl.String)
+        for name in lists
+    )

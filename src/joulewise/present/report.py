@@ -1,0 +1,102 @@
+"""The report: one page that says what was studied, what came out, how sure it is and how to do it again."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+from joulewise.present.export import render, spec_of
+from joulewise.present.figures import drawings
+from joulewise.present.findings import findings
+from joulewise.present.formats import count, key_words
+from joulewise.present.glossary import GLOSSARY
+from joulewise.present.layout import sentence
+from joulewise.present.pages import libraries, page
+from joulewise.present.records import Records
+from joulewise.present.tables import difference_tables, full_table, utility_tables
+from joulewise.units import duration
+
+
+@dataclass(frozen=True)
+class Plate:
+    """A figure as the page shows it: a still picture that an interactive one replaces where scripts run."""
+
+    name: str
+    title: str
+    caption: str
+    spec: dict[str, Any]
+    picture: str
+
+
+def render_report(records: Records) -> str:
+    """The whole report as one HTML document that loads nothing; whatever a user wrote in it is escaped."""
+    plates = _plates(records)
+    return page(
+        "report.html",
+        study=records.study,
+        facts=_facts(records),
+        findings=findings(records),
+        axes=[(sentence(key_words(key).name), key, _values(records, key)) for key in records.study.axes],
+        plates=plates,
+        utility_tables=utility_tables(records),
+        difference_tables=difference_tables(records),
+        full_table=full_table(records),
+        glossary=GLOSSARY,
+        particulars=_particulars(records),
+        citation=_citation(records),
+        libraries=libraries() if plates else "",
+    )
+
+
+def _plates(records: Records) -> list[Plate]:
+    drawn = [(figure, drawing, spec_of(drawing.chart)) for figure, drawing in drawings(records)]
+    return [
+        Plate(figure.name, figure.title, drawing.caption, spec, _picture(spec))
+        for figure, drawing, spec in drawn
+    ]
+
+
+def _picture(spec: dict[str, Any]) -> str:
+    """The figure as an SVG in a data address: an image, so that nothing inside it can run."""
+    svg = str(render(spec, "svg"))
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode("ascii")
+
+
+def _facts(records: Records) -> list[str]:
+    study = records.study
+    facts = [count(records.n_runs, "run"), count(study.trials, "trial"), f"seed {study.seed}"]
+    return [*facts, duration(study.seconds)] if study.seconds is not None else facts
+
+
+def _values(records: Records, key: str) -> str:
+    unit = key_words(key).unit
+    return "; ".join(records.labels(key).values()) + (f" {unit}" if unit else "")
+
+
+def _particulars(records: Records) -> list[tuple[str, str]]:
+    """How the report was made, as pairs of a name and a value; what is not known is left out."""
+    study = records.study
+    n_missing = f", {study.n_failed:,} more without a result" if study.n_failed else ""
+    again = "yes" if study.deterministic else "no: a run depends on measured time"
+    pairs = [
+        ("Software", f"Joulewise {study.version}"),
+        ("Study file", study.file_name),
+        ("Study hash", study.study_hash),
+        ("Seed", str(study.seed)),
+        ("Runs", f"{records.n_runs:,} with results{n_missing}"),
+        ("Same seed, same result", again),
+        ("Time of the runs", duration(study.seconds) if study.seconds is not None else ""),
+        ("Machine", study.machine),
+        ("Written", study.made_at),
+    ]
+    return [(name, value) for name, value in pairs if value]
+
+
+def _citation(records: Records) -> str:
+    study = records.study
+    mark = f", study hash {study.study_hash[:16]}" if study.study_hash else ""
+    return (
+        f"Joulewise, version {study.version}: study \N{LEFT DOUBLE QUOTATION MARK}{study.name}"
+        f"\N{RIGHT DOUBLE QUOTATION MARK}, {count(study.trials, 'trial')}, seed {study.seed}{mark}."
+    )

@@ -1,0 +1,171 @@
+"""Tables of the report: means with intervals and paired differences, ready to be set in HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from joulewise.present.formats import (
+    METRICS,
+    MISSING,
+    count,
+    decimals_for,
+    fixed,
+    key_title,
+    key_words,
+    metric_title,
+    metric_value,
+    signed,
+)
+from joulewise.present.layout import Panel, panels_of, sentence
+from joulewise.present.records import THRESHOLD, Records
+
+MAX_ROWS = 500
+_MAX_COLUMNS = 10
+_BEST, _ALIKE, _WORDS, _PLAIN = "best", "alike", "words", ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell's text and what it is: "best", "alike", "words" or a plain number."""
+
+    text: str
+    kind: str = _PLAIN
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with a heading for every column and every row; `corner` heads the column of row headings."""
+
+    caption: str
+    corner: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    note: str = ""
+
+
+def utility_tables(records: Records) -> list[Table]:
+    """Mean percentage of maximum utility with its interval, one table per setting."""
+    best = set(records.best.select(records.varying).iter_rows()) if records.main else set()
+
+    def cell(row: Mapping[str, Any]) -> Cell:
+        return Cell(plus_minus(row), _BEST if tuple(row[key] for key in records.varying) in best else _PLAIN)
+
+    note = "In % of the maximum utility bound: mean ± half of the 95 % interval, the best in bold."
+    return _pivots(records, records.utility(), cell, note, "Utility")
+
+
+def difference_tables(records: Records) -> list[Table]:
+    """Paired differences in percentage points to the best at the same setting, one table per setting."""
+    if records.behind_best.is_empty():
+        return []
+    note = (
+        "In percentage points of the bound, on the same trials: mean ± half of the 95 % interval; 0 marks "
+        "the best itself, italics differences whose interval reaches zero."
+    )
+    reference = records.best.select(*records.study.axes, mean=pl.lit(0.0), low=pl.lit(0.0), high=pl.lit(0.0))
+    columns = [*records.study.axes, "mean", "low", "high"]
+    rows = pl.concat([reference.select(columns), records.behind_best.select(columns)])
+    return _pivots(records, rows, _difference_cell, note, "Difference to the best")
+
+
+def _difference_cell(row: Mapping[str, Any]) -> Cell:
+    if row["mean"] == row["low"] == row["high"] == 0.0:
+        return Cell("0", _BEST)
+    alike = row["high"] is not None and row["low"] <= 0 <= row["high"]
+    return Cell(plus_minus(row, show=signed), _ALIKE if alike else _PLAIN)
+
+
+def plus_minus(row: Mapping[str, Any], show: Callable[[float | None, int], str] = fixed) -> str:
+    """A mean with half of its interval, both to the half's second digit; or the mean alone."""
+    if row["mean"] is None:
+        return MISSING
+    if row["low"] is None or row["high"] is None:
+        return show(row["mean"], 1)
+    half = (row["high"] - row["low"]) / 2
+    decimals = decimals_for(half, fallback=0 if float(row["mean"]).is_integer() else 1)
+    return f"{show(row['mean'], decimals)} ± {fixed(half, decimals)}"
+
+
+def _pivots(
+    records: Records, frame: pl.DataFrame, cell: Callable[[Mapping[str, Any]], Cell], note: str, subject: str
+) -> list[Table]:
+    """One table per setting: the main key down, the dropping threshold (where it varies) across."""
+    across = (
+        THRESHOLD if THRESHOLD in records.others and len(records.values(THRESHOLD)) <= _MAX_COLUMNS else None
+    )
+    keys = [key for key in records.others if key != across]
+    panels, left_out = panels_of(records, frame, keys)
+    return [_pivot(records, panel, across, cell, note + left_out, subject) for panel in panels]
+
+
+def _pivot(
+    records: Records,
+    panel: Panel,
+    across: str | None,
+    cell: Callable[[Mapping[str, Any]], Cell],
+    note: str,
+    subject: str,
+) -> Table:
+    down = records.labels(records.main) if records.main else {None: "all runs"}
+    columns = records.labels(across) if across else {None: subject}
+    found = {
+        (row[records.main] if records.main else None, row[across] if across else None): cell(row)
+        for row in panel.rows.iter_rows(named=True)
+    }
+    rows = tuple(
+        (label, tuple(found.get((value, column), Cell(MISSING)) for column in columns))
+        for value, label in down.items()
+        if any((value, column) in found for column in columns)
+    )
+    by = f" by {key_words(across).name}" if across else ""
+    caption = f"{subject}{by}" + (f", {panel.title}" if panel.title else "")
+    corner = sentence(key_title(records.main)) if records.main else "Study"
+    return Table(caption, corner, tuple(columns.values()), rows, note)
+
+
+def full_table(records: Records) -> Table:
+    """Every metric at every point of the study, at most MAX_ROWS points."""
+    keys = list(records.varying)
+    metrics = records.summary["metric"].unique(maintain_order=True).to_list()
+    points: dict[tuple[object, ...], dict[str, Mapping[str, Any]]] = {}
+    for row in records.summary.iter_rows(named=True):
+        points.setdefault(tuple(row[key] for key in keys), {})[row["metric"]] = row
+    rows = tuple(
+        _full_row(records, keys, metrics, point, found) for point, found in list(points.items())[:MAX_ROWS]
+    )
+    note = f"The first {MAX_ROWS} of {count(len(points), 'point')}." if len(points) > MAX_ROWS else ""
+    first, *rest = keys or ["point"]
+    columns = (
+        *(sentence(key_title(key)) for key in rest),
+        *(sentence(metric_title(m)) for m in metrics),
+        "Trials",
+    )
+    return Table("All metrics at every point", sentence(key_title(first)), columns, rows, note)
+
+
+def _full_row(
+    records: Records,
+    keys: Sequence[str],
+    metrics: Sequence[str],
+    point: tuple[object, ...],
+    found: Mapping[str, Mapping[str, Any]],
+) -> tuple[str, tuple[Cell, ...]]:
+    labels = [records.label(key, value) for key, value in zip(keys, point, strict=True)] or ["all runs"]
+    values = [_metric_text(metric, found.get(metric)) for metric in metrics]
+    n = max(int(row["n"]) for row in found.values())
+    return labels[0], (*(Cell(text, _WORDS) for text in labels[1:]), *map(Cell, [*values, fixed(n, 0)]))
+
+
+def _metric_text(metric: str, row: Mapping[str, Any] | None) -> str:
+    """Mean and half-width of a metric with the unit that its formatter gives."""
+    if row is None or row["mean"] is None:
+        return MISSING
+    if row["low"] is None or row["high"] is None:
+        return metric_value(metric, row["mean"])
+    if metric in METRICS and METRICS[metric].show:
+        return f"{metric_value(metric, row['mean'])} ± {metric_value(metric, (row['high'] - row['low']) / 2)}"
+    return plus_minus(row)

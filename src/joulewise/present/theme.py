@@ -1,0 +1,72 @@
+"""The look of the figures: palette, sizes and the Vega-Lite configuration shared by all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Okabe and Ito's palette, told apart under every common colour vision; yellow is last: it fades on white.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442")
+LINE_PALETTE = PALETTE[:-1]
+LINE_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+NOTHING = "#B4B8BE"
+# Light to dark in even steps of lightness, so that ordered groups stay ordered in grey print.
+_RAMP = ((0xA3, 0xCB, 0xEA), (0x3B, 0x8E, 0xC4), (0x05, 0x2B, 0x55))
+
+INK = "#1B1F24"
+MUTED = "#57606A"
+GRID = "#E3E6EA"
+FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
+LABEL_PX = 12
+TITLE_PX = 13
+
+CONFIG: dict[str, Any] = {
+    "background": "white",
+    "font": FONT,
+    "padding": 10,
+    "view": {"stroke": None},
+    "title": {
+        "fontSize": TITLE_PX, "fontWeight": 600, "color": INK, "anchor": "start", "offset": 8,
+        "subtitleColor": MUTED, "subtitleFontSize": LABEL_PX,
+    },
+    "axis": {
+        "labelFontSize": LABEL_PX, "titleFontSize": TITLE_PX, "titleFontWeight": "normal", "labelColor": INK,
+        "titleColor": INK, "gridColor": GRID, "domainColor": MUTED, "tickColor": MUTED, "tickSize": 4,
+        "titlePadding": 10, "labelPadding": 5,
+    },
+    "axisX": {"grid": False},
+    "axisY": {"domain": False, "ticks": False},
+    "legend": {
+        "orient": "top", "direction": "horizontal", "labelFontSize": LABEL_PX, "titleFontSize": LABEL_PX,
+        "titleFontWeight": 600, "labelColor": INK, "titleColor": INK, "symbolSize": 120,
+        "titleOrient": "left", "titlePadding": 10, "columnPadding": 14, "labelLimit": 220, "offset": 12,
+    },
+    "header": {
+        "labelFontSize": LABEL_PX, "labelFontWeight": 600, "labelColor": MUTED, "labelPadding": 6,
+    },
+    "facet": {"spacing": 14},
+    "concat": {"spacing": 28},
+}  # fmt: skip
+
+
+def categorical(n: int) -> list[str]:
+    """Colours for n unordered groups, repeating the palette when it runs out."""
+    return [PALETTE[i % len(PALETTE)] for i in range(n)]
+
+
+def ordered(n: int) -> list[str]:
+    """Colours for n ordered groups, from light to dark."""
+    return [_ramp(i / (n - 1)) for i in range(n)] if n > 1 else [PALETTE[0]] * n
+
+
+def _ramp(position: float) -> str:
+    """The ramp's colour at a position from 0 (light) to 1 (dark)."""
+    scaled = position * (len(_RAMP) - 1)
+    left = min(int(scaled), len(_RAMP) - 2)
+    mix = (round(a + (b - a) * (scaled - left)) for a, b in zip(_RAMP[left], _RAMP[left + 1], strict=True))
+    return "#" + "".join(f"{channel:02X}" for channel in mix)
+
+
+def line_style(i: int, family: int = 0) -> tuple[str, list[int]]:
+    """Colour and dash of the i-th line; two families never share a dash, nor two lines of one colour."""
+    turn, colour = divmod(i, len(LINE_PALETTE))
+    return LINE_PALETTE[colour], LINE_DASHES[(2 * turn + family) % len(LINE_DASHES)]

@@ -1,0 +1,114 @@
+"""How a published claim is judged: by one stated rule for numbers and one for orderings.
+
+A number is reproduced when it lies in our 95 % interval or within 2 % of our mean, partly within 10 %. An
+ordering is a list of differences claimed to be positive, each paired on equal trials: reproduced when every
+interval is above zero, partly when at least half of the means are. Neither rule is ever bent for a claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from joulewise.study.statistics import student_quantile
+
+Verdict: TypeAlias = Literal["reproduced", "partly", "not reproduced"]
+Samples: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+CLOSE, NEAR = 0.02, 0.10
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came out of one claim: the published figure, ours with its interval, and the verdict."""
+
+    claim: str
+    says: str
+    published: str
+    ours: str
+    verdict: Verdict
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published claim and the function that judges it on the runs of its experiment."""
+
+    id: str
+    says: str
+    published: str
+    judge: Callable[[pl.DataFrame], tuple[str, Verdict]]
+    note: str = ""
+
+    def finding(self, runs: pl.DataFrame) -> Finding:
+        ours, verdict = self.judge(runs)
+        return Finding(self.id, self.says, self.published, ours, verdict, self.note)
+
+
+def per_trial(runs: pl.DataFrame, metric: str, where: Mapping[str, object]) -> Samples:
+    """The metric of each trial, in order, averaged over the runs that match; a list matches any of its values."""
+    kept = runs
+    for column, wanted in where.items():
+        values = wanted if isinstance(wanted, list) else [wanted]
+        kept = kept.filter(pl.col(column).is_in(values))
+    means = kept.group_by("trial").agg(pl.col(metric).mean()).sort("trial")
+    return means[metric].to_numpy()
+
+
+def interval(samples: Samples) -> tuple[float, float, float]:
+    """Mean, low and high of the 95 % interval; with a single trial all three are the mean."""
+    mean = float(samples.mean())
+    quantile = student_quantile(samples.size)
+    half = quantile * float(samples.std(ddof=1)) / samples.size**0.5 if quantile is not None else 0.0
+    return mean, mean - half, mean + half
+
+
+def spelled(samples: Samples, unit: str = "") -> str:
+    """Mean and half interval for people."""
+    mean, _, high = interval(samples)
+    digits = 0 if abs(mean) >= 1000 else 2
+    return f"{mean:,.{digits}f}{unit} ± {high - mean:,.{digits}f}{unit}"
+
+
+def number(
+    published: float, samples_of: Callable[[pl.DataFrame], Samples], unit: str = ""
+) -> Callable[[pl.DataFrame], tuple[str, Verdict]]:
+    """Judge a published number."""
+
+    def judge(runs: pl.DataFrame) -> tuple[str, Verdict]:
+        samples = samples_of(runs)
+        mean, low, high = interval(samples)
+        off = abs(mean - published) / abs(published)
+        verdict: Verdict = "not reproduced"
+        if low <= published <= high or off <= CLOSE:
+            verdict = "reproduced"
+        elif off <= NEAR:
+            verdict = "partly"
+        return spelled(samples, unit), verdict
+
+    return judge
+
+
+def ordering(
+    differences_of: Callable[[pl.DataFrame], Sequence[tuple[str, Samples]]], unit: str = " points"
+) -> Callable[[pl.DataFrame], tuple[str, Verdict]]:
+    """Judge differences that are claimed to be positive, each with its name."""
+
+    def judge(runs: pl.DataFrame) -> tuple[str, Verdict]:
+        differences = differences_of(runs)
+        intervals = [interval(samples) for _, samples in differences]
+        n_right = sum(mean > 0 for mean, _, _ in intervals)
+        verdict: Verdict = "not reproduced"
+        if all(low > 0 for _, low, _ in intervals):
+            verdict = "reproduced"
+        elif 2 * n_right >= len(intervals):
+            verdict = "partly"
+        name, smallest = min(differences, key=lambda item: float(item[1].mean()))
+        ours = f"{n_right} of {len(intervals)} hold; the least: {name} {spelled(smallest, unit)}"
+        return ours, verdict
+
+    return judge

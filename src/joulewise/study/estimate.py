@@ -1,0 +1,64 @@
+"""What running a study would take, before it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from joulewise.study.execute import available_cpus
+from joulewise.study.plan import Run, plan
+from joulewise.study.running import missing_runs
+from joulewise.study.sources import Draw, expected_tasks
+from joulewise.study.store import Store
+from joulewise.study.study import Study
+from joulewise.units import duration
+
+# Rough figures of one ordinary processor of 2024; a guess within a factor of three is all that is promised.
+_RUN_S, _TASK_S = 0.05, 8e-6
+_START_S = 2.0
+_RUN_BYTES, _RECORD_BYTES = 4_000, 26
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Runs of a study, how many are still to be computed, and about how long and how large they are."""
+
+    n_points: int
+    n_trials: int
+    n_runs: int
+    n_missing: int
+    workers: int
+    seconds: float
+    bytes: int
+
+    def lines(self, folder: Path) -> Iterator[tuple[str, str]]:
+        """The estimate as a person reads it."""
+        yield "runs", f"{self.n_runs:,} ({self.n_points:,} points x {self.n_trials:,} trials)"
+        yield "to compute", f"{self.n_missing:,} ({self.n_runs - self.n_missing:,} are stored already)"
+        time = f"about {duration(self.seconds)} with {self.workers} processes"
+        yield "time", time if self.n_missing else "none"
+        yield "disk", f"about {max(self.bytes / 1e6, 0.1):.1f} MB in {folder}"
+
+
+def estimate(study: Study, folder: Path) -> Estimate:
+    """What running the study into this folder would take; InputError when the folder belongs to something else."""
+    store = Store(folder)
+    store.check_owner(study.name)
+    runs = plan(study)
+    missing = missing_runs(store, runs)
+    workers = available_cpus()
+    n_tasks = {point: expected_tasks(point.workload, Draw(0, 0, study.folder)) for point in study.points}
+    return Estimate(
+        n_points=len(study.points),
+        n_trials=study.heading.trials,
+        n_runs=len(runs),
+        n_missing=len(missing),
+        workers=workers,
+        seconds=_START_S + sum(_RUN_S + _TASK_S * n_tasks[run.point] for run in missing) / workers,
+        bytes=int(sum(_bytes(run, n_tasks[run.point]) for run in runs)),
+    )
+
+
+def _bytes(run: Run, n_tasks: float) -> float:
+    return _RUN_BYTES + (_RECORD_BYTES * n_tasks if run.keep else 0)

@@ -1,0 +1,130 @@
+"""Runs spread over local processes: started by spawn, ended with their parent, deaf to Ctrl-C."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+
+from joulewise.study.plan import Run
+from joulewise.study.store import FAILED, Store
+from joulewise.study.worker import Finished, Job, do, do_run
+
+Report = Callable[[Finished], None]
+
+_JOBS_PER_WORKER = 8
+_LARGEST_JOB = 8
+_ATTEMPTS = 2
+_ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Each worker is one thread: the processes are the parallelism."""
+
+
+def available_cpus() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def execute(
+    runs: Sequence[Run], study_folder: Path, results_folder: Path, workers: int, report: Report
+) -> None:
+    """Do the runs with this many processes (one: in this process) and report each as it is stored."""
+    if workers == 1 or len(runs) < 2:
+        for job in _jobs(runs, study_folder, results_folder, size=1):
+            report(do_run(job.runs[0], job))
+        return
+    size = min(max(len(runs) // (_JOBS_PER_WORKER * workers), 1), _LARGEST_JOB)
+    left: list[Job] = list(_jobs(runs, study_folder, results_folder, size))
+    for _ in range(_ATTEMPTS):
+        left = _in_processes(left, workers, report)
+        if not left:
+            return
+        left = [Job((run,), job.study_folder, job.results_folder) for job in left for run in job.runs]
+    for job in left:
+        report(_give_up(job))
+
+
+def _jobs(runs: Sequence[Run], study_folder: Path, results_folder: Path, size: int) -> Iterator[Job]:
+    """Runs of one world together, so that it is built once, in jobs small enough to balance."""
+    worlds: dict[str, list[Run]] = {}
+    for run in runs:
+        worlds.setdefault(run.world_key, []).append(run)
+    for same_world in worlds.values():
+        for start in range(0, len(same_world), size):
+            yield Job(tuple(same_world[start : start + size]), study_folder, results_folder)
+
+
+def _in_processes(jobs: list[Job], workers: int, report: Report) -> list[Job]:
+    """Do the jobs in a pool; returns those that were lost because a process died."""
+    before = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(
+        min(workers, len(jobs)), multiprocessing.get_context("spawn"), initializer=_follow_parent
+    )
+    lost: list[Job] = []
+    try:
+        with _for_children():
+            pending: dict[Future[list[Finished]], Job] = {pool.submit(do, job): job for job in jobs}
+        for future in as_completed(pending):
+            lost += _collect(future, pending[future], report)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        _end(child for child in multiprocessing.active_children() if child not in before)
+        raise
+    pool.shutdown()
+    return lost
+
+
+def _collect(future: Future[list[Finished]], job: Job, report: Report) -> list[Job]:
+    try:
+        finished = future.result()
+    except BrokenProcessPool:
+        return [job]
+    for run in finished:
+        report(run)
+    return []
+
+
+def _give_up(job: Job) -> Finished:
+    """Store that a run's process died, which neither the run nor the worker could."""
+    run = job.runs[0]
+    error = "the process that ran it ended without a word; out of memory?"
+    Store(job.results_folder).write_part(run.key, {"status": FAILED, "error": error})
+    return Finished(run.key, error)
+
+
+def _follow_parent() -> None:
+    """In a worker: leave Ctrl-C to the parent, and end when the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _for_children() -> Iterator[None]:
+    """Start processes in here: they inherit one thread each and a blocked Ctrl-C, which waits for the parent."""
+    saved = {name: os.environ.get(name) for name in _ONE_THREAD}
+    os.environ.update(_ONE_THREAD)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for name, value in saved.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _end(children: Iterable[multiprocessing.process.BaseProcess]) -> None:
+    for child in list(children):
+        child.terminate()
+        child.join()

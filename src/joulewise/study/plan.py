@@ -1,0 +1,44 @@
+"""The runs of a study: worlds x managers x trials, each with the key that resume and reuse go by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from joulewise.study.sources import MANAGER, SYSTEM, WORKLOAD, is_random
+from joulewise.study.spec import Fingerprints, Point
+from joulewise.study.study import Study
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a study; runs with the same key are the same computation, whatever their variant is called."""
+
+    key: str
+    world_key: str
+    point: Point
+    seed: int
+    trial: int
+    keep: bool
+
+    def cells(self) -> dict[str, object]:
+        """The columns that say what was run."""
+        identity = {"run": self.key, "world": self.world_key, "variant": self.point.variant}
+        parts = ((SYSTEM, self.point.system), (WORKLOAD, self.point.workload), (MANAGER, self.point.manager))
+        generators = {f"{section}.generator": part.source for section, part in parts if section != MANAGER}
+        dotted = {key: value for section, part in parts for key, value in part.cells(section).items()}
+        return {**identity, "trial": self.trial, "seed": self.seed, **generators, **dotted}
+
+
+def plan(study: Study) -> tuple[Run, ...]:
+    """Every run of the study, point by point, trials fastest; InputError when a file it names cannot be read."""
+    fingerprints = Fingerprints(study.folder)
+    trials = range(study.heading.trials)
+    return tuple(_run(study, fingerprints, point, trial) for point in study.points for trial in trials)
+
+
+def _run(study: Study, fingerprints: Fingerprints, point: Point, trial: int) -> Run:
+    seed = study.heading.seed
+    world_key = fingerprints.of_world(point, seed, trial, is_random(point.system, point.workload))
+    run_key = fingerprints.of_run(world_key, point, seed, trial)
+    keep = {"first": trial == 0, "all": True, "none": False}[study.heading.keep]
+    return Run(run_key, world_key, point, seed, trial, keep)

@@ -1,0 +1,85 @@
+"""A finished study read back: its runs, and means, intervals and differences over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from joulewise.errors import InputError, Problem
+from joulewise.study import statistics
+from joulewise.study.columns import metrics
+from joulewise.study.store import FAILED, MARKER, Store
+from joulewise.study.study import VARIANT, Study, parse_study
+
+HEADLINE = "utility_percent"
+_COMPARED = (statistics.POLICY, VARIANT)
+
+
+@dataclass(frozen=True)
+class Results:
+    """The study of a results folder and its runs, one row each; `about` is what the folder says of itself."""
+
+    folder: Path
+    study: Study
+    runs: pl.DataFrame
+    about: dict[str, Any]
+
+    @property
+    def failed(self) -> pl.DataFrame:
+        """The runs that have no result."""
+        return self.runs.filter(pl.col("status") == FAILED)
+
+    @property
+    def compared(self) -> str:
+        """The axis whose values are compared: the policy if it varies, else the variant, else the first axis."""
+        varying = [axis for axis in self.study.axes if self.runs[axis].n_unique() > 1]
+        return next((axis for axis in (*_COMPARED, *varying) if axis in varying), self.study.axes[0])
+
+    def summary(self) -> pl.DataFrame:
+        """Mean and 95 % interval of every metric at every point."""
+        return statistics.summary(self.runs, self.study.axes, self._metrics())
+
+    def differences(self) -> pl.DataFrame:
+        """Paired differences of every metric between the values of the compared axis."""
+        return statistics.differences(self.runs, self.study.axes, self._metrics(), self.compared)
+
+    def traces(self) -> pl.DataFrame:
+        """The stored traces of all runs: run, at_s, utility_cumulative."""
+        store = Store(self.folder)
+        runs = self.runs["run"].unique(maintain_order=True)
+        keys = [key for key in runs if store.traces_file(key).is_file()]
+        tables = [store.read_table(store.traces_file(key)).insert_column(0, _named(key)) for key in keys]
+        empty = {"run": pl.String, "at_s": pl.Float64, "utility_cumulative": pl.Float64}
+        return pl.concat(tables) if tables else pl.DataFrame(schema=empty)
+
+    def records(self, run: str) -> pl.DataFrame:
+        """The stored records of one run; InputError when they were not kept."""
+        store = Store(self.folder)
+        return store.read_table(store.records_file(run))
+
+    def _metrics(self) -> list[str]:
+        return [name for name in metrics() if name in self.runs.columns]
+
+
+def open_results(folder: Path) -> Results:
+    """The results in a folder; InputError when it holds none."""
+    store = Store(folder)
+    about = store.marker()
+    if about is None:
+        allowed, advice = (
+            "must be the results folder of a study",
+            "give the folder that `joulewise run` wrote",
+        )
+        raise InputError(Problem(str(folder), f"has no {MARKER}", allowed, advice))
+    study = parse_study(store.study_file.read_text(), store.study_file.name, Path(about["study_folder"]))
+    if not store.runs_file.is_file():
+        advice = "run the study again to finish it"
+        raise InputError(Problem(str(folder), "holds an unfinished study", advice=advice))
+    return Results(folder, study, store.read_table(store.runs_file), about)
+
+
+def _named(key: str) -> pl.Series:
+    return pl.Series("run", [key])

@@ -1,0 +1,118 @@
+"""A study run to its end: what is stored already is reused, the rest is computed, all of it is merged."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from joulewise._version import __version__
+from joulewise.errors import InputError, Problem
+from joulewise.files import locked, sha256_of
+from joulewise.study.execute import available_cpus, execute
+from joulewise.study.plan import Run, plan
+from joulewise.study.results import Results
+from joulewise.study.spec import RESULTS_VERSION
+from joulewise.study.store import Store
+from joulewise.study.study import Study
+from joulewise.study.worker import Finished
+
+MAX_WORKERS = 1024
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a study is: runs to compute, of which done and failed, and runs that were there already."""
+
+    n_total: int
+    n_done: int
+    n_failed: int
+    n_reused: int
+
+
+def default_folder(study: Study) -> Path:
+    """Where results go when nobody says otherwise."""
+    return Path("results") / study.name
+
+
+def run_study(
+    study: Study,
+    out: Path | None = None,
+    workers: int | None = None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> Results:
+    """Run what is missing of a study, in `workers` processes (all processors by default), and merge everything.
+
+    The results are the same for any number of workers. When interrupted, finished runs are kept and the next call
+    goes on from there. Raises InputError when the folder belongs to something else or is being written.
+    """
+    workers = _checked_workers(workers)
+    store = Store(out or default_folder(study))
+    store.check_owner(study.name)
+    runs = plan(study)
+    with locked(store.folder):
+        missing = missing_runs(store, runs)
+        about = _about(study, store, runs)
+        store.write_heading(study.name, study.source, about)
+        began = time.perf_counter()
+        execute(missing, study.folder, store.folder, workers, _counter(missing, runs, on_progress))
+        about["seconds"] += time.perf_counter() - began
+        table = store.merge(runs)
+        store.write_heading(study.name, study.source, about)
+    return Results(store.folder, study, table, about)
+
+
+def missing_runs(store: Store, runs: tuple[Run, ...]) -> list[Run]:
+    """The runs that must be computed, each computation once."""
+    results = store.results()
+    by_key: dict[str, Run] = {}
+    for run in runs:
+        known = by_key.get(run.key)
+        by_key[run.key] = replace(run, keep=run.keep or (known is not None and known.keep))
+    return [run for run in by_key.values() if not store.is_finished(run, results.get(run.key))]
+
+
+def _counter(
+    missing: list[Run], runs: tuple[Run, ...], on_progress: Callable[[Progress], None]
+) -> Callable[[Finished], None]:
+    """What counts finished runs and passes the count on; says at once how many there are."""
+    progress = Progress(len(missing), 0, 0, len({run.key for run in runs}) - len(missing))
+    on_progress(progress)
+
+    def report(finished: Finished) -> None:
+        nonlocal progress
+        n_failed = progress.n_failed + (finished.error is not None)
+        progress = replace(progress, n_done=progress.n_done + 1, n_failed=n_failed)
+        on_progress(progress)
+
+    return report
+
+
+def _checked_workers(workers: int | None) -> int:
+    if workers is None:
+        return available_cpus()
+    if not 1 <= workers <= MAX_WORKERS:
+        raise InputError(Problem("workers", f"found {workers}", f"must be from 1 to {MAX_WORKERS:,}"))
+    return workers
+
+
+def _about(study: Study, store: Store, runs: tuple[Run, ...]) -> dict[str, Any]:
+    """What the folder says of itself: versions, machine, where files were found and what they held."""
+    earlier = store.marker() or {}
+    parts = {part for run in runs for part in (run.point.system, run.point.workload, run.point.manager)}
+    names = sorted({name for part in parts for _, name in part.files() if (study.folder / name).is_file()})
+    return {
+        "joulewise": __version__,
+        "results_version": RESULTS_VERSION,
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}, {available_cpus()} processors",
+        "run_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": float(earlier.get("seconds", 0.0)),
+        "study_file": study.file_name,
+        "study_folder": str(study.folder.resolve()),
+        "files": {name: sha256_of(study.folder / name) for name in names},
+    }

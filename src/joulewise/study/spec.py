@@ -1,0 +1,91 @@
+"""Resolved sections of a study and the keys that identify what comes out of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from joulewise.files import sha256_of
+
+RESULTS_VERSION = 1
+"""Raised whenever the same study would give other numbers, so that stored runs are not mixed with new ones."""
+
+_LONGEST_CELL = 60
+
+
+@dataclass(frozen=True)
+class Part:
+    """One resolved section: the name of its source (a generator, or "tables") and the values, in SI units."""
+
+    source: str
+    parameters: Any
+
+    def files(self) -> Iterator[tuple[str, str]]:
+        """The fields that name files, with the names as the study gives them."""
+        for field in dataclasses.fields(self.parameters):
+            value = getattr(self.parameters, field.name)
+            if field.metadata.get("file") and isinstance(value, str):
+                yield field.name, value.partition(":")[0] if field.metadata["file"] == "code" else value
+
+    def cells(self, section: str) -> dict[str, object]:
+        """The section as columns of a run's row: dotted names with the unit at the end."""
+        names = [field.name for field in dataclasses.fields(self.parameters)]
+        return {f"{section}.{name}": _cell(getattr(self.parameters, name)) for name in names}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination of a study: everything about its runs but the trial."""
+
+    variant: str | None
+    system: Part
+    workload: Part
+    manager: Part
+
+
+class Fingerprints:
+    """Identities of worlds and runs: hashes of resolved values, in which content stands in place of file names."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.contents: dict[str, str] = {}
+
+    def of_world(self, point: Point, seed: int, trial: int, is_random: bool) -> str:
+        """The key of a world; a world that is read from tables alone is the same in every trial."""
+        drawn = {"seed": seed, "trial": trial} if is_random else {}
+        return _digest({"system": self._part(point.system), "workload": self._part(point.workload), **drawn})
+
+    def of_run(self, world_key: str, point: Point, seed: int, trial: int) -> str:
+        """The key of a run: its world, its manager, and the trial that the policy's own randomness draws from."""
+        manager = self._part(point.manager)
+        return _digest({"world": world_key, "manager": manager, "seed": seed, "trial": trial})
+
+    def _part(self, part: Part) -> dict[str, Any]:
+        values = {**dataclasses.asdict(part.parameters), "source": part.source}
+        for field, name in part.files():
+            if (self.folder / name).is_file():
+                values[field] = values[field].replace(name, self._content(name), 1)
+        return values
+
+    def _content(self, name: str) -> str:
+        if name not in self.contents:
+            self.contents[name] = sha256_of(self.folder / name)
+        return self.contents[name]
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    text = json.dumps({"results_version": RESULTS_VERSION, **values}, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _cell(value: object) -> object:
+    """A value as one cell: lists become text, long ones a name that still tells them apart."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    text = json.dumps(value)
+    return text if len(text) <= _LONGEST_CELL else "inline " + hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -1,0 +1,83 @@
+"""Means with 95 % Student intervals over trials, and differences between policies on equal trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+CONFIDENCE = 0.95
+POLICY = "manager.policy"
+
+
+def student_quantile(n: int) -> float | None:
+    """Half widths of a 95 % interval in standard errors of a mean of n values; None below two values."""
+    if n < 2:
+        return None
+    from scipy.special import stdtrit  # scipy.stats would cost a second of every start
+
+    return float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2))
+
+
+def summary(runs: pl.DataFrame, axes: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:
+    """Mean and interval of each metric at each point: the axes, then metric, mean, low, high, n.
+
+    Runs without a value (failed ones) are left out; with one trial the interval is null. The order is that of
+    the runs.
+    """
+    return _with_intervals(_long(runs, axes, metrics), [*axes, "metric"])
+
+
+def differences(
+    runs: pl.DataFrame, axes: Sequence[str], metrics: Sequence[str], compared: str = POLICY
+) -> pl.DataFrame:
+    """Mean difference between every two values of the compared axis on equal trials, and its interval.
+
+    The columns are the axes, `against` (what is subtracted), metric, mean, low, high, n and `percent`, the mean
+    difference in percent of the mean of what is subtracted. Trials that one side lacks are left out.
+    """
+    values = _long(runs, axes, metrics)
+    shared = [axis for axis in axes if axis != compared]
+    others = values.rename({compared: "against", "value": "subtracted"})
+    pairs = values.join(
+        others, on=[*shared, "trial", "metric"], nulls_equal=True, maintain_order="left_right"
+    )
+    pairs = pairs.filter(pl.col(compared) != pl.col("against")).with_columns(
+        value=pl.col("value") - pl.col("subtracted")
+    )
+    keys = [*axes, "against", "metric"]
+    means = pairs.group_by(keys, maintain_order=True).agg(_base=pl.col("subtracted").mean())
+    found = _with_intervals(pairs, keys).join(means, on=keys, nulls_equal=True, maintain_order="left")
+    percent = pl.when(pl.col("_base") != 0).then(100 * pl.col("mean") / pl.col("_base"))
+    return found.with_columns(percent=percent).drop("_base")
+
+
+def best(table: pl.DataFrame, metric: str) -> dict[str, object] | None:
+    """The row of a summary with the highest mean of the metric, the earliest of equal ones; None without rows."""
+    rows = table.filter((pl.col("metric") == metric) & pl.col("mean").is_not_null())
+    if rows.is_empty():
+        return None
+    return rows.row(int(rows["mean"].arg_max() or 0), named=True)
+
+
+def _long(runs: pl.DataFrame, axes: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:
+    """One row per run and metric that has a value: the axes, trial, metric, value."""
+    floats = runs.select(*axes, "trial", *(pl.col(name).cast(pl.Float64) for name in metrics))
+    long = floats.unpivot(
+        on=list(metrics), index=[*axes, "trial"], variable_name="metric", value_name="value"
+    )
+    return long.filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
+
+
+def _with_intervals(values: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    grouped = values.group_by(keys, maintain_order=True).agg(
+        mean=pl.col("value").mean(), _deviation=pl.col("value").std(), n=pl.len()
+    )
+    quantiles = {n: student_quantile(n) for n in grouped["n"].unique()}
+    half = (
+        pl.col("n").replace_strict(quantiles, return_dtype=pl.Float64)
+        * pl.col("_deviation")
+        / pl.col("n").sqrt()
+    )
+    with_bounds = grouped.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
+    return with_bounds.select(*keys, "mean", "low", "high", "n")

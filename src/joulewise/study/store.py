@@ -1,0 +1,211 @@
+"""A results folder: one part file per finished run, merged into one table; nothing is ever half written.
+
+`study.json` marks the folder as ours and names its study. Runs are found again by their key, so that a changed
+study computes only what is new; finished runs that the study no longer asks for are set aside, not lost.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from joulewise.errors import InputError, JoulewiseError, Problem
+from joulewise.files import write_atomic
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from joulewise.study.plan import Run
+
+SCHEMA_VERSION = 1
+"""Raised whenever a file of a results folder changes its meaning."""
+
+MARKER = "study.json"
+DONE, FAILED = "done", "failed"
+_IDENTITY = ("run", "world", "variant", "trial", "seed")
+_TEXT = ("variant", "error")
+
+Result = dict[str, Any]
+"""What came out of one run: `status`, `error` and the metrics."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """The files of one results folder."""
+
+    folder: Path
+
+    @property
+    def runs_file(self) -> Path:
+        return self.folder / "runs.parquet"
+
+    @property
+    def earlier_file(self) -> Path:
+        return self.folder / "earlier.parquet"
+
+    @property
+    def study_file(self) -> Path:
+        return self.folder / "study.toml"
+
+    def part_file(self, key: str) -> Path:
+        return self.folder / "parts" / f"{key}.json"
+
+    def bound_file(self, world_key: str) -> Path:
+        return self.folder / "bounds" / f"{world_key}.json"
+
+    def records_file(self, key: str) -> Path:
+        return self.folder / "records" / f"{key}.parquet"
+
+    def traces_file(self, key: str) -> Path:
+        return self.folder / "traces" / f"{key}.parquet"
+
+    def marker(self) -> dict[str, Any] | None:
+        """What the folder says about itself, or None when it says nothing; InputError when that is unreadable."""
+        path = self.folder / MARKER
+        if not path.is_file():
+            return None
+        try:
+            found = json.loads(path.read_text())
+            version = int(found["schema_version"])
+            str(found["name"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                Problem(str(path), f"cannot be read as the marker of a study: {error}")
+            ) from None
+        if version > SCHEMA_VERSION:
+            allowed = f"this Joulewise reads versions up to {SCHEMA_VERSION}"
+            raise InputError(
+                Problem(str(path), f"found schema version {version}", allowed, "use a newer Joulewise")
+            )
+        return dict(found)
+
+    def check_owner(self, name: str) -> None:
+        """InputError when the folder holds anything but results of the study of this name."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise InputError(Problem(str(self.folder), "found a file", "the output must be a folder"))
+        advice = "choose another folder with --out, or remove this one"
+        marker = self.marker()
+        if marker is not None and marker["name"] != name:
+            found = f"holds the results of the study {marker['name']!r}"
+            raise InputError(Problem(str(self.folder), found, f"this study is {name!r}", advice))
+        if marker is None and self._is_in_use():
+            found = "holds files that are not the results of a study"
+            raise InputError(
+                Problem(str(self.folder), found, "the output must be a new or empty folder", advice)
+            )
+
+    def write_heading(self, name: str, source: str, details: Mapping[str, Any]) -> None:
+        """Mark the folder as the study's and store the text of its file."""
+        marker = {"schema_version": SCHEMA_VERSION, "name": name, **details}
+        write_atomic(self.folder / MARKER, json.dumps(marker, indent=2) + "\n")
+        write_atomic(self.study_file, source)
+
+    def write_part(self, key: str, result: Result) -> None:
+        """Store the result of one run."""
+        part = {"schema_version": SCHEMA_VERSION, "run": key, **result}
+        write_atomic(self.part_file(key), json.dumps(part, allow_nan=False) + "\n")
+
+    def write_table(self, path: Path, table: pl.DataFrame) -> None:
+        """Store a table as Parquet, with the schema version in its metadata."""
+        buffer = io.BytesIO()
+        table.write_parquet(buffer, metadata={"schema_version": str(SCHEMA_VERSION)})
+        write_atomic(path, buffer.getvalue())
+
+    def read_table(self, path: Path) -> pl.DataFrame:
+        """A stored table; InputError when it is missing or damaged."""
+        import polars as pl
+
+        try:
+            return pl.read_parquet(path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise InputError(
+                Problem(str(path), f"cannot be read: {reason}", advice="run the study again")
+            ) from None
+
+    def read_bound(self, world_key: str) -> float | None:
+        """The stored bound of a world, or None."""
+        path = self.bound_file(world_key)
+        if not path.is_file():
+            return None
+        try:
+            return float(json.loads(path.read_text())["maximum_utility"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise JoulewiseError(f"{path} is damaged ({error}); remove it and run again") from error
+
+    def write_bound(self, world_key: str, maximum_utility: float) -> None:
+        """Store the bound of a world for all runs on it."""
+        bound = {"schema_version": SCHEMA_VERSION, "world": world_key, "maximum_utility": maximum_utility}
+        write_atomic(self.bound_file(world_key), json.dumps(bound) + "\n")
+
+    def results(self) -> dict[str, Result]:
+        """The results of all runs ever finished here, by run key; parts are newer than tables."""
+        found = {**self._tabled(self.earlier_file), **self._tabled(self.runs_file)}
+        for path in sorted((self.folder / "parts").glob("*.json")):
+            part = _read_part(path)
+            found[part.pop("run")] = part
+        return found
+
+    def is_finished(self, run: Run, result: Result | None) -> bool:
+        """Whether a run need not be computed: it is done, and its details are there if they are to be kept."""
+        if result is None or result["status"] != DONE:
+            return False
+        return not run.keep or (self.records_file(run.key).is_file() and self.traces_file(run.key).is_file())
+
+    def merge(self, runs: Sequence[Run]) -> pl.DataFrame:
+        """Write the table of the study's runs from all parts, then delete the parts; returns the table."""
+        results = self.results()
+        table = _table({**run.cells(), **results[run.key]} for run in runs if run.key in results)
+        wanted = {run.key for run in runs}
+        others = _table({"run": key, **result} for key, result in results.items() if key not in wanted)
+        if not others.is_empty():
+            self.write_table(self.earlier_file, others)
+        self.write_table(self.runs_file, table)
+        for path in (self.folder / "parts").glob("*.json"):
+            path.unlink()
+        return table
+
+    def _tabled(self, path: Path) -> dict[str, Result]:
+        if not path.is_file():
+            return {}
+        rows = self.read_table(path).iter_rows(named=True)
+        return {row["run"]: _result_of(row) for row in rows}
+
+    def _is_in_use(self) -> bool:
+        return self.folder.is_dir() and any(path.name != ".lock" for path in self.folder.iterdir())
+
+
+def _result_of(row: Mapping[str, Any]) -> Result:
+    """The columns of a row that came out of the run, not those that say what was run."""
+    return {key: value for key, value in row.items() if "." not in key and key not in _IDENTITY}
+
+
+def _read_part(path: Path) -> Result:
+    try:
+        part = dict(json.loads(path.read_text()))
+        part["run"], part["status"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise JoulewiseError(f"{path} is damaged ({error}); remove it and run again") from error
+    del part["schema_version"]
+    return part
+
+
+def _column_group(name: str) -> int:
+    """Who, then what was run, then what came out."""
+    return 0 if name in _IDENTITY else 1 if "." in name else 2
+
+
+def _table(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """The rows as a table whose empty columns have a type that every reader of Parquet knows."""
+    import polars as pl
+
+    table = pl.DataFrame(list(rows), infer_schema_length=None)
+    names: list[str] = sorted(table.columns, key=_column_group)
+    empty = [name for name, kind in table.schema.items() if kind == pl.Null]
+    texts = [name for name in empty if name in _TEXT or "." in name]
+    numbers = [name for name in empty if name not in texts]
+    return table.select(names).with_columns(pl.col(texts).cast(pl.String), pl.col(numbers).cast(pl.Float64))

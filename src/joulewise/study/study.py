@@ -1,0 +1,325 @@
+"""Study files: TOML in, every problem at once or a study with all its points out."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import Field
+
+from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
+from joulewise.study import parameters, sweep
+from joulewise.study.sources import (
+    MANAGER,
+    SECTIONS,
+    SYSTEM,
+    WORKLOAD,
+    Draw,
+    Section,
+    Source,
+    build_manager,
+    build_world,
+    reads_tables,
+)
+from joulewise.study.spec import Part, Point
+
+MAX_RUNS = 1_000_000
+"""No study may ask for more runs than this."""
+
+VARIANT = "variant"
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What a study file says about itself, outside its sections."""
+
+    name: Annotated[str, Field(pattern=_NAME, max_length=100)] = field(
+        metadata={"help": "name of the study and of its results folder: letters, digits, '.', '_' and '-'"}
+    )
+    description: Annotated[str, Field(max_length=10_000)] = field(
+        default="", metadata={"help": "what the study is for, shown in its report"}
+    )
+    seed: Annotated[int, Field(ge=0)] = field(
+        default=0, metadata={"help": "all randomness follows from it; the same seed gives the same results"}
+    )
+    trials: Annotated[int, Field(ge=1, le=100_000)] = field(
+        default=1,
+        metadata={"help": "how often each point is drawn anew; policies share the draws of a trial"},
+    )
+    keep: Literal["first", "all", "none"] = field(
+        default="first",
+        metadata={
+            "help": "runs whose records and traces are stored: the first trial of each point, all, or none"
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Study:
+    """A valid study: its heading, its points in a fixed order, the swept columns and the text it came from.
+
+    `folder` is where the files it names are looked up.
+    """
+
+    heading: Heading
+    points: tuple[Point, ...]
+    axes: tuple[str, ...]
+    source: str
+    file_name: str
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.heading.name
+
+
+def read_study(path: Path) -> Study:
+    """The study in a TOML file; InputError with every problem of the file, its policies and the files it names."""
+    try:
+        source = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        found = f"byte {error.start} is not UTF-8 text"
+        raise InputError(Problem(str(path), found, "a study is a TOML file in UTF-8")) from None
+    except OSError as error:
+        found, advice = (
+            f"cannot be read: {error.strerror or error}",
+            "`joulewise new` writes one to start from",
+        )
+        raise InputError(Problem(str(path), found, advice=advice)) from None
+    return parse_study(source, path.name, path.parent, check_inputs=True)
+
+
+def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool = False) -> Study:
+    """The study that a text gives; `file_name` is what problems call it, `folder` holds the files it names.
+
+    With `check_inputs`, policies are looked up and tables are read as well.
+    """
+    try:
+        raw = tomllib.loads(source)
+    except tomllib.TOMLDecodeError as error:
+        advice = "text needs quotes, lists need [ ], and each key may stand once in its section"
+        raise InputError(Problem(file_name, f"not valid TOML: {error}", advice=advice)) from None
+    draft = _Draft(raw, file_name)
+    heading = draft.heading()
+    combinations = [draft.combination(variant) for variant in draft.variants()]
+    draft.check_size(combinations, heading)
+    if check_inputs:
+        draft.check_inputs(combinations, Draw(heading.seed if heading else 0, 0, folder))
+    raise_if_any(dict.fromkeys(draft.problems))
+    assert heading is not None
+    points = dict.fromkeys(itertools.chain.from_iterable(_points(found) for found in combinations))
+    return Study(heading, tuple(points), _axes(combinations), source, file_name, folder)
+
+
+@dataclass
+class _Parts:
+    """One section of one variant: its resolved values and the columns that were swept."""
+
+    values: list[Part]
+    swept: list[str]
+    n_points: int
+
+
+@dataclass
+class _Combination:
+    """The sections of one variant (or of the file, when it has none)."""
+
+    variant: str | None
+    sections: dict[str, _Parts]
+
+
+@dataclass
+class _Draft:
+    """A parsed file while its problems are being collected."""
+
+    raw: Mapping[str, Any]
+    file_name: str
+    problems: list[Problem] = field(default_factory=list)
+
+    def heading(self) -> Heading | None:
+        """The heading; unknown keys at the top of the file are reported here."""
+        known = {**SECTIONS, VARIANT: None}
+        own = {key: value for key, value in self.raw.items() if key not in known}
+        unknown = [key for key in own if key not in parameters.hints_of(Heading)]
+        for key in unknown:
+            choices = [*parameters.hints_of(Heading), *known]
+            self.problems.append(_no_such_key(f"{self.file_name}: {key}", key, choices))
+            del own[key]
+        heading, problems = parameters.read(Heading, own, lambda key: f"{self.file_name}: {key}")
+        self.problems += problems
+        return cast(Heading | None, heading)
+
+    def variants(self) -> Iterator[Mapping[str, Any] | None]:
+        """The variants of the file, or None once when it has none."""
+        variants = self.raw.get(VARIANT)
+        if variants is None:
+            yield None
+            return
+        if not isinstance(variants, list) or not all(isinstance(variant, dict) for variant in variants):
+            where = f"{self.file_name}: variant"
+            self.problems.append(Problem(where, "found no list of tables", "must be written as [[variant]]"))
+            return
+        yield from self._checked(variants)
+
+    def _checked(self, variants: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        seen: set[str] = set()
+        for i, variant in enumerate(variants):
+            where = f"{self.file_name}: variant[{i}]"
+            name = variant.get("name")
+            if not isinstance(name, str) or not name.strip():
+                self.problems.append(Problem(f"{where}.name", f"found {name!r}", "must be a name"))
+            elif name in seen:
+                self.problems.append(Problem(f"{where}.name", f"found {name!r} twice", "names must differ"))
+            for key in variant.keys() - {"name", *SECTIONS}:
+                self.problems.append(_no_such_key(f"{where}.{key}", key, ["name", *SECTIONS]))
+            seen.add(str(name))
+            yield variant
+
+    def combination(self, variant: Mapping[str, Any] | None) -> _Combination:
+        """The sections with a variant laid over them."""
+        name = None if variant is None else str(variant.get("name"))
+        sections = {key: self._section(section, variant or {}, name) for key, section in SECTIONS.items()}
+        return _Combination(name, sections)
+
+    def check_size(self, combinations: list[_Combination], heading: Heading | None) -> None:
+        """Refuse a study with more runs than anyone can want."""
+        n_points = sum(_n_points(combination) for combination in combinations)
+        n_runs = n_points * (heading.trials if heading else 1)
+        if n_runs > MAX_RUNS:
+            found = f"found {n_points:,} points and so {n_runs:,} runs"
+            self.problems.append(Problem(self.file_name, found, f"a study may have {MAX_RUNS:,} at most"))
+
+    def check_inputs(self, combinations: list[_Combination], draw: Draw) -> None:
+        """Look up the policies and read the tables, each once; what is drawn at random needs no look."""
+        managers = dict.fromkeys(part for found in combinations for part in found.sections[MANAGER].values)
+        for manager in managers:
+            self._collect(partial(build_manager, manager, draw))
+        worlds = dict.fromkeys(pair for found in combinations for pair in _worlds(found))
+        for system, workload in worlds:
+            if reads_tables(system, workload):
+                self._collect(partial(build_world, system, workload, draw))
+
+    def _section(self, section: Section, variant: Mapping[str, Any], name: str | None) -> _Parts:
+        base, override = self.raw.get(section.name, {}), variant.get(section.name, {})
+        if not isinstance(base, dict) or not isinstance(override, dict):
+            prefix = f"variant {name!r}: " if isinstance(base, dict) else ""
+            where = f"{self.file_name}: {prefix}{section.name}"
+            self.problems.append(Problem(where, "found a value", f"must be a section, [{section.name}]"))
+            return _Parts([], [], 0)
+        merged = sweep.lay_over(base, override, section.source_keys)
+        own = merged if name and sweep.changes_source(base, override, section.source_keys) else override
+
+        def where_of(key: str) -> str:
+            prefix = f"variant {name!r}: " if name and key.partition("[")[0] in own else ""
+            return f"{self.file_name}: {prefix}{section.name}" + (f".{key}" if key else "")
+
+        found = self._collect(lambda: _choose(section, merged, where_of))
+        if found is None:
+            return _Parts([], [], 0)
+        plain = {key: value for key, value in merged.items() if key != "generator"}
+        return self._expand(section, found, plain, where_of)
+
+    def _expand(self, section: Section, source: Source, raw: sweep.Raw, where_of: parameters.Where) -> _Parts:
+        hints = parameters.hints_of(source.parameters)
+        columns = {parameters.key_of(name, hint): name for name, hint in hints.items()}
+        depths = {key: parameters.list_depths(hints[name]) for key, name in columns.items()}
+        swept = sweep.axes(raw, depths)
+        names = [f"{section.name}.{columns.get(axis.key, axis.key)}" for axis in swept]
+        for axis in swept:
+            if not axis.values:
+                empty = Problem(where_of(axis.key), "found an empty list", "a sweep needs at least one value")
+                self.problems.append(empty)
+        n_points, before = sweep.n_points(swept), len(self.problems)
+        if n_points == 0:
+            return _Parts([], names, 0)
+        parts = self._one_at_a_time(source, raw, swept, where_of)
+        if n_points <= MAX_RUNS and len(self.problems) == before:
+            parts = [self._part(source, point, where_of) for point in sweep.product(raw, swept)]
+        return _Parts([part for part in parts if part is not None], names, n_points)
+
+    def _one_at_a_time(
+        self, source: Source, raw: sweep.Raw, swept: list[sweep.Axis], where_of: parameters.Where
+    ) -> list[Part | None]:
+        """Parts in which every swept value occurs, so that each is judged without making the product."""
+
+        def part(point: sweep.Raw, position: Mapping[str, int]) -> Part | None:
+            def where(key: str) -> str:
+                name, bracket, rest = key.partition("[")
+                index = f"[{position[name]}]" if name in position else ""
+                return where_of(f"{name}{index}{bracket}{rest}")
+
+            return self._part(source, point, where)
+
+        return [part(point, position) for point, position in sweep.one_at_a_time(raw, swept)]
+
+    def _part(self, source: Source, raw: sweep.Raw, where_of: parameters.Where) -> Part | None:
+        found, problems = parameters.read(source.parameters, raw, where_of)
+        self.problems += problems
+        return None if found is None else Part(source.name, found)
+
+    def _collect(self, attempt: Callable[[], Any]) -> Any:
+        try:
+            return attempt()
+        except InputError as error:
+            self.problems.extend(self._in_file(problem) for problem in error.problems)
+            return None
+
+    def _in_file(self, problem: Problem) -> Problem:
+        """The problem with the file's name before the key, where the key alone is named."""
+        is_key = problem.where.partition(".")[0] in SECTIONS
+        return replace(problem, where=f"{self.file_name}: {problem.where}") if is_key else problem
+
+
+def _choose(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Source:
+    """The source of values that a section names."""
+    if section.name == MANAGER:
+        return section.sources[MANAGER]
+    if "generator" not in raw and not any(key in raw for key in section.source_keys):
+        keys = " or ".join(sorted(section.source_keys))
+        generators = ", ".join(f'"{name}"' for name in section.generators)
+        problem = Problem(where_of(""), "says nothing of where its values come from", f"must have {keys}",
+                          f"generators are {generators}")  # fmt: skip
+        raise InputError(problem)
+    name = raw.get("generator", section.tables)
+    if not isinstance(name, str):
+        advice = "give several as variants, [[variant]]"
+        raise InputError(Problem(where_of("generator"), f"found {name!r}", "must be one name", advice))
+    if "generator" in raw and name not in section.generators:
+        raise InputError(unknown_name(where_of("generator"), name, section.generators))
+    return section.sources[name]
+
+
+def _no_such_key(where: str, key: str, choices: list[str]) -> Problem:
+    problem = unknown_name(where, key, choices)
+    return Problem(where, "there is no such key", problem.allowed, problem.advice)
+
+
+def _n_points(combination: _Combination) -> int:
+    total = 1
+    for parts in combination.sections.values():
+        total *= parts.n_points
+    return total
+
+
+def _worlds(combination: _Combination) -> Iterator[tuple[Part, Part]]:
+    return itertools.product(combination.sections[SYSTEM].values, combination.sections[WORKLOAD].values)
+
+
+def _points(combination: _Combination) -> Iterator[Point]:
+    values = (parts.values for parts in combination.sections.values())
+    for system, workload, manager in itertools.product(*values):
+        yield Point(combination.variant, system, workload, manager)
+
+
+def _axes(combinations: list[_Combination]) -> tuple[str, ...]:
+    """The columns that tell the points apart; the policy is one of them unless it follows from the variant."""
+    swept = [name for found in combinations for parts in found.sections.values() for name in parts.swept]
+    if combinations[0].variant is not None:
+        return tuple(dict.fromkeys([VARIANT, *swept]))
+    return tuple(dict.fromkeys([*swept, f"{MANAGER}.policy"]))

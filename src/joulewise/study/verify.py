@@ -1,0 +1,107 @@
+"""Stored results held against the study: worlds made anew, allocations checked, utilities and bounds recomputed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from joulewise.errors import InputError, Problem
+from joulewise.study import details
+from joulewise.study.plan import Run, plan
+from joulewise.study.results import Results, open_results
+from joulewise.study.sources import Draw, build_manager, build_world
+from joulewise.study.store import DONE, Store
+
+if TYPE_CHECKING:
+    from joulewise.model import Allocation, World
+
+_RELATIVE_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One stored run and everything that does not hold of it."""
+
+    run: str
+    title: str
+    problems: tuple[str, ...]
+
+
+def verify(folder: Path, on_progress: Callable[[int, int], None] = lambda done, total: None) -> list[Verdict]:
+    """Judge every run whose records are stored; InputError when the folder or the study's files cannot be used.
+
+    `on_progress` is told how many of how many runs are judged.
+    """
+    results = open_results(folder)
+    rows = {row["run"]: row for row in results.runs.iter_rows(named=True)}
+    runs = {run.key: run for run in _planned(results) if run.key in rows and rows[run.key]["status"] == DONE}
+    store = Store(folder)
+    kept = [run for run in runs.values() if store.records_file(run.key).is_file()]
+    verdicts = []
+    for i, run in enumerate(kept):
+        on_progress(i, len(kept))
+        problems = tuple(_problems(run, rows[run.key], results, store))
+        verdicts.append(Verdict(run.key, _title(run, results), problems))
+    on_progress(len(kept), len(kept))
+    return verdicts
+
+
+def _planned(results: Results) -> tuple[Run, ...]:
+    """The runs of the stored study; InputError when the files it names are no longer those it was run with."""
+    runs = plan(results.study)
+    if {run.key for run in runs} != set(results.runs["run"]):
+        files = ", ".join(results.about.get("files", {})) or "this version of Joulewise"
+        found = "holds runs of other inputs than the stored study now gives"
+        problem = Problem(str(results.folder), found, f"{files} must be as it was", "run the study again")
+        raise InputError(problem)
+    return runs
+
+
+def _problems(run: Run, row: dict[str, Any], results: Results, store: Store) -> Iterator[str]:
+    from joulewise.check import check_allocation
+    from joulewise.optimise import maximum_utility
+
+    draw = Draw(run.seed, run.trial, results.study.folder)
+    world = build_world(run.point.system, run.point.workload, draw)
+    table = store.read_table(store.records_file(run.key))
+    if table.height != world.workload.n_tasks:
+        yield f"{table.height} records, but the workload has {world.workload.n_tasks} tasks"
+        return
+    allocation = details.allocation_of(table)
+    yield from check_allocation(world, allocation, build_manager(run.point.manager, draw))
+    yield from _differs("records: arrival_s", table["arrival_s"].to_numpy(), world.workload.arrival_s)
+    recomputed = {"utility": _utility(world, allocation), "maximum_utility": maximum_utility(world)}
+    for name, value in recomputed.items():
+        yield from _differs(f"runs: {name}", row[name], value)
+    yield from _differs("records: utility", float(table["utility"].sum()), row["utility"])
+    bound = store.read_bound(run.world_key)
+    yield from _differs(
+        "bounds: maximum_utility", math.nan if bound is None else bound, row["maximum_utility"]
+    )
+
+
+def _utility(world: World, allocation: Allocation) -> float:
+    """What the allocation earns in the counted window."""
+    work, end_s = world.workload, allocation.end_s
+    counted = np.flatnonzero(allocation.ran & (end_s > work.start_s) & (end_s <= work.end_s))
+    return math.fsum(work.utility(counted, end_s[counted]))
+
+
+def _differs(what: str, stored: Any, recomputed: Any) -> Iterator[str]:
+    if not np.allclose(stored, recomputed, rtol=_RELATIVE_ROUNDING, atol=_RELATIVE_ROUNDING):
+        stored, recomputed = np.ravel(stored), np.ravel(recomputed)
+        first = int(
+            np.argmin(np.isclose(stored, recomputed, rtol=_RELATIVE_ROUNDING, atol=_RELATIVE_ROUNDING))
+        )
+        yield f"{what}: {stored[first]!r} is stored, {recomputed[first]!r} comes out"
+
+
+def _title(run: Run, results: Results) -> str:
+    """What a person calls the run: the values of the swept keys and the trial."""
+    cells = run.cells()
+    return ", ".join([*(str(cells[axis]) for axis in results.study.axes), f"trial {run.trial}"])

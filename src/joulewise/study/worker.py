@@ -1,0 +1,116 @@
+"""What a worker process does: build a world once, run managers on it, write each run's part file."""
+
+from __future__ import annotations
+
+import math
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from joulewise.errors import InputError, JoulewiseError
+from joulewise.study import details
+from joulewise.study.plan import Run
+from joulewise.study.sources import Draw, build_manager, build_world
+from joulewise.study.store import DONE, FAILED, Result, Store
+
+if TYPE_CHECKING:
+    from joulewise.model import World
+
+CACHED_WORLDS = 2
+
+
+@dataclass(frozen=True)
+class Job:
+    """Runs on one world, done by one worker after each other."""
+
+    runs: tuple[Run, ...]
+    study_folder: Path
+    results_folder: Path
+
+
+@dataclass(frozen=True)
+class Finished:
+    """That a run is stored, and how it went."""
+
+    key: str
+    error: str | None
+
+
+def do(job: Job) -> list[Finished]:
+    """Do the runs of a job; a run that fails is stored with its error and the others go on."""
+    return [do_run(run, job) for run in job.runs]
+
+
+def do_run(run: Run, job: Job) -> Finished:
+    """Compute and store one run."""
+    store = Store(job.results_folder)
+    try:
+        result = _compute(run, job, store)
+    except Exception as error:  # whatever a user's heuristic raises must not stop the other runs
+        result = {"status": FAILED, "error": _reason(error)}
+    store.write_part(run.key, result)
+    return Finished(run.key, result["error"])
+
+
+def _compute(run: Run, job: Job, store: Store) -> Result:
+    from joulewise.check import check_allocation
+    from joulewise.simulate import measures, simulate
+
+    started_s = time.perf_counter()
+    draw = Draw(run.seed, run.trial, job.study_folder)
+    world = _world(run, draw)
+    manager = build_manager(run.point.manager, draw)
+    outcome = simulate(world, manager, run.seed, run.trial)
+    broken = check_allocation(world, outcome.allocation, manager)
+    if broken:
+        raise JoulewiseError(f"the allocation breaks {len(broken)} rules; the first: {broken[0]}")
+    metrics = {**measures(world, outcome), "maximum_utility": _bound(run, world, store)}
+    metrics["utility_percent"] = 100 * metrics["utility"] / metrics["maximum_utility"]
+    if run.keep:
+        store.write_table(store.records_file(run.key), details.records(world, outcome.allocation))
+        store.write_table(store.traces_file(run.key), details.trace(world, outcome.allocation))
+    seconds = time.perf_counter() - started_s
+    return {"status": DONE, "error": None, **_without_nan(metrics), "run_s": seconds}
+
+
+def _bound(run: Run, world: World, store: Store) -> float:
+    """The bound of the run's world: stored if known, else computed and stored for the other runs on it."""
+    from joulewise.optimise import maximum_utility
+
+    known = store.read_bound(run.world_key)
+    if known is not None:
+        return known
+    bound = maximum_utility(world)
+    store.write_bound(run.world_key, bound)
+    return bound
+
+
+_worlds: dict[str, World] = {}
+"""The last worlds of this process, by key; consecutive runs share them."""
+
+
+def _world(run: Run, draw: Draw) -> World:
+    if run.world_key not in _worlds:
+        if len(_worlds) == CACHED_WORLDS:
+            del _worlds[next(iter(_worlds))]
+        _worlds[run.world_key] = build_world(run.point.system, run.point.workload, draw)
+    return _worlds[run.world_key]
+
+
+def _without_nan(metrics: dict[str, Any]) -> dict[str, Any]:
+    """Missing is None in files."""
+    return {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in metrics.items()
+    }
+
+
+def _reason(error: Exception) -> str:
+    """An error in one line; one that is not ours says where it was raised."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, InputError | JoulewiseError):
+        return text
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {text} ({Path(place.filename).name}, line {place.lineno})"

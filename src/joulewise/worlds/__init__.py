@@ -1,0 +1,1 @@
+"""What makes a model: published generators, tables from files, measures of heterogeneity."""

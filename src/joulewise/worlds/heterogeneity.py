@@ -1,0 +1,121 @@
+"""How heterogeneous a matrix of execution times is: affinity, homogeneity, moments (Friese 3.5.3.2).
+
+TMA, TDH and MPH follow A. M. Al-Qawasmeh et al., "Characterizing task-machine affinity in heterogeneous
+computing environments", HCW 2011; they are functions of the speeds, the reciprocals of the times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.model.arrays import Floats
+
+_TOLERANCE = 1e-11
+_MAX_ITERATIONS = 10_000
+
+
+@dataclass(frozen=True)
+class Heterogeneity:
+    """Measures of one ETC matrix; the moments are over its possible (finite) entries.
+
+    `tma` (task-machine affinity) is 0 when all task types see the same ratios between machine types,
+    and 1 when each has a machine type of its own. `tdh` (task difficulty homogeneity) and `mph` (machine
+    performance homogeneity) are 1 when all are equal. `kurtosis` is 3 for a normal distribution; skewness and
+    kurtosis are NaN when all entries are equal.
+    """
+
+    tma: float
+    tdh: float
+    mph: float
+    mean_s: float
+    cov: float
+    skewness: float
+    kurtosis: float
+
+
+def heterogeneity(etc_s: ArrayLike) -> Heterogeneity:
+    """Measure a matrix [task type, machine type] of seconds, +inf where a task type cannot run.
+
+    Raises InputError when it is no such matrix, or when it has no standard form because of what cannot run.
+    """
+    times_s = np.asarray(etc_s, dtype=np.float64)
+    raise_if_any(_problems(times_s))
+    speed = 1 / times_s
+    mean_s, cov, skewness, kurtosis = moments(times_s[np.isfinite(times_s)])
+    return Heterogeneity(
+        tma=task_machine_affinity(speed),
+        tdh=homogeneity(speed.sum(axis=1)),
+        mph=homogeneity(speed.sum(axis=0)),
+        mean_s=mean_s,
+        cov=cov,
+        skewness=skewness,
+        kurtosis=kurtosis,
+    )
+
+
+def moments(values: Floats) -> tuple[float, float, float, float]:
+    """Mean, coefficient of variation, skewness and kurtosis of a population."""
+    mean, deviation = float(values.mean()), float(values.std())
+    if deviation <= 1e-14 * abs(mean):
+        return mean, 0.0, float("nan"), float("nan")
+    standard = (values - mean) / deviation
+    return mean, deviation / mean, float((standard**3).mean()), float((standard**4).mean())
+
+
+def homogeneity(performance: Floats) -> float:
+    """The mean ratio, smaller over larger, of neighbours in order of performance; 1 for a single one."""
+    ordered = np.sort(performance)
+    return float((ordered[:-1] / ordered[1:]).mean()) if ordered.size > 1 else 1.0
+
+
+def task_machine_affinity(speed: Floats) -> float:
+    """The mean singular value of the standard form without the first, which is 1; 0 when there is no other.
+
+    Raises InputError when the standard form does not exist.
+    """
+    singular = np.linalg.svd(standard_form(speed), compute_uv=False)
+    return float(singular[1:].mean()) if singular.size > 1 else 0.0
+
+
+def standard_form(speed: Floats) -> Floats:
+    """The matrix scaled by rows and columns so that rows sum to sqrt(M/T) and columns to sqrt(T/M).
+
+    Alternate normalisation; InputError when it does not converge, which needs entries of 0 ("cannot run").
+    """
+    n_rows, n_columns = speed.shape
+    row_sum, column_sum = np.sqrt(n_columns / n_rows), np.sqrt(n_rows / n_columns)
+    matrix: Floats = speed
+    for _ in range(_MAX_ITERATIONS):
+        matrix = matrix * (column_sum / matrix.sum(axis=0))
+        rows = matrix.sum(axis=1, keepdims=True)
+        if np.abs(rows / row_sum - 1).max() < _TOLERANCE:
+            return matrix
+        matrix = matrix * (row_sum / rows)
+    raise InputError(
+        Problem(
+            "etc_s",
+            "the matrix is decomposable: its speeds have no form with equal row sums and equal column sums",
+            "measures of heterogeneity need machine types that can run about the same task types",
+            "leave out the special-purpose machine types",
+        )
+    )
+
+
+def _problems(times_s: Floats) -> Iterator[Problem]:
+    if times_s.ndim != 2 or not times_s.size:
+        found = f"found an array of shape {times_s.shape}"
+        yield Problem("etc_s", found, "must be a matrix [task type, machine type]", "choose one P-state")
+        return
+    if not (times_s > 0).all():
+        yield Problem("etc_s", "found a time that is not above 0 s", "must be above 0 s, or inf")
+    possible = np.isfinite(times_s)
+    for axis, what in ((1, "task type"), (0, "machine type")):
+        for index in np.flatnonzero(~possible.any(axis=axis)):
+            yield Problem(
+                "etc_s", f"{what} number {index} has no possible pair", advice=f"leave this {what} out"
+            )

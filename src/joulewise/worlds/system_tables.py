@@ -1,0 +1,294 @@
+"""A system from tables of execution times, powers and machine counts, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
+import polars as pl
+
+from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.model import System
+from joulewise.model.arrays import Floats, Ints
+from joulewise.worlds.environment import GENERAL, MAX_CELLS, MAX_MACHINES
+from joulewise.worlds.frames import MAX_LISTED, Column, Table, read_table, unknown_choice
+from joulewise.worlds.parameters import explained
+
+_TASK_TYPE = Column("task_type", "", "name of the task type; the first column, whatever its name", True)
+_PSTATE = Column("pstate", "", "number of the P-state, 0 for the fastest; only if there are several")
+_COUNT = Column("count", "", "number of machines of this type", True)
+
+ETC_COLUMNS = (
+    _TASK_TYPE,
+    _PSTATE,
+    Column("<machine type>", "s", "execution time on machines of this type; empty or inf: cannot run", True),
+)
+POWER_COLUMNS = (
+    _TASK_TYPE,
+    _PSTATE,
+    Column("<machine type>", "W", "power while executing; empty where the task type cannot run", True),
+)
+MACHINE_COLUMNS = (
+    Column("machine_type", "", "name of the machine type, as in the header of etc_s", True),
+    _COUNT,
+    Column("group", "", 'group of the machine type, such as "special"; "general" if empty'),
+)
+
+_MAX_PSTATES = 127
+_Inputs = ParamSpec("_Inputs")
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class SystemTables:
+    """The files that describe a system; names are relative to the folder they are read from."""
+
+    etc_s: str = field(
+        metadata={"help": "table of execution times, task types by machine types", "file": True}
+    )
+    machines: str | None = explained(None, "table of machine counts and groups", file=True)
+    power_w: str | None = explained(None, "table of powers, shaped like etc_s", file=True)
+    counts: tuple[int, ...] | None = explained(
+        None, "number of machines of each type, in place of the table machines; 1 each if neither is given"
+    )
+
+    def __post_init__(self) -> None:
+        if self.machines is not None and self.counts is not None:
+            found = "found both counts and a table of machines"
+            raise InputError(Problem("system.counts", found, advice="leave one of them out"))
+
+
+class _Matrix(NamedTuple):
+    """A table as an array [task type, machine type, P-state], +inf where it is empty."""
+
+    table: Table
+    task_types: tuple[str, ...]
+    machine_types: tuple[str, ...]
+    values: Floats
+
+
+class _Machines(NamedTuple):
+    """Counts and groups in the order of the machine types of etc_s."""
+
+    counts: tuple[int, ...]
+    groups: tuple[str, ...]
+
+
+def read_system(tables: SystemTables, folder: Path = Path()) -> System:
+    """The system that tables in this folder describe; InputError with the problems of all of them."""
+    problems: list[Problem] = []
+    etc = _attempt(problems, _read_matrix, tables.etc_s, folder, positive=True)
+    power = None
+    if tables.power_w is not None:
+        power = _attempt(problems, _read_matrix, tables.power_w, folder, positive=False)
+    if etc is None:
+        raise InputError(*problems)
+    machines = _attempt(problems, _machines, tables, folder, etc)
+    power_w = None if power is None else _attempt(problems, _power_like, etc, power)
+    if machines is None or problems:
+        raise InputError(*problems)
+    counts = np.array(machines.counts)
+    return System(etc.task_types, etc.machine_types, counts, etc.values, power_w, machines.groups)
+
+
+def system_frames(system: System) -> dict[str, pl.DataFrame]:
+    """The tables that describe a system, by the names they have in `SystemTables`."""
+    frames = {"etc_s": _matrix_frame(system, system.etc_s), "machines": _machine_frame(system)}
+    if system.power_w is not None:
+        possible_w = np.where(np.isfinite(system.etc_s), system.power_w, np.inf)
+        frames["power_w"] = _matrix_frame(system, possible_w)
+    return frames
+
+
+def _attempt(
+    problems: list[Problem], read: Callable[_Inputs, _Result], *args: _Inputs.args, **kwargs: _Inputs.kwargs
+) -> _Result | None:
+    """What the function gives; or None, with its problems noted, so that other tables are looked at too."""
+    try:
+        return read(*args, **kwargs)
+    except InputError as error:
+        problems.extend(error.problems)
+        return None
+
+
+def _read_matrix(name: str, folder: Path, *, positive: bool) -> _Matrix:
+    """One table of values above 0 (or of 0 and more) as an array; InputError with every problem of it."""
+    table = read_table(name, folder)
+    key = _TASK_TYPE.name if _TASK_TYPE.name in table.columns else table.columns[0]
+    machine_types = tuple(column for column in table.columns if column not in (key, _PSTATE.name))
+    _check_key(table, key)
+    if not machine_types:
+        table.add("has no machine types", "needs one column for each", column="header")
+    pstates = _pstates(table)
+    values = _cells(table, machine_types, positive=positive)
+    raise_if_any(table.problems)
+    names = table.texts(key).to_list()
+    task_types = tuple(dict.fromkeys(names))
+    rows = _rows(table, key, names, task_types, pstates)
+    return _Matrix(table, task_types, machine_types, values[rows].transpose(0, 2, 1))
+
+
+def _check_key(table: Table, key: str) -> None:
+    """The names of the task types: none missing, and no column of times taken for them."""
+    table.report_rows(key, table.frame[key].is_null().to_numpy(), "every row needs the name of its task type")
+    if key != _TASK_TYPE.name and table.numbers(key).is_given.all():
+        allowed = f"the first column, or one called {_TASK_TYPE.name!r}, names the task types"
+        table.add("found only numbers", allowed, f"call it {_TASK_TYPE.name!r} if they are names", column=key)
+
+
+def _pstates(table: Table) -> Ints:
+    """The P-state of each row; reports what is no whole number from 0 up."""
+    if _PSTATE.name not in table.columns:
+        return np.zeros(table.frame.height, dtype=np.int32)
+    values = table.numbers(_PSTATE.name).values
+    fine = (values >= 0) & (values <= _MAX_PSTATES) & (values == np.floor(values))
+    table.report_rows(_PSTATE.name, ~fine, f"must be a whole number from 0 to {_MAX_PSTATES}")
+    return np.where(fine, values, 0).astype(np.int32)
+
+
+def _cells(table: Table, machine_types: tuple[str, ...], *, positive: bool) -> Floats:
+    """The values as [row, machine type], +inf where a cell is empty; reports every cell that is wrong."""
+    columns = [table.numbers(machine_type) for machine_type in machine_types]
+    shape = (table.frame.height, len(machine_types))
+    values = np.array([column.values for column in columns]).reshape(shape[::-1]).T
+    is_empty = np.array([column.is_empty for column in columns], dtype=np.bool_).reshape(shape[::-1]).T
+    fine = is_empty | (values > 0 if positive else values >= 0)
+    least = "above 0" if positive else "of 0 or more"
+    wrong = [(int(row), machine_types[column]) for row, column in np.argwhere(~fine)]
+    table.report(wrong, f"must be a number {least}, or empty where the task type cannot run")
+    return np.where(is_empty, np.inf, values)
+
+
+def _rows(table: Table, key: str, names: list[str], task_types: tuple[str, ...], pstates: Ints) -> Ints:
+    """The row of each [task type, P-state]; InputError for pairs that are missing or given twice."""
+    n_pstates = int(pstates.max()) + 1
+    n_cells = len(task_types) * n_pstates * (len(table.columns) - 1)
+    if n_cells > MAX_CELLS:
+        allowed = f"there may be up to {MAX_CELLS:,}"
+        raise InputError(Problem(table.name, f"found {n_cells:,} values", allowed))
+    code_of = {task_type: code for code, task_type in enumerate(task_types)}
+    codes = np.array([code_of[name] for name in names])
+    pairs, first_rows = np.unique(codes * n_pstates + pstates, return_index=True)
+    rows: Ints = np.full(len(task_types) * n_pstates, -1, dtype=np.int32)
+    rows[pairs] = first_rows
+    what = "task type" if n_pstates == 1 else "task type and P-state"
+    is_first = np.isin(np.arange(codes.size), first_rows)
+    table.report_rows(key, ~is_first, f"each {what} may have one row")
+    rows = rows.reshape(-1, n_pstates)
+    _report_missing(table, task_types, rows)
+    raise_if_any(table.problems)
+    return rows
+
+
+def _report_missing(table: Table, task_types: tuple[str, ...], rows: Ints) -> None:
+    missing = np.argwhere(rows < 0)
+    allowed = "every task type needs a row for each P-state"
+    for code, pstate in missing[:MAX_LISTED]:
+        table.add(f"has no row for {task_types[code]!r} in P-state {pstate}", allowed)
+    if len(missing) > MAX_LISTED:
+        table.add(f"{len(missing) - MAX_LISTED} more rows are missing", allowed)
+
+
+def _power_like(etc: _Matrix, power: _Matrix) -> Floats:
+    """The powers in the order of the times; InputError when names, P-states or empty cells do not match."""
+    problems = [
+        *_name_problems(power.table, "task type", power.task_types, etc.task_types, etc.table.name),
+        *_name_problems(power.table, "machine type", power.machine_types, etc.machine_types, etc.table.name),
+    ]
+    n_wanted, n_found = etc.values.shape[2], power.values.shape[2]
+    if n_found != n_wanted:
+        allowed = f"must be {n_wanted}, as in {etc.table.name}"
+        problems.append(Problem(power.table.name, f"found {n_found} P-states", allowed))
+    raise_if_any(problems)
+    task_types = [power.task_types.index(name) for name in etc.task_types]
+    machine_types = [power.machine_types.index(name) for name in etc.machine_types]
+    power_w: Floats = power.values[np.ix_(task_types, machine_types)]
+    raise_if_any(_missing_powers(etc, power.table, power_w))
+    return power_w
+
+
+def _missing_powers(etc: _Matrix, table: Table, power_w: Floats) -> Iterator[Problem]:
+    missing = np.argwhere(np.isfinite(etc.values) & ~np.isfinite(power_w))
+    allowed = f"must be a number, because {etc.table.name} has a time there"
+    for task_type, machine_type, pstate in missing[:MAX_LISTED]:
+        cell = f"{etc.task_types[task_type]}, P-state {pstate}, {etc.machine_types[machine_type]}"
+        yield Problem(f"{table.name}: {cell}", "found no power", allowed)
+    if len(missing) > MAX_LISTED:
+        yield Problem(table.name, f"{len(missing) - MAX_LISTED} more powers are missing", allowed)
+
+
+def _name_problems(
+    table: Table, what: str, names: tuple[str, ...], wanted: tuple[str, ...], wanted_in: str
+) -> Iterator[Problem]:
+    """Names that the other table does not have, and names of it that are missing here."""
+    unknown = [name for name in names if name not in wanted]
+    missing = [name for name in wanted if name not in names]
+    for name in unknown[:MAX_LISTED]:
+        yield unknown_choice(table.name, name, wanted, what)
+    for name in missing[:MAX_LISTED]:
+        yield Problem(table.name, f"has no {what} {name!r}", f"must name every {what} of {wanted_in}")
+    more = sum(max(len(listed) - MAX_LISTED, 0) for listed in (unknown, missing))
+    if more:
+        yield Problem(table.name, f"{more} more names of a {what} do not match {wanted_in}")
+
+
+def _machines(tables: SystemTables, folder: Path, etc: _Matrix) -> _Machines:
+    """Counts and groups from the table, from the list, or one machine of each type."""
+    if tables.machines is not None:
+        return _read_machines(tables.machines, folder, etc)
+    n = len(etc.machine_types)
+    counts = (1,) * n if tables.counts is None else tables.counts
+    if sum(counts) > MAX_MACHINES:
+        allowed = f"there may be up to {MAX_MACHINES:,} machines in all"
+        raise InputError(Problem("system.counts", f"found {sum(counts):,} machines", allowed))
+    return _Machines(counts, (GENERAL,) * n)
+
+
+def _read_machines(name: str, folder: Path, etc: _Matrix) -> _Machines:
+    table = read_table(name, folder)
+    table.check_columns(MACHINE_COLUMNS)
+    raise_if_any(table.problems)
+    key = MACHINE_COLUMNS[0].name
+    names = tuple(table.texts(key).fill_null("").to_list())
+    counts = table.quantity(_COUNT)
+    table.report_rows(
+        _COUNT.name, np.isfinite(counts) & (counts != np.floor(counts)), "must be a whole number"
+    )
+    if np.nansum(counts) > MAX_MACHINES:
+        table.add(f"found {np.nansum(counts):,.0f} machines", f"there may be up to {MAX_MACHINES:,} in all")
+    table.report_rows(
+        key, np.array([name in names[:row] for row, name in enumerate(names)]), "may have one row"
+    )
+    table.problems.extend(_name_problems(table, "machine type", names, etc.machine_types, etc.table.name))
+    raise_if_any(table.problems)
+    groups = (
+        table.texts("group").fill_null(GENERAL).to_list()
+        if "group" in table.columns
+        else [GENERAL] * len(names)
+    )
+    order = [names.index(machine_type) for machine_type in etc.machine_types]
+    return _Machines(tuple(int(counts[row]) for row in order), tuple(groups[row] for row in order))
+
+
+def _matrix_frame(system: System, values: Floats) -> pl.DataFrame:
+    """Rows by task type, then P-state (a column only where there are several); null in place of +inf."""
+    n_pstates = system.n_pstates
+    columns: dict[str, pl.Series | list[str] | list[int]] = {
+        _TASK_TYPE.name: [name for name in system.task_types for _ in range(n_pstates)]
+    }
+    if n_pstates > 1:
+        columns[_PSTATE.name] = list(range(n_pstates)) * system.n_task_types
+    for machine_type, name in enumerate(system.machine_types):
+        cells = values[:, machine_type, :].ravel()
+        columns[name] = pl.Series(np.where(np.isfinite(cells), cells, np.nan)).fill_nan(None)
+    return pl.DataFrame(columns)
+
+
+def _machine_frame(system: System) -> pl.DataFrame:
+    columns = (system.machine_types, system.counts.tolist(), system.machine_group)
+    return pl.DataFrame(
+        {column.name: values for column, values in zip(MACHINE_COLUMNS, columns, strict=True)}
+    )
