@@ -26,7 +26,7 @@ lint: $(READY) ## ruff (rules and format) and mypy --strict
 	$(BIN)/mypy
 
 docs: $(READY) ## build the documentation into site/, warnings are errors
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 smoke: $(READY) ## every benchmark at a tiny size, without judging the figures
 	set -e; for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks $$name --smoke; done

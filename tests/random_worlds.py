@@ -3,28 +3,106 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
 
-from joulewise.model import Segment, Shape, System, UtilityShapes, Workload, World, constant, linear, piecewise, step
+from joulewise.model import (
+    Segment,
+    Shape,
+    System,
+    UtilityShapes,
+    Workload,
+    World,
+    constant,
+    linear,
+    piecewise,
+    step,
+)
 from joulewise.model.arrays import Floats
-from joulewise.policies import Policy
-from joulewise.simulate import Manager
 
-T = TypeVar("T")
-Draw = Callable[[st.SearchStrategy[T]], T]
+UNITS_S = (1.0, 0.25, 0.1, 1 / 3, 60.0)
+"""Times are whole multiples of one of these: some sums of them are exact in binary, some are rounded."""
 
-MOST_TASKS = 30
-
-UNITS_S = (1.0, 0.5, 0.1, 1 / 3, 60.0)
-"""Times are small multiples of one of these: whole, exactly representable, and two kinds that round."""
+THRESHOLDS = (0.0, 0.0, 0.5, 1.0, 2.0)
 
 
 @st.composite
-def worlds(draw: Draw[object]) -> World:
-    """A system of a few machines and up to MOST_TASKS tasks, all times multiples of one unit (or of none)."""
-    times = draw(st.sampled_from([*map(_multiples, UNITS_S), _any_times]))
-    return World(draw(systems(times)), draw(workloads(times)))
+def worlds(draw: st.DrawFn, units_s: tuple[float, ...] = UNITS_S, most_tasks: int = 30) -> World:
+    """A few machines and up to `most_tasks` tasks; all times on one grid, or on none."""
+    unit_s = draw(st.sampled_from(units_s))
+    return World(draw(systems(unit_s)), draw(workloads(unit_s, most_tasks)))
+
+
+def multiples(unit_s: float, low: int, high: int) -> st.SearchStrategy[float]:
+    """Times on the grid of a unit."""
+    return st.integers(low, high).map(lambda n: n * unit_s)
+
+
+def intervals_s() -> st.SearchStrategy[float]:
+    """Mapping intervals, on the grid of a unit or beside it."""
+    return st.sampled_from(UNITS_S).flatmap(lambda unit_s: multiples(unit_s, 1, 12)).filter(lambda s: s > 0.3)
+
+
+N_TASK_TYPES = 3
+
+
+@st.composite
+def systems(draw: st.DrawFn, unit_s: float) -> System:
+    """Up to 3 machine types of 0 to 3 machines, up to 3 P-states; every task type can run somewhere."""
+    n_machine_types, n_pstates = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    shape = (N_TASK_TYPES, n_machine_types, n_pstates)
+    counts = draw(st.lists(st.integers(0, 3), min_size=n_machine_types, max_size=n_machine_types))
+    counts[draw(st.integers(0, n_machine_types - 1))] += 1
+    etc_s = unit_s * np.cumsum(_grid(draw, shape, 0, 5), axis=2) + unit_s
+    etc_s[:, :, 1:][_grid(draw, shape, 0, 4)[:, :, 1:] == 0] = math.inf  # a P-state that is not there
+    etc_s[_grid(draw, shape[:2], 0, 3) == 0] = math.inf  # a special-purpose machine type
+    stuck = ~np.isfinite(etc_s[:, np.array(counts) > 0, 0]).any(axis=1)
+    etc_s[stuck] = unit_s
+    power_w = draw(st.sampled_from([None, _grid(draw, shape, 0, 4)]))
+    return System(
+        tuple(f"task type {i}" for i in range(N_TASK_TYPES)),
+        tuple(f"machine type {i}" for i in range(n_machine_types)),
+        np.array(counts),
+        etc_s,
+        power_w,
+    )
+
+
+def _grid(draw: st.DrawFn, shape: tuple[int, ...], low: int, high: int) -> Floats:
+    n = math.prod(shape)
+    return np.array(draw(st.lists(st.integers(low, high), min_size=n, max_size=n)), float).reshape(shape)
+
+
+@st.composite
+def workloads(draw: st.DrawFn, unit_s: float, most_tasks: int) -> Workload:
+    """Tasks that often arrive together, and a window that often ends before they are done."""
+    shapes = draw(st.lists(utility_shapes(unit_s), min_size=1, max_size=4))
+    row = st.tuples(
+        multiples(unit_s, 0, 3),
+        st.integers(0, N_TASK_TYPES - 1),
+        st.integers(0, len(shapes) - 1),
+        st.integers(0, 4),
+        multiples(unit_s, 0, 6),
+    )
+    rows = draw(st.lists(row, min_size=1, max_size=most_tasks))
+    gap_s, task_type, shape, scale, hold_s = map(np.array, zip(*rows, strict=True))
+    end_s = draw(st.one_of(st.just(math.inf), multiples(unit_s, 4, 40)))
+    start_s = draw(multiples(unit_s, 0, 3))
+    table = UtilityShapes.of([s._replace(name=f"{i}: {s.name}") for i, s in enumerate(shapes)])
+    return Workload(np.cumsum(gap_s), task_type, shape, scale, hold_s, table, start_s, end_s)
+
+
+def utility_shapes(unit_s: float) -> st.SearchStrategy[Shape]:
+    """Constant, linear, hard deadline, exponential, exponential with a jump, and several lines."""
+    times_s = multiples(unit_s, 1, 12)
+    return st.one_of(
+        st.just(constant()),
+        times_s.map(linear),
+        times_s.map(step),
+        times_s.map(lambda t: Shape("exponential", (Segment(0.0, 0.0, 1.0, 1.0 / t),))),
+        times_s.map(
+            lambda t: Shape("jump", (Segment(0.0, 0.5, 0.5, 1.0 / t), Segment(t, 0.0, 0.25, 0.5 / t)))
+        ),
+        times_s.map(lambda t: piecewise([(0.0, 1.0), (t, 0.75), (2 * t, 0.75), (3 * t, 0.0)], "lines")),
+    )

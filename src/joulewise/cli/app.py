@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import typer
 
-from joulewise.cli import check, explain, list_, new, report, run, schema, verify, versions
+from joulewise.cli import check, explain, list_, new, report, reproduce, run, schema, verify, versions
 
 app = typer.Typer(
     help="The most useful work out of every joule: studies of heterogeneous computing systems.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # rich's help costs more than everything else that --help loads
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -23,6 +24,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "report": report.report,
     "list": list_.list_,
     "explain": explain.explain,
+    "reproduce": reproduce.reproduce,
     "schema": schema.schema,
     "versions": versions.versions,
 }

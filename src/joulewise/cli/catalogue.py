@@ -99,12 +99,37 @@ def _columns() -> list[Entry]:
     ]
 
 
+def _experiments() -> list[Entry]:
+    from joulewise.study.catalogue import EXPERIMENTS
+
+    return [
+        Entry(
+            "experiment",
+            (experiment.id,),
+            {"id": experiment.id, "title": experiment.title, "source": experiment.source},
+            {"id": experiment.id, "title": experiment.title, "source": experiment.source,
+             "reading": experiment.reading, "claims": ", ".join(claim.id for claim in experiment.claims),
+             "use": f"joulewise reproduce {experiment.id}"},
+        )
+        for experiment in EXPERIMENTS.values()
+    ]  # fmt: skip
+
+
+def _rules() -> list[Entry]:
+    from joulewise.study.catalogue import judging
+
+    text = " ".join((judging.__doc__ or "").split())
+    return [Entry("rule", ("verdict",), {"name": "verdict", "summary": text}, {"meaning": text})]
+
+
 KINDS: dict[str, Callable[[], list[Entry]]] = {
     "policies": _policies,
     "generators": _generators,
     "figures": _figures,
+    "experiments": _experiments,
     "keys": _keys,
     "columns": _columns,
+    "rules": _rules,
 }
-SHORT = ("policies", "generators", "figures")
+SHORT = ("policies", "generators", "figures", "experiments")
 """The kinds that a plain `list` shows."""

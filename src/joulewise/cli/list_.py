@@ -11,11 +11,14 @@ from joulewise.cli.output import AsJson, print_json, print_table
 
 def list_(
     kind: Annotated[
-        str, typer.Argument(metavar="[KIND]", help="policies, generators, figures, keys or columns.")
+        str,
+        typer.Argument(
+            metavar="[KIND]", help="policies, generators, figures, experiments, keys, columns or rules."
+        ),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List what there is to choose from: policies, generators and figures, or one kind of thing."""
+    """List what there is to choose from: policies, generators, figures and experiments, or one kind."""
     from joulewise.cli.catalogue import KINDS, SHORT
     from joulewise.errors import InputError, unknown_name
 

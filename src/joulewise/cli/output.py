@@ -36,12 +36,12 @@ def print_table(
     wrap: Sequence[str] = (),
     header: bool = True,
 ) -> None:
-    """Print rows with equal keys as a table; `numbers` names the columns to set right, `wrap` those to break."""
+    """Print rows with equal keys as a table; `numbers` are columns to set right, `wrap` those to break."""
     from rich import box
     from rich.table import Table
 
-    style = {"title_justify": "left", "title_style": "bold", "pad_edge": False}
-    table = Table(title=title, box=box.SIMPLE_HEAD if header else None, show_header=header, **style)
+    table = Table(box=box.SIMPLE_HEAD if header else None, show_header=header, pad_edge=False)
+    table.title, table.title_justify, table.title_style = title, "left", "bold"
     for name in rows[0] if rows else ():
         justify: Literal["left", "right"] = "right" if name in numbers else "left"
         table.add_column(name.replace("_", " "), justify=justify, no_wrap=name not in wrap, overflow="fold")

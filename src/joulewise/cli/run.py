@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from joulewise.cli import INTERRUPTED, SOME_RUNS_FAILED
 from joulewise.cli.output import AsJson, StudyPath, note, print_json, progress
+
+if TYPE_CHECKING:
+    from joulewise.study import Progress, Results, Study
 
 
 def run(
@@ -20,20 +23,9 @@ def run(
 ) -> None:
     """Run a study; runs that are stored already are not repeated, and Ctrl-C keeps what is finished."""
     from joulewise.cli.result import show_failures, show_summary, write_page
-    from joulewise.study import Progress, read_study, run_study
+    from joulewise.study import read_study
 
-    found = read_study(study)
-    _announce_compilation()
-    try:
-        with progress(f"Running {found.name}", quiet=as_json) as move:
-
-            def on_progress(now: Progress) -> None:
-                move(now.n_done, now.n_total)
-
-            results = run_study(found, out, workers, on_progress)
-    except KeyboardInterrupt:
-        note("\nInterrupted; finished runs are kept. To go on from there, run the same command again.")
-        raise typer.Exit(INTERRUPTED) from None
+    results = run_shown(read_study(study), out, workers, quiet=as_json)
     page = write_page(results) if report else None
     if as_json:
         counts = {"n_runs": results.runs.height, "n_failed": results.failed.height}
@@ -44,6 +36,23 @@ def run(
     if not results.failed.is_empty():
         show_failures(results)
         raise typer.Exit(SOME_RUNS_FAILED)
+
+
+def run_shown(study: Study, out: Path | None, workers: int | None, *, quiet: bool) -> Results:
+    """Run a study with a progress bar; after Ctrl-C, say how to go on and exit."""
+    from joulewise.study import run_study
+
+    _announce_compilation()
+    try:
+        with progress(f"Running {study.name}", quiet=quiet) as move:
+
+            def on_progress(now: Progress) -> None:
+                move(now.n_done, now.n_total)
+
+            return run_study(study, out, workers, on_progress)
+    except KeyboardInterrupt:
+        note("\nInterrupted; finished runs are kept. To go on from there, run the same command again.")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _announce_compilation() -> None:

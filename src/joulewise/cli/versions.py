@@ -5,7 +5,8 @@ from __future__ import annotations
 from joulewise.cli.output import AsJson, print_json, print_table
 
 _LIBRARIES = (
-    "numpy", "scipy", "numba", "highspy", "polars", "pydantic", "typer", "rich", "altair", "vl-convert-python",
+    "numpy", "scipy", "numba", "highspy", "polars", "pydantic", "typer", "rich", "altair",
+    "vl-convert-python",
 )  # fmt: skip
 
 

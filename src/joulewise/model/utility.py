@@ -30,12 +30,6 @@ class Segment(NamedTuple):
     rate_per_s: float = 0.0
     slope_per_s: float = 0.0
 
-    def value(self, x_s: float) -> float:
-        """The value at x_s seconds after the hold, as if this segment covered it."""
-        dx = x_s - self.start_s
-        decayed = self.span * float(np.exp(-self.rate_per_s * dx)) if self.span else 0.0
-        return self.level + decayed + (self.slope_per_s * dx if self.slope_per_s else 0.0)
-
 
 class Shape(NamedTuple):
     """A named utility shape; its maximum is usually 1 and is multiplied by a task's scale."""
@@ -91,7 +85,8 @@ class UtilityShapes:
     def __post_init__(self) -> None:
         columns = dict.fromkeys(Segment._fields, np.float64)
         freeze_fields(self, {"first": np.int64, **columns})
-        raise_if_any(problem for s in range(len(self.names)) for problem in _shape_problems(self, s))
+        raise_if_any(_table_problems(self))
+        raise_if_any(_shape_problems(self))
 
     @staticmethod
     def of(shapes: Sequence[Shape]) -> UtilityShapes:
@@ -101,41 +96,58 @@ class UtilityShapes:
         columns = np.array(segments, dtype=np.float64).reshape(-1, len(Segment._fields)).T
         return UtilityShapes(tuple(shape.name for shape in shapes), first, *columns)
 
-    def segments(self, shape: int) -> list[Segment]:
-        """The segments of one shape."""
-        columns = (self.start_s, self.level, self.span, self.rate_per_s, self.slope_per_s)
-        return [Segment(*row) for row in np.stack(columns)[:, self.first[shape] : self.first[shape + 1]].T]
-
     def value(self, shape: ArrayLike, x_s: ArrayLike) -> Floats:
         """Values of the shapes at x_s seconds after the hold (before it ended: the starting value)."""
         shapes, x = np.broadcast_arrays(np.asarray(shape), np.maximum(np.asarray(x_s, dtype=np.float64), 0.0))
-        result = np.empty(x.shape)
-        for s in np.unique(shapes):
-            mask = shapes == s
-            lo, hi = self.first[s], self.first[s + 1]
-            j = lo + np.searchsorted(self.start_s[lo:hi], x[mask], side="right") - 1
-            dx = x[mask] - self.start_s[j]
-            decayed = self.span[j] * np.exp(-self.rate_per_s[j] * dx)
-            result[mask] = self.level[j] + decayed + self.slope_per_s[j] * dx
-        return result
+        j, last = self.first[shapes], self.first[shapes + 1] - 1
+        following = np.append(self.start_s[1:], np.inf)
+        for _ in range(int(np.diff(self.first).max()) - 1):
+            j = j + ((j < last) & (x >= following[j]))
+        return self._value_in(j, x)
+
+    def _value_in(self, j: Counts, x_s: Floats) -> Floats:
+        """Values at x_s seconds after the hold in the segments j."""
+        dx_s = x_s - self.start_s[j]
+        decayed = self.span[j] * np.exp(-self.rate_per_s[j] * dx_s)
+        return np.asarray(self.level[j] + decayed + self.slope_per_s[j] * dx_s)
 
 
-def _shape_problems(table: UtilityShapes, shape: int) -> Iterator[Problem]:
-    where = f"utility shape {table.names[shape]!r}"
-    segments = table.segments(shape)
-    if not np.isfinite(segments).all() or not segments:
-        yield Problem(where, f"found {segments}", "needs at least one segment, all numbers finite")
-        return
-    starts = [segment.start_s for segment in segments]
-    if starts[0] != 0 or any(b <= a for a, b in zip(starts, starts[1:], strict=False)):
-        yield Problem(where, f"found segments that start at {starts} s", "must start at 0 s and increase")
-    if any(s.span < 0 or s.rate_per_s < 0 or s.slope_per_s > 0 for s in segments):
-        yield Problem(where, "found a segment that rises", "a utility may only fall with time")
-    for before, after in zip(segments, segments[1:], strict=False):
-        if after.value(after.start_s) > before.value(after.start_s) + _ROUNDING:
-            yield Problem(where, f"found a rise at {after.start_s:g} s", "a utility may only fall with time")
-    ends = [*starts[1:], np.inf]
-    if any(s.value(end) < -_ROUNDING for s, end in zip(segments, ends, strict=True) if end < np.inf):
-        yield Problem(where, "found a value below 0", "a utility must be 0 or more")
-    if segments[-1].slope_per_s or segments[-1].level < 0:
-        yield Problem(where, "found a last segment that falls below 0", "a utility must be 0 or more for ever")
+def _table_problems(table: UtilityShapes) -> Iterator[Problem]:
+    """What is wrong with the table as a whole; shapes can be looked at only when nothing is."""
+    first, n_segments = table.first, table.start_s.size
+    if first.size != len(table.names) + 1 or first[0] != 0 or first[-1] != n_segments or (np.diff(first) < 1).any():
+        yield Problem("utility shapes", f"found segments at {first.tolist()}", "each shape needs one at least")
+    for name in Segment._fields:
+        column = getattr(table, name)
+        if column.shape != (n_segments,) or not np.isfinite(column).all():
+            yield Problem("utility shapes", f"found {name} missing or infinite", "all numbers must be finite")
+
+
+def _shape_problems(table: UtilityShapes) -> Iterator[Problem]:
+    """Which shapes start late, rise, or fall below zero; one problem for each rule and shape."""
+    segment = np.arange(table.start_s.size)
+    is_first = np.isin(segment, table.first[:-1])
+    is_last = np.isin(segment, table.first[1:] - 1)
+    inner = segment[~is_last]
+    end_value = table._value_in(inner, table.start_s[inner + 1])
+    start_value = table.level + table.span
+    shape_of = np.repeat(np.arange(len(table.names)), np.diff(table.first))
+    rules = (
+        (segment[is_first & (table.start_s != 0)], "starts late", "the first segment must start at 0 s"),
+        (inner[np.diff(table.start_s)[inner] <= 0], "has segments out of order", "their starts must increase"),
+        (
+            segment[(table.span < 0) | (table.rate_per_s < 0) | (table.slope_per_s > 0)],
+            "has a segment that rises",
+            "a utility may only fall with time",
+        ),
+        (inner[start_value[inner + 1] > end_value + _ROUNDING], "jumps up", "a utility may only fall with time"),
+        (inner[end_value < -_ROUNDING], "falls below 0", "a utility must be 0 or more"),
+        (
+            segment[is_last & ((table.slope_per_s != 0) | (table.level < 0))],
+            "falls below 0 in the end",
+            "a utility must be 0 or more for ever",
+        ),
+    )
+    for wrong, found, allowed in rules:
+        for shape in np.unique(shape_of[wrong]):
+            yield Problem(f"utility shape {table.names[shape]!r}", found, allowed)

@@ -68,6 +68,8 @@ def hold(frame: pl.DataFrame, held: Mapping[str, object]) -> pl.DataFrame:
 
 def panels_of(records: Records, frame: pl.DataFrame, keys: Sequence[str]) -> tuple[list[Panel], str]:
     """The frame split by the keys in reading order, and what to say when not all panels are shown."""
+    if frame.is_empty():
+        return [], ""
     ordered = frame
     for key in reversed(keys):  # stable sorts, the last key first
         rank = {value: i for i, value in enumerate(records.values(key))}

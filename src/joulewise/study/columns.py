@@ -9,7 +9,7 @@ RUNS, RECORDS, TRACES = "runs", "records", "traces"
 
 @dataclass(frozen=True)
 class Column:
-    """One column; `is_metric`: averaged over trials; `is_measured`: a time of the machine, new in every run."""
+    """One column; `is_metric`: averaged over trials; `is_measured`: a time of the machine."""
 
     table: str
     name: str

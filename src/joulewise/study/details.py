@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from joulewise.model import Allocation, Status
-from joulewise.simulate.measures import earned_utility
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,6 +24,8 @@ _FATES = {Status.WAITING: "waiting", Status.RAN: "ran", Status.DROPPED: "dropped
 def records(world: World, allocation: Allocation) -> pl.DataFrame:
     """One row per task in order of arrival; what a task never had is null."""
     import polars as pl
+
+    from joulewise.simulate.measures import earned_utility
 
     work, ran = world.workload, allocation.ran
     machine = np.where(ran, allocation.machine, 0)
@@ -62,8 +63,10 @@ def allocation_of(table: pl.DataFrame) -> Allocation:
 
 
 def trace(world: World, allocation: Allocation) -> pl.DataFrame:
-    """Utility earned in the counted window up to `at_s`, from the window's start to its end (or the last end)."""
+    """Utility earned in the counted window up to `at_s`, from its start to its end (or the last task's)."""
     import polars as pl
+
+    from joulewise.simulate.measures import earned_utility
 
     work, ran = world.workload, allocation.ran
     end_s = np.sort(allocation.end_s[ran])

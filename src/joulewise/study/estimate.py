@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from joulewise.study.execute import available_cpus
-from joulewise.study.plan import Run, plan
+from joulewise.study.planning import Run, plan
 from joulewise.study.running import missing_runs
 from joulewise.study.sources import Draw, expected_tasks
 from joulewise.study.store import Store
@@ -42,7 +42,7 @@ class Estimate:
 
 
 def estimate(study: Study, folder: Path) -> Estimate:
-    """What running the study into this folder would take; InputError when the folder belongs to something else."""
+    """What running the study into this folder would take; InputError when that belongs to something else."""
     store = Store(folder)
     store.check_owner(study.name)
     runs = plan(study)

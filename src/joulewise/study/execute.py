@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 
-from joulewise.study.plan import Run
+from joulewise.study.planning import Run
 from joulewise.study.store import FAILED, Store
 from joulewise.study.worker import Finished, Job, do, do_run
 
@@ -112,7 +112,7 @@ def _follow_parent() -> None:
 
 @contextmanager
 def _for_children() -> Iterator[None]:
-    """Start processes in here: they inherit one thread each and a blocked Ctrl-C, which waits for the parent."""
+    """Start processes in here: they inherit one thread each, and a Ctrl-C that only the parent hears."""
     saved = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(_ONE_THREAD)
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

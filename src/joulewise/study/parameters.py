@@ -1,7 +1,7 @@
 """From a frozen parameter class to a section of a study file: types, units, bounds, problems.
 
-The parameter classes are the one place where a parameter is named, typed, bounded and explained. A field that ends
-in a unit (`warm_up_s`) is written without it and as a quantity (`warm_up = "2 h"`) in the file.
+The parameter classes are the one place where a parameter is named, typed, bounded and explained. A field that
+ends in a unit (`warm_up_s`) is written without it and as a quantity (`warm_up = "2 h"`) in the file.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def model_of(parameters: type) -> type[BaseModel]:
 def read(parameters: type, raw: Mapping[str, Any], where: Where) -> tuple[Any | None, list[Problem]]:
     """The parameters that a section gives and every problem with it, each at `where(key)`.
 
-    Where there are problems, the parameters stand for the sound part of the section, or are None if that does not
-    suffice; they serve to find further problems only.
+    Where there are problems, the parameters stand for the sound part of the section, or are None if that does
+    not suffice; they serve to find further problems only.
     """
     try:
         values = model_of(parameters).model_validate(dict(raw))

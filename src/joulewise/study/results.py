@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ class Results:
 
     @property
     def compared(self) -> str:
-        """The axis whose values are compared: the policy if it varies, else the variant, else the first axis."""
+        """The axis whose values are compared: the policy if it varies, else the variant, else the first."""
         varying = [axis for axis in self.study.axes if self.runs[axis].n_unique() > 1]
         return next((axis for axis in (*_COMPARED, *varying) if axis in varying), self.study.axes[0])
 
@@ -51,9 +51,12 @@ class Results:
         store = Store(self.folder)
         runs = self.runs["run"].unique(maintain_order=True)
         keys = [key for key in runs if store.traces_file(key).is_file()]
-        tables = [store.read_table(store.traces_file(key)).insert_column(0, _named(key)) for key in keys]
+        named = [
+            store.read_table(store.traces_file(key)).select(pl.lit(key).alias("run"), pl.all())
+            for key in keys
+        ]
         empty = {"run": pl.String, "at_s": pl.Float64, "utility_cumulative": pl.Float64}
-        return pl.concat(tables) if tables else pl.DataFrame(schema=empty)
+        return pl.concat(named) if named else pl.DataFrame(schema=empty)
 
     def records(self, run: str) -> pl.DataFrame:
         """The stored records of one run; InputError when they were not kept."""
@@ -75,11 +78,8 @@ def open_results(folder: Path) -> Results:
         )
         raise InputError(Problem(str(folder), f"has no {MARKER}", allowed, advice))
     study = parse_study(store.study_file.read_text(), store.study_file.name, Path(about["study_folder"]))
+    study = replace(study, heading=replace(study.heading, trials=about["trials"]))
     if not store.runs_file.is_file():
         advice = "run the study again to finish it"
         raise InputError(Problem(str(folder), "holds an unfinished study", advice=advice))
     return Results(folder, study, store.read_table(store.runs_file), about)
-
-
-def _named(key: str) -> pl.Series:
-    return pl.Series("run", [key])

@@ -14,7 +14,7 @@ from joulewise._version import __version__
 from joulewise.errors import InputError, Problem
 from joulewise.files import locked, sha256_of
 from joulewise.study.execute import available_cpus, execute
-from joulewise.study.plan import Run, plan
+from joulewise.study.planning import Run, plan
 from joulewise.study.results import Results
 from joulewise.study.spec import RESULTS_VERSION
 from joulewise.study.store import Store
@@ -45,10 +45,10 @@ def run_study(
     workers: int | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Results:
-    """Run what is missing of a study, in `workers` processes (all processors by default), and merge everything.
+    """Run what is missing of a study in `workers` processes (all processors by default) and merge everything.
 
-    The results are the same for any number of workers. When interrupted, finished runs are kept and the next call
-    goes on from there. Raises InputError when the folder belongs to something else or is being written.
+    The results are the same for any number of workers. When interrupted, finished runs are kept and the next
+    call goes on from there. Raises InputError when the folder belongs to something else or is being written.
     """
     workers = _checked_workers(workers)
     store = Store(out or default_folder(study))
@@ -112,6 +112,7 @@ def _about(study: Study, store: Store, runs: tuple[Run, ...]) -> dict[str, Any]:
         "machine": f"{platform.system()} {platform.machine()}, {available_cpus()} processors",
         "run_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": float(earlier.get("seconds", 0.0)),
+        "trials": study.heading.trials,
         "study_file": study.file_name,
         "study_folder": str(study.folder.resolve()),
         "files": {name: sha256_of(study.folder / name) for name in names},

@@ -118,7 +118,7 @@ def _default(field: dataclasses.Field[Any], hint: Any) -> str:
 
 
 def _section_schema(section: Section, *, partial: bool) -> Json:
-    """One section; as part of a variant (`partial`) nothing is required, because the rest stands in the file."""
+    """One section; in a variant (`partial`) nothing is required, because the rest stands in the file."""
     forms = [_source_schema(section, source, partial=partial) for source in section.sources.values()]
     return {"description": section.summary, **(forms[0] if len(forms) == 1 else {"anyOf": forms})}
 

@@ -1,4 +1,4 @@
-"""Where the values of a section come from: one table of generators and tables for each section of a study file."""
+"""Where the values of a section come from: generators and tables for each section of a study file."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ _SYSTEMS = (
 _WORKLOADS = (
     Source(
         "day",
-        "a day of tasks at sinusoidal and bursty rates, worth less the later they complete (Friese 2.6, app. B-F)",
+        "a day of tasks at sinusoidal and bursty rates, worth less the later they end (Friese 2.6, app. B-F)",
         WorkloadParameters,
         _generated_workload,
         is_random=True,

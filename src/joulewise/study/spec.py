@@ -13,7 +13,7 @@ from typing import Any
 from joulewise.files import sha256_of
 
 RESULTS_VERSION = 1
-"""Raised whenever the same study would give other numbers, so that stored runs are not mixed with new ones."""
+"""Raised whenever the same study would give other numbers, so that old and new runs are not mixed."""
 
 _LONGEST_CELL = 60
 
@@ -49,7 +49,7 @@ class Point:
 
 
 class Fingerprints:
-    """Identities of worlds and runs: hashes of resolved values, in which content stands in place of file names."""
+    """Identities of worlds and runs: hashes of resolved values, with content in place of file names."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -61,7 +61,7 @@ class Fingerprints:
         return _digest({"system": self._part(point.system), "workload": self._part(point.workload), **drawn})
 
     def of_run(self, world_key: str, point: Point, seed: int, trial: int) -> str:
-        """The key of a run: its world, its manager, and the trial that the policy's own randomness draws from."""
+        """The key of a run: its world, its manager, and the trial that the policy itself may draw from."""
         manager = self._part(point.manager)
         return _digest({"world": world_key, "manager": manager, "seed": seed, "trial": trial})
 

@@ -33,7 +33,7 @@ def differences(
 ) -> pl.DataFrame:
     """Mean difference between every two values of the compared axis on equal trials, and its interval.
 
-    The columns are the axes, `against` (what is subtracted), metric, mean, low, high, n and `percent`, the mean
+    The columns are the axes, `against` (what is subtracted), metric, mean, low, high, n and `percent`, the
     difference in percent of the mean of what is subtracted. Trials that one side lacks are left out.
     """
     values = _long(runs, axes, metrics)
@@ -53,7 +53,7 @@ def differences(
 
 
 def best(table: pl.DataFrame, metric: str) -> dict[str, object] | None:
-    """The row of a summary with the highest mean of the metric, the earliest of equal ones; None without rows."""
+    """The row of a summary with the highest mean of the metric, the first of equals; None without rows."""
     rows = table.filter((pl.col("metric") == metric) & pl.col("mean").is_not_null())
     if rows.is_empty():
         return None

@@ -1,7 +1,7 @@
 """A results folder: one part file per finished run, merged into one table; nothing is ever half written.
 
-`study.json` marks the folder as ours and names its study. Runs are found again by their key, so that a changed
-study computes only what is new; finished runs that the study no longer asks for are set aside, not lost.
+`study.json` marks the folder as ours and names its study. Runs are found again by their key, so that a
+changed study computes only what is new; runs that it no longer asks for are set aside, not lost.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from joulewise.files import write_atomic
 if TYPE_CHECKING:
     import polars as pl
 
-    from joulewise.study.plan import Run
+    from joulewise.study.planning import Run
 
 SCHEMA_VERSION = 1
 """Raised whenever a file of a results folder changes its meaning."""
@@ -64,7 +64,7 @@ class Store:
         return self.folder / "traces" / f"{key}.parquet"
 
     def marker(self) -> dict[str, Any] | None:
-        """What the folder says about itself, or None when it says nothing; InputError when that is unreadable."""
+        """What the folder says about itself, or None when it says nothing; InputError when it is damaged."""
         path = self.folder / MARKER
         if not path.is_file():
             return None
@@ -151,7 +151,7 @@ class Store:
         return found
 
     def is_finished(self, run: Run, result: Result | None) -> bool:
-        """Whether a run need not be computed: it is done, and its details are there if they are to be kept."""
+        """Whether a run need not be computed: it is done, and so are its details if they are to be kept."""
         if result is None or result["status"] != DONE:
             return False
         return not run.keep or (self.records_file(run.key).is_file() and self.traces_file(run.key).is_file())

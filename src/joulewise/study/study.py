@@ -80,7 +80,7 @@ class Study:
 
 
 def read_study(path: Path) -> Study:
-    """The study in a TOML file; InputError with every problem of the file, its policies and the files it names."""
+    """The study in a TOML file; InputError with every problem of it and of the files it names."""
     try:
         source = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -318,7 +318,7 @@ def _points(combination: _Combination) -> Iterator[Point]:
 
 
 def _axes(combinations: list[_Combination]) -> tuple[str, ...]:
-    """The columns that tell the points apart; the policy is one of them unless it follows from the variant."""
+    """The columns that tell points apart; the policy is one of them unless it follows from the variant."""
     swept = [name for found in combinations for parts in found.sections.values() for name in parts.swept]
     if combinations[0].variant is not None:
         return tuple(dict.fromkeys([VARIANT, *swept]))

@@ -1,4 +1,4 @@
-"""Sweeps: a list where one value may stand; several lists make the full product; variants are laid over the file."""
+"""Sweeps: a list where one value may stand; several lists make the product; variants are laid over."""
 
 from __future__ import annotations
 

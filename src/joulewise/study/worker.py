@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise.errors import InputError, JoulewiseError
 from joulewise.study import details
-from joulewise.study.plan import Run
+from joulewise.study.planning import Run
 from joulewise.study.sources import Draw, build_manager, build_world
 from joulewise.study.store import DONE, FAILED, Result, Store
 

@@ -11,7 +11,7 @@ from joulewise.study.study import Study
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a study; runs with the same key are the same computation, whatever their variant is called."""
+    """One run of a study; runs with the same key are the same computation, whatever their variant."""
 
     key: str
     world_key: str
@@ -30,7 +30,7 @@ class Run:
 
 
 def plan(study: Study) -> tuple[Run, ...]:
-    """Every run of the study, point by point, trials fastest; InputError when a file it names cannot be read."""
+    """Every run of the study, point by point, trials fastest."""
     fingerprints = Fingerprints(study.folder)
     trials = range(study.heading.trials)
     return tuple(_run(study, fingerprints, point, trial) for point in study.points for trial in trials)

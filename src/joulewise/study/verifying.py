@@ -1,4 +1,4 @@
-"""Stored results held against the study: worlds made anew, allocations checked, utilities and bounds recomputed."""
+"""Stored results held against the study: worlds made anew, allocations checked, utilities recomputed."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from joulewise.errors import InputError, Problem
 from joulewise.study import details
-from joulewise.study.plan import Run, plan
+from joulewise.study.planning import Run, plan
 from joulewise.study.results import Results, open_results
 from joulewise.study.sources import Draw, build_manager, build_world
 from joulewise.study.store import DONE, Store
-
-if TYPE_CHECKING:
-    from joulewise.model import Allocation, World
 
 _RELATIVE_ROUNDING = 1e-9
 
@@ -32,10 +29,10 @@ class Verdict:
     problems: tuple[str, ...]
 
 
-def verify(folder: Path, on_progress: Callable[[int, int], None] = lambda done, total: None) -> list[Verdict]:
-    """Judge every run whose records are stored; InputError when the folder or the study's files cannot be used.
+def verify(folder: Path, on_progress: Callable[[int, int], None] = lambda *_: None) -> list[Verdict]:
+    """Judge every run whose records are stored; `on_progress` is told how many of how many are judged.
 
-    `on_progress` is told how many of how many runs are judged.
+    Raises InputError when the folder or the files that its study names cannot be used.
     """
     results = open_results(folder)
     rows = {row["run"]: row for row in results.runs.iter_rows(named=True)}
@@ -52,7 +49,7 @@ def verify(folder: Path, on_progress: Callable[[int, int], None] = lambda done, 
 
 
 def _planned(results: Results) -> tuple[Run, ...]:
-    """The runs of the stored study; InputError when the files it names are no longer those it was run with."""
+    """The runs of the stored study; InputError when the files it names are not those it was run with."""
     runs = plan(results.study)
     if {run.key for run in runs} != set(results.runs["run"]):
         files = ", ".join(results.about.get("files", {})) or "this version of Joulewise"
@@ -63,7 +60,7 @@ def _planned(results: Results) -> tuple[Run, ...]:
 
 
 def _problems(run: Run, row: dict[str, Any], results: Results, store: Store) -> Iterator[str]:
-    from joulewise.check import check_allocation
+    from joulewise.check import check_allocation, recompute
     from joulewise.optimise import maximum_utility
 
     draw = Draw(run.seed, run.trial, results.study.folder)
@@ -75,7 +72,7 @@ def _problems(run: Run, row: dict[str, Any], results: Results, store: Store) -> 
     allocation = details.allocation_of(table)
     yield from check_allocation(world, allocation, build_manager(run.point.manager, draw))
     yield from _differs("records: arrival_s", table["arrival_s"].to_numpy(), world.workload.arrival_s)
-    recomputed = {"utility": _utility(world, allocation), "maximum_utility": maximum_utility(world)}
+    recomputed = {**recompute(world, allocation), "maximum_utility": maximum_utility(world)}
     for name, value in recomputed.items():
         yield from _differs(f"runs: {name}", row[name], value)
     yield from _differs("records: utility", float(table["utility"].sum()), row["utility"])
@@ -83,13 +80,6 @@ def _problems(run: Run, row: dict[str, Any], results: Results, store: Store) -> 
     yield from _differs(
         "bounds: maximum_utility", math.nan if bound is None else bound, row["maximum_utility"]
     )
-
-
-def _utility(world: World, allocation: Allocation) -> float:
-    """What the allocation earns in the counted window."""
-    work, end_s = world.workload, allocation.end_s
-    counted = np.flatnonzero(allocation.ran & (end_s > work.start_s) & (end_s <= work.end_s))
-    return math.fsum(work.utility(counted, end_s[counted]))
 
 
 def _differs(what: str, stored: Any, recomputed: Any) -> Iterator[str]:

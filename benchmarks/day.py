@@ -1,0 +1,140 @@
+"""A day of 50,000 serial tasks: the engine against its naive twin, every policy, memory, start-up."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+
+import numba
+import numpy as np
+
+from benchmarks.measure import Bar, Case, Subject, command_seconds, peak_memory_mb, seconds
+from joulewise.model import World
+from joulewise.policies import POLICIES
+from joulewise.policies.compile import compiled
+from joulewise.simulate import Manager, measures, simulate
+from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
+from joulewise.worlds.environment import SystemParameters, generate_system
+from tests.twins.serial import Plan, run_batch, work_and_machines
+
+THRESHOLDS = (0.0, 0.5)
+NAIVE_HOURS = 4.0
+"""How much of the day the naive twin runs; the engine is timed on the same hours, so nothing is scaled."""
+
+
+def world_of(case: Case, tasks_per_day: int = 50_000) -> World:
+    """The published environment; a smoke run has a tenth of its load."""
+    system = generate_system(SystemParameters(), case.seed, trial=0)
+    parameters = WorkloadParameters(tasks_per_day=tasks_per_day // 10 if case.smoke else tasks_per_day)
+    return World(system, generate_workload(parameters, system, case.seed, trial=0))
+
+
+def _shortened(world: World, hours: float) -> World:
+    work = dataclasses.replace(world.workload, start_s=0.0, end_s=3600.0 * hours)
+    return dataclasses.replace(world, workload=work)
+
+
+def ratio(case: Case) -> dict[str, float]:
+    """Max-Max UPT at threshold 0.5: seconds of the compiled naive twin over ours, equal assignments."""
+    world = _shortened(world_of(case), 0.5 if case.smoke else NAIVE_HOURS)
+    manager = Manager(POLICIES["max-max-upt"], dropping_threshold=0.5)
+    assert manager.policy.objective is not None
+    value = compiled(manager.policy.objective)
+    work, machines = work_and_machines(world)
+    naive = numba.njit(error_model="numpy")(run_batch)
+    arguments = (manager.dropping_threshold, manager.mapping_interval_s)
+    naive(value, work, machines, *arguments, -1.0)  # compiles
+    plans: list[Plan] = []
+    naive_s = seconds(lambda: plans.append(naive(value, work, machines, *arguments, world.workload.end_s)), 1)
+    ours_s = seconds(lambda: simulate(world, manager), 3)
+    ours = simulate(world, manager).allocation
+    same = all(
+        np.array_equal(getattr(ours, name), getattr(plans[0], name), equal_nan=True)
+        for name in Plan._fields
+    )
+    return {
+        "ratio.naive_s": naive_s,
+        "ratio.ours_s": ours_s,
+        "ratio.naive_over_ours": naive_s / ours_s,
+        "ratio.hours": world.workload.end_s / 3600,
+        "ratio.same_assignments": float(same),
+    }
+
+
+def policies(case: Case) -> dict[str, float]:
+    """Seconds per simulated day and milliseconds per mapping event of every policy."""
+    return dict(_policy_figures(world_of(case), repeats=1 if case.smoke else 3))
+
+
+def _policy_figures(world: World, repeats: int) -> Iterator[tuple[str, float]]:
+    for policy in POLICIES.values():
+        for threshold in THRESHOLDS:
+            manager = Manager(policy, threshold)
+            outcomes = [simulate(world, manager) for _ in range(repeats)]
+            mapping_s = min(outcome.mapping_s for outcome in outcomes)
+            name = f"policies.{policy.name}.threshold_{threshold:g}"
+            yield f"{name}.day_s", seconds(lambda manager=manager: simulate(world, manager), repeats)
+            yield f"{name}.ms_per_event", 1e3 * mapping_s / max(outcomes[0].n_mapping_events, 1)
+            yield f"{name}.utility", float(measures(world, outcomes[0])["utility"])
+
+
+def memory(case: Case) -> dict[str, float]:
+    """Peak memory of a fresh process that makes the world and simulates the day with every policy."""
+    script = f"""
+from benchmarks.day import world_of
+from benchmarks.measure import Case
+from joulewise.policies import POLICIES
+from joulewise.simulate import Manager, measures, simulate
+world = world_of(Case({case.seed}, {case.smoke}))
+for policy in POLICIES.values():
+    measures(world, simulate(world, Manager(policy, 0.5)))
+"""
+    return {"memory.peak_mb": peak_memory_mb(script)}
+
+
+def start_up(case: Case) -> dict[str, float]:
+    """Seconds of commands that compute nothing, from a warm disk."""
+    repeats = 1 if case.smoke else 5
+    return {
+        "start_up.help_s": command_seconds(["--help"], repeats),
+        "start_up.list_s": command_seconds(["list"], repeats),
+    }
+
+
+def yardstick(case: Case) -> dict[str, float]:
+    """Mean maximum utility over 50 trials at both published loads, in percent of the published 65,051 and 98,708."""
+    from joulewise.optimise import maximum_utility
+
+    figures = {}
+    for load, published in ((33_000, 65_051.0), (50_000, 98_708.0)):
+        found = []
+        for trial in range(2 if case.smoke else 50):
+            system = generate_system(SystemParameters(), case.seed, trial)
+            work = generate_workload(WorkloadParameters(tasks_per_day=load), system, case.seed, trial)
+            found.append(maximum_utility(World(system, work)))
+        mean = math.fsum(found) / len(found)
+        figures[f"yardstick.mean_{load}"] = mean
+        figures[f"yardstick.off_percent_{load}"] = 100 * abs(mean / published - 1)
+    return figures
+
+
+SUBJECT = Subject(
+    "day",
+    {
+        "ratio": ratio,
+        "policies": policies,
+        "memory": memory,
+        "start_up": start_up,
+        "yardstick": yardstick,
+    },
+    (
+        Bar("naive twin over ours, Max-Max UPT, 50,000 tasks, threshold 0.5", "ratio.naive_over_ours", "at least", 300),
+        Bar("ours and the naive twin assign alike", "ratio.same_assignments", "at least", 1),
+        Bar("peak memory in MB", "memory.peak_mb", "at most", 400),
+        Bar("joulewise --help in s", "start_up.help_s", "at most", 0.5),
+        Bar("joulewise list in s", "start_up.list_s", "at most", 1.5),
+        Bar("maximum utility at 33,000 off 65,051 in %", "yardstick.off_percent_33000", "at most", 1.5),
+        Bar("maximum utility at 50,000 off 98,708 in %", "yardstick.off_percent_50000", "at most", 1.5),
+    ),
+)

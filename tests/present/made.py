@@ -1,0 +1,118 @@
+"""Made-up studies with known answers for the tests of figures and reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from joulewise.present import Records, StudyInfo
+from joulewise.present.records import LOAD, POLICY, THRESHOLD
+
+TITLES = {
+    "random": "Random",
+    "max-upt": "Max UPT",
+    "min-min-comp": "Min-Min Comp",
+    "max-max-upt": "Max-Max UPT",
+}
+MODES = {"random": "immediate", "max-upt": "immediate", "min-min-comp": "batch", "max-max-upt": "batch"}
+SOURCE = 'name = "made up"\nseed = 0\n'
+_LEVEL = {"random": 3.0, "max-upt": 16.0, "min-min-comp": 53.0, "max-max-upt": 60.0}
+
+
+def make_records(
+    sweep: Mapping[str, Sequence[Any]] | None = None,
+    *,
+    n_trials: int = 3,
+    traces: bool = True,
+    titles: Mapping[str, str] = TITLES,
+    modes: Mapping[str, str] = MODES,
+    **info: Any,
+) -> Records:
+    """Records of the full product of `sweep`; utility rises with the threshold and falls with the load."""
+    axes = (
+        {POLICY: list(TITLES), THRESHOLD: [0.0, 0.5, 1.5], LOAD: [33000, 50000]} if sweep is None else sweep
+    )
+    runs = _runs(axes, n_trials)
+    study = StudyInfo(
+        **{
+            "name": "made up", "seed": 0, "trials": n_trials, "axes": tuple(axes), "source": SOURCE,
+            "version": "1.2.3", "study_hash": "ab" * 32, "machine": "a machine", "made_at": "2026-01-02",
+            "seconds": 75.0,
+        }
+        | info
+    )  # fmt: skip
+    kept = runs.filter(pl.col("trial") == 0) if runs.height else runs
+    return Records(
+        study,
+        runs,
+        summarise(runs, list(axes)),
+        differ(runs, list(axes)),
+        _traces(kept) if traces else None,
+        titles,
+        modes,
+    )
+
+
+def _runs(axes: Mapping[str, Sequence[Any]], n_trials: int) -> pl.DataFrame:
+    points = pl.DataFrame({"_": [0]})
+    for key, values in axes.items():
+        points = points.join(pl.DataFrame({key: values}), how="cross")
+    rows = [
+        {**point, "trial": trial, **_metrics(point, trial, i)}
+        for i, point in enumerate(points.drop("_").iter_rows(named=True))
+        for trial in range(n_trials)
+    ]
+    frame = pl.DataFrame(rows).with_columns(run=pl.int_range(len(rows)).cast(pl.String))
+    return frame if POLICY in axes else frame.with_columns(pl.lit("max-max-upt").alias(POLICY))
+
+
+def _metrics(point: Mapping[str, Any], trial: int, i: int) -> dict[str, float | int]:
+    noise = 0.3 * math.sin(7 * i + 3 * trial)
+    level = _LEVEL.get(str(point.get(POLICY)), 40.0) + 5 * float(point.get(THRESHOLD) or 0.0)
+    percent = level * (33000 / float(point.get(LOAD) or 33000)) ** 0.5 + noise
+    return {
+        "utility_percent": percent, "utility": 650 * percent, "tasks_arrived": 1000, "tasks_completed": 700,
+        "tasks_dropped": 250, "energy_j": 1.5e9 + 1e6 * trial,
+    }  # fmt: skip
+
+
+def summarise(runs: pl.DataFrame, axes: list[str]) -> pl.DataFrame:
+    """Means with rough intervals in the columns the study's statistics give."""
+    metrics = ["utility_percent", "tasks_completed", "energy_j"]
+    long = runs.select(*axes, *(pl.col(name).cast(pl.Float64) for name in metrics)).unpivot(
+        on=metrics, index=axes, variable_name="metric"
+    )
+    return _with_interval(long, [*axes, "metric"])
+
+
+def differ(runs: pl.DataFrame, axes: list[str]) -> pl.DataFrame:
+    """Paired differences in utility between all ordered pairs of policies, or of the first axis."""
+    if not axes:
+        return pl.DataFrame()
+    key = POLICY if POLICY in axes else axes[0]
+    shared = [axis for axis in axes if axis != key]
+    values = runs.select(*axes, "trial", value="utility_percent")
+    other = values.rename({key: "against", "value": "base"})
+    pairs = values.join(other, on=[*shared, "trial"]).filter(pl.col(key) != pl.col("against"))
+    long = pairs.with_columns(value=pl.col("value") - pl.col("base"), metric=pl.lit("utility_percent"))
+    return _with_interval(long, [*axes, "against", "metric"])
+
+
+def _with_interval(long: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    value = pl.col("value")
+    grouped = long.group_by(keys, maintain_order=True).agg(
+        mean=value.mean(), half=2 * value.std() / value.count().sqrt(), n=pl.len()
+    )
+    bounds = grouped.with_columns(low=pl.col("mean") - pl.col("half"), high=pl.col("mean") + pl.col("half"))
+    return bounds.select(*keys, "mean", "low", "high", "n")
+
+
+def _traces(runs: pl.DataFrame) -> pl.DataFrame:
+    share = pl.DataFrame({"part": [i / 300 for i in range(301)]})
+    points = runs.select("run", "utility").join(share, how="cross")
+    return points.select(
+        "run", at_s=86400 * pl.col("part"), utility_cumulative=pl.col("utility") * pl.col("part")
+    )

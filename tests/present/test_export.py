@@ -1,0 +1,60 @@
+"""Figures as files in every format."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from joulewise.errors import InputError
+from joulewise.present import FORMATS, write_figures
+from joulewise.present.export import export
+from joulewise.present.figures import drawings
+from joulewise.present.records import POLICY, Records
+from tests.present.made import make_records
+
+
+def _arguments(records: Records) -> dict[str, Any]:
+    names = ("study", "runs", "summary", "differences", "traces", "titles", "modes")
+    return {name: getattr(records, name) for name in names}
+
+
+def test_every_format_is_what_it_says(tmp_path: Path) -> None:
+    _, drawing = next(drawings(make_records({POLICY: ["random", "max-max-upt"]})))
+    content = {kind: export(drawing.chart, tmp_path / f"figure.{kind}").read_bytes() for kind in FORMATS}
+    assert content["png"].startswith(b"\x89PNG")
+    assert content["pdf"].startswith(b"%PDF")
+    assert content["svg"].startswith(b"<svg")
+    assert b"vegaEmbed" in content["html"]
+
+
+def test_all_figures_are_written_under_their_names(tmp_path: Path) -> None:
+    records = make_records({POLICY: ["random", "max-max-upt"]}, traces=False)
+    paths = write_figures(tmp_path / "figures", **_arguments(records), formats=["svg", "png"])
+    stems = ("utility-by-policy", "differences", "fates")
+    assert paths == [tmp_path / "figures" / f"{stem}.{kind}" for stem in stems for kind in ("svg", "png")]
+    assert all(path.stat().st_size > 1000 for path in paths)
+
+
+def test_png_has_twice_the_pixels_of_the_svg(tmp_path: Path) -> None:
+    _, drawing = next(drawings(make_records({POLICY: ["random", "max-max-upt"]})))
+    png = export(drawing.chart, tmp_path / "a.png").read_bytes()
+    svg = export(drawing.chart, tmp_path / "a.SVG").read_text()
+    width_px = float(svg.split('width="')[1].split('"')[0])
+    assert struct.unpack(">I", png[16:20])[0] == pytest.approx(2 * width_px, abs=2)
+
+
+def test_unknown_formats_are_all_reported_before_anything_is_drawn(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        write_figures(tmp_path, **_arguments(make_records()), formats=["pgn", "svg", "tiff"])
+    assert len(caught.value.problems) == 2
+    assert "did you mean 'png'" in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_suffix_is_an_input_error(tmp_path: Path) -> None:
+    _, drawing = next(drawings(make_records({POLICY: ["random", "max-max-upt"]})))
+    with pytest.raises(InputError):
+        export(drawing.chart, tmp_path / "figure.bmp")

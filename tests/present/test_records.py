@@ -1,0 +1,63 @@
+"""Views of the records: order, labels, the best and its rivals."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from joulewise.present.records import LOAD, POLICY, THRESHOLD, VARIANT, tidy
+from tests.present.made import TITLES, make_records
+
+
+def test_policies_stand_by_mode_and_then_as_in_their_table() -> None:
+    records = make_records({POLICY: ["mine.py:f", "max-max-upt", "max-upt", "random"]})
+    assert records.values(POLICY) == ["random", "max-upt", "max-max-upt", "mine.py:f"]
+
+
+def test_numbers_ascend_and_other_values_keep_their_order() -> None:
+    records = make_records({THRESHOLD: [1.5, 0.0, 0.5], "system.source": ["b", "a"]})
+    assert records.values(THRESHOLD) == [0.0, 0.5, 1.5]
+    assert records.values("system.source") == ["b", "a"]
+
+
+def test_equal_titles_are_told_apart() -> None:
+    records = make_records({POLICY: ["a.py:f", "b.py:f"]}, titles={"a.py:f": "f", "b.py:f": "f"}, modes={})
+    assert list(records.labels(POLICY).values()) == ["f [a.py:f]", "f [b.py:f]"]
+
+
+def test_the_policy_is_compared_before_a_variant_before_anything_else() -> None:
+    assert make_records().main == POLICY
+    assert make_records({LOAD: [1, 2], VARIANT: ["a", "b"]}).main == VARIANT
+    assert make_records({LOAD: [1, 2]}).main == LOAD
+    assert make_records({LOAD: [1]}).main is None
+
+
+def test_the_best_is_found_at_every_setting() -> None:
+    records = make_records()
+    assert records.others == (THRESHOLD, LOAD)
+    assert records.best.height == 6
+    assert set(records.best[POLICY]) == {"max-max-upt"}
+
+
+def test_rivals_are_compared_with_the_best_only() -> None:
+    behind = make_records().behind_best
+    assert set(behind["against"]) == {"max-max-upt"}
+    assert behind.height == 6 * (len(TITLES) - 1)
+    assert behind["mean"].max() < 0  # type: ignore[operator]
+
+
+def test_without_differences_there_are_no_rivals() -> None:
+    assert make_records({LOAD: [1]}).behind_best.is_empty()
+
+
+def test_phrases_stand_alone() -> None:
+    records = make_records()
+    assert (
+        records.phrases({LOAD: 33000, THRESHOLD: 0.5}, (LOAD, THRESHOLD))
+        == "33,000 tasks/day, dropping threshold 0.5"
+    )
+
+
+def test_lists_are_spelt_out() -> None:
+    frame = tidy(pl.DataFrame({"a": [[1, 2], None], "b": [1.0, 2.0]}))
+    assert frame["a"].to_list() == ["1, 2", None]
+    assert frame["b"].to_list() == [1.0, 2.0]

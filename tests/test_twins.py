@@ -1,0 +1,76 @@
+"""The simulator against its slow twin: the same machine, P-state, instants and fate for every task, to the bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from joulewise.model import World
+from joulewise.policies import Policy
+from joulewise.policies.compile import compiled
+from joulewise.rng import generator
+from joulewise.simulate import Manager, simulate
+from tests import heuristics
+from tests.random_worlds import THRESHOLDS, intervals_s, worlds
+from tests.twins import serial as twin
+
+Run = Callable[..., twin.Plan]
+
+COMPILED: dict[Run, Run] = {
+    run: numba.njit(run, error_model="numpy")
+    for run in (twin.run_immediate, twin.run_as_told, twin.run_batch)
+}
+
+
+def twin_plan(world: World, manager: Manager, compile_it: bool) -> twin.Plan:
+    """What the twin does with the world, as compiled code or as the Python it is written in."""
+    work, machines = twin.work_and_machines(world)
+    run, decider, clock = _entrance(world, manager, compile_it)
+    limits = (manager.dropping_threshold, *clock, world.workload.end_s)
+    return (COMPILED[run] if compile_it else run)(decider, work, machines, *limits)
+
+
+def _entrance(world: World, manager: Manager, compile_it: bool) -> tuple[Run, Any, tuple[float, ...]]:
+    policy = manager.policy
+    if policy.picks is not None:
+        return twin.run_as_told, policy.picks(world, generator(0, 0, "policy", policy.name)), ()
+    assert policy.objective is not None
+    value = compiled(policy.objective)
+    value = value if compile_it else value.ctypes
+    if policy.mode == "immediate":
+        return twin.run_immediate, value, ()
+    return twin.run_batch, value, (manager.mapping_interval_s,)
+
+
+def assert_same(world: World, manager: Manager, compile_it: bool = True) -> None:
+    allocation = simulate(world, manager).allocation
+    expected = twin_plan(world, manager, compile_it)
+    for column in twin.Plan._fields:
+        found, wanted = getattr(allocation, column), getattr(expected, column)
+        np.testing.assert_array_equal(found, wanted, f"{manager.policy.title}: {column}", strict=True)
+
+
+@pytest.mark.parametrize(
+    "policies",
+    [heuristics.TABLE_POLICIES, heuristics.FALLING_POLICIES, heuristics.RISING_POLICIES],
+    ids=["rows of the table", "users' own that fall", "users' own that may rise"],
+)
+@given(data=st.data())
+def test_simulator_equals_twin(policies: Sequence[Policy], data: st.DataObject) -> None:
+    world = data.draw(worlds())
+    threshold, interval_s = data.draw(st.sampled_from(THRESHOLDS)), data.draw(intervals_s())
+    for policy in policies:
+        assert_same(world, Manager(policy, threshold, interval_s))
+
+
+@settings(max_examples=20)
+@given(worlds(most_tasks=12), st.sampled_from(THRESHOLDS), intervals_s())
+def test_simulator_equals_interpreted_twin(world: World, threshold: float, interval_s: float) -> None:
+    for policy in heuristics.TABLE_POLICIES:
+        assert_same(world, Manager(policy, threshold, interval_s), compile_it=False)
