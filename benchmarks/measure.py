@@ -108,9 +108,7 @@ def command_seconds(arguments: Sequence[str], repeats: int) -> float:
 def peak_memory_mb(script: str) -> float:
     """The most memory a fresh Python process held while running the script, in MB."""
     ending = "\nimport resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
-    done = subprocess.run(
-        [sys.executable, "-c", script + ending], check=True, capture_output=True, text=True, cwd=ROOT
-    )
+    done = subprocess.run([sys.executable, "-c", script + ending], check=True, capture_output=True, text=True, cwd=ROOT)
     return float(done.stdout.strip().splitlines()[-1])
 
 

@@ -18,7 +18,17 @@ TITLES = {
     "max-max-upt": "Max-Max UPT",
 }
 MODES = {"random": "immediate", "max-upt": "immediate", "min-min-comp": "batch", "max-max-upt": "batch"}
-SOURCE = 'name = "made up"\nseed = 0\n'
+FULL: dict[str, list[Any]] = {POLICY: list(TITLES), THRESHOLD: [0.0, 0.5, 1.5], LOAD: [33000, 50000]}
+INFO: dict[str, Any] = {
+    "name": "made up",
+    "seed": 0,
+    "source": 'name = "made up"\nseed = 0\n',
+    "version": "1.2.3",
+    "study_hash": "ab" * 32,
+    "machine": "a machine",
+    "made_at": "2026-01-02",
+    "seconds": 75.0,
+}
 _LEVEL = {"random": 3.0, "max-upt": 16.0, "min-min-comp": 53.0, "max-max-upt": 60.0}
 
 
@@ -32,18 +42,9 @@ def make_records(
     **info: Any,
 ) -> Records:
     """Records of the full product of `sweep`; utility rises with the threshold and falls with the load."""
-    axes = (
-        {POLICY: list(TITLES), THRESHOLD: [0.0, 0.5, 1.5], LOAD: [33000, 50000]} if sweep is None else sweep
-    )
+    axes: Mapping[str, Sequence[Any]] = FULL if sweep is None else sweep
     runs = _runs(axes, n_trials)
-    study = StudyInfo(
-        **{
-            "name": "made up", "seed": 0, "trials": n_trials, "axes": tuple(axes), "source": SOURCE,
-            "version": "1.2.3", "study_hash": "ab" * 32, "machine": "a machine", "made_at": "2026-01-02",
-            "seconds": 75.0,
-        }
-        | info
-    )  # fmt: skip
+    study = StudyInfo(axes=tuple(axes), trials=n_trials, **(INFO | info))
     kept = runs.filter(pl.col("trial") == 0) if runs.height else runs
     return Records(
         study,
@@ -113,6 +114,4 @@ def _with_interval(long: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 def _traces(runs: pl.DataFrame) -> pl.DataFrame:
     share = pl.DataFrame({"part": [i / 300 for i in range(301)]})
     points = runs.select("run", "utility").join(share, how="cross")
-    return points.select(
-        "run", at_s=86400 * pl.col("part"), utility_cumulative=pl.col("utility") * pl.col("part")
-    )
+    return points.select("run", at_s=86400 * pl.col("part"), utility_cumulative=pl.col("utility") * pl.col("part"))

@@ -74,9 +74,7 @@ def test_any_sweep_can_be_drawn(sweep: dict[str, list[Any]]) -> None:
 def test_bars_show_titles_values_and_both_loads() -> None:
     figure, drawing = next(drawings(make_records()))
     assert figure.name == "utility-by-policy"
-    assert {"Max-Max UPT", "immediate mode", "batch mode", "33,000", "50,000"} <= _strings(
-        spec_of(drawing.chart)
-    )
+    assert {"Max-Max UPT", "immediate mode", "batch mode", "33,000", "50,000"} <= _strings(spec_of(drawing.chart))
     assert "dropping threshold 0" in drawing.caption
     assert "3 trials" in drawing.caption
 
@@ -106,11 +104,7 @@ def test_curves_start_and_end_where_the_traces_do() -> None:
 def test_runs_that_failed_leave_no_trace_in_a_figure() -> None:
     records = make_records()
     failed = pl.col(POLICY) == "random"
-    numbers = [
-        name
-        for name, dtype in records.runs.schema.items()
-        if name not in (*records.study.axes, "trial", "run")
-    ]
+    numbers = [name for name, dtype in records.runs.schema.items() if name not in (*records.study.axes, "trial", "run")]
     runs = records.runs.with_columns(pl.when(~failed).then(pl.col(name)).alias(name) for name in numbers)
     partial = Records(
         records.study,

@@ -14,10 +14,20 @@ MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0, "0"), (65051.4, "65,051"), (53.13, "53.1"), (0.01234, "0.0123"), (-2.5, f"{MINUS}2.50"), (1440, "1,440"),
-        (None, DASH), (math.nan, DASH), (math.inf, "∞"), (-math.inf, f"{MINUS}∞"), (1e-9, f"1.00e{MINUS}09"), (3e20, "3.00e+20"),
+        (0, "0"),
+        (65051.4, "65,051"),
+        (53.13, "53.1"),
+        (0.01234, "0.0123"),
+        (-2.5, f"{MINUS}2.50"),
+        (1440, "1,440"),
+        (None, DASH),
+        (math.nan, DASH),
+        (math.inf, "∞"),
+        (-math.inf, f"{MINUS}∞"),
+        (1e-9, f"1.00e{MINUS}09"),
+        (3e20, "3.00e+20"),
     ],
-)  # fmt: skip
+)
 def test_number(value: float | None, text: str) -> None:
     assert formats.number(value) == text
 
@@ -47,10 +57,16 @@ def test_decimals_show_two_digits_of_the_half_width(half_width: float | None, de
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (33000, "33,000"), (0.5, "0.5"), (1.0, "1"), (True, "yes"), ("10 min", "10 min"), ([1, 2.5], "1, 2.5"),
-        (None, DASH), (-0.25, f"{MINUS}0.25"),
+        (33000, "33,000"),
+        (0.5, "0.5"),
+        (1.0, "1"),
+        (True, "yes"),
+        ("10 min", "10 min"),
+        ([1, 2.5], "1, 2.5"),
+        (None, DASH),
+        (-0.25, f"{MINUS}0.25"),
     ],
-)  # fmt: skip
+)
 def test_plain(value: object, text: str) -> None:
     assert formats.plain(value) == text
 

@@ -52,8 +52,7 @@ def test_without_differences_there_are_no_rivals() -> None:
 def test_phrases_stand_alone() -> None:
     records = make_records()
     assert (
-        records.phrases({LOAD: 33000, THRESHOLD: 0.5}, (LOAD, THRESHOLD))
-        == "33,000 tasks/day, dropping threshold 0.5"
+        records.phrases({LOAD: 33000, THRESHOLD: 0.5}, (LOAD, THRESHOLD)) == "33,000 tasks/day, dropping threshold 0.5"
     )
 
 

@@ -64,9 +64,7 @@ def html() -> str:
 def evil_html() -> str:
     sweep = {POLICY: [EVIL, "random"], "a.key": ["x" + EVIL, "y"]}
     return render_report(
-        make_records(
-            sweep, titles={EVIL: EVIL}, name=EVIL, description=EVIL, source=EVIL, machine=EVIL, file_name=EVIL
-        )
+        make_records(sweep, titles={EVIL: EVIL}, name=EVIL, description=EVIL, source=EVIL, machine=EVIL, file_name=EVIL)
     )
 
 
@@ -128,9 +126,7 @@ def test_the_same_records_give_the_same_page() -> None:
 
 def test_headline_names_the_best_with_its_interval_and_its_lead() -> None:
     first, second = findings(make_records())
-    assert first.lead.startswith(
-        "At 33,000 tasks/day, Max-Max UPT with dropping threshold 1.5 earned the most: 67"
-    )
+    assert first.lead.startswith("At 33,000 tasks/day, Max-Max UPT with dropping threshold 1.5 earned the most: 67")
     assert "95 % interval" in first.lead
     assert "3 trials" in first.lead
     assert "ahead of the next, Min-Min Comp" in first.support
@@ -219,9 +215,7 @@ def test_write_report_leaves_the_frames_alone(tmp_path: Path) -> None:
 
 
 def test_importing_the_room_does_not_import_the_figure_libraries() -> None:
-    code = (
-        "import sys, joulewise.present; print(sorted({'altair', 'vl_convert', 'jinja2'} & set(sys.modules)))"
-    )
+    code = "import sys, joulewise.present; print(sorted({'altair', 'vl_convert', 'jinja2'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -15,7 +15,10 @@ def check(
     out: Annotated[Path | None, typer.Option(help="The results folder, if not results/NAME.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a study with its files and policies, without running it; print runs, time and disk."""
+    """Check a study without running it.
+
+    Its files and policies are checked as well; then runs, time and disk are estimated.
+    """
     from joulewise.study import read_study
     from joulewise.study.estimate import estimate
     from joulewise.study.running import default_folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -11,10 +12,10 @@ from joulewise.cli.output import AsJson, print_json
 
 
 def explain(
-    name: Annotated[str, typer.Argument(help="A policy, study key, output column, generator or figure.")],
+    name: Annotated[str, typer.Argument(help="A policy, study key, output column, generator, ...")],
     as_json: AsJson = False,
 ) -> None:
-    """Explain one policy, study key, output column, generator or figure."""
+    """Explain a policy, study key, column, ..."""
     from joulewise.cli.catalogue import KINDS
     from joulewise.errors import InputError, unknown_name
 
@@ -30,4 +31,4 @@ def explain(
         print(f"{entry.names[0]} ({entry.kind})")
         for fact, value in entry.facts.items():
             if value not in ("", None):
-                print(f"  {fact.replace('_', ' ')}: {value}")
+                print(fill(f"{fact}: {value}", width=100, initial_indent="  ", subsequent_indent="    "))

@@ -18,7 +18,7 @@ def list_(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List what there is to choose from: policies, generators, figures and experiments, or one kind."""
+    """List policies, generators, figures, ..."""
     from joulewise.cli.catalogue import KINDS, SHORT
     from joulewise.errors import InputError, unknown_name
 
@@ -29,7 +29,7 @@ def list_(
         print_json(found)
         return
     for name, rows in found.items():
-        print_table(name, rows, wrap=("summary", "meaning"))
+        print_table(name, rows)
     if not kind:
         others = ", ".join(name for name in KINDS if name not in SHORT)
         print(f"`joulewise explain NAME` tells more about one; `joulewise list KIND` also has {others}.")

@@ -22,6 +22,8 @@ FolderPath = Annotated[
 
 Row = Mapping[str, Any]
 
+_WIDE = 1000
+
 
 def print_json(value: object) -> None:
     """Print a value as JSON on standard output."""
@@ -33,28 +35,29 @@ def print_table(
     rows: Sequence[Row],
     *,
     numbers: Sequence[str] = (),
-    wrap: Sequence[str] = (),
     header: bool = True,
 ) -> None:
-    """Print rows with equal keys as a table; `numbers` are columns to set right, `wrap` those to break."""
+    """Print rows with equal keys as a table; `numbers` are columns to set right."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD if header else None, show_header=header, pad_edge=False)
     table.title, table.title_justify, table.title_style = title, "left", "bold"
-    for name in rows[0] if rows else ():
+    for i, name in enumerate(rows[0] if rows else ()):
         justify: Literal["left", "right"] = "right" if name in numbers else "left"
-        table.add_column(name.replace("_", " "), justify=justify, no_wrap=name not in wrap, overflow="fold")
+        keep_whole = i == 0 or name in numbers
+        table.add_column(name.replace("_", " "), justify=justify, no_wrap=keep_whole, overflow="fold")
     for row in rows:
         table.add_row(*("" if value is None else str(value) for value in row.values()))
     console().print(table)
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console on standard output or error; words in brackets are text, not styles."""
+    """A console on standard output or error, as wide as need be off a terminal; brackets are text."""
     from rich.console import Console
 
-    return Console(stderr=stderr, markup=False, highlight=False, soft_wrap=not sys.stdout.isatty())
+    is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    return Console(stderr=stderr, markup=False, highlight=False, width=None if is_terminal else _WIDE)
 
 
 def note(text: str) -> None:

@@ -17,7 +17,7 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write report.html from stored results, and the figures in the formats asked for."""
+    """Write the report and figures of results."""
     from joulewise.cli.result import frames, write_page
     from joulewise.present import write_figures
     from joulewise.study import open_results

@@ -78,6 +78,7 @@ def _info(results: Results) -> StudyInfo:
         version=about["joulewise"],
         description=study.heading.description,
         file_name=about["study_file"],
+        study_hash=about["study_hash"],
         machine=about["machine"],
         made_at=about["run_at"],
         seconds=about["seconds"],

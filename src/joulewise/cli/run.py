@@ -21,7 +21,10 @@ def run(
     report: Annotated[bool, typer.Option(help="Write report.html as well.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Run a study; runs that are stored already are not repeated, and Ctrl-C keeps what is finished."""
+    """Run a study, or what is left of it.
+
+    Runs that are stored already are not repeated; Ctrl-C keeps what is finished.
+    """
     from joulewise.cli.result import show_failures, show_summary, write_page
     from joulewise.study import read_study
 

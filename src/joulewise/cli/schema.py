@@ -6,7 +6,10 @@ from joulewise.cli.output import print_json
 
 
 def schema() -> None:
-    """Print the JSON schema of study files, with which editors complete and check them."""
+    """Print the JSON schema of study files.
+
+    Editors complete and check studies with it.
+    """
     from joulewise.study.schema import json_schema
 
     print_json(json_schema())

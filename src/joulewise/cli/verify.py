@@ -9,7 +9,10 @@ from joulewise.cli.output import AsJson, FolderPath, print_json, print_table, pr
 
 
 def verify(folder: FolderPath, as_json: AsJson = False) -> None:
-    """Make the worlds of a study anew, check every stored allocation, recompute utilities and bounds."""
+    """Check stored results against their study.
+
+    Worlds are made anew, every stored allocation is checked, utilities and bounds are computed again.
+    """
     from joulewise.study import verify as judge
 
     with progress("Verifying", quiet=as_json) as move:
@@ -27,6 +30,6 @@ def verify(folder: FolderPath, as_json: AsJson = False) -> None:
             for verdict in verdicts
         ]
         title = f"{len(verdicts) - len(broken)} of {len(verdicts)} stored runs hold"
-        print_table(title, rows, wrap=("verdict",))
+        print_table(title, rows)
     if broken:
         raise typer.Exit(OUR_FAULT)

@@ -11,7 +11,7 @@ _LIBRARIES = (
 
 
 def versions(as_json: AsJson = False) -> None:
-    """Print the versions of Joulewise, of Python and of the libraries that results depend on."""
+    """Print what is installed, for bug reports."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 

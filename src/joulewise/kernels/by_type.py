@@ -121,9 +121,7 @@ def value_type(queues, value, options, fleet, t):
         start_s = fleet.start_s[options.machine_type[option]]
         completion_s = start_s + options.exec_s[option]
         found = score(value, 0.0, completion_s, option, options, start_s, start_s)
-        if comes_before(
-            found, completion_s, options.rank[option], best_value, best_s, options.rank[best]
-        ):
+        if comes_before(found, completion_s, options.rank[option], best_value, best_s, options.rank[best]):
             best, best_s, best_value = option, completion_s, found
     queues.value[t], queues.completion_s[t], queues.choice[t] = best_value, best_s, best
     queues.version[t] = fleet.version[options.machine_type[best]]

@@ -43,9 +43,7 @@ def utility_of(tasks, utilities, i, completion_s):
 @inlined
 def score(value, utility, completion_s, option, options, start_s, arrival_s):
     """The objective's value of a choice; not-a-number counts as the worst."""
-    result = value(
-        utility, completion_s, options.exec_s[option], options.energy_j[option], start_s - arrival_s
-    )
+    result = value(utility, completion_s, options.exec_s[option], options.energy_j[option], start_s - arrival_s)
     return -np.inf if math.isnan(result) else result
 
 
@@ -55,9 +53,7 @@ def earliest_option(options, task_type, start_s):
     best, best_s = -1, np.inf
     for option in range(options.first[task_type], options.first[task_type + 1]):
         completion_s = start_s[options.machine_type[option]] + options.exec_s[option]
-        if completion_s < best_s or (
-            completion_s == best_s and options.rank[option] < options.rank[best]
-        ):
+        if completion_s < best_s or (completion_s == best_s and options.rank[option] < options.rank[best]):
             best, best_s = option, completion_s
     return best, best_s
 
@@ -87,10 +83,7 @@ def best_option(value, tasks, utilities, options, i, start_s):
         found = score(value, utility, completion_s, option, options, start, arrival_s)
         if found > best_value or (
             found == best_value
-            and (
-                completion_s < best_s
-                or (completion_s == best_s and options.rank[option] < options.rank[best])
-            )
+            and (completion_s < best_s or (completion_s == best_s and options.rank[option] < options.rank[best]))
         ):
             best, best_s, best_value = option, completion_s, found
     return best_value, best_s, best, most

@@ -28,9 +28,7 @@ def empty_heap(n: int) -> Heap:
 @inlined
 def before(heap, i, j):
     """Whether task i goes before task j."""
-    return comes_before(
-        heap.value[i], heap.completion_s[i], i, heap.value[j], heap.completion_s[j], j
-    )
+    return comes_before(heap.value[i], heap.completion_s[i], i, heap.value[j], heap.completion_s[j], j)
 
 
 @inlined

@@ -24,9 +24,7 @@ def map_on_arrival(value, tasks, utilities, options, fleet, plan, threshold, end
             plan.status[i] = DROPPED
             continue
         k = options.machine_type[option]
-        run_on(
-            fleet, plan, i, fleet.earliest[k], options.pstate[option], fleet.start_s[k], completion_s
-        )
+        run_on(fleet, plan, i, fleet.earliest[k], options.pstate[option], fleet.start_s[k], completion_s)
     return n_events
 
 

@@ -33,12 +33,13 @@ def cache_folder() -> Path:
 @contextmanager
 def _our_cache() -> Iterator[None]:
     """Point numba at our folder while one function is decorated; other users of numba notice nothing."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_folder())
+    config: Any = numba.config
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(cache_folder())
     try:
         yield
     finally:
-        numba.config.CACHE_DIR = before
+        config.CACHE_DIR = before
 
 
 def kernel(function: _F) -> _F:

@@ -63,9 +63,7 @@ def empty_plan(n_tasks: int) -> Plan:
     )
 
 
-def pack_options(
-    etc_s: NDArray[np.float64], eec_j: NDArray[np.float64], counts: NDArray[np.int64]
-) -> Options:
+def pack_options(etc_s: NDArray[np.float64], eec_j: NDArray[np.float64], counts: NDArray[np.int64]) -> Options:
     """The options of each task type on machine types that have machines, fastest first."""
     n_task_types, _, n_pstates = etc_s.shape
     possible = np.isfinite(etc_s) & (counts > 0)[None, :, None]

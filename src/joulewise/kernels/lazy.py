@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.choice import best_option, comes_before
-from joulewise.kernels.events import NO_EVENT, add_left, copy_counts, drop_hopeless, event_at_or_after, next_event
+from joulewise.kernels.events import (
+    NO_EVENT,
+    add_left,
+    copy_counts,
+    drop_hopeless,
+    event_at_or_after,
+    next_event,
+)
 from joulewise.kernels.fleet import can_go_on, open_event, queue_on
 from joulewise.kernels.heap import Heap, empty_heap, pop, push, replace_top
 from joulewise.kernels.jit import inlined, kernel

@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.choice import comes_before, score, utility_of
-from joulewise.kernels.events import NO_EVENT, add_left, clear_counts, event_at_or_after, most_utility, next_event
+from joulewise.kernels.events import (
+    NO_EVENT,
+    add_left,
+    clear_counts,
+    event_at_or_after,
+    most_utility,
+    next_event,
+)
 from joulewise.kernels.fleet import can_go_on, open_event, queue_on
 from joulewise.kernels.jit import inlined, kernel
 from joulewise.kernels.layout import DROPPED
@@ -141,9 +148,7 @@ def map_event(candidates, value, tasks, utilities, options, fleet, plan, thresho
         k = options.machine_type[option]
         candidates.placed[i] = True
         add_left(candidates.n_left, options, tasks.task_type[i], -1)
-        queue_on(
-            fleet, plan, i, k, machine, options.pstate[option], candidates.completion_s[i], next_s
-        )
+        queue_on(fleet, plan, i, k, machine, options.pstate[option], candidates.completion_s[i], next_s)
         for at in range(candidates.size[0]):
             j = candidates.items[at]
             if not candidates.placed[j]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,7 +22,7 @@ def frozen(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
     return array
 
 
-def freeze_fields(instance: object, dtypes: dict[str, DTypeLike]) -> None:
+def freeze_fields(instance: object, dtypes: Mapping[str, DTypeLike]) -> None:
     """Replace the named fields of a frozen dataclass by frozen arrays of these types; None stays None."""
     for name, dtype in dtypes.items():
         values = getattr(instance, name)

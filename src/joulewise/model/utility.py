@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -63,9 +64,7 @@ def piecewise(points: Sequence[tuple[float, float]], name: str = "piecewise") ->
     if not points or starts[0] != 0 or starts != sorted(starts) or not np.isfinite(points).all():
         raise InputError(Problem(f"utility shape {name!r}", f"found the points {list(points)}", allowed))
     segments = [
-        Segment(x0, y0, slope_per_s=(y1 - y0) / (x1 - x0))
-        for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False)
-        if x1 > x0
+        Segment(x0, y0, slope_per_s=(y1 - y0) / (x1 - x0)) for (x0, y0), (x1, y1) in pairwise(points) if x1 > x0
     ]
     return Shape(name, (*segments, Segment(*points[-1])))
 
@@ -134,13 +133,21 @@ def _shape_problems(table: UtilityShapes) -> Iterator[Problem]:
     shape_of = np.repeat(np.arange(len(table.names)), np.diff(table.first))
     rules = (
         (segment[is_first & (table.start_s != 0)], "starts late", "the first segment must start at 0 s"),
-        (inner[np.diff(table.start_s)[inner] <= 0], "has segments out of order", "their starts must increase"),
+        (
+            inner[np.diff(table.start_s)[inner] <= 0],
+            "has segments out of order",
+            "their starts must increase",
+        ),
         (
             segment[(table.span < 0) | (table.rate_per_s < 0) | (table.slope_per_s > 0)],
             "has a segment that rises",
             "a utility may only fall with time",
         ),
-        (inner[start_value[inner + 1] > end_value + _ROUNDING], "jumps up", "a utility may only fall with time"),
+        (
+            inner[start_value[inner + 1] > end_value + _ROUNDING],
+            "jumps up",
+            "a utility may only fall with time",
+        ),
         (inner[end_value < -_ROUNDING], "falls below 0", "a utility must be 0 or more"),
         (
             segment[is_last & ((table.slope_per_s != 0) | (table.level < 0))],

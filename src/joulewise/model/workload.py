@@ -14,7 +14,6 @@ from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Codes, Floats, Ints, freeze_fields
 from joulewise.model.utility import UtilityShapes
 
-
 LATEST_S = 1e12
 """No arrival may be later: beyond it seconds lose the precision that ties rely on."""
 
@@ -74,7 +73,7 @@ class Workload:
         """What these tasks earn when completed at these instants."""
         i = np.asarray(tasks)
         after_hold_s = np.asarray(completion_at_s) - self.arrival_s[i] - self.hold_s[i]
-        return self.scale[i] * self.shapes.value(self.shape[i], after_hold_s)
+        return np.asarray(self.scale[i] * self.shapes.value(self.shape[i], after_hold_s))
 
     def in_window(self, at_s: ArrayLike) -> Bools:
         """Whether something at these instants falls in the counted window."""
@@ -109,7 +108,12 @@ def _value_problems(work: Workload) -> Iterator[Problem]:
             (work.shape < 0) | (work.shape >= n_shapes),
             f"must be the number of a shape, from 0 to {n_shapes - 1}",
         ),
-        ("scale", work.scale, ~((work.scale >= 0) & np.isfinite(work.scale)), "must be 0 or more, and finite"),
+        (
+            "scale",
+            work.scale,
+            ~((work.scale >= 0) & np.isfinite(work.scale)),
+            "must be 0 or more, and finite",
+        ),
         (
             "hold_s",
             work.hold_s,

@@ -20,9 +20,7 @@ ENTRY_POINTS = "joulewise.heuristics"
 PARAMETERS = ("utility", "completion_s", "exec_s", "energy_j", "wait_s")
 
 
-def heuristic(
-    *, mode: Mode = "batch", falls_with_time: bool = False, title: str = ""
-) -> Callable[[Value], Policy]:
+def heuristic(*, mode: Mode = "batch", falls_with_time: bool = False, title: str = "") -> Callable[[Value], Policy]:
     """Make a policy of a function value(utility, completion_s, exec_s, energy_j, wait_s) -> float.
 
     The highest value is taken; ties go to the earlier completion, then the earlier arrival. Declare

@@ -9,9 +9,7 @@ def _utility(utility: float, completion_s: float, exec_s: float, energy_j: float
     return utility
 
 
-def _utility_per_time(
-    utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float
-) -> float:
+def _utility_per_time(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
     return utility / exec_s
 
 

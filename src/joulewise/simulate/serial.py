@@ -104,7 +104,7 @@ def _runner(
         machine = policy.picks(world, generator(seed, trial, "policy", policy.name))
         exec_s = world.system.etc_s[layout.tasks.task_type, world.system.machine_type[machine], 0]
         return lambda end_s: int(
-            map_as_told(machine, layout.tasks, layout.utilities, exec_s, fleet, plan, threshold, end_s)
+            _AS_TOLD(machine, layout.tasks, layout.utilities, exec_s, fleet, plan, threshold, end_s)
         )
     assert policy.objective is not None
     objective = policy.objective
@@ -113,9 +113,10 @@ def _runner(
     room = (engine.make_room(*sizes),) if engine.make_room else ()
     clock = (manager.mapping_interval_s,) if policy.mode == "batch" else ()
     value = compiled(objective)
-    return lambda end_s: int(
-        engine.kernel(*room, value, *layout, fleet, plan, threshold, *clock, end_s)
-    )
+    return lambda end_s: int(engine.kernel(*room, value, *layout, fleet, plan, threshold, *clock, end_s))
+
+
+_AS_TOLD: Any = map_as_told
 
 
 class _Engine(NamedTuple):
@@ -146,12 +147,15 @@ def _layout_of(world: World) -> _Layout:
 def _make_layout(world: World) -> _Layout:
     system, work = world.system, world.workload
     shapes = work.shapes
-    segments = np.stack(
-        [shapes.start_s, shapes.level, shapes.span, shapes.rate_per_s, shapes.slope_per_s], axis=1
-    )
-    columns = (work.arrival_s, work.task_type, work.shape, work.scale, work.hold_s)
+    segments = np.stack([shapes.start_s, shapes.level, shapes.span, shapes.rate_per_s, shapes.slope_per_s], axis=1)
     return _Layout(
-        Tasks(*(column.copy() for column in columns)),
+        Tasks(
+            work.arrival_s.copy(),
+            work.task_type.copy(),
+            work.shape.copy(),
+            work.scale.copy(),
+            work.hold_s.copy(),
+        ),
         Utilities(shapes.first.copy(), segments),
         pack_options(system.etc_s, system.eec_j, system.counts),
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from joulewise.study.planning import Run
@@ -20,7 +21,6 @@ Report = Callable[[Finished], None]
 
 _JOBS_PER_WORKER = 8
 _LARGEST_JOB = 8
-_ATTEMPTS = 2
 _ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Each worker is one thread: the processes are the parallelism."""
 
@@ -39,14 +39,12 @@ def execute(
             report(do_run(job.runs[0], job))
         return
     size = min(max(len(runs) // (_JOBS_PER_WORKER * workers), 1), _LARGEST_JOB)
-    left: list[Job] = list(_jobs(runs, study_folder, results_folder, size))
-    for _ in range(_ATTEMPTS):
-        left = _in_processes(left, workers, report)
-        if not left:
-            return
-        left = [Job((run,), job.study_folder, job.results_folder) for job in left for run in job.runs]
-    for job in left:
-        report(_give_up(job))
+    left = list(_jobs(runs, study_folder, results_folder, size))
+    while left:
+        lost = _in_processes(left, workers, report)
+        for job in lost[:workers]:  # jobs are begun in order, so these were being done when a process died
+            _one_by_one(job, report)
+        left = lost[workers:]
 
 
 def _jobs(runs: Sequence[Run], study_folder: Path, results_folder: Path, size: int) -> Iterator[Job]:
@@ -65,36 +63,40 @@ def _in_processes(jobs: list[Job], workers: int, report: Report) -> list[Job]:
     pool = ProcessPoolExecutor(
         min(workers, len(jobs)), multiprocessing.get_context("spawn"), initializer=_follow_parent
     )
-    lost: list[Job] = []
+    done: set[Job] = set()
     try:
         with _for_children():
             pending: dict[Future[list[Finished]], Job] = {pool.submit(do, job): job for job in jobs}
         for future in as_completed(pending):
-            lost += _collect(future, pending[future], report)
+            if _collect(future, report):
+                done.add(pending[future])
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         _end(child for child in multiprocessing.active_children() if child not in before)
         raise
     pool.shutdown()
-    return lost
+    return [job for job in jobs if job not in done]
 
 
-def _collect(future: Future[list[Finished]], job: Job, report: Report) -> list[Job]:
+def _collect(future: Future[list[Finished]], report: Report) -> bool:
+    """Report the runs of a job that has come back; False when it was lost with its process."""
     try:
         finished = future.result()
     except BrokenProcessPool:
-        return [job]
+        return False
     for run in finished:
         report(run)
-    return []
+    return True
 
 
-def _give_up(job: Job) -> Finished:
-    """Store that a run's process died, which neither the run nor the worker could."""
-    run = job.runs[0]
-    error = "the process that ran it ended without a word; out of memory?"
-    Store(job.results_folder).write_part(run.key, {"status": FAILED, "error": error})
-    return Finished(run.key, error)
+def _one_by_one(job: Job, report: Report) -> None:
+    """Do each run of a lost job in a process of its own, and store those whose process dies as failed."""
+    for run in job.runs:
+        alone = replace(job, runs=(run,))
+        if _in_processes([alone], 1, report):
+            error = "the process that ran it died; was it out of memory?"
+            Store(job.results_folder).write_part(run.key, {"status": FAILED, "error": error})
+            report(Finished(run.key, error))
 
 
 def _follow_parent() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
 import time
 from collections.abc import Callable
@@ -54,6 +56,7 @@ def run_study(
     store = Store(out or default_folder(study))
     store.check_owner(study.name)
     runs = plan(study)
+    _make(store.folder)
     with locked(store.folder):
         missing = missing_runs(store, runs)
         about = _about(study, store, runs)
@@ -92,6 +95,14 @@ def _counter(
     return report
 
 
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        found = f"cannot be made: {error.strerror or error}"
+        raise InputError(Problem(str(folder), found, advice="choose another folder with --out")) from None
+
+
 def _checked_workers(workers: int | None) -> int:
     if workers is None:
         return available_cpus()
@@ -105,6 +116,7 @@ def _about(study: Study, store: Store, runs: tuple[Run, ...]) -> dict[str, Any]:
     earlier = store.marker() or {}
     parts = {part for run in runs for part in (run.point.system, run.point.workload, run.point.manager)}
     names = sorted({name for part in parts for _, name in part.files() if (study.folder / name).is_file()})
+    files = {name: sha256_of(study.folder / name) for name in names}
     return {
         "joulewise": __version__,
         "results_version": RESULTS_VERSION,
@@ -115,5 +127,6 @@ def _about(study: Study, store: Store, runs: tuple[Run, ...]) -> dict[str, Any]:
         "trials": study.heading.trials,
         "study_file": study.file_name,
         "study_folder": str(study.folder.resolve()),
-        "files": {name: sha256_of(study.folder / name) for name in names},
+        "files": files,
+        "study_hash": hashlib.sha256(json.dumps([study.source, files]).encode()).hexdigest()[:16],
     }
