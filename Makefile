@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint docs smoke bench lock clean
+.PHONY: help demo test lint docs reference smoke bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -28,6 +28,9 @@ lint: $(READY) ## ruff (rules and format) and mypy --strict
 docs: $(READY) ## build the documentation into site/, warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+reference: $(READY) ## write the reference pages that come from tables anew
+	$(BIN)/python -m tools.reference
+
 smoke: $(READY) ## every benchmark at a tiny size, without judging the figures
 	set -e; for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks $$name --smoke; done
 
@@ -47,7 +50,7 @@ lock: $(READY) ## resolve requirements.lock anew
 
 clean: ## remove what was built and cached; .venv and results/ stay
 	rm -rf site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks tools examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

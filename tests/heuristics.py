@@ -9,15 +9,11 @@ from joulewise.policies import POLICIES, Policy, heuristic
 from joulewise.policies.policy import Mode, Value
 
 
-def utility_less_wait(
-    utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float
-) -> float:
+def utility_less_wait(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
     return utility - 0.1 * wait_s
 
 
-def utility_per_energy(
-    utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float
-) -> float:
+def utility_per_energy(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
     return utility / energy_j
 
 
@@ -25,9 +21,7 @@ def least_energy(utility: float, completion_s: float, exec_s: float, energy_j: f
     return -energy_j
 
 
-def longest_first(
-    utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float
-) -> float:
+def longest_first(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
     return exec_s
 
 
@@ -39,9 +33,7 @@ def longest_wait(utility: float, completion_s: float, exec_s: float, energy_j: f
     return wait_s
 
 
-def least_utility(
-    utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float
-) -> float:
+def least_utility(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
     return -utility
 
 
@@ -73,3 +65,10 @@ TABLE_POLICIES = list(POLICIES.values())
 FALLING_POLICIES = _policies(FALLING, falls_with_time=True)
 RISING_POLICIES = _policies((*FALLING, *RISING), falls_with_time=False)
 """Those that may rise, and the falling ones without their claim: the plain engine must not need it."""
+
+EVERY_POLICY = [
+    *TABLE_POLICIES,
+    *_policies((utility_less_wait,), falls_with_time=True),
+    *_policies((aged_utility,), falls_with_time=False),
+]
+"""What the conformance suite runs on: every row of the table, and users' own on both kinds of engine."""

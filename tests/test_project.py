@@ -20,6 +20,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import joulewise
+from tools import reference
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "joulewise"
@@ -159,9 +160,7 @@ def test_the_public_names_are_those_that_type_checkers_see() -> None:
 def test_only_the_cli_prints(path: Path) -> None:
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     names = [node for node in nodes if isinstance(node, ast.Name) and node.id == "print"]
-    streams = [
-        node for node in nodes if isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr")
-    ]
+    streams = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr")]
     assert [node.lineno for node in (*names, *streams)] == []
 
 
@@ -259,6 +258,34 @@ print(joulewise.__file__)
 def test_the_command_of_the_wheel_tells_its_version(installed_wheel: Path, tmp_path: Path) -> None:
     code = "import sys; from joulewise.cli import main; main(['versions', '--json'])"
     assert f'"joulewise": "{joulewise.__version__}"' in run_python(code, cwd=tmp_path, path=installed_wheel)
+
+
+def files_in(page: Path) -> Iterator[tuple[str, str]]:
+    """The code blocks of a page, each with the file name that the text gave last."""
+    text = page.read_text(encoding="utf-8")
+    for block in re.finditer(r"^```(csv|python|toml)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        kind = {"python": "py"}.get(block[1], block[1])
+        names: list[str] = re.findall(rf"`(\w+\.{kind})`", text[: block.start()])
+        yield (names[-1] if names else f"unnamed.{kind}"), block[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: str(page.stem))
+def test_studies_in_the_docs_are_valid(page: Path, tmp_path: Path) -> None:
+    studies: list[Path] = []
+    for name, text in files_in(page):
+        if "[manager]" in text:
+            studies.append(tmp_path / f"{len(studies)}.toml")
+            studies[-1].write_text(text, encoding="utf-8")
+        elif not name.endswith(".toml"):
+            (tmp_path / name).write_text(text, encoding="utf-8")
+    for study in studies:
+        run_python("import sys; from joulewise.cli import main; main(sys.argv[1:])", "check", str(study), cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name", reference.PAGES)
+def test_reference_pages_are_those_of_the_tables(name: str) -> None:
+    assert (reference.FOLDER / name).read_text(encoding="utf-8") == reference.page(name), "run `make reference`"
 
 
 FETCHED = re.compile(r"<(?:script|link|img|iframe|source)[^>]+(?:src|href)=[\"']?(?:https?:)?//[^>]*>")

@@ -1,4 +1,4 @@
-"""The simulator against its slow twin: the same machine, P-state, instants and fate for every task, to the bit."""
+"""The simulator against its slow twin: the same machine, P-state, instants and fate of every task."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from joulewise.model import World
 from joulewise.policies import Policy
@@ -17,14 +16,13 @@ from joulewise.policies.compile import compiled
 from joulewise.rng import generator
 from joulewise.simulate import Manager, simulate
 from tests import heuristics
-from tests.random_worlds import THRESHOLDS, intervals_s, worlds
+from tests.random_worlds import Scenario, scenarios
 from tests.twins import serial as twin
 
 Run = Callable[..., twin.Plan]
 
-COMPILED: dict[Run, Run] = {
-    run: numba.njit(run, error_model="numpy")
-    for run in (twin.run_immediate, twin.run_as_told, twin.run_batch)
+COMPILED: dict[Run, Any] = {
+    run: numba.njit(run, error_model="numpy") for run in (twin.run_immediate, twin.run_as_told, twin.run_batch)
 }
 
 
@@ -61,16 +59,14 @@ def assert_same(world: World, manager: Manager, compile_it: bool = True) -> None
     [heuristics.TABLE_POLICIES, heuristics.FALLING_POLICIES, heuristics.RISING_POLICIES],
     ids=["rows of the table", "users' own that fall", "users' own that may rise"],
 )
-@given(data=st.data())
-def test_simulator_equals_twin(policies: Sequence[Policy], data: st.DataObject) -> None:
-    world = data.draw(worlds())
-    threshold, interval_s = data.draw(st.sampled_from(THRESHOLDS)), data.draw(intervals_s())
+@given(scenario=scenarios())
+def test_simulator_equals_twin(policies: Sequence[Policy], scenario: Scenario) -> None:
     for policy in policies:
-        assert_same(world, Manager(policy, threshold, interval_s))
+        assert_same(scenario.world, scenario.manager(policy))
 
 
-@settings(max_examples=20)
-@given(worlds(most_tasks=12), st.sampled_from(THRESHOLDS), intervals_s())
-def test_simulator_equals_interpreted_twin(world: World, threshold: float, interval_s: float) -> None:
+@settings(max_examples=50)
+@given(scenario=scenarios(most_tasks=12))
+def test_simulator_equals_interpreted_twin(scenario: Scenario) -> None:
     for policy in heuristics.TABLE_POLICIES:
-        assert_same(world, Manager(policy, threshold, interval_s), compile_it=False)
+        assert_same(scenario.world, scenario.manager(policy), compile_it=False)

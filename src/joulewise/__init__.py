@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from joulewise.optimise import maximum_utility, utility_ceiling
     from joulewise.policies import POLICIES, Objective, Policy, find_policy, heuristic
     from joulewise.simulate import Manager, Outcome, measures, simulate
+    from joulewise.study import open_results, read_study, run_study
+    from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
+    from joulewise.worlds.environment import SystemParameters, generate_system
+    from joulewise.worlds.heterogeneity import heterogeneity
+    from joulewise.worlds.tables import SystemTables, WorkloadTable, read_system, read_workload
 
 _ROOM_OF = {
     "joulewise.check": ("check_allocation",),
@@ -40,15 +45,55 @@ _ROOM_OF = {
     "joulewise.optimise": ("maximum_utility", "utility_ceiling"),
     "joulewise.policies": ("POLICIES", "Objective", "Policy", "find_policy", "heuristic"),
     "joulewise.simulate": ("Manager", "Outcome", "measures", "simulate"),
+    "joulewise.study": ("open_results", "read_study", "run_study"),
+    "joulewise.worlds.arrivals": ("WorkloadParameters", "generate_workload"),
+    "joulewise.worlds.environment": ("SystemParameters", "generate_system"),
+    "joulewise.worlds.heterogeneity": ("heterogeneity",),
+    "joulewise.worlds.tables": ("SystemTables", "WorkloadTable", "read_system", "read_workload"),
 }  # fmt: skip
 _ROOMS = {name: room for room, names in _ROOM_OF.items() for name in names}
 
 __all__ = [
-    "POLICIES", "Allocation", "InputError", "JoulewiseError", "Manager", "Objective", "Outcome", "Policy",
-    "Problem", "Status", "System", "Tag", "UtilityShapes", "Workload", "World", "__version__",
-    "check_allocation", "constant", "find_policy", "heuristic", "linear", "maximum_utility", "measures",
-    "piecewise", "simulate", "step", "utility_ceiling",
-]  # fmt: skip
+    "POLICIES",
+    "Allocation",
+    "InputError",
+    "JoulewiseError",
+    "Manager",
+    "Objective",
+    "Outcome",
+    "Policy",
+    "Problem",
+    "Status",
+    "System",
+    "SystemParameters",
+    "SystemTables",
+    "Tag",
+    "UtilityShapes",
+    "Workload",
+    "WorkloadParameters",
+    "WorkloadTable",
+    "World",
+    "__version__",
+    "check_allocation",
+    "constant",
+    "find_policy",
+    "generate_system",
+    "generate_workload",
+    "heterogeneity",
+    "heuristic",
+    "linear",
+    "maximum_utility",
+    "measures",
+    "open_results",
+    "piecewise",
+    "read_study",
+    "read_system",
+    "read_workload",
+    "run_study",
+    "simulate",
+    "step",
+    "utility_ceiling",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -126,9 +126,7 @@ def take_or_drop(
 # Batch mode
 
 
-def run_batch(
-    value: Value, work: Work, machines: Machines, threshold: float, interval_s: float, end_s: float
-) -> Plan:
+def run_batch(value: Value, work: Work, machines: Machines, threshold: float, interval_s: float, end_s: float) -> Plan:
     """Mapping events at 0, 1, 2, ... intervals, up to the window's end or until nobody is left to map."""
     plan = nothing_decided(work.arrival_s.size)
     queues = empty_queues(work.arrival_s.size, machines.machine_type.size)
@@ -247,9 +245,7 @@ def map_all(
 
 
 @register_jitable
-def best_of_all(
-    value: Value, mappable: Array, ready_s: Array, work: Work, machines: Machines
-) -> tuple[int, int, int]:
+def best_of_all(value: Value, mappable: Array, ready_s: Array, work: Work, machines: Machines) -> tuple[int, int, int]:
     """The task to map next, its machine and its P-state; ties go to the earlier completion, then task."""
     chosen, chosen_worth, chosen_completion_s, chosen_machine, chosen_pstate = NOBODY, 0.0, 0.0, 0, 0
     for task in range(mappable.size):
@@ -276,9 +272,7 @@ def nothing_decided(n_tasks: int) -> Plan:
 
 
 @register_jitable
-def decide(
-    task: int, machine: int, pstate: int, start_s: float, work: Work, machines: Machines, plan: Plan
-) -> float:
+def decide(task: int, machine: int, pstate: int, start_s: float, work: Work, machines: Machines, plan: Plan) -> float:
     """Write down that the task runs there from then on; returns its end (s)."""
     plan.machine[task] = machine
     plan.pstate[task] = pstate
@@ -300,9 +294,11 @@ def best_choice(
 ) -> tuple[float, float, int, int]:
     """The task's best choice: value, completion (s), machine, P-state.
 
-    Ties go to the earlier completion, then the lower machine, then the lower P-state.
+    Ties go to the earlier completion, then to the lower machine type, within it to the machine that is free
+    first, then to the lower machine and the lower P-state. (Of one type the machine that is free first also
+    completes first; that it needs a word is due to completions that are equal only after rounding.)
     """
-    best_worth, best_completion_s, best_machine, best_pstate = 0.0, 0.0, NOBODY, NOBODY
+    best_worth, best_completion_s, best_start_s, best_machine, best_pstate = 0.0, 0.0, 0.0, NOBODY, NOBODY
     for machine in range(machines.machine_type.size):
         for pstate in range(machines.etc_s.shape[2]):
             exec_s = exec_of(task, machine, pstate, work, machines)
@@ -315,15 +311,22 @@ def best_choice(
             worth = value(utility, completion_s, exec_s, energy_j, start_s - work.arrival_s[task])
             if math.isnan(worth):
                 worth = -math.inf
-            if best_machine == NOBODY or beats(worth, completion_s, best_worth, best_completion_s):
-                best_worth, best_completion_s = worth, completion_s
+            if best_machine == NOBODY:
+                better = True
+            elif worth == best_worth and completion_s == best_completion_s:
+                same_type = machines.machine_type[machine] == machines.machine_type[best_machine]
+                better = same_type and start_s < best_start_s
+            else:
+                better = beats(worth, completion_s, best_worth, best_completion_s)
+            if better:
+                best_worth, best_completion_s, best_start_s = worth, completion_s, start_s
                 best_machine, best_pstate = machine, pstate
     return best_worth, best_completion_s, best_machine, best_pstate
 
 
 @register_jitable
 def beats(worth: float, completion_s: float, other_worth: float, other_completion_s: float) -> bool:
-    """Whether a choice beats one looked at before it."""
+    """Whether a choice is better than one looked at before it: higher value, then earlier completion."""
     return worth > other_worth or (worth == other_worth and completion_s < other_completion_s)
 
 

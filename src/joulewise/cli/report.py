@@ -23,9 +23,8 @@ def report(
     from joulewise.study import open_results
 
     results = open_results(folder)
-    written = [write_page(results)]
-    if formats:
-        written += write_figures(folder / "figures", formats=formats, **frames(results))
+    figures = write_figures(folder / "figures", formats=formats, **frames(results)) if formats else []
+    written = [write_page(results), *figures]
     if as_json:
         print_json([str(path) for path in written])
     else:

@@ -49,18 +49,32 @@ def no_candidates(n: int, n_task_types: int, n_machine_types: int) -> Candidates
 
 
 @inlined
+def wins_tie(candidates, options, fleet, i, option, machine):
+    """Whether an equal choice goes first: lower machine type, the machine free first, its number, its P-state."""
+    best, best_machine = candidates.option[i], candidates.machine[i]
+    k, best_k = options.machine_type[option], options.machine_type[best]
+    if k != best_k:
+        return k < best_k
+    if fleet.free_s[machine] != fleet.free_s[best_machine]:
+        return fleet.free_s[machine] < fleet.free_s[best_machine]
+    if machine != best_machine:
+        return machine < best_machine
+    return options.pstate[option] < options.pstate[best]
+
+
+@inlined
 def try_machine(candidates, value, tasks, utilities, options, fleet, i, option, machine):
-    """Keep the option on this machine if it is better: value, completion, machine, then P-state."""
+    """Keep the option on this machine if it is better: higher value, earlier completion, then `wins_tie`."""
     start_s = fleet.free_s[machine]
     completion_s = start_s + options.exec_s[option]
     utility = utility_of(tasks, utilities, i, completion_s)
     found = score(value, utility, completion_s, option, options, start_s, tasks.arrival_s[i])
-    best = candidates.option[i]
-    if best >= 0 and not comes_before(
-        found, completion_s, machine, candidates.value[i], candidates.completion_s[i], candidates.machine[i]
-    ):
-        same = found == candidates.value[i] and completion_s == candidates.completion_s[i]
-        if not (same and machine == candidates.machine[i] and options.pstate[option] < options.pstate[best]):
+    if candidates.option[i] >= 0:
+        if found == candidates.value[i] and completion_s == candidates.completion_s[i]:
+            better = wins_tie(candidates, options, fleet, i, option, machine)
+        else:
+            better = comes_before(found, completion_s, i, candidates.value[i], candidates.completion_s[i], i)
+        if not better:
             return
     candidates.value[i], candidates.completion_s[i] = found, completion_s
     candidates.machine[i], candidates.option[i] = machine, option

@@ -112,9 +112,7 @@ def _panel(frame: _Frame, panel: Panel) -> Any:
     if len(groups) < 2:
         chart = _bars(frame, panel.rows, first=True)
         return chart.properties(title=panel.title) if panel.title else chart
-    parts = [
-        _bars(frame, rows, first=i == 0, heading=title) for i, (title, rows) in enumerate(groups.items())
-    ]
+    parts = [_bars(frame, rows, first=i == 0, heading=title) for i, (title, rows) in enumerate(groups.items())]
     return alt.hconcat(*parts, spacing=14, title=panel.title)
 
 
@@ -133,11 +131,7 @@ def _bars(frame: _Frame, rows: pl.DataFrame, *, first: bool, heading: str = "") 
 
     records, layout = frame.records, frame.layout
     names = set(rows[layout.main].to_list())
-    order = [
-        wrapped(label, frame.wrap_at)
-        for value, label in records.labels(layout.main).items()
-        if value in names
-    ]
+    order = [wrapped(label, frame.wrap_at) for value, label in records.labels(layout.main).items() if value in names]
     base = alt.Chart(inline(_rows(frame, rows))).encode(
         x=alt.X(
             "main:N",

@@ -63,9 +63,7 @@ def trace_frame(records: Records) -> pl.DataFrame:
         return pl.DataFrame()
     keys = [key for key in dict.fromkeys([*records.varying, POLICY]) if key in records.runs.columns]
     points = records.traces.select("run", "at_s", "utility_cumulative").drop_nulls().drop_nans()
-    kept = records.runs.select("run", "trial", *keys).join(
-        points.select("run").unique(), on="run", how="semi"
-    )
+    kept = records.runs.select("run", "trial", *keys).join(points.select("run").unique(), on="run", how="semi")
     first = kept.sort("trial", maintain_order=True).unique(subset=keys, keep="first", maintain_order=True)
     return points.join(first, on="run").sort("run", "at_s", maintain_order=True)
 
@@ -74,9 +72,7 @@ def _line_panel(records: Records, main: str, panel: Panel, top: float, *, wide: 
     import altair as alt
 
     labels = records.labels(main)
-    curves = {
-        labels[part[main][0]]: _thinned(part) for part in panel.rows.partition_by(main, maintain_order=True)
-    }
+    curves = {labels[part[main][0]]: _thinned(part) for part in panel.rows.partition_by(main, maintain_order=True)}
     start_h, end_h = _span_h(panel.rows)
     styles = _styles(records, main)
     rows = [{"name": name, "at_h": t, "utility": u} for name, curve in curves.items() for t, u in curve]
@@ -204,8 +200,4 @@ def spread(ends: Mapping[str, float], gap: float, highest: float) -> dict[str, f
             centre = sum(ends[n] for n in names) / len(names)
         half = gap * (len(names) - 1) / 2
         blocks.append((max(min(centre, highest - half), half), names))
-    return {
-        name: centre + gap * (i - (len(names) - 1) / 2)
-        for centre, names in blocks
-        for i, name in enumerate(names)
-    }
+    return {name: centre + gap * (i - (len(names) - 1) / 2) for centre, names in blocks for i, name in enumerate(names)}

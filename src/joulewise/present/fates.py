@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import polars as pl
@@ -18,7 +19,10 @@ FATES = {
 }
 _COUNTS = ("tasks_arrived", "tasks_completed", "tasks_dropped")
 _WIDTH_PX = 700
+_MAX_WIDTH_PX = 100
+_HEIGHT_PX = 150
 _GAP_PX = 12
+_PER_ROW = 7
 
 
 def fates(records: Records) -> Drawing:
@@ -49,50 +53,57 @@ def shares(records: Records) -> pl.DataFrame:
     counts = {"completed": completed, "dropped": dropped, "open": (arrived - completed - dropped).clip(0)}
     share = [(100 * pl.when(arrived > 0).then(n / arrived)).mean().alias(name) for name, n in counts.items()]
     means = records.runs.group_by(keys, maintain_order=True).agg(share)
-    return means.unpivot(on=list(FATES), index=keys, variable_name="fate", value_name="share").drop_nulls(
-        "share"
-    )
+    return means.unpivot(on=list(FATES), index=keys, variable_name="fate", value_name="share").drop_nulls("share")
 
 
 def _panel(records: Records, main: str, panel: Panel) -> Any:
+    """Small charts side by side, at most `_PER_ROW` in a row."""
     import altair as alt
 
-    labels = records.labels(main)
-    n_main = panel.rows[main].n_unique()
     by_threshold = THRESHOLD in records.others
-    width_px = min(100, max(30, _WIDTH_PX / n_main - _GAP_PX))
-    heads = {value: wrapped(label, int(width_px / 6.2)) for value, label in labels.items()}
-    thresholds = records.labels(THRESHOLD) if by_threshold else {}
-    rank = {name: i for i, name in enumerate(FATES)}
-    rows = [
-        {
-            "main": heads[row[main]], "name": labels[row[main]], "fate": FATES[row["fate"]][0],
-            "rank": rank[row["fate"]], "share": row["share"],
-            "threshold": thresholds[row[THRESHOLD]] if by_threshold else "",
-        }
-        for row in panel.rows.iter_rows(named=True)
-    ]  # fmt: skip
-    x = alt.X(
-        "threshold:N",
-        sort=list(thresholds.values()),
-        title=None,
-        axis=alt.Axis(
-            labelAngle=0 if len(thresholds) < 4 else -90, labelFontSize=theme.LABEL_PX - 2, ticks=False
-        )
-        if by_threshold
-        else None,
-    )
-    chart = alt.Chart(inline(rows)).mark_bar().encode(
-        x=x,
+    per_row = min(panel.rows[main].n_unique(), _PER_ROW)
+    width_px = min(_MAX_WIDTH_PX, _WIDTH_PX / per_row - _GAP_PX)
+    heads = {value: wrapped(label, int(width_px / 6.2)) for value, label in records.labels(main).items()}
+    chart = alt.Chart(inline(_rows(records, main, panel.rows, heads))).mark_bar()
+    chart = chart.encode(
+        x=_x(list(records.labels(THRESHOLD).values()) if by_threshold else []),
         y=alt.Y("share:Q", title="% of arrived tasks", stack="zero", scale=alt.Scale(domainMin=0)),
         color=_colour(),
         order=alt.Order("rank:Q"),
         tooltip=_tooltip(main, by_threshold),
-    )  # fmt: skip
-    column = alt.Column("main:N", sort=list(heads.values()), title=None, header=_header())
-    return chart.properties(width=width_px, height=150).facet(
-        column=column, spacing=_GAP_PX, title=_panel_title(panel.title, by_threshold)
     )
+    facet = alt.Facet("main:N", sort=list(heads.values()), title=None, header=_header())
+    title = _panel_title(panel.title, by_threshold)
+    sized = chart.properties(width=width_px, height=_HEIGHT_PX)
+    return sized.facet(facet=facet, columns=per_row, spacing=_GAP_PX, title=title)
+
+
+def _rows(records: Records, main: str, rows: pl.DataFrame, heads: Mapping[Hashable, str]) -> list[dict[str, Any]]:
+    names = records.labels(main)
+    thresholds = records.labels(THRESHOLD) if THRESHOLD in records.others else {}
+    rank = {name: i for i, name in enumerate(FATES)}
+    return [
+        {
+            "main": heads[row[main]],
+            "name": names[row[main]],
+            "fate": FATES[row["fate"]][0],
+            "rank": rank[row["fate"]],
+            "share": row["share"],
+            "threshold": thresholds[row[THRESHOLD]] if thresholds else "",
+        }
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def _x(thresholds: list[str]) -> Any:
+    """The thresholds along the axis, upright where they are many; no axis without thresholds."""
+    import altair as alt
+
+    if not thresholds:
+        return alt.X("threshold:N", axis=None)
+    angle = 0 if len(thresholds) < 4 else -90
+    axis = alt.Axis(labelAngle=angle, labelFontSize=theme.LABEL_PX - 2, labelOverlap=True, ticks=False)
+    return alt.X("threshold:N", sort=thresholds, title=None, axis=axis)
 
 
 def _panel_title(title: str, by_threshold: bool) -> str:
@@ -110,9 +121,7 @@ def _colour() -> Any:
 
     names, colours = zip(*FATES.values(), strict=True)
     legend = alt.Legend(title=None, symbolType="square")
-    return alt.Color(
-        "fate:N", scale=alt.Scale(domain=list(names), range=list(colours)), sort=None, legend=legend
-    )
+    return alt.Color("fate:N", scale=alt.Scale(domain=list(names), range=list(colours)), sort=None, legend=legend)
 
 
 def _tooltip(main: str, by_threshold: bool) -> list[Any]:

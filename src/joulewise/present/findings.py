@@ -44,9 +44,7 @@ def _finding(records: Records, row: Mapping[str, Any], settings: tuple[str, ...]
     most = " the most:" if records.main else ""
     earned = percent(row["mean"], _decimals(row))
     lead = f"{place}{what}{drop} earned{most} {earned} of the maximum utility bound"
-    support = " ".join(
-        part for part in (_rival(records, row), _without_dropping(records, row, settings)) if part
-    )
+    support = " ".join(part for part in (_rival(records, row), _without_dropping(records, row, settings)) if part)
     return Finding(f"{lead[:1].upper()}{lead[1:]} ({_precision(row)}).", support)
 
 
@@ -60,9 +58,7 @@ def _name(records: Records, row: Mapping[str, Any]) -> str:
 
 def _decimals(row: Mapping[str, Any]) -> int:
     """Decimals that suit the row's interval; one where there is none."""
-    return max(
-        1, decimals_for(None if row["low"] is None or row["high"] is None else (row["high"] - row["low"]) / 2)
-    )
+    return max(1, decimals_for(None if row["low"] is None or row["high"] is None else (row["high"] - row["low"]) / 2))
 
 
 def _precision(row: Mapping[str, Any]) -> str:
@@ -76,9 +72,7 @@ def _rival(records: Records, row: Mapping[str, Any]) -> str:
     """The lead over the next at the same setting on equal trials; empty where nothing is comparable."""
     if records.main is None or records.behind_best.is_empty():
         return ""
-    rivals = hold(records.behind_best, {key: row[key] for key in records.others}).sort(
-        "mean", descending=True
-    )
+    rivals = hold(records.behind_best, {key: row[key] for key in records.others}).sort("mean", descending=True)
     if rivals.is_empty():
         return ""
     rival = rivals.row(0, named=True)
@@ -87,9 +81,7 @@ def _rival(records: Records, row: Mapping[str, Any]) -> str:
         return f"The next was {name}, {fixed(-rival['mean'], 1)} percentage points behind."
     ahead, low, high = (fixed(-rival[name], _decimals(rival)) for name in ("mean", "high", "low"))
     if rival["high"] < 0:
-        return (
-            f"On the same trials it is {ahead} percentage points ({low} to {high}) ahead of the next, {name}."
-        )
+        return f"On the same trials it is {ahead} percentage points ({low} to {high}) ahead of the next, {name}."
     return f"The trials do not tell it apart from the next, {name}: {ahead} points ({low} to {high}) ahead."
 
 

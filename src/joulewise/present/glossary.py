@@ -13,8 +13,7 @@ GLOSSARY = {
         "near."
     ),
     "% of maximum utility": (
-        "Utility earned divided by the maximum utility bound of the same trial. It makes trials and loads "
-        "comparable."
+        "Utility earned divided by the maximum utility bound of the same trial. It makes trials and loads comparable."
     ),
     "Policy": (
         "The rule that decides which task runs on which machine. In immediate mode it places each task "

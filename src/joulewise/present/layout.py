@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from joulewise.present.records import LOAD, THRESHOLD, Records
 
 _MAX_GROUPS = 8
 _MAX_PANELS = 6
+_KEPT_WHOLE = 10  # words of up to so many characters are not broken
 AXIS_FORMAT = ",~f"  # 50,000 and 0.5, never 5e+4
 
 
@@ -78,11 +80,7 @@ def panels_of(records: Records, frame: pl.DataFrame, keys: Sequence[str]) -> tup
     parts = ordered.partition_by(keys, maintain_order=True) if keys else [ordered]
     shown = [Panel(records.phrases(part.row(0, named=True), keys), part) for part in parts[:_MAX_PANELS]]
     n_left = len(parts) - len(shown)
-    note = (
-        f" Shown are the first {len(shown)} of {len(parts)} settings; the full table has all."
-        if n_left
-        else ""
-    )
+    note = f" Shown are the first {len(shown)} of {len(parts)} settings; the full table has all." if n_left else ""
     return shown, note
 
 
@@ -96,7 +94,8 @@ def inline(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 def wrapped(label: str, width: int) -> str:
     """A label broken into lines for a narrow band; Vega splits it again at the line ends."""
-    return "\n".join(textwrap.wrap(label, max(width, 6)))
+    longest = max((len(word) for word in re.split(r"[\s-]", label)), default=0)
+    return "\n".join(textwrap.wrap(label, max(width, min(longest, _KEPT_WHOLE))))
 
 
 def interval_text(row: Mapping[str, Any]) -> str:

@@ -91,16 +91,8 @@ class Records:
     @cached_property
     def best(self) -> pl.DataFrame:
         """The row of the utility summary with the highest mean at each setting of the other keys."""
-        ranked = (
-            self.utility()
-            .filter(pl.col("mean").is_not_null())
-            .sort("mean", descending=True, maintain_order=True)
-        )
-        return (
-            ranked.unique(subset=self.others, keep="first", maintain_order=True)
-            if self.others
-            else ranked.head(1)
-        )
+        ranked = self.utility().filter(pl.col("mean").is_not_null()).sort("mean", descending=True, maintain_order=True)
+        return ranked.unique(subset=self.others, keep="first", maintain_order=True) if self.others else ranked.head(1)
 
     @cached_property
     def behind_best(self) -> pl.DataFrame:

@@ -51,10 +51,7 @@ def render_report(records: Records) -> str:
 
 def _plates(records: Records) -> list[Plate]:
     drawn = [(figure, drawing, spec_of(drawing.chart)) for figure, drawing in drawings(records)]
-    return [
-        Plate(figure.name, figure.title, drawing.caption, spec, _picture(spec))
-        for figure, drawing, spec in drawn
-    ]
+    return [Plate(figure.name, figure.title, drawing.caption, spec, _picture(spec)) for figure, drawing, spec in drawn]
 
 
 def _picture(spec: dict[str, Any]) -> str:

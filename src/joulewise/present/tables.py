@@ -94,9 +94,7 @@ def _pivots(
     records: Records, frame: pl.DataFrame, cell: Callable[[Mapping[str, Any]], Cell], note: str, subject: str
 ) -> list[Table]:
     """One table per setting: the main key down, the dropping threshold (where it varies) across."""
-    across = (
-        THRESHOLD if THRESHOLD in records.others and len(records.values(THRESHOLD)) <= _MAX_COLUMNS else None
-    )
+    across = THRESHOLD if THRESHOLD in records.others and len(records.values(THRESHOLD)) <= _MAX_COLUMNS else None
     keys = [key for key in records.others if key != across]
     panels, left_out = panels_of(records, frame, keys)
     return [_pivot(records, panel, across, cell, note + left_out, subject) for panel in panels]
@@ -134,9 +132,7 @@ def full_table(records: Records) -> Table:
     points: dict[tuple[object, ...], dict[str, Mapping[str, Any]]] = {}
     for row in records.summary.iter_rows(named=True):
         points.setdefault(tuple(row[key] for key in keys), {})[row["metric"]] = row
-    rows = tuple(
-        _full_row(records, keys, metrics, point, found) for point, found in list(points.items())[:MAX_ROWS]
-    )
+    rows = tuple(_full_row(records, keys, metrics, point, found) for point, found in list(points.items())[:MAX_ROWS])
     note = f"The first {MAX_ROWS} of {count(len(points), 'point')}." if len(points) > MAX_ROWS else ""
     first, *rest = keys or ["point"]
     columns = (

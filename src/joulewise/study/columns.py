@@ -32,9 +32,7 @@ COLUMNS = (
     Column(RUNS, "status", "", "done or failed"),
     Column(RUNS, "error", "", "why the run failed, null if it did not"),
     _metric("utility", "utility", "sum of the utility of the tasks that completed in the counted window"),
-    _metric(
-        "maximum_utility", "utility", "the same sum if every task started on arrival where it is fastest"
-    ),
+    _metric("maximum_utility", "utility", "the same sum if every task started on arrival where it is fastest"),
     _metric("utility_percent", "%", "100 x utility / maximum_utility"),
     _metric("tasks_arrived", "tasks", "tasks that arrived in the counted window"),
     _metric("tasks_completed", "tasks", "tasks that completed in the counted window, whenever they arrived"),

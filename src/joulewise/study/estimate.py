@@ -28,6 +28,7 @@ class Estimate:
     n_trials: int
     n_runs: int
     n_missing: int
+    n_stored: int
     workers: int
     seconds: float
     bytes: int
@@ -35,8 +36,8 @@ class Estimate:
     def lines(self, folder: Path) -> Iterator[tuple[str, str]]:
         """The estimate as a person reads it."""
         yield "runs", f"{self.n_runs:,} ({self.n_points:,} points x {self.n_trials:,} trials)"
-        yield "to compute", f"{self.n_missing:,} ({self.n_runs - self.n_missing:,} are stored already)"
-        time = f"about {duration(self.seconds)} with {self.workers} processes"
+        yield "to compute", f"{self.n_missing:,} ({self.n_stored:,} are stored already)"
+        time = f"about {duration(float(f'{self.seconds:.2g}'))} with {self.workers} processes"
         yield "time", time if self.n_missing else "none"
         yield "disk", f"about {max(self.bytes / 1e6, 0.1):.1f} MB in {folder}"
 
@@ -48,15 +49,17 @@ def estimate(study: Study, folder: Path) -> Estimate:
     runs = plan(study)
     missing = missing_runs(store, runs)
     workers = available_cpus()
-    n_tasks = {point: expected_tasks(point.workload, Draw(0, 0, study.folder)) for point in study.points}
+    workloads = {point.workload for point in study.points}
+    n_tasks = {part: expected_tasks(part, Draw(0, 0, study.folder)) for part in workloads}
     return Estimate(
         n_points=len(study.points),
         n_trials=study.heading.trials,
         n_runs=len(runs),
         n_missing=len(missing),
+        n_stored=len({run.key for run in runs}) - len(missing),
         workers=workers,
-        seconds=_START_S + sum(_RUN_S + _TASK_S * n_tasks[run.point] for run in missing) / workers,
-        bytes=int(sum(_bytes(run, n_tasks[run.point]) for run in runs)),
+        seconds=_START_S + sum(_RUN_S + _TASK_S * n_tasks[run.point.workload] for run in missing) / workers,
+        bytes=int(sum(_bytes(run, n_tasks[run.point.workload]) for run in runs)),
     )
 
 

@@ -20,7 +20,7 @@ from joulewise.study.worker import Finished, Job, do, do_run
 Report = Callable[[Finished], None]
 
 _JOBS_PER_WORKER = 8
-_LARGEST_JOB = 8
+_LARGEST_JOB = 4
 _ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Each worker is one thread: the processes are the parallelism."""
 
@@ -30,9 +30,7 @@ def available_cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def execute(
-    runs: Sequence[Run], study_folder: Path, results_folder: Path, workers: int, report: Report
-) -> None:
+def execute(runs: Sequence[Run], study_folder: Path, results_folder: Path, workers: int, report: Report) -> None:
     """Do the runs with this many processes (one: in this process) and report each as it is stored."""
     if workers == 1 or len(runs) < 2:
         for job in _jobs(runs, study_folder, results_folder, size=1):

@@ -51,10 +51,7 @@ class Results:
         store = Store(self.folder)
         runs = self.runs["run"].unique(maintain_order=True)
         keys = [key for key in runs if store.traces_file(key).is_file()]
-        named = [
-            store.read_table(store.traces_file(key)).select(pl.lit(key).alias("run"), pl.all())
-            for key in keys
-        ]
+        named = [store.read_table(store.traces_file(key)).select(pl.lit(key).alias("run"), pl.all()) for key in keys]
         empty = {"run": pl.String, "at_s": pl.Float64, "utility_cumulative": pl.Float64}
         return pl.concat(named) if named else pl.DataFrame(schema=empty)
 

@@ -58,6 +58,7 @@ def run_study(
     runs = plan(study)
     _make(store.folder)
     with locked(store.folder):
+        store.remove_leftovers()
         missing = missing_runs(store, runs)
         about = _about(study, store, runs)
         store.write_heading(study.name, study.source, about)

@@ -126,9 +126,7 @@ def _section_schema(section: Section, *, partial: bool) -> Json:
 def _source_schema(section: Section, source: Source, *, partial: bool) -> Json:
     found = parameters.model_of(source.parameters).model_json_schema()
     defaults = {key.path: key.default for key in _keys_of("", "", source.parameters, is_swept=True)}
-    properties = {
-        name: _or_sweep(_tidy(value, defaults[name])) for name, value in found["properties"].items()
-    }
+    properties = {name: _or_sweep(_tidy(value, defaults[name])) for name, value in found["properties"].items()}
     required = list(found.get("required", []))
     if source.name in section.generators:
         properties = {"generator": {"const": source.name, "description": source.summary}, **properties}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,34 +53,36 @@ class Fingerprints:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.contents: dict[str, str] = {}
+        self._parts: dict[Part, str] = {}
+        self._contents: dict[str, str] = {}
 
     def of_world(self, point: Point, seed: int, trial: int, is_random: bool) -> str:
         """The key of a world; a world that is read from tables alone is the same in every trial."""
-        drawn = {"seed": seed, "trial": trial} if is_random else {}
-        return _digest({"system": self._part(point.system), "workload": self._part(point.workload), **drawn})
+        drawn = (str(seed), str(trial)) if is_random else ()
+        return _digest("world", self._part(point.system), self._part(point.workload), *drawn)
 
     def of_run(self, world_key: str, point: Point, seed: int, trial: int) -> str:
         """The key of a run: its world, its manager, and the trial that the policy itself may draw from."""
-        manager = self._part(point.manager)
-        return _digest({"world": world_key, "manager": manager, "seed": seed, "trial": trial})
+        return _digest("run", world_key, self._part(point.manager), str(seed), str(trial))
 
-    def _part(self, part: Part) -> dict[str, Any]:
-        values = {**dataclasses.asdict(part.parameters), "source": part.source}
-        for field, name in part.files():
-            if (self.folder / name).is_file():
-                values[field] = values[field].replace(name, self._content(name), 1)
-        return values
+    def _part(self, part: Part) -> str:
+        """A section as text that says all that matters of it and nothing else."""
+        if part not in self._parts:
+            values = {**dataclasses.asdict(part.parameters), "source": part.source}
+            for field, name in part.files():
+                if (self.folder / name).is_file():
+                    values[field] = values[field].replace(name, self._content(name), 1)
+            self._parts[part] = json.dumps(values, sort_keys=True)
+        return self._parts[part]
 
     def _content(self, name: str) -> str:
-        if name not in self.contents:
-            self.contents[name] = sha256_of(self.folder / name)
-        return self.contents[name]
+        if name not in self._contents:
+            self._contents[name] = sha256_of(self.folder / name)
+        return self._contents[name]
 
 
-def _digest(values: Mapping[str, Any]) -> str:
-    text = json.dumps({"results_version": RESULTS_VERSION, **values}, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+def _digest(*texts: str) -> str:
+    return hashlib.sha256(json.dumps([RESULTS_VERSION, *texts]).encode()).hexdigest()[:32]
 
 
 def _cell(value: object) -> object:

@@ -39,9 +39,7 @@ def differences(
     values = _long(runs, axes, metrics)
     shared = [axis for axis in axes if axis != compared]
     others = values.rename({compared: "against", "value": "subtracted"})
-    pairs = values.join(
-        others, on=[*shared, "trial", "metric"], nulls_equal=True, maintain_order="left_right"
-    )
+    pairs = values.join(others, on=[*shared, "trial", "metric"], nulls_equal=True, maintain_order="left_right")
     pairs = pairs.filter(pl.col(compared) != pl.col("against")).with_columns(
         value=pl.col("value") - pl.col("subtracted")
     )
@@ -63,9 +61,7 @@ def best(table: pl.DataFrame, metric: str) -> dict[str, object] | None:
 def _long(runs: pl.DataFrame, axes: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:
     """One row per run and metric that has a value: the axes, trial, metric, value."""
     floats = runs.select(*axes, "trial", *(pl.col(name).cast(pl.Float64) for name in metrics))
-    long = floats.unpivot(
-        on=list(metrics), index=[*axes, "trial"], variable_name="metric", value_name="value"
-    )
+    long = floats.unpivot(on=list(metrics), index=[*axes, "trial"], variable_name="metric", value_name="value")
     return long.filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
 
 
@@ -74,10 +70,6 @@ def _with_intervals(values: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
         mean=pl.col("value").mean(), _deviation=pl.col("value").std(), n=pl.len()
     )
     quantiles = {n: student_quantile(n) for n in grouped["n"].unique()}
-    half = (
-        pl.col("n").replace_strict(quantiles, return_dtype=pl.Float64)
-        * pl.col("_deviation")
-        / pl.col("n").sqrt()
-    )
+    half = pl.col("n").replace_strict(quantiles, return_dtype=pl.Float64) * pl.col("_deviation") / pl.col("n").sqrt()
     with_bounds = grouped.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
     return with_bounds.select(*keys, "mean", "low", "high", "n")

@@ -73,14 +73,10 @@ class Store:
             version = int(found["schema_version"])
             str(found["name"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                Problem(str(path), f"cannot be read as the marker of a study: {error}")
-            ) from None
+            raise InputError(Problem(str(path), f"cannot be read as the marker of a study: {error}")) from None
         if version > SCHEMA_VERSION:
             allowed = f"this Joulewise reads versions up to {SCHEMA_VERSION}"
-            raise InputError(
-                Problem(str(path), f"found schema version {version}", allowed, "use a newer Joulewise")
-            )
+            raise InputError(Problem(str(path), f"found schema version {version}", allowed, "use a newer Joulewise"))
         return dict(found)
 
     def check_owner(self, name: str) -> None:
@@ -94,15 +90,18 @@ class Store:
             raise InputError(Problem(str(self.folder), found, f"this study is {name!r}", advice))
         if marker is None and self._is_in_use():
             found = "holds files that are not the results of a study"
-            raise InputError(
-                Problem(str(self.folder), found, "the output must be a new or empty folder", advice)
-            )
+            raise InputError(Problem(str(self.folder), found, "the output must be a new or empty folder", advice))
 
     def write_heading(self, name: str, source: str, details: Mapping[str, Any]) -> None:
         """Mark the folder as the study's and store the text of its file."""
         marker = {"schema_version": SCHEMA_VERSION, "name": name, **details}
         write_atomic(self.folder / MARKER, json.dumps(marker, indent=2) + "\n")
         write_atomic(self.study_file, source)
+
+    def remove_leftovers(self) -> None:
+        """Remove the temporary files of processes that were ended while writing; only while the folder is held."""
+        for path in self.folder.rglob(".*.tmp"):
+            path.unlink()
 
     def write_part(self, key: str, result: Result) -> None:
         """Store the result of one run."""
@@ -123,9 +122,7 @@ class Store:
             return pl.read_parquet(path)
         except (OSError, pl.exceptions.PolarsError) as error:
             reason = str(error).strip().splitlines()[0]
-            raise InputError(
-                Problem(str(path), f"cannot be read: {reason}", advice="run the study again")
-            ) from None
+            raise InputError(Problem(str(path), f"cannot be read: {reason}", advice="run the study again")) from None
 
     def read_bound(self, world_key: str) -> float | None:
         """The stored bound of a world, or None."""

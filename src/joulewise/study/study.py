@@ -54,9 +54,7 @@ class Heading:
     )
     keep: Literal["first", "all", "none"] = field(
         default="first",
-        metadata={
-            "help": "runs whose records and traces are stored: the first trial of each point, all, or none"
-        },
+        metadata={"help": "runs whose records and traces are stored: the first trial of each point, all, or none"},
     )
 
 

@@ -34,9 +34,7 @@ def is_sweep(value: Any, depths: frozenset[int]) -> bool:
 def axes(section: Raw, depths: Mapping[str, frozenset[int]]) -> list[Axis]:
     """The swept keys of a section, in the order of the file; unknown keys take plain values."""
     plain = frozenset({0})
-    return [
-        Axis(key, tuple(value)) for key, value in section.items() if is_sweep(value, depths.get(key, plain))
-    ]
+    return [Axis(key, tuple(value)) for key, value in section.items() if is_sweep(value, depths.get(key, plain))]
 
 
 def n_points(swept: list[Axis]) -> int:

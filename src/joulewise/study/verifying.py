@@ -77,17 +77,13 @@ def _problems(run: Run, row: dict[str, Any], results: Results, store: Store) -> 
         yield from _differs(f"runs: {name}", row[name], value)
     yield from _differs("records: utility", float(table["utility"].sum()), row["utility"])
     bound = store.read_bound(run.world_key)
-    yield from _differs(
-        "bounds: maximum_utility", math.nan if bound is None else bound, row["maximum_utility"]
-    )
+    yield from _differs("bounds: maximum_utility", math.nan if bound is None else bound, row["maximum_utility"])
 
 
 def _differs(what: str, stored: Any, recomputed: Any) -> Iterator[str]:
     if not np.allclose(stored, recomputed, rtol=_RELATIVE_ROUNDING, atol=_RELATIVE_ROUNDING):
         stored, recomputed = np.ravel(stored), np.ravel(recomputed)
-        first = int(
-            np.argmin(np.isclose(stored, recomputed, rtol=_RELATIVE_ROUNDING, atol=_RELATIVE_ROUNDING))
-        )
+        first = int(np.argmin(np.isclose(stored, recomputed, rtol=_RELATIVE_ROUNDING, atol=_RELATIVE_ROUNDING)))
         yield f"{what}: {stored[first]!r} is stored, {recomputed[first]!r} comes out"
 
 

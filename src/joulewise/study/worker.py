@@ -101,10 +101,7 @@ def _world(run: Run, draw: Draw) -> World:
 
 def _without_nan(metrics: dict[str, Any]) -> dict[str, Any]:
     """Missing is None in files."""
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in metrics.items()
-    }
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in metrics.items()}
 
 
 def _reason(error: Exception) -> str:

@@ -1,0 +1,74 @@
+"""Ctrl-C in the middle of a study: what is finished is kept, and the next run goes on from there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.calling import started
+from tests.study.small import TEXT, lasting
+
+MANY = TEXT.replace("trials = 2", "trials = 60")
+N_RUNS = 240
+
+
+def wait_for_parts(folder: Path, n: int, limit_s: float = 120.0) -> None:
+    deadline = time.monotonic() + limit_s
+    while len(list(folder.glob("parts/*.json"))) < n:
+        assert time.monotonic() < deadline, "no run was finished"
+        time.sleep(0.01)
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_finished_runs_and_the_next_run_resumes(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(MANY)
+    first = started(tmp_path, "run", "study.toml", "--workers", 2, "--no-report")
+    folder = tmp_path / "results" / "small"
+    wait_for_parts(folder, 3)
+    os.killpg(first.pid, signal.SIGINT)  # a terminal sends it to the workers as well
+    out, err = first.communicate(timeout=60)
+    assert first.returncode == 130
+    assert out == ""
+    assert "Interrupted; finished runs are kept." in err
+    assert "Traceback" not in err
+    kept = {path.name: path.stat().st_mtime_ns for path in folder.glob("parts/*.json")}
+    assert 3 <= len(kept) < N_RUNS
+    assert not (folder / "runs.parquet").exists()
+    _no_process_is_left(first.pid)
+
+    again = started(tmp_path, "run", "study.toml", "--workers", 1, "--no-report", "--json")
+    _, err = again.communicate(timeout=300)
+    assert (again.returncode, err) == (0, "")
+    straight = started(tmp_path, "run", "study.toml", "--workers", 3, "--no-report", "--out", "straight")
+    straight.communicate(timeout=300)
+    resumed = pl.read_parquet(folder / "runs.parquet")
+    assert resumed.height == N_RUNS
+    assert list(folder.rglob("*.tmp")) == []
+    assert lasting(resumed).equals(lasting(pl.read_parquet(tmp_path / "straight" / "runs.parquet")))
+
+
+@pytest.mark.slow
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(MANY)
+    command = started(tmp_path, "run", "study.toml", "--workers", 2, "--no-report")
+    wait_for_parts(tmp_path / "results" / "small", 1)
+    command.kill()
+    command.communicate(timeout=60)
+    _no_process_is_left(command.pid)
+
+
+def _no_process_is_left(group: int, limit_s: float = 30.0) -> None:
+    """Wait until the process group is empty."""
+    deadline = time.monotonic() + limit_s
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    pytest.fail("a worker outlived its parent")

@@ -1,0 +1,171 @@
+"""Every verb does what it says, in words and in JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from joulewise.cli.app import VERBS
+from joulewise.cli.catalogue import KINDS
+from joulewise.policies import POLICIES
+from tests.cli.calling import call
+from tests.study.small import TEXT
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small study in an empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "small.toml"
+    path.write_text(TEXT)
+    return path
+
+
+def test_help_names_every_verb(capsys: Capture) -> None:
+    said = call(capsys, "--help")
+    assert said.code == 0
+    assert all(f"\n  {verb} " in said.out for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_in_a_whole_sentence(verb: str, capsys: Capture) -> None:
+    said = call(capsys, verb, "--help")
+    assert said.code == 0
+    assert (VERBS[verb].__doc__ or "").partition("\n")[0].endswith((".", "..."))
+
+
+def test_new_writes_a_study_that_check_accepts(study: Path, capsys: Capture) -> None:
+    assert call(capsys, "new", "mine/My study.toml").code == 0
+    said = call(capsys, "check", "mine/My study.toml", "--json")
+    assert json.loads(said.out)["name"] == "My-study"
+    assert json.loads(said.out)["n_runs"] == 18
+
+
+def test_new_overwrites_nothing(study: Path, capsys: Capture) -> None:
+    said = call(capsys, "new", study)
+    assert (said.code, said.out) == (2, "")
+    assert "is there already" in said.err
+    assert study.read_text() == TEXT
+
+
+def test_check_prints_runs_time_and_disk(study: Path, capsys: Capture) -> None:
+    said = call(capsys, "check", study)
+    assert said.code == 0
+    for words in ("small: nothing wrong", "8 (4 points x 2 trials)", "to compute", "time", "disk"):
+        assert words in said.out
+    assert not Path("results").exists()
+
+
+def test_run_verify_and_report(study: Path, capsys: Capture) -> None:
+    said = call(capsys, "run", study, "--workers", 1)
+    assert (said.code, said.err) == (0, "")
+    assert "best" in said.out
+    assert "results/small" in said.out
+    assert Path("results/small/report.html").is_file()
+    said = call(capsys, "verify", "results/small")
+    assert (said.code, "4 of 4 stored runs hold" in said.out) == (0, True)
+    said = call(capsys, "report", "results/small", "--format", "svg")
+    assert said.code == 0
+    written = [Path(line) for line in said.out.splitlines()]
+    assert {path.suffix for path in written} == {".html", ".svg"}
+    assert all(path.is_file() for path in written)
+    assert "8 are stored already" in call(capsys, "check", study).out
+
+
+def test_run_in_json_has_the_summary(study: Path, capsys: Capture) -> None:
+    said = call(capsys, "run", study, "--out", "here", "--workers", 1, "--no-report", "--json")
+    found = json.loads(said.out)
+    assert (found["folder"], found["report"], found["n_runs"], found["n_failed"]) == ("here", None, 8, 0)
+    percents = [row for row in found["summary"] if row["metric"] == "utility_percent"]
+    assert len(percents) == 4
+    assert {"manager.policy", "manager.dropping_threshold", "mean", "low", "high", "n"} <= percents[0].keys()
+    assert not Path("here/report.html").exists()
+    verdicts = json.loads(call(capsys, "verify", "here", "--json").out)
+    assert [verdict["problems"] for verdict in verdicts] == [[]] * 4
+
+
+def test_verify_exits_1_when_something_does_not_hold(study: Path, capsys: Capture) -> None:
+    call(capsys, "run", study, "--workers", 1, "--no-report")
+    for bound in Path("results/small/bounds").iterdir():
+        bound.write_text(bound.read_text().replace('"maximum_utility": ', '"maximum_utility": 1'))
+    said = call(capsys, "verify", "results/small")
+    assert said.code == 1
+    assert "0 of 4 stored runs hold" in said.out
+
+
+def test_runs_that_fail_exit_3_and_say_why(study: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> None:
+        raise MemoryError("too much")
+
+    monkeypatch.setattr("joulewise.simulate.simulate", failing)
+    said = call(capsys, "run", study, "--workers", 1)
+    assert said.code == 3
+    assert "8 of 8 runs failed" in said.err
+    assert "8 x MemoryError: too much" in said.err
+    assert Path("results/small/report.html").is_file()
+
+
+def test_a_fault_of_ours_exits_1_without_a_traceback(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def faulty() -> None:
+        raise AssertionError("cannot be")
+
+    monkeypatch.setattr("joulewise.study.schema.json_schema", faulty)
+    monkeypatch.delenv("JOULEWISE_DEBUG", raising=False)
+    said = call(capsys, "schema")
+    assert said.code == 1
+    assert "AssertionError: cannot be" in said.err
+    assert "JOULEWISE_DEBUG=1" in said.err
+    assert "Traceback" not in said.err
+    monkeypatch.setenv("JOULEWISE_DEBUG", "1")
+    with pytest.raises(AssertionError, match="cannot be"):
+        call(capsys, "schema")
+
+
+def test_list_names_the_policies_and_every_kind_has_json(capsys: Capture) -> None:
+    said = call(capsys, "list")
+    assert said.code == 0
+    assert all(f" {policy} " in said.out for policy in POLICIES)
+    for kind in KINDS:
+        rows = json.loads(call(capsys, "list", kind, "--json").out)[kind]
+        assert rows
+        assert call(capsys, "list", kind).code == 0
+
+
+def test_everything_that_is_listed_is_explained(capsys: Capture) -> None:
+    for kind, entries in KINDS.items():
+        for entry in entries():
+            said = call(capsys, "explain", entry.names[0])
+            assert said.code == 0, (kind, entry.names)
+            assert entry.names[0] in said.out
+
+
+def test_explain_finds_a_key_by_its_last_word_and_speaks_json(capsys: Capture) -> None:
+    assert "between the mapping events" in call(capsys, "explain", "mapping_interval").out
+    (found,) = json.loads(call(capsys, "explain", "max-max-upt", "--json").out)
+    assert (found["kind"], found["mode"]) == ("policy", "batch")
+
+
+@pytest.mark.parametrize(
+    ("verb", "name", "guess"), [("explain", "max-utl", "max-util"), ("list", "policy", "policies")]
+)
+def test_a_typo_gets_the_nearest_name(verb: str, name: str, guess: str, capsys: Capture) -> None:
+    said = call(capsys, verb, name)
+    assert said.code == 2
+    assert f"did you mean '{guess}'?" in said.err
+
+
+def test_schema_and_versions_print_json(capsys: Capture) -> None:
+    assert json.loads(call(capsys, "schema").out)["title"] == "Joulewise study"
+    assert json.loads(call(capsys, "versions", "--json").out).keys() >= {"joulewise", "python", "numba"}
+    assert "polars" in call(capsys, "versions").out
+
+
+@pytest.mark.parametrize("arguments", [["fly"], ["run"], ["run", "x.toml", "--fast"], ["check", "--workers", "x"]])
+def test_a_wrong_call_exits_2(arguments: list[str], capsys: Capture) -> None:
+    said = call(capsys, *arguments)
+    assert said.code == 2
+    assert "Traceback" not in said.err

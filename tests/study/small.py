@@ -1,0 +1,63 @@
+"""A study small enough for tests, and what they do with studies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from joulewise.study import Results, Study, parse_study, run_study
+from joulewise.study.columns import COLUMNS
+
+SYSTEM = """
+[system]
+generator = "oversubscribed"
+task_types = 12
+special_task_types = 4
+special_counts = [1]
+general_counts = [2, 3]
+"""
+WORKLOAD = """
+[workload]
+generator = "day"
+tasks_per_day = 150
+warm_up = "10 min"
+day = "2 h"
+"""
+MANAGER = """
+[manager]
+policy = ["random", "max-max-upt"]
+dropping_threshold = [0, 0.5]
+"""
+HEADING = """
+name = "small"
+trials = 2
+"""
+TEXT = HEADING + SYSTEM + WORKLOAD + MANAGER
+
+MEASURED = [column.name for column in COLUMNS if column.is_measured]
+
+HEURISTIC = """
+import joulewise
+
+
+@joulewise.heuristic(mode="batch", falls_with_time=True)
+def mine(utility, completion_s, exec_s, energy_j, wait_s):
+    return utility / exec_s
+"""
+
+
+def small(change: Callable[[str], str] = lambda text: text, folder: Path = Path()) -> Study:
+    """The small study, its text changed as asked."""
+    return parse_study(change(TEXT), "study.toml", folder)
+
+
+def run_small(out: Path, workers: int = 1, change: Callable[[str], str] = lambda text: text) -> Results:
+    """The small study run into a folder."""
+    return run_study(small(change), out, workers)
+
+
+def lasting(runs: pl.DataFrame) -> pl.DataFrame:
+    """The columns that must be the same whenever and wherever a study is run."""
+    return runs.drop(MEASURED)

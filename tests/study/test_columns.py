@@ -1,0 +1,35 @@
+"""Every column that is written is documented, and every key of a study file is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from joulewise.study.columns import COLUMNS, RECORDS, RUNS, TRACES, metrics
+from joulewise.study.schema import study_keys
+from joulewise.study.store import Store
+from tests.study.small import run_small
+
+
+def documented(table: str) -> list[str]:
+    return [column.name for column in COLUMNS if column.table == table]
+
+
+def test_every_column_that_is_written_is_documented(tmp_path: Path) -> None:
+    results = run_small(tmp_path)
+    run = results.runs["run"][0]
+    keys = {key.column for key in study_keys()}
+    assert {name for name in results.runs.columns if "." in name} <= keys
+    assert {name for name in results.runs.columns if "." not in name} == set(documented(RUNS))
+    assert results.records(run).columns == documented(RECORDS)
+    assert Store(tmp_path).read_table(Store(tmp_path).traces_file(run)).columns == documented(TRACES)
+    assert set(metrics()) <= set(results.runs.columns)
+
+
+def test_no_column_is_documented_twice() -> None:
+    names = [(column.table, column.name) for column in COLUMNS]
+    assert len(set(names)) == len(names)
+
+
+def test_every_column_and_every_key_is_explained() -> None:
+    assert all(column.meaning for column in COLUMNS)
+    assert all(key.meaning and key.kind for key in study_keys())

@@ -1,0 +1,34 @@
+"""The bundled examples are sound, and the small one runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from joulewise.policies import POLICIES
+from joulewise.study import plan, read_study, run_study
+from joulewise.study.estimate import estimate
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: str(path.name))
+def test_an_example_is_sound(path: Path, tmp_path: Path) -> None:
+    study = read_study(path)
+    assert study.heading.description
+    assert estimate(study, tmp_path / "out").n_missing == len(plan(study))
+
+
+def test_the_demonstration_has_every_policy_at_three_thresholds() -> None:
+    study = read_study(EXAMPLES / "demo.toml")
+    managers = {(p.manager.parameters.policy, p.manager.parameters.dropping_threshold) for p in study.points}
+    assert managers == {(policy, threshold) for policy in POLICIES for threshold in (0.0, 0.5, 1.5)}
+    assert study.points[0].workload.parameters.tasks_per_day == 33_000
+    assert study.heading.trials == 3
+
+
+def test_the_first_example_runs(tmp_path: Path) -> None:
+    results = run_study(read_study(EXAMPLES / "first.toml"), tmp_path, 1)
+    assert results.failed.is_empty()
+    assert estimate(results.study, tmp_path).n_missing == 0

@@ -1,0 +1,222 @@
+"""Studies run end to end: the same for any number of workers, resumed and reused by key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from joulewise.errors import InputError
+from joulewise.model import World
+from joulewise.simulate import Manager, Outcome, simulate
+from joulewise.study import Progress, open_results, parse_study, run_study
+from joulewise.study.store import Store
+from tests.study.small import HEURISTIC, TEXT, lasting, run_small, small
+
+
+def stored_files(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder with its content."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_results_are_the_same_for_any_number_of_workers(tmp_path: Path) -> None:
+    one, three = run_small(tmp_path / "one"), run_small(tmp_path / "three", workers=3)
+    assert lasting(one.runs).equals(lasting(three.runs))
+    assert one.traces().equals(three.traces())
+    for run in one.runs.filter(pl.col("trial") == 0)["run"]:
+        assert one.records(run).equals(three.records(run))
+
+
+def test_the_folder_holds_what_the_design_names(tmp_path: Path) -> None:
+    results = run_small(tmp_path)
+    assert results.runs.height == 8
+    assert results.runs["status"].to_list() == ["done"] * 8
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"study.toml", "study.json", "runs.parquet", "records", "traces", "bounds"} <= names
+    assert (tmp_path / "study.toml").read_text() == TEXT
+    assert list((tmp_path / "parts").iterdir()) == []
+    assert len(list((tmp_path / "records").iterdir())) == len(list((tmp_path / "traces").iterdir())) == 4
+    assert len(list((tmp_path / "bounds").iterdir())) == 2
+
+
+def test_every_parquet_file_says_its_schema_version(tmp_path: Path) -> None:
+    run_small(tmp_path)
+    for path in tmp_path.rglob("*.parquet"):
+        assert pl.read_parquet_metadata(path)["schema_version"] == "1"
+
+
+def test_the_percentage_is_of_the_bound_of_the_world(tmp_path: Path) -> None:
+    runs = run_small(tmp_path).runs
+    percent = 100 * runs["utility"] / runs["maximum_utility"]
+    assert percent.to_list() == pytest.approx(runs["utility_percent"].to_list())
+    assert runs.group_by("world").agg(pl.col("maximum_utility").n_unique())["maximum_utility"].to_list() == [1, 1]
+
+
+def test_what_is_stored_is_not_computed_again(tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    first = run_small(tmp_path).runs
+    larger = small(lambda text: text.replace("trials = 2", "trials = 3").replace('"random"', '"random", "max-util"'))
+    runs = run_study(larger, tmp_path, 1, seen.append).runs
+    assert (seen[0].n_total, seen[0].n_reused) == (3 * 6 - 8, 8)
+    old = runs.filter(pl.col("run").is_in(first["run"].implode()))
+    assert old.sort("run").equals(first.sort("run"))  # with the times of the first time
+
+
+def test_runs_that_a_study_no_longer_asks_for_are_set_aside_and_found_again(tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    first = run_small(tmp_path)
+    fewer = run_study(small(lambda text: text.replace('"random", ', "")), tmp_path, 1)
+    assert fewer.runs["manager.policy"].unique().to_list() == ["max-max-upt"]
+    again = run_study(small(), tmp_path, 1, seen.append)
+    assert seen[-1].n_total == 0
+    assert again.runs.equals(first.runs)
+
+
+def test_asking_for_more_details_computes_only_the_runs_that_lack_them(tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    run_small(tmp_path)
+    run_study(small(lambda text: 'keep = "all"\n' + text), tmp_path, 1, seen.append)
+    assert seen[-1].n_done == seen[-1].n_total == 4
+    assert len(list((tmp_path / "records").iterdir())) == 8
+
+
+def test_variants_of_one_meaning_are_computed_once_and_shown_each(tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    twins = small(lambda text: text + '[[variant]]\nname = "a"\n[[variant]]\nname = "b"\n')
+    runs = run_study(twins, tmp_path, 1, seen.append).runs
+    assert (seen[-1].n_total, runs.height) == (8, 16)
+    assert runs["variant"].to_list() == ["a"] * 8 + ["b"] * 8
+
+
+def fail_for_random(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(world: World, manager: Manager, seed: int, trial: int) -> Outcome:
+        if manager.policy.name == "random":
+            raise ZeroDivisionError("no luck")
+        return simulate(world, manager, seed, trial)
+
+    monkeypatch.setattr("joulewise.simulate.simulate", failing)
+
+
+def test_a_run_that_fails_is_stored_with_its_error_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        fail_for_random(patch)
+        results = run_small(tmp_path)
+    assert results.failed.height == 4
+    assert results.failed["manager.policy"].unique().to_list() == ["random"]
+    assert results.failed["error"][0].startswith("ZeroDivisionError: no luck (test_running.py, line ")
+    assert set(results.summary()["manager.policy"]) == {"max-max-upt"}
+    healed = run_small(tmp_path)
+    assert healed.failed.is_empty()
+    assert lasting(healed.runs).equals(lasting(run_small(tmp_path / "fresh").runs))
+
+
+def test_an_allocation_that_breaks_a_rule_is_a_failed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("joulewise.check.check_allocation", lambda *_: ["two tasks at once on machine 1"])
+    results = run_small(tmp_path)
+    assert results.failed.height == 8
+    assert "two tasks at once on machine 1" in results.failed["error"][0]
+
+
+DYING = """
+import multiprocessing, os
+import joulewise
+
+if multiprocessing.parent_process() is not None:
+    os._exit(9)
+""" + HEURISTIC  # fmt: skip
+
+
+def test_a_process_that_dies_takes_no_other_run_with_it(tmp_path: Path) -> None:
+    (tmp_path / "dying.py").write_text(DYING)
+    text = TEXT.replace('"random"', '"dying.py:mine", "random"')
+    results = run_study(parse_study(text, "study.toml", tmp_path), tmp_path / "out", workers=2)
+    assert results.runs.height == 12
+    assert results.failed["manager.policy"].unique().to_list() == ["dying.py:mine"]
+    assert results.failed["error"].unique().to_list() == ["the process that ran it died; was it out of memory?"]
+
+
+def test_a_heuristic_of_ones_own_runs_in_every_process(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(HEURISTIC)
+    text = TEXT.replace('"random"', '"mine.py:mine"')
+    results = run_study(parse_study(text, "study.toml", tmp_path), tmp_path / "out", workers=2)
+    by_policy = results.runs.partition_by("manager.policy", as_dict=True)
+    mine, upt = by_policy["mine.py:mine",], by_policy["max-max-upt",]
+    assert mine["utility"].to_list() == upt["utility"].to_list()
+    assert open_results(tmp_path / "out").about["files"].keys() == {"mine.py"}
+
+
+# --- folders --------------------------------------------------------------------------------------------
+
+
+def test_a_folder_of_another_study_is_left_alone(tmp_path: Path) -> None:
+    run_small(tmp_path)
+    before = stored_files(tmp_path)
+    with pytest.raises(InputError, match="holds the results of the study 'small'; this study is 'other'"):
+        run_small(tmp_path, change=lambda text: text.replace('"small"', '"other"'))
+    assert stored_files(tmp_path) == before
+
+
+def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("words")
+    with pytest.raises(InputError, match="holds files that are not the results of a study"):
+        run_small(tmp_path)
+    assert stored_files(tmp_path) == {"thesis.tex": b"words"}
+
+
+@pytest.mark.parametrize(
+    ("marker", "words"),
+    [("{", "cannot be read"), ("[]", "cannot be read"), ('{"name": "small", "schema_version": 99}', "newer Joulewise")],
+)
+def test_a_folder_whose_marker_cannot_be_used_is_left_alone(marker: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "study.json").write_text(marker)
+    with pytest.raises(InputError, match=words):
+        run_small(tmp_path)
+    assert stored_files(tmp_path) == {"study.json": marker.encode()}
+
+
+def test_a_file_or_a_forbidden_place_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="found a file"):
+        run_small(tmp_path / "file")
+    with pytest.raises(InputError, match="cannot be made"):
+        run_small(tmp_path / "file" / "below")
+
+
+def test_the_number_of_workers_is_bounded(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="must be from 1 to 1,024"):
+        run_small(tmp_path, workers=0)
+
+
+def test_two_processes_never_write_one_folder(tmp_path: Path) -> None:
+    from joulewise.files import locked
+
+    with locked(tmp_path), pytest.raises(InputError, match="another process is writing here"):
+        run_small(tmp_path)
+
+
+def test_results_that_are_not_there_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no study\.json"):
+        open_results(tmp_path)
+    run_small(tmp_path)
+    Store(tmp_path).runs_file.unlink()
+    with pytest.raises(InputError, match="holds an unfinished study"):
+        open_results(tmp_path)
+
+
+def test_a_damaged_table_is_reported(tmp_path: Path) -> None:
+    run_small(tmp_path)
+    Store(tmp_path).runs_file.write_bytes(b"PAR1 and no more")
+    with pytest.raises(InputError, match=r"runs\.parquet: cannot be read"):
+        open_results(tmp_path)
+
+
+def test_results_read_back_are_those_that_were_returned(tmp_path: Path) -> None:
+    written = run_small(tmp_path)
+    read = open_results(tmp_path)
+    assert read.runs.equals(written.runs)
+    assert (read.study.axes, read.study.points) == (written.study.axes, written.study.points)
+    assert read.summary().equals(written.summary())
+    assert read.compared == "manager.policy"

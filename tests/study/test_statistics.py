@@ -1,0 +1,90 @@
+"""Means, Student intervals and paired differences, held against SciPy and plain arithmetic."""
+
+from __future__ import annotations
+
+import math
+import statistics as plain
+
+import polars as pl
+import pytest
+from scipy import stats
+
+from joulewise.study.statistics import best, differences, student_quantile, summary
+
+AXES = ("manager.policy", "load")
+
+
+VALUES: dict[tuple[str, int], list[float | None]] = {
+    ("a", 1): [1.0, 2.0, 4.0],
+    ("b", 1): [2.0, 2.5, 9.0],
+    ("a", 2): [5.0, 6.0, 7.0],
+    ("b", 2): [8.0, None, 9.0],
+}
+
+
+def runs() -> pl.DataFrame:
+    rows = [
+        {"manager.policy": policy, "load": load, "trial": trial, "utility": value, "tasks": trial}
+        for (policy, load), trials in VALUES.items()
+        for trial, value in enumerate(trials)
+    ]
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 50])
+def test_the_quantile_is_students(n: int) -> None:
+    assert student_quantile(n) == pytest.approx(stats.t.ppf(0.975, n - 1))
+
+
+def test_a_summary_has_mean_and_interval_of_every_metric_at_every_point() -> None:
+    table = summary(runs(), AXES, ["utility", "tasks"])
+    assert table.columns == [*AXES, "metric", "mean", "low", "high", "n"]
+    assert table.height == 8
+    row = table.filter((pl.col("manager.policy") == "b") & (pl.col("load") == 1)).row(0, named=True)
+    low, high = stats.t.interval(0.95, 2, loc=4.5, scale=plain.stdev([2.0, 2.5, 9.0]) / math.sqrt(3))
+    assert (row["mean"], row["low"], row["high"], row["n"]) == pytest.approx((4.5, low, high, 3))
+
+
+def test_missing_values_are_left_out() -> None:
+    table = summary(runs(), AXES, ["utility"])
+    assert table.filter((pl.col("manager.policy") == "b") & (pl.col("load") == 2))["n"].to_list() == [2]
+
+
+def test_one_trial_has_no_interval() -> None:
+    row = summary(runs().filter(pl.col("trial") == 0), AXES, ["utility"]).row(0, named=True)
+    assert (row["mean"], row["low"], row["high"], row["n"]) == (1.0, None, None, 1)
+
+
+def test_differences_are_paired_on_equal_trials() -> None:
+    table = differences(runs(), AXES, ["utility"])
+    row = table.filter((pl.col("manager.policy") == "b") & (pl.col("load") == 1)).row(0, named=True)
+    assert row["against"] == "a"
+    low, high = stats.t.interval(0.95, 2, loc=6.5 / 3, scale=plain.stdev([1.0, 0.5, 5.0]) / math.sqrt(3))
+    assert (row["mean"], row["low"], row["high"]) == pytest.approx((6.5 / 3, low, high))
+    assert row["percent"] == pytest.approx(100 * (6.5 / 3) / (7 / 3))
+
+
+def test_a_trial_that_one_side_lacks_is_left_out_of_both() -> None:
+    table = differences(runs(), AXES, ["utility"])
+    row = table.filter((pl.col("manager.policy") == "a") & (pl.col("load") == 2)).row(0, named=True)
+    assert (row["n"], row["mean"], row["percent"]) == pytest.approx((2, -2.5, -100 * 2.5 / 8.5))
+
+
+def test_differences_of_missing_axes_pair_nulls() -> None:
+    table = differences(runs().with_columns(load=pl.lit(None, pl.Int64)), ("manager.policy", "load"), ["tasks"])
+    assert set(table["against"]) == {"a", "b"}
+
+
+def test_nothing_is_compared_with_itself_or_with_zero() -> None:
+    zero = runs().with_columns(utility=pl.lit(0.0))
+    table = differences(zero, AXES, ["utility"])
+    assert (table["manager.policy"] != table["against"]).all()
+    assert table["percent"].to_list() == [None] * table.height
+
+
+def test_the_best_row_has_the_highest_mean() -> None:
+    table = summary(runs(), AXES, ["utility", "tasks"])
+    winner = best(table, "utility")
+    assert winner is not None
+    assert (winner["manager.policy"], winner["load"], winner["mean"]) == ("b", 2, 8.5)
+    assert best(table.clear(), "utility") is None

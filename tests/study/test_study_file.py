@@ -1,0 +1,272 @@
+"""Study files: what is read, and every problem of a bad one at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from joulewise.errors import InputError
+from joulewise.study import parse_study, read_study
+from tests.study.small import HEADING, HEURISTIC, MANAGER, SYSTEM, TEXT, WORKLOAD, small
+
+
+def lines(text: str, folder: Path = Path()) -> list[str]:
+    """What is said of a bad study."""
+    with pytest.raises(InputError) as caught:
+        parse_study(text, "study.toml", folder, check_inputs=True)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_a_sound_file_gives_resolved_points_in_a_fixed_order() -> None:
+    study = small()
+    assert (study.name, study.heading.trials, study.heading.seed, study.heading.keep) == ("small", 2, 0, "first")
+    managers = [(p.manager.parameters.policy, p.manager.parameters.dropping_threshold) for p in study.points]
+    assert managers == [("random", 0), ("random", 0.5), ("max-max-upt", 0), ("max-max-upt", 0.5)]
+    assert study.points[0].workload.parameters.warm_up_s == 600
+    assert study.points[0].manager.parameters.mapping_interval_s == 60
+    assert study.axes == ("manager.policy", "manager.dropping_threshold")
+
+
+BAD: dict[str, tuple[Callable[[str], str], str]] = {
+    "unknown key at the top": (
+        lambda text: "trils = 3\n" + text,
+        "study.toml: trils: there is no such key; must be one of name, description, seed, trials, keep, system, "
+        "workload, manager, variant; did you mean 'trials'?",
+    ),
+    "unknown section": (lambda text: text + "[managr]\nx = 1", "study.toml: managr: there is no such key"),
+    "unknown key in a section": (
+        lambda text: text.replace("tasks_per_day", "task_per_day"),
+        "study.toml: workload.task_per_day: there is no such key",
+    ),
+    "unknown generator": (
+        lambda text: text.replace('"oversubscribed"', '"oversubscribd"'),
+        "study.toml: system.generator: found 'oversubscribd'; must be one of oversubscribed; "
+        "did you mean 'oversubscribed'?",
+    ),
+    "unknown policy": (
+        lambda text: text.replace('"random"', '"randm"'),
+        "study.toml: manager.policy: found 'randm'",
+    ),
+    "missing section": (
+        lambda text: text.replace(WORKLOAD, ""),
+        "study.toml: workload: says nothing of where its values come from; must have generator or tasks",
+    ),
+    "missing policy": (
+        lambda text: text.replace('policy = ["random", "max-max-upt"]', ""),
+        "study.toml: manager.policy: missing; must be given: text",
+    ),
+    "missing name": (lambda text: text.replace('name = "small"', ""), "study.toml: name: missing"),
+    "name that is no folder": (
+        lambda text: text.replace('"small"', '"../small"'),
+        "study.toml: name: found '../small'; must start with a letter or digit",
+    ),
+    "quantity without unit": (
+        lambda text: text.replace('"10 min"', "600"),
+        'study.toml: workload.warm_up: found 600 without a unit; must be a duration in quotes, for example "10 min"',
+    ),
+    "wrong unit": (
+        lambda text: text.replace('"10 min"', '"10 kW"'),
+        "study.toml: workload.warm_up: found the unit 'kW' in '10 kW'",
+    ),
+    "negative time": (
+        lambda text: text.replace('"10 min"', '"-10 min"'),
+        "study.toml: workload.warm_up: found -600.0; must be 0 s or more",
+    ),
+    "NaN": (
+        lambda text: text.replace("[0, 0.5]", "[0, nan]"),
+        "study.toml: manager.dropping_threshold[1]: found nan; must be a finite number",
+    ),
+    "infinite size": (
+        lambda text: text.replace("= 150", "= inf"),
+        "study.toml: workload.tasks_per_day: found inf; must be a finite number",
+    ),
+    "absurd size": (
+        lambda text: text.replace("= 150", "= 1e15"),
+        "study.toml: workload.tasks_per_day: found 1000000000000000.0; there may be up to 20,000,000 tasks",
+    ),
+    "absurd number of machines": (
+        lambda text: text.replace("[2, 3]", "[2, 3000000000]"),
+        "study.toml: system.general_counts: found (2, 3000000000); there may be up to 1,000,000 machines in all",
+    ),
+    "absurd number of runs": (
+        lambda text: text.replace("trials = 2", "trials = 100_000").replace("= 150", f"= {list(range(100, 150))}"),
+        "study.toml: found 200 points and so 20,000,000 runs; a study may have 1,000,000 at most",
+    ),
+    "no trial": (
+        lambda text: text.replace("trials = 2", "trials = 0"),
+        "study.toml: trials: found 0; must be 1 or more",
+    ),
+    "text for a number": (
+        lambda text: text.replace("trials = 2", 'trials = "2"'),
+        "study.toml: trials: found '2'; must be a whole number",
+    ),
+    "empty sweep": (
+        lambda text: text.replace("[0, 0.5]", "[]"),
+        "study.toml: manager.dropping_threshold: found an empty list; a sweep needs at least one value",
+    ),
+    "values that do not go together": (
+        lambda text: text.replace("special_task_types = 4", "special_task_types = 9"),
+        "study.toml: system.special_task_types: found 9; must be from 3 to 5",
+    ),
+    "section that is a value": (
+        lambda text: "workload = 3\n" + text.replace(WORKLOAD, ""),
+        "study.toml: workload: found a value; must be a section, [workload]",
+    ),
+    "list of generators": (
+        lambda text: text.replace('generator = "day"', 'generator = ["day"]'),
+        "study.toml: workload.generator: found ['day']; must be one name",
+    ),
+    "variant without a name": (
+        lambda text: text + "[[variant]]\nmanager.dropping_threshold = 1",
+        "study.toml: variant[0].name: found None; must be a name",
+    ),
+    "variants of one name": (
+        lambda text: text + '[[variant]]\nname = "a"\n[[variant]]\nname = "a"',
+        "study.toml: variant[1].name: found 'a' twice; names must differ",
+    ),
+    "variant with a bad value": (
+        lambda text: text + '[[variant]]\nname = "a"\nmanager.dropping_threshold = -1',
+        "study.toml: variant 'a': manager.dropping_threshold: found -1; must be 0 or more",
+    ),
+    "variants that are no list": (lambda text: "variant = 3\n" + text, "study.toml: variant: found no list of tables"),
+    "TOML that is none": (
+        lambda text: text.replace('"small"', "small"),
+        "study.toml: not valid TOML: Invalid value (at line 2, column 8)",
+    ),
+    "key given twice": (
+        lambda text: text.replace("trials = 2", "trials = 2\ntrials = 3"),
+        "study.toml: not valid TOML: Cannot overwrite a value (at line 4, column 11)",
+    ),
+    "file without an ending we read": (
+        lambda text: text.replace(SYSTEM, '[system]\netc_s = "etc.xlsx"\n'),
+        "etc.xlsx: found the ending '.xlsx'; must be one of .csv, .parquet",
+    ),
+    "heuristic file that is not there": (
+        lambda text: text.replace('"random"', '"mine.py:best"'),
+        "study.toml: manager.policy: found no file mine.py",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_one_problem_is_reported_where_it_is(case: str) -> None:
+    change, line = BAD[case]
+    assert any(found.startswith(line) for found in lines(change(TEXT))), lines(change(TEXT))
+
+
+def test_all_problems_are_reported_together() -> None:
+    text = TEXT
+    for old, new in (("trials = 2", "trils = 2"), ('"10 min"', "600"), ("= 150", "= -1"), ('"random"', '"randm"'),
+                     ("[0, 0.5]", "[0, -1]"), ('"oversubscribed"', '"x"')):  # fmt: skip
+        text = text.replace(old, new)
+    places = [line.split(": ")[1] for line in lines(text)]
+    assert places == [
+        "trils", "system.generator", "workload.warm_up", "workload.tasks_per_day",
+        "manager.dropping_threshold[1]", "manager.policy",
+    ]  # fmt: skip
+
+
+def test_files_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
+    (tmp_path / "latin.toml").write_bytes(b'name = "caf\xe9"')
+    for name, found in (("none.toml", "No such file"), ("latin.toml", "byte 11 is not UTF-8 text"), (".", "directory")):
+        with pytest.raises(InputError, match=found):
+            read_study(tmp_path / name)
+
+
+# --- tables ---------------------------------------------------------------------------------------------
+
+TABLES = HEADING + """
+[system]
+etc_s = "etc.csv"
+machines = "machines.csv"
+[workload]
+tasks = "tasks.csv"
+start = "1 min"
+""" + MANAGER  # fmt: skip
+
+
+def write_tables(folder: Path, **changed: str) -> None:
+    tables = {
+        "etc": "task_type,small,large\nrender,60,30\nindex,120,\n",
+        "machines": "machine_type,count\nsmall,2\nlarge,1\n",
+        "tasks": "arrival_s,task_type,utility,duration_s\n0,render,linear,600\n30,index,linear,600\n90,render,,\n",
+    }
+    for name, text in (tables | changed).items():
+        (folder / f"{name}.csv").write_text(text)
+
+
+def test_tables_make_a_world_that_no_trial_changes(tmp_path: Path) -> None:
+    from joulewise.study import plan
+
+    write_tables(tmp_path)
+    runs = plan(parse_study(TABLES, "study.toml", tmp_path, check_inputs=True))
+    assert len({run.world_key for run in runs}) == 1
+    assert len({run.key for run in runs}) == len(runs) == 8
+
+
+BAD_TABLES = {
+    "task type that no machine can run": ({"etc": "task_type,small,large\nrender,60,30\nindex,,inf\n"}, "index"),
+    "negative time": ({"etc": "task_type,small,large\nrender,-60,30\nindex,120,\n"}, "etc.csv: line 2, small"),
+    "NaN time": ({"etc": "task_type,small,large\nrender,nan,30\nindex,120,\n"}, "etc.csv: line 2, small"),
+    "duplicate task types": ({"etc": "task_type,small,large\nindex,60,30\nindex,120,\n"}, "index"),
+    "duplicate machine types": ({"etc": "task_type,small,small\nrender,60,30\nindex,120,\n"}, "small"),
+    "mismatched shapes": ({"machines": "machine_type,count\nsmall,2\nhuge,1\n"}, "huge"),
+    "truncated file": ({"etc": "task_type,small,large\nrender,60,30\nindex,12"}, "line 3"),
+    "empty file": ({"tasks": ""}, "tasks.csv"),
+    "empty workload": ({"tasks": "arrival_s,task_type\n"}, "tasks.csv"),
+    "unsorted arrivals": ({"tasks": "arrival_s,task_type\n50,render\n20,index\n"}, "tasks.csv"),
+    "missing arrival": ({"tasks": "arrival_s,task_type\n,render\n20,index\n"}, "tasks.csv: line 2, arrival_s"),
+    "missing column": ({"tasks": "arrival_s\n20\n"}, "tasks.csv"),
+    "unknown task type": ({"tasks": "arrival_s,task_type\n20,rendr\n"}, "did you mean 'render'?"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TABLES)
+def test_a_bad_table_is_reported(case: str, tmp_path: Path) -> None:
+    changed, words = BAD_TABLES[case]
+    write_tables(tmp_path, **changed)
+    assert any(words in line for line in lines(TABLES, tmp_path)), lines(TABLES, tmp_path)
+
+
+def test_problems_of_tables_and_of_the_study_are_reported_together(tmp_path: Path) -> None:
+    write_tables(tmp_path, tasks="arrival_s,task_type\n20,rendr\n")
+    found = "\n".join(lines(TABLES.replace("trials = 2", "trials = -2").replace('"random"', '"randm"'), tmp_path))
+    assert all(words in found for words in ("trials", "randm", "rendr"))
+
+
+def test_parquet_tables_are_read_as_well_and_damaged_ones_reported(tmp_path: Path) -> None:
+    write_tables(tmp_path)
+    text = TABLES.replace("tasks.csv", "tasks.parquet")
+    pl.read_csv(tmp_path / "tasks.csv").write_parquet(tmp_path / "tasks.parquet")
+    parse_study(text, "study.toml", tmp_path, check_inputs=True)
+    whole = (tmp_path / "tasks.parquet").read_bytes()
+    (tmp_path / "tasks.parquet").write_bytes(whole[: len(whole) // 2])
+    assert any("tasks.parquet" in line for line in lines(text, tmp_path))
+
+
+# --- heuristics of one's own ----------------------------------------------------------------------------
+
+
+def test_a_heuristic_of_ones_own_is_found_beside_the_study(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(HEURISTIC)
+    text = TEXT.replace('"random"', '"mine.py:mine"')
+    parse_study(text, "study.toml", tmp_path, check_inputs=True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("def mine(", "def mine(", "did you mean 'mine.py:mine'?"),
+        ("return utility / exec_s", "return utility /", "could not load"),
+        ("return utility / exec_s", "return [utility]", "could not be compiled"),
+        ("return utility / exec_s", "return wait_s", "rises"),
+        ("@joulewise", "# @joulewise", "found no heuristic"),
+    ],
+)
+def test_a_bad_heuristic_is_reported(old: str, new: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(HEURISTIC.replace(old, new))
+    spec = "mine.py:mien" if old == new else "mine.py:mine"
+    assert any(words in line for line in lines(TEXT.replace("random", spec), tmp_path))

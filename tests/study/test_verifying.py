@@ -1,0 +1,68 @@
+"""`verify` holds what is stored against the study, and notices what was changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from joulewise.errors import InputError
+from joulewise.study import parse_study, run_study, verify
+from joulewise.study.store import Store
+from tests.study.small import HEURISTIC, TEXT, run_small
+
+
+def test_what_was_just_run_holds(tmp_path: Path) -> None:
+    run_small(tmp_path)
+    seen: list[tuple[int, int]] = []
+    verdicts = verify(tmp_path, lambda done, total: seen.append((done, total)))
+    assert [verdict.problems for verdict in verdicts] == [()] * 4
+    assert verdicts[0].title == "random, 0.0, trial 0"
+    assert seen[0] == (0, 4)
+    assert seen[-1] == (4, 4)
+
+
+def change_runs(store: Store, _: str) -> None:
+    store.write_table(store.runs_file, store.read_table(store.runs_file).with_columns(pl.col("utility") + 1))
+
+
+def change_records(store: Store, run: str) -> None:
+    table = store.read_table(store.records_file(run))
+    store.write_table(store.records_file(run), table.with_columns(pl.col("start_s") - 1))
+
+
+def drop_records(store: Store, run: str) -> None:
+    store.write_table(store.records_file(run), store.read_table(store.records_file(run)).head(3))
+
+
+def change_bounds(store: Store, _: str) -> None:
+    for path in (store.folder / "bounds").iterdir():
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"maximum_utility": 1.0}))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (change_runs, "runs: utility"),
+        (change_records, "start_s"),
+        (drop_records, "3 records, but the workload has"),
+        (change_bounds, "bounds: maximum_utility"),
+    ],
+)
+def test_what_was_changed_is_noticed(change: Callable[[Store, str], None], words: str, tmp_path: Path) -> None:
+    run = run_small(tmp_path).runs["run"][0]
+    change(Store(tmp_path), run)
+    (verdict,) = [verdict for verdict in verify(tmp_path) if verdict.run == run]
+    assert any(words in problem for problem in verdict.problems)
+
+
+def test_inputs_that_changed_since_are_reported(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(HEURISTIC)
+    study = parse_study(TEXT.replace('"random"', '"mine.py:mine"'), "study.toml", tmp_path)
+    run_study(study, tmp_path / "out", 1)
+    (tmp_path / "mine.py").write_text(HEURISTIC + "# changed")
+    with pytest.raises(InputError, match=r"mine\.py must be as it was"):
+        verify(tmp_path / "out")

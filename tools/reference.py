@@ -1,0 +1,153 @@
+"""Write the reference pages that come from tables: `python -m tools.reference`, or `make reference`.
+
+The pages are committed, so that they can be read anywhere; a test fails when one is not what this writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from typer.core import TyperArgument, TyperGroup, TyperOption
+from typer.main import get_command
+
+from joulewise.cli.app import app
+from joulewise.cli.catalogue import KINDS
+from joulewise.files import write_atomic
+from joulewise.study.columns import COLUMNS
+from joulewise.study.schema import Key, study_keys
+from joulewise.study.sources import SECTIONS
+from joulewise.worlds.tables import TABLES
+
+FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+
+
+def table(heads: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    lines = (heads, ("---",) * len(heads), *rows)
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def code(text: str) -> str:
+    """Text as code, nothing if there is none."""
+    return f"`{text}`" if text else ""
+
+
+# --- policies ----------------------------------------------------------------------------------------------------
+
+
+def policies() -> str:
+    """One paragraph of facts for every row of the policy table."""
+    intro = "`manager.policy` names one of these, or [a heuristic of your own](../how-to/write-a-heuristic.md)."
+    rows = [entry.facts for entry in KINDS["policies"]()]
+    cells = ((code(row["name"]), row["title"], row["mode"], row["summary"], row["source"]) for row in rows)
+    return f"{intro}\n\n" + table(("name", "title", "mode", "what it does", "published in"), cells)
+
+
+# --- study files -------------------------------------------------------------------------------------------------
+
+_STUDY_INTRO = """\
+A study is a TOML file with a heading and the sections `[system]`, `[workload]` and `[manager]`. Quantities are text
+with a unit ("10 min", "66 W", "1.11 GJ"). A list where one value may stand is a sweep; several lists make every
+combination; a key whose value is a list is swept by a list of lists. `[[variant]]` gives named combinations that are
+laid over the sections. Files are named relative to the study. `joulewise schema` prints the JSON schema, with which
+editors complete and check study files."""
+_SECTIONS = ("", *SECTIONS)
+
+
+def study_file() -> str:
+    """Every key of a study file by section and source, then the columns of the tables that it may name."""
+    by_section = sorted(study_keys(), key=lambda key: _SECTIONS.index(key.path.rpartition(".")[0]))
+    groups = groupby(by_section, key=lambda key: (key.path.rpartition(".")[0], key.source))
+    keys = [_key_table(section, source, list(members)) for (section, source), members in groups]
+    return "\n\n".join((_STUDY_INTRO, *keys, *_input_tables()))
+
+
+def _key_table(section: str, source: str, keys: list[Key]) -> str:
+    title = " ".join(filter(None, (code(f"[{section}]") if section else "Heading", source)))
+    cells = ((code(key.path), key.kind, code(key.default) or "must be given", key.meaning) for key in keys)
+    return f"## {title}\n\n" + table(("key", "type", "default", "meaning"), cells)
+
+
+def _input_tables() -> list[str]:
+    heads = ("column", "unit", "must be there", "meaning")
+    return [
+        f"## The table {code(key)}\n\n"
+        + table(heads, ((code(c.name), c.unit, "yes" if c.required else "", c.meaning) for c in columns))
+        for key, columns in TABLES.items()
+    ]
+
+
+# --- results -----------------------------------------------------------------------------------------------------
+
+_RESULTS_INTRO = """\
+A study writes into `results/NAME/`, or the folder given by `--out`: the study itself, Parquet tables, `report.html`.
+`runs.parquet` has one row for every run, with the study's keys by their dotted names (`manager.policy`), then the
+columns below. Records and traces are kept for the runs that `keep` says, one file for each run."""
+
+
+def results() -> str:
+    """Every column of every table of results."""
+    tables = groupby(COLUMNS, key=lambda column: column.table)
+    parts = (f"## {name.capitalize()}\n\n" + _columns(list(members)) for name, members in tables)
+    return "\n\n".join((_RESULTS_INTRO, *parts))
+
+
+def _columns(columns: list[Any]) -> str:
+    cells = ((code(column.name), column.unit, column.meaning) for column in columns)
+    return table(("column", "unit", "meaning"), cells)
+
+
+# --- command line ------------------------------------------------------------------------------------------------
+
+_CLI_INTRO = """\
+`joulewise VERB --help` says the same. Exit codes: 0 done; 1 a fault of ours, or a bar missed; 2 a mistake in the input;
+3 some runs failed; 130 interrupted, and what is finished is kept."""
+
+
+def command_line() -> str:
+    """Every verb with its arguments and options."""
+    group = get_command(app)
+    assert isinstance(group, TyperGroup), "the command line has verbs"
+    return "\n\n".join(
+        (_CLI_INTRO, *(_verb(name, command.help or "", command.params) for name, command in group.commands.items()))
+    )
+
+
+def _verb(name: str, summary: str, found: Iterable[object]) -> str:
+    parameters = [parameter for parameter in found if isinstance(parameter, TyperArgument | TyperOption)]
+    cells = [(code(_written(parameter)), parameter.help or "") for parameter in parameters]
+    text = f"## {name}\n\n{summary}"
+    return f"{text}\n\n" + table(("argument", "meaning"), cells) if cells else text
+
+
+def _written(parameter: TyperArgument | TyperOption) -> str:
+    if isinstance(parameter, TyperOption):
+        return ", ".join((*parameter.opts, *parameter.secondary_opts))
+    return (parameter.metavar or parameter.name or "").strip("[]").upper()
+
+
+PAGES: dict[str, tuple[str, Callable[[], str]]] = {
+    "policies.md": ("Policies", policies),
+    "study-file.md": ("Study file", study_file),
+    "results.md": ("Results", results),
+    "command-line.md": ("Command line", command_line),
+}
+
+
+def page(name: str) -> str:
+    """The text of one page."""
+    title, body = PAGES[name]
+    return f"# {title}\n\n{body()}\n"
+
+
+def main() -> None:
+    """Write every page."""
+    for name in PAGES:
+        write_atomic(FOLDER / name, page(name))
+
+
+if __name__ == "__main__":
+    main()
