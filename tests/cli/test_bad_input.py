@@ -72,7 +72,7 @@ def no_marker(folder: Path) -> None:
     ("spoil", "words"),
     [
         (other_name, "holds the results of the study 'small'"),
-        (broken_marker, "cannot be read as the marker of a study"),
+        (broken_marker, "is damaged"),
         (no_marker, "holds files that are not the results of a study"),
     ],
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from joulewise.cli.app import VERBS
-from joulewise.cli.catalogue import KINDS
+from joulewise.cli.glossary import KINDS
 from joulewise.policies import POLICIES
 from tests.cli.calling import call
 from tests.study.small import TEXT
@@ -29,6 +31,15 @@ def test_help_names_every_verb(capsys: Capture) -> None:
     said = call(capsys, "--help")
     assert said.code == 0
     assert all(f"\n  {verb} " in said.out for verb in VERBS)
+
+
+@pytest.mark.parametrize(
+    ("verb", "absent"), [("--help", {"numpy", "polars", "numba", "rich", "pydantic"}), ("list", {"numba", "altair"})]
+)
+def test_nothing_heavy_is_loaded_that_is_not_needed(verb: str, absent: set[str]) -> None:
+    code = "import sys; from joulewise.cli import main\ntry: main([sys.argv[1]])\nfinally: print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, verb], capture_output=True, text=True, check=True)
+    assert not absent & set(done.stdout.splitlines()[-1].split())
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -12,7 +12,7 @@ from joulewise.model import World
 from joulewise.simulate import Manager, Outcome, simulate
 from joulewise.study import Progress, open_results, parse_study, run_study
 from joulewise.study.store import Store
-from tests.study.small import HEURISTIC, TEXT, lasting, run_small, small
+from tests.study.small import HEADING, HEURISTIC, MANAGER, TEXT, lasting, run_small, small
 
 
 def stored_files(folder: Path) -> dict[str, bytes]:
@@ -131,9 +131,10 @@ if multiprocessing.parent_process() is not None:
 
 def test_a_process_that_dies_takes_no_other_run_with_it(tmp_path: Path) -> None:
     (tmp_path / "dying.py").write_text(DYING)
-    text = TEXT.replace('"random"', '"dying.py:mine", "random"')
+    text = TEXT.replace('"random"', '"dying.py:mine", "random"').replace("trials = 2", "trials = 1")
+    text = text.replace("[0, 0.5]", "0.5")
     results = run_study(parse_study(text, "study.toml", tmp_path), tmp_path / "out", workers=2)
-    assert results.runs.height == 12
+    assert results.runs.height == 3
     assert results.failed["manager.policy"].unique().to_list() == ["dying.py:mine"]
     assert results.failed["error"].unique().to_list() == ["the process that ran it died; was it out of memory?"]
 
@@ -168,7 +169,12 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("marker", "words"),
-    [("{", "cannot be read"), ("[]", "cannot be read"), ('{"name": "small", "schema_version": 99}', "newer Joulewise")],
+    [
+        ("{", "is damaged: "),
+        ("[]", "it lacks schema_version"),
+        ('{"name": "small", "schema_version": 99}', "found schema version 99"),
+        ('{"name": "small", "schema_version": 1}', "it lacks trials"),
+    ],
 )
 def test_a_folder_whose_marker_cannot_be_used_is_left_alone(marker: str, words: str, tmp_path: Path) -> None:
     (tmp_path / "study.json").write_text(marker)
@@ -206,11 +212,29 @@ def test_results_that_are_not_there_cannot_be_opened(tmp_path: Path) -> None:
         open_results(tmp_path)
 
 
-def test_a_damaged_table_is_reported(tmp_path: Path) -> None:
-    run_small(tmp_path)
-    Store(tmp_path).runs_file.write_bytes(b"PAR1 and no more")
+def test_damaged_files_are_reported(tmp_path: Path) -> None:
+    run = run_small(tmp_path).runs["run"][0]
+    store = Store(tmp_path)
+    store.part_file(run).write_text('{"run": "')
+    with pytest.raises(InputError, match=rf"{run}\.json: is damaged"):
+        run_small(tmp_path)
+    store.part_file(run).unlink()
+    store.runs_file.write_bytes(b"PAR1 and no more")
     with pytest.raises(InputError, match=r"runs\.parquet: cannot be read"):
         open_results(tmp_path)
+    store.study_file.unlink()
+    with pytest.raises(InputError, match=r"study\.toml: cannot be read"):
+        open_results(tmp_path)
+
+
+def test_a_world_in_which_nothing_can_be_earned_has_no_percentage(tmp_path: Path) -> None:
+    (tmp_path / "etc.csv").write_text("task_type,m\na,100\n")
+    (tmp_path / "tasks.csv").write_text("arrival_s,task_type\n0,a\n")
+    tables = '[system]\netc_s = "etc.csv"\n[workload]\ntasks = "tasks.csv"\nend = "10 s"\n'
+    text = HEADING + tables + MANAGER
+    runs = run_study(parse_study(text, "study.toml", tmp_path), tmp_path / "out", 1).runs
+    assert runs["maximum_utility"].to_list() == [0.0] * 8
+    assert runs["utility_percent"].to_list() == [None] * 8
 
 
 def test_results_read_back_are_those_that_were_returned(tmp_path: Path) -> None:

@@ -66,6 +66,16 @@ def note(text: str) -> None:
 
 
 @contextmanager
+def working(title: str, *, quiet: bool) -> Iterator[None]:
+    """A sign on standard error that something takes its time; silent off a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    with console(stderr=True).status(title):
+        yield
+
+
+@contextmanager
 def progress(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """A bar with the time left on standard error, moved by (done, total); silent off a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from joulewise.cli.output import AsJson, FolderPath, print_json
+from joulewise.cli.output import AsJson, FolderPath, print_json, working
 
 
 def report(
@@ -23,8 +23,9 @@ def report(
     from joulewise.study import open_results
 
     results = open_results(folder)
-    figures = write_figures(folder / "figures", formats=formats, **frames(results)) if formats else []
-    written = [write_page(results), *figures]
+    with working("Drawing", quiet=as_json):
+        figures = write_figures(folder / "figures", formats=formats, **frames(results)) if formats else []
+        written = [write_page(results), *figures]
     if as_json:
         print_json([str(path) for path in written])
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from joulewise.cli import INTERRUPTED, SOME_RUNS_FAILED
-from joulewise.cli.output import AsJson, StudyPath, note, print_json, progress
+from joulewise.cli.output import AsJson, StudyPath, note, print_json, progress, working
 
 if TYPE_CHECKING:
     from joulewise.study import Progress, Results, Study
@@ -29,7 +29,10 @@ def run(
     from joulewise.study import read_study
 
     results = run_shown(read_study(study), out, workers, quiet=as_json)
-    page = write_page(results) if report else None
+    page = None
+    if report:
+        with working("Writing the report", quiet=as_json):
+            page = write_page(results)
     if as_json:
         counts = {"n_runs": results.runs.height, "n_failed": results.failed.height}
         places = {"folder": str(results.folder), "report": page and str(page)}

@@ -7,21 +7,19 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
-
-import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.kernels.by_type import empty_queues, map_by_type
 from joulewise.kernels.fleet import Fleet, idle_fleet
 from joulewise.kernels.immediate import map_as_told, map_on_arrival
 from joulewise.kernels.jit import mark_kernels_compiled
-from joulewise.kernels.layout import Options, Plan, Tasks, Utilities, empty_plan, pack_options
+from joulewise.kernels.layout import Plan, empty_plan
 from joulewise.kernels.lazy import empty_pool, map_lazily
 from joulewise.kernels.plain import map_on_arrival_plainly, map_plainly, no_candidates
 from joulewise.model.allocation import Allocation
 from joulewise.model.world import World
 from joulewise.policies.compile import compiled
+from joulewise.policies.layout import Layout, layout_of
 from joulewise.policies.policy import Policy
 from joulewise.rng import generator
 
@@ -66,24 +64,13 @@ class Outcome:
     mapping_s: float
 
 
-class _Layout(NamedTuple):
-    """A world as kernels see it."""
-
-    tasks: Tasks
-    utilities: Utilities
-    options: Options
-
-
-_LAYOUTS: WeakKeyDictionary[World, _Layout] = WeakKeyDictionary()
-
-
 def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> Outcome:
     """Run the manager over the world's whole workload, until its window ends or all work is done.
 
     Deterministic: `seed` and `trial` only feed policies that draw at random. Raises InputError when the
     policy's function cannot be used.
     """
-    layout = _layout_of(world)
+    layout = layout_of(world)
     plan = empty_plan(world.workload.n_tasks)
     fleet = idle_fleet(world.system.counts)
     run_until = _runner(world, manager, layout, fleet, plan, seed, trial)
@@ -96,7 +83,7 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
 
 
 def _runner(
-    world: World, manager: Manager, layout: _Layout, fleet: Fleet, plan: Plan, seed: int, trial: int
+    world: World, manager: Manager, layout: Layout, fleet: Fleet, plan: Plan, seed: int, trial: int
 ) -> Callable[[float], int]:
     """The kernel for the manager's policy as a function of the instant to run to; it returns mapping events."""
     policy, threshold = manager.policy, manager.dropping_threshold
@@ -134,28 +121,3 @@ _ENGINES = {  # (mode, falls with time, by type)
     ("batch", True, True): _Engine(map_by_type, empty_queues),
     ("batch", False, False): _Engine(map_plainly, no_candidates),
 }
-
-
-def _layout_of(world: World) -> _Layout:
-    """The world's arrays for kernels, made once per world."""
-    layout = _LAYOUTS.get(world)
-    if layout is None:
-        layout = _LAYOUTS[world] = _make_layout(world)
-    return layout
-
-
-def _make_layout(world: World) -> _Layout:
-    system, work = world.system, world.workload
-    shapes = work.shapes
-    segments = np.stack([shapes.start_s, shapes.level, shapes.span, shapes.rate_per_s, shapes.slope_per_s], axis=1)
-    return _Layout(
-        Tasks(
-            work.arrival_s.copy(),
-            work.task_type.copy(),
-            work.shape.copy(),
-            work.scale.copy(),
-            work.hold_s.copy(),
-        ),
-        Utilities(shapes.first.copy(), segments),
-        pack_options(system.etc_s, system.eec_j, system.counts),
-    )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from joulewise.kernels.jit import kernels_are_compiled
 from joulewise.study.execute import available_cpus
 from joulewise.study.planning import Run, plan
 from joulewise.study.running import missing_runs
@@ -15,8 +16,8 @@ from joulewise.study.study import Study
 from joulewise.units import duration
 
 # Rough figures of one ordinary processor of 2024; a guess within a factor of three is all that is promised.
-_RUN_S, _TASK_S = 0.05, 8e-6
-_START_S = 2.0
+_RUN_S, _TASK_S = 0.02, 3e-6
+_START_S, _COMPILE_S = 2.0, 30.0
 _RUN_BYTES, _RECORD_BYTES = 4_000, 26
 
 
@@ -49,6 +50,7 @@ def estimate(study: Study, folder: Path) -> Estimate:
     runs = plan(study)
     missing = missing_runs(store, runs)
     workers = available_cpus()
+    start_s = _START_S if kernels_are_compiled() else _START_S + _COMPILE_S
     workloads = {point.workload for point in study.points}
     n_tasks = {part: expected_tasks(part, Draw(0, 0, study.folder)) for part in workloads}
     return Estimate(
@@ -58,7 +60,7 @@ def estimate(study: Study, folder: Path) -> Estimate:
         n_missing=len(missing),
         n_stored=len({run.key for run in runs}) - len(missing),
         workers=workers,
-        seconds=_START_S + sum(_RUN_S + _TASK_S * n_tasks[run.point.workload] for run in missing) / workers,
+        seconds=start_s + sum(_RUN_S + _TASK_S * n_tasks[run.point.workload] for run in missing) / workers,
         bytes=int(sum(_bytes(run, n_tasks[run.point.workload]) for run in runs)),
     )
 

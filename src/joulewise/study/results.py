@@ -12,7 +12,7 @@ from joulewise.errors import InputError, Problem
 from joulewise.study import statistics
 from joulewise.study.columns import metrics
 from joulewise.study.store import FAILED, MARKER, Store
-from joulewise.study.study import VARIANT, Study, parse_study
+from joulewise.study.study import VARIANT, Study, parse_study, read_source
 
 HEADLINE = "utility_percent"
 _COMPARED = (statistics.POLICY, VARIANT)
@@ -74,7 +74,8 @@ def open_results(folder: Path) -> Results:
             "give the folder that `joulewise run` wrote",
         )
         raise InputError(Problem(str(folder), f"has no {MARKER}", allowed, advice))
-    study = parse_study(store.study_file.read_text(), store.study_file.name, Path(about["study_folder"]))
+    source = read_source(store.study_file)
+    study = parse_study(source, store.study_file.name, Path(about["study_folder"]))
     study = replace(study, heading=replace(study.heading, trials=about["trials"]))
     if not store.runs_file.is_file():
         advice = "run the study again to finish it"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from joulewise.errors import InputError, JoulewiseError, Problem
+from joulewise.errors import InputError, Problem
 from joulewise.files import write_atomic
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ MARKER = "study.json"
 DONE, FAILED = "done", "failed"
 _IDENTITY = ("run", "world", "variant", "trial", "seed")
 _TEXT = ("variant", "error")
+_MARKED = (
+    "name", "trials", "joulewise", "machine", "run_at", "seconds", "study_file", "study_folder", "study_hash",
+)  # fmt: skip
+"""What the marker of a folder must say."""
 
 Result = dict[str, Any]
 """What came out of one run: `status`, `error` and the metrics."""
@@ -127,12 +131,7 @@ class Store:
     def read_bound(self, world_key: str) -> float | None:
         """The stored bound of a world, or None."""
         path = self.bound_file(world_key)
-        if not path.is_file():
-            return None
-        try:
-            return float(json.loads(path.read_text())["maximum_utility"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise JoulewiseError(f"{path} is damaged ({error}); remove it and run again") from error
+        return float(_read_json(path, "maximum_utility")["maximum_utility"]) if path.is_file() else None
 
     def write_bound(self, world_key: str, maximum_utility: float) -> None:
         """Store the bound of a world for all runs on it."""
@@ -143,7 +142,8 @@ class Store:
         """The results of all runs ever finished here, by run key; parts are newer than tables."""
         found = {**self._tabled(self.earlier_file), **self._tabled(self.runs_file)}
         for path in sorted((self.folder / "parts").glob("*.json")):
-            part = _read_part(path)
+            part = _read_json(path, "run", "status", "error", "schema_version")
+            del part["schema_version"]
             found[part.pop("run")] = part
         return found
 
@@ -181,14 +181,20 @@ def _result_of(row: Mapping[str, Any]) -> Result:
     return {key: value for key, value in row.items() if "." not in key and key not in _IDENTITY}
 
 
-def _read_part(path: Path) -> Result:
+def _read_json(path: Path, *keys: str) -> dict[str, Any]:
+    """The object in one of our files; InputError when it cannot be read or lacks one of the keys."""
     try:
-        part = dict(json.loads(path.read_text()))
-        part["run"], part["status"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise JoulewiseError(f"{path} is damaged ({error}); remove it and run again") from error
-    del part["schema_version"]
-    return part
+        found = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise _damaged(path, str(error)) from None
+    lacking = [key for key in keys if not isinstance(found, dict) or key not in found]
+    if lacking:
+        raise _damaged(path, f"it lacks {', '.join(lacking)}")
+    return dict(found)
+
+
+def _damaged(path: Path, why: str) -> InputError:
+    return InputError(Problem(str(path), f"is damaged: {why}", advice="remove it and run the study again"))
 
 
 def _column_group(name: str) -> int:

@@ -79,8 +79,13 @@ class Study:
 
 def read_study(path: Path) -> Study:
     """The study in a TOML file; InputError with every problem of it and of the files it names."""
+    return parse_study(read_source(path), path.name, path.parent, check_inputs=True)
+
+
+def read_source(path: Path) -> str:
+    """The text of a study file; InputError when it cannot be read."""
     try:
-        source = path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         found = f"byte {error.start} is not UTF-8 text"
         raise InputError(Problem(str(path), found, "a study is a TOML file in UTF-8")) from None
@@ -90,7 +95,6 @@ def read_study(path: Path) -> Study:
             "`joulewise new` writes one to start from",
         )
         raise InputError(Problem(str(path), found, advice=advice)) from None
-    return parse_study(source, path.name, path.parent, check_inputs=True)
 
 
 def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool = False) -> Study:

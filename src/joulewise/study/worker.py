@@ -66,8 +66,9 @@ def _compute(run: Run, job: Job, store: Store) -> Result:
     broken = check_allocation(world, outcome.allocation, manager)
     if broken:
         raise JoulewiseError(f"the allocation breaks {len(broken)} rules; the first: {broken[0]}")
-    metrics = {**measures(world, outcome), "maximum_utility": _bound(run, world, store)}
-    metrics["utility_percent"] = 100 * metrics["utility"] / metrics["maximum_utility"]
+    metrics, bound = measures(world, outcome), _bound(run, world, store)
+    metrics["maximum_utility"] = bound
+    metrics["utility_percent"] = 100 * metrics["utility"] / bound if bound > 0 else math.nan
     if run.keep:
         store.write_table(store.records_file(run.key), details.records(world, outcome.allocation))
         store.write_table(store.traces_file(run.key), details.trace(world, outcome.allocation))
