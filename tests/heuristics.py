@@ -72,3 +72,6 @@ EVERY_POLICY = [
     *_policies((aged_utility,), falls_with_time=False),
 ]
 """What the conformance suite runs on: every row of the table, and users' own on both kinds of engine."""
+
+A_POLICY = heuristic(mode="batch", title="longest_wait (batch)")(longest_wait)
+"""What a package's entry point would name."""

@@ -54,5 +54,5 @@ def busy_world(n_tasks: int = 2000, seed: int = 0) -> World:
     task_type, shape = (rng.integers(0, n, n_tasks, np.int32) for n in (6, 3))
     arrival_s = np.sort(rng.uniform(0.0, 6.0 * n_tasks, n_tasks))
     scale, hold_s = rng.choice([1.0, 2.0, 4.0, 8.0], n_tasks), rng.uniform(0.0, 100.0, n_tasks)
-    work = Workload(arrival_s, task_type, shape, scale, hold_s, shapes, 600.0, 5.0 * n_tasks)
+    work = Workload(arrival_s, task_type, shape, scale, hold_s, shapes, 0.3 * n_tasks, 5.0 * n_tasks)
     return World(system, work)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from joulewise.cli.app import VERBS
-from joulewise.cli.glossary import KINDS
+from joulewise.cli.catalogue import KINDS
 from joulewise.policies import POLICIES
 from tests.cli.calling import call
 from tests.study.small import TEXT

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from joulewise.check import check_allocation, recompute
 from joulewise.errors import InputError
-from joulewise.model import Allocation, Status, UtilityShapes, World
+from joulewise.model import Allocation, Status, UtilityShapes, World, piecewise
 from joulewise.optimise import utility_ceiling
 from joulewise.policies import Policy
 from joulewise.simulate import Manager, Outcome, measures, simulate
@@ -176,6 +176,16 @@ def test_worthless_tasks_run_without_a_threshold_and_are_dropped_with_one(policy
     for threshold, fate in ((0.0, Status.RAN), (0.1, Status.DROPPED)):
         status = simulate(world, Manager(policy, threshold, 1.0)).allocation.status
         assert status.tolist() == [fate] * 3
+
+
+@every_policy
+def test_a_utility_rounded_below_zero_drops_nobody(policy: Policy) -> None:
+    """Just before it reaches 0, the last line of this shape is at -1.1e-16."""
+    points = [(0.0, 1.0), (13.654341430088612, 0.7159178469254943), (31.259564710117125, 0.0)]
+    exec_s = math.nextafter(points[-1][0], 0.0)
+    world = World(simple_system([[exec_s]]), simple_workload([0.0], shape=piecewise(points)))
+    assert world.workload.utility(0, exec_s) < 0
+    assert simulate(world, Manager(policy)).allocation.status.tolist() == [Status.RAN]
 
 
 @every_policy

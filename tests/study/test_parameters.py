@@ -44,6 +44,7 @@ def test_keys_and_kinds_are_told_from_names_and_types() -> None:
     assert (key_of("heat_w", float), key_of("etc_s", str)) == ("heat", "etc_s")
     assert kind_of("cake_j", float | None) == "energy"
     assert kind_of("shelves", tuple[float, ...]) == "list of numbers"
+    assert kind_of("table", tuple[tuple[int, ...], ...] | None) == "list of lists of whole numbers"
     assert kind_of("mode", Literal["top", "bottom"]) == '"top" or "bottom"'
 
 

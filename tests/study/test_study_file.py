@@ -132,6 +132,13 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
         "study.toml: variant 'a': manager.dropping_threshold: found -1; must be 0 or more",
     ),
     "variants that are no list": (lambda text: "variant = 3\n" + text, "study.toml: variant: found no list of tables"),
+    "no variant in the list": (lambda text: "variant = []\n" + text, "study.toml: variant: found no list of tables"),
+    "absurd sweeps in two sections": (
+        lambda text: text.replace("= 150", f"= {list(range(1, 3000))}").replace(
+            "task_types = 12", f"task_types = {list(range(12, 3000))}"
+        ),
+        "study.toml: found 35,844,048 points and so 71,688,096 runs; a study may have 1,000,000 at most",
+    ),
     "TOML that is none": (
         lambda text: text.replace('"small"', "small"),
         "study.toml: not valid TOML: Invalid value (at line 2, column 8)",

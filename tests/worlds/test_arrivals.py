@@ -110,9 +110,7 @@ def test_thinning_keeps_the_rates(seed: int) -> None:
     for own in range(4):
         counts, _ = np.histogram(at_s[task_type == own], edges_s)
         fine_s = (np.arange(48 * 200) + 0.5) * (DAY_S / (48 * 200))
-        expected = (
-            factors(patterns, own, fine_s).reshape(48, 200).mean(axis=1) * patterns.mean_per_s[own] * 1800
-        )
+        expected = factors(patterns, own, fine_s).reshape(48, 200).mean(axis=1) * patterns.mean_per_s[own] * 1800
         chi_square = ((counts - expected) ** 2 / expected).sum()
         assert chi_square < 48 + 7 * math.sqrt(2 * 48)
 
@@ -146,9 +144,7 @@ def test_stepping_loses_a_little_and_never_waits_beyond_the_cap(system: System) 
 def test_a_type_without_a_rate_never_arrives(arrivals: str) -> None:
     patterns = replace(patterns_of(PUBLISHED, 0), mean_per_s=np.zeros(12))
     stream = generator(0, "arrivals")
-    drawn = (
-        thin(patterns, DAY_S, stream) if arrivals == "thinning" else step_along(patterns, DAY_S, 10.0, stream)
-    )
+    drawn = thin(patterns, DAY_S, stream) if arrivals == "thinning" else step_along(patterns, DAY_S, 10.0, stream)
     assert drawn[0].size == 0
 
 

@@ -40,9 +40,7 @@ def test_anything_is_a_table_or_an_input_error(soup: str | bytes, ending: str) -
 @settings(deadline=None, max_examples=100)
 @given(rows=st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=6), crlf=st.booleans())
 def test_cells_and_lines_are_kept(rows: list[tuple[str, str, str]], crlf: bool) -> None:
-    lines = [
-        ",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in [("x", "y", "z"), *rows]
-    ]
+    lines = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in [("x", "y", "z"), *rows]]
     kept = [(number, row) for number, row in enumerate(rows, 2) if any(cell.strip() for cell in row)]
     data = ("\r\n" if crlf else "\n").join(lines).encode()
     if not kept:

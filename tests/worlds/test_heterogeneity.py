@@ -69,9 +69,7 @@ def test_moments_of_a_known_population() -> None:
 
 
 def test_moments_are_over_what_can_run() -> None:
-    assert heterogeneity([[1.0, 3.0, np.inf], [1.0, 3.0, 2.0], [1.0, np.inf, 2.0]]).mean_s == pytest.approx(
-        13 / 7
-    )
+    assert heterogeneity([[1.0, 3.0, np.inf], [1.0, 3.0, 2.0], [1.0, np.inf, 2.0]]).mean_s == pytest.approx(13 / 7)
 
 
 @pytest.mark.parametrize("etc_s", [[[1.0, 1.0], [np.inf, 1.0]], [[1.0, 1.0, 1.0], [np.inf, np.inf, 1.0]]])

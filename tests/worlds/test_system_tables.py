@@ -23,9 +23,7 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Z"
 
 
 def unique_names(n: int) -> st.SearchStrategy[list[str]]:
-    return st.lists(
-        NAMES.filter(lambda name: name not in ("pstate", "task_type")), min_size=n, max_size=n, unique=True
-    )
+    return st.lists(NAMES.filter(lambda name: name not in ("pstate", "task_type")), min_size=n, max_size=n, unique=True)
 
 
 @st.composite
@@ -42,9 +40,7 @@ def systems(draw: st.DrawFn) -> System:
         draw(arrays(np.int64, n_machines, elements=st.integers(1, 99))),
         fastest * slower,
         draw(st.none() | arrays(np.float64, (n_tasks, n_machines, n_pstates), elements=st.floats(0, 1e4))),
-        tuple(
-            draw(st.lists(st.sampled_from(["general", "special"]), min_size=n_machines, max_size=n_machines))
-        ),
+        tuple(draw(st.lists(st.sampled_from(["general", "special"]), min_size=n_machines, max_size=n_machines))),
     )
 
 

@@ -68,9 +68,7 @@ def test_shapes_by_hand(tmp_path: Path) -> None:
     assert work.utility(tasks, np.full(6, 10.0)).tolist() == [5, 4, 3, 3, 2, 1]
     assert work.utility(tasks, np.full(6, 80.0)) == pytest.approx([5, 4 * 0.5, 3, 0, 2 * 0.75 - 0.2 * 1, 1])
     assert work.utility(tasks, np.full(6, 130.0)) == pytest.approx([5, 0, 3, 0, 2 * 0.2, 1])
-    assert work.utility(tasks, np.full(6, 130.1)) == pytest.approx(
-        [5, 0, 0, 0, 2 * (0.25 - 0.0025 * 20.1), 1]
-    )
+    assert work.utility(tasks, np.full(6, 130.1)) == pytest.approx([5, 0, 0, 0, 2 * (0.25 - 0.0025 * 20.1), 1])
 
 
 def test_equal_shapes_are_shared(tmp_path: Path) -> None:

@@ -22,9 +22,7 @@ def rounding_s(at_s: Floats) -> Floats:
     return np.asarray(4 * np.spacing(np.abs(at_s)))
 
 
-def findings(
-    what: str, tasks: ArrayLike, found: ArrayLike, expected: ArrayLike, why: str = ""
-) -> Iterator[str]:
+def findings(what: str, tasks: ArrayLike, found: ArrayLike, expected: ArrayLike, why: str = "") -> Iterator[str]:
     """A line for each of the first wrong tasks; `found` and `expected` are one per task or one for all."""
     wrong = np.asarray(tasks)
     is_, must_be = (np.broadcast_to(column, wrong.shape) for column in (found, expected))

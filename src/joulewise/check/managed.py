@@ -114,9 +114,7 @@ def _seen_inside_the_window(case: Case) -> Iterator[str]:
     seen_at_s, end_s = case.seen_at_s(), case.world.workload.end_s
     wrong = seen_at_s > end_s
     what = "first mapping event of a task that ran"
-    yield from findings(
-        what, case.runs.task[wrong], seen_at_s[wrong], end_s, " (the window's end) or earlier"
-    )
+    yield from findings(what, case.runs.task[wrong], seen_at_s[wrong], end_s, " (the window's end) or earlier")
 
 
 def _start_has_a_cause(case: Case) -> Iterator[str]:

@@ -41,9 +41,7 @@ class Runs:
 def sound_runs(world: World, allocation: Allocation) -> Runs:
     """The runs that the row rules leave nothing to say about, in order of the tasks."""
     exec_s = etc_of_choice_s(world, allocation)
-    task = np.flatnonzero(
-        np.isfinite(exec_s) & np.isfinite(allocation.start_s) & np.isfinite(allocation.end_s)
-    )
+    task = np.flatnonzero(np.isfinite(exec_s) & np.isfinite(allocation.start_s) & np.isfinite(allocation.end_s))
     arrival_s = world.workload.arrival_s[task]
     start_s, end_s = allocation.start_s[task], allocation.end_s[task]
     return Runs(task, allocation.machine[task], arrival_s, exec_s[task], start_s, end_s)

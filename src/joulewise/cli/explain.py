@@ -16,7 +16,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Explain a policy, study key, column, ..."""
-    from joulewise.cli.glossary import KINDS
+    from joulewise.cli.catalogue import KINDS
     from joulewise.errors import InputError, unknown_name
 
     entries = [entry for entries in KINDS.values() for entry in entries()]

@@ -17,7 +17,7 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List policies, generators, figures, ..."""
-    from joulewise.cli.glossary import KINDS, SHORT
+    from joulewise.cli.catalogue import KINDS, SHORT
     from joulewise.errors import InputError, unknown_name
 
     if kind and kind not in KINDS:

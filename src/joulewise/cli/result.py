@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from joulewise.cli.output import note, print_table
 from joulewise.units import duration
 
 if TYPE_CHECKING:
+    from joulewise.policies import Policy
     from joulewise.present import StudyInfo
     from joulewise.study import Results
 
@@ -52,17 +54,28 @@ def write_page(results: Results) -> Path:
 
 def frames(results: Results) -> dict[str, Any]:
     """What the figures and the page are made from."""
-    from joulewise.policies import POLICIES
-
+    policies = _policies(results)
     return {
         "study": _info(results),
         "runs": results.runs,
         "summary": results.summary(),
         "differences": results.differences(),
         "traces": results.traces(),
-        "titles": {name: policy.title for name, policy in POLICIES.items()},
-        "modes": {name: policy.mode for name, policy in POLICIES.items()},
+        "titles": {name: policy.title for name, policy in policies.items()},
+        "modes": {name: policy.mode for name, policy in policies.items()},
     }
+
+
+def _policies(results: Results) -> dict[str, Policy]:
+    """The policies of the table and of the study; one whose file is gone goes by its bare name."""
+    from joulewise.errors import InputError
+    from joulewise.policies import POLICIES, find_policy
+
+    found = dict(POLICIES)
+    for name in results.runs["manager.policy"].unique():
+        with suppress(InputError):
+            found[name] = find_policy(name, folder=results.study.folder)
+    return found
 
 
 def _info(results: Results) -> StudyInfo:

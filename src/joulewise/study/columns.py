@@ -34,6 +34,8 @@ COLUMNS = (
     _metric("utility", "utility", "sum of the utility of the tasks that completed in the counted window"),
     _metric("maximum_utility", "utility", "the same sum if every task started on arrival where it is fastest"),
     _metric("utility_percent", "%", "100 x utility / maximum_utility"),
+    _metric("utility_ceiling", "utility", "proven: no policy can earn more in the counted window"),
+    _metric("gap_percent", "%", "100 x (1 - utility / utility_ceiling): how far the run may be from the best"),
     _metric("tasks_arrived", "tasks", "tasks that arrived in the counted window"),
     _metric("tasks_completed", "tasks", "tasks that completed in the counted window, whenever they arrived"),
     _metric("tasks_dropped", "tasks", "tasks that arrived in the counted window and were dropped"),

@@ -103,8 +103,13 @@ def kind_of(field_name: str, hint: Any) -> str:
     if get_origin(bare) in (Union, types.UnionType):
         return " or ".join(kind_of(field_name, arm) for arm in get_args(bare) if arm is not type(None))
     if get_origin(bare) is tuple:
-        return f"list of {kind_of('', get_args(bare)[0])}s"
+        return f"list of {_plural(kind_of('', get_args(bare)[0]))}"
     return _KINDS[bare]
+
+
+def _plural(kind: str) -> str:
+    first, *rest = kind.split(" of ")
+    return " of ".join([f"{first}s", *rest])
 
 
 @cache

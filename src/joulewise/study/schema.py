@@ -14,7 +14,7 @@ from joulewise.study.sources import MANAGER, SECTIONS, Section, Source
 from joulewise.study.study import Heading
 
 _SHOWN: dict[str, Callable[[float], str]] = {
-    "_s": units.duration,
+    "_s": lambda value_s: units.duration(value_s) if value_s else "0 s",
     "_j": units.energy,
     "_w": lambda value_w: f"{value_w:g} W",
 }

@@ -72,16 +72,12 @@ class Store:
         path = self.folder / MARKER
         if not path.is_file():
             return None
-        try:
-            found = json.loads(path.read_text())
-            version = int(found["schema_version"])
-            str(found["name"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(Problem(str(path), f"cannot be read as the marker of a study: {error}")) from None
-        if version > SCHEMA_VERSION:
-            allowed = f"this Joulewise reads versions up to {SCHEMA_VERSION}"
-            raise InputError(Problem(str(path), f"found schema version {version}", allowed, "use a newer Joulewise"))
-        return dict(found)
+        version = _read_json(path, "schema_version")["schema_version"]
+        if version != SCHEMA_VERSION:
+            allowed = f"this Joulewise reads version {SCHEMA_VERSION}"
+            advice = "use the Joulewise that wrote it"
+            raise InputError(Problem(str(path), f"found schema version {version}", allowed, advice))
+        return _read_json(path, *_MARKED)
 
     def check_owner(self, name: str) -> None:
         """InputError when the folder holds anything but results of the study of this name."""
@@ -128,15 +124,15 @@ class Store:
             reason = str(error).strip().splitlines()[0]
             raise InputError(Problem(str(path), f"cannot be read: {reason}", advice="run the study again")) from None
 
-    def read_bound(self, world_key: str) -> float | None:
-        """The stored bound of a world, or None."""
+    def read_bounds(self, world_key: str) -> dict[str, float] | None:
+        """The stored bounds of a world by name, or None."""
         path = self.bound_file(world_key)
-        return float(_read_json(path, "maximum_utility")["maximum_utility"]) if path.is_file() else None
+        return dict(_read_json(path, "bounds")["bounds"]) if path.is_file() else None
 
-    def write_bound(self, world_key: str, maximum_utility: float) -> None:
-        """Store the bound of a world for all runs on it."""
-        bound = {"schema_version": SCHEMA_VERSION, "world": world_key, "maximum_utility": maximum_utility}
-        write_atomic(self.bound_file(world_key), json.dumps(bound) + "\n")
+    def write_bounds(self, world_key: str, bounds: dict[str, float]) -> None:
+        """Store the bounds of a world for all runs on it."""
+        stored = {"schema_version": SCHEMA_VERSION, "world": world_key, "bounds": bounds}
+        write_atomic(self.bound_file(world_key), json.dumps(stored) + "\n")
 
     def results(self) -> dict[str, Result]:
         """The results of all runs ever finished here, by run key; parts are newer than tables."""

@@ -90,11 +90,8 @@ def read_source(path: Path) -> str:
         found = f"byte {error.start} is not UTF-8 text"
         raise InputError(Problem(str(path), found, "a study is a TOML file in UTF-8")) from None
     except OSError as error:
-        found, advice = (
-            f"cannot be read: {error.strerror or error}",
-            "`joulewise new` writes one to start from",
-        )
-        raise InputError(Problem(str(path), found, advice=advice)) from None
+        found = f"cannot be read: {error.strerror or error}"
+        raise InputError(Problem(str(path), found, advice="`joulewise new` writes one to start from")) from None
 
 
 def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool = False) -> Study:
@@ -110,8 +107,7 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
     draft = _Draft(raw, file_name)
     heading = draft.heading()
     combinations = [draft.combination(variant) for variant in draft.variants()]
-    draft.check_size(combinations, heading)
-    if check_inputs:
+    if draft.has_sane_size(combinations, heading) and check_inputs:
         draft.check_inputs(combinations, Draw(heading.seed if heading else 0, 0, folder))
     raise_if_any(dict.fromkeys(draft.problems))
     assert heading is not None
@@ -163,11 +159,11 @@ class _Draft:
         if variants is None:
             yield None
             return
-        if not isinstance(variants, list) or not all(isinstance(variant, dict) for variant in variants):
+        if variants and isinstance(variants, list) and all(isinstance(variant, dict) for variant in variants):
+            yield from self._checked(variants)
+        else:
             where = f"{self.file_name}: variant"
             self.problems.append(Problem(where, "found no list of tables", "must be written as [[variant]]"))
-            return
-        yield from self._checked(variants)
 
     def _checked(self, variants: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         seen: set[str] = set()
@@ -189,13 +185,14 @@ class _Draft:
         sections = {key: self._section(section, variant or {}, name) for key, section in SECTIONS.items()}
         return _Combination(name, sections)
 
-    def check_size(self, combinations: list[_Combination], heading: Heading | None) -> None:
-        """Refuse a study with more runs than anyone can want."""
+    def has_sane_size(self, combinations: list[_Combination], heading: Heading | None) -> bool:
+        """Whether the study has no more runs than anyone can want; a problem if it has."""
         n_points = sum(_n_points(combination) for combination in combinations)
         n_runs = n_points * (heading.trials if heading else 1)
         if n_runs > MAX_RUNS:
             found = f"found {n_points:,} points and so {n_runs:,} runs"
             self.problems.append(Problem(self.file_name, found, f"a study may have {MAX_RUNS:,} at most"))
+        return n_runs <= MAX_RUNS
 
     def check_inputs(self, combinations: list[_Combination], draw: Draw) -> None:
         """Look up the policies and read the tables, each once; what is drawn at random needs no look."""

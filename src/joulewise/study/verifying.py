@@ -61,7 +61,7 @@ def _planned(results: Results) -> tuple[Run, ...]:
 
 def _problems(run: Run, row: dict[str, Any], results: Results, store: Store) -> Iterator[str]:
     from joulewise.check import check_allocation, recompute
-    from joulewise.optimise import maximum_utility
+    from joulewise.optimise import BOUNDS
 
     draw = Draw(run.seed, run.trial, results.study.folder)
     world = build_world(run.point.system, run.point.workload, draw)
@@ -72,12 +72,12 @@ def _problems(run: Run, row: dict[str, Any], results: Results, store: Store) -> 
     allocation = details.allocation_of(table)
     yield from check_allocation(world, allocation, build_manager(run.point.manager, draw))
     yield from _differs("records: arrival_s", table["arrival_s"].to_numpy(), world.workload.arrival_s)
-    recomputed = {**recompute(world, allocation), "maximum_utility": maximum_utility(world)}
-    for name, value in recomputed.items():
+    bounds, stored = {name: bound(world) for name, bound in BOUNDS.items()}, store.read_bounds(run.world_key) or {}
+    for name, value in {**recompute(world, allocation), **bounds}.items():
         yield from _differs(f"runs: {name}", row[name], value)
+    for name, value in bounds.items():
+        yield from _differs(f"bounds: {name}", stored.get(name, math.nan), value)
     yield from _differs("records: utility", float(table["utility"].sum()), row["utility"])
-    bound = store.read_bound(run.world_key)
-    yield from _differs("bounds: maximum_utility", math.nan if bound is None else bound, row["maximum_utility"])
 
 
 def _differs(what: str, stored: Any, recomputed: Any) -> Iterator[str]:

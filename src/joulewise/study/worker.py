@@ -66,9 +66,9 @@ def _compute(run: Run, job: Job, store: Store) -> Result:
     broken = check_allocation(world, outcome.allocation, manager)
     if broken:
         raise JoulewiseError(f"the allocation breaks {len(broken)} rules; the first: {broken[0]}")
-    metrics, bound = measures(world, outcome), _bound(run, world, store)
-    metrics["maximum_utility"] = bound
-    metrics["utility_percent"] = 100 * metrics["utility"] / bound if bound > 0 else math.nan
+    metrics = {**measures(world, outcome), **_bounds(run, world, store)}
+    metrics["utility_percent"] = 100 * _share(metrics["utility"], metrics["maximum_utility"])
+    metrics["gap_percent"] = 100 * (1 - _share(metrics["utility"], metrics["utility_ceiling"]))
     if run.keep:
         store.write_table(store.records_file(run.key), details.records(world, outcome.allocation))
         store.write_table(store.traces_file(run.key), details.trace(world, outcome.allocation))
@@ -76,16 +76,21 @@ def _compute(run: Run, job: Job, store: Store) -> Result:
     return {"status": DONE, "error": None, **_without_nan(metrics), "run_s": seconds}
 
 
-def _bound(run: Run, world: World, store: Store) -> float:
-    """The bound of the run's world: stored if known, else computed and stored for the other runs on it."""
-    from joulewise.optimise import maximum_utility
+def _share(part: float, whole: float) -> float:
+    """A part of something that may be nothing."""
+    return part / whole if whole > 0 else math.nan
 
-    known = store.read_bound(run.world_key)
-    if known is not None:
+
+def _bounds(run: Run, world: World, store: Store) -> dict[str, float]:
+    """The bounds of the run's world: stored if known, else computed and stored for the other runs on it."""
+    from joulewise.optimise import BOUNDS
+
+    known = store.read_bounds(run.world_key)
+    if known is not None and known.keys() == BOUNDS.keys():
         return known
-    bound = maximum_utility(world)
-    store.write_bound(run.world_key, bound)
-    return bound
+    bounds = {name: bound(world) for name, bound in BOUNDS.items()}
+    store.write_bounds(run.world_key, bounds)
+    return bounds
 
 
 _worlds: dict[str, World] = {}

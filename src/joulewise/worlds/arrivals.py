@@ -112,9 +112,7 @@ def is_special(system: System) -> Bools:
     return np.asarray(system.can_run[:, columns].any(axis=1))
 
 
-def rate_patterns(
-    parameters: WorkloadParameters, special: Bools, stream: np.random.Generator
-) -> RatePatterns:
+def rate_patterns(parameters: WorkloadParameters, special: Bools, stream: np.random.Generator) -> RatePatterns:
     """Draw the mean rate and the pattern of every task type; the patterns do not depend on the load."""
     n = special.size
     mean_tasks = parameters.tasks_per_day / n

@@ -15,9 +15,7 @@ MAX_COV = 3.0
 """Above this, gamma draws come so close to zero that a matrix holds no usable times."""
 
 
-def gamma_values(
-    generator: np.random.Generator, mean: ArrayLike, cov: float, shape: tuple[int, ...]
-) -> Floats:
+def gamma_values(generator: np.random.Generator, mean: ArrayLike, cov: float, shape: tuple[int, ...]) -> Floats:
     """Gamma draws of the given mean (any unit, broadcast to `shape`) and coefficient of variation.
 
     A COV of 0 gives the mean itself, without a draw.

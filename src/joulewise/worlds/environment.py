@@ -31,9 +31,7 @@ class SystemParameters:
 
     task_types: int = explained(100, "number of task types")
     special_task_types: int = explained(17, "how many of them are special-purpose")
-    special_counts: tuple[int, ...] = explained(
-        (2, 2, 3, 3), "number of machines of each special-purpose machine type"
-    )
+    special_counts: tuple[int, ...] = explained((2, 2, 3, 3), "number of machines of each special-purpose machine type")
     general_counts: tuple[int, ...] = explained(
         (5, 5, 5, 10, 10, 10, 10, 15, 20), "number of machines of each general-purpose machine type"
     )

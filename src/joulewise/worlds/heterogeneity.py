@@ -116,6 +116,4 @@ def _problems(times_s: Floats) -> Iterator[Problem]:
     possible = np.isfinite(times_s)
     for axis, what in ((1, "task type"), (0, "machine type")):
         for index in np.flatnonzero(~possible.any(axis=axis)):
-            yield Problem(
-                "etc_s", f"{what} number {index} has no possible pair", advice=f"leave this {what} out"
-            )
+            yield Problem("etc_s", f"{what} number {index} has no possible pair", advice=f"leave this {what} out")

@@ -46,9 +46,7 @@ _Result = TypeVar("_Result")
 class SystemTables:
     """The files that describe a system; names are relative to the folder they are read from."""
 
-    etc_s: str = field(
-        metadata={"help": "table of execution times, task types by machine types", "file": True}
-    )
+    etc_s: str = field(metadata={"help": "table of execution times, task types by machine types", "file": True})
     machines: str | None = explained(None, "table of machine counts and groups", file=True)
     power_w: str | None = explained(None, "table of powers, shaped like etc_s", file=True)
     counts: tuple[int, ...] | None = explained(
@@ -254,21 +252,13 @@ def _read_machines(name: str, folder: Path, etc: _Matrix) -> _Machines:
     key = MACHINE_COLUMNS[0].name
     names = tuple(table.texts(key).fill_null("").to_list())
     counts = table.quantity(_COUNT)
-    table.report_rows(
-        _COUNT.name, np.isfinite(counts) & (counts != np.floor(counts)), "must be a whole number"
-    )
+    table.report_rows(_COUNT.name, np.isfinite(counts) & (counts != np.floor(counts)), "must be a whole number")
     if np.nansum(counts) > MAX_MACHINES:
         table.add(f"found {np.nansum(counts):,.0f} machines", f"there may be up to {MAX_MACHINES:,} in all")
-    table.report_rows(
-        key, np.array([name in names[:row] for row, name in enumerate(names)]), "may have one row"
-    )
+    table.report_rows(key, np.array([name in names[:row] for row, name in enumerate(names)]), "may have one row")
     table.problems.extend(_name_problems(table, "machine type", names, etc.machine_types, etc.table.name))
     raise_if_any(table.problems)
-    groups = (
-        table.texts("group").fill_null(GENERAL).to_list()
-        if "group" in table.columns
-        else [GENERAL] * len(names)
-    )
+    groups = table.texts("group").fill_null(GENERAL).to_list() if "group" in table.columns else [GENERAL] * len(names)
     order = [names.index(machine_type) for machine_type in etc.machine_types]
     return _Machines(tuple(int(counts[row]) for row in order), tuple(groups[row] for row in order))
 
@@ -289,6 +279,4 @@ def _matrix_frame(system: System, values: Floats) -> pl.DataFrame:
 
 def _machine_frame(system: System) -> pl.DataFrame:
     columns = (system.machine_types, system.counts.tolist(), system.machine_group)
-    return pl.DataFrame(
-        {column.name: values for column, values in zip(MACHINE_COLUMNS, columns, strict=True)}
-    )
+    return pl.DataFrame({column.name: values for column, values in zip(MACHINE_COLUMNS, columns, strict=True)})

@@ -70,9 +70,7 @@ class UtilityParameters:
         ((2.0, 2.0, 0.05, 0.0), (3.45, 5.0, 1.5, 3.0), (0.0, 10.0, 10.0, 10.0), (0.0, 0.0, 20.0, 33.0)),
         "percent of the tasks of each priority (row) and urgency (column)",
     )
-    utility_classes: tuple[str, ...] = explained(
-        ("A", "B", "C", "D"), "the utility classes that occur, each as often"
-    )
+    utility_classes: tuple[str, ...] = explained(("A", "B", "C", "D"), "the utility classes that occur, each as often")
 
     def __post_init__(self) -> None:
         raise_if_any(utility_problems(self))

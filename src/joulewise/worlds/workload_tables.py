@@ -35,12 +35,8 @@ _LEVELS = (
 _UTILITY = Column("utility", "", "shape by hand: constant, linear, step or piecewise; constant if empty")
 _MAX_UTILITY = Column("max_utility", "", "multiplies the utility; 1 if empty")
 _HOLD = Column("hold_s", "s", "time after arrival before the utility begins to change; 0 if empty")
-_DURATION = Column(
-    "duration_s", "s", "linear: time in which the utility falls to 0; step: time until it is lost"
-)
-_POINTS = Column(
-    "utility_points", "", 'piecewise: "seconds:value" pairs after the hold, such as "0:1 600:0.5 900:0"'
-)
+_DURATION = Column("duration_s", "s", "linear: time in which the utility falls to 0; step: time until it is lost")
+_POINTS = Column("utility_points", "", 'piecewise: "seconds:value" pairs after the hold, such as "0:1 600:0.5 900:0"')
 _BY_HAND = (_UTILITY, _MAX_UTILITY, _HOLD, _DURATION, _POINTS)
 
 TASK_COLUMNS = (_ARRIVAL, _TASK_TYPE, *_LEVELS, *_BY_HAND)

@@ -54,7 +54,7 @@ def per_trial(runs: pl.DataFrame, metric: str, where: Mapping[str, object]) -> S
     kept = runs
     for column, wanted in where.items():
         values = wanted if isinstance(wanted, list) else [wanted]
-        kept = kept.filter(pl.col(column).is_in(values))
+        kept = kept.filter(pl.any_horizontal(pl.col(column) == value for value in values))
     means = kept.group_by("trial").agg(pl.col(metric).mean()).sort("trial")
     return means[metric].to_numpy()
 

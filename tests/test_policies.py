@@ -1,0 +1,277 @@
+"""Finding policies: the table, users' files and entry points, and what is said when one cannot be used."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from joulewise.errors import InputError
+from joulewise.model import World
+from joulewise.policies import POLICIES, Objective, Policy, find_policy, heuristic, is_file_spec
+from joulewise.policies.compile import compiled
+from joulewise.policies.pickers import at_random, in_turn
+from joulewise.policies.policy import Value
+from joulewise.rng import generator
+from joulewise.simulate import Manager, simulate
+from tests.simple_worlds import busy_world, simple_system, simple_workload
+
+GOOD_FILE = """
+import joulewise
+
+
+@joulewise.heuristic(mode="batch", falls_with_time=True, title="Thrifty")
+def thrifty(utility, completion_s, exec_s, energy_j, wait_s):
+    '''Most utility per joule.
+
+    More about it.
+    '''
+    return utility / energy_j
+"""
+SECOND_HEURISTIC = """
+
+@joulewise.heuristic(mode="immediate")
+def eager(utility, completion_s, exec_s, energy_j, wait_s):
+    return -completion_s
+"""
+
+# The table
+
+
+def test_the_table_is_keyed_by_name() -> None:
+    assert list(POLICIES) == [policy.name for policy in POLICIES.values()]
+    assert {"random", "round-robin", "max-util", "max-upt", "min-min-comp", "max-max-util", "max-max-upt"} <= set(
+        POLICIES
+    )
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
+def test_every_row_describes_itself(policy: Policy) -> None:
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", policy.name)
+    assert policy.title
+    assert policy.summary.endswith(".")
+    assert policy.source
+    assert find_policy(policy.name) is policy
+    if policy.objective is not None:
+        compiled(policy.objective)
+
+
+# Names and files
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_file"),
+    [("max-util", False), ("mine.py", True), ("folder/mine.py:f", True), ("mine:f", False), ("", False)],
+)
+def test_what_names_a_file(spec: str, is_file: bool) -> None:
+    assert is_file_spec(spec) == is_file
+
+
+@pytest.mark.parametrize("spec", ["mine.py:thrifty", "mine.py"])
+def test_a_heuristic_is_found_in_a_file(tmp_path: Path, spec: str) -> None:
+    (tmp_path / "mine.py").write_text(GOOD_FILE)
+    policy = find_policy(spec, folder=tmp_path)
+    assert (policy.name, policy.title, policy.mode) == ("thrifty", "Thrifty", "batch")
+    assert policy.summary == "Most utility per joule."
+    assert policy.objective is not None
+    assert policy.objective.falls_with_time
+    assert simulate(busy_world(50), Manager(policy)).allocation.ran.any()
+
+
+def test_a_file_with_two_heuristics_needs_a_name(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(GOOD_FILE + SECOND_HEURISTIC)
+    assert find_policy("mine.py:eager", folder=tmp_path).mode == "immediate"
+    with pytest.raises(InputError, match=r"must be one of mine\.py:thrifty, mine\.py:eager"):
+        find_policy("mine.py", folder=tmp_path)
+
+
+def test_an_edited_file_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(GOOD_FILE)
+    find_policy("mine.py", folder=tmp_path)
+    file.write_text(GOOD_FILE.replace("Thrifty", "Thriftier"))
+    assert find_policy("mine.py", folder=tmp_path).title == "Thriftier"
+
+
+def test_a_file_may_build_on_its_own_helpers(tmp_path: Path) -> None:
+    helper = "import math\nWEIGHT = 2.0\n\n"
+    (tmp_path / "mine.py").write_text(helper + GOOD_FILE.replace("utility / energy_j", "WEIGHT * math.sqrt(utility)"))
+    policy = find_policy("mine.py", folder=tmp_path)
+    assert policy.objective is not None
+    assert compiled(policy.objective).ctypes(9.0, 0.0, 1.0, 1.0, 0.0) == 6.0
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("max-utl", "study: found 'max-utl'; must be one of random, round-robin, .*did you mean 'max-util'"),
+        ("Max-Max-UPT", "did you mean 'max-max-upt'"),
+        ("", "must be one of random"),
+        ("mine.py:thrfty", r"did you mean 'mine\.py:thrifty'"),
+        ("missing.py:f", r"found no file .*missing\.py; give the path from the study's folder"),
+        ("plain.py:f", r"found no heuristic in plain\.py; write @joulewise\.heuristic\(\) above your function"),
+        ("broken.py", r"could not load .*broken\.py: SyntaxError"),
+        ("fails.py", r"could not load .*fails\.py: ZeroDivisionError: division by zero; mend the file"),
+        ("parameters.py", r"heuristic f: found the parameters \(utility, wait_s\); must be \(utility, completion_s"),
+        ("mode.py", "heuristic mode: found 'btch'; must be one of immediate, batch; did you mean 'batch'"),
+    ],
+)
+def test_mistakes_are_told(tmp_path: Path, spec: str, said: str) -> None:
+    files = {
+        "mine.py": GOOD_FILE,
+        "plain.py": "def f(): pass",
+        "broken.py": "def f(:",
+        "fails.py": "1 / 0",
+        "parameters.py": "import joulewise\n@joulewise.heuristic()\ndef f(utility, wait_s): return utility",
+        "mode.py": "import joulewise\njoulewise.heuristic(mode='btch')",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=said):
+        find_policy(spec, "study", tmp_path)
+
+
+# Entry points
+
+
+def _install(monkeypatch: pytest.MonkeyPatch, **targets: str) -> None:
+    points = EntryPoints(EntryPoint(name, target, "joulewise.heuristics") for name, target in targets.items())
+    module = importlib.import_module("joulewise.policies.heuristic")  # not the function of that name
+    monkeypatch.setattr(module, "entry_points", lambda **wanted: points.select(**wanted))
+
+
+def test_an_installed_heuristic_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    _install(monkeypatch, longest="tests.heuristics:A_POLICY")
+    assert find_policy("longest").title == "longest_wait (batch)"
+
+
+def test_installed_heuristics_are_among_the_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    _install(monkeypatch, longest="tests.heuristics:A_POLICY")
+    with pytest.raises(InputError, match="did you mean 'longest'"):
+        find_policy("longst")
+
+
+def test_a_table_row_comes_before_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    _install(monkeypatch, random="tests.heuristics:A_POLICY")
+    assert find_policy("random") is POLICIES["random"]
+
+
+def test_an_entry_point_must_give_a_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    _install(monkeypatch, wrong="math:pi")
+    with pytest.raises(InputError, match=r"the entry point 'wrong' gives float; must be a function decorated with"):
+        find_policy("wrong")
+
+
+@pytest.mark.parametrize("target", ["no_such_package_here:f", "math:no_such_name"])
+def test_a_broken_entry_point_is_a_user_error(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
+    _install(monkeypatch, wrong=target)
+    with pytest.raises(InputError, match="wrong"):
+        find_policy("wrong")
+
+
+# Objectives that cannot be used
+
+
+def _makes_text(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return str(utility)  # type: ignore[return-value]
+
+
+def _opens_a_file(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    with open("file") as file:
+        return float(file.read())
+
+
+def _no_such_name(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return utilty  # type: ignore[name-defined,no-any-return]  # noqa: F821
+
+
+def _forgets_to_return(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    if utility > 1.0:
+        return utility
+    return None  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("value", [_makes_text, _opens_a_file, _no_such_name, _forgets_to_return])
+def test_what_cannot_be_compiled_is_told(value: Value) -> None:
+    policy = heuristic()(value)
+    world = World(simple_system(), simple_workload())
+    with pytest.raises(InputError, match=f"heuristic {value.__name__}: could not be compiled: .*; use arithmetic"):
+        simulate(world, Manager(policy))
+
+
+def _waits(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return wait_s
+
+
+def _rises_late(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return utility if wait_s < 1000.0 else utility + 10.0
+
+
+@pytest.mark.parametrize("value", [_waits, _rises_late])
+def test_a_false_claim_is_told(value: Value) -> None:
+    said = (
+        r"rises from .* wait_s .*; declared falls_with_time, so waiting must never raise it; leave falls_with_time out"
+    )
+    with pytest.raises(InputError, match=said):
+        compiled(Objective(value, falls_with_time=True))
+    compiled(Objective(value))
+
+
+def _not_a_number(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return math.log(utility - 1.0)
+
+
+def test_a_value_must_be_a_number() -> None:
+    with pytest.raises(InputError, match="is not a number at utility"):
+        compiled(Objective(_not_a_number))
+
+
+# Pickers
+
+
+@pytest.mark.parametrize("picker", [at_random, in_turn])
+def test_pickers_pick_machines_that_can_run_the_task(picker: Callable[..., np.ndarray]) -> None:
+    world = busy_world(500)
+    machine = picker(world, generator(0, "test"))
+    kind = world.system.machine_type[machine]
+    assert world.system.can_run[world.workload.task_type, kind].all()
+
+
+def test_random_is_even() -> None:
+    world = World(simple_system([[1.0, 1.0]], [3, 5]), simple_workload([0.0] * 8000))
+    n_each = np.bincount(at_random(world, generator(0, "test")), minlength=8)
+    assert ((n_each > 850) & (n_each < 1150)).all()
+
+
+def test_round_robin_takes_turns() -> None:
+    world = World(simple_system([[1.0]], [5]), simple_workload([0.0] * 20))
+    machine = in_turn(world, generator(0, "test"))
+    assert sorted(machine[:5]) == [0, 1, 2, 3, 4]
+    assert machine.tolist() == machine[:5].tolist() * 4
+
+
+def test_round_robin_skips_machines_that_cannot_run_the_task() -> None:
+    """On a ring of three where only two can run type 1, both of them serve it in turn."""
+    system = simple_system([[1.0, 1.0], [math.inf, 1.0]], [1, 2])
+    world = World(system, simple_workload([0.0] * 6, [1] * 6))
+    machine = in_turn(world, generator(0, "test")).tolist()
+    assert sorted(machine[:2]) == [1, 2]
+    assert machine == machine[:2] * 3
+
+
+@pytest.mark.parametrize("name", ["random", "round-robin"])
+def test_naive_rows_follow_seed_and_trial(name: str) -> None:
+    world, manager = busy_world(200), Manager(POLICIES[name])
+
+    def machines(seed: int, trial: int) -> list[int]:
+        return list(simulate(world, manager, seed, trial).allocation.machine)
+
+    assert machines(0, 0) == machines(0, 0)
+    assert machines(0, 0) != machines(1, 0)
+    assert machines(0, 0) != machines(0, 1)
