@@ -61,7 +61,7 @@ def utility_by_policy(records: Records) -> Drawing:
     held = f", with {records.phrases(layout.held, layout.held)}" if layout.held else ""
     by = f" at each {key_words(layout.group).name}" if layout.group else ""
     caption = (
-        f"Percentage of the maximum utility bound earned by each {key_words(layout.main).name}{by}{held}. "
+        f"Percentage of the maximum utility earned by each {key_words(layout.main).name}{by}{held}. "
         f"{whiskers(records)}{note}"
     )
     return Drawing(chart, caption)
@@ -72,7 +72,7 @@ def utility_by_threshold(records: Records) -> Drawing:
     layout = threshold_layout(records)
     chart, note = _draw(records, layout)
     caption = (
-        f"Percentage of the maximum utility bound earned by each {key_words(layout.main).name} at each "
+        f"Percentage of the maximum utility earned by each {key_words(layout.main).name} at each "
         "dropping threshold; a task is dropped once the best it can still earn is below the threshold. "
         f"{whiskers(records)}{note}"
     )

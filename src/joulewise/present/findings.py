@@ -43,7 +43,7 @@ def _finding(records: Records, row: Mapping[str, Any], settings: tuple[str, ...]
     drop = f" with {records.phrase(THRESHOLD, row[THRESHOLD])}" if THRESHOLD in records.others else ""
     most = " the most:" if records.main else ""
     earned = percent(row["mean"], _decimals(row))
-    lead = f"{place}{what}{drop} earned{most} {earned} of the maximum utility bound"
+    lead = f"{place}{what}{drop} earned{most} {earned} of the maximum utility"
     support = " ".join(part for part in (_rival(records, row), _without_dropping(records, row, settings)) if part)
     return Finding(f"{lead[:1].upper()}{lead[1:]} ({_precision(row)}).", support)
 

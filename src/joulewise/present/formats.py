@@ -119,7 +119,9 @@ class Metric:
 METRICS = {
     "utility_percent": Metric("utility", "% of maximum"),
     "utility": Metric("utility earned"),
-    "maximum_utility": Metric("maximum utility bound"),
+    "maximum_utility": Metric("maximum utility"),
+    "utility_ceiling": Metric("utility ceiling"),
+    "gap_percent": Metric("gap to the ceiling", "%"),
     "tasks_arrived": Metric("tasks arrived"),
     "tasks_completed": Metric("tasks completed"),
     "tasks_dropped": Metric("tasks dropped"),

@@ -7,13 +7,17 @@ GLOSSARY = {
         "What the system earns for a task. It depends on the task's priority and falls with the time "
         "between its arrival and its completion."
     ),
-    "Maximum utility bound": (
+    "Maximum utility": (
         "What would be earned if every task started the moment it arrived, on the machine that runs it "
-        "fastest, with no other task in the way. No policy can earn more; on a busy system none comes "
-        "near."
+        "fastest, with no other task in the way: the yardstick of the literature. On a busy system no policy "
+        "comes near."
     ),
     "% of maximum utility": (
-        "Utility earned divided by the maximum utility bound of the same trial. It makes trials and loads comparable."
+        "Utility earned divided by the maximum utility of the same trial. It makes trials and loads comparable."
+    ),
+    "Utility ceiling": (
+        "A proven bound: no policy can earn more in the counted window. It exceeds the maximum utility by what "
+        "tasks of the warm-up can still earn. The gap says how far below it a run is."
     ),
     "Policy": (
         "The rule that decides which task runs on which machine. In immediate mode it places each task "

@@ -34,7 +34,7 @@ def differences(records: Records) -> Drawing:
     domain = _domain([float(v) for name in ("mean", "low", "high") for v in shown[name].drop_nulls()])
     parts = [_panel(records, layout, panel, domain) for panel in panels]
     caption = (
-        f"Difference in utility, in percentage points of the bound, of each {key_words(layout.main).name} to "
+        f"Difference in utility, in percentage points of the maximum, of each {key_words(layout.main).name} to "
         "the best one at the same setting, on the same trials. Lines are 95 % confidence intervals; where "
         f"one reaches zero the two cannot be told apart.{note}"
     )

@@ -54,7 +54,7 @@ def utility_tables(records: Records) -> list[Table]:
     def cell(row: Mapping[str, Any]) -> Cell:
         return Cell(plus_minus(row), _BEST if tuple(row[key] for key in records.varying) in best else _PLAIN)
 
-    note = "In % of the maximum utility bound: mean ± half of the 95 % interval, the best in bold."
+    note = "In % of the maximum utility: mean ± half of the 95 % interval, the best in bold."
     return _pivots(records, records.utility(), cell, note, "Utility")
 
 
@@ -63,7 +63,7 @@ def difference_tables(records: Records) -> list[Table]:
     if records.behind_best.is_empty():
         return []
     note = (
-        "In percentage points of the bound, on the same trials: mean ± half of the 95 % interval; 0 marks "
+        "In percentage points of the maximum, on the same trials: mean ± half of the 95 % interval; 0 marks "
         "the best itself, italics differences whose interval reaches zero."
     )
     reference = records.best.select(*records.study.axes, mean=pl.lit(0.0), low=pl.lit(0.0), high=pl.lit(0.0))
