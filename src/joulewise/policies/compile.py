@@ -28,7 +28,7 @@ def compiled(objective: Objective) -> Any:
     name = getattr(objective.value, "__name__", "heuristic")
     try:
         function = numba.cfunc(OBJECTIVE_SIGNATURE, error_model="numpy")(objective.value)
-    except numba.core.errors.NumbaError as error:
+    except Exception as error:  # numba raises all kinds, and any of them means that it cannot be compiled
         found = f"could not be compiled: {_reason(error)}"
         advice = "use arithmetic and the math module only, and return a float"
         raise InputError(Problem(f"heuristic {name}", found, advice=advice)) from error

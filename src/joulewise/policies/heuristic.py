@@ -7,7 +7,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import get_args
@@ -54,7 +54,7 @@ def find_policy(spec: str, where: str = "manager.policy", folder: Path | None = 
         return _from_file(spec, where, folder or Path())
     installed = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     if spec in installed:
-        return _checked(installed[spec].load(), where, spec)
+        return _from_entry_point(installed[spec], where)
     raise InputError(unknown_name(where, spec, [*POLICIES, *installed, '"your_file.py:function"']))
 
 
@@ -97,8 +97,13 @@ def _load(path: Path, where: str) -> ModuleType:
     return module
 
 
-def _checked(loaded: object, where: str, spec: str) -> Policy:
+def _from_entry_point(point: EntryPoint, where: str) -> Policy:
+    try:
+        loaded = point.load()
+    except Exception as error:
+        found = f"could not load the entry point {point.name!r}: {type(error).__name__}: {error}"
+        raise InputError(Problem(where, found, advice="mend or remove the package that offers it")) from error
     if isinstance(loaded, Policy):
         return loaded
-    found = f"the entry point {spec!r} gives {type(loaded).__name__}"
+    found = f"the entry point {point.name!r} gives {type(loaded).__name__}"
     raise InputError(Problem(where, found, "must be a function decorated with @joulewise.heuristic()"))

@@ -86,7 +86,8 @@ def _runner(
     world: World, manager: Manager, layout: Layout, fleet: Fleet, plan: Plan, seed: int, trial: int
 ) -> Callable[[float], int]:
     """The kernel for the manager's policy as a function of the instant to run to; it returns mapping events."""
-    policy, threshold = manager.policy, manager.dropping_threshold
+    policy = manager.policy
+    threshold = manager.dropping_threshold or -math.inf  # a utility of 0 may be rounded to just below it
     if policy.picks is not None:
         machine = policy.picks(world, generator(seed, trial, "policy", policy.name))
         exec_s = world.system.etc_s[layout.tasks.task_type, world.system.machine_type[machine], 0]
