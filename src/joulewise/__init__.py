@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         piecewise,
         step,
     )
-    from joulewise.optimise import maximum_utility, utility_ceiling
+    from joulewise.optimise import certified_bound, maximum_utility, price_bound, utility_ceiling
     from joulewise.policies import POLICIES, Objective, Policy, find_policy, heuristic
     from joulewise.simulate import Manager, Outcome, measures, simulate
     from joulewise.study import open_results, read_study, run_study
@@ -42,7 +42,7 @@ _ROOM_OF = {
         "Allocation", "Status", "System", "Tag", "UtilityShapes", "Workload", "World",
         "constant", "linear", "piecewise", "step",
     ),
-    "joulewise.optimise": ("maximum_utility", "utility_ceiling"),
+    "joulewise.optimise": ("certified_bound", "maximum_utility", "price_bound", "utility_ceiling"),
     "joulewise.policies": ("POLICIES", "Objective", "Policy", "find_policy", "heuristic"),
     "joulewise.simulate": ("Manager", "Outcome", "measures", "simulate"),
     "joulewise.study": ("open_results", "read_study", "run_study"),
@@ -74,6 +74,7 @@ __all__ = [
     "WorkloadTable",
     "World",
     "__version__",
+    "certified_bound",
     "check_allocation",
     "constant",
     "find_policy",
@@ -86,6 +87,7 @@ __all__ = [
     "measures",
     "open_results",
     "piecewise",
+    "price_bound",
     "read_study",
     "read_system",
     "read_workload",

@@ -85,7 +85,7 @@ def test_nothing_is_loaded_from_outside(html: str) -> None:
 def test_the_page_says_what_was_studied_and_how_it_was_made(html: str) -> None:
     text = _Page(html).text
     facts = ["made up", "seed 0", "1.2.3", "ab" * 32, "a machine", "1.25 min", "joulewise run study.toml"]
-    words = ["Utility ceiling", "Dropping threshold", "95 % confidence interval", "33,000; 50,000"]
+    words = ["Proven bound", "Dropping threshold", "95 % confidence interval", "33,000; 50,000"]
     for part in [*facts, *words]:
         assert part in text, part
 

@@ -41,7 +41,7 @@ def drop_records(store: Store, run: str) -> None:
 def change_bounds(store: Store, _: str) -> None:
     for path in (store.folder / "bounds").iterdir():
         stored = json.loads(path.read_text())
-        path.write_text(json.dumps(stored | {"bounds": {"maximum_utility": 1.0, "utility_ceiling": 2.0}}))
+        path.write_text(json.dumps(stored | {"proof": stored["proof"] | {"maximum_utility": 1.0}}))
 
 
 @pytest.mark.parametrize(

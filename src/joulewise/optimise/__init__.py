@@ -1,5 +1,19 @@
 """Search with proof: bounds and, in time, linear programs and fronts."""
 
-from joulewise.optimise.bounds import BOUNDS, maximum_utility, utility_ceiling
+from joulewise.optimise.bounds import maximum_utility, utility_ceiling
+from joulewise.optimise.prices import Certificate, PriceBound, certified_bound, price_bound
+from joulewise.optimise.proof import BOUND_KINDS, BoundKind, Proof, prove, recheck
 
-__all__ = ["BOUNDS", "maximum_utility", "utility_ceiling"]
+__all__ = [
+    "BOUND_KINDS",
+    "BoundKind",
+    "Certificate",
+    "PriceBound",
+    "Proof",
+    "certified_bound",
+    "maximum_utility",
+    "price_bound",
+    "prove",
+    "recheck",
+    "utility_ceiling",
+]

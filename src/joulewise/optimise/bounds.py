@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from joulewise.model.arrays import Floats
@@ -38,10 +36,3 @@ def utility_ceiling(world: World) -> float:
     soonest_at_s = np.maximum(_soonest_at_s(world), work.start_s)
     counted = np.flatnonzero(soonest_at_s <= work.end_s)
     return float(work.utility(counted, soonest_at_s[counted]).sum())
-
-
-BOUNDS: dict[str, Callable[[World], float]] = {
-    "maximum_utility": maximum_utility,
-    "utility_ceiling": utility_ceiling,
-}
-"""What is computed once per world and stored with every run on it."""

@@ -15,9 +15,10 @@ GLOSSARY = {
     "% of maximum utility": (
         "Utility earned divided by the maximum utility of the same trial. It makes trials and loads comparable."
     ),
-    "Utility ceiling": (
-        "A proven bound: no policy can earn more in the counted window. It exceeds the maximum utility by what "
-        "tasks of the warm-up can still earn. The gap says how far below it a run is."
+    "Proven bound": (
+        "What no policy can exceed, even one that knows the future: prices for machine time prove it, and "
+        "`joulewise verify` checks the proof. Utility in percent of it says how much of what is possible was "
+        "earned, at least."
     ),
     "Policy": (
         "The rule that decides which task runs on which machine. In immediate mode it places each task "

@@ -29,13 +29,16 @@ COLUMNS = (
     Column(RUNS, "variant", "", "name of the variant, null in a study without variants"),
     Column(RUNS, "trial", "", "number of the trial, from 0"),
     Column(RUNS, "seed", "", "seed of the study"),
+    Column(RUNS, "bound", "", "how utility_bound is proven: prices, or trivial (each task alone)"),
     Column(RUNS, "status", "", "done or failed"),
     Column(RUNS, "error", "", "why the run failed, null if it did not"),
     _metric("utility", "utility", "sum of the utility of the tasks that completed in the counted window"),
     _metric("maximum_utility", "utility", "the same sum if every task started on arrival where it is fastest"),
     _metric("utility_percent", "%", "100 x utility / maximum_utility"),
-    _metric("utility_ceiling", "utility", "proven: no policy can earn more in the counted window"),
-    _metric("gap_percent", "%", "100 x (1 - utility / utility_ceiling): how far the run may be from the best"),
+    _metric("utility_bound", "utility", "proven: no policy, even one that knows the future, can earn more"),
+    _metric(
+        "possible_percent", "%", "100 x utility / utility_bound: how much of what is possible was earned, at least"
+    ),
     _metric("tasks_arrived", "tasks", "tasks that arrived in the counted window"),
     _metric("tasks_completed", "tasks", "tasks that completed in the counted window, whenever they arrived"),
     _metric("tasks_dropped", "tasks", "tasks that arrived in the counted window and were dropped"),

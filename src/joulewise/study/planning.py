@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from joulewise.study.sources import MANAGER, SYSTEM, WORKLOAD, is_random
 from joulewise.study.spec import Fingerprints, Point
 from joulewise.study.study import Study
+
+if TYPE_CHECKING:
+    from joulewise.optimise import BoundKind
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,7 @@ class Run:
     seed: int
     trial: int
     keep: bool
+    bound: BoundKind
 
     def cells(self) -> dict[str, object]:
         """The columns that say what was run."""
@@ -26,7 +31,7 @@ class Run:
         parts = ((SYSTEM, self.point.system), (WORKLOAD, self.point.workload), (MANAGER, self.point.manager))
         generators = {f"{section}.generator": part.source for section, part in parts if section != MANAGER}
         dotted = {key: value for section, part in parts for key, value in part.cells(section).items()}
-        return {**identity, "trial": self.trial, "seed": self.seed, **generators, **dotted}
+        return {**identity, "trial": self.trial, "seed": self.seed, "bound": self.bound, **generators, **dotted}
 
 
 def plan(study: Study) -> tuple[Run, ...]:
@@ -39,6 +44,6 @@ def plan(study: Study) -> tuple[Run, ...]:
 def _run(study: Study, fingerprints: Fingerprints, point: Point, trial: int) -> Run:
     seed = study.heading.seed
     world_key = fingerprints.of_world(point, seed, trial, is_random(point.system, point.workload))
-    run_key = fingerprints.of_run(world_key, point, seed, trial)
+    run_key = fingerprints.of_run(world_key, point, seed, trial, study.heading.bound)
     keep = {"first": trial == 0, "all": True, "none": False}[study.heading.keep]
-    return Run(run_key, world_key, point, seed, trial, keep)
+    return Run(run_key, world_key, point, seed, trial, keep, study.heading.bound)

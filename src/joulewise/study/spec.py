@@ -61,9 +61,9 @@ class Fingerprints:
         drawn = (str(seed), str(trial)) if is_random else ()
         return _digest("world", self._part(point.system), self._part(point.workload), *drawn)
 
-    def of_run(self, world_key: str, point: Point, seed: int, trial: int) -> str:
-        """The key of a run: its world, its manager, and the trial that the policy itself may draw from."""
-        return _digest("run", world_key, self._part(point.manager), str(seed), str(trial))
+    def of_run(self, world_key: str, point: Point, seed: int, trial: int, bound: str) -> str:
+        """The key of a run: its world, its manager, the trial that the policy may draw from, and the bound's kind."""
+        return _digest("run", world_key, self._part(point.manager), str(seed), str(trial), bound)
 
     def _part(self, part: Part) -> str:
         """A section as text that says all that matters of it and nothing else."""

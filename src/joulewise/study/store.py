@@ -58,8 +58,8 @@ class Store:
     def part_file(self, key: str) -> Path:
         return self.folder / "parts" / f"{key}.json"
 
-    def bound_file(self, world_key: str) -> Path:
-        return self.folder / "bounds" / f"{world_key}.json"
+    def proof_file(self, world_key: str, kind: str) -> Path:
+        return self.folder / "bounds" / f"{world_key}.{kind}.json"
 
     def records_file(self, key: str) -> Path:
         return self.folder / "records" / f"{key}.parquet"
@@ -124,15 +124,15 @@ class Store:
             reason = str(error).strip().splitlines()[0]
             raise InputError(Problem(str(path), f"cannot be read: {reason}", advice="run the study again")) from None
 
-    def read_bounds(self, world_key: str) -> dict[str, float] | None:
-        """The stored bounds of a world by name, or None."""
-        path = self.bound_file(world_key)
-        return dict(_read_json(path, "bounds")["bounds"]) if path.is_file() else None
+    def read_proof(self, world_key: str, kind: str) -> dict[str, Any] | None:
+        """The stored proof of a world's bound of a kind, as JSON values, or None."""
+        path = self.proof_file(world_key, kind)
+        return _read_json(path, "proof")["proof"] if path.is_file() else None
 
-    def write_bounds(self, world_key: str, bounds: dict[str, float]) -> None:
-        """Store the bounds of a world for all runs on it."""
-        stored = {"schema_version": SCHEMA_VERSION, "world": world_key, "bounds": bounds}
-        write_atomic(self.bound_file(world_key), json.dumps(stored) + "\n")
+    def write_proof(self, world_key: str, kind: str, proof: Mapping[str, Any]) -> None:
+        """Store the proof of a world's bound for all runs on it."""
+        stored = {"schema_version": SCHEMA_VERSION, "world": world_key, "proof": proof}
+        write_atomic(self.proof_file(world_key, kind), json.dumps(stored) + "\n")
 
     def results(self) -> dict[str, Result]:
         """The results of all runs ever finished here, by run key; parts are newer than tables."""

@@ -56,6 +56,10 @@ class Heading:
         default="first",
         metadata={"help": "runs whose records and traces are stored: the first trial of each point, all, or none"},
     )
+    bound: Literal["prices", "trivial"] = field(
+        default="prices",
+        metadata={"help": "how utility is bounded, once per world: prices (tight, a second or two), or trivial"},
+    )
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +60,7 @@ def _planned(results: Results) -> tuple[Run, ...]:
 
 def _problems(run: Run, row: dict[str, Any], results: Results, store: Store) -> Iterator[str]:
     from joulewise.check import check_allocation, recompute
-    from joulewise.optimise import BOUNDS
+    from joulewise.optimise import Proof, recheck
 
     draw = Draw(run.seed, run.trial, results.study.folder)
     world = build_world(run.point.system, run.point.workload, draw)
@@ -72,12 +71,17 @@ def _problems(run: Run, row: dict[str, Any], results: Results, store: Store) -> 
     allocation = details.allocation_of(table)
     yield from check_allocation(world, allocation, build_manager(run.point.manager, draw))
     yield from _differs("records: arrival_s", table["arrival_s"].to_numpy(), world.workload.arrival_s)
-    bounds, stored = {name: bound(world) for name, bound in BOUNDS.items()}, store.read_bounds(run.world_key) or {}
-    for name, value in {**recompute(world, allocation), **bounds}.items():
+    for name, value in recompute(world, allocation).items():
         yield from _differs(f"runs: {name}", row[name], value)
-    for name, value in bounds.items():
-        yield from _differs(f"bounds: {name}", stored.get(name, math.nan), value)
     yield from _differs("records: utility", float(table["utility"].sum()), row["utility"])
+    stored = store.read_proof(run.world_key, run.bound)
+    if stored is None:
+        yield "bounds: the proof of the world's bound is missing"
+        return
+    proof = recheck(world, Proof.from_json(stored))
+    for name in ("maximum_utility", "utility_bound"):
+        yield from _differs(f"bounds: {name}", stored[name], getattr(proof, name))
+        yield from _differs(f"runs: {name}", row[name], getattr(proof, name))
 
 
 def _differs(what: str, stored: Any, recomputed: Any) -> Iterator[str]:

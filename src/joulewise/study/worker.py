@@ -17,6 +17,7 @@ from joulewise.study.store import DONE, FAILED, Result, Store
 
 if TYPE_CHECKING:
     from joulewise.model import World
+    from joulewise.optimise import Proof
 
 CACHED_WORLDS = 2
 
@@ -66,9 +67,10 @@ def _compute(run: Run, job: Job, store: Store) -> Result:
     broken = check_allocation(world, outcome.allocation, manager)
     if broken:
         raise JoulewiseError(f"the allocation breaks {len(broken)} rules; the first: {broken[0]}")
-    metrics = {**measures(world, outcome), **_bounds(run, world, store)}
-    metrics["utility_percent"] = 100 * _share(metrics["utility"], metrics["maximum_utility"])
-    metrics["gap_percent"] = 100 * (1 - _share(metrics["utility"], metrics["utility_ceiling"]))
+    metrics, proof = measures(world, outcome), _proof(run, world, store)
+    metrics["maximum_utility"], metrics["utility_bound"] = proof.maximum_utility, proof.utility_bound
+    metrics["utility_percent"] = 100 * _share(metrics["utility"], proof.maximum_utility)
+    metrics["possible_percent"] = 100 * _share(metrics["utility"], proof.utility_bound)
     if run.keep:
         store.write_table(store.records_file(run.key), details.records(world, outcome.allocation))
         store.write_table(store.traces_file(run.key), details.trace(world, outcome.allocation))
@@ -81,16 +83,16 @@ def _share(part: float, whole: float) -> float:
     return part / whole if whole > 0 else math.nan
 
 
-def _bounds(run: Run, world: World, store: Store) -> dict[str, float]:
-    """The bounds of the run's world: stored if known, else computed and stored for the other runs on it."""
-    from joulewise.optimise import BOUNDS
+def _proof(run: Run, world: World, store: Store) -> Proof:
+    """The proof of the world's bound: stored if known, else found and stored for the other runs on it."""
+    from joulewise.optimise import Proof, prove
 
-    known = store.read_bounds(run.world_key)
-    if known is not None and known.keys() == BOUNDS.keys():
-        return known
-    bounds = {name: bound(world) for name, bound in BOUNDS.items()}
-    store.write_bounds(run.world_key, bounds)
-    return bounds
+    known = store.read_proof(run.world_key, run.bound)
+    if known is not None:
+        return Proof.from_json(known)
+    proof = prove(world, run.bound)
+    store.write_proof(run.world_key, run.bound, proof.as_json())
+    return proof
 
 
 _worlds: dict[str, World] = {}

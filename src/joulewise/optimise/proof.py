@@ -1,0 +1,56 @@
+"""What is known of a world before any policy runs: the published yardstick and a proven bound, with its proof."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+from joulewise.model.world import World
+from joulewise.optimise.bounds import maximum_utility, utility_ceiling
+from joulewise.optimise.prices import Certificate, certified_bound, price_bound
+
+BoundKind: TypeAlias = Literal["prices", "trivial"]
+BOUND_KINDS: tuple[str, ...] = get_args(BoundKind)
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """The yardstick and the bound of a world; prices prove a bound of kind "prices", reasoning a trivial one."""
+
+    kind: BoundKind
+    maximum_utility: float
+    utility_bound: float
+    certificate: Certificate | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The proof as JSON values."""
+        prices = self.certificate
+        return {
+            "kind": self.kind,
+            "maximum_utility": self.maximum_utility,
+            "utility_bound": self.utility_bound,
+            "certificate": prices and {"per_s": prices.per_s.tolist(), "per_j": prices.per_j},
+        }
+
+    @staticmethod
+    def from_json(stored: dict[str, Any]) -> Proof:
+        """The proof that JSON values hold; InputError when its prices are none."""
+        prices = stored["certificate"]
+        certificate = prices and Certificate(prices["per_s"], prices["per_j"])
+        return Proof(stored["kind"], stored["maximum_utility"], stored["utility_bound"], certificate)
+
+
+def prove(world: World, kind: BoundKind) -> Proof:
+    """The proof of a world; prices need a window that ends, so without one the bound is the trivial one."""
+    if kind == "prices" and math.isfinite(world.workload.end_s):
+        found = price_bound(world)
+        return Proof("prices", maximum_utility(world), found.value, found.certificate)
+    return Proof("trivial", maximum_utility(world), utility_ceiling(world))
+
+
+def recheck(world: World, proof: Proof) -> Proof:
+    """The same proof with its figures computed anew from what it rests on, in one pass."""
+    prices = proof.certificate
+    bound = utility_ceiling(world) if prices is None else certified_bound(world, prices)
+    return Proof(proof.kind, maximum_utility(world), bound, prices)
