@@ -1,4 +1,4 @@
-"""A day of 50,000 serial tasks: the engine against its naive twin, every policy, memory, start-up."""
+"""A day of 50,000 serial tasks: the engine against its naive twin, every policy, the bound, memory, start-up."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmarks.measure import Bar, Case, Subject, command_seconds, peak_memory_mb, seconds
 from joulewise.model import World
+from joulewise.optimise import Certificate, PriceBound, certified_bound, maximum_utility, price_bound
 from joulewise.policies import POLICIES
 from joulewise.policies.compile import compiled
 from joulewise.simulate import Manager, measures, simulate
@@ -77,6 +78,25 @@ def _policy_figures(world: World, repeats: int) -> Iterator[tuple[str, float]]:
             yield f"{name}.utility", float(measures(world, outcomes[0])["utility"])
 
 
+def bound(case: Case) -> dict[str, float]:
+    """The bound by prices: seconds to find it, seconds to check its certificate, and how much policies earn of it."""
+    world = world_of(case)
+    certified_bound(world, Certificate(np.zeros((world.system.n_machine_types, 1))))  # loads the kernels
+    bounds: list[PriceBound] = []
+    find_s = seconds(lambda: bounds.append(price_bound(world)), 1 if case.smoke else 3)
+    best = max(
+        float(measures(world, simulate(world, Manager(policy, threshold)))["utility"])
+        for policy in POLICIES.values()
+        for threshold in (0.5, 1.5)
+    )
+    return {
+        "bound.find_s": find_s,
+        "bound.check_s": seconds(lambda: certified_bound(world, bounds[0].certificate), 3),
+        "bound.percent_of_maximum_utility": 100 * bounds[0].value / maximum_utility(world),
+        "bound.best_policy_percent_of_bound": 100 * best / bounds[0].value,
+    }
+
+
 def memory(case: Case) -> dict[str, float]:
     """Peak memory of a fresh process that makes the world and simulates the day with every policy."""
     script = f"""
@@ -102,8 +122,6 @@ def start_up(case: Case) -> dict[str, float]:
 
 def yardstick(case: Case) -> dict[str, float]:
     """Mean maximum utility over 50 trials at both published loads, in percent of the published 65,051 and 98,708."""
-    from joulewise.optimise import maximum_utility
-
     figures = {}
     for load, published in ((33_000, 65_051.0), (50_000, 98_708.0)):
         found = []
@@ -122,6 +140,7 @@ SUBJECT = Subject(
     {
         "ratio": ratio,
         "policies": policies,
+        "bound": bound,
         "memory": memory,
         "start_up": start_up,
         "yardstick": yardstick,
@@ -134,6 +153,8 @@ SUBJECT = Subject(
             300,
         ),
         Bar("ours and the naive twin assign alike", "ratio.same_assignments", "at least", 1),
+        Bar("the bound of a day in s", "bound.find_s", "at most", 10),
+        Bar("checking its certificate in s", "bound.check_s", "at most", 1),
         Bar("peak memory in MB", "memory.peak_mb", "at most", 400),
         Bar("joulewise --help in s", "start_up.help_s", "at most", 0.5),
         Bar("joulewise list in s", "start_up.list_s", "at most", 1.5),

@@ -20,15 +20,17 @@ _MOST_FAILURES = 5
 
 def show_summary(results: Results, page: Path | None) -> None:
     """Print the percentage of maximum utility at every point, and where everything is."""
-    from joulewise.study.results import HEADLINE
+    from joulewise.study.results import HEADLINE, POSSIBLE
     from joulewise.study.statistics import best
 
     summary = results.summary()
     rows = [row for row in summary.iter_rows(named=True) if row["metric"] == HEADLINE]
     winner = best(summary, HEADLINE)
-    shown = [_line(row, results.study.axes, is_best=row == winner) for row in rows[:_MOST_ROWS]]
+    axes = results.study.axes
+    possible = {_place(row, axes): row["mean"] for row in summary.iter_rows(named=True) if row["metric"] == POSSIBLE}
+    shown = [_line(row, axes, possible.get(_place(row, axes)), is_best=row == winner) for row in rows[:_MOST_ROWS]]
     title = f"{results.study.name}: percent of maximum utility, mean and 95 % interval over trials"
-    print_table(title, shown, numbers=("mean", "±", "trials"))
+    print_table(title, shown, numbers=("mean", "±", "trials", "of possible"))
     if len(rows) > len(shown):
         print(f"... and {len(rows) - len(shown)} more points.")
     print(f"{results.runs.height} runs in {duration(results.about['seconds'])}. Results: {results.folder}")
@@ -99,8 +101,13 @@ def _info(results: Results) -> StudyInfo:
     )
 
 
-def _line(row: dict[str, Any], axes: tuple[str, ...], *, is_best: bool) -> dict[str, Any]:
+def _place(row: dict[str, Any], axes: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(row[axis] for axis in axes)
+
+
+def _line(row: dict[str, Any], axes: tuple[str, ...], possible: float | None, *, is_best: bool) -> dict[str, Any]:
     half = None if row["high"] is None else f"{row['high'] - row['mean']:.2f}"
     cells = {axis.rpartition(".")[2]: row[axis] for axis in axes}
     numbers = {"mean": f"{row['mean']:.2f}", "±": half, "trials": row["n"]}
+    numbers["of possible"] = None if possible is None else f"≥ {possible:.1f} %"
     return {**cells, **numbers, "": "best" if is_best else ""}

@@ -44,8 +44,17 @@ def _finding(records: Records, row: Mapping[str, Any], settings: tuple[str, ...]
     most = " the most:" if records.main else ""
     earned = percent(row["mean"], _decimals(row))
     lead = f"{place}{what}{drop} earned{most} {earned} of the maximum utility"
-    support = " ".join(part for part in (_rival(records, row), _without_dropping(records, row, settings)) if part)
+    parts = (_possible(records, row), _rival(records, row), _without_dropping(records, row, settings))
+    support = " ".join(part for part in parts if part)
     return Finding(f"{lead[:1].upper()}{lead[1:]} ({_precision(row)}).", support)
+
+
+def _possible(records: Records, row: Mapping[str, Any]) -> str:
+    """How much of the proven bound it earned; empty where none is known."""
+    there = hold(records.summary, {"metric": "possible_percent", **{key: row[key] for key in records.study.axes}})
+    if there.is_empty() or there["mean"][0] is None:
+        return ""
+    return f"That is at least {percent(there['mean'][0], 1)} of what any policy could have earned."
 
 
 def _name(records: Records, row: Mapping[str, Any]) -> str:

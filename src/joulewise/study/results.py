@@ -14,7 +14,7 @@ from joulewise.study.columns import metrics
 from joulewise.study.store import FAILED, MARKER, Store
 from joulewise.study.study import VARIANT, Study, parse_study, read_source
 
-HEADLINE = "utility_percent"
+HEADLINE, POSSIBLE = "utility_percent", "possible_percent"
 _COMPARED = (statistics.POLICY, VARIANT)
 
 
