@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from joulewise.check import check_allocation, recompute
@@ -16,6 +17,8 @@ from joulewise.check.findings import N_SHOWN
 from joulewise.model import Allocation, Status, World, linear
 from joulewise.policies import POLICIES
 from joulewise.simulate import Manager, simulate
+from tests import heuristics
+from tests.random_worlds import Scenario, scenarios
 from tests.simple_worlds import busy_world, simple_system, simple_workload
 
 Columns = dict[str, NDArray[Any]]
@@ -124,10 +127,84 @@ def test_managers(world: World, manager: Manager, damage: Callable[[Columns], ob
 @pytest.mark.parametrize("manager", [IMMEDIATE, BATCH], ids=["immediate", "batch"])
 def test_drops_need_a_threshold(world: World, manager: Manager) -> None:
     allocation = damaged(simulate(world, manager).allocation, forget(4, Status.DROPPED))
-    assert check_allocation(world, allocation, manager) == []
     without = dataclasses.replace(manager, dropping_threshold=0.0)
     (line,) = check_allocation(world, allocation, without)
     assert line.startswith("task 4: status: found DROPPED")
+
+
+def all_are(world: World, status: Status) -> Allocation:
+    """Nothing ran, and every task that arrives in time has this fate."""
+    work = world.workload
+    fates = np.where(work.arrival_s <= work.end_s, status, Status.WAITING)
+    nobody, never = np.full(work.n_tasks, -1), np.full(work.n_tasks, math.nan)
+    return Allocation(nobody, nobody, never, never, fates)
+
+
+DROPPED_LINE = "utility that a dropped task could still have earned"
+WAITING_LINE = "mapping event after which it waits though no machine for it has a second task"
+
+
+@pytest.mark.parametrize("end_s", [90.0, math.inf], ids=["window", "endless"])
+def test_nobody_is_dropped_with_hope(world: World, end_s: float) -> None:
+    """Nothing runs, so the first task could have been done 10 s after it was seen, worth 0.9."""
+    longer = World(world.system, dataclasses.replace(world.workload, end_s=end_s))
+    manager = dataclasses.replace(BATCH, dropping_threshold=1e-9)
+    line, *others = check_allocation(longer, all_are(longer, Status.DROPPED), manager)
+    assert (
+        line == f"task 0: {DROPPED_LINE}: found 0.8999999999999999; expected less than 1e-09 (the dropping threshold)"
+    )
+    assert others[-1] == f"{DROPPED_LINE}: wrong for {2 if end_s == 90.0 else 3} more tasks"
+
+
+def test_a_task_may_lose_hope_while_it_waits() -> None:
+    """One machine, 10 s a task: at 10 s two are fixed until 20 s, so the third is worth 0.25 at 30 s at best."""
+    world = World(simple_system([[10.0]]), simple_workload([0.0, 0.0, 0.0], shape=linear(40.0), end_s=15.0))
+    for threshold, lines in ((0.3, 0), (0.2, 1)):
+        manager = dataclasses.replace(BATCH, dropping_threshold=threshold)
+        allocation = damaged(simulate(world, BATCH).allocation, forget(2, Status.DROPPED))
+        assert len(check_allocation(world, allocation, manager)) == lines
+
+
+def test_nobody_is_dropped_unseen(world: World) -> None:
+    late = World(world.system, simple_workload([12.0], shape=linear(1.0), end_s=15.0))
+    (line,) = check_allocation(late, all_are(late, Status.DROPPED), BATCH)
+    assert line.startswith("task 0: first mapping event of a task that was dropped: found 20.0")
+
+
+def test_nobody_waits_while_machines_are_idle(world: World) -> None:
+    line, *others = check_allocation(world, all_are(world, Status.WAITING), BATCH)
+    assert line == f"task 0: {WAITING_LINE}: found 90.0; expected none"
+    assert others[-1] == f"{WAITING_LINE}: wrong for 2 more tasks"
+
+
+def test_who_waits_needs_a_queue_at_every_event() -> None:
+    """One machine, 10 s a task, events at 0, 10 and 20 s: the last task waits behind others up to 20 s."""
+    world = World(simple_system([[10.0]]), simple_workload([0.0] * 6, shape=linear(500.0), end_s=25.0))
+    manager = dataclasses.replace(BATCH, dropping_threshold=0.0)
+    allocation = simulate(world, manager).allocation
+    assert allocation.status.tolist() == [1, 1, 1, 1, 1, 0]
+    assert check_allocation(world, allocation, manager) == []
+    shorter = damaged(damaged(allocation, forget(3, Status.WAITING)), forget(4, Status.WAITING))
+    assert check_allocation(world, shorter, manager) == [
+        f"task {task}: {WAITING_LINE}: found 20.0; expected none" for task in (3, 4, 5)
+    ]
+
+
+def test_a_task_may_wait_for_a_faster_machine_beside_an_idle_one() -> None:
+    system = simple_system([[10.0, 500.0]])
+    world = World(system, simple_workload([0.0] * 5, shape=linear(400.0), end_s=5.0))
+    allocation = simulate(world, BATCH).allocation
+    assert allocation.status.tolist() == [1, 1, 1, 0, 0]
+    assert check_allocation(world, allocation, BATCH) == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(scenarios())
+def test_nothing_to_say_about_what_policies_do(scenario: Scenario) -> None:
+    for policy in heuristics.EVERY_POLICY:
+        manager = scenario.manager(policy)
+        allocation = simulate(scenario.world, manager).allocation
+        assert check_allocation(scenario.world, allocation, manager) == [], policy.title
 
 
 @pytest.mark.parametrize("manager", [IMMEDIATE, BATCH], ids=["immediate", "batch"])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import math
+import os
 import re
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, EntryPoints
@@ -16,6 +18,7 @@ from joulewise.errors import InputError
 from joulewise.model import World
 from joulewise.policies import POLICIES, Objective, Policy, find_policy, heuristic, is_file_spec
 from joulewise.policies.compile import compiled
+from joulewise.policies.heuristic import installed_heuristics, installed_identity
 from joulewise.policies.pickers import at_random, in_turn
 from joulewise.policies.policy import Value
 from joulewise.rng import generator
@@ -275,3 +278,57 @@ def test_naive_rows_follow_seed_and_trial(name: str) -> None:
     assert machines(0, 0) == machines(0, 0)
     assert machines(0, 0) != machines(1, 0)
     assert machines(0, 0) != machines(0, 1)
+
+
+# What was edited
+
+
+def test_an_edited_file_is_never_run_as_it_was(tmp_path: Path) -> None:
+    """The same size and the same time of change: bytecode kept beside the file would pass for new."""
+    path = tmp_path / "mine.py"
+    path.write_text(GOOD_FILE.replace("Thrifty", "Thrift1"))
+    os.utime(path, (1e9, 1e9))
+    assert find_policy("mine.py", folder=tmp_path).title == "Thrift1"
+    path.write_text(GOOD_FILE.replace("Thrifty", "Thrift2"))
+    os.utime(path, (1e9, 1e9))
+    assert find_policy("mine.py", folder=tmp_path).title == "Thrift2"
+    assert [found.name for found in tmp_path.iterdir()] == ["mine.py"]
+
+
+def test_an_installed_heuristic_is_known_by_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    _install(monkeypatch, longest="tests.heuristics:A_POLICY", random="tests.heuristics:A_POLICY")
+    source = Path(__file__).with_name("heuristics.py").read_bytes()
+    identity = installed_identity("longest")
+    assert identity == f"tests.heuristics:A_POLICY of no distribution, {hashlib.sha256(source).hexdigest()}"
+    assert installed_identity("random") is None
+    assert installed_identity("max-utl") is None
+    assert installed_heuristics() == ["longest"]
+
+
+def test_a_heuristic_that_looks_at_energy_needs_power_figures() -> None:
+    @heuristic(falls_with_time=True)
+    def thrifty(utility, completion_s, exec_s, energy_j, wait_s):  # type: ignore[no-untyped-def]
+        return utility / energy_j
+
+    with pytest.raises(InputError, match="no power figures"):
+        simulate(World(simple_system(), simple_workload()), Manager(thrifty))
+
+
+def test_a_value_that_rises_unseen_by_the_samples_voids_the_run() -> None:
+    @heuristic(falls_with_time=True)
+    def sneaky(utility, completion_s, exec_s, energy_j, wait_s):  # type: ignore[no-untyped-def]
+        return utility / exec_s + (10.0 if 3000.0 < completion_s < 3300.0 else 0.0)
+
+    with pytest.raises(InputError, match="rose with waiting"):
+        simulate(busy_world(), Manager(sneaky))
+
+
+def test_a_heuristic_that_raises_is_refused() -> None:
+    @heuristic()
+    def raiser(utility, completion_s, exec_s, energy_j, wait_s):  # type: ignore[no-untyped-def]
+        if utility > 3:
+            raise ValueError("no")
+        return utility
+
+    with pytest.raises(InputError, match="fails or is not a number"):
+        simulate(busy_world(), Manager(raiser))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
-from joulewise.model import System, World, linear, step
+from joulewise.model import System, UtilityShapes, Workload, World, linear, step
 from joulewise.model.arrays import Floats
 from joulewise.optimise import utility_ceiling
 from joulewise.optimise.prices import Certificate, _Market, certified_bound, price_bound
@@ -178,3 +178,20 @@ def test_prices_that_are_none_are_refused() -> None:
     endless = World(simple_system(), simple_workload())
     with pytest.raises(InputError, match="without an end"):
         price_bound(endless)
+
+
+def test_a_run_that_ends_at_a_jump_is_valued_before_it() -> None:
+    """Instants that are not exact in binary: the best start is where rounding could fall behind the deadline."""
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        early_s, late_s = float(rng.uniform(5.5, 6.5)), float(rng.uniform(12.5, 13.5))
+        short_s = late_s - early_s - 0.01
+        system = simple_system([[early_s], [short_s]])
+        shapes = UtilityShapes.of([step(late_s, "late"), step(short_s + 0.005, "short")])
+        arrival_s = np.array([0.0, float(rng.uniform(0.0, 1e-3))])
+        scale = np.array([short_s / early_s, 1.0])
+        work = Workload(arrival_s, np.array([1, 0]), np.array([1, 0]), scale, np.zeros(2), shapes, 0.0, 20.0)
+        world = World(system, work)
+        earned = float(work.utility([0, 1], [short_s, short_s + early_s]).sum())
+        assert certified_bound(world, Certificate(np.array([[1 / early_s, 0.0]]))) >= earned - EXACT
+        assert price_bound(world).value >= earned - EXACT

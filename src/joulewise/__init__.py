@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     )
     from joulewise.optimise import certified_bound, maximum_utility, price_bound, utility_ceiling
     from joulewise.policies import POLICIES, Objective, Policy, find_policy, heuristic
-    from joulewise.simulate import Manager, Outcome, measures, simulate
+    from joulewise.simulate import Manager, Outcome, measures
+    from joulewise.simulate import simulate as run
     from joulewise.study import open_results, read_study, run_study
     from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
     from joulewise.worlds.environment import SystemParameters, generate_system
@@ -44,14 +45,15 @@ _ROOM_OF = {
     ),
     "joulewise.optimise": ("certified_bound", "maximum_utility", "price_bound", "utility_ceiling"),
     "joulewise.policies": ("POLICIES", "Objective", "Policy", "find_policy", "heuristic"),
-    "joulewise.simulate": ("Manager", "Outcome", "measures", "simulate"),
+    "joulewise.simulate": ("Manager", "Outcome", "measures"),
     "joulewise.study": ("open_results", "read_study", "run_study"),
     "joulewise.worlds.arrivals": ("WorkloadParameters", "generate_workload"),
     "joulewise.worlds.environment": ("SystemParameters", "generate_system"),
     "joulewise.worlds.heterogeneity": ("heterogeneity",),
     "joulewise.worlds.tables": ("SystemTables", "WorkloadTable", "read_system", "read_workload"),
 }  # fmt: skip
-_ROOMS = {name: room for room, names in _ROOM_OF.items() for name in names}
+_ORIGINS = {name: (room, name) for room, names in _ROOM_OF.items() for name in names}
+_ORIGINS["run"] = ("joulewise.simulate", "simulate")  # here `simulate` is the room
 
 __all__ = [
     "POLICIES",
@@ -91,17 +93,18 @@ __all__ = [
     "read_study",
     "read_system",
     "read_workload",
+    "run",
     "run_study",
-    "simulate",
     "step",
     "utility_ceiling",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
+    if name not in _ORIGINS:
         raise AttributeError(f"module 'joulewise' has no attribute {name!r}")
-    return getattr(importlib.import_module(_ROOMS[name]), name)
+    room, origin = _ORIGINS[name]
+    return getattr(importlib.import_module(room), origin)
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,12 +19,10 @@ _LOCK = ".lock"
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that replaces it when the block ends well, and vanishes otherwise."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
+        temporary.touch(exist_ok=False)  # with the permissions that the user's umask gives to new files
         yield temporary
-        temporary.chmod(0o644)
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.replace(path)

@@ -12,8 +12,8 @@ import pytest
 from joulewise.cli.app import VERBS
 from joulewise.cli.catalogue import KINDS
 from joulewise.policies import POLICIES
-from tests.cli.calling import call
-from tests.study.small import TEXT
+from tests.cli.calling import COMMAND, call
+from tests.study.small import HEURISTIC, TEXT
 
 Capture = pytest.CaptureFixture[str]
 
@@ -78,7 +78,7 @@ def test_run_verify_and_report(study: Path, capsys: Capture) -> None:
     assert "results/small" in said.out
     assert Path("results/small/report.html").is_file()
     said = call(capsys, "verify", "results/small")
-    assert (said.code, "4 of 4 stored runs hold" in said.out) == (0, True)
+    assert (said.code, "8 of 8 runs hold; 4 of 8 runs have stored allocations" in said.out) == (0, True)
     said = call(capsys, "report", "results/small", "--format", "svg")
     assert said.code == 0
     written = [Path(line) for line in said.out.splitlines()]
@@ -96,7 +96,7 @@ def test_run_in_json_has_the_summary(study: Path, capsys: Capture) -> None:
     assert {"manager.policy", "manager.dropping_threshold", "mean", "low", "high", "n"} <= percents[0].keys()
     assert not Path("here/report.html").exists()
     verdicts = json.loads(call(capsys, "verify", "here", "--json").out)
-    assert [verdict["problems"] for verdict in verdicts] == [[]] * 4
+    assert [verdict["problems"] for verdict in verdicts] == [[]] * 8
 
 
 def test_verify_exits_1_when_something_does_not_hold(study: Path, capsys: Capture) -> None:
@@ -105,7 +105,7 @@ def test_verify_exits_1_when_something_does_not_hold(study: Path, capsys: Captur
         bound.write_text(bound.read_text().replace('"maximum_utility": ', '"maximum_utility": 1'))
     said = call(capsys, "verify", "results/small")
     assert said.code == 1
-    assert "0 of 4 stored runs hold" in said.out
+    assert "0 of 8 runs hold" in said.out
 
 
 def test_runs_that_fail_exit_3_and_say_why(study: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,3 +180,19 @@ def test_a_wrong_call_exits_2(arguments: list[str], capsys: Capture) -> None:
     said = call(capsys, *arguments)
     assert said.code == 2
     assert "Traceback" not in said.err
+
+
+def test_a_reader_that_has_read_enough_is_no_fault() -> None:
+    listing = subprocess.Popen([*COMMAND, "list", "keys"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert listing.stdout is not None
+    listing.stdout.close()
+    _, err = listing.communicate(timeout=60)
+    assert (listing.returncode, err) == (0, b"")
+
+
+def test_a_report_runs_no_code_of_a_user(study: Path, capsys: Capture) -> None:
+    Path("mine.py").write_text(HEURISTIC)
+    study.write_text(TEXT.replace('"random"', '"mine.py:mine"'))
+    assert call(capsys, "run", study, "--workers", 1, "--no-report").code == 0
+    Path("mine.py").write_text("raise SystemExit('was run')")
+    assert call(capsys, "report", "results/small").code == 0

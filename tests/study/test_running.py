@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -233,8 +235,8 @@ def test_a_world_in_which_nothing_can_be_earned_has_no_percentage(tmp_path: Path
     tables = '[system]\netc_s = "etc.csv"\n[workload]\ntasks = "tasks.csv"\nend = "10 s"\n'
     text = HEADING + tables + MANAGER
     runs = run_study(parse_study(text, "study.toml", tmp_path), tmp_path / "out", 1).runs
-    assert runs["maximum_utility"].to_list() == [0.0] * 8
-    assert runs["utility_percent"].to_list() == [None] * 8
+    assert runs["maximum_utility"].to_list() == [0.0] * 6
+    assert runs["utility_percent"].to_list() == [None] * 6
 
 
 def test_results_read_back_are_those_that_were_returned(tmp_path: Path) -> None:
@@ -244,3 +246,66 @@ def test_results_read_back_are_those_that_were_returned(tmp_path: Path) -> None:
     assert (read.study.axes, read.study.points) == (written.study.axes, written.study.points)
     assert read.summary().equals(written.summary())
     assert read.compared == "manager.policy"
+
+
+# --- files and studies that change ----------------------------------------------------------------------
+
+
+def test_a_file_that_changes_while_the_study_runs_fails_the_runs_that_read_it(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(HEURISTIC)
+    study = parse_study(TEXT.replace('"random"', '"mine.py:mine"'), "study.toml", tmp_path)
+
+    def edit(now: Progress) -> None:
+        if now.n_done == 1:
+            (tmp_path / "mine.py").write_text(HEURISTIC.replace("/ exec_s", ""))
+
+    results = run_study(study, tmp_path / "out", 1, edit)
+    assert results.failed["manager.policy"].unique().to_list() == ["mine.py:mine"]
+    assert results.failed["error"].unique().to_list() == ["mine.py changed while the study was running; run it again"]
+    again = run_study(study, tmp_path / "out", 1)
+    assert again.failed.is_empty()
+
+
+def test_an_interrupted_run_of_an_edited_study_leaves_the_old_results_readable(tmp_path: Path) -> None:
+    first = run_small(tmp_path)
+
+    def interrupt(now: Progress) -> None:
+        if now.n_done == 1:
+            raise KeyboardInterrupt
+
+    edited = small(lambda text: text.replace("trials = 2", "trials = 3"))
+    with pytest.raises(KeyboardInterrupt):
+        run_study(edited, tmp_path, 1, interrupt)
+    read = open_results(tmp_path)
+    assert read.study.source == first.study.source
+    assert read.runs.equals(first.runs)
+    assert run_study(edited, tmp_path, 1).runs.height == 12
+
+
+def test_another_study_file_of_the_same_name_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_study(small(folder=tmp_path / "a"), out, 1)
+    run_study(small(folder=tmp_path / "moved"), out, 1)
+    before = stored_files(out)
+    with pytest.raises(InputError, match="holds the results of another study of this name.* --out"):
+        run_study(small(lambda text: text.replace("= 150", "= 151"), tmp_path / "b"), out, 1)
+    assert stored_files(out) == before
+
+
+def test_runs_that_are_set_aside_still_say_what_they_are(tmp_path: Path) -> None:
+    run_small(tmp_path)
+    run_study(small(lambda text: text.replace('"random", ', "")), tmp_path, 1)
+    earlier = pl.read_parquet(Store(tmp_path).earlier_file)
+    assert earlier["manager.policy"].to_list() == ["random"] * 4
+    assert sorted(earlier["trial"]) == [0, 0, 1, 1]
+
+
+def test_a_plain_script_needs_no_guard(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(TEXT)
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from pathlib import Path\nfrom joulewise.study import read_study, run_study\n"
+        "print('once', run_study(read_study(Path('study.toml')), Path('out'), 2).runs['status'].to_list())\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == (f"once {['done'] * 8}\n", "")

@@ -19,14 +19,20 @@ def test_what_was_just_run_holds(tmp_path: Path) -> None:
     run_small(tmp_path)
     seen: list[tuple[int, int]] = []
     verdicts = verify(tmp_path, lambda done, total: seen.append((done, total)))
-    assert [verdict.problems for verdict in verdicts] == [()] * 4
+    assert [verdict.problems for verdict in verdicts] == [()] * 8
+    assert [verdict.has_records for verdict in verdicts] == [True, False] * 4
     assert verdicts[0].title == "random, 0.0, trial 0"
-    assert seen[0] == (0, 4)
-    assert seen[-1] == (4, 4)
+    assert seen[0] == (0, 8)
+    assert seen[-1] == (8, 8)
 
 
 def change_runs(store: Store, _: str) -> None:
     store.write_table(store.runs_file, store.read_table(store.runs_file).with_columns(pl.col("utility") + 1))
+
+
+def change_percent(store: Store, _: str) -> None:
+    table = store.read_table(store.runs_file)
+    store.write_table(store.runs_file, table.with_columns(pl.col("possible_percent") + 1))
 
 
 def change_records(store: Store, run: str) -> None:
@@ -48,6 +54,7 @@ def change_bounds(store: Store, _: str) -> None:
     ("change", "words"),
     [
         (change_runs, "runs: utility"),
+        (change_percent, "runs: possible_percent"),
         (change_records, "start_s"),
         (drop_records, "3 records, but the workload has"),
         (change_bounds, "bounds: maximum_utility"),
@@ -67,3 +74,17 @@ def test_inputs_that_changed_since_are_reported(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(HEURISTIC + "# changed")
     with pytest.raises(InputError, match=r"mine\.py must be as it was"):
         verify(tmp_path / "out")
+
+
+def test_runs_without_records_are_simulated_again(tmp_path: Path) -> None:
+    run_small(tmp_path, change=lambda text: 'keep = "none"\n' + text)
+    assert [verdict.problems for verdict in verify(tmp_path)] == [()] * 8
+    change_runs(Store(tmp_path), "")
+    assert all("runs: utility" in verdict.problems[0] for verdict in verify(tmp_path))
+
+
+def test_verifying_nothing_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("joulewise.check.check_allocation", lambda *_: ["two tasks at once on machine 1"])
+    run_small(tmp_path)
+    with pytest.raises(InputError, match="holds no run that is done"):
+        verify(tmp_path)

@@ -340,4 +340,6 @@ def utility_of(task: int, completion_s: float, work: Work) -> float:
         segment += 1
     dx_s = x_s - work.start_s[segment]
     decayed = work.span[segment] * math.exp(-work.rate_per_s[segment] * dx_s)
-    return float(work.scale[task] * (work.level[segment] + decayed + work.slope_per_s[segment] * dx_s))
+    value = work.level[segment] + decayed + work.slope_per_s[segment] * dx_s
+    floor = work.level[segment + 1] + work.span[segment + 1] if segment < last else 0.0
+    return float(work.scale[task] * max(value, floor))

@@ -75,8 +75,8 @@ def test_normalised_patterns_average_to_the_mean_rate(seed: int) -> None:
 def test_literal_bursts_are_the_published_ones(seed: int) -> None:
     patterns = patterns_of(replace(PUBLISHED, burst="literal"), seed)
     for task_type in range(5):
-        own = (patterns.step_key_s // DAY_S).astype(int) == task_type
-        starts, factor = patterns.step_key_s[own] - task_type * DAY_S, patterns.step_factor[own]
+        own = patterns.step_task_type == task_type
+        starts, factor = patterns.step_start_s[own], patterns.step_factor[own]
         lengths = np.diff(starts)
         assert starts[0] == 0
         assert ((factor[::2] >= 0.5) & (factor[::2] <= 0.75)).all()
@@ -84,6 +84,36 @@ def test_literal_bursts_are_the_published_ones(seed: int) -> None:
         assert ((lengths[::2] >= 3 * 3600 - 1e-6) & (lengths[::2] <= 5 * 3600 + 1e-6)).all()
         assert ((lengths[1::2] >= 1800 - 1e-6) & (lengths[1::2] <= 5400 + 1e-6)).all()
         assert DAY_S - starts[-1] <= 5 * 3600
+
+
+ODD_DAYS = st.floats(0.01, 1e7) | st.sampled_from([3960.0, 100.1, 0.1, 86_399.9, 1e-3, 7 * 3600.1, 12_600.3])
+
+
+@FEW
+@given(seed=SEEDS, day_s=ODD_DAYS, n_special=st.sampled_from([0, 17, 100]))
+def test_any_length_of_the_day_keeps_every_type_and_its_rate(seed: int, day_s: float, n_special: int) -> None:
+    patterns = patterns_of(replace(PUBLISHED, day_s=day_s, warm_up_s=0.0), seed, n=100, n_special=n_special)
+    task_type = np.repeat(np.arange(100, dtype=np.int32), 4000)
+    at_s = np.tile((np.arange(4000) + 0.5) * (day_s / 4000), 100)
+    factor = patterns.factor(task_type, at_s).reshape(100, 4000)
+    assert factor.mean(axis=1) == pytest.approx(np.ones(100), abs=0.02)
+    assert (factor <= patterns.peak[:, None] * (1 + 1e-12)).all()
+    drawn, _ = thin(patterns, day_s, generator(seed, "arrivals"))
+    counts = np.bincount(drawn, minlength=100)
+    assert counts == pytest.approx(patterns.mean_per_s * day_s, abs=8 * math.sqrt(330))
+
+
+@FEW
+@given(day_s=ODD_DAYS)
+def test_the_ends_of_a_day_belong_to_their_own_type(day_s: float) -> None:
+    patterns = patterns_of(replace(PUBLISHED, day_s=day_s, warm_up_s=0.0), 0, n=100, n_special=50)
+    types = np.arange(100, dtype=np.int32)
+    first = np.searchsorted(patterns.step_task_type, types)
+    last = np.searchsorted(patterns.step_task_type, types, side="right") - 1
+    plain = replace(patterns, amplitude=np.zeros(100))
+    assert np.array_equal(plain.factor(types, np.zeros(100)), patterns.step_factor[first])
+    just_before = np.full(100, np.nextafter(day_s, 0))
+    assert np.array_equal(plain.factor(types, just_before), patterns.step_factor[last])
 
 
 def test_general_types_are_sinusoidal_with_whole_cycles() -> None:
@@ -173,7 +203,7 @@ def test_same_seed_same_workload(system: System) -> None:
 
 def test_the_load_changes_neither_system_nor_patterns() -> None:
     low, high = (patterns_of(replace(PUBLISHED, tasks_per_day=load), 3) for load in (1e3, 1e5))
-    for name in ("amplitude", "cycles", "phase", "step_key_s", "step_factor"):
+    for name in ("amplitude", "cycles", "phase", "step_task_type", "step_start_s", "step_factor"):
         assert np.array_equal(getattr(low, name), getattr(high, name))
     assert high.mean_per_s.mean() == pytest.approx(100 * low.mean_per_s.mean(), rel=0.5)
 
@@ -186,6 +216,7 @@ def test_the_load_changes_neither_system_nor_patterns() -> None:
         ({"tasks_per_day": float("nan")}, ["tasks_per_day", "tasks_per_day"]),
         ({"warm_up_s": -1.0, "day_s": 0.0, "step_cap_s": 0.0}, ["warm_up_s", "day_s", "step_cap_s"]),
         ({"burst": "normalized"}, ["burst"]),
+        ({"arrivals": "stepping", "step_cap_s": 1e-9, "warm_up_s": -1.0}, ["warm_up_s", "step_cap"]),
         ({"arrivals": "thining", "decay_per_min": ()}, ["decay_per_min", "arrivals"]),
     ],
 )
@@ -193,6 +224,17 @@ def test_bad_parameters_are_all_named(changes: dict[str, Any], wheres: list[str]
     with pytest.raises(InputError) as caught:
         WorkloadParameters(**changes)
     assert [problem.where for problem in caught.value.problems] == [f"workload.{name}" for name in wheres]
+
+
+def test_a_cap_that_is_too_short_for_the_task_types_is_refused(system: System) -> None:
+    parameters = WorkloadParameters(arrivals="stepping", step_cap_s=0.4)
+    with pytest.raises(InputError, match=r"step_cap: found 0.4 s, which makes 23,400,000 tasks or more"):
+        generate_workload(parameters, system, 0, 0)
+
+
+def test_the_cap_does_not_matter_when_thinning(system: System) -> None:
+    parameters = WorkloadParameters(tasks_per_day=100.0, step_cap_s=1e-9)
+    assert generate_workload(parameters, system, 0, 0).n_tasks > 0
 
 
 def test_a_typo_gets_the_nearest_choice() -> None:

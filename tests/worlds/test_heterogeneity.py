@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from joulewise.errors import InputError
 from joulewise.model.arrays import Floats
+from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.heterogeneity import heterogeneity, moments, standard_form
 
 MATRICES = st.tuples(st.integers(1, 8), st.integers(1, 8)).flatmap(
@@ -45,6 +46,7 @@ def test_homogeneity_is_the_mean_ratio_of_neighbours() -> None:
 @given(MATRICES)
 def test_standard_form_has_equal_sums_and_first_singular_value_1(matrix: Floats) -> None:
     standard = standard_form(matrix)
+    assert standard is not None
     n_rows, n_columns = matrix.shape
     assert standard.sum(axis=1) == pytest.approx(math.sqrt(n_columns / n_rows))
     assert standard.sum(axis=0) == pytest.approx(math.sqrt(n_rows / n_columns))
@@ -72,10 +74,34 @@ def test_moments_are_over_what_can_run() -> None:
     assert heterogeneity([[1.0, 3.0, np.inf], [1.0, 3.0, 2.0], [1.0, np.inf, 2.0]]).mean_s == pytest.approx(13 / 7)
 
 
-@pytest.mark.parametrize("etc_s", [[[1.0, 1.0], [np.inf, 1.0]], [[1.0, 1.0, 1.0], [np.inf, np.inf, 1.0]]])
-def test_decomposable_matrices_are_refused_with_advice(etc_s: list[list[float]]) -> None:
-    with pytest.raises(InputError, match="leave out the special-purpose machine types"):
-        heterogeneity(etc_s)
+@pytest.mark.parametrize(
+    "etc_s",
+    [
+        [[1.0, 1.0], [np.inf, 1.0]],
+        [[1.0, 1.0, 1.0], [np.inf, np.inf, 1.0]],
+        [[1.0, np.inf], [1.0, np.inf]],
+    ],
+)
+def test_without_a_standard_form_only_the_affinity_is_missing(etc_s: list[list[float]]) -> None:
+    result = heterogeneity(etc_s)
+    assert math.isnan(result.tma)
+    assert 0 <= result.tdh <= 1
+    assert 0 <= result.mph <= 1
+    assert result.mean_s == 1
+
+
+def test_the_published_system_is_measured_and_its_general_part_has_an_affinity() -> None:
+    system = generate_system(SystemParameters(), 0, 0)
+    whole = heterogeneity(system.etc_s[:, :, 0])
+    assert math.isnan(whole.tma)
+    others = (whole.tdh, whole.mph, whole.mean_s, whole.cov, whole.skewness, whole.kurtosis)
+    assert np.isfinite(others).all()
+    general = np.array(system.machine_group) == "general"
+    assert 0.07 < heterogeneity(system.etc_s[:, general, 0]).tma < 0.1
+
+
+def test_machine_types_that_run_nothing_are_alike() -> None:
+    assert heterogeneity([[1.0, np.inf, np.inf]]).mph == pytest.approx((1 + 0) / 2)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +111,7 @@ def test_decomposable_matrices_are_refused_with_advice(etc_s: list[list[float]])
         (np.ones((0, 2)), "must be a matrix"),
         ([[1.0, math.nan]], "not above 0 s"),
         ([[1.0, -1.0]], "not above 0 s"),
-        ([[1.0, math.inf], [1.0, math.inf]], "machine type number 1 has no possible pair"),
-        ([[1.0, 1.0], [math.inf, math.inf]], "task type number 1 has no possible pair"),
+        ([[1.0, 1.0], [math.inf, math.inf]], "task type number 1 can run nowhere"),
     ],
 )
 def test_what_is_no_matrix_of_times(etc_s: Floats, message: str) -> None:

@@ -216,6 +216,38 @@ def test_problems_of_all_tables_come_together(tmp_path: Path) -> None:
     assert {line.partition(":")[0] for line in found} == {"power_w.csv", "machines.csv"}
 
 
+def test_all_problems_of_a_table_come_together(tmp_path: Path) -> None:
+    files(tmp_path, etc_s="task_type,x,y\na,1,NaN\nb,-2,3\na,1,1\nc,,\n")
+    with pytest.raises(InputError) as caught:
+        read_system(SystemTables("etc_s.csv", counts=(1, -2, 3)), tmp_path)
+    assert [str(problem).partition("; ")[0] for problem in caught.value.problems] == [
+        "etc_s.csv: line 2, y: found 'NaN'",
+        "etc_s.csv: line 3, x: found '-2'",
+        "etc_s.csv: line 4, task_type: found 'a'",
+        "system.counts: found 3 counts",
+        "system.counts: found -2",
+        "system.etc_s: c: no machine can run this task type",
+    ]
+
+
+def test_wrong_rows_are_passed_over_without_further_complaints(tmp_path: Path) -> None:
+    etc_s = "task_type,pstate,x\na,0,5\na,first,6\n,1,7\nb,0,5\nb,1,4\n"
+    power_w = "task_type,pstate,x\na,0,-1\na,1,2\nb,0,3\nb,1,\n"
+    found = problems(tmp_path, etc_s=etc_s, power_w=power_w)
+    assert [line.partition("; ")[0] for line in found] == [
+        "etc_s.csv: line 4, task_type: found nothing",
+        "etc_s.csv: line 3, pstate: found 'first'",
+        "power_w.csv: line 2, x: found '-1'",
+        "power_w.csv: b, P-state 1, x: found no power",
+        "system.etc_s: b on x, P-state 1: found 4.0",
+    ]
+
+
+def test_too_many_values_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("joulewise.worlds.system_tables.MAX_CELLS", 3)
+    assert problems(tmp_path, etc_s=ETC) == ["etc_s.csv: found 4 values; there may be up to 3"]
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "garbage.parquet").write_bytes(b"PAR1 and then nothing of the kind")
     (tmp_path / "latin.csv").write_bytes("task_type,x\nM\xfcll,1\n".encode("latin-1"))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from joulewise.errors import InputError
-from joulewise.model import System, Workload, World
+from joulewise.model import System, UtilityShapes, Workload, World, step
 from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.tables import WorkloadTable, read_workload, workload_frame
@@ -67,15 +71,26 @@ def test_shapes_by_hand(tmp_path: Path) -> None:
     tasks = np.arange(6)
     assert work.utility(tasks, np.full(6, 10.0)).tolist() == [5, 4, 3, 3, 2, 1]
     assert work.utility(tasks, np.full(6, 80.0)) == pytest.approx([5, 4 * 0.5, 3, 0, 2 * 0.75 - 0.2 * 1, 1])
-    assert work.utility(tasks, np.full(6, 130.0)) == pytest.approx([5, 0, 3, 0, 2 * 0.2, 1])
+    assert work.utility(tasks, np.full(6, 130.0)) == pytest.approx([5, 0, 0, 0, 2 * 0.2, 1])
+    assert work.utility([2], [np.nextafter(130.0, 0)]) == 3
     assert work.utility(tasks, np.full(6, 130.1)) == pytest.approx([5, 0, 0, 0, 2 * (0.25 - 0.0025 * 20.1), 1])
 
 
 def test_equal_shapes_are_shared(tmp_path: Path) -> None:
     rows = "".join(f"{i},solve,step,1,,{i + 1},\n{i},solve,linear,1,,{i % 3 + 1},\n" for i in range(50))
     work = read(tmp_path, BY_HAND + rows)
-    assert len(work.shapes.names) == 4
-    assert len(set(work.shape.tolist())) == 4
+    assert len(work.shapes.names) == 50 + 3
+    assert len(set(work.shape.tolist())) == 50 + 3
+
+
+@given(duration_s=st.floats(1e-3, 1e6), hold_s=st.floats(0, 1e3), at_s=st.floats(0, 1e6))
+def test_a_step_of_a_table_is_that_of_the_model(duration_s: float, hold_s: float, at_s: float) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        work = read(Path(folder), BY_HAND + f"0,solve,step,1,{hold_s!r},{duration_s!r},\n")
+    model = replace(work, shapes=UtilityShapes.of([step(duration_s)]))
+    for end_s in (at_s, hold_s + duration_s):
+        assert work.utility([0], [end_s]) == model.utility([0], [end_s])
+    assert work.shapes.value([0], [duration_s]) == 0
 
 
 def test_every_wrong_cell_is_located(tmp_path: Path) -> None:
@@ -137,13 +152,32 @@ def test_wrong_tables(tmp_path: Path, text: str, message: str) -> None:
     assert any(message in line for line in problems(tmp_path, text))
 
 
-def test_wrong_windows_and_levels() -> None:
+def test_wrong_levels() -> None:
     with pytest.raises(InputError) as caught:
-        WorkloadTable(tasks="tasks.csv", start_s=5.0, end_s=5.0, utility_classes=("Z",))
-    assert [problem.where for problem in caught.value.problems] == [
-        "workload.utility_classes",
-        "workload.end_s",
-    ]
+        WorkloadTable(tasks="tasks.csv", utility_classes=("Z",))
+    assert [problem.where for problem in caught.value.problems] == ["workload.utility_classes"]
+
+
+@pytest.mark.parametrize(
+    ("window", "wheres"),
+    [
+        ({"start_s": 5.0, "end_s": 5.0}, ["workload.end"]),
+        ({"start_s": -1.0, "end_s": -2.0}, ["workload.start", "workload.end"]),
+        ({"start_s": float("nan")}, ["workload.start", "workload.end"]),
+    ],
+)
+def test_a_wrong_window_hides_no_other_problem(tmp_path: Path, window: dict[str, float], wheres: list[str]) -> None:
+    text = "arrival_s,task_type\n-1,slove\n"
+    cells = ["tasks.csv: line 2, arrival_s", "tasks.csv: line 2, task_type"]
+    for contents, others in ((text, cells), ("", ["tasks.csv"])):
+        with pytest.raises(InputError) as caught:
+            read(tmp_path, contents, **window)
+        assert [problem.where for problem in caught.value.problems] == wheres + others
+
+
+def test_the_end_is_after_the_start(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"workload.end: found 5 s; must be after the start, 7 s"):
+        read(tmp_path, "arrival_s,task_type\n1,solve\n", start_s=7.0, end_s=5.0)
 
 
 def test_only_levels_have_a_table(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from joulewise.check.managed import RULES_OF_ANY_MANAGER, RULES_OF_MODE, Case, ManagerLike
+from joulewise.check.case import Case, ManagerLike
+from joulewise.check.managed import RULES_OF_ANY_MANAGER, RULES_OF_MODE
 from joulewise.check.rows import ROW_RULES
 from joulewise.check.runs import RUN_RULES, sound_runs
 from joulewise.model import Allocation, World

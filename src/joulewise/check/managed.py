@@ -3,55 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from joulewise.check.case import Case, Rule
 from joulewise.check.findings import RELATIVE_TOLERANCE, findings, rounding_s
-from joulewise.check.runs import Runs
-from joulewise.model import Allocation, Status, World
+from joulewise.check.waiting import drops_were_hopeless, waiting_needs_a_queue
+from joulewise.model import Status
 from joulewise.model.arrays import Floats
-
-
-class PolicyLike(Protocol):
-    """Of a policy the validator needs the mode alone."""
-
-    @property
-    def mode(self) -> str: ...
-
-
-class ManagerLike(Protocol):
-    """The settings of a manager that an allocation must respect."""
-
-    @property
-    def policy(self) -> PolicyLike: ...
-    @property
-    def dropping_threshold(self) -> float: ...
-    @property
-    def mapping_interval_s(self) -> float: ...
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """An allocation and the manager that is said to have made it."""
-
-    world: World
-    allocation: Allocation
-    runs: Runs
-    manager: ManagerLike
-
-    def seen_at_s(self) -> Floats:
-        """When batch mode first considers each run's task: the first mapping event from its arrival on."""
-        interval_s, arrival_s = self.manager.mapping_interval_s, self.runs.arrival_s
-        event = np.ceil(arrival_s / interval_s)
-        event -= (event - 1) * interval_s >= arrival_s  # the quotient may have been rounded up past an event
-        event += event * interval_s < arrival_s  # or down to one
-        return event * interval_s
-
-
-Rule: TypeAlias = Callable[[Case], Iterator[str]]
 
 
 def _drops_need_a_threshold(case: Case) -> Iterator[str]:
@@ -111,10 +71,12 @@ def _start_after_a_mapping_event(case: Case) -> Iterator[str]:
 
 
 def _seen_inside_the_window(case: Case) -> Iterator[str]:
-    seen_at_s, end_s = case.seen_at_s(), case.world.workload.end_s
-    wrong = seen_at_s > end_s
-    what = "first mapping event of a task that ran"
-    yield from findings(what, case.runs.task[wrong], seen_at_s[wrong], end_s, " (the window's end) or earlier")
+    work, status = case.world.workload, case.allocation.status
+    seen_at_s = case.event_from(work.arrival_s) * case.manager.mapping_interval_s
+    for fate, what in ((Status.RAN, "ran"), (Status.DROPPED, "was dropped")):
+        wrong = np.flatnonzero((seen_at_s > work.end_s) & (status == fate))
+        why = " (the window's end) or earlier"
+        yield from findings(f"first mapping event of a task that {what}", wrong, seen_at_s[wrong], work.end_s, why)
 
 
 def _start_has_a_cause(case: Case) -> Iterator[str]:
@@ -144,5 +106,7 @@ RULES_OF_MODE: Mapping[str, tuple[Rule, ...]] = {
         _start_has_a_cause,
         _worth_the_threshold_when_seen,
         _nobody_waits_for_ever,
+        drops_were_hopeless,
+        waiting_needs_a_queue,
     ),
 }

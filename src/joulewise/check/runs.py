@@ -10,7 +10,7 @@ import numpy as np
 from joulewise.check.findings import RELATIVE_TOLERANCE, findings, rounding_s
 from joulewise.check.rows import etc_of_choice_s
 from joulewise.model import Allocation, World
-from joulewise.model.arrays import Counts, Floats, Ints
+from joulewise.model.arrays import Bools, Counts, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +36,11 @@ class Runs:
         follows = np.flatnonzero(self.machine[1:] == self.machine[:-1]) + 1
         freed[follows] = self.end_s[follows - 1]
         return freed
+
+    @property
+    def right_after_another(self) -> Bools:
+        """Whether each row starts when its machine is done with the row before."""
+        return np.asarray(np.abs(self.start_s - self.freed_at_s) <= rounding_s(self.start_s))
 
 
 def sound_runs(world: World, allocation: Allocation) -> Runs:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 import typer
 
@@ -30,5 +34,21 @@ VERBS: dict[str, Callable[..., None]] = {
 }
 """Every verb and the function that does it, in the order of the help."""
 
+
+def _until_closed(verb: Callable[..., None]) -> Callable[..., None]:
+    """The verb, ended quietly when whoever reads its output has read enough (`joulewise list | head -1`)."""
+
+    @wraps(verb)
+    def call(*arguments: Any, **options: Any) -> None:
+        try:
+            verb(*arguments, **options)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the exit
+            raise typer.Exit(0) from None
+
+    return call
+
+
 for _name, _verb in VERBS.items():
-    app.command(_name)(_verb)
+    app.command(_name)(_until_closed(_verb))

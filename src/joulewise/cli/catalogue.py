@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from joulewise.policies import Policy
 
 
 @dataclass(frozen=True)
@@ -18,8 +21,21 @@ class Entry:
 
 
 def _policies() -> list[Entry]:
-    from joulewise.policies import POLICIES
+    from joulewise.errors import InputError
+    from joulewise.policies import POLICIES, find_policy
+    from joulewise.policies.heuristic import installed_heuristics, installed_identity
 
+    found, broken = dict(POLICIES), []
+    for name in installed_heuristics():
+        try:
+            found[name] = replace(find_policy(name), name=name, source=installed_identity(name) or "")
+        except InputError as error:
+            row = {"name": name, "mode": "", "summary": str(error)}
+            broken.append(Entry("policy", (name,), row, row))
+    return _named_policies(found.values()) + broken
+
+
+def _named_policies(policies: Iterable[Policy]) -> list[Entry]:
     return [
         Entry(
             "policy",
@@ -28,7 +44,7 @@ def _policies() -> list[Entry]:
             {"name": policy.name, "title": policy.title, "mode": policy.mode, "summary": policy.summary,
              "source": policy.source, "use": f'manager.policy = "{policy.name}"'},
         )
-        for policy in POLICIES.values()
+        for policy in policies
     ]  # fmt: skip
 
 

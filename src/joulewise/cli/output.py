@@ -56,8 +56,13 @@ def console(*, stderr: bool = False) -> Console:
     """A console on standard output or error, as wide as need be off a terminal; brackets are text."""
     from rich.console import Console
 
+    class Ours(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave it to the command, which ends quietly; rich would exit with 1."""
+            raise BrokenPipeError
+
     is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    return Console(stderr=stderr, markup=False, highlight=False, width=None if is_terminal else _WIDE)
+    return Ours(stderr=stderr, markup=False, highlight=False, width=None if is_terminal else _WIDE)
 
 
 def note(text: str) -> None:

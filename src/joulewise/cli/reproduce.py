@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from joulewise.cli import SOME_RUNS_FAILED
 from joulewise.cli.output import AsJson, note, print_json, print_table
 
 if TYPE_CHECKING:
@@ -58,13 +59,16 @@ def _show_experiments(as_json: bool) -> None:
 def _reproduce(
     experiment: Experiment, trials: int | None, out: Path | None, workers: int | None, as_json: bool
 ) -> None:
-    from joulewise.cli.result import frames, write_page
+    from joulewise.cli.result import frames, show_failures, write_page
     from joulewise.cli.run import run_shown
     from joulewise.files import write_atomic
     from joulewise.present import write_figures
 
     folder = out or FOLDER / experiment.id
     results = run_shown(experiment.study(trials), folder, workers, quiet=as_json)
+    if results.failed.height == results.runs.height:
+        show_failures(results)
+        raise typer.Exit(SOME_RUNS_FAILED)
     findings = experiment.findings(results.runs)
     page = write_page(results)
     pictures = write_figures(folder / "figures", **frames(results))
@@ -72,7 +76,14 @@ def _reproduce(
     if as_json:
         print_json({"id": experiment.id, "reading": experiment.reading, "folder": str(folder),
                     "trials": results.study.heading.trials, "findings": [asdict(f) for f in findings]})  # fmt: skip
-        return
+    else:
+        _show_findings(experiment, findings, page, pictures)
+    if not results.failed.is_empty():
+        show_failures(results)
+        raise typer.Exit(SOME_RUNS_FAILED)
+
+
+def _show_findings(experiment: Experiment, findings: list[Finding], page: Path, pictures: list[Path]) -> None:
     rows = [
         {"claim": f.claim, "says": f.says, "published": f.published, "ours": f.ours, "verdict": f.verdict}
         for f in findings
@@ -83,7 +94,7 @@ def _reproduce(
             print(f"{finding.claim}: {finding.note}.")
     print(f"Reading: {experiment.reading}.")
     figure = next((path for path in pictures if path.stem == experiment.figure), None)
-    print(f"Figure:  {figure or 'none'}\nReport:  {page}\nFindings: {folder / 'findings.md'}")
+    print(f"Figure:  {figure or 'none'}\nReport:  {page}\nFindings: {page.parent / 'findings.md'}")
     note("Verdicts go by one stated rule: `joulewise explain verdict`.")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,6 @@ from joulewise.cli.output import note, print_table
 from joulewise.units import duration
 
 if TYPE_CHECKING:
-    from joulewise.policies import Policy
     from joulewise.present import StudyInfo
     from joulewise.study import Results
 
@@ -56,28 +54,23 @@ def write_page(results: Results) -> Path:
 
 def frames(results: Results) -> dict[str, Any]:
     """What the figures and the page are made from."""
-    policies = _policies(results)
+    titles, modes = _policies(results)
     return {
         "study": _info(results),
         "runs": results.runs,
         "summary": results.summary(),
         "differences": results.differences(),
         "traces": results.traces(),
-        "titles": {name: policy.title for name, policy in policies.items()},
-        "modes": {name: policy.mode for name, policy in policies.items()},
+        "titles": titles,
+        "modes": modes,
     }
 
 
-def _policies(results: Results) -> dict[str, Policy]:
-    """The policies of the table and of the study; one whose file is gone goes by its bare name."""
-    from joulewise.errors import InputError
-    from joulewise.policies import POLICIES, find_policy
-
-    found = dict(POLICIES)
-    for name in results.runs["manager.policy"].unique():
-        with suppress(InputError):
-            found[name] = find_policy(name, folder=results.study.folder)
-    return found
+def _policies(results: Results) -> tuple[dict[str, str], dict[str, str]]:
+    """Titles and modes of policies, as the study's run stored them; a report runs no code of a user."""
+    stored = results.about["policies"]
+    return ({name: said["title"] for name, said in stored.items()},
+            {name: said["mode"] for name, said in stored.items()})  # fmt: skip
 
 
 def _info(results: Results) -> StudyInfo:

@@ -11,7 +11,8 @@ from joulewise.cli.output import AsJson, FolderPath, print_json, print_table, pr
 def verify(folder: FolderPath, as_json: AsJson = False) -> None:
     """Check stored results against their study.
 
-    Worlds are made anew, every stored allocation is checked, utilities and bounds are computed again.
+    Worlds are made anew, every stored allocation is checked, runs without one are simulated again, and
+    utilities, percentages and bounds are computed a second time.
     """
     from joulewise.study import verify as judge
 
@@ -29,7 +30,9 @@ def verify(folder: FolderPath, as_json: AsJson = False) -> None:
             }
             for verdict in verdicts
         ]
-        title = f"{len(verdicts) - len(broken)} of {len(verdicts)} stored runs hold"
+        n, n_stored = len(verdicts), sum(verdict.has_records for verdict in verdicts)
+        title = f"{n - len(broken)} of {n} runs hold; {n_stored} of {n} runs have stored allocations"
+        title += ", the others were simulated again" if n_stored < n else ""
         print_table(title, rows)
     if broken:
         raise typer.Exit(OUR_FAULT)

@@ -15,6 +15,18 @@ OBJECTIVE_SIGNATURE = numba.float64(
 
 
 @inlined
+def segment_value(segments, j, x_s):
+    """The value of segment j at x_s seconds after the hold, never below the value the next segment starts with."""
+    dx_s = x_s - segments[j, 0]
+    value = segments[j, 1]
+    if segments[j, 2] != 0.0:
+        value += segments[j, 2] * math.exp(-segments[j, 3] * dx_s)
+    if segments[j, 4] != 0.0:
+        value += segments[j, 4] * dx_s
+    return max(value, segments[j, 5])
+
+
+@inlined
 def shape_value(utilities, shape, x_s):
     """The value of a shape at x_s seconds after the hold; the scalar twin of UtilityShapes.value."""
     segments = utilities.segments
@@ -24,13 +36,7 @@ def shape_value(utilities, shape, x_s):
         return segments[j, 1] + segments[j, 2]
     while j < last and x_s >= segments[j + 1, 0]:
         j += 1
-    dx = x_s - segments[j, 0]
-    value = segments[j, 1]
-    if segments[j, 2] != 0.0:
-        value += segments[j, 2] * math.exp(-segments[j, 3] * dx)
-    if segments[j, 4] != 0.0:
-        value += segments[j, 4] * dx
-    return value
+    return segment_value(segments, j, x_s)
 
 
 @inlined

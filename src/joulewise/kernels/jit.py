@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 import numba
@@ -42,10 +43,21 @@ def _our_cache() -> Iterator[None]:
         config.CACHE_DIR = before
 
 
+@cache
+def _can_cache() -> bool:
+    """Whether compiled kernels can be kept; where nothing may be written they are compiled by each process."""
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=cache_folder()):
+            return True
+    except OSError:
+        return False
+
+
 def kernel(function: _F) -> _F:
-    """Compile a function on first use and keep it on disk."""
+    """Compile a function on first use and keep it on disk where that can be written."""
     with _our_cache():
-        compiled: _F = numba.njit(cache=True, **_OPTIONS)(function)
+        compiled: _F = numba.njit(cache=_can_cache(), **_OPTIONS)(function)
     return compiled
 
 
@@ -61,6 +73,7 @@ def kernels_are_compiled() -> bool:
 
 
 def mark_kernels_compiled() -> None:
-    """Remember that a run has compiled what it needs."""
-    cache_folder().mkdir(parents=True, exist_ok=True)
-    (cache_folder() / _MARKER).touch()
+    """Remember that a run has compiled what it needs, where that can be written."""
+    with suppress(OSError):
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        (cache_folder() / _MARKER).touch()

@@ -19,7 +19,7 @@ class Tasks(NamedTuple):
 
 
 class Utilities(NamedTuple):
-    """Segments of shape s are rows first[s] to first[s + 1]; columns: start, level, span, rate, slope."""
+    """Segments of shape s are rows first[s] to first[s + 1]; columns: start, level, span, rate, slope, floor."""
 
     first: NDArray[np.int64]
     segments: NDArray[np.float64]

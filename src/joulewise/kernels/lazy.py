@@ -25,12 +25,15 @@ from joulewise.kernels.heap import Heap, empty_heap, pop, push, replace_top
 from joulewise.kernels.jit import inlined, kernel
 from joulewise.kernels.layout import DROPPED
 
+ROUNDING = 1e-9
+
 
 class Pool(NamedTuple):
     """Tasks to map: `waiting` by bounds that hold for all later events, `looked` by values in this one.
 
     `choice` and `version` belong to the tasks looked at: the option, and the version of its machine type then.
-    `put_off[:n_put_off[0]]` were placed behind a filled machine's queue, to be mapped anew.
+    `put_off[:n_put_off[0]]` were placed behind a filled machine's queue, to be mapped anew. `n_rises[0]` counts
+    values that rose with time; if it is not 0 at the end, the objective broke its promise and the result is void.
     """
 
     waiting: Heap
@@ -41,6 +44,7 @@ class Pool(NamedTuple):
     n_put_off: NDArray[np.int64]
     n_mappable: NDArray[np.int64]
     n_left: NDArray[np.int64]
+    n_rises: NDArray[np.int64]
 
 
 def empty_pool(n: int, n_task_types: int, n_machine_types: int) -> Pool:
@@ -54,6 +58,7 @@ def empty_pool(n: int, n_task_types: int, n_machine_types: int) -> Pool:
         np.zeros(1, np.int64),
         np.zeros(n_machine_types, np.int64),
         np.zeros(n_machine_types, np.int64),
+        np.zeros(1, np.int64),
     )
 
 
@@ -82,6 +87,13 @@ def waiting_first(pool):
 
 
 @inlined
+def note_rise(pool, before, now):
+    """Count a value that rose with time: the objective is not what it was declared to be."""
+    if now > before + ROUNDING * max(abs(before), 1.0):
+        pool.n_rises[0] += 1
+
+
+@inlined
 def look(pool, value, tasks, utilities, options, fleet, plan, threshold):
     """Value the first waiting task on the machines as they are fixed; drop it or add it to those looked at."""
     i = pool.waiting.items[0]
@@ -92,6 +104,7 @@ def look(pool, value, tasks, utilities, options, fleet, plan, threshold):
         add_left(pool.n_mappable, options, tasks.task_type[i], -1)
         add_left(pool.n_left, options, tasks.task_type[i], -1)
         return
+    note_rise(pool, pool.waiting.value[i], found)
     pool.waiting.value[i] = pool.looked.value[i] = found
     pool.waiting.completion_s[i] = pool.looked.completion_s[i] = completion_s
     pool.choice[i], pool.version[i] = option, 0
@@ -103,6 +116,7 @@ def look_again(pool, value, tasks, utilities, options, fleet):
     """Value the first looked-at task on the machines as they are planned now."""
     i = pool.looked.items[0]
     found, completion_s, option, _ = best_option(value, tasks, utilities, options, i, fleet.start_s)
+    note_rise(pool, pool.looked.value[i], found)
     pool.looked.value[i], pool.looked.completion_s[i] = found, completion_s
     pool.choice[i] = option
     pool.version[i] = fleet.version[options.machine_type[option]]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from joulewise.kernels.choice import segment_value
 from joulewise.kernels.jit import inlined, kernel
+
+ROUNDING = 1e-12
+"""Relative to the window's end: instants closer than this count as one, always in favour of the task."""
 
 
 class Prices(NamedTuple):
@@ -77,13 +80,7 @@ def utility_up_to(tasks, utilities, i, completion_s):
         return tasks.scale[i] * (segments[j, 1] + segments[j, 2])
     while j < last and x_s > segments[j + 1, 0]:
         j += 1
-    dx_s = x_s - segments[j, 0]
-    value = segments[j, 1]
-    if segments[j, 2] != 0.0:
-        value += segments[j, 2] * math.exp(-segments[j, 3] * dx_s)
-    if segments[j, 4] != 0.0:
-        value += segments[j, 4] * dx_s
-    return tasks.scale[i] * value
+    return tasks.scale[i] * segment_value(segments, j, x_s)
 
 
 @inlined
@@ -93,25 +90,48 @@ def counted_part_s(window, start_s, end_s):
 
 
 @inlined
-def gain_of(tasks, utilities, options, prices, window, i, option, start_s):
-    """What task i gains by running an option from an instant on, after all prices."""
+def payment(options, prices, window, option, start_s):
+    """What a run of an option from an instant on pays for its machine and its energy."""
     exec_s = options.exec_s[option]
     end_s = start_s + exec_s
     k = options.machine_type[option]
     machine = paid_until(prices, k, end_s) - paid_until(prices, k, start_s)
     power_w = options.energy_j[option] / exec_s
-    energy = prices.per_j * power_w * counted_part_s(window, start_s, end_s)
-    return utility_up_to(tasks, utilities, i, end_s) - machine - energy
+    return machine + prices.per_j * power_w * counted_part_s(window, start_s, end_s)
+
+
+@inlined
+def keep_better(answer, options, prices, window, i, option, start_s, utility):
+    """Keep the run if it gains more than the best one so far."""
+    gain = utility - payment(options, prices, window, option, start_s)
+    if gain > answer.gain[i]:
+        answer.gain[i], answer.option[i], answer.start_s[i] = gain, option, start_s
 
 
 @inlined
 def try_start(answer, tasks, utilities, options, prices, window, i, option, start_s, first_s, last_s):
-    """Keep the start if it is allowed and gains more."""
-    if start_s < first_s or start_s > last_s:
-        return
-    gain = gain_of(tasks, utilities, options, prices, window, i, option, start_s)
-    if gain > answer.gain[i]:
-        answer.gain[i], answer.option[i], answer.start_s[i] = gain, option, start_s
+    """Try a start if it is allowed."""
+    if first_s <= start_s <= last_s:
+        utility = utility_up_to(tasks, utilities, i, start_s + options.exec_s[option])
+        keep_better(answer, options, prices, window, i, option, start_s, utility)
+
+
+@inlined
+def try_jumps(answer, tasks, utilities, options, prices, window, i, option, first_s, last_s):
+    """Try to complete just before each jump, with the utility before it whatever rounding makes of the instant."""
+    segments, shape = utilities.segments, tasks.shape[i]
+    hold_ends_s = tasks.arrival_s[i] + tasks.hold_s[i] - options.exec_s[option]
+    slack_s = ROUNDING * max(window.end_s, 1.0)
+    for j in range(utilities.first[shape], utilities.first[shape + 1]):
+        start_s = hold_ends_s + segments[j, 0]
+        if start_s < first_s - slack_s or start_s > last_s + slack_s:
+            continue
+        if j == utilities.first[shape]:
+            value = segments[j, 1] + segments[j, 2]
+        else:
+            value = segment_value(segments, j - 1, segments[j, 0])
+        start_s = min(max(start_s, first_s), last_s)
+        keep_better(answer, options, prices, window, i, option, start_s, tasks.scale[i] * value)
 
 
 @inlined
@@ -120,28 +140,24 @@ def try_option(answer, tasks, utilities, options, prices, window, i, option):
     exec_s = options.exec_s[option]
     first_s = max(tasks.arrival_s[i], window.start_s - exec_s)
     last_s = window.end_s - exec_s
-    if first_s > last_s:
+    if first_s > last_s + ROUNDING * max(window.end_s, 1.0):
         return
+    last_s = max(first_s, last_s)
     j = int(first_s / prices.slot_s)
-    most = utility_up_to(tasks, utilities, i, first_s + exec_s)
+    most = utility_up_to(tasks, utilities, i, first_s + exec_s * (1.0 - ROUNDING))
     if most - prices.cheapest[option, j] <= answer.gain[i]:
         return
-    shape, jumps_at_s = tasks.shape[i], tasks.arrival_s[i] + tasks.hold_s[i] - exec_s
-    try_start(answer, tasks, utilities, options, prices, window, i, option, first_s, first_s, last_s)
-    try_start(answer, tasks, utilities, options, prices, window, i, option, window.start_s, first_s, last_s)
-    try_start(answer, tasks, utilities, options, prices, window, i, option, last_s, first_s, last_s)
-    for segment in range(utilities.first[shape], utilities.first[shape + 1]):
-        at_s = jumps_at_s + utilities.segments[segment, 0]
-        try_start(answer, tasks, utilities, options, prices, window, i, option, at_s, first_s, last_s)
-    n_slots = prices.per_s.shape[1]
-    while j < n_slots:
+    for start_s in (first_s, window.start_s, last_s):
+        try_start(answer, tasks, utilities, options, prices, window, i, option, start_s, first_s, last_s)
+    try_jumps(answer, tasks, utilities, options, prices, window, i, option, first_s, last_s)
+    while j < prices.per_s.shape[1]:
         edge_s = j * prices.slot_s
         if edge_s > first_s:
-            still = utility_up_to(tasks, utilities, i, edge_s + exec_s) - prices.cheapest[option, j]
-            if still <= answer.gain[i]:
+            still = utility_up_to(tasks, utilities, i, edge_s + exec_s * (1.0 - ROUNDING))
+            if still - prices.cheapest[option, j] <= answer.gain[i]:
                 return
-        try_start(answer, tasks, utilities, options, prices, window, i, option, edge_s, first_s, last_s)
         at_s = int((edge_s + exec_s) / prices.slot_s + 1.0) * prices.slot_s - exec_s
+        try_start(answer, tasks, utilities, options, prices, window, i, option, edge_s, first_s, last_s)
         try_start(answer, tasks, utilities, options, prices, window, i, option, at_s, first_s, last_s)
         j += 1
 
@@ -171,9 +187,8 @@ def answer_prices(answer, tasks, utilities, options, prices, window, first, stri
         before, before_s = answer.option[i], answer.start_s[i]
         answer.gain[i], answer.option[i] = 0.0, -1
         if before >= 0:
-            gain = gain_of(tasks, utilities, options, prices, window, i, before, before_s)
-            if gain > 0.0:
-                answer.gain[i], answer.option[i] = gain, before
+            utility = utility_up_to(tasks, utilities, i, before_s + options.exec_s[before])
+            keep_better(answer, options, prices, window, i, before, before_s, utility)
         t = tasks.task_type[i]
         for option in range(options.first[t], options.first[t + 1]):
             try_option(answer, tasks, utilities, options, prices, window, i, option)

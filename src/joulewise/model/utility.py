@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joulewise.errors import InputError, Problem, raise_if_any
-from joulewise.model.arrays import Counts, Floats, freeze_fields
+from joulewise.model.arrays import Counts, Floats, freeze_fields, frozen
 
 _ROUNDING = 1e-12
 
@@ -102,7 +103,14 @@ class UtilityShapes:
         following = np.append(self.start_s[1:], np.inf)
         for _ in range(int(np.diff(self.first).max()) - 1):
             j = j + ((j < last) & (x >= following[j]))
-        return self._value_in(j, x)
+        return np.asarray(np.maximum(self._value_in(j, x), self.floor[j]))
+
+    @cached_property
+    def floor(self) -> Floats:
+        """What each segment never falls below: the start of the next one, or 0; rounding alone could undercut it."""
+        following = np.append((self.level + self.span)[1:], 0.0)
+        following[self.first[1:] - 1] = 0.0
+        return frozen(following, np.float64)
 
     def _value_in(self, j: Counts, x_s: Floats) -> Floats:
         """Values at x_s seconds after the hold in the segments j."""

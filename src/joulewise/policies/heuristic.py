@@ -52,15 +52,48 @@ def find_policy(spec: str, where: str = "manager.policy", folder: Path | None = 
         return POLICIES[spec]
     if is_file_spec(spec):
         return _from_file(spec, where, folder or Path())
-    installed = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
-    if spec in installed:
-        return _from_entry_point(installed[spec], where)
-    raise InputError(unknown_name(where, spec, [*POLICIES, *installed, '"your_file.py:function"']))
+    points = _installed()
+    if spec in points:
+        return _from_entry_point(points[spec], where)
+    raise InputError(unknown_name(where, spec, [*POLICIES, *points, '"your_file.py:function"']))
 
 
 def is_file_spec(spec: str) -> bool:
     """Whether a policy is named by a file rather than by a table."""
     return spec.partition(":")[0].endswith(".py")
+
+
+def installed_heuristics() -> list[str]:
+    """The names that installed packages offer, other than those of the table."""
+    return [name for name in _installed() if name not in POLICIES]
+
+
+def installed_identity(spec: str) -> str | None:
+    """Where an installed heuristic comes from: distribution, version and a hash of its module's source.
+
+    None for a name that no installed package offers, and for those of the table.
+    """
+    point = None if spec in POLICIES else _installed().get(spec)
+    if point is None:
+        return None
+    origin = _origin(point.module)
+    source = hashlib.sha256(origin.read_bytes()).hexdigest() if origin is not None else "no source"
+    package = f"{point.dist.name} {point.dist.version}" if point.dist is not None else "no distribution"
+    return f"{point.value} of {package}, {source}"
+
+
+def _installed() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+
+
+def _origin(module: str) -> Path | None:
+    """The file of an installed module, or None when it has none that can be read."""
+    try:
+        found = importlib.util.find_spec(module)
+    except Exception:  # a package may raise anything when it is looked into; using the heuristic will say what
+        return None
+    origin = None if found is None or found.origin is None else Path(found.origin)
+    return origin if origin is not None and origin.is_file() else None
 
 
 def _from_file(spec: str, where: str, folder: Path) -> Policy:
@@ -78,17 +111,18 @@ def _from_file(spec: str, where: str, folder: Path) -> Policy:
 
 
 def _load(path: Path, where: str) -> ModuleType:
-    """Run a user's file as a module of its own; its mistakes become an InputError."""
+    """Run a user's file as a module of its own; its mistakes become an InputError.
+
+    The text itself is compiled each time: bytecode that Python keeps beside files can be older than they are.
+    """
     if not path.is_file():
         raise InputError(Problem(where, f"found no file {path}", advice="give the path from the study's folder"))
     name = "joulewise_user_" + hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(name)
+    module.__file__ = str(path)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     except InputError:
         raise
     except Exception as error:

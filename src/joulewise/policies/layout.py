@@ -33,7 +33,7 @@ def layout_of(world: World) -> Layout:
 def _make_layout(world: World) -> Layout:
     system, work = world.system, world.workload
     shapes = work.shapes
-    columns = (shapes.start_s, shapes.level, shapes.span, shapes.rate_per_s, shapes.slope_per_s)
+    columns = (shapes.start_s, shapes.level, shapes.span, shapes.rate_per_s, shapes.slope_per_s, shapes.floor)
     return Layout(
         Tasks(work.arrival_s.copy(), work.task_type.copy(), work.shape.copy(), work.scale.copy(), work.hold_s.copy()),
         Utilities(shapes.first.copy(), np.stack(columns, axis=1)),

@@ -50,7 +50,7 @@ def measures(world: World, outcome: Outcome) -> dict[str, float | int]:
         "tasks_waiting": int((arrived & (allocation.status == Status.WAITING)).sum()),
         "energy_j": float(used_energy_j(world, allocation).sum()),
         "busy_percent": 100 * float(busy_s.sum()) / (world.system.n_machines * _window_s(world, allocation)),
-        "mapping_events": outcome.n_mapping_events,
+        "mapping_events": outcome.n_counted_events,
         "mapping_s": outcome.mapping_s,
     }
 

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from joulewise.errors import Problem, raise_if_any
+import numpy as np
+
+from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.by_type import empty_queues, map_by_type
 from joulewise.kernels.fleet import Fleet, idle_fleet
 from joulewise.kernels.immediate import map_as_told, map_on_arrival
@@ -18,7 +20,7 @@ from joulewise.kernels.lazy import empty_pool, map_lazily
 from joulewise.kernels.plain import map_on_arrival_plainly, map_plainly, no_candidates
 from joulewise.model.allocation import Allocation
 from joulewise.model.world import World
-from joulewise.policies.compile import compiled
+from joulewise.policies.compile import compiled, looks_at_energy
 from joulewise.policies.layout import Layout, layout_of
 from joulewise.policies.policy import Policy
 from joulewise.rng import generator
@@ -57,10 +59,15 @@ def _manager_problems(manager: Manager) -> Iterator[Problem]:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a manager did with a world, how many mapping events had work, and the seconds they took."""
+    """What a manager did with a world.
+
+    `n_mapping_events` are those of the whole run that had work, `n_counted_events` those that fell into the
+    counted window, with work or without; `mapping_s` is the wall-clock time that mapping took.
+    """
 
     allocation: Allocation
     n_mapping_events: int
+    n_counted_events: int
     mapping_s: float
 
 
@@ -70,38 +77,65 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     Deterministic: `seed` and `trial` only feed policies that draw at random. Raises InputError when the
     policy's function cannot be used.
     """
-    layout = layout_of(world)
     plan = empty_plan(world.workload.n_tasks)
-    fleet = idle_fleet(world.system.counts)
-    run_until = _runner(world, manager, layout, fleet, plan, seed, trial)
+    run_until = _runner(world, manager, plan, seed, trial)
     run_until(_BEFORE_ALL_S)  # compiles, or loads what was compiled, without simulating anything
     began = time.perf_counter()
     n_events = run_until(world.workload.end_s)
     mapping_s = time.perf_counter() - began
     mark_kernels_compiled()
-    return Outcome(Allocation(*plan), n_events, mapping_s)
+    allocation = Allocation(*plan)
+    return Outcome(allocation, n_events, _counted_events(world, manager, allocation), mapping_s)
 
 
-def _runner(
-    world: World, manager: Manager, layout: Layout, fleet: Fleet, plan: Plan, seed: int, trial: int
-) -> Callable[[float], int]:
+def _counted_events(world: World, manager: Manager, allocation: Allocation) -> int:
+    """How many mapping events fall into the counted window; one without an end is over with the last start."""
+    work = world.workload
+    if manager.policy.mode == "immediate":
+        return int(work.in_window(work.arrival_s).sum())
+    last_s = float(np.nanmax(allocation.start_s, initial=work.start_s))
+    end_s = work.end_s if math.isfinite(work.end_s) else last_s
+    return math.floor(end_s / manager.mapping_interval_s) - math.floor(work.start_s / manager.mapping_interval_s)
+
+
+def _runner(world: World, manager: Manager, plan: Plan, seed: int, trial: int) -> Callable[[float], int]:
     """The kernel for the manager's policy as a function of the instant to run to; it returns mapping events."""
-    policy = manager.policy
+    policy, layout, fleet = manager.policy, layout_of(world), idle_fleet(world.system.counts)
     threshold = manager.dropping_threshold or -math.inf  # a utility of 0 may be rounded to just below it
-    if policy.picks is not None:
-        machine = policy.picks(world, generator(seed, trial, "policy", policy.name))
-        exec_s = world.system.etc_s[layout.tasks.task_type, world.system.machine_type[machine], 0]
-        return lambda end_s: int(
-            _AS_TOLD(machine, layout.tasks, layout.utilities, exec_s, fleet, plan, threshold, end_s)
-        )
-    assert policy.objective is not None
-    objective = policy.objective
-    engine = _ENGINES[policy.mode, objective.falls_with_time, objective.by_type]
+    if policy.objective is None:
+        return _follower(world, policy, layout, fleet, plan, threshold, seed, trial)
+    value = compiled(policy.objective)
+    if world.system.power_w is None and looks_at_energy(value):
+        found = "looks at energy, but the system has no power figures"
+        raise InputError(Problem(f"policy {policy.name}", found, advice="give the system's powers (power_w)"))
+    engine = _ENGINES[policy.mode, policy.objective.falls_with_time, policy.objective.by_type]
     sizes = (world.workload.n_tasks, world.system.n_task_types, world.system.n_machine_types)
     room = (engine.make_room(*sizes),) if engine.make_room else ()
     clock = (manager.mapping_interval_s,) if policy.mode == "batch" else ()
-    value = compiled(objective)
-    return lambda end_s: int(engine.kernel(*room, value, *layout, fleet, plan, threshold, *clock, end_s))
+
+    def run_until(end_s: float) -> int:
+        n_events = int(engine.kernel(*room, value, *layout, fleet, plan, threshold, *clock, end_s))
+        if any(getattr(arrays, "n_rises", (0,))[0] for arrays in room):
+            found = "its value rose with waiting in this run, although it was declared falls_with_time"
+            raise InputError(Problem(f"policy {policy.name}", found, advice="leave falls_with_time out"))
+        return n_events
+
+    return run_until
+
+
+def _follower(
+    world: World, policy: Policy, layout: Layout, fleet: Fleet, plan: Plan, threshold: float, seed: int, trial: int
+) -> Callable[[float], int]:
+    """The same for a policy that picks machines without a look at their state."""
+    pick = policy.picks
+    assert pick is not None
+
+    def run_until(end_s: float) -> int:
+        machine = pick(world, generator(seed, trial, "policy", policy.name))
+        exec_s = world.system.etc_s[layout.tasks.task_type, world.system.machine_type[machine], 0]
+        return int(_AS_TOLD(machine, layout.tasks, layout.utilities, exec_s, fleet, plan, threshold, end_s))
+
+    return run_until
 
 
 _AS_TOLD: Any = map_as_told

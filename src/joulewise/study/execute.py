@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -12,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 from joulewise.study.planning import Run
 from joulewise.study.store import FAILED, Store
@@ -93,7 +95,7 @@ def _one_by_one(job: Job, report: Report) -> None:
         alone = replace(job, runs=(run,))
         if _in_processes([alone], 1, report):
             error = "the process that ran it died; was it out of memory?"
-            Store(job.results_folder).write_part(run.key, {"status": FAILED, "error": error})
+            Store(job.results_folder).write_part(run, {"status": FAILED, "error": error})
             report(Finished(run.key, error))
 
 
@@ -112,14 +114,21 @@ def _follow_parent() -> None:
 
 @contextmanager
 def _for_children() -> Iterator[None]:
-    """Start processes in here: they inherit one thread each, and a Ctrl-C that only the parent hears."""
+    """Start processes in here: they inherit one thread each, and a Ctrl-C that only the parent hears.
+
+    Workers need nothing of the program that started them, so they are not told of it: a script would otherwise
+    be run again in each of them, unless it keeps its calls under `if __name__ == "__main__"`.
+    """
     saved = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(_ONE_THREAD)
+    program = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        sys.modules["__main__"] = program
         for name, value in saved.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 

@@ -74,10 +74,10 @@ def open_results(folder: Path) -> Results:
             "give the folder that `joulewise run` wrote",
         )
         raise InputError(Problem(str(folder), f"has no {MARKER}", allowed, advice))
+    if not about.get("is_finished") or not store.runs_file.is_file():
+        advice = "run the study again to finish it"
+        raise InputError(Problem(str(folder), "holds an unfinished study", advice=advice))
     source = read_source(store.study_file)
     study = parse_study(source, store.study_file.name, Path(about["study_folder"]))
     study = replace(study, heading=replace(study.heading, trials=about["trials"]))
-    if not store.runs_file.is_file():
-        advice = "run the study again to finish it"
-        raise InputError(Problem(str(folder), "holds an unfinished study", advice=advice))
     return Results(folder, study, store.read_table(store.runs_file), about)

@@ -7,6 +7,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,10 +15,11 @@ from typing import Any
 
 from joulewise._version import __version__
 from joulewise.errors import InputError, Problem
-from joulewise.files import locked, sha256_of
+from joulewise.files import locked
 from joulewise.study.execute import available_cpus, execute
 from joulewise.study.planning import Run, plan
 from joulewise.study.results import Results
+from joulewise.study.sources import policy_of
 from joulewise.study.spec import RESULTS_VERSION
 from joulewise.study.store import Store
 from joulewise.study.study import Study
@@ -54,19 +56,18 @@ def run_study(
     """
     workers = _checked_workers(workers)
     store = Store(out or default_folder(study))
-    store.check_owner(study.name)
+    store.check_owner(study)
     runs = plan(study)
     _make(store.folder)
     with locked(store.folder):
         store.remove_leftovers()
         missing = missing_runs(store, runs)
         about = _about(study, store, runs)
-        store.write_heading(study.name, study.source, about)
+        store.claim(study, about)
         began = time.perf_counter()
         execute(missing, study.folder, store.folder, workers, _counter(missing, runs, on_progress))
         about["seconds"] += time.perf_counter() - began
-        table = store.merge(runs)
-        store.write_heading(study.name, study.source, about)
+        table = store.finish(study, runs, about)
     return Results(store.folder, study, table, about)
 
 
@@ -112,12 +113,20 @@ def _checked_workers(workers: int | None) -> int:
     return workers
 
 
+def _policies(study: Study) -> dict[str, dict[str, str]]:
+    """How reports are to call the study's policies, so that they need not load a user's code again."""
+    found = {}
+    for spec in dict.fromkeys(point.manager.parameters.policy for point in study.points):
+        with suppress(InputError):  # a policy that cannot be loaded fails its runs and goes by its bare name
+            policy = policy_of(spec, study.folder)
+            found[spec] = {"title": policy.title, "mode": policy.mode}
+    return found
+
+
 def _about(study: Study, store: Store, runs: tuple[Run, ...]) -> dict[str, Any]:
     """What the folder says of itself: versions, machine, where files were found and what they held."""
     earlier = store.marker() or {}
-    parts = {part for run in runs for part in (run.point.system, run.point.workload, run.point.manager)}
-    names = sorted({name for part in parts for _, name in part.files() if (study.folder / name).is_file()})
-    files = {name: sha256_of(study.folder / name) for name in names}
+    files = dict(sorted({file for run in runs for file in run.files}))
     return {
         "joulewise": __version__,
         "results_version": RESULTS_VERSION,
@@ -129,5 +138,6 @@ def _about(study: Study, store: Store, runs: tuple[Run, ...]) -> dict[str, Any]:
         "study_file": study.file_name,
         "study_folder": str(study.folder.resolve()),
         "files": files,
+        "policies": _policies(study),
         "study_hash": hashlib.sha256(json.dumps([study.source, files]).encode()).hexdigest()[:16],
     }

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import Field
 
-from joulewise.study.spec import Part
+from joulewise.files import sha256_of
+from joulewise.study.spec import Part, Point
 from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.frames import read_table
@@ -103,7 +104,7 @@ def _tabled_workload(table: WorkloadTable, system: System, draw: Draw) -> Worklo
 def _manager(parameters: ManagerParameters, draw: Draw) -> Manager:
     from joulewise.simulate import Manager
 
-    policy = _policy(parameters.policy, draw.folder)
+    policy = policy_of(parameters.policy, draw.folder)
     return Manager(policy, parameters.dropping_threshold, parameters.mapping_interval_s)
 
 
@@ -149,9 +150,14 @@ SECTIONS = {
 """Every section of a study file, in the order in which sweeps multiply."""
 
 
-def is_random(system: Part, workload: Part) -> bool:
-    """Whether the world of these differs from trial to trial."""
-    return _source(SYSTEM, system).is_random or _source(WORKLOAD, workload).is_random
+def is_random_world(point: Point) -> bool:
+    """Whether the world of a point differs from trial to trial."""
+    return _source(SYSTEM, point.system).is_random or _source(WORKLOAD, point.workload).is_random
+
+
+def is_random(point: Point, folder: Path) -> bool:
+    """Whether the runs of a point differ from trial to trial: its world does, or its policy draws machines."""
+    return is_random_world(point) or policy_of(point.manager.parameters.policy, folder).picks is not None
 
 
 def reads_tables(system: Part, workload: Part) -> bool:
@@ -181,17 +187,17 @@ def _source(section: str, part: Part) -> Source:
     return SECTIONS[section].sources[part.source]
 
 
-def _policy(spec: str, folder: Path) -> Policy:
-    """The policy of a name; a user's file is loaded and compiled once for each change of it."""
+def policy_of(spec: str, folder: Path) -> Policy:
+    """The policy of a name; a user's file is loaded and compiled once for each content of it."""
     from joulewise.policies import is_file_spec
 
     path = folder / spec.partition(":")[0]
-    changed_ns = path.stat().st_mtime_ns if is_file_spec(spec) and path.is_file() else 0
-    return _loaded_policy(spec, folder, changed_ns)
+    content = sha256_of(path) if is_file_spec(spec) and path.is_file() else ""
+    return _loaded_policy(spec, folder, content)
 
 
 @lru_cache(maxsize=64)
-def _loaded_policy(spec: str, folder: Path, changed_ns: int) -> Policy:  # noqa: ARG001 - part of the cache's key
+def _loaded_policy(spec: str, folder: Path, content: str) -> Policy:  # noqa: ARG001 - part of the cache's key
     from joulewise.policies import find_policy, is_file_spec
     from joulewise.policies.compile import compiled
 

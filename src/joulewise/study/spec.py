@@ -65,13 +65,23 @@ class Fingerprints:
         """The key of a run: its world, its manager, the trial that the policy may draw from, and the bound's kind."""
         return _digest("run", world_key, self._part(point.manager), str(seed), str(trial), bound)
 
+    def of_files(self, point: Point) -> tuple[tuple[str, str], ...]:
+        """The files that a point's runs read, by the names the study gives, with the hash of their content."""
+        parts = (point.system, point.workload, point.manager)
+        names = dict.fromkeys(name for part in parts for _, name in part.files())
+        return tuple((name, self._content(name)) for name in names if (self.folder / name).is_file())
+
     def _part(self, part: Part) -> str:
         """A section as text that says all that matters of it and nothing else."""
         if part not in self._parts:
+            from joulewise.policies.heuristic import installed_identity
+
             values = {**dataclasses.asdict(part.parameters), "source": part.source}
             for field, name in part.files():
                 if (self.folder / name).is_file():
                     values[field] = values[field].replace(name, self._content(name), 1)
+                elif (identity := installed_identity(name)) is not None:
+                    values[field] = identity
             self._parts[part] = json.dumps(values, sort_keys=True)
         return self._parts[part]
 

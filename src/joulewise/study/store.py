@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from joulewise.study.planning import Run
+    from joulewise.study.study import Study
 
 SCHEMA_VERSION = 1
 """Raised whenever a file of a results folder changes its meaning."""
@@ -30,11 +31,14 @@ _IDENTITY = ("run", "world", "variant", "trial", "seed")
 _TEXT = ("variant", "error")
 _MARKED = (
     "name", "trials", "joulewise", "machine", "run_at", "seconds", "study_file", "study_folder", "study_hash",
+    "policies", "is_finished",
 )  # fmt: skip
 """What the marker of a folder must say."""
 
+_REMOVE = "remove it and run the study again"
+
 Result = dict[str, Any]
-"""What came out of one run: `status`, `error` and the metrics."""
+"""What came out of one run: `status`, `error` and the metrics; in tables after what was run."""
 
 
 @dataclass(frozen=True)
@@ -79,34 +83,52 @@ class Store:
             raise InputError(Problem(str(path), f"found schema version {version}", allowed, advice))
         return _read_json(path, *_MARKED)
 
-    def check_owner(self, name: str) -> None:
-        """InputError when the folder holds anything but results of the study of this name."""
+    def check_owner(self, study: Study) -> None:
+        """InputError when the folder holds anything but results of this study.
+
+        A study may be edited, and its file may be moved; a file elsewhere with another text is another study.
+        """
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError(Problem(str(self.folder), "found a file", "the output must be a folder"))
         advice = "choose another folder with --out, or remove this one"
         marker = self.marker()
-        if marker is not None and marker["name"] != name:
+        if marker is not None and marker["name"] != study.name:
             found = f"holds the results of the study {marker['name']!r}"
-            raise InputError(Problem(str(self.folder), found, f"this study is {name!r}", advice))
+            raise InputError(Problem(str(self.folder), found, f"this study is {study.name!r}", advice))
+        if marker is not None and _path_of(marker) != study.path and not self._holds_text(study.source):
+            found = f"holds the results of another study of this name, {_path_of(marker)}"
+            raise InputError(Problem(str(self.folder), found, f"this study is {study.path}", advice))
         if marker is None and self._is_in_use():
             found = "holds files that are not the results of a study"
             raise InputError(Problem(str(self.folder), found, "the output must be a new or empty folder", advice))
 
-    def write_heading(self, name: str, source: str, details: Mapping[str, Any]) -> None:
-        """Mark the folder as the study's and store the text of its file."""
-        marker = {"schema_version": SCHEMA_VERSION, "name": name, **details}
+    def claim(self, study: Study, details: Mapping[str, Any]) -> None:
+        """Mark a new folder as the study's; one that holds results keeps its heading until others replace them."""
+        if self.marker() is None:
+            self._mark(study, details, is_finished=False)
+            write_atomic(self.study_file, study.source)
+
+    def finish(self, study: Study, runs: Sequence[Run], details: Mapping[str, Any]) -> pl.DataFrame:
+        """Replace the table of runs and the heading together: nobody reads one with an older other."""
+        self._mark(study, details, is_finished=False)
+        table = self.merge(runs)
+        write_atomic(self.study_file, study.source)
+        self._mark(study, details, is_finished=True)
+        return table
+
+    def _mark(self, study: Study, details: Mapping[str, Any], *, is_finished: bool) -> None:
+        marker = {"schema_version": SCHEMA_VERSION, "name": study.name, "is_finished": is_finished, **details}
         write_atomic(self.folder / MARKER, json.dumps(marker, indent=2) + "\n")
-        write_atomic(self.study_file, source)
 
     def remove_leftovers(self) -> None:
         """Remove the temporary files of processes that were ended while writing; only while the folder is held."""
         for path in self.folder.rglob(".*.tmp"):
             path.unlink()
 
-    def write_part(self, key: str, result: Result) -> None:
-        """Store the result of one run."""
-        part = {"schema_version": SCHEMA_VERSION, "run": key, **result}
-        write_atomic(self.part_file(key), json.dumps(part, allow_nan=False) + "\n")
+    def write_part(self, run: Run, result: Result) -> None:
+        """Store what was run and what came out."""
+        part = {"schema_version": SCHEMA_VERSION, **run.cells(), **result}
+        write_atomic(self.part_file(run.key), json.dumps(part, allow_nan=False) + "\n")
 
     def write_table(self, path: Path, table: pl.DataFrame) -> None:
         """Store a table as Parquet, with the schema version in its metadata."""
@@ -122,7 +144,7 @@ class Store:
             return pl.read_parquet(path)
         except (OSError, pl.exceptions.PolarsError) as error:
             reason = str(error).strip().splitlines()[0]
-            raise InputError(Problem(str(path), f"cannot be read: {reason}", advice="run the study again")) from None
+            raise InputError(Problem(str(path), f"cannot be read: {reason}", advice=_REMOVE)) from None
 
     def read_proof(self, world_key: str, kind: str) -> dict[str, Any] | None:
         """The stored proof of a world's bound of a kind, as JSON values, or None."""
@@ -140,7 +162,7 @@ class Store:
         for path in sorted((self.folder / "parts").glob("*.json")):
             part = _read_json(path, "run", "status", "error", "schema_version")
             del part["schema_version"]
-            found[part.pop("run")] = part
+            found[part["run"]] = part
         return found
 
     def is_finished(self, run: Run, result: Result | None) -> bool:
@@ -152,9 +174,9 @@ class Store:
     def merge(self, runs: Sequence[Run]) -> pl.DataFrame:
         """Write the table of the study's runs from all parts, then delete the parts; returns the table."""
         results = self.results()
-        table = _table({**run.cells(), **results[run.key]} for run in runs if run.key in results)
+        table = _table({**run.cells(), **_result_of(results[run.key])} for run in runs if run.key in results)
         wanted = {run.key for run in runs}
-        others = _table({"run": key, **result} for key, result in results.items() if key not in wanted)
+        others = _table(row for key, row in results.items() if key not in wanted)
         if not others.is_empty():
             self.write_table(self.earlier_file, others)
         self.write_table(self.runs_file, table)
@@ -166,7 +188,10 @@ class Store:
         if not path.is_file():
             return {}
         rows = self.read_table(path).iter_rows(named=True)
-        return {row["run"]: _result_of(row) for row in rows}
+        return {row["run"]: row for row in rows}
+
+    def _holds_text(self, source: str) -> bool:
+        return self.study_file.is_file() and self.study_file.read_bytes() == source.encode()
 
     def _is_in_use(self) -> bool:
         return self.folder.is_dir() and any(path.name != ".lock" for path in self.folder.iterdir())
@@ -175,6 +200,11 @@ class Store:
 def _result_of(row: Mapping[str, Any]) -> Result:
     """The columns of a row that came out of the run, not those that say what was run."""
     return {key: value for key, value in row.items() if "." not in key and key not in _IDENTITY}
+
+
+def _path_of(marker: Mapping[str, Any]) -> Path:
+    """Where the study file was that a marker tells of."""
+    return Path(marker["study_folder"], marker["study_file"])
 
 
 def _read_json(path: Path, *keys: str) -> dict[str, Any]:
@@ -190,7 +220,7 @@ def _read_json(path: Path, *keys: str) -> dict[str, Any]:
 
 
 def _damaged(path: Path, why: str) -> InputError:
-    return InputError(Problem(str(path), f"is damaged: {why}", advice="remove it and run the study again"))
+    return InputError(Problem(str(path), f"is damaged: {why}", advice=_REMOVE))
 
 
 def _column_group(name: str) -> int:

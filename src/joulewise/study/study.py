@@ -80,6 +80,11 @@ class Study:
     def name(self) -> str:
         return self.heading.name
 
+    @property
+    def path(self) -> Path:
+        """The whole path of the study file."""
+        return self.folder.resolve() / self.file_name
+
 
 def read_study(path: Path) -> Study:
     """The study in a TOML file; InputError with every problem of it and of the files it names."""

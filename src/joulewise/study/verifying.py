@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,38 +13,60 @@ from joulewise.errors import InputError, Problem
 from joulewise.study import details
 from joulewise.study.planning import Run, plan
 from joulewise.study.results import Results, open_results
-from joulewise.study.sources import Draw, build_manager, build_world
+from joulewise.study.sources import Draw, build_manager
 from joulewise.study.store import DONE, Store
+from joulewise.study.worker import shares, world_of
+
+if TYPE_CHECKING:
+    from joulewise.model import World
 
 _RELATIVE_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One stored run and everything that does not hold of it."""
+    """One run and everything that does not hold of it; `has_records`: its stored allocation was judged.
+
+    The allocations of other runs are not stored, so that they are simulated again.
+    """
 
     run: str
     title: str
     problems: tuple[str, ...]
+    has_records: bool
 
 
 def verify(folder: Path, on_progress: Callable[[int, int], None] = lambda *_: None) -> list[Verdict]:
-    """Judge every run whose records are stored; `on_progress` is told how many of how many are judged.
+    """Judge every run that is done; `on_progress` is told how many of how many are judged.
 
-    Raises InputError when the folder or the files that its study names cannot be used.
+    Raises InputError when there is no such run, or the folder or the files that its study names cannot be used.
     """
     results = open_results(folder)
     rows = {row["run"]: row for row in results.runs.iter_rows(named=True)}
-    runs = {run.key: run for run in _planned(results) if run.key in rows and rows[run.key]["status"] == DONE}
-    store = Store(folder)
-    kept = [run for run in runs.values() if store.records_file(run.key).is_file()]
-    verdicts = []
-    for i, run in enumerate(kept):
-        on_progress(i, len(kept))
-        problems = tuple(_problems(run, rows[run.key], results, store))
-        verdicts.append(Verdict(run.key, _title(run, results), problems))
-    on_progress(len(kept), len(kept))
-    return verdicts
+    runs = {run.key: run for run in _planned(results) if rows[run.key]["status"] == DONE}
+    if not runs:
+        advice = "see why in the column `error` of its runs, then run the study again"
+        raise InputError(
+            Problem(str(folder), "holds no run that is done, so there is nothing to verify", advice=advice)
+        )
+    verdicts = {}
+    for i, run in enumerate(sorted(runs.values(), key=lambda run: run.world_key)):
+        on_progress(i, len(runs))
+        verdicts[run.key] = _verdict(run, rows[run.key], results)
+    on_progress(len(runs), len(runs))
+    return [verdicts[key] for key in runs]
+
+
+def _verdict(run: Run, row: dict[str, Any], results: Results) -> Verdict:
+    has_records = Store(results.folder).records_file(run.key).is_file()
+    problems = (*_problems(run, row, results, has_records=has_records), *_derived(row))
+    return Verdict(run.key, _title(run, results), problems, has_records)
+
+
+def _derived(row: dict[str, Any]) -> Iterator[str]:
+    """Columns that do not follow from the others of their row."""
+    for name, value in shares(row["utility"], row["maximum_utility"], row["utility_bound"]).items():
+        yield from _differs(f"runs: {name}", row[name], value)
 
 
 def _planned(results: Results) -> tuple[Run, ...]:
@@ -58,22 +80,35 @@ def _planned(results: Results) -> tuple[Run, ...]:
     return runs
 
 
-def _problems(run: Run, row: dict[str, Any], results: Results, store: Store) -> Iterator[str]:
+def _problems(run: Run, row: dict[str, Any], results: Results, *, has_records: bool) -> Iterator[str]:
     from joulewise.check import check_allocation, recompute
-    from joulewise.optimise import Proof, recheck
+    from joulewise.simulate import measures, simulate
 
-    draw = Draw(run.seed, run.trial, results.study.folder)
-    world = build_world(run.point.system, run.point.workload, draw)
-    table = store.read_table(store.records_file(run.key))
-    if table.height != world.workload.n_tasks:
-        yield f"{table.height} records, but the workload has {world.workload.n_tasks} tasks"
-        return
-    allocation = details.allocation_of(table)
-    yield from check_allocation(world, allocation, build_manager(run.point.manager, draw))
-    yield from _differs("records: arrival_s", table["arrival_s"].to_numpy(), world.workload.arrival_s)
+    store, draw = Store(results.folder), Draw(run.seed, run.trial, results.study.folder)
+    world, manager = world_of(run, draw), build_manager(run.point.manager, draw)
+    if has_records:
+        table = store.read_table(store.records_file(run.key))
+        if table.height != world.workload.n_tasks:
+            yield f"{table.height} records, but the workload has {world.workload.n_tasks} tasks"
+            return
+        allocation = details.allocation_of(table)
+        yield from _differs("records: arrival_s", table["arrival_s"].to_numpy(), world.workload.arrival_s)
+        yield from _differs("records: utility", float(table["utility"].sum()), row["utility"])
+    else:
+        outcome = simulate(world, manager, run.seed, run.trial)
+        allocation, found = outcome.allocation, measures(world, outcome)
+        for name in ("mapping_events", "busy_percent"):
+            yield from _differs(f"runs: {name}", row[name], found[name])
+    yield from check_allocation(world, allocation, manager)
     for name, value in recompute(world, allocation).items():
         yield from _differs(f"runs: {name}", row[name], value)
-    yield from _differs("records: utility", float(table["utility"].sum()), row["utility"])
+    yield from _bounds(run, row, world, store)
+
+
+def _bounds(run: Run, row: dict[str, Any], world: World, store: Store) -> Iterator[str]:
+    """What does not hold of the bounds in a run's row and of their stored proof."""
+    from joulewise.optimise import Proof, recheck
+
     stored = store.read_proof(run.world_key, run.bound)
     if stored is None:
         yield "bounds: the proof of the world's bound is missing"
@@ -85,10 +120,12 @@ def _problems(run: Run, row: dict[str, Any], results: Results, store: Store) -> 
 
 
 def _differs(what: str, stored: Any, recomputed: Any) -> Iterator[str]:
-    if not np.allclose(stored, recomputed, rtol=_RELATIVE_ROUNDING, atol=_RELATIVE_ROUNDING):
-        stored, recomputed = np.ravel(stored), np.ravel(recomputed)
-        first = int(np.argmin(np.isclose(stored, recomputed, rtol=_RELATIVE_ROUNDING, atol=_RELATIVE_ROUNDING)))
-        yield f"{what}: {stored[first]!r} is stored, {recomputed[first]!r} comes out"
+    """That numbers differ by more than rounding; what is missing in a file must come out as not a number."""
+    there, anew = np.ravel(np.asarray(stored, float)), np.ravel(np.asarray(recomputed, float))
+    alike = np.isclose(there, anew, rtol=_RELATIVE_ROUNDING, atol=_RELATIVE_ROUNDING, equal_nan=True)
+    if not alike.all():
+        first = int(np.argmin(alike))
+        yield f"{what}: {there[first]:.12g} is stored, {anew[first]:.12g} comes out"
 
 
 def _title(run: Run, results: Results) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joulewise.errors import InputError, JoulewiseError
+from joulewise.files import sha256_of
 from joulewise.study import details
 from joulewise.study.planning import Run
 from joulewise.study.sources import Draw, build_manager, build_world
@@ -51,7 +52,7 @@ def do_run(run: Run, job: Job) -> Finished:
         result = _compute(run, job, store)
     except Exception as error:  # whatever a user's heuristic raises must not stop the other runs
         result = {"status": FAILED, "error": _reason(error)}
-    store.write_part(run.key, result)
+    store.write_part(run, result)
     return Finished(run.key, result["error"])
 
 
@@ -61,21 +62,37 @@ def _compute(run: Run, job: Job, store: Store) -> Result:
 
     started_s = time.perf_counter()
     draw = Draw(run.seed, run.trial, job.study_folder)
-    world = _world(run, draw)
+    _check_files(run, job.study_folder)
+    world = world_of(run, draw)
     manager = build_manager(run.point.manager, draw)
+    _check_files(run, job.study_folder)  # once more, for what changed while it was read
     outcome = simulate(world, manager, run.seed, run.trial)
     broken = check_allocation(world, outcome.allocation, manager)
     if broken:
         raise JoulewiseError(f"the allocation breaks {len(broken)} rules; the first: {broken[0]}")
     metrics, proof = measures(world, outcome), _proof(run, world, store)
     metrics["maximum_utility"], metrics["utility_bound"] = proof.maximum_utility, proof.utility_bound
-    metrics["utility_percent"] = 100 * _share(metrics["utility"], proof.maximum_utility)
-    metrics["possible_percent"] = 100 * _share(metrics["utility"], proof.utility_bound)
+    metrics |= shares(metrics["utility"], proof.maximum_utility, proof.utility_bound)
     if run.keep:
         store.write_table(store.records_file(run.key), details.records(world, outcome.allocation))
         store.write_table(store.traces_file(run.key), details.trace(world, outcome.allocation))
     seconds = time.perf_counter() - started_s
     return {"status": DONE, "error": None, **_without_nan(metrics), "run_s": seconds}
+
+
+def _check_files(run: Run, folder: Path) -> None:
+    """Raise JoulewiseError when a file no longer holds what the run's key stands for."""
+    for name, content in run.files:
+        if not (folder / name).is_file() or sha256_of(folder / name) != content:
+            raise JoulewiseError(f"{name} changed while the study was running; run it again")
+
+
+def shares(utility: float, maximum_utility: float, utility_bound: float) -> dict[str, float]:
+    """The columns in percent that follow from the utility and its two bounds; NaN where a bound is 0."""
+    return {
+        "utility_percent": 100 * _share(utility, maximum_utility),
+        "possible_percent": 100 * _share(utility, utility_bound),
+    }
 
 
 def _share(part: float, whole: float) -> float:
@@ -99,11 +116,14 @@ _worlds: dict[str, World] = {}
 """The last worlds of this process, by key; consecutive runs share them."""
 
 
-def _world(run: Run, draw: Draw) -> World:
+def world_of(run: Run, draw: Draw) -> World:
+    """The world of a run, made anew unless this process has just made it."""
     if run.world_key not in _worlds:
         if len(_worlds) == CACHED_WORLDS:
             del _worlds[next(iter(_worlds))]
-        _worlds[run.world_key] = build_world(run.point.system, run.point.workload, draw)
+        world = build_world(run.point.system, run.point.workload, draw)
+        _check_files(run, draw.folder)
+        _worlds[run.world_key] = world
     return _worlds[run.world_key]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -59,8 +60,8 @@ class RatePatterns:
     """The arrival rate of each task type, periodic with `day_s`.
 
     rate(t) = mean_per_s * (1 + amplitude * sin(2 pi cycles t / day_s + phase)) * step(t), where `step` is
-    piecewise constant: `step_factor[k]` holds from `step_key_s[k]` on; instant t of task type i has the key
-    i * day_s + t.
+    piecewise constant: `step_factor[k]` holds for task type `step_task_type[k]` from `step_start_s[k]` of the
+    day until its next step. Steps are sorted by task type, then start; each task type has one at 0 s.
     """
 
     day_s: float
@@ -68,23 +69,34 @@ class RatePatterns:
     amplitude: Floats
     cycles: Floats
     phase: Floats
-    step_key_s: Floats
+    step_task_type: Ints
+    step_start_s: Floats
     step_factor: Floats
 
     def factor(self, task_type: Ints, at_s: Floats) -> Floats:
         """Rates at these instants relative to the task types' mean rates."""
         angle = (2 * math.pi / self.day_s) * self.cycles[task_type] * at_s + self.phase[task_type]
-        key_s = task_type * self.day_s + np.mod(at_s, self.day_s)
-        step = np.searchsorted(self.step_key_s, key_s, side="right") - 1
+        key_s = self._key_s(task_type, np.mod(at_s, self.day_s))
+        step = np.searchsorted(self._step_key_s, key_s, side="right") - 1
         return np.asarray((1 + self.amplitude[task_type] * np.sin(angle)) * self.step_factor[step])
 
     @property
     def peak(self) -> Floats:
         """An upper bound of `factor` for each task type."""
-        task_type = (self.step_key_s // self.day_s).astype(np.int64)
         highest = np.zeros(self.mean_per_s.size)
-        np.maximum.at(highest, task_type, self.step_factor)
+        np.maximum.at(highest, self.step_task_type, self.step_factor)
         return (1 + self.amplitude) * highest
+
+    def _key_s(self, task_type: Ints, of_day_s: Floats) -> Floats:
+        """One number for task type and instant of the day, rising with both.
+
+        The keys of a task type fill half of its range: rounding never carries one into the next task type.
+        """
+        return task_type * (2 * self.day_s) + of_day_s
+
+    @cached_property
+    def _step_key_s(self) -> Floats:
+        return self._key_s(self.step_task_type, self.step_start_s)
 
 
 def generate_workload(parameters: WorkloadParameters, system: System, seed: int, trial: int) -> Workload:
@@ -94,6 +106,7 @@ def generate_workload(parameters: WorkloadParameters, system: System, seed: int,
     """
     patterns = rate_patterns(parameters, is_special(system), generator(seed, trial, "workload.rates"))
     horizon_s = parameters.warm_up_s + parameters.day_s
+    raise_if_any(_step_problems(parameters, system.n_task_types))
     stream = generator(seed, trial, "workload.arrivals")
     if parameters.arrivals == "thinning":
         task_type, arrival_s = thin(patterns, horizon_s, stream)
@@ -121,23 +134,23 @@ def rate_patterns(parameters: WorkloadParameters, special: Bools, stream: np.ran
     amplitude = np.where(special, 0.0, stream.uniform(*_AMPLITUDE, n))
     cycles = stream.integers(*_CYCLES_PER_DAY, n, endpoint=True).astype(np.float64)
     phase = stream.uniform(0, 2 * math.pi, n)
-    key_s, factor = _step_patterns(parameters, special, stream)
-    return RatePatterns(parameters.day_s, tasks / parameters.day_s, amplitude, cycles, phase, key_s, factor)
+    steps = _step_patterns(parameters, special, stream)
+    return RatePatterns(parameters.day_s, tasks / parameters.day_s, amplitude, cycles, phase, *steps)
 
 
 def _step_patterns(
     parameters: WorkloadParameters, special: Bools, stream: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Keys and factors of the piecewise constant patterns: bursts for special types, all 1 for the others."""
+) -> tuple[Ints, Floats, Floats]:
+    """Task types, starts and factors of the steps: bursts for special types, all 1 for the others."""
     start_s, factor = _bursts(parameters, int(special.sum()), stream)
     general = np.flatnonzero(~special)
     rows = np.repeat(np.flatnonzero(special), start_s.shape[1])
     inside = start_s.ravel() < parameters.day_s
+    task_type = np.concatenate((general, rows[inside])).astype(np.int32)
     begins_s = np.concatenate((np.zeros(general.size), start_s.ravel()[inside]))
-    key_s = np.concatenate((general, rows[inside])) * parameters.day_s + begins_s
     factors = np.concatenate((np.ones(general.size), factor.ravel()[inside]))
-    order = np.argsort(key_s)
-    return key_s[order], factors[order]
+    order = np.lexsort((begins_s, task_type))
+    return task_type[order], begins_s[order], factors[order]
 
 
 def _bursts(parameters: WorkloadParameters, n: int, stream: np.random.Generator) -> tuple[Floats, Floats]:
@@ -202,6 +215,18 @@ def _arrival_problems(p: WorkloadParameters) -> Iterator[Problem]:
         ("step_cap_s", is_positive(p.step_cap_s), "must be above 0 s"),
     )
     yield from broken_rules("workload", p, rules)
+    yield from _step_problems(p, n_task_types=1)
     for name, choices in (("burst", get_args(Burst)), ("arrivals", get_args(Arrivals))):
         if getattr(p, name) not in choices:
             yield unknown_name(f"workload.{name}", getattr(p, name), choices)
+
+
+def _step_problems(p: WorkloadParameters, n_task_types: int) -> Iterator[Problem]:
+    """A cap so short that the steps alone, one task each, would be more tasks than there may be."""
+    if p.arrivals != "stepping" or not is_positive(p.step_cap_s, p.day_s):
+        return
+    n_steps = n_task_types * (p.warm_up_s + p.day_s) / p.step_cap_s
+    if n_steps > MAX_TASKS:
+        found = f"found {p.step_cap_s:g} s, which makes {n_steps:,.0f} tasks or more"
+        allowed = f"task types x (warm-up + day) / step_cap may be up to {MAX_TASKS:,}"
+        yield Problem("workload.step_cap", found, allowed, "raise step_cap")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Floats
 
 _TOLERANCE = 1e-11
@@ -24,9 +24,10 @@ class Heterogeneity:
     """Measures of one ETC matrix; the moments are over its possible (finite) entries.
 
     `tma` (task-machine affinity) is 0 when all task types see the same ratios between machine types,
-    and 1 when each has a machine type of its own. `tdh` (task difficulty homogeneity) and `mph` (machine
-    performance homogeneity) are 1 when all are equal. `kurtosis` is 3 for a normal distribution; skewness and
-    kurtosis are NaN when all entries are equal.
+    and 1 when each has a machine type of its own; it is NaN when what cannot run leaves the matrix without a
+    standard form, as special-purpose machine types do: leave those out to get it. `tdh`
+    (task difficulty homogeneity) and `mph` (machine performance homogeneity) are 1 when all
+    are equal. `kurtosis` is 3 for a normal distribution; skewness and kurtosis are NaN when all entries are equal.
     """
 
     tma: float
@@ -41,7 +42,7 @@ class Heterogeneity:
 def heterogeneity(etc_s: ArrayLike) -> Heterogeneity:
     """Measure a matrix [task type, machine type] of seconds, +inf where a task type cannot run.
 
-    Raises InputError when it is no such matrix, or when it has no standard form because of what cannot run.
+    Raises InputError when it is no such matrix.
     """
     times_s = np.asarray(etc_s, dtype=np.float64)
     raise_if_any(_problems(times_s))
@@ -68,25 +69,32 @@ def moments(values: Floats) -> tuple[float, float, float, float]:
 
 
 def homogeneity(performance: Floats) -> float:
-    """The mean ratio, smaller over larger, of neighbours in order of performance; 1 for a single one."""
+    """The mean ratio, smaller over larger, of neighbours in order of performance; 1 for equals or a single one."""
     ordered = np.sort(performance)
-    return float((ordered[:-1] / ordered[1:]).mean()) if ordered.size > 1 else 1.0
+    ratios = np.ones(max(ordered.size - 1, 1))
+    np.divide(ordered[:-1], ordered[1:], out=ratios[: ordered.size - 1], where=ordered[1:] > 0)
+    return float(ratios.mean())
 
 
 def task_machine_affinity(speed: Floats) -> float:
     """The mean singular value of the standard form without the first, which is 1; 0 when there is no other.
 
-    Raises InputError when the standard form does not exist.
+    NaN when there is no standard form.
     """
-    singular = np.linalg.svd(standard_form(speed), compute_uv=False)
+    standard = standard_form(speed)
+    if standard is None:
+        return float("nan")
+    singular = np.linalg.svd(standard, compute_uv=False)
     return float(singular[1:].mean()) if singular.size > 1 else 0.0
 
 
-def standard_form(speed: Floats) -> Floats:
+def standard_form(speed: Floats) -> Floats | None:
     """The matrix scaled by rows and columns so that rows sum to sqrt(M/T) and columns to sqrt(T/M).
 
-    Alternate normalisation; InputError when it does not converge, which needs entries of 0 ("cannot run").
+    Alternate normalisation; None when it does not converge, which needs entries of 0 ("cannot run").
     """
+    if not speed.any(axis=0).all():
+        return None
     n_rows, n_columns = speed.shape
     row_sum, column_sum = np.sqrt(n_columns / n_rows), np.sqrt(n_rows / n_columns)
     matrix: Floats = speed
@@ -96,14 +104,7 @@ def standard_form(speed: Floats) -> Floats:
         if np.abs(rows / row_sum - 1).max() < _TOLERANCE:
             return matrix
         matrix = matrix * (row_sum / rows)
-    raise InputError(
-        Problem(
-            "etc_s",
-            "the matrix is decomposable: its speeds have no form with equal row sums and equal column sums",
-            "measures of heterogeneity need machine types that can run about the same task types",
-            "leave out the special-purpose machine types",
-        )
-    )
+    return None
 
 
 def _problems(times_s: Floats) -> Iterator[Problem]:
@@ -113,7 +114,5 @@ def _problems(times_s: Floats) -> Iterator[Problem]:
         return
     if not (times_s > 0).all():
         yield Problem("etc_s", "found a time that is not above 0 s", "must be above 0 s, or inf")
-    possible = np.isfinite(times_s)
-    for axis, what in ((1, "task type"), (0, "machine type")):
-        for index in np.flatnonzero(~possible.any(axis=axis)):
-            yield Problem("etc_s", f"{what} number {index} has no possible pair", advice=f"leave this {what} out")
+    for index in np.flatnonzero(~np.isfinite(times_s).any(axis=1)):
+        yield Problem("etc_s", f"task type number {index} can run nowhere", advice="leave this task type out")

@@ -60,7 +60,7 @@ class SystemTables:
 
 
 class _Matrix(NamedTuple):
-    """A table as an array [task type, machine type, P-state], +inf where it is empty."""
+    """A table as an array [task type, machine type, P-state]: +inf where it is empty, NaN where it is wrong."""
 
     table: Table
     task_types: tuple[str, ...]
@@ -78,18 +78,16 @@ class _Machines(NamedTuple):
 def read_system(tables: SystemTables, folder: Path = Path()) -> System:
     """The system that tables in this folder describe; InputError with the problems of all of them."""
     problems: list[Problem] = []
-    etc = _attempt(problems, _read_matrix, tables.etc_s, folder, positive=True)
-    power = None
-    if tables.power_w is not None:
-        power = _attempt(problems, _read_matrix, tables.power_w, folder, positive=False)
+    etc = _matrix(problems, tables.etc_s, folder, positive=True)
+    power = None if tables.power_w is None else _matrix(problems, tables.power_w, folder, positive=False)
     if etc is None:
         raise InputError(*problems)
-    machines = _attempt(problems, _machines, tables, folder, etc)
+    machines = _attempt(problems, _machines, tables, folder, etc) or _one_each(etc)
     power_w = None if power is None else _attempt(problems, _power_like, etc, power)
-    if machines is None or problems:
+    system = _attempt(problems, _system, etc, machines, power_w)
+    if system is None or problems:
         raise InputError(*problems)
-    counts = np.array(machines.counts)
-    return System(etc.task_types, etc.machine_types, counts, etc.values, power_w, machines.groups)
+    return system
 
 
 def system_frames(system: System) -> dict[str, pl.DataFrame]:
@@ -112,8 +110,27 @@ def _attempt(
         return None
 
 
+def _system(etc: _Matrix, machines: _Machines, power_w: Floats | None) -> System:
+    """The system; what is wrong in the tables, and reported, is passed over to find the other problems."""
+    etc_s = np.where(np.isnan(etc.values).any(axis=2, keepdims=True), 1.0, etc.values)
+    if power_w is not None:
+        power_w = np.where(np.isnan(power_w), 0.0, power_w)
+    return System(etc.task_types, etc.machine_types, np.array(machines.counts), etc_s, power_w, machines.groups)
+
+
+def _matrix(problems: list[Problem], name: str, folder: Path, *, positive: bool) -> _Matrix | None:
+    """One table as an array, its problems noted; None when they leave no array."""
+    matrix = _attempt(problems, _read_matrix, name, folder, positive=positive)
+    if matrix is not None:
+        problems.extend(matrix.table.problems)
+    return matrix
+
+
 def _read_matrix(name: str, folder: Path, *, positive: bool) -> _Matrix:
-    """One table of values above 0 (or of 0 and more) as an array; InputError with every problem of it."""
+    """One table of values above 0 (or of 0 and more) as an array; its problems are noted in the table.
+
+    Raises InputError with all of them when there is no array without names or with too many values.
+    """
     table = read_table(name, folder)
     key = _TASK_TYPE.name if _TASK_TYPE.name in table.columns else table.columns[0]
     machine_types = tuple(column for column in table.columns if column not in (key, _PSTATE.name))
@@ -121,12 +138,22 @@ def _read_matrix(name: str, folder: Path, *, positive: bool) -> _Matrix:
     if not machine_types:
         table.add("has no machine types", "needs one column for each", column="header")
     pstates = _pstates(table)
-    values = _cells(table, machine_types, positive=positive)
-    raise_if_any(table.problems)
-    names = table.texts(key).to_list()
-    task_types = tuple(dict.fromkeys(names))
+    cells = _cells(table, machine_types, positive=positive)
+    names = table.texts(key)
+    task_types = tuple(names.drop_nulls().unique(maintain_order=True))
+    _check_size(table, machine_types, task_types, int(pstates.max()) + 1)
     rows = _rows(table, key, names, task_types, pstates)
-    return _Matrix(table, task_types, machine_types, values[rows].transpose(0, 2, 1))
+    values = np.where(rows[:, :, None] < 0, np.nan, cells[rows])
+    return _Matrix(table, task_types, machine_types, values.transpose(0, 2, 1))
+
+
+def _check_size(table: Table, machine_types: tuple[str, ...], task_types: tuple[str, ...], n_pstates: int) -> None:
+    """InputError, with the problems so far, when there is no array or one too large to look at."""
+    n_cells = len(task_types) * len(machine_types) * n_pstates
+    if n_cells > MAX_CELLS:
+        table.add(f"found {n_cells:,} values", f"there may be up to {MAX_CELLS:,}")
+    if not 0 < n_cells <= MAX_CELLS:
+        raise InputError(*table.problems)
 
 
 def _check_key(table: Table, key: str) -> None:
@@ -138,17 +165,17 @@ def _check_key(table: Table, key: str) -> None:
 
 
 def _pstates(table: Table) -> Ints:
-    """The P-state of each row; reports what is no whole number from 0 up."""
+    """The P-state of each row; reports what is no whole number from 0 up, and gives -1 for it."""
     if _PSTATE.name not in table.columns:
         return np.zeros(table.frame.height, dtype=np.int32)
     values = table.numbers(_PSTATE.name).values
     fine = (values >= 0) & (values <= _MAX_PSTATES) & (values == np.floor(values))
     table.report_rows(_PSTATE.name, ~fine, f"must be a whole number from 0 to {_MAX_PSTATES}")
-    return np.where(fine, values, 0).astype(np.int32)
+    return np.where(fine, values, -1).astype(np.int32)
 
 
 def _cells(table: Table, machine_types: tuple[str, ...], *, positive: bool) -> Floats:
-    """The values as [row, machine type], +inf where a cell is empty; reports every cell that is wrong."""
+    """The values as [row, machine type], +inf where a cell is empty, NaN and a report where it is wrong."""
     columns = [table.numbers(machine_type) for machine_type in machine_types]
     shape = (table.frame.height, len(machine_types))
     values = np.array([column.values for column in columns]).reshape(shape[::-1]).T
@@ -157,27 +184,23 @@ def _cells(table: Table, machine_types: tuple[str, ...], *, positive: bool) -> F
     least = "above 0" if positive else "of 0 or more"
     wrong = [(int(row), machine_types[column]) for row, column in np.argwhere(~fine)]
     table.report(wrong, f"must be a number {least}, or empty where the task type cannot run")
-    return np.where(is_empty, np.inf, values)
+    return np.where(is_empty, np.inf, np.where(fine, values, np.nan))
 
 
-def _rows(table: Table, key: str, names: list[str], task_types: tuple[str, ...], pstates: Ints) -> Ints:
-    """The row of each [task type, P-state]; InputError for pairs that are missing or given twice."""
+def _rows(table: Table, key: str, names: pl.Series, task_types: tuple[str, ...], pstates: Ints) -> Ints:
+    """The row of each [task type, P-state], -1 for none; reports pairs that are missing or given twice."""
     n_pstates = int(pstates.max()) + 1
-    n_cells = len(task_types) * n_pstates * (len(table.columns) - 1)
-    if n_cells > MAX_CELLS:
-        allowed = f"there may be up to {MAX_CELLS:,}"
-        raise InputError(Problem(table.name, f"found {n_cells:,} values", allowed))
     code_of = {task_type: code for code, task_type in enumerate(task_types)}
-    codes = np.array([code_of[name] for name in names])
-    pairs, first_rows = np.unique(codes * n_pstates + pstates, return_index=True)
+    codes = np.array([code_of.get(name, -1) for name in names], dtype=np.int32)
+    known = np.flatnonzero((codes >= 0) & (pstates >= 0))
+    pairs, first = np.unique(codes[known] * n_pstates + pstates[known], return_index=True)
     rows: Ints = np.full(len(task_types) * n_pstates, -1, dtype=np.int32)
-    rows[pairs] = first_rows
+    rows[pairs] = known[first]
     what = "task type" if n_pstates == 1 else "task type and P-state"
-    is_first = np.isin(np.arange(codes.size), first_rows)
-    table.report_rows(key, ~is_first, f"each {what} may have one row")
+    table.report_rows(key, np.isin(np.arange(codes.size), np.delete(known, first)), f"each {what} may have one row")
     rows = rows.reshape(-1, n_pstates)
-    _report_missing(table, task_types, rows)
-    raise_if_any(table.problems)
+    if known.size == codes.size:  # a row without name or P-state may be the one that is missed
+        _report_missing(table, task_types, rows)
     return rows
 
 
@@ -209,7 +232,7 @@ def _power_like(etc: _Matrix, power: _Matrix) -> Floats:
 
 
 def _missing_powers(etc: _Matrix, table: Table, power_w: Floats) -> Iterator[Problem]:
-    missing = np.argwhere(np.isfinite(etc.values) & ~np.isfinite(power_w))
+    missing = np.argwhere(np.isfinite(etc.values) & np.isposinf(power_w))
     allowed = f"must be a number, because {etc.table.name} has a time there"
     for task_type, machine_type, pstate in missing[:MAX_LISTED]:
         cell = f"{etc.task_types[task_type]}, P-state {pstate}, {etc.machine_types[machine_type]}"
@@ -237,12 +260,27 @@ def _machines(tables: SystemTables, folder: Path, etc: _Matrix) -> _Machines:
     """Counts and groups from the table, from the list, or one machine of each type."""
     if tables.machines is not None:
         return _read_machines(tables.machines, folder, etc)
+    one_each = _one_each(etc)
+    if tables.counts is None:
+        return one_each
+    raise_if_any(_count_problems(tables.counts, len(etc.machine_types)))
+    return one_each._replace(counts=tables.counts)
+
+
+def _one_each(etc: _Matrix) -> _Machines:
     n = len(etc.machine_types)
-    counts = (1,) * n if tables.counts is None else tables.counts
+    return _Machines((1,) * n, (GENERAL,) * n)
+
+
+def _count_problems(counts: tuple[int, ...], n_machine_types: int) -> Iterator[Problem]:
+    if len(counts) != n_machine_types:
+        allowed = f"must be one for each of the {n_machine_types} machine types"
+        yield Problem("system.counts", f"found {len(counts)} counts", allowed)
+    if min(counts, default=0) < 0:
+        yield Problem("system.counts", f"found {min(counts)}", "must be 0 or more machines of each type")
     if sum(counts) > MAX_MACHINES:
         allowed = f"there may be up to {MAX_MACHINES:,} machines in all"
-        raise InputError(Problem("system.counts", f"found {sum(counts):,} machines", allowed))
-    return _Machines(counts, (GENERAL,) * n)
+        yield Problem("system.counts", f"found {sum(counts):,} machines", allowed)
 
 
 def _read_machines(name: str, folder: Path, etc: _Matrix) -> _Machines:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model import Shape, System, UtilityShapes, Workload, constant, linear, piecewise, step
 from joulewise.model.arrays import Floats, Ints
 from joulewise.worlds.frames import Column, Table, read_table
-from joulewise.worlds.parameters import broken_rules, explained, is_not_negative
+from joulewise.worlds.parameters import explained, is_not_negative
 from joulewise.worlds.utilities import (
     PRIORITIES,
     URGENCIES,
@@ -35,21 +35,22 @@ _LEVELS = (
 _UTILITY = Column("utility", "", "shape by hand: constant, linear, step or piecewise; constant if empty")
 _MAX_UTILITY = Column("max_utility", "", "multiplies the utility; 1 if empty")
 _HOLD = Column("hold_s", "s", "time after arrival before the utility begins to change; 0 if empty")
-_DURATION = Column("duration_s", "s", "linear: time in which the utility falls to 0; step: time until it is lost")
+_DURATION = Column(
+    "duration_s",
+    "s",
+    "after the hold; linear: time in which the utility falls to 0; step: deadline, at which it is already 0",
+)
 _POINTS = Column("utility_points", "", 'piecewise: "seconds:value" pairs after the hold, such as "0:1 600:0.5 900:0"')
 _BY_HAND = (_UTILITY, _MAX_UTILITY, _HOLD, _DURATION, _POINTS)
 
 TASK_COLUMNS = (_ARRIVAL, _TASK_TYPE, *_LEVELS, *_BY_HAND)
-
-_INSTANT_S = 1e-9
-"""A step falls within this time; its duration is part of the hold, so that all deadlines share one shape."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkloadTable(UtilityParameters):
     """The file that lists the tasks, the window in which completions count, and what the levels mean.
 
-    Raises InputError with every problem found.
+    Raises InputError with every problem of the levels; the window is checked together with the tasks.
     """
 
     tasks: str = field(metadata={"help": "table of tasks, one row each, in order of arrival", "file": True})
@@ -57,11 +58,12 @@ class WorkloadTable(UtilityParameters):
     end_s: float | None = explained(None, "completions up to this instant count; there is no end if left out")
 
     def __post_init__(self) -> None:
-        rules = (
-            ("start_s", is_not_negative(self.start_s), "must be 0 s or later"),
-            ("end_s", self.end_s is None or self.start_s < self.end_s, "must be after start_s"),
-        )
-        raise_if_any((*utility_problems(self), *broken_rules("workload", self, rules)))
+        raise_if_any(utility_problems(self))
+
+    @property
+    def window_s(self) -> tuple[float, float]:
+        """Completions after the first instant and up to the second count."""
+        return self.start_s, math.inf if self.end_s is None else self.end_s
 
 
 class _Kind(NamedTuple):
@@ -74,25 +76,24 @@ class _Kind(NamedTuple):
 KINDS: dict[str, _Kind] = {
     "constant": _Kind(None, lambda _duration_s, _points: constant()),
     "linear": _Kind(_DURATION, lambda duration_s, _points: linear(duration_s)),
-    "step": _Kind(_DURATION, lambda _duration_s, _points: step(_INSTANT_S, "step")),
+    "step": _Kind(_DURATION, lambda duration_s, _points: step(duration_s)),
     "piecewise": _Kind(_POINTS, lambda _duration_s, points: piecewise(parse_points(points), points)),
 }
 
 
 def read_workload(parameters: WorkloadTable, system: System, folder: Path = Path()) -> Workload:
-    """The workload that a table in this folder lists; InputError with every problem of it."""
-    table = read_table(parameters.tasks, folder)
+    """The workload that a table in this folder lists; InputError with every problem of it and of the window."""
+    table = _read_tasks(parameters, folder)
     _check_columns(table)
     arrival_s = table.quantity(_ARRIVAL)
     _check_order(table, arrival_s)
     task_type = _codes(table, _TASK_TYPE, system.task_types, "task type")
-    window = (parameters.start_s, math.inf if parameters.end_s is None else parameters.end_s)
     if any(column.name in table.columns for column in _LEVELS):
         levels = _levels(table, parameters)
         raise_if_any(table.problems)
-        return workload_of_levels(arrival_s, task_type, levels, system, parameters, *window)
+        return workload_of_levels(arrival_s, task_type, levels, system, parameters, *parameters.window_s)
     shapes, shape, scale, hold_s = _by_hand(table)
-    return Workload(arrival_s, task_type, shape, scale, hold_s, shapes, *window)
+    return Workload(arrival_s, task_type, shape, scale, hold_s, shapes, *parameters.window_s)
 
 
 def workload_frame(workload: Workload, system: System) -> pl.DataFrame:
@@ -112,6 +113,25 @@ def parse_points(text: str) -> list[tuple[float, float]]:
     if not pairs or any(len(pair) != 2 for pair in pairs):
         raise ValueError(text)
     return [(float(at_s), float(value)) for at_s, value in pairs]
+
+
+def _read_tasks(parameters: WorkloadTable, folder: Path) -> Table:
+    """The table of tasks, with the problems of the window noted; InputError when it cannot be read."""
+    problems = tuple(_window_problems(*parameters.window_s))
+    try:
+        table = read_table(parameters.tasks, folder)
+    except InputError as error:
+        raise InputError(*problems, *error.problems) from error
+    table.problems.extend(problems)
+    return table
+
+
+def _window_problems(start_s: float, end_s: float) -> Iterator[Problem]:
+    """What is wrong with the counted window, under the names that a study file has for its ends."""
+    if not is_not_negative(start_s):
+        yield Problem("workload.start", f"found {start_s:g} s", "must be 0 s or later")
+    if not start_s < end_s:
+        yield Problem("workload.end", f"found {end_s:g} s", f"must be after the start, {start_s:g} s")
 
 
 def _check_columns(table: Table) -> None:
@@ -161,8 +181,7 @@ def _by_hand(table: Table) -> tuple[UtilityShapes, Ints, Floats, Floats]:
     _check_needs(table, kind)
     _check_points(table, points)
     raise_if_any(table.problems)
-    shapes, shape = _shapes(kind, np.where(kind == _code("linear"), duration_s, 0.0), points)
-    return shapes, shape, scale, hold_s + np.where(kind == _code("step"), duration_s, 0.0)
+    return (*_shapes(kind, duration_s, points), scale, hold_s)
 
 
 def _code(kind: str) -> int:

@@ -2,11 +2,13 @@
 
 A number is reproduced when it lies in our 95 % interval or within 2 % of our mean, partly within 10 %. An
 ordering is a list of differences claimed to be positive, each paired on equal trials: reproduced when every
-interval is above zero, partly when at least half of the means are. Neither rule is ever bent for a claim.
+interval is above zero, partly when at least half of the means are. Below two trials there is no interval and
+nothing is judged. Neither rule is ever bent for a claim.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -16,10 +18,11 @@ import polars as pl
 
 from joulewise.study.statistics import student_quantile
 
-Verdict: TypeAlias = Literal["reproduced", "partly", "not reproduced"]
+Verdict: TypeAlias = Literal["reproduced", "partly", "not reproduced", "not judged"]
 Samples: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 CLOSE, NEAR = 0.02, 0.10
+_TOO_FEW: tuple[str, Verdict] = ("fewer than two trials have a result", "not judged")
 
 
 @dataclass(frozen=True)
@@ -50,28 +53,37 @@ class Claim:
 
 
 def per_trial(runs: pl.DataFrame, metric: str, where: Mapping[str, object]) -> Samples:
-    """The metric of each trial, in order, averaged over the runs that match; a list matches any of its values."""
+    """The metric of each trial, in order, averaged over the runs that match; a list matches any of its values.
+
+    A trial of which a run failed has no value (NaN).
+    """
     kept = runs
     for column, wanted in where.items():
         values = wanted if isinstance(wanted, list) else [wanted]
         kept = kept.filter(pl.any_horizontal(pl.col(column) == value for value in values))
-    means = kept.group_by("trial").agg(pl.col(metric).mean()).sort("trial")
-    return means[metric].to_numpy()
+    complete = pl.when(pl.col(metric).null_count() == 0).then(pl.col(metric).mean()).alias(metric)
+    means = kept.group_by("trial").agg(complete).sort("trial")
+    return means[metric].cast(pl.Float64).fill_null(math.nan).to_numpy()
 
 
 def interval(samples: Samples) -> tuple[float, float, float]:
-    """Mean, low and high of the 95 % interval; with a single trial all three are the mean."""
-    mean = float(samples.mean())
-    quantile = student_quantile(samples.size)
-    half = quantile * float(samples.std(ddof=1)) / samples.size**0.5 if quantile is not None else 0.0
+    """Mean, low and high of the 95 % interval over the trials that have a value, of which there must be two."""
+    values = samples[~np.isnan(samples)]
+    quantile = student_quantile(values.size)
+    assert quantile is not None
+    mean, half = float(values.mean()), quantile * float(values.std(ddof=1)) / values.size**0.5
     return mean, mean - half, mean + half
+
+
+def _can_be_judged(samples: Samples) -> bool:
+    return int((~np.isnan(samples)).sum()) >= 2
 
 
 def spelled(samples: Samples, unit: str = "") -> str:
     """Mean and half interval for people."""
     mean, _, high = interval(samples)
     digits = 0 if abs(mean) >= 1000 else 2
-    return f"{mean:,.{digits}f}{unit} ± {high - mean:,.{digits}f}{unit}"
+    return f"{mean:,.{digits}f} ± {high - mean:,.{digits}f}{unit}"
 
 
 def number(
@@ -81,6 +93,8 @@ def number(
 
     def judge(runs: pl.DataFrame) -> tuple[str, Verdict]:
         samples = samples_of(runs)
+        if not _can_be_judged(samples):
+            return _TOO_FEW
         mean, low, high = interval(samples)
         off = abs(mean - published) / abs(published)
         verdict: Verdict = "not reproduced"
@@ -100,6 +114,8 @@ def ordering(
 
     def judge(runs: pl.DataFrame) -> tuple[str, Verdict]:
         differences = differences_of(runs)
+        if not all(_can_be_judged(samples) for _, samples in differences):
+            return _TOO_FEW
         intervals = [interval(samples) for _, samples in differences]
         n_right = sum(mean > 0 for mean, _, _ in intervals)
         verdict: Verdict = "not reproduced"
@@ -107,8 +123,8 @@ def ordering(
             verdict = "reproduced"
         elif 2 * n_right >= len(intervals):
             verdict = "partly"
-        name, smallest = min(differences, key=lambda item: float(item[1].mean()))
-        ours = f"{n_right} of {len(intervals)} hold; the least: {name} {spelled(smallest, unit)}"
-        return ours, verdict
+        name, smallest = min(differences, key=lambda item: interval(item[1])[0])
+        held = f"{n_right} of {len(intervals)} hold"
+        return f"{held}; the smallest difference: {spelled(smallest, unit)} ({name})", verdict
 
     return judge

@@ -1,0 +1,97 @@
+"""Rules of batch mode on the tasks that did not run: who was dropped had no hope, who waits has a queue."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from joulewise.check.case import Case
+from joulewise.check.findings import RELATIVE_TOLERANCE, findings, rounding_s
+from joulewise.model import Status
+from joulewise.model.arrays import Bools, Floats
+
+
+def drops_were_hopeless(case: Case) -> Iterator[str]:
+    """A dropped task could not earn the threshold even as the next one on any machine at the last event.
+
+    Machines are free ever later from event to event, so what was hopeless at one is so at the last; and once
+    all runs have ended, the next event leaves nobody waiting.
+    """
+    threshold, work = case.manager.dropping_threshold, case.world.workload
+    if threshold <= 0:
+        return
+    task = np.flatnonzero((case.allocation.status == Status.DROPPED) & (work.arrival_s <= work.end_s))
+    seen_at_s = case.event_from(work.arrival_s[task]) * case.manager.mapping_interval_s
+    free_at_s = np.maximum(_free_at_s(case, _last_event_at_s(case)), seen_at_s[:, None])
+    exec_s = case.world.system.etc_s.min(axis=2)[work.task_type[task]]
+    soonest_s = (free_at_s + exec_s).min(axis=1)
+    utility = work.utility(task, soonest_s + rounding_s(soonest_s))
+    wrong = utility >= threshold + RELATIVE_TOLERANCE * np.maximum(threshold, work.scale[task])
+    what = "utility that a dropped task could still have earned"
+    expected = f"less than {threshold!r} (the dropping threshold)"
+    yield from findings(what, task[wrong], utility[wrong], expected)
+
+
+def _last_event_at_s(case: Case) -> float:
+    """The last mapping event that a task may have met which was seen before all runs ended."""
+    all_ended = float(case.event_from(np.asarray(case.runs.end_s.max(initial=0.0))))
+    end_s = case.world.workload.end_s
+    last = all_ended if math.isinf(end_s) else min(all_ended, case.event_until(end_s))
+    return last * case.manager.mapping_interval_s
+
+
+def _free_at_s(case: Case, event_at_s: float) -> Floats:
+    """When the first machine of each type is done, at the latest, with what was fixed before a mapping event.
+
+    Fixed are at most the run that is executing and the one right after it. Types without machines: inf.
+    """
+    queue, system = case.runs.by_machine(then=case.runs.start_s), case.world.system
+    started = queue.start_s <= event_at_s
+    pending = queue.right_after_another
+    pending[1:] &= started[:-1]
+    fixed = started | pending
+    done_at_s = np.full(system.n_machines, event_at_s)
+    np.maximum.at(done_at_s, queue.machine[fixed], queue.end_s[fixed])
+    free_at_s = np.full(system.n_machine_types, math.inf)
+    np.minimum.at(free_at_s, system.machine_type, done_at_s)
+    return free_at_s
+
+
+def waiting_needs_a_queue(case: Case) -> Iterator[str]:
+    """Whoever waits after a mapping event does so behind a run and the next one, on a machine that can run it.
+
+    An idle machine alone proves nothing: a policy may prefer to wait for a faster one.
+    """
+    work, end_s = case.world.workload, case.world.workload.end_s
+    task = np.flatnonzero((case.allocation.status == Status.WAITING) & (work.arrival_s <= end_s))
+    if math.isinf(end_s) or not task.size:
+        return
+    last_without = _last_event_without_queue(case, case.event_until(end_s))[work.task_type[task]]
+    wrong = case.event_from(work.arrival_s[task]) <= last_without
+    at_s = last_without[wrong] * case.manager.mapping_interval_s
+    what = "mapping event after which it waits though no machine for it has a second task"
+    yield from findings(what, task[wrong], at_s, "none")
+
+
+def _last_event_without_queue(case: Case, last_event: float) -> Floats:
+    """By task type, the last mapping event that left no machine for it with a run and the next one; -1: none."""
+    queue, system = case.runs.by_machine(then=case.runs.start_s), case.world.system
+    followed = np.flatnonzero(queue.right_after_another) - 1
+    start_s, end_s = queue.start_s[followed], queue.end_s[followed]
+    from_event = case.event_from(start_s - rounding_s(start_s))
+    to_event = case.event_from(end_s) - 1  # at its very end the next one is executing
+    latest_first = np.argsort(-to_event)
+    machine_type = system.machine_type[queue.machine[followed[latest_first]]]
+    ranges = from_event[latest_first], to_event[latest_first]
+    kinds, kind_of = np.unique(system.can_run, axis=0, return_inverse=True)
+    last = np.array([_last_uncovered(*ranges, fits[machine_type], last_event) for fits in kinds])
+    return np.asarray(last[kind_of.ravel()])
+
+
+def _last_uncovered(from_: Floats, to: Floats, some: Bools, last: float) -> float:
+    """The last whole number from 0 to `last` in none of some ranges [from_, to], latest end first; -1: none."""
+    covered_from = np.minimum.accumulate(np.append(last + 1, from_[some]))
+    is_gap = np.append(to[some], -math.inf) < covered_from - 1
+    return float(max(covered_from[np.argmax(is_gap)] - 1, -1.0))
