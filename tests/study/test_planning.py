@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from joulewise.study import Run, parse_study, plan
+from joulewise.study.estimate import estimate
 from tests.study.small import HEURISTIC, TEXT, small
 
 Change = Callable[[str], str]
@@ -92,3 +94,25 @@ def test_a_run_says_what_it_is_in_columns_with_units() -> None:
     assert cells["manager.mapping_interval_s"] == 60.0
     assert cells["system.general_counts"] == "[2, 3]"
     assert (cells["system.generator"], cells["trial"], cells["variant"]) == ("oversubscribed", 1, None)
+
+
+def test_an_installed_heuristic_counts_by_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("joulewise.policies.heuristic")  # not the function of that name
+
+    def with_source(source: str) -> set[str]:
+        monkeypatch.setattr(module, "installed_identity", lambda spec: {"mine": source}.get(spec))
+        return set(keys(lambda text: text.replace("random", "mine")))
+
+    assert with_source("package 1.0") == with_source("package 1.0")
+    assert len(with_source("package 1.0") & with_source("package 1.1")) == 4  # those of the other policy
+
+
+def test_the_estimate_counts_bounds_and_the_plain_engine(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(HEURISTIC)
+    (tmp_path / "slow.py").write_text(HEURISTIC.replace(", falls_with_time=True", ""))
+
+    def seconds(file: str, bound: str) -> float:
+        text = f'bound = "{bound}"\n' + TEXT.replace("random", f"{file}:mine").replace("= 150", "= 50_000")
+        return estimate(parse_study(text, "study.toml", tmp_path), tmp_path / "out").seconds
+
+    assert seconds("mine.py", "trivial") < seconds("mine.py", "prices") < seconds("slow.py", "prices")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ import polars as pl
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.files import write_atomic
+from joulewise.kernels import jit
 from joulewise.model import World
 from joulewise.simulate import Manager, Outcome, simulate
 from joulewise.study import Progress, open_results, parse_study, run_study
@@ -287,7 +290,7 @@ def test_another_study_file_of_the_same_name_is_refused(tmp_path: Path) -> None:
     run_study(small(folder=tmp_path / "a"), out, 1)
     run_study(small(folder=tmp_path / "moved"), out, 1)
     before = stored_files(out)
-    with pytest.raises(InputError, match="holds the results of another study of this name.* --out"):
+    with pytest.raises(InputError, match=r"holds the results of another study of this name.* --out"):
         run_study(small(lambda text: text.replace("= 150", "= 151"), tmp_path / "b"), out, 1)
     assert stored_files(out) == before
 
@@ -309,3 +312,20 @@ def test_a_plain_script_needs_no_guard(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == (f"once {['done'] * 8}\n", "")
+
+
+def test_new_files_have_the_permissions_that_the_user_gives(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_atomic(tmp_path / "file", "text")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
+
+
+def test_kernels_need_no_cache_that_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(jit, "cache_folder", lambda: tmp_path / "file" / "below")
+    jit.mark_kernels_compiled()
+    assert not jit.kernels_are_compiled()
+    assert not jit._can_cache.__wrapped__()

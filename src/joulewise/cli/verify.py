@@ -31,8 +31,8 @@ def verify(folder: FolderPath, as_json: AsJson = False) -> None:
             for verdict in verdicts
         ]
         n, n_stored = len(verdicts), sum(verdict.has_records for verdict in verdicts)
-        title = f"{n - len(broken)} of {n} runs hold; {n_stored} of {n} runs have stored allocations"
-        title += ", the others were simulated again" if n_stored < n else ""
-        print_table(title, rows)
+        print_table(f"{n - len(broken)} of {n} runs hold", rows)
+        others = "; the others were simulated again" if n_stored < n else ""
+        print(f"{n_stored} of {n} runs have stored allocations{others}.")
     if broken:
         raise typer.Exit(OUR_FAULT)
