@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -207,10 +208,11 @@ def test_special_machines_get_only_what_they_can_run(policy: Policy) -> None:
         {"mapping_interval_s": -60.0},
         {"mapping_interval_s": math.nan},
         {"mapping_interval_s": math.inf},
+        {"best_types": 0},
     ],
     ids=str,
 )
-def test_impossible_managers_are_refused(policy: Policy, settings_of_manager: dict[str, float]) -> None:
+def test_impossible_managers_are_refused(policy: Policy, settings_of_manager: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="manager") as caught:
         Manager(policy, **settings_of_manager)
     assert len(caught.value.problems) == 1

@@ -32,17 +32,24 @@ class Manager:
     """How the resource manager works: its policy, when it drops tasks, how often batch mode maps.
 
     A task whose best possible utility is below `dropping_threshold` is dropped; 0 drops nothing. Mapping events
-    of batch mode happen at 0, 1, 2, ... times `mapping_interval_s`. Raises InputError with every problem.
+    of batch mode happen at 0, 1, 2, ... times `mapping_interval_s`. Tasks go only to the `best_types` machine
+    types that run them fastest; None leaves that to the policy. Raises InputError with every problem.
     """
 
     policy: Policy
     dropping_threshold: float = 0.0
     mapping_interval_s: float = 60.0
+    best_types: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("dropping_threshold", "mapping_interval_s"):
             object.__setattr__(self, name, float(getattr(self, name)))
         raise_if_any(_manager_problems(self))
+
+    @property
+    def n_types(self) -> int | None:
+        """How many machine types a task may go to, the fastest first; None means all."""
+        return self.policy.best_types if self.best_types is None else self.best_types
 
 
 def _manager_problems(manager: Manager) -> Iterator[Problem]:
@@ -53,6 +60,9 @@ def _manager_problems(manager: Manager) -> Iterator[Problem]:
     if not (interval_s >= SHORTEST_INTERVAL_S and math.isfinite(interval_s)):
         found = f"found {interval_s} s"
         yield Problem("manager.mapping_interval", found, f"must be {SHORTEST_INTERVAL_S:g} s or more, and finite")
+    if manager.best_types is not None and manager.best_types < 1:
+        found = f"found {manager.best_types}"
+        yield Problem("manager.best_types", found, "must be 1 or more", "leave it out to allow what the policy does")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +80,7 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     Deterministic: `seed` and `trial` only feed policies that draw at random. Raises InputError when the
     policy's function cannot be used.
     """
-    layout = layout_of(world)
+    layout = layout_of(world, manager.n_types)
     plan = empty_plan(world.workload.n_tasks)
     fleet = idle_fleet(world.system.counts)
     run_until = _runner(world, manager, layout, fleet, plan, seed, trial)
@@ -89,7 +99,8 @@ def _runner(
     policy = manager.policy
     threshold = manager.dropping_threshold or -math.inf  # a utility of 0 may be rounded to just below it
     if policy.picks is not None:
-        machine = policy.picks(world, generator(seed, trial, "policy", policy.name))
+        allowed = world.system.best_types(manager.n_types)
+        machine = policy.picks(world, allowed, generator(seed, trial, "policy", policy.name))
         exec_s = world.system.etc_s[layout.tasks.task_type, world.system.machine_type[machine], 0]
         return lambda end_s: int(
             _AS_TOLD(machine, layout.tasks, layout.utilities, exec_s, fleet, plan, threshold, end_s)
@@ -99,9 +110,11 @@ def _runner(
     engine = _ENGINES[policy.mode, objective.falls_with_time, objective.by_type]
     sizes = (world.workload.n_tasks, world.system.n_task_types, world.system.n_machine_types)
     room = (engine.make_room(*sizes),) if engine.make_room else ()
-    clock = (manager.mapping_interval_s,) if policy.mode == "batch" else ()
-    value = compiled(objective)
-    return lambda end_s: int(engine.kernel(*room, value, *layout, fleet, plan, threshold, *clock, end_s))
+    is_batch = policy.mode == "batch"
+    everywhere = (layout_of(world).options,) if is_batch else ()  # batch mode drops by what any machine offers
+    clock = (manager.mapping_interval_s,) if is_batch else ()
+    arguments = (*room, compiled(objective), *layout, *everywhere, fleet, plan, threshold, *clock)
+    return lambda end_s: int(engine.kernel(*arguments, end_s))
 
 
 _AS_TOLD: Any = map_as_told
