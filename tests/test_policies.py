@@ -48,7 +48,7 @@ def test_the_table_is_keyed_by_name() -> None:
     assert list(POLICIES) == [policy.name for policy in POLICIES.values()]
     chapter_2 = {
         "random", "round-robin", "max-util", "max-upt", "met-random", "met-max-util", "k-best-types",
-        "min-min-comp", "max-max-util", "max-max-upt", "met-max-util-max-upt",
+        "min-min-comp", "sufferage", "max-max-util", "max-max-upt", "met-max-util-max-upt",
     }  # fmt: skip
     assert chapter_2 <= set(POLICIES)
 
@@ -326,3 +326,22 @@ def test_batch_mode_drops_only_what_no_machine_at_all_can_do_in_time(n_slow: int
     world = World(simple_system([[2.0, 3.0]], [1, n_slow]), simple_workload([0.0] * 3, shape=step(4.2)))
     manager = Manager(POLICIES["met-max-util-max-upt"], 0.5, 1.0)
     assert simulate(world, manager).allocation.status.tolist() == [Status.RAN, Status.RAN, fate]
+
+
+# Sufferage
+
+
+def test_the_machine_goes_to_whoever_would_lose_most() -> None:
+    """Both ask for the first machine; on the other one the first task still earns all, the second one nothing."""
+    world = World(simple_system([[2.0, 3.0], [2.0, 9.0]]), simple_workload([0.0, 0.0], [0, 1], step(5.0)))
+    machine = simulate(world, Manager(POLICIES["sufferage"])).allocation.machine
+    assert machine.tolist() == [1, 0]
+    machine = simulate(world, Manager(POLICIES["max-max-util"])).allocation.machine
+    assert machine.tolist() == [0, 0]
+
+
+def test_a_second_machine_of_the_same_type_spares_a_task() -> None:
+    """With two machines of the first type nobody loses, so both tasks get one in order of arrival."""
+    world = World(simple_system([[2.0, 3.0], [2.0, 9.0]], [2, 1]), simple_workload([0.0, 0.0], [0, 1], step(5.0)))
+    machine = simulate(world, Manager(POLICIES["sufferage"])).allocation.machine
+    assert machine.tolist() == [0, 1]

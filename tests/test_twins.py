@@ -28,6 +28,8 @@ COMPILED: dict[Run, Any] = {
     for run in (twin.run_immediate, twin.run_as_told, twin.run_batch, twin.run_sufferage)
 }
 
+BATCH_RULES = {"greedy": twin.run_batch, "sufferage": twin.run_sufferage}
+
 
 def twin_plan(world: World, manager: Manager, compile_it: bool) -> twin.Plan:
     """What the twin does with the world, as compiled code or as the Python it is written in."""
@@ -47,7 +49,7 @@ def _entrance(world: World, manager: Manager, compile_it: bool) -> tuple[Run, An
     value = value if compile_it else value.ctypes
     if policy.mode == "immediate":
         return twin.run_immediate, value, ()
-    return twin.run_batch, value, (manager.mapping_interval_s,)
+    return BATCH_RULES[policy.rule], value, (manager.mapping_interval_s,)
 
 
 def assert_same(world: World, manager: Manager, compile_it: bool = True) -> None:

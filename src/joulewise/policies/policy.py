@@ -26,6 +26,9 @@ It is of a machine type that the second argument, as [task type, machine type], 
 
 Mode: TypeAlias = Literal["immediate", "batch"]
 
+Rule: TypeAlias = Literal["greedy", "sufferage"]
+"""Who goes first among the tasks that are mapped together: the best choice, or the task that would lose most."""
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -44,7 +47,8 @@ class Objective:
 class Policy:
     """A row of the policy table: how the manager decides. Exactly one of `objective` and `picks` is set.
 
-    With `best_types` only the machine types that run a task fastest are looked at, so many of them.
+    With `best_types` only the machine types that run a task fastest are looked at, so many of them. The rule
+    "sufferage" is for batch mode and compares utilities, whatever else an objective would see.
     """
 
     name: str
@@ -55,6 +59,7 @@ class Policy:
     objective: Objective | None = None
     picks: Picker | None = None
     best_types: int | None = None
+    rule: Rule = "greedy"
 
     def __post_init__(self) -> None:
         assert (self.objective is None) != (self.picks is None), self.name

@@ -49,6 +49,11 @@ _ROWS = (
         "Friese 2.4.3", objective=SOONEST,
     ),
     Policy(
+        "sufferage", "Sufferage", "batch",
+        "Each machine takes, of the tasks that would earn most there, the one that would lose most on its second best.",
+        "Friese 2.4.3", objective=UTILITY, rule="sufferage",
+    ),
+    Policy(
         "max-max-util", "Max-Max Util", "batch",
         "Again and again the task that can earn the most utility goes to the machine where it does.",
         "Friese 2.4.3", objective=UTILITY,

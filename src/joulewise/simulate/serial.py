@@ -16,6 +16,7 @@ from joulewise.kernels.jit import mark_kernels_compiled
 from joulewise.kernels.layout import Plan, empty_plan
 from joulewise.kernels.lazy import empty_pool, map_lazily
 from joulewise.kernels.plain import map_on_arrival_plainly, map_plainly, no_candidates
+from joulewise.kernels.sufferage import empty_crowd, map_by_sufferage
 from joulewise.model.allocation import Allocation
 from joulewise.model.world import World
 from joulewise.policies.compile import compiled
@@ -107,13 +108,14 @@ def _runner(
         )
     assert policy.objective is not None
     objective = policy.objective
-    engine = _ENGINES[policy.mode, objective.falls_with_time, objective.by_type]
+    engine = _ENGINES[policy.rule, policy.mode, objective.falls_with_time, objective.by_type]
     sizes = (world.workload.n_tasks, world.system.n_task_types, world.system.n_machine_types)
     room = (engine.make_room(*sizes),) if engine.make_room else ()
     is_batch = policy.mode == "batch"
     everywhere = (layout_of(world).options,) if is_batch else ()  # batch mode drops by what any machine offers
     clock = (manager.mapping_interval_s,) if is_batch else ()
-    arguments = (*room, compiled(objective), *layout, *everywhere, fleet, plan, threshold, *clock)
+    value = (compiled(objective),) if engine.takes_value else ()
+    arguments = (*room, *value, *layout, *everywhere, fleet, plan, threshold, *clock)
     return lambda end_s: int(engine.kernel(*arguments, end_s))
 
 
@@ -121,17 +123,19 @@ _AS_TOLD: Any = map_as_told
 
 
 class _Engine(NamedTuple):
-    """A kernel, and what makes the arrays it works in."""
+    """A kernel, what makes the arrays it works in, and whether it takes an objective or knows its own."""
 
     kernel: Any
     make_room: Callable[[int, int, int], Any] | None = None
+    takes_value: bool = True
 
 
-_ENGINES = {  # (mode, falls with time, by type)
-    ("immediate", True, False): _Engine(map_on_arrival),
-    ("immediate", True, True): _Engine(map_on_arrival),
-    ("immediate", False, False): _Engine(map_on_arrival_plainly, no_candidates),
-    ("batch", True, False): _Engine(map_lazily, empty_pool),
-    ("batch", True, True): _Engine(map_by_type, empty_queues),
-    ("batch", False, False): _Engine(map_plainly, no_candidates),
+_ENGINES = {  # (rule, mode, falls with time, by type)
+    ("greedy", "immediate", True, False): _Engine(map_on_arrival),
+    ("greedy", "immediate", True, True): _Engine(map_on_arrival),
+    ("greedy", "immediate", False, False): _Engine(map_on_arrival_plainly, no_candidates),
+    ("greedy", "batch", True, False): _Engine(map_lazily, empty_pool),
+    ("greedy", "batch", True, True): _Engine(map_by_type, empty_queues),
+    ("greedy", "batch", False, False): _Engine(map_plainly, no_candidates),
+    ("sufferage", "batch", True, False): _Engine(map_by_sufferage, empty_crowd, takes_value=False),
 }
