@@ -95,7 +95,7 @@ def test_choices_are_ordered_like_tuples(a: tuple[float, float], b: tuple[float,
 
 def test_options_are_those_that_can_run_fastest_first() -> None:
     etc_s = np.array([[[3.0, 4.0], [1.0, math.inf], [2.0, 3.0]], [[math.inf, math.inf], [5.0, 6.0], [1.0, 1.0]]])
-    options = pack_options(etc_s, 10 * etc_s, np.array([1, 0, 2]))
+    options = pack_options(etc_s, 10 * etc_s, np.array([[True, False, True]] * 2))
     assert options.first.tolist() == [0, 4, 6]
     assert options.machine_type.tolist() == [2, 0, 2, 0, 2, 2]
     assert options.pstate.tolist() == [0, 0, 1, 1, 0, 1]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.model import World
+from joulewise.model import Status, World, step
 from joulewise.policies import POLICIES, Objective, Policy, find_policy, heuristic, is_file_spec
 from joulewise.policies.compile import compiled
 from joulewise.policies.heuristic import installed_heuristics, installed_identity
@@ -49,9 +49,11 @@ def eager(utility, completion_s, exec_s, energy_j, wait_s):
 
 def test_the_table_is_keyed_by_name() -> None:
     assert list(POLICIES) == [policy.name for policy in POLICIES.values()]
-    assert {"random", "round-robin", "max-util", "max-upt", "min-min-comp", "max-max-util", "max-max-upt"} <= set(
-        POLICIES
-    )
+    chapter_2 = {
+        "random", "round-robin", "max-util", "max-upt", "met-random", "met-max-util", "k-best-types",
+        "min-min-comp", "sufferage", "max-max-util", "max-max-upt", "met-max-util-max-upt",
+    }  # fmt: skip
+    assert chapter_2 <= set(POLICIES)
 
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
@@ -241,20 +243,20 @@ def test_a_value_must_be_a_number() -> None:
 @pytest.mark.parametrize("picker", [at_random, in_turn])
 def test_pickers_pick_machines_that_can_run_the_task(picker: Callable[..., np.ndarray]) -> None:
     world = busy_world(500)
-    machine = picker(world, generator(0, "test"))
+    machine = picker(world, world.system.can_run, generator(0, "test"))
     kind = world.system.machine_type[machine]
     assert world.system.can_run[world.workload.task_type, kind].all()
 
 
 def test_random_is_even() -> None:
     world = World(simple_system([[1.0, 1.0]], [3, 5]), simple_workload([0.0] * 8000))
-    n_each = np.bincount(at_random(world, generator(0, "test")), minlength=8)
+    n_each = np.bincount(at_random(world, world.system.can_run, generator(0, "test")), minlength=8)
     assert ((n_each > 850) & (n_each < 1150)).all()
 
 
 def test_round_robin_takes_turns() -> None:
     world = World(simple_system([[1.0]], [5]), simple_workload([0.0] * 20))
-    machine = in_turn(world, generator(0, "test"))
+    machine = in_turn(world, world.system.can_run, generator(0, "test"))
     assert sorted(machine[:5]) == [0, 1, 2, 3, 4]
     assert machine.tolist() == machine[:5].tolist() * 4
 
@@ -263,12 +265,12 @@ def test_round_robin_skips_machines_that_cannot_run_the_task() -> None:
     """On a ring of three where only two can run type 1, both of them serve it in turn."""
     system = simple_system([[1.0, 1.0], [math.inf, 1.0]], [1, 2])
     world = World(system, simple_workload([0.0] * 6, [1] * 6))
-    machine = in_turn(world, generator(0, "test")).tolist()
+    machine = in_turn(world, world.system.can_run, generator(0, "test")).tolist()
     assert sorted(machine[:2]) == [1, 2]
     assert machine == machine[:2] * 3
 
 
-@pytest.mark.parametrize("name", ["random", "round-robin"])
+@pytest.mark.parametrize("name", ["random", "round-robin", "met-random"])
 def test_naive_rows_follow_seed_and_trial(name: str) -> None:
     world, manager = busy_world(200), Manager(POLICIES[name])
 
@@ -332,3 +334,71 @@ def test_a_heuristic_that_raises_is_refused() -> None:
 
     with pytest.raises(InputError, match="fails or is not a number"):
         simulate(busy_world(), Manager(raiser))
+
+
+# The best machine types
+
+FASTEST_FIRST = [[4.0, 2.0, 2.0, 1.0], [1.0, math.inf, 3.0, 9.0]]
+"""By task type and machine type; of the last machine type there is none in the tests below."""
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [(1, [[1], [0]]), (2, [[1, 2], [0, 2]]), (3, [[0, 1, 2], [0, 2]]), (None, [[0, 1, 2], [0, 2]])],
+)
+def test_best_types_are_the_fastest_that_have_machines(n: int | None, expected: list[list[int]]) -> None:
+    allowed = simple_system(FASTEST_FIRST, [1, 1, 1, 0]).best_types(n)
+    assert [np.flatnonzero(row).tolist() for row in allowed] == expected
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
+def test_a_restricted_policy_keeps_to_the_best_types(policy: Policy) -> None:
+    world = World(simple_system(FASTEST_FIRST, [1, 2, 1, 0]), simple_workload([0.0] * 12, [0, 1] * 6))
+    allocation = simulate(world, Manager(policy, best_types=1)).allocation
+    assert world.system.machine_type[allocation.machine].tolist() == [1, 0] * 6
+
+
+def test_the_managers_number_of_types_goes_before_the_policys() -> None:
+    policy = POLICIES["k-best-types"]
+    assert Manager(policy).n_types == 2
+    assert Manager(policy, best_types=5).n_types == 5
+    with pytest.raises(InputError, match=r"manager\.best_types: found 0; must be 1 or more"):
+        Manager(policy, best_types=0)
+
+
+def test_k_best_types_lies_between_met_and_max_util() -> None:
+    world = busy_world(300)
+
+    def machines(name: str, best_types: int | None = None) -> list[int]:
+        return list(simulate(world, Manager(POLICIES[name], best_types=best_types)).allocation.machine)
+
+    assert machines("k-best-types", 1) == machines("met-max-util")
+    assert machines("k-best-types", world.system.n_machine_types) == machines("max-util")
+    assert machines("k-best-types") not in (machines("met-max-util"), machines("max-util"))
+
+
+@pytest.mark.parametrize(("n_slow", "fate"), [(1, Status.RAN), (0, Status.DROPPED)])
+def test_batch_mode_drops_only_what_no_machine_at_all_can_do_in_time(n_slow: int, fate: Status) -> None:
+    """At 1 s the last task is too late for the fast machine; while the slow one would do, it stays in the queue."""
+    world = World(simple_system([[2.0, 3.0]], [1, n_slow]), simple_workload([0.0] * 3, shape=step(4.2)))
+    manager = Manager(POLICIES["met-max-util-max-upt"], 0.5, 1.0)
+    assert simulate(world, manager).allocation.status.tolist() == [Status.RAN, Status.RAN, fate]
+
+
+# Sufferage
+
+
+def test_the_machine_goes_to_whoever_would_lose_most() -> None:
+    """Both ask for the first machine; on the other one the first task still earns all, the second one nothing."""
+    world = World(simple_system([[2.0, 3.0], [2.0, 9.0]]), simple_workload([0.0, 0.0], [0, 1], step(5.0)))
+    machine = simulate(world, Manager(POLICIES["sufferage"])).allocation.machine
+    assert machine.tolist() == [1, 0]
+    machine = simulate(world, Manager(POLICIES["max-max-util"])).allocation.machine
+    assert machine.tolist() == [0, 0]
+
+
+def test_a_second_machine_of_the_same_type_spares_a_task() -> None:
+    """With two machines of the first type nobody loses, so both tasks get one in order of arrival."""
+    world = World(simple_system([[2.0, 3.0], [2.0, 9.0]], [2, 1]), simple_workload([0.0, 0.0], [0, 1], step(5.0)))
+    machine = simulate(world, Manager(POLICIES["sufferage"])).allocation.machine
+    assert machine.tolist() == [0, 1]

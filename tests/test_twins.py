@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from joulewise.model import World
 from joulewise.policies import Policy
@@ -23,13 +25,16 @@ from tests.twins import serial as twin
 Run = Callable[..., twin.Plan]
 
 COMPILED: dict[Run, Any] = {
-    run: numba.njit(run, error_model="numpy") for run in (twin.run_immediate, twin.run_as_told, twin.run_batch)
+    run: numba.njit(run, error_model="numpy")
+    for run in (twin.run_immediate, twin.run_as_told, twin.run_batch, twin.run_sufferage)
 }
+
+BATCH_RULES = {"greedy": twin.run_batch, "sufferage": twin.run_sufferage}
 
 
 def twin_plan(world: World, manager: Manager, compile_it: bool) -> twin.Plan:
     """What the twin does with the world, as compiled code or as the Python it is written in."""
-    work, machines = twin.work_and_machines(world)
+    work, machines = twin.work_and_machines(world, manager.n_types)
     run, decider, clock = _entrance(world, manager, compile_it)
     limits = (manager.dropping_threshold, *clock, world.workload.end_s)
     return (COMPILED[run] if compile_it else run)(decider, work, machines, *limits)
@@ -38,13 +43,14 @@ def twin_plan(world: World, manager: Manager, compile_it: bool) -> twin.Plan:
 def _entrance(world: World, manager: Manager, compile_it: bool) -> tuple[Run, Any, tuple[float, ...]]:
     policy = manager.policy
     if policy.picks is not None:
-        return twin.run_as_told, policy.picks(world, generator(0, 0, "policy", policy.name)), ()
+        allowed = np.isfinite(twin.on_best_types(world.system, manager.n_types)[:, :, 0])
+        return twin.run_as_told, policy.picks(world, allowed, generator(0, 0, "policy", policy.name)), ()
     assert policy.objective is not None
     value = compiled(policy.objective)
     value = value if compile_it else value.ctypes
     if policy.mode == "immediate":
         return twin.run_immediate, value, ()
-    return twin.run_batch, value, (manager.mapping_interval_s,)
+    return BATCH_RULES[policy.rule], value, (manager.mapping_interval_s,)
 
 
 def assert_same(world: World, manager: Manager, compile_it: bool = True) -> None:
@@ -78,3 +84,9 @@ def test_simulator_equals_twin(policies: Sequence[Policy], scenario: Scenario) -
 def test_simulator_equals_interpreted_twin(scenario: Scenario) -> None:
     for policy in heuristics.TABLE_POLICIES:
         assert_same(scenario.world, scenario.manager(policy), compile_it=False)
+
+
+@given(scenario=scenarios(), best_types=st.integers(1, 3))
+def test_simulator_equals_twin_on_the_best_machine_types(scenario: Scenario, best_types: int) -> None:
+    for policy in heuristics.EVERY_POLICY:
+        assert_same(scenario.world, dataclasses.replace(scenario.manager(policy), best_types=best_types))

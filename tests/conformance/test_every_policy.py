@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -179,12 +180,12 @@ def test_worthless_tasks_run_without_a_threshold_and_are_dropped_with_one(policy
 
 
 @every_policy
-def test_a_utility_rounded_below_zero_drops_nobody(policy: Policy) -> None:
-    """Just before it reaches 0, the last line of this shape is at -1.1e-16."""
+def test_a_utility_that_rounding_would_take_below_zero_drops_nobody(policy: Policy) -> None:
+    """Just before it reaches 0, the last line of this shape would be at -1.1e-16."""
     points = [(0.0, 1.0), (13.654341430088612, 0.7159178469254943), (31.259564710117125, 0.0)]
     exec_s = math.nextafter(points[-1][0], 0.0)
     world = World(simple_system([[exec_s]]), simple_workload([0.0], shape=piecewise(points)))
-    assert world.workload.utility(0, exec_s) < 0
+    assert world.workload.utility(0, exec_s) == 0
     assert simulate(world, Manager(policy)).allocation.status.tolist() == [Status.RAN]
 
 
@@ -207,10 +208,11 @@ def test_special_machines_get_only_what_they_can_run(policy: Policy) -> None:
         {"mapping_interval_s": -60.0},
         {"mapping_interval_s": math.nan},
         {"mapping_interval_s": math.inf},
+        {"best_types": 0},
     ],
     ids=str,
 )
-def test_impossible_managers_are_refused(policy: Policy, settings_of_manager: dict[str, float]) -> None:
+def test_impossible_managers_are_refused(policy: Policy, settings_of_manager: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="manager") as caught:
         Manager(policy, **settings_of_manager)
     assert len(caught.value.problems) == 1

@@ -1,9 +1,9 @@
 """The slow twin of the simulator of serial tasks: the rules word for word, every choice looked at every time.
 
-Nothing is grouped by type, cached, truncated or kept from one mapping event to the next. The three entrances
-`run_immediate`, `run_as_told` and `run_batch` are plain Python on arrays and can also be compiled as they
-stand: `numba.njit(run_batch, error_model="numpy")`. `value` is the policy's objective; called from compiled
-code it must be compiled too.
+Nothing is grouped by type, cached, truncated or kept from one mapping event to the next. The entrances
+`run_immediate`, `run_as_told`, `run_batch` and `run_sufferage` are plain Python on arrays and can also be
+compiled as they stand: `numba.njit(run_batch, error_model="numpy")`. `value` is the policy's objective; called
+from compiled code it must be compiled too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from joulewise.model import World
+from joulewise.model import System, World
 
 Array: TypeAlias = NDArray[Any]
 Value: TypeAlias = Callable[[float, float, float, float, float], float]
@@ -42,11 +42,15 @@ class Work(NamedTuple):
 
 
 class Machines(NamedTuple):
-    """Times and energies by [task type, machine type, P-state], and the type of every single machine."""
+    """Times and energies by [task type, machine type, P-state], and the type of every single machine.
+
+    `etc_s` is inf where the task cannot run or must not, `anywhere_s` only where it cannot.
+    """
 
     etc_s: Array
     eec_j: Array
     machine_type: Array
+    anywhere_s: Array
 
 
 class Plan(NamedTuple):
@@ -72,12 +76,25 @@ class Queues(NamedTuple):
     mapped_pstate: Array
 
 
-def work_and_machines(world: World) -> tuple[Work, Machines]:
-    """The world's arrays as the twin takes them."""
+def work_and_machines(world: World, best_types: int | None = None) -> tuple[Work, Machines]:
+    """The world's arrays as the twin takes them; with `best_types`, so many machine types for each task type."""
     work, system, shapes = world.workload, world.system, world.workload.shapes
     tasks = (work.arrival_s, work.task_type, work.shape, work.scale, work.hold_s)
     segments = (shapes.start_s, shapes.level, shapes.span, shapes.rate_per_s, shapes.slope_per_s)
-    return Work(*tasks, shapes.first, *segments), Machines(system.etc_s, system.eec_j, system.machine_type)
+    machines = Machines(on_best_types(system, best_types), system.eec_j, system.machine_type, system.etc_s)
+    return Work(*tasks, shapes.first, *segments), machines
+
+
+def on_best_types(system: System, best_types: int | None) -> Array:
+    """The times, with inf outside the machine types, among those with machines, that are fastest in P-state 0."""
+    if best_types is None:
+        return system.etc_s
+    etc_s = np.full(system.etc_s.shape, math.inf)
+    for task_type in range(system.n_task_types):
+        there = [(system.etc_s[task_type, kind, 0], kind) for kind in np.flatnonzero(system.counts)]
+        for _, kind in sorted(there)[:best_types]:
+            etc_s[task_type, kind] = system.etc_s[task_type, kind]
+    return etc_s
 
 
 # Immediate mode
@@ -127,6 +144,27 @@ def take_or_drop(
 
 
 def run_batch(value: Value, work: Work, machines: Machines, threshold: float, interval_s: float, end_s: float) -> Plan:
+    """Mapping events that map by the two-stage greedy."""
+    return run_events(False, value, work, machines, threshold, interval_s, end_s)
+
+
+def run_sufferage(
+    value: Value, work: Work, machines: Machines, threshold: float, interval_s: float, end_s: float
+) -> Plan:
+    """Mapping events that map by sufferage."""
+    return run_events(True, value, work, machines, threshold, interval_s, end_s)
+
+
+@register_jitable
+def run_events(
+    by_sufferage: bool,
+    value: Value,
+    work: Work,
+    machines: Machines,
+    threshold: float,
+    interval_s: float,
+    end_s: float,
+) -> Plan:
     """Mapping events at 0, 1, 2, ... intervals, up to the window's end or until nobody is left to map."""
     plan = nothing_decided(work.arrival_s.size)
     queues = empty_queues(work.arrival_s.size, machines.machine_type.size)
@@ -139,7 +177,10 @@ def run_batch(value: Value, work: Work, machines: Machines, threshold: float, in
         queues.n_virtual[:] = 0  # what was not fixed is mapped anew
         if threshold > 0:
             drop(now_s, n_arrived, queues, work, machines, plan, threshold)
-        map_all(value, now_s, n_arrived, queues, work, machines, plan)
+        if by_sufferage:
+            map_by_sufferage(value, now_s, n_arrived, queues, work, machines, plan)
+        else:
+            map_all(value, now_s, n_arrived, queues, work, machines, plan)
         event += 1
         if n_arrived == work.arrival_s.size and queues.n_virtual.sum() == 0:
             break
@@ -215,7 +256,8 @@ def best_utility(task: int, ready_s: Array, work: Work, machines: Machines) -> f
     best = -math.inf
     for machine in range(machines.machine_type.size):
         for pstate in range(machines.etc_s.shape[2]):
-            completion_s = ready_s[machine] + exec_of(task, machine, pstate, work, machines)
+            exec_s = machines.anywhere_s[work.task_type[task], machines.machine_type[machine], pstate]
+            completion_s = ready_s[machine] + exec_s
             if completion_s < math.inf:
                 best = max(best, utility_of(task, completion_s, work))
     return best
@@ -231,17 +273,75 @@ def map_all(
     for _ in range(mappable.sum()):
         task, machine, pstate = best_of_all(value, mappable, ready_s, work, machines)
         mappable[task] = False
-        start_s = ready_s[machine]
-        ready_s[machine] = start_s + exec_of(task, machine, pstate, work, machines)
-        queues.mapped_pstate[task] = pstate
-        if queues.executing[machine] == NOBODY:
-            queues.executing[machine] = task
-            decide(task, machine, pstate, start_s, work, machines, plan)
-        elif queues.pending[machine] == NOBODY:
-            make_pending(task, machine, queues, work, machines, plan)
-        else:
-            queues.virtual[machine, queues.n_virtual[machine]] = task
-            queues.n_virtual[machine] += 1
+        put_in_queue(task, machine, pstate, ready_s, queues, work, machines, plan)
+
+
+@register_jitable
+def put_in_queue(
+    task: int,
+    machine: int,
+    pstate: int,
+    ready_s: Array,
+    queues: Queues,
+    work: Work,
+    machines: Machines,
+    plan: Plan,
+) -> None:
+    """The task comes last on the machine: it executes, is pending, or waits in the virtual queue."""
+    start_s = ready_s[machine]
+    ready_s[machine] = start_s + exec_of(task, machine, pstate, work, machines)
+    queues.mapped_pstate[task] = pstate
+    if queues.executing[machine] == NOBODY:
+        queues.executing[machine] = task
+        decide(task, machine, pstate, start_s, work, machines, plan)
+    elif queues.pending[machine] == NOBODY:
+        make_pending(task, machine, queues, work, machines, plan)
+    else:
+        queues.virtual[machine, queues.n_virtual[machine]] = task
+        queues.n_virtual[machine] += 1
+
+
+@register_jitable
+def map_by_sufferage(
+    value: Value, now_s: float, n_arrived: int, queues: Queues, work: Work, machines: Machines, plan: Plan
+) -> None:
+    """Pass after pass: every task asks for its best machine, and each machine takes whoever would suffer most."""
+    ready_s = ready_times_s(now_s, queues, plan)
+    mappable = plan.status[:n_arrived] == WAITING
+    while mappable.sum() > 0:
+        n_machines = machines.machine_type.size
+        taken, taken_pstate = np.full(n_machines, NOBODY), np.full(n_machines, 0)
+        most, worths, completions_s = np.zeros(n_machines), np.zeros(n_machines), np.zeros(n_machines)
+        for task in range(n_arrived):
+            if not mappable[task]:
+                continue
+            worth, completion_s, machine, pstate = best_choice(value, task, ready_s, work, machines)
+            suffers = sufferage(worth, task, machine, ready_s, work, machines)
+            if (
+                taken[machine] == NOBODY
+                or suffers > most[machine]
+                or (suffers == most[machine] and beats(worth, completion_s, worths[machine], completions_s[machine]))
+            ):
+                taken[machine], taken_pstate[machine], most[machine] = task, pstate, suffers
+                worths[machine], completions_s[machine] = worth, completion_s
+        for machine in range(n_machines):
+            if taken[machine] != NOBODY:
+                mappable[taken[machine]] = False
+                put_in_queue(taken[machine], machine, taken_pstate[machine], ready_s, queues, work, machines, plan)
+
+
+@register_jitable
+def sufferage(best: float, task: int, best_machine: int, ready_s: Array, work: Work, machines: Machines) -> float:
+    """What the task loses with the best of all other machines; all it would earn when there is no other."""
+    second, found = 0.0, False
+    for machine in range(machines.machine_type.size):
+        for pstate in range(machines.etc_s.shape[2]):
+            completion_s = ready_s[machine] + exec_of(task, machine, pstate, work, machines)
+            if machine != best_machine and completion_s < math.inf:
+                utility = utility_of(task, completion_s, work)
+                if not found or utility > second:
+                    second, found = utility, True
+    return best - second
 
 
 @register_jitable

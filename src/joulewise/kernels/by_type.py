@@ -102,10 +102,10 @@ def take_out(queues, tasks, options, i):
 
 
 @inlined
-def skip_hopeless(queues, tasks, utilities, options, fleet, plan, t, threshold):
+def skip_hopeless(queues, tasks, utilities, options, everywhere, fleet, plan, t, threshold):
     """Drop tasks of type t from where the walk stands until one can still earn the threshold."""
     i = queues.at[t]
-    while i != NOBODY and most_utility(tasks, utilities, options, i, fleet.base_start_s) < threshold:
+    while i != NOBODY and most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold:
         plan.status[i] = DROPPED
         take_out(queues, tasks, options, i)
         add_left(queues.n_left, options, t, -1)
@@ -144,12 +144,12 @@ def best_type(queues):
 
 
 @inlined
-def map_event(queues, value, tasks, utilities, options, fleet, plan, threshold, next_s):
+def map_event(queues, value, tasks, utilities, options, everywhere, fleet, plan, threshold, next_s):
     """The two-stage greedy until nothing more can be fixed before the next event."""
     copy_counts(queues.n_mappable, queues.n_left)
     for t in range(queues.at.size):
         queues.at[t] = queues.head[t]
-        skip_hopeless(queues, tasks, utilities, options, fleet, plan, t, threshold)
+        skip_hopeless(queues, tasks, utilities, options, everywhere, fleet, plan, t, threshold)
         if queues.at[t] != NOBODY:
             value_type(queues, value, options, fleet, t)
     while can_go_on(fleet, queues.n_left):
@@ -165,20 +165,23 @@ def map_event(queues, value, tasks, utilities, options, fleet, plan, threshold, 
         add_left(queues.n_left, options, t, -1)
         if queue_on(fleet, plan, i, k, fleet.earliest[k], pstate, queues.completion_s[t], next_s):
             take_out(queues, tasks, options, i)
-        skip_hopeless(queues, tasks, utilities, options, fleet, plan, t, threshold)
+        skip_hopeless(queues, tasks, utilities, options, everywhere, fleet, plan, t, threshold)
 
 
 @kernel
-def map_by_type(queues, value, tasks, utilities, options, fleet, plan, threshold, interval_s, end_s):
-    """Map the whole workload; returns the number of mapping events that had work."""
+def map_by_type(queues, value, tasks, utilities, options, everywhere, fleet, plan, threshold, interval_s, end_s):
+    """Map the whole workload; returns the number of mapping events that had work.
+
+    A task is dropped by what it could earn on the options `everywhere`, of which `options` may be a part.
+    """
     arrived, n_events = 0, 0
     event = event_at_or_after(tasks.arrival_s[0], interval_s)
     while event != NO_EVENT and event * interval_s <= end_s:
         now_s, next_s = event * interval_s, (event + 1) * interval_s
         arrived = admit(queues, tasks, options, arrived, now_s)
         open_event(fleet, now_s, next_s)
-        map_event(queues, value, tasks, utilities, options, fleet, plan, threshold, next_s)
+        map_event(queues, value, tasks, utilities, options, everywhere, fleet, plan, threshold, next_s)
         n_events += 1
         event = next_event(event, queues.n_waiting[0], arrived, tasks, interval_s)
-    drop_hopeless(plan, tasks, utilities, options, arrived, fleet.base_start_s, threshold)
+    drop_hopeless(plan, tasks, utilities, everywhere, arrived, fleet.base_start_s, threshold)
     return n_events

@@ -63,10 +63,10 @@ def empty_plan(n_tasks: int) -> Plan:
     )
 
 
-def pack_options(etc_s: NDArray[np.float64], eec_j: NDArray[np.float64], counts: NDArray[np.int64]) -> Options:
-    """The options of each task type on machine types that have machines, fastest first."""
+def pack_options(etc_s: NDArray[np.float64], eec_j: NDArray[np.float64], allowed: NDArray[np.bool_]) -> Options:
+    """The options of each task type on the machine types allowed to it, fastest first."""
     n_task_types, _, n_pstates = etc_s.shape
-    possible = np.isfinite(etc_s) & (counts > 0)[None, :, None]
+    possible = np.isfinite(etc_s) & allowed[:, :, None]
     task_type, machine_type, pstate = np.nonzero(possible)
     exec_s = etc_s[possible]
     rank = machine_type * n_pstates + pstate

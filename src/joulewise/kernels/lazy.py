@@ -18,6 +18,7 @@ from joulewise.kernels.events import (
     copy_counts,
     drop_hopeless,
     event_at_or_after,
+    most_utility,
     next_event,
 )
 from joulewise.kernels.fleet import can_go_on, open_event, queue_on
@@ -94,12 +95,12 @@ def note_rise(pool, before, now):
 
 
 @inlined
-def look(pool, value, tasks, utilities, options, fleet, plan, threshold):
+def look(pool, value, tasks, utilities, options, everywhere, fleet, plan, threshold):
     """Value the first waiting task on the machines as they are fixed; drop it or add it to those looked at."""
     i = pool.waiting.items[0]
     pop(pool.waiting)
     found, completion_s, option, most = best_option(value, tasks, utilities, options, i, fleet.base_start_s)
-    if most < threshold:
+    if most < threshold and most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold:
         plan.status[i] = DROPPED
         add_left(pool.n_mappable, options, tasks.task_type[i], -1)
         add_left(pool.n_left, options, tasks.task_type[i], -1)
@@ -149,12 +150,12 @@ def close_event(pool):
 
 
 @inlined
-def map_event(pool, value, tasks, utilities, options, fleet, plan, threshold, next_s):
+def map_event(pool, value, tasks, utilities, options, everywhere, fleet, plan, threshold, next_s):
     """The two-stage greedy until nothing more can be fixed before the next event."""
     copy_counts(pool.n_mappable, pool.n_left)
     while pool.waiting.size[0] + pool.looked.size[0] > 0 and can_go_on(fleet, pool.n_left):
         if waiting_first(pool):
-            look(pool, value, tasks, utilities, options, fleet, plan, threshold)
+            look(pool, value, tasks, utilities, options, everywhere, fleet, plan, threshold)
             continue
         i = pool.looked.items[0]
         if pool.version[i] == fleet.version[options.machine_type[pool.choice[i]]]:
@@ -164,17 +165,20 @@ def map_event(pool, value, tasks, utilities, options, fleet, plan, threshold, ne
 
 
 @kernel
-def map_lazily(pool, value, tasks, utilities, options, fleet, plan, threshold, interval_s, end_s):
-    """Map the whole workload; returns the number of mapping events that had work."""
+def map_lazily(pool, value, tasks, utilities, options, everywhere, fleet, plan, threshold, interval_s, end_s):
+    """Map the whole workload; returns the number of mapping events that had work.
+
+    A task is dropped by what it could earn on the options `everywhere`, of which `options` may be a part.
+    """
     arrived, n_events = 0, 0
     event = event_at_or_after(tasks.arrival_s[0], interval_s)
     while event != NO_EVENT and event * interval_s <= end_s:
         now_s, next_s = event * interval_s, (event + 1) * interval_s
         arrived = admit(pool, tasks, options, arrived, now_s)
         open_event(fleet, now_s, next_s)
-        map_event(pool, value, tasks, utilities, options, fleet, plan, threshold, next_s)
+        map_event(pool, value, tasks, utilities, options, everywhere, fleet, plan, threshold, next_s)
         close_event(pool)
         n_events += 1
         event = next_event(event, pool.waiting.size[0], arrived, tasks, interval_s)
-    drop_hopeless(plan, tasks, utilities, options, arrived, fleet.base_start_s, threshold)
+    drop_hopeless(plan, tasks, utilities, everywhere, arrived, fleet.base_start_s, threshold)
     return n_events

@@ -105,13 +105,13 @@ def look_again(candidates, value, tasks, utilities, options, fleet, i, k, machin
 
 
 @inlined
-def keep_hopeful(candidates, tasks, utilities, options, fleet, plan, threshold):
+def keep_hopeful(candidates, tasks, utilities, options, everywhere, fleet, plan, threshold):
     """Drop the tasks that can no longer earn the threshold, and those already fixed; count the rest."""
     clear_counts(candidates.n_left)
     kept = 0
     for at in range(candidates.size[0]):
         i = candidates.items[at]
-        if most_utility(tasks, utilities, options, i, fleet.base_start_s) < threshold:
+        if most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold:
             plan.status[i] = DROPPED
             continue
         candidates.items[kept] = i
@@ -151,9 +151,9 @@ def remove_fixed(candidates, plan):
 
 
 @inlined
-def map_event(candidates, value, tasks, utilities, options, fleet, plan, threshold, next_s):
+def map_event(candidates, value, tasks, utilities, options, everywhere, fleet, plan, threshold, next_s):
     """The two-stage greedy until nothing more can be fixed before the next event."""
-    keep_hopeful(candidates, tasks, utilities, options, fleet, plan, threshold)
+    keep_hopeful(candidates, tasks, utilities, options, everywhere, fleet, plan, threshold)
     for at in range(candidates.size[0]):
         try_all(candidates, value, tasks, utilities, options, fleet, candidates.items[at])
     while can_go_on(fleet, candidates.n_left):
@@ -171,8 +171,11 @@ def map_event(candidates, value, tasks, utilities, options, fleet, plan, thresho
 
 
 @kernel
-def map_plainly(candidates, value, tasks, utilities, options, fleet, plan, threshold, interval_s, end_s):
-    """Map the whole workload; returns the number of mapping events that had work."""
+def map_plainly(candidates, value, tasks, utilities, options, everywhere, fleet, plan, threshold, interval_s, end_s):
+    """Map the whole workload; returns the number of mapping events that had work.
+
+    A task is dropped by what it could earn on the options `everywhere`, of which `options` may be a part.
+    """
     n = tasks.arrival_s.size
     arrived, n_events = 0, 0
     event = event_at_or_after(tasks.arrival_s[0], interval_s)
@@ -183,7 +186,7 @@ def map_plainly(candidates, value, tasks, utilities, options, fleet, plan, thres
             candidates.size[0] += 1
             arrived += 1
         open_event(fleet, now_s, next_s)
-        map_event(candidates, value, tasks, utilities, options, fleet, plan, threshold, next_s)
+        map_event(candidates, value, tasks, utilities, options, everywhere, fleet, plan, threshold, next_s)
         n_events += 1
         event = next_event(event, candidates.size[0], arrived, tasks, interval_s)
     return n_events

@@ -74,6 +74,15 @@ class System:
         np.multiply(self.etc_s, power_w, out=energy_j, where=possible)
         return frozen(energy_j, np.float64)
 
+    def best_types(self, n: int | None) -> Bools:
+        """Whether a machine type is among the n that run a task type fastest in P-state 0; None means all.
+
+        Only types that have machines are counted; ties go to the lower machine type. As [task type, machine type].
+        """
+        fastest_s = np.where(self.counts > 0, self.etc_s[:, :, 0], np.inf)
+        place = np.argsort(np.argsort(fastest_s, axis=1, kind="stable"), axis=1)
+        return np.isfinite(fastest_s) & (place < (self.n_machine_types if n is None else n))
+
     @cached_property
     def mean_etc_s(self) -> Floats:
         """Mean execution time of each task type in P-state 0 over the machine types that can run it."""

@@ -2,7 +2,7 @@
 
 from joulewise.optimise.bounds import maximum_utility, utility_ceiling
 from joulewise.optimise.prices import Certificate, PriceBound, certified_bound, price_bound
-from joulewise.optimise.proof import BOUND_KINDS, BoundKind, Proof, prove, recheck
+from joulewise.optimise.proof import BOUND_KINDS, BoundKind, Proof, prove
 
 __all__ = [
     "BOUND_KINDS",
@@ -14,6 +14,5 @@ __all__ = [
     "maximum_utility",
     "price_bound",
     "prove",
-    "recheck",
     "utility_ceiling",
 ]

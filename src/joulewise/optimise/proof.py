@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from joulewise.model.world import World
 from joulewise.optimise.bounds import maximum_utility, utility_ceiling
-from joulewise.optimise.prices import Certificate, certified_bound, price_bound
+from joulewise.optimise.prices import Certificate, price_bound
 
 BoundKind: TypeAlias = Literal["prices", "trivial"]
 BOUND_KINDS: tuple[str, ...] = get_args(BoundKind)
@@ -47,10 +47,3 @@ def prove(world: World, kind: BoundKind) -> Proof:
         found = price_bound(world)
         return Proof("prices", maximum_utility(world), found.value, found.certificate)
     return Proof("trivial", maximum_utility(world), utility_ceiling(world))
-
-
-def recheck(world: World, proof: Proof) -> Proof:
-    """The same proof with its figures computed anew from what it rests on, in one pass."""
-    prices = proof.certificate
-    bound = utility_ceiling(world) if prices is None else certified_bound(world, prices)
-    return Proof(proof.kind, maximum_utility(world), bound, prices)

@@ -1,4 +1,4 @@
-"""A world as kernels see it, made once per world."""
+"""A world as kernels see it, made once per world and number of machine types looked at."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from joulewise.kernels.layout import Options, Tasks, Utilities, pack_options
+from joulewise.model.system import System
 from joulewise.model.world import World
 
 
@@ -19,23 +20,33 @@ class Layout(NamedTuple):
     options: Options
 
 
-_LAYOUTS: WeakKeyDictionary[World, Layout] = WeakKeyDictionary()
+_LAYOUTS: WeakKeyDictionary[World, dict[int | None, Layout]] = WeakKeyDictionary()
 
 
-def layout_of(world: World) -> Layout:
-    """The world's arrays for kernels; writable copies, so that all worlds look alike to the compiler."""
-    layout = _LAYOUTS.get(world)
-    if layout is None:
-        layout = _LAYOUTS[world] = _make_layout(world)
-    return layout
+def layout_of(world: World, best_types: int | None = None) -> Layout:
+    """The world's arrays for kernels; writable copies, so that all worlds look alike to the compiler.
+
+    With `best_types` the options are only those on so many machine types that run a task fastest.
+    """
+    layouts = _LAYOUTS.setdefault(world, {})
+    if best_types not in layouts:
+        layouts[best_types] = _make_layout(world) if best_types is None else _restricted(world, best_types)
+    return layouts[best_types]
+
+
+def _restricted(world: World, best_types: int) -> Layout:
+    return layout_of(world)._replace(options=_options(world.system, best_types))
+
+
+def _options(system: System, best_types: int | None) -> Options:
+    return pack_options(system.etc_s, system.eec_j, system.best_types(best_types))
 
 
 def _make_layout(world: World) -> Layout:
-    system, work = world.system, world.workload
-    shapes = work.shapes
+    work, shapes = world.workload, world.workload.shapes
     columns = (shapes.start_s, shapes.level, shapes.span, shapes.rate_per_s, shapes.slope_per_s, shapes.floor)
     return Layout(
         Tasks(work.arrival_s.copy(), work.task_type.copy(), work.shape.copy(), work.scale.copy(), work.hold_s.copy()),
         Utilities(shapes.first.copy(), np.stack(columns, axis=1)),
-        pack_options(system.etc_s, system.eec_j, system.counts),
+        _options(world.system, None),
     )

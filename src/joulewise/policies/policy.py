@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from joulewise.model.arrays import Ints
+from joulewise.model.arrays import Bools, Ints
 from joulewise.model.world import World
 
 Value: TypeAlias = Callable[[float, float, float, float, float], float]
@@ -18,10 +18,16 @@ Value: TypeAlias = Callable[[float, float, float, float, float], float]
 `energy_j` what it would use, `wait_s` the time from its arrival to its start.
 """
 
-Picker: TypeAlias = Callable[[World, np.random.Generator], Ints]
-"""A machine for every task, chosen without looking at the machines' state."""
+Picker: TypeAlias = Callable[[World, Bools, np.random.Generator], Ints]
+"""A machine for every task, chosen without looking at the machines' state.
+
+It is of a machine type that the second argument, as [task type, machine type], allows.
+"""
 
 Mode: TypeAlias = Literal["immediate", "batch"]
+
+Rule: TypeAlias = Literal["greedy", "sufferage"]
+"""Who goes first among the tasks that are mapped together: the best choice, or the task that would lose most."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,11 @@ class Objective:
 
 @dataclass(frozen=True)
 class Policy:
-    """A row of the policy table: how the manager decides. Exactly one of `objective` and `picks` is set."""
+    """A row of the policy table: how the manager decides. Exactly one of `objective` and `picks` is set.
+
+    With `best_types` only the machine types that run a task fastest are looked at, so many of them. The rule
+    "sufferage" is for batch mode and compares utilities, whatever else an objective would see.
+    """
 
     name: str
     title: str
@@ -48,7 +58,10 @@ class Policy:
     source: str
     objective: Objective | None = None
     picks: Picker | None = None
+    best_types: int | None = None
+    rule: Rule = "greedy"
 
     def __post_init__(self) -> None:
         assert (self.objective is None) != (self.picks is None), self.name
         assert self.picks is None or self.mode == "immediate", self.name
+        assert self.best_types is None or self.best_types >= 1, self.name

@@ -28,9 +28,30 @@ _ROWS = (
         "Friese 2.4.2.2", objective=UTILITY_PER_TIME,
     ),
     Policy(
+        "met-random", "MET-Random", "immediate",
+        "A machine at random among those of the type that runs the task fastest.",
+        "Friese 2.4.2.2", picks=at_random, best_types=1,
+    ),
+    Policy(
+        "met-max-util", "MET-Max Util", "immediate",
+        "Of the machines of the type that runs the task fastest, the one that completes it first.",
+        "Friese 2.4.2.2", objective=UTILITY, best_types=1,
+    ),
+    Policy(
+        "k-best-types", "K-Best Types", "immediate",
+        "Of the machines of the K types that run the task fastest, the one that completes it first; K is "
+        "`manager.best_types`, or 2.",
+        "Friese 2.4.2.2", objective=UTILITY, best_types=2,
+    ),
+    Policy(
         "min-min-comp", "Min-Min Comp", "batch",
         "Again and again the task that can complete first goes to the machine where it does.",
         "Friese 2.4.3", objective=SOONEST,
+    ),
+    Policy(
+        "sufferage", "Sufferage", "batch",
+        "Each machine takes, of the tasks that would earn most there, the one that would lose most on its second best.",
+        "Friese 2.4.3", objective=UTILITY, rule="sufferage",
     ),
     Policy(
         "max-max-util", "Max-Max Util", "batch",
@@ -42,6 +63,11 @@ _ROWS = (
         "Again and again the task that can earn the most utility per second of execution goes to the machine "
         "where it does.",
         "Friese 2.4.3", objective=UTILITY_PER_TIME,
+    ),
+    Policy(
+        "met-max-util-max-upt", "MET-Max Util-Max UPT", "batch",
+        "Max-Max UPT, with each task on the machine type that runs it fastest.",
+        "Friese 2.4.3", objective=UTILITY_PER_TIME, best_types=1,
     ),
 )  # fmt: skip
 

@@ -91,6 +91,7 @@ _KEYS = {
     "manager.policy": Key("policy"),
     "manager.dropping_threshold": Key("dropping threshold"),
     "manager.mapping_interval": Key("mapping interval"),
+    "manager.best_types": Key("K", "machine types"),
     "workload.tasks_per_day": Key("load", "tasks/day"),
     "variant": Key("variant"),
 }

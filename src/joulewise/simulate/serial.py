@@ -18,6 +18,7 @@ from joulewise.kernels.jit import mark_kernels_compiled
 from joulewise.kernels.layout import Plan, empty_plan
 from joulewise.kernels.lazy import empty_pool, map_lazily
 from joulewise.kernels.plain import map_on_arrival_plainly, map_plainly, no_candidates
+from joulewise.kernels.sufferage import empty_crowd, map_by_sufferage
 from joulewise.model.allocation import Allocation
 from joulewise.model.world import World
 from joulewise.policies.compile import compiled, looks_at_energy
@@ -34,17 +35,24 @@ class Manager:
     """How the resource manager works: its policy, when it drops tasks, how often batch mode maps.
 
     A task whose best possible utility is below `dropping_threshold` is dropped; 0 drops nothing. Mapping events
-    of batch mode happen at 0, 1, 2, ... times `mapping_interval_s`. Raises InputError with every problem.
+    of batch mode happen at 0, 1, 2, ... times `mapping_interval_s`. Tasks go only to the `best_types` machine
+    types that run them fastest; None leaves that to the policy. Raises InputError with every problem.
     """
 
     policy: Policy
     dropping_threshold: float = 0.0
     mapping_interval_s: float = 60.0
+    best_types: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("dropping_threshold", "mapping_interval_s"):
             object.__setattr__(self, name, float(getattr(self, name)))
         raise_if_any(_manager_problems(self))
+
+    @property
+    def n_types(self) -> int | None:
+        """How many machine types a task may go to, the fastest first; None means all."""
+        return self.policy.best_types if self.best_types is None else self.best_types
 
 
 def _manager_problems(manager: Manager) -> Iterator[Problem]:
@@ -55,6 +63,9 @@ def _manager_problems(manager: Manager) -> Iterator[Problem]:
     if not (interval_s >= SHORTEST_INTERVAL_S and math.isfinite(interval_s)):
         found = f"found {interval_s} s"
         yield Problem("manager.mapping_interval", found, f"must be {SHORTEST_INTERVAL_S:g} s or more, and finite")
+    if manager.best_types is not None and manager.best_types < 1:
+        found = f"found {manager.best_types}"
+        yield Problem("manager.best_types", found, "must be 1 or more", "leave it out to allow what the policy does")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,21 +111,22 @@ def _counted_events(world: World, manager: Manager, allocation: Allocation) -> i
 
 def _runner(world: World, manager: Manager, plan: Plan, seed: int, trial: int) -> Callable[[float], int]:
     """The kernel for the manager's policy as a function of the instant to run to; it returns mapping events."""
-    policy, layout, fleet = manager.policy, layout_of(world), idle_fleet(world.system.counts)
+    policy, layout = manager.policy, layout_of(world, manager.n_types)
+    fleet = idle_fleet(world.system.counts)
     threshold = manager.dropping_threshold or -math.inf  # a utility of 0 may be rounded to just below it
     if policy.objective is None:
-        return _follower(world, policy, layout, fleet, plan, threshold, seed, trial)
-    value = compiled(policy.objective)
-    if world.system.power_w is None and looks_at_energy(value):
-        found = "looks at energy, but the system has no power figures"
-        raise InputError(Problem(f"policy {policy.name}", found, advice="give the system's powers (power_w)"))
-    engine = _ENGINES[policy.mode, policy.objective.falls_with_time, policy.objective.by_type]
+        return _follower(world, manager, layout, fleet, plan, threshold, seed, trial)
+    engine = _ENGINES[policy.rule, policy.mode, policy.objective.falls_with_time, policy.objective.by_type]
     sizes = (world.workload.n_tasks, world.system.n_task_types, world.system.n_machine_types)
     room = (engine.make_room(*sizes),) if engine.make_room else ()
-    clock = (manager.mapping_interval_s,) if policy.mode == "batch" else ()
+    value = (_usable(policy, world),) if engine.takes_value else ()
+    is_batch = policy.mode == "batch"
+    everywhere = (layout_of(world).options,) if is_batch else ()  # batch mode drops by what any machine offers
+    clock = (manager.mapping_interval_s,) if is_batch else ()
+    arguments = (*room, *value, *layout, *everywhere, fleet, plan, threshold, *clock)
 
     def run_until(end_s: float) -> int:
-        n_events = int(engine.kernel(*room, value, *layout, fleet, plan, threshold, *clock, end_s))
+        n_events = int(engine.kernel(*arguments, end_s))
         if any(getattr(arrays, "n_rises", (0,))[0] for arrays in room):
             found = "its value rose with waiting in this run, although it was declared falls_with_time"
             raise InputError(Problem(f"policy {policy.name}", found, advice="leave falls_with_time out"))
@@ -123,15 +135,26 @@ def _runner(world: World, manager: Manager, plan: Plan, seed: int, trial: int) -
     return run_until
 
 
+def _usable(policy: Policy, world: World) -> Any:
+    """The policy's compiled objective; InputError when it needs what the system lacks."""
+    assert policy.objective is not None
+    value = compiled(policy.objective)
+    if world.system.power_w is None and looks_at_energy(value):
+        found = "looks at energy, but the system has no power figures"
+        raise InputError(Problem(f"policy {policy.name}", found, advice="give the system's powers (power_w)"))
+    return value
+
+
 def _follower(
-    world: World, policy: Policy, layout: Layout, fleet: Fleet, plan: Plan, threshold: float, seed: int, trial: int
+    world: World, manager: Manager, layout: Layout, fleet: Fleet, plan: Plan, threshold: float, seed: int, trial: int
 ) -> Callable[[float], int]:
     """The same for a policy that picks machines without a look at their state."""
-    pick = policy.picks
+    policy, pick = manager.policy, manager.policy.picks
     assert pick is not None
 
     def run_until(end_s: float) -> int:
-        machine = pick(world, generator(seed, trial, "policy", policy.name))
+        allowed = world.system.best_types(manager.n_types)
+        machine = pick(world, allowed, generator(seed, trial, "policy", policy.name))
         exec_s = world.system.etc_s[layout.tasks.task_type, world.system.machine_type[machine], 0]
         return int(_AS_TOLD(machine, layout.tasks, layout.utilities, exec_s, fleet, plan, threshold, end_s))
 
@@ -142,17 +165,19 @@ _AS_TOLD: Any = map_as_told
 
 
 class _Engine(NamedTuple):
-    """A kernel, and what makes the arrays it works in."""
+    """A kernel, what makes the arrays it works in, and whether it takes an objective or knows its own."""
 
     kernel: Any
     make_room: Callable[[int, int, int], Any] | None = None
+    takes_value: bool = True
 
 
-_ENGINES = {  # (mode, falls with time, by type)
-    ("immediate", True, False): _Engine(map_on_arrival),
-    ("immediate", True, True): _Engine(map_on_arrival),
-    ("immediate", False, False): _Engine(map_on_arrival_plainly, no_candidates),
-    ("batch", True, False): _Engine(map_lazily, empty_pool),
-    ("batch", True, True): _Engine(map_by_type, empty_queues),
-    ("batch", False, False): _Engine(map_plainly, no_candidates),
+_ENGINES = {  # (rule, mode, falls with time, by type)
+    ("greedy", "immediate", True, False): _Engine(map_on_arrival),
+    ("greedy", "immediate", True, True): _Engine(map_on_arrival),
+    ("greedy", "immediate", False, False): _Engine(map_on_arrival_plainly, no_candidates),
+    ("greedy", "batch", True, False): _Engine(map_lazily, empty_pool),
+    ("greedy", "batch", True, True): _Engine(map_by_type, empty_queues),
+    ("greedy", "batch", False, False): _Engine(map_plainly, no_candidates),
+    ("sufferage", "batch", True, False): _Engine(map_by_sufferage, empty_crowd, takes_value=False),
 }

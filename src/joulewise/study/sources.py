@@ -83,6 +83,9 @@ class ManagerParameters:
     mapping_interval_s: Annotated[float, Field(ge=1e-3)] = explained(
         60.0, "time between the mapping events of batch policies"
     )
+    best_types: Annotated[int | None, Field(ge=1)] = explained(
+        None, "tasks go only to so many machine types, those that run them fastest; left out: as the policy says"
+    )
 
 
 def _generated_system(parameters: SystemParameters, draw: Draw) -> System:
@@ -105,7 +108,7 @@ def _manager(parameters: ManagerParameters, draw: Draw) -> Manager:
     from joulewise.simulate import Manager
 
     policy = policy_of(parameters.policy, draw.folder)
-    return Manager(policy, parameters.dropping_threshold, parameters.mapping_interval_s)
+    return Manager(policy, parameters.dropping_threshold, parameters.mapping_interval_s, parameters.best_types)
 
 
 _SYSTEMS = (
