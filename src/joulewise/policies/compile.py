@@ -27,6 +27,9 @@ def compiled(objective: Objective) -> Any:
     All kernels take the same type of function pointer, so a new objective recompiles none of them.
     """
     name = getattr(objective.value, "__name__", "heuristic")
+    if "print" in objective.value.__code__.co_names:
+        found, advice = "prints, which compiled code cannot do from here", "take the print out"
+        raise InputError(Problem(f"heuristic {name}", found, advice=advice))
     try:
         function = numba.cfunc(OBJECTIVE_SIGNATURE, **_OPTIONS)(_guarded(objective.value))
     except Exception as error:  # numba raises all kinds, and any of them means that it cannot be compiled

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,6 +22,8 @@ from joulewise.study.worker import Finished, Job, do, do_run
 Report = Callable[[Finished], None]
 
 _JOBS_PER_WORKER = 8
+_HEED_S = 0.5
+"""How often waiting for a run looks up: libraries may keep a Ctrl-C from ending a wait without a limit."""
 _LARGEST_JOB = 4
 _ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Each worker is one thread: the processes are the parallelism."""
@@ -34,7 +36,7 @@ def available_cpus() -> int:
 
 def execute(runs: Sequence[Run], study_folder: Path, results_folder: Path, workers: int, report: Report) -> None:
     """Do the runs with this many processes (one: in this process) and report each as it is stored."""
-    if workers == 1 or len(runs) < 2:
+    if workers == 1:
         for job in _jobs(runs, study_folder, results_folder, size=1):
             report(do_run(job.runs[0], job))
         return
@@ -67,9 +69,10 @@ def _in_processes(jobs: list[Job], workers: int, report: Report) -> list[Job]:
     try:
         with _for_children():
             pending: dict[Future[list[Finished]], Job] = {pool.submit(do, job): job for job in jobs}
-        for future in as_completed(pending):
-            if _collect(future, report):
-                done.add(pending[future])
+        left = set(pending)
+        while left:
+            ready, left = wait(left, _HEED_S, FIRST_COMPLETED)
+            done |= {pending[future] for future in ready if _collect(future, report)}
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         _end(child for child in multiprocessing.active_children() if child not in before)

@@ -64,8 +64,9 @@ class Results:
         return [name for name in metrics() if name in self.runs.columns]
 
 
-def open_results(folder: Path) -> Results:
+def open_results(folder: Path | str) -> Results:
     """The results in a folder; InputError when it holds none."""
+    folder = Path(folder)
     store = Store(folder)
     about = store.marker()
     if about is None:

@@ -86,8 +86,9 @@ class Study:
         return self.folder.resolve() / self.file_name
 
 
-def read_study(path: Path) -> Study:
+def read_study(path: Path | str) -> Study:
     """The study in a TOML file; InputError with every problem of it and of the files it names."""
+    path = Path(path)
     return parse_study(read_source(path), path.name, path.parent, check_inputs=True)
 
 

@@ -2,8 +2,8 @@
 
 A number is reproduced when it lies in our 95 % interval or within 2 % of our mean, partly within 10 %. An
 ordering is a list of differences claimed to be positive, each paired on equal trials: reproduced when every
-interval is above zero, partly when at least half of the means are. Below two trials there is no interval and
-nothing is judged. Neither rule is ever bent for a claim.
+interval is above zero, partly when at least half of the means are. Nothing is judged below two trials, and no
+number while half of its interval is wider than 10 % of it. Neither rule is ever bent for a claim.
 """
 
 from __future__ import annotations
@@ -98,7 +98,9 @@ def number(
         mean, low, high = interval(samples)
         off = abs(mean - published) / abs(published)
         verdict: Verdict = "not reproduced"
-        if low <= published <= high or off <= CLOSE:
+        if (high - low) / 2 > NEAR * abs(published):
+            verdict = "not judged"
+        elif low <= published <= high or off <= CLOSE:
             verdict = "reproduced"
         elif off <= NEAR:
             verdict = "partly"
