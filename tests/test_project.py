@@ -153,7 +153,14 @@ def test_the_public_names_are_those_that_type_checkers_see() -> None:
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     lines = [line for line in block.body if isinstance(line, ast.ImportFrom)]
-    assert {alias.name for line in lines for alias in line.names} | {"__version__"} == set(joulewise.__all__)
+    names = {alias.asname or alias.name for line in lines for alias in line.names}
+    assert names | {"__version__"} == set(joulewise.__all__)
+
+
+def test_no_public_name_is_hidden_by_a_room() -> None:
+    """A room that is imported becomes an attribute of the package, and would take the place of a function."""
+    rooms = {path.name.removesuffix(".py") for path in PACKAGE.iterdir()}
+    assert rooms.isdisjoint(joulewise.__all__)
 
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if room_of(path) != "cli"], ids=identify)

@@ -14,7 +14,8 @@ NO_RUNS = pl.DataFrame()
 @pytest.mark.parametrize(
     ("samples", "verdict"),
     [
-        ([99.0, 101.0], "reproduced"),
+        ([99.5, 100.5], "reproduced"),
+        ([99.0, 101.0], "not judged"),
         ([94.9, 95.1], "partly"),
         ([49.9, 50.1], "not reproduced"),
         ([100.0], "not judged"),
