@@ -1,4 +1,4 @@
-"""A user's own heuristic: an objective in a file, in a package's entry point, or in the session at hand."""
+"""A user's own heuristic: an objective in a file, in a package's entry point, or in a program at hand."""
 
 from __future__ import annotations
 
