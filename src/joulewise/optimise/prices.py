@@ -36,6 +36,9 @@ class Stage:
     step: float
 
 
+MOST_FIRST_SLOTS = 336
+"""Windows of more than two weeks get longer slots: memory and time stay bounded, only tightness is lost."""
+
 STAGES = (Stage(3600.0, 25, 4, 0.3), Stage(1800.0, 8, 1, 0.2), Stage(600.0, 14, 1, 0.15))
 
 
@@ -149,7 +152,7 @@ class _Market:
 
 def _slots(world: World, stage: Stage) -> int:
     """How many slots of about the stage's length cover the time; each stage splits the one before."""
-    hours = max(math.ceil(world.workload.end_s / STAGES[0].slot_s), 1)
+    hours = min(max(math.ceil(world.workload.end_s / STAGES[0].slot_s), 1), MOST_FIRST_SLOTS)
     return hours * round(STAGES[0].slot_s / stage.slot_s)
 
 
