@@ -1,12 +1,13 @@
 """Frozen inputs and outputs: systems, utility functions, workloads, worlds, allocations."""
 
 from joulewise.model.allocation import Allocation, Status
-from joulewise.model.system import System
+from joulewise.model.supply import Supply
+from joulewise.model.system import Standby, System
 from joulewise.model.utility import Segment, Shape, UtilityShapes, constant, linear, piecewise, step
 from joulewise.model.workload import Tag, Workload
-from joulewise.model.world import World
+from joulewise.model.world import Outages, World
 
 __all__ = [
-    "Allocation", "Segment", "Shape", "Status", "System", "Tag", "UtilityShapes", "Workload", "World",
-    "constant", "linear", "piecewise", "step",
+    "Allocation", "Outages", "Segment", "Shape", "Standby", "Status", "Supply", "System", "Tag", "UtilityShapes",
+    "Workload", "World", "constant", "linear", "piecewise", "step",
 ]  # fmt: skip

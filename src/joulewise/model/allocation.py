@@ -17,13 +17,34 @@ class Status(IntEnum):
     WAITING = 0
     RAN = 1
     DROPPED = 2
+    KILLED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class LostRuns:
+    """Runs that a failing machine cut short, one row each; the task may run again later."""
+
+    task: Ints
+    machine: Ints
+    pstate: Codes
+    start_s: Floats
+    end_s: Floats
+
+    def __post_init__(self) -> None:
+        ints = dict.fromkeys(("task", "machine"), np.int32)
+        freeze_fields(self, {**ints, "pstate": np.int8, "start_s": np.float64, "end_s": np.float64})
+
+
+_NO_NUMBERS = np.empty(0, np.int32)
+NO_LOST_RUNS = LostRuns(_NO_NUMBERS, _NO_NUMBERS, np.empty(0, np.int8), np.empty(0), np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
 class Allocation:
-    """One row per task; machine and P-state are -1 and the instants NaN unless the status is RAN.
+    """One row per task; machine and P-state are -1 and the instants NaN unless the status is RAN or KILLED.
 
-    A task with status RAN was given a machine and an interval; the interval may end after the window.
+    A task with status RAN was given a machine and an interval; the interval may end after the window. One that
+    was KILLED used its interval and earns nothing.
     """
 
     machine: Ints
@@ -31,6 +52,7 @@ class Allocation:
     start_s: Floats
     end_s: Floats
     status: Codes
+    lost: LostRuns = NO_LOST_RUNS
 
     def __post_init__(self) -> None:
         dtypes = {
@@ -52,5 +74,10 @@ class Allocation:
 
     @property
     def ran(self) -> Bools:
-        """Which tasks ran."""
+        """Which tasks ran to their end."""
         return np.asarray(self.status == Status.RAN)
+
+    @property
+    def used(self) -> Bools:
+        """Which tasks had a machine for an interval, whether they ran to their end or were killed."""
+        return np.asarray((self.status == Status.RAN) | (self.status == Status.KILLED))

@@ -14,6 +14,36 @@ from joulewise.model.arrays import Bools, Counts, Floats, Ints, freeze_fields, f
 
 
 @dataclass(frozen=True, eq=False)
+class Standby:
+    """What machines draw, by machine type, while they run nothing.
+
+    A machine draws `idle_w`, and after `sleep_after_s` without a task `sleep_w`; to wake up it needs `boot_s` at
+    `boot_w` before its next task can start. Raises InputError with every problem found.
+    """
+
+    idle_w: Floats
+    sleep_w: Floats
+    boot_w: Floats
+    boot_s: Floats
+    sleep_after_s: Floats
+
+    def __post_init__(self) -> None:
+        freeze_fields(self, dict.fromkeys(self.__dataclass_fields__, np.float64))
+        raise_if_any(_standby_problems(self))
+
+
+def _standby_problems(standby: Standby) -> Iterator[Problem]:
+    for name in standby.__dataclass_fields__:
+        values = getattr(standby, name)
+        limit = values >= 0 if name == "sleep_after_s" else (values >= 0) & np.isfinite(values)
+        if values.shape != standby.idle_w.shape or not limit.all():
+            allowed = "must be 0 or more for each machine type"
+            yield Problem(f"system.{name}", f"found {values.tolist()}", allowed)
+    if standby.sleep_w.shape == standby.idle_w.shape and (standby.sleep_w > standby.idle_w).any():
+        yield Problem("system.sleep_w", f"found {standby.sleep_w.tolist()}", "must not be above idle_w")
+
+
+@dataclass(frozen=True, eq=False)
 class System:
     """Machines of a few types and how long, and at which power, each task type runs on them.
 
@@ -29,6 +59,7 @@ class System:
     etc_s: Floats
     power_w: Floats | None = None
     machine_group: tuple[str, ...] = ()
+    standby: Standby | None = None
 
     def __post_init__(self) -> None:
         freeze_fields(self, {"counts": np.int64, "etc_s": np.float64, "power_w": np.float64})
@@ -121,6 +152,9 @@ def _shape_problems(system: System) -> Iterator[Problem]:
     if len(system.machine_group) != n_machines:
         found = f"found {len(system.machine_group)} groups"
         yield Problem("system.machine_group", found, f"must be one for each of the {n_machines} machine types")
+    if system.standby is not None and system.standby.idle_w.shape != (n_machines,):
+        found = f"found {system.standby.idle_w.size} values"
+        yield Problem("system.idle_w", found, f"must be one for each of the {n_machines} machine types")
 
 
 def _value_problems(system: System) -> Iterator[Problem]:
@@ -137,6 +171,11 @@ def _value_problems(system: System) -> Iterator[Problem]:
     if power is not None:
         wrong = np.isfinite(etc) & ~((power >= 0) & np.isfinite(power))
         yield from _cell_problems("system.power_w", system, wrong, "must be 0 W or more, and finite")
+    if system.standby is not None:
+        below = np.isfinite(etc) & ((0.0 if power is None else power) < system.standby.idle_w[None, :, None])
+        yield from _cell_problems(
+            "system.power_w", system, below, "must not be below the idle power of the machine type"
+        )
     reachable = (np.isfinite(etc[:, :, 0]) & (system.counts > 0)).any(axis=1)
     for task_type in np.flatnonzero(~reachable):
         yield Problem(

@@ -34,7 +34,9 @@ class Workload:
     """Tasks in order of arrival, with their utility functions and the window in which completions count.
 
     Task i completed at t is worth `scale[i] * shape(max(0, t - arrival_s[i] - hold_s[i]))`. Completions count
-    in the window (start_s, end_s]; what arrives before `start_s` warms the system up.
+    in the window (start_s, end_s]; what arrives before `start_s` warms the system up. When `is_prorated`, a run
+    counts by the share of it that lies in the window instead. A task takes `stretch[i]` times the estimated time
+    to compute wherever it runs, which nobody knows before it ends; None stands for 1.
     Raises InputError with every problem found.
     """
 
@@ -47,6 +49,8 @@ class Workload:
     start_s: float = 0.0
     end_s: float = math.inf
     tags: Mapping[str, Tag] = field(default_factory=dict)
+    is_prorated: bool = False
+    stretch: Floats | None = None
 
     def __post_init__(self) -> None:
         dtypes = {
@@ -55,6 +59,7 @@ class Workload:
             "shape": np.int32,
             "scale": np.float64,
             "hold_s": np.float64,
+            "stretch": np.float64,
         }
         freeze_fields(self, dtypes)
         object.__setattr__(self, "tags", MappingProxyType(dict(self.tags)))
@@ -63,7 +68,8 @@ class Workload:
 
     def __reduce__(self) -> tuple[type[Workload], tuple[object, ...]]:
         columns = (self.arrival_s, self.task_type, self.shape, self.scale, self.hold_s)
-        return (type(self), (*columns, self.shapes, self.start_s, self.end_s, dict(self.tags)))
+        window = (self.start_s, self.end_s)
+        return (type(self), (*columns, self.shapes, *window, dict(self.tags), self.is_prorated, self.stretch))
 
     @property
     def n_tasks(self) -> int:
@@ -87,6 +93,8 @@ def _length_problems(work: Workload) -> Iterator[Problem]:
         yield Problem("workload", "found no tasks", "there must be at least one")
     columns = {name: getattr(work, name) for name in ("task_type", "shape", "scale", "hold_s")}
     columns |= {f"tags.{name}": tag.codes for name, tag in work.tags.items()}
+    if work.stretch is not None:
+        columns["stretch"] = work.stretch
     for name, column in columns.items():
         if column.shape != (n,):
             found = f"found {column.size} values"
@@ -123,6 +131,9 @@ def _value_problems(work: Workload) -> Iterator[Problem]:
     )
     for name, values, wrong, allowed in checks:
         yield from _row_problems(f"workload.{name}", values, wrong, allowed)
+    if work.stretch is not None:
+        wrong = ~((work.stretch > 0) & np.isfinite(work.stretch))
+        yield from _row_problems("workload.stretch", work.stretch, wrong, "must be above 0, and finite")
     falls = np.concatenate(([False], np.diff(times) < 0))
     yield from _row_problems("workload.arrival_s", times, falls, "must be in order of arrival")
 

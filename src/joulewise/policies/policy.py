@@ -26,8 +26,23 @@ It is of a machine type that the second argument, as [task type, machine type], 
 
 Mode: TypeAlias = Literal["immediate", "batch"]
 
-Rule: TypeAlias = Literal["greedy", "sufferage"]
-"""Who goes first among the tasks that are mapped together: the best choice, or the task that would lose most."""
+Rule: TypeAlias = Literal["greedy", "sufferage", "in-order", "at-random"]
+"""Who goes first among the tasks that are mapped together: the best choice, the task that would lose most, the
+next by its place in a fixed order, or anybody.
+"""
+
+
+@dataclass(frozen=True)
+class Order:
+    """A fixed order of tasks: by arrival, the newest or the oldest first, higher priority (scale) before if asked.
+
+    The next task goes to the machine that is free first; `pstates` tells whether slower P-states may be used where
+    the fastest is not allowed.
+    """
+
+    newest_first: bool = False
+    by_priority: bool = False
+    pstates: Literal["fastest", "all"] = "fastest"
 
 
 @dataclass(frozen=True)
@@ -45,10 +60,13 @@ class Objective:
 
 @dataclass(frozen=True)
 class Policy:
-    """A row of the policy table: how the manager decides. Exactly one of `objective` and `picks` is set.
+    """A row of the policy table: how the manager decides.
 
+    Tasks are mapped by an `objective`, in an `order`, or as `picks` says; the rule "at-random" needs none of them.
     With `best_types` only the machine types that run a task fastest are looked at, so many of them. The rule
-    "sufferage" is for batch mode and compares utilities, whatever else an objective would see.
+    "sufferage" is for batch mode and compares utilities, whatever else an objective would see. A policy
+    `is_weighted` against energy by the manager's weight, `is_priced` when machine time and energy have prices that
+    it finds itself; one that `declines` never makes a choice whose value is not above 0.
     """
 
     name: str
@@ -60,8 +78,19 @@ class Policy:
     picks: Picker | None = None
     best_types: int | None = None
     rule: Rule = "greedy"
+    order: Order | None = None
+    is_weighted: bool = False
+    is_priced: bool = False
+    declines: bool = False
+
+    @property
+    def needs_managing(self) -> bool:
+        """Whether only the managed engine knows how to do this."""
+        return self.rule in ("in-order", "at-random") or self.is_weighted or self.is_priced or self.declines
 
     def __post_init__(self) -> None:
-        assert (self.objective is None) != (self.picks is None), self.name
+        decided_by = [self.objective, self.picks, self.order]
+        assert sum(part is not None for part in decided_by) == (self.rule != "at-random"), self.name
+        assert (self.rule == "in-order") == (self.order is not None), self.name
         assert self.picks is None or self.mode == "immediate", self.name
         assert self.best_types is None or self.best_types >= 1, self.name

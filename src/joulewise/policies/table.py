@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from joulewise.policies.objectives import SOONEST, UTILITY, UTILITY_PER_TIME
+from joulewise.policies.objectives import SOONEST, UTILITY, UTILITY_PER_ENERGY, UTILITY_PER_TIME
 from joulewise.policies.pickers import at_random, in_turn
-from joulewise.policies.policy import Policy
+from joulewise.policies.policy import Order, Policy
 
 _ROWS = (
     Policy(
@@ -68,6 +68,57 @@ _ROWS = (
         "met-max-util-max-upt", "MET-Max Util-Max UPT", "batch",
         "Max-Max UPT, with each task on the machine type that runs it fastest.",
         "Friese 2.4.3", objective=UTILITY_PER_TIME, best_types=1,
+    ),
+    Policy(
+        "max-max-upe", "Max-Max UPE", "batch",
+        "Again and again the task that can earn the most utility per joule goes to the machine and P-state where it "
+        "does.",
+        "Friese 3.3.2", objective=UTILITY_PER_ENERGY,
+    ),
+    Policy(
+        "weighted-util", "Weighted Util", "batch",
+        "Max-Max Util with energy subtracted from utility, each as a part of the most it can be, by `manager.weight`.",
+        "Friese 3.3.2", objective=UTILITY, is_weighted=True,
+    ),
+    Policy(
+        "weighted-upt", "Weighted UPT", "batch",
+        "Max-Max UPT with energy subtracted from utility per second, each as a part of the most it can be, by "
+        "`manager.weight`.",
+        "Friese 3.3.2", objective=UTILITY_PER_TIME, is_weighted=True,
+    ),
+    Policy(
+        "weighted-upe", "Weighted UPE", "batch",
+        "Max-Max UPE with energy subtracted from utility per joule, each as a part of the most it can be, by "
+        "`manager.weight`.",
+        "Friese 3.3.2", objective=UTILITY_PER_ENERGY, is_weighted=True,
+    ),
+    Policy(
+        "prices", "Prices", "batch",
+        "Utility less the prices of machine time and energy, which the policy finds as it goes: it raises the price of "
+        "what runs short and never makes a choice that is not worth its price.",
+        "Joulewise", objective=UTILITY, is_priced=True, declines=True,
+    ),
+    *(
+        Policy(
+            f"{name}-{short}", f"{title} {long}", "batch",
+            f"Tasks {how}; each goes to the machine that is free first, {where}.",
+            "Friese 4.3.4", rule="in-order", order=Order(newest, ranked, pstates),
+        )
+        for name, title, how, newest, ranked in (
+            ("fcfs", "FCFS", "in order of arrival", False, False),
+            ("lcfs", "LCFS", "with the newest first", True, False),
+            ("prioritized-fcfs", "Prioritized FCFS", "by priority level, then in order of arrival", False, True),
+            ("prioritized-lcfs", "Prioritized LCFS", "by priority level, then with the newest first", True, True),
+        )
+        for short, long, where, pstates in (
+            ("p0", "P-state 0", "in P-state 0", "fastest"),
+            ("all", "All P-states", "in the fastest P-state that the energy filter lets pass", "all"),
+        )
+    ),
+    Policy(
+        "random-batch", "Random (batch)", "batch",
+        "A task at random goes to a machine and P-state at random among those allowed to it.",
+        "Friese 4.3.4", rule="at-random",
     ),
 )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Time: managers run workloads on systems."""
 
+from joulewise.simulate.manager import Manager
 from joulewise.simulate.measures import measures
-from joulewise.simulate.serial import Manager, Outcome, simulate
+from joulewise.simulate.serial import Outcome, simulate
 
 __all__ = ["Manager", "Outcome", "measures", "simulate"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.errors import InputError, Problem
 from joulewise.kernels.by_type import empty_queues, map_by_type
 from joulewise.kernels.fleet import Fleet, idle_fleet
 from joulewise.kernels.immediate import map_as_told, map_on_arrival
@@ -25,47 +25,9 @@ from joulewise.policies.compile import compiled, looks_at_energy
 from joulewise.policies.layout import Layout, layout_of
 from joulewise.policies.policy import Policy
 from joulewise.rng import generator
+from joulewise.simulate.manager import Manager
 
-SHORTEST_INTERVAL_S = 1e-3
 _BEFORE_ALL_S = -1.0
-
-
-@dataclass(frozen=True)
-class Manager:
-    """How the resource manager works: its policy, when it drops tasks, how often batch mode maps.
-
-    A task whose best possible utility is below `dropping_threshold` is dropped; 0 drops nothing. Mapping events
-    of batch mode happen at 0, 1, 2, ... times `mapping_interval_s`. Tasks go only to the `best_types` machine
-    types that run them fastest; None leaves that to the policy. Raises InputError with every problem.
-    """
-
-    policy: Policy
-    dropping_threshold: float = 0.0
-    mapping_interval_s: float = 60.0
-    best_types: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("dropping_threshold", "mapping_interval_s"):
-            object.__setattr__(self, name, float(getattr(self, name)))
-        raise_if_any(_manager_problems(self))
-
-    @property
-    def n_types(self) -> int | None:
-        """How many machine types a task may go to, the fastest first; None means all."""
-        return self.policy.best_types if self.best_types is None else self.best_types
-
-
-def _manager_problems(manager: Manager) -> Iterator[Problem]:
-    threshold, interval_s = manager.dropping_threshold, manager.mapping_interval_s
-    if not (threshold >= 0 and math.isfinite(threshold)):
-        found = f"found {threshold}"
-        yield Problem("manager.dropping_threshold", found, "must be 0 (drop nothing) or more, and finite")
-    if not (interval_s >= SHORTEST_INTERVAL_S and math.isfinite(interval_s)):
-        found = f"found {interval_s} s"
-        yield Problem("manager.mapping_interval", found, f"must be {SHORTEST_INTERVAL_S:g} s or more, and finite")
-    if manager.best_types is not None and manager.best_types < 1:
-        found = f"found {manager.best_types}"
-        yield Problem("manager.best_types", found, "must be 1 or more", "leave it out to allow what the policy does")
 
 
 @dataclass(frozen=True, eq=False)
