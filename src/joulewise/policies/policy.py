@@ -36,13 +36,13 @@ next by its place in a fixed order, or anybody.
 class Order:
     """A fixed order of tasks: by arrival, the newest or the oldest first, higher priority (scale) before if asked.
 
-    The next task goes to the machine that is free first; `pstates` tells whether slower P-states may be used where
+    The next task goes to the machine that is free first; with `all_pstates` a slower P-state is used there where
     the fastest is not allowed.
     """
 
     newest_first: bool = False
     by_priority: bool = False
-    pstates: Literal["fastest", "all"] = "fastest"
+    all_pstates: bool = False
 
 
 @dataclass(frozen=True)

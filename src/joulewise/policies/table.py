@@ -102,7 +102,7 @@ _ROWS = (
         Policy(
             f"{name}-{short}", f"{title} {long}", "batch",
             f"Tasks {how}; each goes to the machine that is free first, {where}.",
-            "Friese 4.3.4", rule="in-order", order=Order(newest, ranked, pstates),
+            "Friese 4.3.4", rule="in-order", order=Order(newest, ranked, all_pstates),
         )
         for name, title, how, newest, ranked in (
             ("fcfs", "FCFS", "in order of arrival", False, False),
@@ -110,9 +110,9 @@ _ROWS = (
             ("prioritized-fcfs", "Prioritized FCFS", "by priority level, then in order of arrival", False, True),
             ("prioritized-lcfs", "Prioritized LCFS", "by priority level, then with the newest first", True, True),
         )
-        for short, long, where, pstates in (
-            ("p0", "P-state 0", "in P-state 0", "fastest"),
-            ("all", "All P-states", "in the fastest P-state that the energy filter lets pass", "all"),
+        for short, long, where, all_pstates in (
+            ("p0", "P-state 0", "in P-state 0", False),
+            ("all", "All P-states", "in the fastest P-state that the energy filter lets pass", True),
         )
     ),
     Policy(
