@@ -17,16 +17,18 @@ from joulewise.study import parameters, sweep
 from joulewise.study.sources import (
     MANAGER,
     SECTIONS,
+    SUPPLY,
     SYSTEM,
     WORKLOAD,
     Draw,
     Section,
     Source,
     build_manager,
+    build_supply,
     build_world,
     reads_tables,
 )
-from joulewise.study.spec import Part, Point
+from joulewise.study.spec import Part, Point, WorldParts
 
 MAX_RUNS = 1_000_000
 """No study may ask for more runs than this."""
@@ -205,14 +207,16 @@ class _Draft:
         return n_runs <= MAX_RUNS
 
     def check_inputs(self, combinations: list[_Combination], draw: Draw) -> None:
-        """Look up the policies and read the tables, each once; what is drawn at random needs no look."""
+        """Look up the policies, read the tables and hold the limits against the systems of the first trial."""
         managers = dict.fromkeys(part for found in combinations for part in found.sections[MANAGER].values)
         for manager in managers:
             self._collect(partial(build_manager, manager, draw))
-        worlds = dict.fromkeys(pair for found in combinations for pair in _worlds(found))
-        for system, workload in worlds:
-            if reads_tables(system, workload):
-                self._collect(partial(build_world, system, workload, draw))
+        worlds = dict.fromkeys(parts for found in combinations for parts in _worlds(found))
+        for parts in worlds:
+            if reads_tables(parts):
+                self._collect(partial(build_world, parts, draw))
+        for system, supply in dict.fromkeys((parts.system, parts.supply) for parts in worlds):
+            self._collect(partial(build_supply, supply, system, draw))
 
     def _section(self, section: Section, variant: Mapping[str, Any], name: str | None) -> _Parts:
         base, override = self.raw.get(section.name, {}), variant.get(section.name, {})
@@ -231,7 +235,7 @@ class _Draft:
         found = self._collect(lambda: _choose(section, merged, where_of))
         if found is None:
             return _Parts([], [], 0)
-        plain = {key: value for key, value in merged.items() if key != "generator"}
+        plain = {key: value for key, value in merged.items() if key != "generator" or not section.generators}
         return self._expand(section, found, plain, where_of)
 
     def _expand(self, section: Section, source: Source, raw: sweep.Raw, where_of: parameters.Where) -> _Parts:
@@ -287,8 +291,8 @@ class _Draft:
 
 def _choose(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Source:
     """The source of values that a section names."""
-    if section.name == MANAGER:
-        return section.sources[MANAGER]
+    if not section.source_keys:
+        return section.sources[section.name]
     if "generator" not in raw and not any(key in raw for key in section.source_keys):
         keys = " or ".join(sorted(section.source_keys))
         generators = ", ".join(f'"{name}"' for name in section.generators)
@@ -316,14 +320,15 @@ def _n_points(combination: _Combination) -> int:
     return total
 
 
-def _worlds(combination: _Combination) -> Iterator[tuple[Part, Part]]:
-    return itertools.product(combination.sections[SYSTEM].values, combination.sections[WORKLOAD].values)
+def _worlds(combination: _Combination) -> Iterator[WorldParts]:
+    sections = (combination.sections[name].values for name in (SYSTEM, WORKLOAD, SUPPLY))
+    return itertools.starmap(WorldParts, itertools.product(*sections))
 
 
 def _points(combination: _Combination) -> Iterator[Point]:
-    values = (parts.values for parts in combination.sections.values())
-    for system, workload, manager in itertools.product(*values):
-        yield Point(combination.variant, system, workload, manager)
+    for parts in _worlds(combination):
+        for manager in combination.sections[MANAGER].values:
+            yield Point(combination.variant, *parts, manager)
 
 
 def _axes(combinations: list[_Combination]) -> tuple[str, ...]:
