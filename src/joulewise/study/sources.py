@@ -14,8 +14,10 @@ from joulewise.study.spec import Part, Point, WorldParts
 from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.frames import read_table
+from joulewise.worlds.outages import draw_outages
 from joulewise.worlds.supply import SupplyParameters, check_limits, read_supply
 from joulewise.worlds.tables import SystemTables, WorkloadTable, read_system, read_workload
+from joulewise.worlds.truth import with_truth
 
 if TYPE_CHECKING:
     from joulewise.model import Supply, System, Workload, World
@@ -46,7 +48,7 @@ class Source:
     summary: str
     parameters: type
     build: Callable[..., Any]
-    is_random: bool = False
+    is_random: Callable[[Any], bool] = lambda _parameters: False
     n_tasks: Callable[[Any, Draw], float] = lambda _parameters, _draw: 0.0
 
 
@@ -83,7 +85,7 @@ def _generated_workload(parameters: WorkloadParameters, system: System, draw: Dr
 
 
 def _tabled_workload(table: WorkloadTable, system: System, draw: Draw) -> Workload:
-    return read_workload(table, system, draw.folder)
+    return with_truth(read_workload(table, system, draw.folder), table, draw.seed, draw.trial)
 
 
 def _supply(parameters: SupplyParameters, draw: Draw) -> Supply:
@@ -100,9 +102,15 @@ _SYSTEMS = (
         "100 machines of 13 types and 100 task types, some for special-purpose machines only (Friese app. E)",
         SystemParameters,
         _generated_system,
-        is_random=True,
+        is_random=lambda _: True,
     ),
-    Source(TABLES, "execution times, powers and machines from your own files", SystemTables, _tabled_system),
+    Source(
+        TABLES,
+        "execution times, powers and machines from your own files",
+        SystemTables,
+        _tabled_system,
+        is_random=lambda tables: tables.mtbf_s is not None,
+    ),
 )
 
 _WORKLOADS = (
@@ -111,14 +119,15 @@ _WORKLOADS = (
         "a day of tasks at sinusoidal and bursty rates, worth less the later they end (Friese 2.6, app. B-F)",
         WorkloadParameters,
         _generated_workload,
-        is_random=True,
-        n_tasks=lambda day, _: day.tasks_per_day * (1 + day.warm_up_s / day.day_s),
+        is_random=lambda _: True,
+        n_tasks=lambda day, _: day.n_tasks,
     ),
     Source(
         TABLES,
         "tasks from your own file",
         WorkloadTable,
         _tabled_workload,
+        is_random=lambda table: table.time_spread > 0,
         n_tasks=lambda table, draw: read_table(table.tasks, draw.folder).frame.height,
     ),
 )
@@ -140,12 +149,16 @@ SECTIONS = {
 
 def is_random_world(point: Point) -> bool:
     """Whether the world of a point differs from trial to trial."""
-    return _source(SYSTEM, point.system).is_random or _source(WORKLOAD, point.workload).is_random
+    return any(_source(name, part).is_random(part.parameters) for name, part in point.world._asdict().items())
 
 
 def is_random(point: Point, folder: Path) -> bool:
     """Whether the runs of a point differ from trial to trial: its world does, or its policy draws machines."""
-    return is_random_world(point) or policy_of(point.manager.parameters.policy, folder).picks is not None
+    return is_random_world(point) or _draws(policy_of(point.manager.parameters.policy, folder))
+
+
+def _draws(policy: Policy) -> bool:
+    return policy.picks is not None or policy.rule == "at-random"
 
 
 def reads_tables(parts: WorldParts) -> bool:
@@ -161,13 +174,16 @@ def build_world(parts: WorldParts, draw: Draw) -> World:
     workload = _source(WORKLOAD, parts.workload).build(parts.workload.parameters, system, draw)
     supply = _build(SUPPLY, parts.supply, draw)
     check_limits(supply, system)
-    return World(system, workload, supply)
+    failures = parts.system.parameters
+    outages = draw_outages(failures, system.n_machines, workload.end_s, draw.seed, draw.trial)
+    return World(system, workload, supply, outages)
 
 
 def build_supply(supply: Part, system: Part, draw: Draw) -> Supply:
     """The supply that a section describes; InputError when the system of a trial could run nothing with it."""
     found: Supply = _build(SUPPLY, supply, draw)
-    check_limits(found, _build(SYSTEM, system, draw))
+    if found.is_limited:
+        check_limits(found, _build(SYSTEM, system, draw))
     return found
 
 

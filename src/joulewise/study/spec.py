@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from joulewise.files import sha256_of
+from joulewise.study.parameters import hints_of, table_of
 
 RESULTS_VERSION = 1
 """Raised whenever the same study would give other numbers, so that old and new runs are not mixed."""
@@ -34,8 +35,11 @@ class Part:
 
     def cells(self, section: str) -> dict[str, object]:
         """The section as columns of a run's row: dotted names with the unit at the end."""
-        names = [field.name for field in dataclasses.fields(self.parameters)]
-        return {f"{section}.{name}": _cell(getattr(self.parameters, name)) for name in names}
+        owner: type = type(self.parameters)
+        hints = hints_of(owner)
+        values = {field.name: getattr(self.parameters, field.name) for field in dataclasses.fields(self.parameters)}
+        tables = {name: dict(value) for name, value in values.items() if table_of(hints[name])}
+        return {f"{section}.{name}": _cell(value) for name, value in {**values, **tables}.items()}
 
 
 class WorldParts(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -229,7 +230,7 @@ class _Draft:
         own = merged if name and sweep.changes_source(base, override, section.source_keys) else override
 
         def where_of(key: str) -> str:
-            prefix = f"variant {name!r}: " if name and key.partition("[")[0] in own else ""
+            prefix = f"variant {name!r}: " if name and _name_of(key) in own else ""
             return f"{self.file_name}: {prefix}{section.name}" + (f".{key}" if key else "")
 
         found = self._collect(lambda: _choose(section, merged, where_of))
@@ -263,9 +264,9 @@ class _Draft:
 
         def part(point: sweep.Raw, position: Mapping[str, int]) -> Part | None:
             def where(key: str) -> str:
-                name, bracket, rest = key.partition("[")
+                name = _name_of(key)
                 index = f"[{position[name]}]" if name in position else ""
-                return where_of(f"{name}{index}{bracket}{rest}")
+                return where_of(f"{name}{index}{key.removeprefix(name)}")
 
             return self._part(source, point, where)
 
@@ -306,6 +307,11 @@ def _choose(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Sou
     if "generator" in raw and name not in section.generators:
         raise InputError(unknown_name(where_of("generator"), name, section.generators))
     return section.sources[name]
+
+
+def _name_of(place: str) -> str:
+    """The key that a place such as "leniency[1]" or "class_thresholds.special" belongs to."""
+    return re.split(r"[.\[]", place, maxsplit=1)[0]
 
 
 def _no_such_key(where: str, key: str, choices: list[str]) -> Problem:
