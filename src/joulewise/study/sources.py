@@ -152,6 +152,11 @@ def is_random_world(point: Point) -> bool:
     return any(_source(name, part).is_random(part.parameters) for name, part in point.world._asdict().items())
 
 
+def is_random_system(system: Part) -> bool:
+    """Whether a system, or when it fails, differs from trial to trial."""
+    return _source(SYSTEM, system).is_random(system.parameters)
+
+
 def is_random(point: Point, folder: Path) -> bool:
     """Whether the runs of a point differ from trial to trial: its world does, or its policy draws machines."""
     return is_random_world(point) or _draws(policy_of(point.manager.parameters.policy, folder))
@@ -170,7 +175,7 @@ def build_world(parts: WorldParts, draw: Draw) -> World:
     """The world of one trial; InputError when tables do not describe one."""
     from joulewise.model import World
 
-    system = _build(SYSTEM, parts.system, draw)
+    system = build_system(parts.system, draw)
     workload = _source(WORKLOAD, parts.workload).build(parts.workload.parameters, system, draw)
     supply = _build(SUPPLY, parts.supply, draw)
     check_limits(supply, system)
@@ -183,8 +188,13 @@ def build_supply(supply: Part, system: Part, draw: Draw) -> Supply:
     """The supply that a section describes; InputError when the system of a trial could run nothing with it."""
     found: Supply = _build(SUPPLY, supply, draw)
     if found.is_limited:
-        check_limits(found, _build(SYSTEM, system, draw))
+        check_limits(found, build_system(system, draw))
     return found
+
+
+def build_system(system: Part, draw: Draw) -> System:
+    """The system of one trial; InputError when tables do not describe one."""
+    return cast("System", _build(SYSTEM, system, draw))
 
 
 def expected_tasks(workload: Part, draw: Draw) -> float:

@@ -14,8 +14,9 @@ import polars as pl
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model import Standby, System
 from joulewise.model.arrays import Floats, Ints
-from joulewise.worlds.environment import GENERAL, MAX_CELLS, MAX_MACHINES
+from joulewise.worlds.environment import MAX_CELLS, MAX_MACHINES
 from joulewise.worlds.frames import MAX_LISTED, Column, Table, read_table, unknown_choice
+from joulewise.worlds.groups import GENERAL
 from joulewise.worlds.outages import FailureParameters, failure_problems
 from joulewise.worlds.parameters import explained
 
