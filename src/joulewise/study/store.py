@@ -71,6 +71,9 @@ class Store:
     def traces_file(self, key: str) -> Path:
         return self.folder / "traces" / f"{key}.parquet"
 
+    def losses_file(self, key: str) -> Path:
+        return self.folder / "losses" / f"{key}.parquet"
+
     def marker(self) -> dict[str, Any] | None:
         """What the folder says about itself, or None when it says nothing; InputError when it is damaged."""
         path = self.folder / MARKER
