@@ -97,13 +97,13 @@ class Case:
 
 
 def _is_in_class(world: World, name: str) -> Bools:
-    """Whether each task belongs to a class: a level of a tag, or the tasks that a machine group can run."""
+    """Whether each task belongs to a class: a level of a tag, or else the group of its fastest machine type."""
     system, work = world.system, world.workload
-    in_group = np.array([group == name for group in system.machine_group])
-    belongs: Bools = np.asarray(system.can_run[:, in_group].any(axis=1))[work.task_type]
     for tag in work.tags.values():
-        belongs |= np.array([level == name for level in tag.names])[tag.codes]
-    return belongs
+        if name in tag.names:
+            return np.array([level == name for level in tag.names])[tag.codes]
+    in_group = np.array([group == name for group in system.machine_group])
+    return np.asarray((system.best_types(1) & in_group).any(axis=1)[work.task_type])
 
 
 Rule: TypeAlias = Callable[[Case], Iterator[str]]

@@ -89,19 +89,20 @@ class Unknown:
 
 
 def by_arrivals(arrival_s: Floats, n: int, interval_s: float, until_s: float) -> Listed:
-    """Events as soon as n tasks have arrived since the last one, and each interval after the last."""
+    """Events at 0, as soon as n tasks have arrived since the last one, and each interval after such a one."""
     return Listed(np.array(list(_events(arrival_s, n, interval_s, until_s)), float))
 
 
 def _events(arrival_s: Floats, n: int, interval_s: float, until_s: float) -> Iterator[float]:
     origin_s, n_intervals, n_seen = 0.0, 0, 0
+    regular_s = 0.0
     while True:
-        regular_s = origin_s + (n_intervals + 1) * interval_s
         last = n_seen + n - 1
         crowd_s = float(arrival_s[last]) if last < arrival_s.size else math.inf
         event_s = min(regular_s, crowd_s)
         if event_s > until_s or math.isinf(event_s):
             return
-        origin_s, n_intervals = (origin_s, n_intervals + 1) if regular_s <= crowd_s else (crowd_s, 0)
-        n_seen = int(np.searchsorted(arrival_s, event_s, side="right"))
         yield event_s
+        origin_s, n_intervals = (origin_s, n_intervals + 1) if regular_s <= crowd_s else (crowd_s, 1)
+        regular_s = origin_s + n_intervals * interval_s
+        n_seen = int(np.searchsorted(arrival_s, event_s, side="right"))

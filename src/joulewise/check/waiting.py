@@ -39,11 +39,9 @@ def drops_were_hopeless(case: Case) -> Iterator[str]:
 
 def _last_event_at_s(case: Case) -> float:
     """The last mapping event that a task may have met which was seen before all runs ended."""
-    end_s = case.world.workload.end_s
+    last_s = case.clock.last_until(case.world.workload.end_s)
     all_ended_s = float(case.clock.first_from(np.asarray(case.runs.end_s.max(initial=0.0))))
-    if case.may_hold_back:
-        return case.clock.last_until(end_s)
-    return all_ended_s if math.isinf(end_s) else min(all_ended_s, case.clock.last_until(end_s))
+    return last_s if case.may_hold_back else min(all_ended_s, last_s)
 
 
 def _free_at_s(case: Case, event_at_s: float) -> Floats:
@@ -52,7 +50,8 @@ def _free_at_s(case: Case, event_at_s: float) -> Floats:
     Fixed are at most the run that is executing and the one right after it. Types without machines: inf.
     """
     queue, system = case.runs.by_machine(then=case.runs.start_s), case.world.system
-    started = queue.start_s <= event_at_s
+    boot_s = case.boot_s[system.machine_type[queue.machine]]
+    started = queue.start_s - boot_s <= event_at_s  # a machine may be waking up for its first task
     pending = queue.right_after_another
     pending[1:] &= started[:-1]
     fixed = started | pending
