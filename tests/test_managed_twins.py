@@ -182,6 +182,24 @@ def test_fair_share_counts_what_is_fixed_as_used() -> None:
     assert_plan(twin_of(tight, **switches), [(0, 0.0, 2.0, RAN), (1, 1.0, 7.0, RAN)])
 
 
+def test_time_left_is_counted_from_the_last_pending_task_or_from_now() -> None:
+    """As in fig. 3.2, three machines at 17 of a day of 24 s: one runs and has a pending task up to 20, one runs up to
+    19, one is idle since 16, so 4 + 5 + 7 = 16 s are left; with a mean of 12 s that is 4/3 of a task.
+
+    13.75 J are used, so of 30 J an option may use 16.25 * 3/4 = 12.19 J, and 12 J pass; of 29.75 J it may use 12 J,
+    and they pass only at 18, with 15 s left.
+    """
+    none = math.inf
+    etc_s = [[10.0, none, none], [none, 19.0, none], [none, none, 16.0], [none, none, 3.0]]
+    power_w = [[0.25] * 3] * 3 + [[4.0] * 3]
+    work = simple_workload([0.0, 0.0, 0.0, 0.0, 17.0], task_type=[0, 0, 1, 2, 3], end_s=24.0)
+    world = World(simple_system(etc_s, [1, 1, 1], power_w), work)
+    for budget_j, start_s in ((30.0, 17.0), (29.75, 18.0)):
+        limited = replace(world, supply=Supply(budget_j, day_s=24.0))
+        plan = twin_of(limited, energy_filter="fair-share")
+        assert plan.start_s.tolist() == [0.0, 10.0, 0.0, 0.0, start_s]
+
+
 def test_adaptive_filter_starts_with_none_and_then_follows_the_rate_of_use() -> None:
     """The first run (12 J, 2 s) is free. At 1, of T = 32 s are 29 s left and of 60 J 48 J: n = min(29 / 4, 48 / 9),
     lam = (60 / 32) / (12 / 3) = 0.46875, so an option may use 0.46875 * 9 J = 4.2 J: nothing passes. At 2 it is
