@@ -31,6 +31,7 @@ from joulewise.present.records import ENVIRONMENT, FILTER, MODES, POLICY, SETTIN
 from joulewise.present.settings import at_best, managed_view, with_setting
 
 _WIDTH_PX = 640
+_HALF_WIDTH_PX = 340
 _MAX_STEP_PX = 110
 _MIN_STEP_PX = 42
 _MIN_BAR_PX = 9
@@ -158,7 +159,8 @@ def draw_bars(records: Records, layout: Layout, measure: Measure = SCALED) -> tu
         n_groups=n_groups,
         most=float(rows["mean"].max() or 0.0),  # type: ignore[arg-type]
     )
-    return assemble([_panel(frame, panel) for panel in panels]), note
+    across = 2 if n_main * frame.step_px <= _HALF_WIDTH_PX else 1
+    return assemble([_panel(frame, panel) for panel in panels], across), note
 
 
 def _y_domain(rows: pl.DataFrame) -> tuple[float, float]:
