@@ -35,9 +35,9 @@ def world() -> World:
 
 
 def damaged(allocation: Allocation, damage: Callable[[Columns], object]) -> Allocation:
-    columns = {field.name: getattr(allocation, field.name).copy() for field in dataclasses.fields(allocation)}
+    columns = {name: getattr(allocation, name).copy() for name in ("machine", "pstate", "start_s", "end_s", "status")}
     damage(columns)
-    return Allocation(**columns)
+    return dataclasses.replace(allocation, **columns)
 
 
 def put(name: str, task: int, value: float) -> Callable[[Columns], object]:
