@@ -44,7 +44,8 @@ class Limits(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """State: energy used by day (from day -n_before on), and of the event: what is left and which options pass.
+    """State: energy used by day (from day -n_before on), and of the event: what is left (now, and when it began) and
+    which options pass.
 
     `edges_s[:n_edges[0]]` and `level_w` are the power committed over time: level_w[j] from edges_s[j] on.
     """
@@ -62,7 +63,7 @@ def new_ledger(n_days: int, n_options: int, n_edges: int) -> Ledger:
     """Nothing used yet."""
     return Ledger(
         np.zeros(n_days),
-        np.full(1, np.inf),
+        np.full(2, np.inf),
         np.full(1, np.inf),
         np.ones(n_options, np.bool_),
         np.zeros(n_edges),
@@ -183,7 +184,7 @@ def open_ledger(limits, ledger, machines, effect_s, is_certain):
     budget_j, used_j = budget_of(limits, ledger, day), ledger.used_j[day]
     if not is_certain:
         used_j += believed_use_j(limits, machines, day, effect_s)
-    ledger.left_j[0] = budget_j - used_j
+    ledger.left_j[0] = ledger.left_j[1] = budget_j - used_j
     ledger.day_end_s[0] = day_start_s(limits, day + 1)
     share_j = task_budget_j(limits, machines, budget_j, used_j, effect_s, day)
     factor = tariff_factor(limits, effect_s)

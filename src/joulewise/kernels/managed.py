@@ -743,12 +743,33 @@ def close_event(batch):
     batch.n_put_off[0] = 0
 
 
+@shared
+def finish(
+    clock, batch, losses, rules, threshold, stretch, tasks, utilities, options, everywhere, limits, ledger, machines,
+    downtimes, plan,
+):  # fmt: skip
+    """After the last event: let the machines go on to where the next would be, and drop what has no hope."""
+    until_s, _ = next_instant(clock, rules, tasks)
+    for m in range(machines.ready_s.size):
+        work_off(
+            clock, batch, rules, stretch, tasks, options, limits, ledger, machines, downtimes, losses, plan, m, until_s
+        )  # fmt: skip
+        release(batch, machines, m)
+    if rules.is_certain:
+        for i in range(clock.counts[ARRIVED]):
+            if plan.status[i] == WAITING and is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
+                plan.status[i] = DROPPED
+
+
 @kernel
 def map_managed(
     clock, batch, prices, losses, value, rules, threshold, stretch, place, option_at, tasks, utilities, options,
-    everywhere, limits, ledger, machines, standing, downtimes, plan, end_s, most_events,
+    everywhere, limits, ledger, machines, standing, downtimes, plan, end_s, most_events, is_last,
 ):  # fmt: skip
-    """Let the manager work until an instant, or for so many events; returns how many happened."""
+    """Let the manager work until an instant, or for so many events; returns how many happened.
+
+    When `is_last`, no event comes after these, and the machines work off what is planned.
+    """
     happened = 0
     while happened < most_events:
         skip_idle(clock, batch, rules, tasks)
@@ -804,22 +825,9 @@ def map_managed(
             adjust_prices(prices, limits, ledger, machines, now_s - clock.instants[LAST], effect_s)
         clock.instants[LAST] = now_s
         close_event(batch)
-    return happened
-
-
-@kernel
-def finish_managed(
-    clock, batch, losses, rules, threshold, stretch, tasks, utilities, options, everywhere, limits, ledger, machines,
-    downtimes, plan,
-):  # fmt: skip
-    """After the last event: let the machines go on to where the next would be, and drop what has no hope."""
-    until_s, _ = next_instant(clock, rules, tasks)
-    for m in range(machines.ready_s.size):
-        work_off(
-            clock, batch, rules, stretch, tasks, options, limits, ledger, machines, downtimes, losses, plan, m, until_s
+    if is_last:
+        finish(
+            clock, batch, losses, rules, threshold, stretch, tasks, utilities, options, everywhere, limits, ledger,
+            machines, downtimes, plan,
         )  # fmt: skip
-        release(batch, machines, m)
-    if rules.is_certain:
-        for i in range(clock.counts[ARRIVED]):
-            if plan.status[i] == WAITING and is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
-                plan.status[i] = DROPPED
+    return happened
