@@ -35,9 +35,9 @@ def world() -> World:
 
 
 def damaged(allocation: Allocation, damage: Callable[[Columns], object]) -> Allocation:
-    columns = {field.name: getattr(allocation, field.name).copy() for field in dataclasses.fields(allocation)}
+    columns = {name: getattr(allocation, name).copy() for name in ("machine", "pstate", "start_s", "end_s", "status")}
     damage(columns)
-    return Allocation(**columns)
+    return dataclasses.replace(allocation, **columns)
 
 
 def put(name: str, task: int, value: float) -> Callable[[Columns], object]:
@@ -277,11 +277,15 @@ def test_recompute_by_hand() -> None:
         [10.0, 20.0, 30.0, math.nan],
         [Status.RAN, Status.RAN, Status.RAN, Status.WAITING],
     )
-    assert recompute(world, Allocation(*map(np.array, columns))) == {
+    found = recompute(world, Allocation(*map(np.array, columns)))
+    expected = {
         "utility": 2 * (30 / 40) + 2 * (25 / 40),
         "tasks_arrived": 2,
         "tasks_completed": 2,
         "tasks_dropped": 0,
         "tasks_waiting": 0,
+        "tasks_killed": 0,
+        "runs_lost": 0,
         "energy_j": 100.0 * 20.0,
     }
+    assert {name: found[name] for name in expected} == expected

@@ -85,7 +85,8 @@ def _input_tables() -> list[str]:
 _RESULTS_INTRO = """\
 A study writes into `results/NAME/`, or the folder given by `--out`: the study itself, Parquet tables, `report.html`.
 `runs.parquet` has one row for every run, with the study's keys by their dotted names (`manager.policy`), then the
-columns below. Records and traces are kept for the runs that `keep` says, one file for each run."""
+columns below; a `*` in a name stands for a level or group. Records, traces and losses are kept for the runs that `keep`
+says, one file for each run."""
 
 
 def results() -> str:

@@ -48,7 +48,7 @@ def test_the_folder_holds_what_the_design_names(tmp_path: Path) -> None:
 def test_every_parquet_file_says_its_schema_version(tmp_path: Path) -> None:
     run_small(tmp_path)
     for path in tmp_path.rglob("*.parquet"):
-        assert pl.read_parquet_metadata(path)["schema_version"] == "1"
+        assert pl.read_parquet_metadata(path)["schema_version"] == "2"
 
 
 def test_the_percentage_is_of_the_bound_of_the_world(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
         ("{", "is damaged: "),
         ("[]", "it lacks schema_version"),
         ('{"name": "small", "schema_version": 99}', "found schema version 99"),
-        ('{"name": "small", "schema_version": 1}', "it lacks trials"),
+        ('{"name": "small", "schema_version": 2}', "it lacks trials"),
     ],
 )
 def test_a_folder_whose_marker_cannot_be_used_is_left_alone(marker: str, words: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Detail tables of one run: a record for each task, and the utility earned over time."""
+"""Detail tables of one run: a record for each task, lost runs, and utility and energy over time."""
 
 from __future__ import annotations
 
@@ -8,28 +8,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from joulewise.model import Allocation, Status
+from joulewise.model.allocation import NO_LOST_RUNS, LostRuns
 
 if TYPE_CHECKING:
     import polars as pl
 
     from joulewise.model import World
+    from joulewise.model.arrays import Floats
 
 STEP_S = 60.0
 MAX_STEPS = 2880
 """A trace has a point each minute, or fewer on windows longer than two days."""
 
-_FATES = {Status.WAITING: "waiting", Status.RAN: "ran", Status.DROPPED: "dropped"}
+_FATES = {status: status.name.lower() for status in Status}
 
 
 def records(world: World, allocation: Allocation) -> pl.DataFrame:
     """One row per task in order of arrival; what a task never had is null."""
     import polars as pl
 
-    from joulewise.simulate.measures import earned_utility
+    from joulewise.simulate.measures import earned_utility, used_energy_j
 
-    work, ran = world.workload, allocation.ran
-    machine = np.where(ran, allocation.machine, 0)
-    machine_type = np.where(ran, world.system.machine_type[machine], 0)
+    work, used = world.workload, allocation.used
+    machine = np.where(used, allocation.machine, 0)
+    machine_type = np.where(used, world.system.machine_type[machine], 0)
     table = pl.DataFrame(
         {
             "task": np.arange(work.n_tasks, dtype=np.int32),
@@ -43,15 +45,25 @@ def records(world: World, allocation: Allocation) -> pl.DataFrame:
             "start_s": allocation.start_s,
             "end_s": allocation.end_s,
             "utility": earned_utility(world, allocation),
+            "energy_j": used_energy_j(world, allocation),
         }
     )
-    when_ran = ("machine", "machine_type", "pstate", "start_s", "end_s", "utility")
-    keep = pl.Series(ran)
-    return table.with_columns(pl.when(keep).then(pl.col(name)).alias(name) for name in when_ran)
+    when_run = ("machine", "machine_type", "pstate", "start_s", "end_s", "utility", "energy_j")
+    keep = pl.Series(used)
+    return table.with_columns(pl.when(keep).then(pl.col(name)).alias(name) for name in when_run).with_columns(
+        pl.col("energy_j").fill_nan(None)
+    )
 
 
-def allocation_of(table: pl.DataFrame) -> Allocation:
-    """The allocation that a table of records describes."""
+def losses(allocation: Allocation) -> pl.DataFrame:
+    """One row per run that an outage ended."""
+    import polars as pl
+
+    return pl.DataFrame({name: getattr(allocation.lost, name) for name in LostRuns.__dataclass_fields__})
+
+
+def allocation_of(table: pl.DataFrame, lost: pl.DataFrame | None = None) -> Allocation:
+    """The allocation that a table of records describes, with the lost runs of another table."""
     codes = {name: int(status) for status, name in _FATES.items()}
     return Allocation(
         machine=table["machine"].fill_null(-1).to_numpy(),
@@ -59,25 +71,41 @@ def allocation_of(table: pl.DataFrame) -> Allocation:
         start_s=table["start_s"].fill_null(math.nan).to_numpy(),
         end_s=table["end_s"].fill_null(math.nan).to_numpy(),
         status=np.array([codes[fate] for fate in table["fate"]], dtype=np.int8),
+        lost=NO_LOST_RUNS if lost is None else LostRuns(**{name: lost[name].to_numpy() for name in lost.columns}),
     )
 
 
 def trace(world: World, allocation: Allocation) -> pl.DataFrame:
-    """Utility earned in the counted window up to `at_s`, from its start to its end (or the last task's)."""
+    """Utility earned and energy used in the counted window up to `at_s`, from its start to its end."""
     import polars as pl
 
-    from joulewise.simulate.measures import earned_utility
+    from joulewise.simulate.measures import budget_until_j, earned_utility, window_end_s
 
-    work, ran = world.workload, allocation.ran
-    end_s = np.sort(allocation.end_s[ran])
-    until_s = work.end_s if math.isfinite(work.end_s) else float(end_s[-1]) if end_s.size else work.start_s
-    n_steps = int(np.clip(math.ceil((until_s - work.start_s) / STEP_S), 1, MAX_STEPS))
-    at_s = np.linspace(work.start_s, until_s, n_steps + 1)
-    utility = earned_utility(world, allocation)[ran]
-    order = np.argsort(allocation.end_s[ran], kind="stable")
-    total = np.concatenate(([0.0], np.cumsum(utility[order])))
-    reached = np.searchsorted(end_s, at_s, side="right")
-    return pl.DataFrame({"at_s": at_s, "utility_cumulative": total[reached]})
+    start_s, last_s = world.workload.start_s, window_end_s(world, allocation)
+    n_steps = int(np.clip(math.ceil((last_s - start_s) / STEP_S), 1, MAX_STEPS))
+    at_s = np.linspace(start_s, last_s, n_steps + 1)
+    ran = np.flatnonzero(allocation.ran)
+    earned_at_s = np.minimum(allocation.end_s[ran], last_s)
+    order = np.argsort(earned_at_s, kind="stable")
+    total = np.concatenate(([0.0], np.cumsum(earned_utility(world, allocation)[ran][order])))
+    reached = np.searchsorted(earned_at_s[order], at_s, side="right")
+    columns = {
+        "at_s": at_s,
+        "utility_cumulative": total[reached],
+        "energy_cumulative_j": _energy_until_j(world, allocation, at_s),
+        "budget_cumulative_j": budget_until_j(world, at_s, last_s),
+    }
+    numbers = pl.DataFrame(columns)
+    return numbers.with_columns(pl.when(pl.all().is_finite()).then(pl.all()))
+
+
+def _energy_until_j(world: World, allocation: Allocation, at_s: Floats) -> Floats:
+    """The energy used in the counted window up to these instants; NaN without power figures."""
+    from joulewise.simulate.measures import all_draws
+
+    if world.system.power_w is None:
+        return np.full(at_s.size, math.nan)
+    return all_draws(world, allocation).energy_until_j(at_s)
 
 
 def _names(names: tuple[str, ...], codes: np.ndarray) -> pl.Series:

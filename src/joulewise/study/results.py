@@ -10,7 +10,7 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem
 from joulewise.study import statistics
-from joulewise.study.columns import metrics
+from joulewise.study.columns import COLUMNS, TRACES, metrics
 from joulewise.study.store import FAILED, MARKER, Store
 from joulewise.study.study import VARIANT, Study, parse_study, read_source
 
@@ -47,13 +47,13 @@ class Results:
         return statistics.differences(self.runs, self.study.axes, self._metrics(), self.compared)
 
     def traces(self) -> pl.DataFrame:
-        """The stored traces of all runs: run, at_s, utility_cumulative."""
+        """The stored traces of all runs: run, then the columns of traces."""
         store = Store(self.folder)
         runs = self.runs["run"].unique(maintain_order=True)
         keys = [key for key in runs if store.traces_file(key).is_file()]
         named = [store.read_table(store.traces_file(key)).select(pl.lit(key).alias("run"), pl.all()) for key in keys]
-        empty = {"run": pl.String, "at_s": pl.Float64, "utility_cumulative": pl.Float64}
-        return pl.concat(named) if named else pl.DataFrame(schema=empty)
+        numbers = {column.name: pl.Float64 for column in COLUMNS if column.table == TRACES}
+        return pl.concat(named) if named else pl.DataFrame(schema={"run": pl.String, **numbers})
 
     def records(self, run: str) -> pl.DataFrame:
         """The stored records of one run; InputError when they were not kept."""
@@ -61,7 +61,7 @@ class Results:
         return store.read_table(store.records_file(run))
 
     def _metrics(self) -> list[str]:
-        return [name for name in metrics() if name in self.runs.columns]
+        return metrics(self.runs.columns)
 
 
 def open_results(folder: Path | str) -> Results:

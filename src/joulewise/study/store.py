@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from joulewise.study.planning import Run
     from joulewise.study.study import Study
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised whenever a file of a results folder changes its meaning."""
 
 MARKER = "study.json"
@@ -70,6 +70,9 @@ class Store:
 
     def traces_file(self, key: str) -> Path:
         return self.folder / "traces" / f"{key}.parquet"
+
+    def losses_file(self, key: str) -> Path:
+        return self.folder / "losses" / f"{key}.parquet"
 
     def marker(self) -> dict[str, Any] | None:
         """What the folder says about itself, or None when it says nothing; InputError when it is damaged."""
@@ -199,7 +202,12 @@ class Store:
 
 def _result_of(row: Mapping[str, Any]) -> Result:
     """The columns of a row that came out of the run, not those that say what was run."""
-    return {key: value for key, value in row.items() if "." not in key and key not in _IDENTITY}
+    return {key: value for key, value in row.items() if not _is_study_key(key) and key not in _IDENTITY}
+
+
+def _is_study_key(name: str) -> bool:
+    """Whether a column is a key of the study, such as manager.policy; names of groups and levels follow a colon."""
+    return "." in name.partition(":")[0]
 
 
 def _path_of(marker: Mapping[str, Any]) -> Path:
@@ -225,7 +233,7 @@ def _damaged(path: Path, why: str) -> InputError:
 
 def _column_group(name: str) -> int:
     """Who, then what was run, then what came out."""
-    return 0 if name in _IDENTITY else 1 if "." in name else 2
+    return 0 if name in _IDENTITY else 1 if _is_study_key(name) else 2
 
 
 def _table(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
@@ -235,6 +243,6 @@ def _table(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     table = pl.DataFrame(list(rows), infer_schema_length=None)
     names: list[str] = sorted(table.columns, key=_column_group)
     empty = [name for name, kind in table.schema.items() if kind == pl.Null]
-    texts = [name for name in empty if name in _TEXT or "." in name]
+    texts = [name for name in empty if name in _TEXT or _is_study_key(name)]
     numbers = [name for name in empty if name not in texts]
     return table.select(names).with_columns(pl.col(texts).cast(pl.String), pl.col(numbers).cast(pl.Float64))

@@ -17,7 +17,7 @@ from joulewise.study.sources import Draw, build_manager, build_world
 from joulewise.study.store import DONE, FAILED, Result, Store
 
 if TYPE_CHECKING:
-    from joulewise.model import World
+    from joulewise.model import Allocation, World
     from joulewise.optimise import Proof
 
 CACHED_WORLDS = 2
@@ -74,10 +74,16 @@ def _compute(run: Run, job: Job, store: Store) -> Result:
     metrics["maximum_utility"], metrics["utility_bound"] = proof.maximum_utility, proof.utility_bound
     metrics |= shares(metrics["utility"], proof.maximum_utility, proof.utility_bound)
     if run.keep:
-        store.write_table(store.records_file(run.key), details.records(world, outcome.allocation))
-        store.write_table(store.traces_file(run.key), details.trace(world, outcome.allocation))
+        _write_details(run, world, outcome.allocation, store)
     seconds = time.perf_counter() - started_s
     return {"status": DONE, "error": None, **_without_nan(metrics), "run_s": seconds}
+
+
+def _write_details(run: Run, world: World, allocation: Allocation, store: Store) -> None:
+    store.write_table(store.records_file(run.key), details.records(world, allocation))
+    store.write_table(store.traces_file(run.key), details.trace(world, allocation))
+    if allocation.lost.task.size:
+        store.write_table(store.losses_file(run.key), details.losses(allocation))
 
 
 def _check_files(run: Run, folder: Path) -> None:
