@@ -192,6 +192,18 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
         lambda text: text + 'environment = "polled"',
         "study.toml: manager: found environment with the policy random; immediate mode takes none of these",
     ),
+    "policy that knows no budget": (
+        lambda text: text + '[supply]\nbudget = "1 GJ"\npower_cap = "1 MW"',
+        "study.toml: manager.policy: found 'random' in a world with a budget and a power cap; policies of immediate",
+    ),
+    "filter without a budget": (
+        lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"') + 'energy_filter = "adaptive"',
+        "study.toml: manager.energy_filter: found 'adaptive' without a budget; shares out a budget; give supply.budget",
+    ),
+    "cap in an uncertain world": (
+        lambda text: text.replace("[workload]", "[workload]\ntime_spread = 0.5") + '[supply]\npower_cap = "1 MW"',
+        "study.toml: supply.power_cap: found a power cap in a world with uncertain times; a cap is kept by planned",
+    ),
     "failures that leave no machine": (
         lambda text: text.replace("[workload]", 'mtbf = "1 min"\nmttr = "1 d"\n[workload]'),
         "study.toml: system.mttr: found 1 d: machines would work 0.069 % of the time",
@@ -254,6 +266,7 @@ machines = "machines.csv"
 tasks = "tasks.csv"
 start = "1 min"
 """ + MANAGER  # fmt: skip
+BATCH_TABLES = TABLES.replace('["random", "max-max-upt"]', '"max-max-upt"')
 
 
 def write_tables(folder: Path, **changed: str) -> None:
@@ -279,7 +292,7 @@ def test_tables_make_a_world_that_no_trial_changes(tmp_path: Path) -> None:
 
 def test_limits_need_powers(tmp_path: Path) -> None:
     write_tables(tmp_path)
-    (line,) = lines(TABLES + '[supply]\nbudget = "1 GJ"\n', tmp_path)
+    (line,) = lines(BATCH_TABLES + '[supply]\nbudget = "1 GJ"\n', tmp_path)
     assert line.startswith("study.toml: supply: limits energy, but the system has no power figures")
 
 
@@ -287,7 +300,7 @@ def test_failures_of_tables_need_an_end_and_make_trials_differ(tmp_path: Path) -
     from joulewise.study import plan
 
     write_tables(tmp_path)
-    text = TABLES.replace("[workload]", 'mtbf = "1 d"\nmttr = "1 h"\n[workload]')
+    text = BATCH_TABLES.replace("[workload]", 'mtbf = "1 d"\nmttr = "1 h"\n[workload]')
     assert "found failures, but the workload has no end" in lines(text, tmp_path)[0]
     text = text.replace('start = "1 min"', 'start = "1 min"\nend = "1 h"')
     assert len({run.world_key for run in plan(parse_study(text, "study.toml", tmp_path, check_inputs=True))}) == 2
@@ -297,7 +310,7 @@ def test_a_spread_of_times_makes_trials_differ(tmp_path: Path) -> None:
     from joulewise.study import plan
 
     write_tables(tmp_path)
-    text = TABLES.replace("[workload]", "[workload]\ntime_spread = 0.5")
+    text = BATCH_TABLES.replace("[workload]", "[workload]\ntime_spread = 0.5")
     runs = plan(parse_study(text, "study.toml", tmp_path, check_inputs=True))
     assert len({run.world_key for run in runs}) == 2
 

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.study import parameters, sweep
+from joulewise.study.fitting import fit_problems
 from joulewise.study.sources import (
     MANAGER,
     SECTIONS,
@@ -209,15 +210,17 @@ class _Draft:
 
     def check_inputs(self, combinations: list[_Combination], draw: Draw) -> None:
         """Look up the policies, read the tables and hold the limits against the systems of the first trial."""
-        managers = dict.fromkeys(part for found in combinations for part in found.sections[MANAGER].values)
-        for manager in managers:
-            self._collect(partial(build_manager, manager, draw))
+        parts_of_managers = dict.fromkeys(part for found in combinations for part in found.sections[MANAGER].values)
+        managers = {part: self._collect(partial(build_manager, part, draw)) for part in parts_of_managers}
         worlds = dict.fromkeys(parts for found in combinations for parts in _worlds(found))
         for parts in worlds:
             if reads_tables(parts):
                 self._collect(partial(build_world, parts, draw))
         for system, supply in dict.fromkeys((parts.system, parts.supply) for parts in worlds):
             self._collect(partial(build_supply, supply, system, draw))
+        for point in itertools.chain.from_iterable(map(_points, combinations)):
+            if managers[point.manager] is not None:
+                self.problems += map(self._in_file, fit_problems(point.world, managers[point.manager]))
 
     def _section(self, section: Section, variant: Mapping[str, Any], name: str | None) -> _Parts:
         base, override = self.raw.get(section.name, {}), variant.get(section.name, {})

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from joulewise.errors import Problem, raise_if_any, unknown_name
 from joulewise.model import System, Workload
@@ -113,11 +114,16 @@ def generate_workload(parameters: WorkloadParameters, system: System, seed: int,
     """
     patterns = rate_patterns(parameters, is_special(system), generator(seed, trial, "workload.rates"))
     raise_if_any(_step_problems(parameters, system.n_task_types))
-    days = [_tasks_of_day(parameters, patterns, day, seed, trial) for day in range(parameters.days)]
-    arrival_s, task_type, *levels = (np.concatenate(column) for column in zip(*days, strict=True))
+    arrival_s, task_type, *levels = _tasks(parameters, patterns, seed, trial)
     window_s = (parameters.warm_up_s, parameters.warm_up_s + parameters.days * parameters.day_s)
     workload = workload_of_levels(arrival_s, task_type, Levels(*levels), system, parameters, *window_s)
     return with_truth(workload, parameters, seed, trial)
+
+
+def _tasks(parameters: WorkloadParameters, patterns: RatePatterns, seed: int, trial: int) -> tuple[NDArray[Any], ...]:
+    """Arrivals, task types and levels of all days."""
+    days = [_tasks_of_day(parameters, patterns, day, seed, trial) for day in range(parameters.days)]
+    return tuple(np.concatenate(column) for column in zip(*days, strict=True))
 
 
 def _tasks_of_day(
