@@ -6,6 +6,7 @@ fixed. All of a batch is planned at every event, and every choice is looked at a
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,6 @@ from joulewise.model.allocation import Status
 from joulewise.model.supply import HOUR_S
 from joulewise.policies.compile import compiled
 from joulewise.policies.objectives import UTILITY, UTILITY_PER_ENERGY, UTILITY_PER_TIME
-from joulewise.rng import generator
 from joulewise.simulate import Manager
 from tests.twins import serial
 
@@ -64,13 +64,12 @@ def managed_plan(
 
 def seed64_of(seed: int, trial: int, manager: Manager) -> int:
     """The number that a random policy's draws start from."""
-    stream = generator(seed, trial, "policy", manager.policy.name)
-    return int(stream.integers(0, 2**64, dtype=np.uint64))
+    text = f"{seed} {trial} policy {manager.policy.name}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
 
-def splitmix64(x: int) -> int:
-    """Sebastiano Vigna's mixing of 64 bits."""
-    z = (x + GOLDEN) & MASK
+def mixed(z: int) -> int:
+    """How splitmix64 mixes 64 bits."""
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
     return z ^ (z >> 31)
@@ -78,7 +77,8 @@ def splitmix64(x: int) -> int:
 
 def draw(seed64: int, event: int, task: int, which: int) -> float:
     """A number from 0 up to 1 that belongs to this event, task and purpose."""
-    return (splitmix64(seed64 ^ ((event * GOLDEN + task * 2 + which) & MASK)) >> 11) / 2**53
+    state = (seed64 ^ (event * GOLDEN & MASK)) + (2 * task + which) * GOLDEN
+    return (mixed(state & MASK) >> 11) / 2**53
 
 
 # What is decided, and what is open
@@ -262,7 +262,7 @@ class _Managed:
     def _set_norms(self) -> None:
         every = [option for options in self.everywhere for option in options]
         self.mean_exec_s = sum(o.exec_s for o in every) / len(every)
-        self.mean_energy_j = sum(o.energy_j for o in every) / len(every)
+        self.mean_energy_j = self.supply.pue * (sum(o.energy_j for o in every) / len(every))
         self.max_energy_j = max(o.energy_j for o in every)
         policy, self.scale = self.manager.policy, 1.0
         self.value = None if policy.objective is None else compiled(policy.objective).ctypes
@@ -570,9 +570,8 @@ class _Managed:
         charge = 0.0
         if self.manager.policy.is_weighted:
             with np.errstate(all="ignore"):
-                charge = float(
-                    np.float64(self.manager.weight * option.energy_j * event.factor) / self.max_energy_j
-                )  # fmt: skip
+                share = np.float64(self.manager.weight * option.energy_j) / self.max_energy_j
+            charge = float(share) * event.factor
         elif self.manager.policy.is_priced:
             charge = event.prices[option.kind] * option.exec_s + event.prices[-1] * option.energy_j * event.factor
         value = self.scale * earned - charge
@@ -656,7 +655,7 @@ class _Managed:
         """Tasks in random order, each on one of its allowed machines and P-states at random."""
 
         def key(task: int) -> tuple[float, int]:
-            return draw(self.seed64, event.number, task, 0), task
+            return -draw(self.seed64, event.number, task, 0), task
 
         for task in sorted(self.mappable(), key=key):
             choices = self.allowed_by_machine(event, task)
