@@ -347,11 +347,11 @@ def test_mapping_takes_the_given_time_and_delays_the_next_event() -> None:
 
 
 def test_machines_go_on_with_the_old_queue_while_the_mapper_runs() -> None:
-    """First event at 2, in force at 2 + 4 = 6: runs 6-7, 7-8, ... At 6 (batch 2: the two that are neither started
-    nor pending), in force at 8: by then the third has started and the fourth is pending."""
+    """The event at 0 is in force at 4: runs 4-5, 5-6, ... The next one, at 4 (batch 2: the two that are neither
+    started nor pending), is in force at 6: by then the third has started and the fourth is pending."""
     world = one_machine(4, exec_s=1.0)
     plan = twin_of(world, interval_s=2.0, mapping_time="given", mapping_model=(0.0, 1.0, 0.0))
-    assert plan.start_s.tolist() == [6.0, 7.0, 8.0, 9.0]
+    assert plan.start_s.tolist() == [4.0, 5.0, 6.0, 7.0]
 
 
 def test_classes_have_their_own_thresholds() -> None:

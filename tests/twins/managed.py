@@ -184,7 +184,7 @@ class Clock:
 
     def first_s(self) -> float:
         if not self.is_plain:
-            return self.next_s(0, 0.0)
+            return 0.0
         while self.j * self.interval_s < self.arrival_s[0]:
             self.j += 1
         return self.j * self.interval_s
@@ -279,11 +279,9 @@ class _Managed:
 
     def _threshold(self, task: int) -> float:
         """The least utility for which the task is kept: of its classes the smallest, or the common one."""
-        groups = {
-            group
-            for k, group in enumerate(self.system.machine_group)
-            if math.isfinite(self.system.etc_s[self.task_type[task], k, 0])
-        }
+        options = [option for option in self.everywhere[self.task_type[task]] if option.pstate == 0]
+        fastest = min(options, key=lambda option: (option.exec_s, option.kind))
+        groups = {self.system.machine_group[fastest.kind]}
         levels = {tag.names[tag.codes[task]] for tag in self.work.tags.values()}
         own = [limit for name, limit in self.manager.class_thresholds.items() if name in groups | levels]
         return min(own, default=self.manager.dropping_threshold)
@@ -320,10 +318,10 @@ class _Managed:
         self.advance(now_s)
         self.notice_failures(now_s)
         effect_s = now_s + self.mapping_s(len(self.mappable()))
-        has_work = bool(self.mappable())
         self.advance(effect_s)
         for queue in self.queues:
             queue.clear()
+        self.n_events += bool(self.mappable())
         ready_s = [self.ready_s(m, effect_s) for m in self.machines]
         base_s = [self.base_s(m, now_s, effect_s) for m in self.machines]
         self.drop(base_s)
@@ -332,7 +330,6 @@ class _Managed:
         rules[self.manager.policy.rule](event)
         for m in self.machines:
             self.permute(m, base_s[m])
-        self.n_events += has_work
         return effect_s
 
     def mappable(self) -> list[int]:
@@ -469,7 +466,7 @@ class _Managed:
         there = [m for m in self.machines if base_s[m] < math.inf and self.takes_tasks(m, now_s)]
         prices = [0.0] * (self.system.n_machine_types + 1)
         if self.prices is not None and self.mappable():
-            prices = self.prices[self.n_events].tolist()
+            prices = self.prices[self.n_events - 1].tolist()
         return Event(
             number=self.n_events,
             effect_s=effect_s,
