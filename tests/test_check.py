@@ -277,11 +277,15 @@ def test_recompute_by_hand() -> None:
         [10.0, 20.0, 30.0, math.nan],
         [Status.RAN, Status.RAN, Status.RAN, Status.WAITING],
     )
-    assert recompute(world, Allocation(*map(np.array, columns))) == {
+    found = recompute(world, Allocation(*map(np.array, columns)))
+    expected = {
         "utility": 2 * (30 / 40) + 2 * (25 / 40),
         "tasks_arrived": 2,
         "tasks_completed": 2,
         "tasks_dropped": 0,
         "tasks_waiting": 0,
+        "tasks_killed": 0,
+        "runs_lost": 0,
         "energy_j": 100.0 * 20.0,
     }
+    assert {name: found[name] for name in expected} == expected

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joulewise.check import check_allocation, recompute
+from joulewise.check.clocks import by_arrivals
 from joulewise.model import Outages, Supply, Tag, World, linear
 from joulewise.policies import POLICIES
 from joulewise.simulate import Manager, measures, simulate
@@ -225,3 +226,12 @@ def test_a_task_may_be_dropped_while_energy_is_short() -> None:
         manager = replace(MANAGER, dropping_threshold=threshold)
         lines = lines_about(world, manager, (-1, math.nan, math.nan, DROPPED))
         assert len(lines) == n_lines
+
+
+def test_events_by_arrivals() -> None:
+    """Two arrivals make an event at 4 s and at 18 s; 10 s after an event there is another."""
+    clock = by_arrivals(ARRIVALS["arrival_s"], 2, 10.0, 40.0)
+    assert clock.events_s.tolist() == [0.0, 4.0, 14.0, 18.0, 28.0, 38.0]
+    assert clock.first_from(np.array([0.0, 4.5, 18.0, 39.0])).tolist() == [0.0, 14.0, 18.0, math.inf]
+    assert clock.last_until(20.0) == 18.0
+    assert by_arrivals(ARRIVALS["arrival_s"], 2, math.inf, 40.0).events_s.tolist() == [0.0, 4.0, 17.0, 19.0]

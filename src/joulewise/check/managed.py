@@ -76,10 +76,10 @@ def _worth_the_threshold_when_seen(case: Case) -> Iterator[str]:
 
 
 def _worth_the_threshold(case: Case, end_s: Floats, what: str) -> Iterator[str]:
-    task, work = case.runs.task, case.world.workload
-    threshold, utility = case.threshold[task], work.utility(task, end_s)
-    slack = RELATIVE_TOLERANCE * np.maximum(threshold, work.scale[task])
-    wrong = (threshold > 0) & (utility < threshold - slack)
+    judged, work = np.isfinite(end_s) & (case.threshold[case.runs.task] > 0), case.world.workload
+    task = case.runs.task[judged]
+    threshold, utility = case.threshold[task], work.utility(task, end_s[judged])
+    wrong = utility < threshold - RELATIVE_TOLERANCE * np.maximum(threshold, work.scale[task])
     why = " (the dropping threshold) or more"
     yield from findings(what, task[wrong], utility[wrong], threshold[wrong], why)
 

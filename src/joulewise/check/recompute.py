@@ -11,6 +11,7 @@ from joulewise.model import Allocation, Status, World
 
 HOUR_S = 3600.0
 J_PER_KWH = 3.6e6
+_USED = (Status.RAN, Status.KILLED)
 
 
 def recompute(world: World, allocation: Allocation) -> dict[str, float | int]:
@@ -24,27 +25,31 @@ def recompute(world: World, allocation: Allocation) -> dict[str, float | int]:
     status = [Status(code) for code in allocation.status.tolist()]
     arrived = [work.start_s <= at_s <= work.end_s for at_s in work.arrival_s.tolist()]
     fates = [fate for fate, counts in zip(status, arrived, strict=True) if counts]
-    earned = {task: _earned(world, allocation, task) for task, fate in enumerate(status) if fate is Status.RAN}
+    runs = _runs(world, allocation)
+    window = _window(world, runs)
+    earned = {run.task: _earned(world, run) for run in runs if status[run.task] is Status.RAN and not run.is_lost}
+    done = [run for run in runs if run.task in earned and not run.is_lost]
     return {
         "utility": math.fsum(earned.values()),
         "tasks_arrived": len(fates),
-        "tasks_completed": sum(work.start_s < float(allocation.end_s[task]) <= work.end_s for task in earned),
+        "tasks_completed": sum(work.start_s < run.end_s <= work.end_s for run in done),
         "tasks_dropped": fates.count(Status.DROPPED),
         "tasks_killed": fates.count(Status.KILLED),
         "tasks_waiting": fates.count(Status.WAITING),
         "runs_lost": sum(work.start_s < end_s <= work.end_s for end_s in allocation.lost.end_s.tolist()),
-        **_energies(world, allocation),
-        **_machine_time(world, allocation),
+        **_energies(world, runs, *window),
+        **_machine_time(world, runs, *window),
         **_priorities(world, earned, arrived),
-        **_groups(world, allocation, earned),
+        **_groups(world, done, earned),
     }
 
 
 def run_energy_j(world: World, allocation: Allocation) -> list[float]:
     """The energy of each task's run inside the window; NaN for a task without a run, or without power figures."""
     energy_j = [math.nan] * allocation.n_tasks
-    start_s, end_s = _window(world, allocation)
-    for run in _runs(world, allocation):
+    runs = _runs(world, allocation)
+    start_s, end_s = _window(world, runs)
+    for run in runs:
         if not run.is_lost:
             energy_j[run.task] = _inside_s(run, start_s, end_s) * run.power_w
     return energy_j
@@ -65,27 +70,25 @@ def _inside_s(run: _Run, from_s: float, to_s: float) -> float:
     return max(0.0, min(run.end_s, to_s) - max(run.start_s, from_s))
 
 
-def _window(world: World, allocation: Allocation) -> tuple[float, float]:
+def _window(world: World, runs: Sequence[_Run]) -> tuple[float, float]:
     """The window's start and end; without an end it is over with the last run or arrival."""
     work = world.workload
     if math.isfinite(work.end_s):
         return work.start_s, work.end_s
-    ends_s = (run.end_s for run in _runs(world, allocation))
-    return work.start_s, max([float(work.arrival_s[-1]), *ends_s])
+    return work.start_s, max([float(work.arrival_s[-1]), *(run.end_s for run in runs)])
 
 
 def _runs(world: World, allocation: Allocation) -> list[_Run]:
     """Every run, by machine and then by start, with its power at the meter."""
-    used = [task for task, code in enumerate(allocation.status) if code in (Status.RAN, Status.KILLED)]
-    lost = allocation.lost
-    rows = [(task, allocation.machine[task], allocation.pstate[task], allocation.start_s[task], allocation.end_s[task],
-             False) for task in used]  # fmt: skip
-    rows += [(*row, True) for row in zip(lost.task, lost.machine, lost.pstate, lost.start_s, lost.end_s, strict=True)]
-    runs = [
-        _Run(int(machine), float(start_s), float(end_s), _power_w(world, task, machine, pstate), int(task), is_lost)
-        for task, machine, pstate, start_s, end_s, is_lost in rows
-    ]
-    return sorted(runs)
+    names = ("machine", "pstate", "start_s", "end_s")
+    tasks = zip(range(allocation.n_tasks), *(getattr(allocation, name).tolist() for name in names), strict=True)
+    used = [row for row, code in zip(tasks, allocation.status.tolist(), strict=True) if code in _USED]
+    lost = zip(*(getattr(allocation.lost, name).tolist() for name in ("task", *names)), strict=True)
+    rows = [*((row, False) for row in used), *((row, True) for row in lost)]
+    return sorted(
+        _Run(machine, start_s, end_s, _power_w(world, task, machine, pstate), task, is_lost)
+        for (task, machine, pstate, start_s, end_s), is_lost in rows
+    )
 
 
 def _power_w(world: World, task: int, machine: int, pstate: int) -> float:
@@ -97,14 +100,14 @@ def _power_w(world: World, task: int, machine: int, pstate: int) -> float:
     return world.supply.pue * float(system.power_w[choice])
 
 
-def _earned(world: World, allocation: Allocation, task: int) -> float:
-    """What one task that ran earned in the window."""
+def _earned(world: World, run: _Run) -> float:
+    """What a task earned in the window by a run to its end."""
     work = world.workload
-    start_s, end_s = float(allocation.start_s[task]), float(allocation.end_s[task])
-    utility = _utility(world, task, end_s)
     if work.is_prorated:
-        return utility * max(0.0, min(end_s, work.end_s) - max(start_s, work.start_s)) / (end_s - start_s)
-    return utility if work.start_s < end_s <= work.end_s else 0.0
+        share = _inside_s(run, work.start_s, work.end_s) / (run.end_s - run.start_s)
+    else:
+        share = 1.0 if work.start_s < run.end_s <= work.end_s else 0.0
+    return share * _utility(world, run.task, run.end_s)
 
 
 def _utility(world: World, task: int, end_s: float) -> float:
@@ -121,12 +124,11 @@ def _utility(world: World, task: int, end_s: float) -> float:
     return float(work.scale[task]) * value
 
 
-def _energies(world: World, allocation: Allocation) -> dict[str, float]:
+def _energies(world: World, runs: Sequence[_Run], start_s: float, end_s: float) -> dict[str, float]:
     """What was used in the window by runs and without them, of which budget, and its cost."""
-    start_s, end_s = _window(world, allocation)
     supply, is_known = world.supply, world.system.power_w is not None
-    standby = list(_standby(world, allocation)) if is_known else []
-    draws = [run for run in (*_runs(world, allocation), *standby) if _inside_s(run, start_s, end_s) > 0]
+    standby = list(_standby(world, runs)) if is_known else []
+    draws = [run for run in (*runs, *standby) if _inside_s(run, start_s, end_s) > 0]
     energy_j = math.fsum(_inside_s(run, start_s, end_s) * run.power_w for run in draws)
     n_days = max(1, math.ceil((end_s - start_s) / supply.day_s))
     budget_j = supply.budget_j if supply.is_total else n_days * supply.budget_j
@@ -142,7 +144,7 @@ def _energies(world: World, allocation: Allocation) -> dict[str, float]:
     return found if is_known else dict.fromkeys(found, math.nan)
 
 
-def _standby(world: World, allocation: Allocation) -> Iterator[_Run]:
+def _standby(world: World, runs: Sequence[_Run]) -> Iterator[_Run]:
     """What each machine draws between its runs: it is idle, then sleeps, and boots to run again; not while down."""
     standby, outages = world.system.standby, world.outages
     if standby is None:
@@ -150,7 +152,7 @@ def _standby(world: World, allocation: Allocation) -> Iterator[_Run]:
     down = [_Run(*row, 0.0) for row in zip(outages.machine.tolist(), outages.start_s.tolist(), outages.end_s.tolist(),
                                            strict=True)]  # fmt: skip
     last = [_Run(machine, math.inf, math.inf, 0.0) for machine in range(world.system.n_machines)]
-    timeline = sorted([*_runs(world, allocation), *down, *last], key=lambda run: (run.machine, run.start_s, run.end_s))
+    timeline = sorted([*runs, *down, *last], key=lambda run: (run.machine, run.start_s, run.end_s))
     for machine, stays in groupby(timeline, key=lambda run: run.machine):
         kind = int(world.system.machine_type[machine])
         idle_w, sleep_w, boot_w, boot_s, sleep_after_s = (
@@ -209,12 +211,11 @@ def _costs(tariff: Sequence[float], draws: Sequence[_Run], from_s: float, to_s: 
             at_s = next_s
 
 
-def _machine_time(world: World, allocation: Allocation) -> dict[str, float]:
+def _machine_time(world: World, runs: Sequence[_Run], start_s: float, end_s: float) -> dict[str, float]:
     """The parts of machine time with a run and without one; the rest of it machines were down."""
-    start_s, end_s = _window(world, allocation)
     outages = world.outages
     machine_s = world.system.n_machines * (end_s - start_s)
-    busy_s = math.fsum(_inside_s(run, start_s, end_s) for run in _runs(world, allocation))
+    busy_s = math.fsum(_inside_s(run, start_s, end_s) for run in runs)
     down_s = math.fsum(
         max(0.0, min(to_s, end_s) - max(from_s, start_s))
         for from_s, to_s in zip(outages.start_s.tolist(), outages.end_s.tolist(), strict=True)
@@ -241,10 +242,10 @@ def _priorities(world: World, earned: dict[int, float], arrived: Sequence[bool])
     return found
 
 
-def _groups(world: World, allocation: Allocation, earned: dict[int, float]) -> dict[str, float]:
+def _groups(world: World, done: Sequence[_Run], earned: dict[int, float]) -> dict[str, float]:
     """What was earned on the machines of each group, in percent of all."""
     system, total = world.system, math.fsum(earned.values())
-    group_of = {task: system.machine_group[system.machine_type[allocation.machine[task]]] for task in earned}
+    group_of = {run.task: system.machine_group[system.machine_type[run.machine]] for run in done}
     return {
         f"group_percent:{group}": 100
         * (math.fsum(worth for task, worth in earned.items() if group_of[task] == group) / total if total else math.nan)

@@ -24,9 +24,10 @@ def drops_were_hopeless(case: Case) -> Iterator[str]:
     work, end_s = case.world.workload, case.world.workload.end_s
     if not case.is_as_planned or isinstance(case.clock, Unknown) or (case.may_hold_back and math.isinf(end_s)):
         return
+    seen_at_s = case.clock.first_from(work.arrival_s)
     dropped = (case.allocation.status == Status.DROPPED) & (case.threshold > 0) & (work.arrival_s <= end_s)
-    task = np.flatnonzero(dropped)
-    threshold, seen_at_s = case.threshold[task], case.clock.first_from(work.arrival_s[task])
+    task = np.flatnonzero(dropped & np.isfinite(seen_at_s))
+    threshold, seen_at_s = case.threshold[task], seen_at_s[task]
     free_at_s = np.maximum(_free_at_s(case, _last_event_at_s(case)), seen_at_s[:, None]) + case.boot_s
     exec_s = case.world.system.etc_s.min(axis=2)[work.task_type[task]]
     soonest_s = (free_at_s + exec_s).min(axis=1)
