@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.jit import inlined
+from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.machines import believed_ready_s
 
 HOUR_S = 3600.0
@@ -87,7 +87,7 @@ def day_start_s(limits, day):
     return limits.start_s + (day - limits.n_before) * limits.day_s
 
 
-@inlined
+@shared
 def use(limits, ledger, start_s, end_s, cost_w):
     """Note the energy of a run on the days it lies in; what lies beyond the last day belongs to nobody."""
     if not limits.has_budget:
@@ -174,7 +174,7 @@ def tariff_factor(limits, at_s):
     return limits.factor[int(at_s / HOUR_S) % limits.factor.size]
 
 
-@inlined
+@shared
 def open_ledger(limits, ledger, machines, effect_s, is_certain):
     """Find what is left of the day, and which options the filter lets pass."""
     if not limits.has_budget:
@@ -191,7 +191,7 @@ def open_ledger(limits, ledger, machines, effect_s, is_certain):
         ledger.passes[option] = limits.filter_j[option] * factor < share_j
 
 
-@inlined
+@shared
 def insert_edge(ledger, at_s):
     """Make an instant an edge of the committed power; returns its number."""
     low, high = 0, ledger.n_edges[0]
@@ -212,7 +212,7 @@ def insert_edge(ledger, at_s):
     return low
 
 
-@inlined
+@shared
 def commit_power(limits, ledger, start_s, end_s, cost_w):
     """Add a run to the committed power."""
     if not limits.has_cap or not start_s < end_s:
@@ -222,7 +222,7 @@ def commit_power(limits, ledger, start_s, end_s, cost_w):
         ledger.level_w[j] += cost_w
 
 
-@inlined
+@shared
 def open_power(limits, ledger, machines, effect_s):
     """Commit the power of what runs or is pending."""
     ledger.n_edges[0] = 0
@@ -237,7 +237,7 @@ def open_power(limits, ledger, machines, effect_s):
             commit_power(limits, ledger, machines.last_start_s[m], machines.ready_s[m], machines.last_cost_w[m])
 
 
-@inlined
+@shared
 def fits_under_cap(limits, ledger, start_s, end_s, cost_w):
     """Whether a run would keep the power at or below the cap at every instant of it."""
     low, high = 0, ledger.n_edges[0]

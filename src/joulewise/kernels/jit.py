@@ -67,6 +67,12 @@ def inlined(function: _F) -> _F:
     return compiled
 
 
+def shared(function: _F) -> _F:
+    """Compile a larger function that only kernels call, once for all of its callers."""
+    compiled: _F = numba.njit(**_OPTIONS)(function)
+    return compiled
+
+
 def kernels_are_compiled() -> bool:
     """Whether a run has already compiled the kernels on this machine (else the first run takes longer)."""
     return (cache_folder() / _MARKER).exists()
