@@ -88,13 +88,14 @@ def _metrics(point: Mapping[str, Any], trial: int, i: int) -> dict[str, float | 
     shares = {"critical": percent * 1.3, "high": percent * 1.1, "medium": percent, "low": percent / 2}
     return {
         "utility_percent": percent, "utility": 650 * percent, "tasks_arrived": 1000, "tasks_completed": 700 + i % 3,
-        "tasks_dropped": 250, "energy_j": (1.5 - 0.6 * thrift) * 1e9 + 1e7 * math.sin(5 * i + trial),
+        "tasks_dropped": 250, "tasks_killed": 0, "energy_j": (1.5 - 0.6 * thrift) * 1e9 + 1e7 * math.sin(5 * i + trial),
         "budget_j": BUDGET_J, "utility_bound": 650 * 80.0 + 100 * trial,
         **{f"priority_percent:{name}": share for name, share in shares.items()},
         "group_percent:special": 20 + noise, "group_percent:general": 80 - noise,
         **{f"tasks_arrived:{name}": 250 for name in shares},
         **{f"tasks_completed:{name}": 1.5 * share for name, share in shares.items()},
         **{f"tasks_dropped:{name}": 80 for name in shares},
+        **{f"tasks_killed:{name}": 0 for name in shares},
     }  # fmt: skip
 
 
@@ -107,7 +108,7 @@ def _thrift(point: Mapping[str, Any]) -> float:
 
 def summarise(runs: pl.DataFrame, axes: list[str]) -> pl.DataFrame:
     """Means with rough intervals in the columns the study's statistics give."""
-    metrics = ["utility_percent", "utility", "tasks_completed", "energy_j"]
+    metrics = ["utility_percent", "tasks_completed", "energy_j"]
     long = runs.select(*axes, *(pl.col(name).cast(pl.Float64) for name in metrics)).unpivot(
         on=metrics, index=axes, variable_name="metric"
     )

@@ -20,7 +20,7 @@ FATES = {
     "killed": ("killed at the limit of their time", theme.PALETTE[1]),
     "open": ("not completed when the time ended", theme.NOTHING),
 }
-COUNTS = ("tasks_arrived", "tasks_completed", "tasks_dropped")
+COUNTS = ("tasks_arrived", "tasks_completed", "tasks_dropped", "tasks_killed")
 _WIDTH_PX = 700
 _MAX_WIDTH_PX = 100
 _HEIGHT_PX = 150
@@ -68,8 +68,7 @@ def shares(records: Records) -> pl.DataFrame:
     keys = list(dict.fromkeys([*records.varying, records.main or POLICY, POLICY]))
     if not {*COUNTS, *keys} <= set(records.runs.columns):
         return pl.DataFrame()
-    arrived, completed, dropped = map(pl.col, COUNTS)
-    killed = pl.col("tasks_killed").fill_null(0) if "tasks_killed" in records.runs.columns else pl.lit(0)
+    arrived, completed, dropped, killed = map(pl.col, COUNTS)
     rest = (arrived - completed - dropped - killed).clip(0)
     counts = {"completed": completed, "dropped": dropped, "killed": killed, "open": rest}
     share = [(100 * pl.when(arrived > 0).then(n / arrived)).mean().alias(name) for name, n in counts.items()]

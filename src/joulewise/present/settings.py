@@ -71,15 +71,18 @@ def reshaped(records: Records, runs: pl.DataFrame, axes: Sequence[str]) -> Recor
 
 
 def at_best(records: Records, tunings: Sequence[str] = TUNINGS) -> tuple[Records, str]:
-    """The records with each setting at its best leniency, weight and dropping threshold, and what to say of it."""
+    """The records with each setting at its best leniency, weight and dropping threshold, and what to say of it.
+
+    They are unchanged where nothing is tuned, or nothing else is compared.
+    """
     tuned = [key for key in tunings if tunes(records, key)]
-    if not tuned:
-        return records, ""
     kept = [key for key in (ENVIRONMENT, FILTER) if records.varies(key)]
     axes = [*beside(records, (*SWITCHES, *tunings)), *kept]
+    if not tuned or not axes:
+        return records, ""
     means = records.runs.group_by([*axes, *tuned], maintain_order=True).agg(pl.col(UTILITY).mean()).drop_nulls(UTILITY)
     ranked = means.sort(UTILITY, descending=True, maintain_order=True)
-    best = ranked.unique(subset=axes, keep="first", maintain_order=True) if axes else ranked.head(1)
+    best = ranked.unique(subset=axes, keep="first", maintain_order=True)
     runs = records.runs.join(best, on=[*axes, *tuned], how="semi", nulls_equal=True, maintain_order="left")
     words = " and ".join(key_words(key).name for key in tuned)
     return reshaped(records, runs, axes), f" Each is shown at the {words} at which it earned most."
