@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -26,13 +27,19 @@ from tests.heuristics import EVERY_POLICY
 from tests.random_worlds import Scenario, scenarios
 from tests.simple_worlds import simple_system, simple_workload
 
+
 # Kernels carry no types; here they are called from code that does.
-utility_of: Any = choice.utility_of
-comes_before: Any = choice.comes_before
-event_at_or_after: Any = events.event_at_or_after
-push: Any = heaps.push
-pop: Any = heaps.pop
-replace_top: Any = heaps.replace_top
+def callable_from_here(function: Any) -> Any:
+    """A function that otherwise only kernels can call."""
+    return numba.njit(lambda *arguments: function(*arguments))
+
+
+utility_of = callable_from_here(choice.utility_of)
+comes_before = callable_from_here(choice.comes_before)
+event_at_or_after = callable_from_here(events.event_at_or_after)
+push = callable_from_here(heaps.push)
+pop = callable_from_here(heaps.pop)
+replace_top = callable_from_here(heaps.replace_top)
 
 # Utilities
 
