@@ -1,4 +1,4 @@
-"""A proven bound on what any policy, even one that knows the future, can earn in a day.
+"""A proven bound on what any policy, even one that knows the future, can earn in the counted window.
 
 Give every machine-second and every joule a price, pay the owner for all there are, and let each task choose
 the run that gains it most after paying. Whatever the prices, nobody earns more than the two sums together:
@@ -9,14 +9,16 @@ budget". Better prices give a tighter bound; any prices give a valid one, so the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from joulewise.errors import InputError, Problem
-from joulewise.kernels.prices import Answer, Prices, Window, answer_prices, find_cheapest
+from joulewise.kernels.prices import Answer, Market, Prices, Runs, Window, answer_prices, find_cheapest
 from joulewise.model.arrays import Floats, freeze_fields
+from joulewise.model.system import System
+from joulewise.model.workload import Workload
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
 
@@ -24,6 +26,7 @@ _find_cheapest: Any = find_cheapest
 _answer_prices: Any = answer_prices
 _ROUNDING = 1e-9
 _MOMENTUM = 0.6
+_STRETCH_LEVELS = 8
 
 
 @dataclass(frozen=True)
@@ -44,18 +47,19 @@ STAGES = (Stage(3600.0, 25, 4, 0.3), Stage(1800.0, 8, 1, 0.2), Stage(600.0, 14, 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Prices that prove a bound: per machine-second by [machine type, slot], and per joule.
+    """Prices that prove a bound: per machine-second by [machine type, slot], and per joule by energy period.
 
-    Slots of equal length cover the time from 0 to the end of the counted window.
+    Slots of equal length cover the time from 0 to the end of the counted window. Energy periods are the counted
+    days of a daily budget; without one there is a single period, the counted window.
     """
 
     per_s: Floats
-    per_j: float = 0.0
+    per_j: Floats = field(default_factory=lambda: np.zeros(1))
 
     def __post_init__(self) -> None:
-        freeze_fields(self, {"per_s": np.float64})
-        valid = self.per_s.ndim == 2 and self.per_s.shape[1] > 0 and np.isfinite(self.per_s).all()
-        if not (valid and (self.per_s >= 0).all() and self.per_j >= 0 and math.isfinite(self.per_j)):
+        freeze_fields(self, {"per_s": np.float64, "per_j": np.float64})
+        shaped = self.per_s.ndim == 2 and self.per_j.ndim == 1 and self.per_s.shape[1] > 0 and self.per_j.size > 0
+        if not (shaped and all(((p >= 0) & np.isfinite(p)).all() for p in (self.per_s, self.per_j))):
             raise InputError(Problem("certificate", "found prices below 0 or not finite", "must be 0 or more"))
 
 
@@ -67,64 +71,86 @@ class PriceBound:
     certificate: Certificate
 
 
-def price_bound(world: World, budget_j: float = math.inf) -> PriceBound:
-    """Search prices for a tight bound on the utility of the counted window, within an energy budget.
+def price_bound(world: World) -> PriceBound:
+    """Search prices for a tight bound on the utility of the counted window, within the energy budget.
 
-    Takes a second or two for a day of 50,000 tasks. Raises InputError for a window without an end.
+    Takes a few seconds for a day of 50,000 tasks. Raises InputError for a window without an end.
     """
-    market = _Market(world, budget_j)
+    market = _Market(world)
     certificate = market.first_guess(_slots(world, STAGES[0]))
     for stage in STAGES:
         certificate = market.improve(_split(certificate, _slots(world, stage)), stage)
-    for_nothing = Certificate(np.zeros((world.system.n_machine_types, 1)))  # the best where nothing is scarce
+    for_nothing = Certificate(np.zeros((world.system.n_machine_types, 1)), np.zeros(market.budget_j.size))
     found = [PriceBound(market.bound(prices), prices) for prices in (certificate, for_nothing)]
     return min(found, key=lambda bound: bound.value)
 
 
-def certified_bound(world: World, certificate: Certificate, budget_j: float = math.inf) -> float:
+def certified_bound(world: World, certificate: Certificate) -> float:
     """The bound that prices prove, in one pass; it is valid for any prices. Raises InputError on a misfit."""
-    if certificate.per_s.shape[0] != world.system.n_machine_types:
-        found = f"found prices of {certificate.per_s.shape[0]} machine types"
-        raise InputError(Problem("certificate", found, f"the system has {world.system.n_machine_types}"))
-    return _Market(world, budget_j).bound(certificate)
+    market = _Market(world)
+    fits = {
+        "machine types": (certificate.per_s.shape[0], world.system.n_machine_types),
+        "energy periods": (certificate.per_j.size, market.budget_j.size),
+    }
+    for what, (found, wanted) in fits.items():
+        if found != wanted:
+            raise InputError(Problem("certificate", f"found prices of {found} {what}", f"the world has {wanted}"))
+    return market.bound(certificate)
+
+
+def least_standby_w(system: System) -> Floats:
+    """What a machine of each type draws at least while it runs nothing: asleep, or idle where it never sleeps."""
+    standby = system.standby
+    if standby is None:
+        return np.zeros(system.n_machine_types)
+    return np.where(np.isfinite(standby.sleep_after_s), standby.sleep_w, standby.idle_w)
 
 
 class _Market:
     """Tasks that answer prices; remembers their last choices, which only speeds up the next answer."""
 
-    def __init__(self, world: World, budget_j: float) -> None:
+    def __init__(self, world: World) -> None:
         work, n = world.workload, world.workload.n_tasks
         if not math.isfinite(work.end_s):
             found = "found a counted window without an end"
             raise InputError(Problem("workload", found, "must end, for prices to cover it", "set its end"))
-        self.counts, self.budget_j = world.system.counts[:, None], budget_j
-        self.layout, self.window = layout_of(world), Window(work.start_s, work.end_s)
+        layout, period_s = layout_of(world), _period_s(world)
+        window = Window(work.start_s, work.end_s, period_s, work.is_prorated)
+        self.facts = Market(*layout, _runs(world), window)
+        self.counts, self.budget_j = world.system.counts[:, None], _budgets_j(world, period_s)
         self.choices = (np.zeros(n), np.full(n, -1), np.zeros(n))
         self.mean_scale = float(work.scale.mean())
 
     def first_guess(self, n_slots: int) -> Certificate:
         """One price everywhere, at which a typical task would pay half of what it is worth."""
-        options = self.layout.options
-        per_s = 0.5 * self.mean_scale / float(options.exec_s.mean())
-        per_j = 0.2 * self.mean_scale / max(float(options.energy_j.mean()), 1e-300)
+        exec_s = self.facts.options.exec_s
+        per_s = 0.5 * self.mean_scale / float(exec_s.mean())
+        per_j = 0.2 * self.mean_scale / max(float((self.facts.runs.cost_w * exec_s).mean()), 1e-300)
         prices = np.full((self.counts.size, n_slots), per_s)
-        return Certificate(prices, per_j if math.isfinite(self.budget_j) else 0.0)
+        return Certificate(prices, np.where(np.isfinite(self.budget_j), per_j, 0.0))
 
     def answer(self, certificate: Certificate, stride: int = 1) -> tuple[float, Answer]:
         """The sum of what tasks gain, and what they ask for; with a stride, scaled up from a part of them."""
-        slot_s = self.window.end_s / certificate.per_s.shape[1]
-        paid = np.cumsum(np.pad(certificate.per_s, ((0, 0), (1, 0))), axis=1) * slot_s
-        cheapest = np.empty((self.layout.options.exec_s.size, certificate.per_s.shape[1]))
-        prices = Prices(slot_s, certificate.per_s.copy(), paid, cheapest, certificate.per_j)
-        _find_cheapest(prices, self.layout.options)
-        answer = Answer(*self.choices, np.zeros_like(certificate.per_s), np.zeros(1))
-        gains = float(_answer_prices(answer, *self.layout, prices, self.window, 0, stride))
+        prices = self.prices(certificate)
+        _find_cheapest(prices, self.facts)
+        answer = Answer(*self.choices, np.zeros_like(certificate.per_s), np.zeros_like(certificate.per_j))
+        gains = float(_answer_prices(answer, self.facts, prices, 0, stride))
         return stride * gains, answer._replace(busy_s=stride * answer.busy_s, energy_j=stride * answer.energy_j)
+
+    def prices(self, certificate: Certificate) -> Prices:
+        """Prices as the kernel wants them, with room for what it finds out about them."""
+        per_s, per_j, window = certificate.per_s.copy(), certificate.per_j.copy(), self.facts.window
+        slot_s = window.end_s / per_s.shape[1]
+        paid = np.cumsum(np.pad(per_s, ((0, 0), (1, 0))), axis=1) * slot_s
+        paid_j = np.cumsum(np.pad(per_j, (1, 0))) * window.period_s
+        n_levels, n_options = self.facts.runs.level_stretch.size, self.facts.options.exec_s.size
+        return Prices(slot_s, per_s, paid, per_j, paid_j, np.empty((n_levels, per_s.shape[1], n_options)))
 
     def income(self, certificate: Certificate) -> float:
         """What the owner gets for every machine-second and every joule there is."""
-        slot_s = self.window.end_s / certificate.per_s.shape[1]
-        energy = certificate.per_j * self.budget_j if certificate.per_j > 0 else 0.0
+        slot_s = self.facts.window.end_s / certificate.per_s.shape[1]
+        priced = certificate.per_j > 0  # energy without a limit has no price
+        energy = float(certificate.per_j[priced] @ self.budget_j[priced])
         return float((self.counts * certificate.per_s).sum() * slot_s + energy)
 
     def bound(self, certificate: Certificate) -> float:
@@ -135,7 +161,7 @@ class _Market:
     def improve(self, certificate: Certificate, stage: Stage) -> Certificate:
         """Raise prices where more is asked for than there is, lower them where less; keep the best seen."""
         best, least, speed = certificate, math.inf, np.zeros_like(certificate.per_s)
-        there_is_s = self.counts * (self.window.end_s / certificate.per_s.shape[1])
+        there_is_s = self.counts * (self.facts.window.end_s / certificate.per_s.shape[1])
         for iteration in range(stage.iterations):
             gains, answer = self.answer(certificate, stage.stride)
             value = self.income(certificate) + gains
@@ -145,9 +171,42 @@ class _Market:
             step = stage.step / (1 + iteration / 6)
             level = certificate.per_s.mean(axis=1, keepdims=True)
             per_s = np.maximum(0.0, certificate.per_s + step * level * speed)
-            excess = min(float(answer.energy_j[0]) / self.budget_j - 1, 1.0) if certificate.per_j > 0 else 0.0
-            certificate = Certificate(per_s, certificate.per_j * math.exp(step * excess))
+            excess = np.minimum(answer.energy_j / np.maximum(self.budget_j, 1e-300) - 1, 1.0)
+            certificate = Certificate(per_s, certificate.per_j * np.exp(step * excess))
         return best
+
+
+def _period_s(world: World) -> float:
+    """How long an energy period lasts: a day of a daily budget, else the whole counted window."""
+    supply, work = world.supply, world.workload
+    is_daily = math.isfinite(supply.budget_j) and not supply.is_total
+    return supply.day_s if is_daily else work.end_s - work.start_s
+
+
+def _budgets_j(world: World, period_s: float) -> Floats:
+    """What runs may add to the least standby energy in each period."""
+    supply, work = world.supply, world.workload
+    n_periods = max(math.ceil((work.end_s - work.start_s) / period_s), 1)
+    edges_s = np.minimum(work.start_s + period_s * np.arange(n_periods + 1), work.end_s)
+    standby_w = supply.pue * float(world.system.counts @ least_standby_w(world.system))
+    return np.maximum(supply.budget_j - standby_w * np.diff(edges_s), 0.0)
+
+
+def _runs(world: World) -> Runs:
+    """What runs add to standby power, and how tasks stretch, in a few levels."""
+    system, options = world.system, layout_of(world).options
+    least_w = least_standby_w(system)[options.machine_type]
+    has_power = system.power_w is not None
+    cost_w = world.supply.pue * (options.energy_j / options.exec_s - least_w) if has_power else 0 * options.exec_s
+    return Runs(cost_w, *_stretches(world.workload))
+
+
+def _stretches(work: Workload) -> tuple[Floats, Any, Floats]:
+    """The stretch of each task, its level, and the least stretch of each level."""
+    if work.stretch is None:
+        return np.ones(work.n_tasks), np.zeros(work.n_tasks, np.int64), np.ones(1)
+    least = np.unique(np.quantile(work.stretch, np.arange(_STRETCH_LEVELS) / _STRETCH_LEVELS, method="lower"))
+    return work.stretch.copy(), np.searchsorted(least, work.stretch, side="right") - 1, least
 
 
 def _slots(world: World, stage: Stage) -> int:
