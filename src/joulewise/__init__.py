@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from joulewise.simulate import Manager, Outcome, measures
     from joulewise.simulate import simulate as run
     from joulewise.study import open_results, read_study, run_study
+    from joulewise.worlds.affinity import affinity_report, with_affinity
     from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
     from joulewise.worlds.environment import SystemParameters, generate_system
     from joulewise.worlds.heterogeneity import heterogeneity
@@ -47,6 +48,7 @@ _ROOM_OF = {
     "joulewise.policies": ("POLICIES", "Objective", "Policy", "find_policy", "heuristic"),
     "joulewise.simulate": ("Manager", "Outcome", "measures"),
     "joulewise.study": ("open_results", "read_study", "run_study"),
+    "joulewise.worlds.affinity": ("affinity_report", "with_affinity"),
     "joulewise.worlds.arrivals": ("WorkloadParameters", "generate_workload"),
     "joulewise.worlds.environment": ("SystemParameters", "generate_system"),
     "joulewise.worlds.heterogeneity": ("heterogeneity",),
@@ -76,6 +78,7 @@ __all__ = [
     "WorkloadTable",
     "World",
     "__version__",
+    "affinity_report",
     "certified_bound",
     "check_allocation",
     "constant",
@@ -97,6 +100,7 @@ __all__ = [
     "run_study",
     "step",
     "utility_ceiling",
+    "with_affinity",
 ]
 
 

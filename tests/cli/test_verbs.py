@@ -71,6 +71,31 @@ def test_check_prints_runs_time_and_disk(study: Path, capsys: Capture) -> None:
     assert not Path("results").exists()
 
 
+def test_check_measures_the_systems_over_the_trials(study: Path, capsys: Capture) -> None:
+    study.write_text(TEXT.replace("task_types = 12", 'task_types = 12\naffinity = ["as drawn", "low"]', 1))
+    said = call(capsys, "check", study, "--measures")
+    assert said.code == 0
+    for words in ("general-purpose part", "system.affinity", "as drawn", "low", "system tma"):
+        assert words in said.out
+    found = json.loads(call(capsys, "check", study, "--measures", "--json").out)["systems"]
+    assert [row["differs"] for row in found] == [{"system.affinity": "as drawn"}, {"system.affinity": "low"}]
+    assert [row["n_trials"] for row in found] == [2, 2]
+    drawn, low = (row["ranges"] for row in found)
+    assert low["system_tma"] == pytest.approx([0, 0], abs=1e-12)
+    assert drawn["system_tma"][1] > drawn["system_tma"][0] > 0
+    assert low["system_mph"] == pytest.approx(drawn["system_mph"])
+
+
+def test_check_measures_a_system_from_tables_once(study: Path, capsys: Capture) -> None:
+    Path("etc.csv").write_text("task_type,a,b\nx,1,\ny,2,3\n")
+    start, end = TEXT.index("[system]"), TEXT.index("[workload]")
+    study.write_text(f'{TEXT[:start]}[system]\netc_s = "etc.csv"\n\n{TEXT[end:]}')
+    (found,) = json.loads(call(capsys, "check", study, "--measures", "--json").out)["systems"]
+    assert (found["source"], found["differs"], found["n_trials"]) == ("tables", {}, 1)
+    assert found["ranges"]["system_tma"] is None
+    assert call(capsys, "check", study, "--measures").code == 0
+
+
 def test_run_verify_and_report(study: Path, capsys: Capture) -> None:
     said = call(capsys, "run", study, "--workers", 1)
     assert (said.code, said.err) == (0, "")

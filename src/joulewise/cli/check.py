@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from joulewise.cli.output import AsJson, StudyPath, print_json, print_table
 
+if TYPE_CHECKING:
+    from joulewise.study.systems import SystemMeasures
+
 
 def check(
     study: StudyPath,
     out: Annotated[Path | None, typer.Option(help="The results folder, if not results/NAME.")] = None,
+    measures: Annotated[
+        bool, typer.Option("--measures", help="Measure TMA, TDH and MPH of the systems over all trials as well.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a study without running it.
@@ -22,12 +28,27 @@ def check(
     from joulewise.study import read_study
     from joulewise.study.estimate import estimate
     from joulewise.study.running import default_folder
+    from joulewise.study.systems import measure_systems
 
     found = read_study(study)
     folder = out or default_folder(found)
     cost = estimate(found, folder)
+    systems = list(measure_systems(found)) if measures else []
     if as_json:
-        print_json({"name": found.name, "results": str(folder), **vars(cost)})
+        print_json(
+            {"name": found.name, "results": str(folder), **vars(cost), "systems": [vars(row) for row in systems]}
+        )
         return
     rows = [{"what": name, "how much": value} for name, value in cost.lines(folder)]
     print_table(f"{found.name}: nothing wrong", rows, header=False)
+    if systems:
+        print_table(
+            "Systems, general-purpose part, least to most over the trials", [_row(system) for system in systems]
+        )
+
+
+def _row(system: SystemMeasures) -> dict[str, Any]:
+    ranges = {
+        name: None if found is None else "{:.4g} to {:.4g}".format(*found) for name, found in system.ranges.items()
+    }
+    return {"system": system.source, **system.differs, "trials": system.n_trials, **ranges}

@@ -105,7 +105,7 @@ def take_out(queues, tasks, options, i):
 def skip_hopeless(queues, tasks, utilities, options, everywhere, fleet, plan, t, threshold):
     """Drop tasks of type t from where the walk stands until one can still earn the threshold."""
     i = queues.at[t]
-    while i != NOBODY and most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold:
+    while i != NOBODY and most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold[i]:
         plan.status[i] = DROPPED
         take_out(queues, tasks, options, i)
         add_left(queues.n_left, options, t, -1)

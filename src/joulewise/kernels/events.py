@@ -64,5 +64,5 @@ def most_utility(tasks, utilities, options, i, start_s):
 def drop_hopeless(plan, tasks, utilities, options, arrived, start_s, threshold):
     """Mark the arrived tasks that still wait and can no longer earn the threshold."""
     for i in range(arrived):
-        if plan.status[i] == WAITING and most_utility(tasks, utilities, options, i, start_s) < threshold:
+        if plan.status[i] == WAITING and most_utility(tasks, utilities, options, i, start_s) < threshold[i]:
             plan.status[i] = DROPPED

@@ -20,7 +20,7 @@ def map_on_arrival(value, tasks, utilities, options, fleet, plan, threshold, end
         n_events += 1
         open_event(fleet, tasks.arrival_s[i], np.inf)
         _, completion_s, option, _ = best_option(value, tasks, utilities, options, i, fleet.start_s)
-        if utility_of(tasks, utilities, i, completion_s) < threshold:
+        if utility_of(tasks, utilities, i, completion_s) < threshold[i]:
             plan.status[i] = DROPPED
             continue
         k = options.machine_type[option]
@@ -38,7 +38,7 @@ def map_as_told(machine, tasks, utilities, exec_s, fleet, plan, threshold, end_s
         n_events += 1
         start_s = max(tasks.arrival_s[i], fleet.ready_s[machine[i]])
         completion_s = start_s + exec_s[i]
-        if utility_of(tasks, utilities, i, completion_s) < threshold:
+        if utility_of(tasks, utilities, i, completion_s) < threshold[i]:
             plan.status[i] = DROPPED
             continue
         run_on(fleet, plan, i, machine[i], 0, start_s, completion_s)

@@ -100,7 +100,7 @@ def look(pool, value, tasks, utilities, options, everywhere, fleet, plan, thresh
     i = pool.waiting.items[0]
     pop(pool.waiting)
     found, completion_s, option, most = best_option(value, tasks, utilities, options, i, fleet.base_start_s)
-    if most < threshold and most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold:
+    if most < threshold[i] and most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold[i]:
         plan.status[i] = DROPPED
         add_left(pool.n_mappable, options, tasks.task_type[i], -1)
         add_left(pool.n_left, options, tasks.task_type[i], -1)

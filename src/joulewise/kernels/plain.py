@@ -111,7 +111,7 @@ def keep_hopeful(candidates, tasks, utilities, options, everywhere, fleet, plan,
     kept = 0
     for at in range(candidates.size[0]):
         i = candidates.items[at]
-        if most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold:
+        if most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold[i]:
             plan.status[i] = DROPPED
             continue
         candidates.items[kept] = i
@@ -202,7 +202,7 @@ def map_on_arrival_plainly(best, value, tasks, utilities, options, fleet, plan, 
         n_events += 1
         open_event(fleet, tasks.arrival_s[i], np.inf)
         try_all(best, value, tasks, utilities, options, fleet, i)
-        if utility_of(tasks, utilities, i, best.completion_s[i]) < threshold:
+        if utility_of(tasks, utilities, i, best.completion_s[i]) < threshold[i]:
             plan.status[i] = DROPPED
             continue
         k, pstate = options.machine_type[best.option[i]], options.pstate[best.option[i]]

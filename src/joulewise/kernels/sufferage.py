@@ -160,9 +160,10 @@ def drop_known(crowd, tasks, utilities, options, everywhere, fleet, plan, thresh
     for t in range(crowd.n_here.size):
         place = crowd.first[t]
         while place < crowd.first[t] + crowd.n_unmapped[t]:
+            i = crowd.item[place]
             if (
-                crowd.most[place] < threshold
-                and most_utility(tasks, utilities, everywhere, crowd.item[place], fleet.base_start_s) < threshold
+                crowd.most[place] < threshold[i]
+                and most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold[i]
             ):
                 drop(crowd, options, plan, t, place)
             else:
@@ -233,7 +234,7 @@ def ask(crowd, tasks, utilities, options, everywhere, fleet, plan, t, threshold,
             continue
         i = crowd.item[place]
         earns = utility_of(tasks, utilities, i, crowd.completion_s[t])
-        if earns < threshold and most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold:
+        if earns < threshold[i] and most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold[i]:
             drop(crowd, options, plan, t, place)
             continue
         loses = earns

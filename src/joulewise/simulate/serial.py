@@ -20,12 +20,15 @@ from joulewise.kernels.lazy import empty_pool, map_lazily
 from joulewise.kernels.plain import map_on_arrival_plainly, map_plainly, no_candidates
 from joulewise.kernels.sufferage import empty_crowd, map_by_sufferage
 from joulewise.model.allocation import Allocation
+from joulewise.model.arrays import Floats
 from joulewise.model.world import World
 from joulewise.policies.compile import compiled, looks_at_energy
 from joulewise.policies.layout import Layout, layout_of
 from joulewise.policies.policy import Policy
 from joulewise.rng import generator
-from joulewise.simulate.manager import Manager
+from joulewise.simulate.dropping import thresholds
+from joulewise.simulate.managed import manage, needs_managing
+from joulewise.simulate.manager import Manager, uses_managed_engine
 
 _BEFORE_ALL_S = -1.0
 
@@ -50,6 +53,11 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     Deterministic: `seed` and `trial` only feed policies that draw at random. Raises InputError when the
     policy's function cannot be used.
     """
+    if uses_managed_engine(manager) or needs_managing(world):
+        done = manage(world, manager, seed, trial)
+        mark_kernels_compiled()
+        n_counted = _counted_events(world, manager, done.allocation)
+        return Outcome(done.allocation, done.n_mapping_events, n_counted, done.mapping_s)
     plan = empty_plan(world.workload.n_tasks)
     run_until = _runner(world, manager, plan, seed, trial)
     run_until(_BEFORE_ALL_S)  # compiles, or loads what was compiled, without simulating anything
@@ -75,7 +83,7 @@ def _runner(world: World, manager: Manager, plan: Plan, seed: int, trial: int) -
     """The kernel for the manager's policy as a function of the instant to run to; it returns mapping events."""
     policy, layout = manager.policy, layout_of(world, manager.n_types)
     fleet = idle_fleet(world.system.counts)
-    threshold = manager.dropping_threshold or -math.inf  # a utility of 0 may be rounded to just below it
+    threshold = thresholds(world, manager)
     if policy.objective is None:
         return _follower(world, manager, layout, fleet, plan, threshold, seed, trial)
     engine = _ENGINES[policy.rule, policy.mode, policy.objective.falls_with_time, policy.objective.by_type]
@@ -108,7 +116,7 @@ def _usable(policy: Policy, world: World) -> Any:
 
 
 def _follower(
-    world: World, manager: Manager, layout: Layout, fleet: Fleet, plan: Plan, threshold: float, seed: int, trial: int
+    world: World, manager: Manager, layout: Layout, fleet: Fleet, plan: Plan, threshold: Floats, seed: int, trial: int
 ) -> Callable[[float], int]:
     """The same for a policy that picks machines without a look at their state."""
     policy, pick = manager.policy, manager.policy.picks

@@ -155,7 +155,12 @@ SECTIONS = {
 
 def is_random_world(point: Point) -> bool:
     """Whether the world of a point differs from trial to trial."""
-    return _source(SYSTEM, point.system).is_random or _source(WORKLOAD, point.workload).is_random
+    return is_random_system(point.system) or _source(WORKLOAD, point.workload).is_random
+
+
+def is_random_system(system: Part) -> bool:
+    """Whether a system differs from trial to trial."""
+    return _source(SYSTEM, system).is_random
 
 
 def is_random(point: Point, folder: Path) -> bool:
@@ -172,8 +177,13 @@ def build_world(system: Part, workload: Part, draw: Draw) -> World:
     """The world of one trial; InputError when tables do not describe one."""
     from joulewise.model import World
 
-    machines = _source(SYSTEM, system).build(system.parameters, draw)
+    machines = build_system(system, draw)
     return World(machines, _source(WORKLOAD, workload).build(workload.parameters, machines, draw))
+
+
+def build_system(system: Part, draw: Draw) -> System:
+    """The system of one trial; InputError when tables do not describe one."""
+    return cast("System", _source(SYSTEM, system).build(system.parameters, draw))
 
 
 def expected_tasks(workload: Part, draw: Draw) -> float:

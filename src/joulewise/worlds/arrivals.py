@@ -14,7 +14,7 @@ from joulewise.errors import Problem, raise_if_any, unknown_name
 from joulewise.model import System, Workload
 from joulewise.model.arrays import Bools, Floats, Ints
 from joulewise.rng import generator
-from joulewise.worlds.environment import SPECIAL
+from joulewise.worlds.groups import special_machine_types
 from joulewise.worlds.parameters import broken_rules, explained, is_not_negative, is_positive
 from joulewise.worlds.utilities import UtilityParameters, draw_levels, utility_problems, workload_of_levels
 
@@ -121,7 +121,7 @@ def generate_workload(parameters: WorkloadParameters, system: System, seed: int,
 
 def is_special(system: System) -> Bools:
     """Which task types are special-purpose: those that a machine type of the group "special" can run."""
-    columns = np.array(system.machine_group) == SPECIAL
+    columns = special_machine_types(system)
     return np.asarray(system.can_run[:, columns].any(axis=1))
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
@@ -13,10 +14,11 @@ from joulewise.errors import Problem, raise_if_any
 from joulewise.model import System
 from joulewise.model.arrays import Counts, Floats
 from joulewise.rng import generator
+from joulewise.worlds.affinity import AFFINITIES, with_affinity
 from joulewise.worlds.cov import MAX_COV, cov_matrix, gamma_values
+from joulewise.worlds.groups import GENERAL, SPECIAL
 from joulewise.worlds.parameters import broken_rules, explained, is_not_negative, is_positive
 
-SPECIAL, GENERAL = "special", "general"
 MAX_CELLS = 20_000_000
 MAX_MACHINES = 1_000_000
 
@@ -43,6 +45,9 @@ class SystemParameters:
     task_cov: float = explained(0.1, "COV of execution times over task types")
     general_machine_cov: float = explained(0.25, "COV of execution times over general-purpose machine types")
     special_machine_cov: float = explained(0.1, "COV of execution times over special-purpose machine types")
+    affinity: Literal["as drawn", "low", "high"] = explained(
+        "as drawn", "task-machine affinity of the general-purpose machine types; TDH and MPH stay as drawn"
+    )
     pstates: int = explained(1, "number of P-states, the first ones of dynamic_power_fractions")
     dynamic_power_fractions: tuple[float, ...] = explained(
         (1.0, 0.75, 0.5), "dynamic power of each P-state relative to P-state 0"
@@ -69,7 +74,7 @@ def generate_system(parameters: SystemParameters, seed: int, trial: int) -> Syst
     n_special = len(parameters.special_counts)
     n_general = len(parameters.general_counts)
     fastest_s = _fastest_etc_s(parameters, seed, trial)
-    return System(
+    drawn = System(
         task_types=(
             *_names("special-task", parameters.special_task_types),
             *_names("general-task", parameters.task_types - parameters.special_task_types),
@@ -80,6 +85,7 @@ def generate_system(parameters: SystemParameters, seed: int, trial: int) -> Syst
         power_w=_power_w(parameters, seed, trial),
         machine_group=(SPECIAL,) * n_special + (GENERAL,) * n_general,
     )
+    return with_affinity(drawn, parameters.affinity)
 
 
 def _names(stem: str, n: int) -> tuple[str, ...]:
@@ -181,6 +187,7 @@ def _value_problems(p: SystemParameters) -> Iterator[Problem]:
         ("special_mean_s", is_positive(p.special_mean_s), "must be above 0 s"),
         ("static_power_w", is_not_negative(p.static_power_w), "must be 0 W or more"),
         ("dynamic_power_w", is_not_negative(p.dynamic_power_w), "must be 0 W or more"),
+        ("affinity", p.affinity in AFFINITIES, f"must be one of {', '.join(AFFINITIES)}"),
         ("pstates", 1 <= p.pstates <= len(fractions), f"must be from 1 to {len(fractions)}"),
         (
             "dynamic_power_fractions",

@@ -13,10 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joulewise.errors import Problem, raise_if_any
+from joulewise.model import System
 from joulewise.model.arrays import Floats
+from joulewise.worlds.groups import general_part
 
 _TOLERANCE = 1e-11
 _MAX_ITERATIONS = 10_000
+
+SYSTEM_MEASURES = {"system_tma": "tma", "system_tdh": "tdh", "system_mph": "mph"}
+"""Measures of a system's general-purpose part, by their names as metrics."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,15 @@ def heterogeneity(etc_s: ArrayLike) -> Heterogeneity:
     )
 
 
+def heterogeneity_metrics(system: System) -> dict[str, float]:
+    """TMA, TDH and MPH of the general-purpose part in P-state 0, as metrics of a run; NaN where there is none."""
+    rows, columns = general_part(system)
+    if not rows.size:
+        return dict.fromkeys(SYSTEM_MEASURES, float("nan"))
+    found = heterogeneity(system.etc_s[rows][:, columns, 0])
+    return {name: getattr(found, measure) for name, measure in SYSTEM_MEASURES.items()}
+
+
 def moments(values: Floats) -> tuple[float, float, float, float]:
     """Mean, coefficient of variation, skewness and kurtosis of a population."""
     mean, deviation = float(values.mean()), float(values.std())
@@ -91,19 +105,26 @@ def task_machine_affinity(speed: Floats) -> float:
 def standard_form(speed: Floats) -> Floats | None:
     """The matrix scaled by rows and columns so that rows sum to sqrt(M/T) and columns to sqrt(T/M).
 
-    Alternate normalisation; None when it does not converge, which needs entries of 0 ("cannot run").
+    None when there is no such form, which needs entries of 0 ("cannot run").
     """
-    if not speed.any(axis=0).all():
-        return None
     n_rows, n_columns = speed.shape
-    row_sum, column_sum = np.sqrt(n_columns / n_rows), np.sqrt(n_rows / n_columns)
-    matrix: Floats = speed
+    row_sums = np.full(n_rows, np.sqrt(n_columns / n_rows))
+    return with_sums(speed, row_sums, np.full(n_columns, np.sqrt(n_rows / n_columns)))
+
+
+def with_sums(matrix: Floats, row_sums: Floats, column_sums: Floats) -> Floats | None:
+    """The matrix scaled by rows and columns to these sums; its task-machine affinity does not change.
+
+    Alternate normalisation; None when it does not converge.
+    """
+    if not matrix.any(axis=0).all():
+        return None
     for _ in range(_MAX_ITERATIONS):
-        matrix = matrix * (column_sum / matrix.sum(axis=0))
-        rows = matrix.sum(axis=1, keepdims=True)
-        if np.abs(rows / row_sum - 1).max() < _TOLERANCE:
+        matrix = matrix * (column_sums / matrix.sum(axis=0))
+        rows = matrix.sum(axis=1)
+        if np.abs(rows / row_sums - 1).max() < _TOLERANCE:
             return matrix
-        matrix = matrix * (row_sum / rows)
+        matrix = matrix * (row_sums / rows)[:, None]
     return None
 
 

@@ -13,8 +13,9 @@ import polars as pl
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model import System
 from joulewise.model.arrays import Floats, Ints
-from joulewise.worlds.environment import GENERAL, MAX_CELLS, MAX_MACHINES
+from joulewise.worlds.environment import MAX_CELLS, MAX_MACHINES
 from joulewise.worlds.frames import MAX_LISTED, Column, Table, read_table, unknown_choice
+from joulewise.worlds.groups import GENERAL
 from joulewise.worlds.parameters import explained
 
 _TASK_TYPE = Column("task_type", "", "name of the task type; the first column, whatever its name", True)

@@ -1,0 +1,277 @@
+"""The managed day: a world and a manager with any of its switches, as the managed engine sees them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.kernels import energy, managed, market
+from joulewise.kernels.layout import Options, empty_plan
+from joulewise.kernels.machines import Downtimes, Machines, Standing, new_machines
+from joulewise.model.allocation import Allocation, LostRuns
+from joulewise.model.arrays import Floats
+from joulewise.model.world import World
+from joulewise.policies.compile import compiled, looks_at_energy
+from joulewise.policies.layout import layout_of
+from joulewise.policies.objectives import UTILITY
+from joulewise.policies.weights import highest_energy_j, highest_value
+from joulewise.simulate.dropping import thresholds
+from joulewise.simulate.manager import Manager
+
+_map_managed: Any = managed.map_managed
+_finish_managed: Any = managed.finish_managed
+
+_RULES = {"greedy": managed.GREEDY, "in-order": managed.IN_ORDER, "at-random": managed.AT_RANDOM}
+_FILTERS = {"none": energy.NO_FILTER, "fair-share": energy.FAIR_SHARE, "adaptive": energy.ADAPTIVE}
+_ALL_EVENTS = 2**62
+_UNKNOWN = -1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Managed:
+    """What the managed engine did: the allocation, events with work, wall-clock seconds, and the last prices."""
+
+    allocation: Allocation
+    n_mapping_events: int
+    mapping_s: float
+    per_s: Floats
+    per_j: float
+
+
+def needs_managing(world: World) -> bool:
+    """Whether a world has something that only the managed engine knows."""
+    has_standby, is_uncertain = world.system.standby is not None, world.workload.stretch is not None
+    return world.supply.is_limited or has_standby or is_uncertain or world.outages.machine.size > 0
+
+
+def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> Managed:
+    """Let the manager work through the world; InputError when the two do not fit."""
+    raise_if_any(_problems(world, manager))
+    engine = _Engine(world, manager, _seed64(seed, trial, manager))
+    engine.run(-1.0)  # compiles, or loads what was compiled, without simulating anything
+    began = time.perf_counter()
+    engine.run(world.workload.end_s)
+    allocation = engine.finish()
+    return Managed(
+        allocation,
+        int(engine.clock.counts[managed.WORKED]),
+        time.perf_counter() - began,
+        np.maximum(engine.prices.per_s, 0.0),
+        float(engine.prices.per_j[0]),
+    )
+
+
+def _seed64(seed: int, trial: int, manager: Manager) -> int:
+    text = f"{seed} {trial} policy {manager.policy.name}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+
+
+class _Engine:
+    """The arrays of one run, and the kernels that work on them."""
+
+    def __init__(self, world: World, manager: Manager, seed64: int) -> None:
+        layout = layout_of(world, manager.n_types)
+        options = _options(layout.options, manager)
+        n_tasks, system = world.workload.n_tasks, world.system
+        self.name, self.is_measured = manager.policy.name, manager.mapping_time == "measured"
+        self.clock, self.plan = managed.new_clock(), empty_plan(n_tasks)
+        self.prices = market.Prices(np.full(system.n_machine_types, _UNKNOWN), np.zeros(1), np.full(1, _UNKNOWN))
+        self.losses = managed.new_losses(world.outages.machine.size)
+        charge = _charge(world, manager, options)
+        self.batch = managed.new_batch(n_tasks, system.n_machine_types, system.n_task_types, charge)
+        self.rules = _rules(world, manager, seed64)
+        self.threshold, self.stretch = thresholds(world, manager), _stretch(world)
+        limits = _limits(world, manager, options)
+        n_edges = 2 * (3 * system.n_machines + n_tasks) + 2 if limits.has_cap else 1
+        ledger = energy.new_ledger(limits.n_before + limits.n_days + 2, options.exec_s.size, n_edges)
+        self.world_of_kernel = (layout.tasks, layout.utilities, options, layout_of(world).options)
+        self.place, self.option_at = _places(world, manager), _option_at(options, system.etc_s.shape)
+        self.value = _value(world, manager)
+        self.machines: Machines = new_machines(system.counts)
+        self.limits, self.ledger = limits, ledger
+        self.standing, self.downtimes = _standing(world), _downtimes(world)
+
+    def run(self, end_s: float) -> None:
+        """Let events happen up to an instant."""
+        n_events = 1 if self.is_measured else _ALL_EVENTS
+        while True:
+            began = time.perf_counter()
+            happened = _map_managed(
+                self.clock, self.batch, self.prices, self.losses, self.value, self.rules, self.threshold,
+                self.stretch, self.place, self.option_at, *self.world_of_kernel, self.limits, self.ledger,
+                self.machines, self.standing, self.downtimes, self.plan, end_s, n_events,
+            )  # fmt: skip
+            self.clock.instants[managed.MAPPING] = time.perf_counter() - began
+            if not happened or not self.is_measured:
+                break
+        if self.batch.n_rises[0]:
+            found = "its value rose with waiting in this run, although it was declared falls_with_time"
+            raise InputError(Problem(f"policy {self.name}", found, advice="leave falls_with_time out"))
+
+    def finish(self) -> Allocation:
+        """What was decided, once the machines have worked off what the last event planned."""
+        _finish_managed(
+            self.clock, self.batch, self.losses, self.rules, self.threshold, self.stretch, *self.world_of_kernel,
+            self.limits, self.ledger, self.machines, self.downtimes, self.plan,
+        )  # fmt: skip
+        rows = slice(0, int(self.losses.size[0]))
+        columns: Any = (column[rows] for column in self.losses[1:])
+        return Allocation(*self.plan, LostRuns(*columns))
+
+
+def _problems(world: World, manager: Manager) -> Iterator[Problem]:
+    supply, work = world.supply, world.workload
+    may_wait = supply.is_limited or manager.only_worthwhile
+    if may_wait and not math.isfinite(work.end_s):
+        found = "found a counted window without an end"
+        why = "must end where a budget, a cap or declined choices may keep tasks waiting for ever"
+        yield Problem("workload", found, why, "set its end")
+    if supply.cap_w is not None and (work.stretch is not None or world.outages.machine.size):
+        found = "found a power cap in a world with uncertain times or failures"
+        yield Problem("supply.power_cap", found, "a cap is kept by planned times, which must be certain")
+    if manager.energy_filter != "none" and not math.isfinite(supply.budget_j):
+        found = f"found {manager.energy_filter} without a budget"
+        yield Problem("manager.energy_filter", found, "shares out a budget", "give supply.budget")
+    needs_power = manager.policy.is_weighted or (manager.policy.is_priced and math.isfinite(supply.budget_j))
+    if needs_power and world.system.power_w is None:
+        found = f"the policy {manager.policy.name} looks at energy, but the system has no power figures"
+        yield Problem("manager.policy", found, advice="give the system's powers (power_w)")
+
+
+def _options(options: Options, manager: Manager) -> Options:
+    """The options that the policy looks at: all, or those in P-state 0."""
+    if manager.policy.order is None or manager.policy.order.all_pstates:
+        return options
+    kept = options.pstate == 0
+    before = np.concatenate(([0], np.cumsum(kept)))
+    columns = (column[kept] for column in options[1:])
+    return Options(before[options.first], *columns)
+
+
+def _task_type_of(options: Options) -> np.ndarray[Any, Any]:
+    return np.repeat(np.arange(options.first.size - 1), np.diff(options.first))
+
+
+def _option_at(options: Options, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """The number of the option of a task type, machine type and P-state; -1 where there is none."""
+    numbers = np.full(shape, -1, np.int64)
+    numbers[_task_type_of(options), options.machine_type, options.pstate] = np.arange(options.exec_s.size)
+    return numbers
+
+
+def _charge(world: World, manager: Manager, options: Options) -> Floats:
+    """What an option's energy costs in the objective of a weighted policy."""
+    if not manager.policy.is_weighted:
+        return np.zeros(options.exec_s.size)
+    return np.asarray(manager.weight * options.energy_j / highest_energy_j(world))
+
+
+def _scale(world: World, manager: Manager) -> float:
+    objective = manager.policy.objective
+    if not manager.policy.is_weighted or objective is None:
+        return 1.0
+    return (1.0 - manager.weight) / highest_value(world, objective)
+
+
+def _rules(world: World, manager: Manager, seed64: int) -> managed.Rules:
+    model = manager.mapping_model if manager.mapping_time == "given" else (0.0, 0.0, 0.0)
+    has_tariff = manager.follows_tariff and world.supply.tariff is not None
+    return managed.Rules(
+        rule=_RULES[manager.policy.rule],
+        interval_s=manager.mapping_interval_s,
+        n_arrivals=manager.mapping_arrivals or 0,
+        mapping_s=float(model[0]),
+        mapping_per_task_s=float(model[1]),
+        mapping_per_square_s=float(model[2]),
+        is_measured=manager.mapping_time == "measured",
+        is_polled=manager.environment == "polled",
+        n_permuted=manager.permuted,
+        declines=manager.only_worthwhile,
+        is_priced=manager.policy.is_priced,
+        follows_tariff=has_tariff,
+        scale=_scale(world, manager),
+        kill_factor=manager.kill_factor,
+        is_certain=world.workload.stretch is None and world.outages.machine.size == 0,
+        random_seed=np.uint64(seed64),
+    )
+
+
+def _stretch(world: World) -> Floats:
+    stretch = world.workload.stretch
+    return np.ones(world.workload.n_tasks) if stretch is None else stretch.copy()
+
+
+def _limits(world: World, manager: Manager, options: Options) -> energy.Limits:
+    system, supply, work = world.system, world.supply, world.workload
+    choice = (_task_type_of(options), options.machine_type, options.pstate)
+    power_w = np.zeros(options.exec_s.size) if system.power_w is None else system.power_w[choice]
+    idle_w = np.zeros(system.n_machine_types) if system.standby is None else system.standby.idle_w
+    cost_w = supply.pue * (power_w - idle_w[options.machine_type])
+    has_budget = math.isfinite(supply.budget_j)
+    possible = np.isfinite(system.etc_s) & (system.counts > 0)[None, :, None]
+    follows = manager.follows_tariff and supply.tariff is not None
+    factor = supply.tariff / supply.tariff.mean() if follows and supply.tariff is not None else np.ones(1)
+    return energy.Limits(
+        has_budget=has_budget,
+        is_total=supply.is_total,
+        budget_j=supply.budget_j,
+        start_s=work.start_s,
+        day_s=supply.day_s,
+        n_before=math.ceil(work.start_s / supply.day_s) if has_budget else 0,
+        n_days=math.ceil((work.end_s - work.start_s) / supply.day_s) if has_budget else 1,
+        reserve_w=float(supply.pue * (system.counts @ idle_w)),
+        has_cap=supply.cap_w is not None,
+        cap_w=np.full(1, np.inf) if supply.cap_w is None else supply.cap_w.copy(),
+        factor=np.asarray(factor, float).copy(),
+        cost_w=cost_w,
+        cost_j=cost_w * options.exec_s,
+        filter_j=supply.pue * options.energy_j,
+        cheapest_j=float((cost_w * options.exec_s).min()),
+        mean_exec_s=float(system.etc_s[possible].mean()),
+        mean_energy_j=float(supply.pue * system.eec_j[possible].mean()),
+        filtering=_FILTERS[manager.energy_filter] if has_budget else energy.NO_FILTER,
+        leniency=manager.leniency,
+    )
+
+
+def _places(world: World, manager: Manager) -> Floats:
+    """The place of each task in the policy's order; 0 for policies without one."""
+    n, order = world.workload.n_tasks, manager.policy.order
+    if order is None:
+        return np.zeros(n)
+    by_arrival = -np.arange(n) if order.newest_first else np.arange(n)
+    keys = (by_arrival, -world.workload.scale) if order.by_priority else (by_arrival,)
+    places = np.empty(n)
+    places[np.lexsort(keys)] = np.arange(n)
+    return places
+
+
+def _standing(world: World) -> Standing:
+    system, standby = world.system, world.system.standby
+    if standby is None:
+        never = np.full(system.n_machine_types, np.inf)
+        return Standing(never, np.zeros(system.n_machine_types), np.zeros(system.n_machine_types))
+    boot_j = world.supply.pue * np.maximum(standby.boot_w - standby.idle_w, 0.0) * standby.boot_s
+    return Standing(standby.sleep_after_s.copy(), standby.boot_s.copy(), boot_j)
+
+
+def _downtimes(world: World) -> Downtimes:
+    outages = world.outages
+    first = np.searchsorted(outages.machine, np.arange(world.system.n_machines + 1))
+    return Downtimes(first.astype(np.int64), outages.start_s.copy(), outages.end_s.copy())
+
+
+def _value(world: World, manager: Manager) -> Any:
+    """The policy's compiled objective; orders have none, and get one that nobody asks."""
+    value = compiled(manager.policy.objective or UTILITY)
+    if world.system.power_w is None and looks_at_energy(value):
+        found = "looks at energy, but the system has no power figures"
+        raise InputError(Problem(f"policy {manager.policy.name}", found, advice="give the system's powers (power_w)"))
+    return value
