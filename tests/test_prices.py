@@ -43,7 +43,9 @@ def supplied(draw: st.DrawFn, world: World) -> World:
     """The same world with runs counted by shares, stretched times, standby and a budget of energy, each perhaps."""
     work, system = world.workload, world.system
     if draw(st.booleans()):
-        stretch = draw(st.lists(st.sampled_from([0.5, 0.9, 1.0, 1.6, 2.5]), min_size=work.n_tasks, max_size=work.n_tasks))
+        stretch = draw(
+            st.lists(st.sampled_from([0.5, 0.9, 1.0, 1.6, 2.5]), min_size=work.n_tasks, max_size=work.n_tasks)
+        )
         work = dataclasses.replace(work, stretch=np.array(stretch))
     work = dataclasses.replace(work, is_prorated=draw(st.booleans()))
     if system.power_w is None:
@@ -100,7 +102,9 @@ def overlap_s(edges_s: Floats, start_s: Floats, end_s: Floats) -> Floats:
     return np.asarray(np.maximum(inside_s, 0.0))
 
 
-def cost_of(world: World, certificate: Certificate, choice: tuple[int, int, int], start_s: Floats, exec_s: float) -> Floats:
+def cost_of(
+    world: World, certificate: Certificate, choice: tuple[int, int, int], start_s: Floats, exec_s: float
+) -> Floats:
     """What runs of a choice pay, price by price, by a rule other than the kernel's."""
     t, k, p = choice
     edges_s = np.linspace(0.0, world.workload.end_s, certificate.per_s.shape[1] + 1)

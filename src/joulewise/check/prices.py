@@ -189,7 +189,7 @@ class _Search:
         return self.work.utility(runs.task, end_s - self.slack_s)
 
     def hopeful(self, runs: _Runs, most: Floats) -> _Runs:
-        """Runs that might gain more than the best so far, from their soonest start on, at utilities of so much at most."""
+        """Runs that might gain more than the best so far if they earn so much at most."""
         return runs.only(most - self.least_from(runs, runs.first_s) > self.best[runs.task])
 
     def keep(self, runs: _Runs, start_s: Floats, utility: Floats) -> None:
@@ -335,8 +335,7 @@ def _payments(
     kind, cost_w = market.machine_type[:, None], market.cost_w[:, None]
     if not is_prorated:
         begin_s = np.minimum(begin_s, end_s - exec_s)
-        paid = market.paid_by(kind, cost_w, begin_s + exec_s) - market.paid_by(kind, cost_w, begin_s)
-        return paid
+        return market.paid_by(kind, cost_w, begin_s + exec_s) - market.paid_by(kind, cost_w, begin_s)
     short_s = 1e-6 * np.minimum(np.diff(market.at_s).min(), exec_s)
     from_s, to_s = np.maximum(begin_s, start_s), np.minimum(begin_s + exec_s, end_s)
     empty = to_s - from_s < short_s

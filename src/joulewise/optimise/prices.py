@@ -13,36 +13,41 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.optimize import Bounds, minimize
 
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.prices import Answer, Market, Prices, Runs, Window, answer_prices, find_cheapest
 from joulewise.model.arrays import Floats, freeze_fields
 from joulewise.model.system import System
-from joulewise.model.workload import Workload
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
 
 _find_cheapest: Any = find_cheapest
 _answer_prices: Any = answer_prices
 _ROUNDING = 1e-9
-_MOMENTUM = 0.6
-_STRETCH_LEVELS = 8
+_MOST_LEVELS = 8
+_MOST_CHEAPEST = 20_000_000
+_ENOUGH_TASKS = 2500
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of the search: slots of about `slot_s`, iterations on every `stride`-th task, the first step."""
+    """A part of the search: slots of about `slot_s`, so many evaluations of the bound on every `stride`-th task.
+
+    The first step changes a typical machine price by `step` of their mean and energy prices by up to `step_j`.
+    """
 
     slot_s: float
-    iterations: int
+    evaluations: int
     stride: int
     step: float
+    step_j: float
 
 
 MOST_FIRST_SLOTS = 336
 """Windows of more than two weeks get longer slots: memory and time stay bounded, only tightness is lost."""
 
-STAGES = (Stage(3600.0, 25, 4, 0.3), Stage(1800.0, 8, 1, 0.2), Stage(600.0, 14, 1, 0.15))
+STAGES = (Stage(3600.0, 20, 4, 0.05, 0.3), Stage(300.0, 16, 1, 0.2, 0.1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +128,14 @@ class _Market:
 
     def first_guess(self, n_slots: int) -> Certificate:
         """One price everywhere, at which a typical task would pay half of what it is worth."""
-        exec_s = self.facts.options.exec_s
-        per_s = 0.5 * self.mean_scale / float(exec_s.mean())
-        per_j = 0.2 * self.mean_scale / max(float((self.facts.runs.cost_w * exec_s).mean()), 1e-300)
-        prices = np.full((self.counts.size, n_slots), per_s)
-        return Certificate(prices, np.where(np.isfinite(self.budget_j), per_j, 0.0))
+        per_s = 0.5 * max(self.mean_scale, 1e-300) / float(self.facts.options.exec_s.mean())
+        per_j = np.where(np.isfinite(self.budget_j), self.typical_per_j(), 0.0)
+        return Certificate(np.full((self.counts.size, n_slots), per_s), per_j)
+
+    def typical_per_j(self) -> float:
+        """A price per joule at which a typical task would pay a fifth of what it is worth."""
+        energy_j = float((self.facts.runs.cost_w * self.facts.options.exec_s).mean())
+        return 0.2 * max(self.mean_scale, 1e-300) / energy_j if energy_j > 0 else 1.0
 
     def answer(self, certificate: Certificate, stride: int = 1) -> tuple[float, Answer]:
         """The sum of what tasks gain, and what they ask for; with a stride, scaled up from a part of them."""
@@ -159,21 +167,35 @@ class _Market:
         return float((self.income(certificate) + gains) * (1 + _ROUNDING))
 
     def improve(self, certificate: Certificate, stage: Stage) -> Certificate:
-        """Raise prices where more is asked for than there is, lower them where less; keep the best seen."""
-        best, least, speed = certificate, math.inf, np.zeros_like(certificate.per_s)
-        there_is_s = self.counts * (self.facts.window.end_s / certificate.per_s.shape[1])
-        for iteration in range(stage.iterations):
-            gains, answer = self.answer(certificate, stage.stride)
-            value = self.income(certificate) + gains
+        """Follow the slope of the bound, which is what there is less what is asked for; keep the best prices seen."""
+        shape, unit = certificate.per_s.shape, self._units(certificate, stage)
+        stride = max(min(stage.stride, self.facts.tasks.arrival_s.size // _ENOUGH_TASKS), 1)
+        there_is_s = self.counts * (self.facts.window.end_s / shape[1])
+        best, least = certificate, math.inf
+
+        def value_and_slope(prices: Floats) -> tuple[float, Floats]:
+            nonlocal best, least
+            per_s, per_j = np.split(prices * unit, [certificate.per_s.size])
+            tried = Certificate(per_s.reshape(shape), per_j)
+            gains, answer = self.answer(tried, stride)
+            value = self.income(tried) + gains
             if value < least:
-                best, least = certificate, value
-            speed = _MOMENTUM * speed + np.clip(answer.busy_s / np.maximum(there_is_s, 1e-300) - 1, -1, 1)
-            step = stage.step / (1 + iteration / 6)
-            level = certificate.per_s.mean(axis=1, keepdims=True)
-            per_s = np.maximum(0.0, certificate.per_s + step * level * speed)
-            excess = np.minimum(answer.energy_j / np.maximum(self.budget_j, 1e-300) - 1, 1.0)
-            certificate = Certificate(per_s, certificate.per_j * np.exp(step * excess))
+                best, least = tried, value
+            left_j = np.where(np.isfinite(self.budget_j), self.budget_j - answer.energy_j, 0.0)
+            return value, np.concatenate(((there_is_s - answer.busy_s).ravel(), left_j)) * unit
+
+        start = np.concatenate((certificate.per_s.ravel(), certificate.per_j)) / unit
+        limit = {"maxfun": stage.evaluations, "maxiter": stage.evaluations, "ftol": 0.0, "gtol": 0.0}
+        minimize(value_and_slope, start, jac=True, method="L-BFGS-B", bounds=Bounds(0.0, np.inf), options=limit)
         return best
+
+    def _units(self, certificate: Certificate, stage: Stage) -> Floats:
+        """How much each price changes in a step of length 1, which is the first that the search takes."""
+        per_s, per_j = self.first_guess(1).per_s.mean(), self.typical_per_j()
+        level = max(float(certificate.per_s.mean()), 1e-3 * per_s) * stage.step * math.sqrt(certificate.per_s.size)
+        by_type = level / np.sqrt(np.maximum(self.counts, 1) / max(float(self.counts.mean()), 1.0))
+        by_period = stage.step_j * np.maximum(certificate.per_j, 1e-2 * per_j)
+        return np.concatenate((np.broadcast_to(by_type, certificate.per_s.shape).ravel(), by_period))
 
 
 def _period_s(world: World) -> float:
@@ -198,14 +220,16 @@ def _runs(world: World) -> Runs:
     least_w = least_standby_w(system)[options.machine_type]
     has_power = system.power_w is not None
     cost_w = world.supply.pue * (options.energy_j / options.exec_s - least_w) if has_power else 0 * options.exec_s
-    return Runs(cost_w, *_stretches(world.workload))
+    return Runs(cost_w, *_stretches(world))
 
 
-def _stretches(work: Workload) -> tuple[Floats, Any, Floats]:
-    """The stretch of each task, its level, and the least stretch of each level."""
+def _stretches(world: World) -> tuple[Floats, Any, Floats]:
+    """The stretch of each task, its level, and the least stretch of each level: as many as memory is spent on."""
+    work, n_options = world.workload, layout_of(world).options.exec_s.size
     if work.stretch is None:
         return np.ones(work.n_tasks), np.zeros(work.n_tasks, np.int64), np.ones(1)
-    least = np.unique(np.quantile(work.stretch, np.arange(_STRETCH_LEVELS) / _STRETCH_LEVELS, method="lower"))
+    n_levels = min(max(_MOST_CHEAPEST // (n_options * _slots(world, STAGES[-1])), 1), _MOST_LEVELS)
+    least = np.unique(np.quantile(work.stretch, np.arange(n_levels) / n_levels, method="lower"))
     return work.stretch.copy(), np.searchsorted(least, work.stretch, side="right") - 1, least
 
 
