@@ -156,6 +156,24 @@ class _Search:
         self.slack_s = _SMALL * max(self.work.end_s, 1.0)
         self.levels = _levels(world)
         self.least = np.concatenate([_least_payments(world, market, stretch) for stretch in self.levels])
+        self.stretch = np.ones(best.size) if self.work.stretch is None else self.work.stretch
+        self.level = np.searchsorted(self.levels, self.stretch, side="right") - 1
+
+    def hopeful_tasks(self, tasks: Counts) -> Counts:
+        """Those that could gain something if they completed as fast as anywhere and paid as little as anywhere."""
+        work, first, kind = self.work, self.market.first, self.work.task_type[tasks]
+        fastest_s, slowest_s = (by.reduceat(self.market.exec_s, first[:-1])[kind] for by in (np.minimum, np.maximum))
+        n_types = first.size - 1
+        starts = (np.arange(self.levels.size)[:, None] * self.market.exec_s.size + first[:-1]).ravel()
+        least = np.minimum.reduceat(self.least, starts, axis=0)
+        soonest_s = np.maximum(work.arrival_s[tasks] + self.stretch[tasks] * fastest_s, work.start_s)
+        start_s = np.maximum(work.arrival_s[tasks], work.start_s - self.stretch[tasks] * slowest_s)
+        pays = least[self.level[tasks] * n_types + kind, self.place(start_s)]
+        return tasks[work.utility(tasks, soonest_s - self.slack_s) > pays]
+
+    def place(self, at_s: Floats) -> Counts:
+        """The last instant of the prices that is no later than each of these."""
+        return np.clip(np.searchsorted(self.market.at_s, at_s, side="right") - 1, 0, self.least.shape[1] - 1)
 
     def runs_of(self, tasks: Counts) -> _Runs:
         """All runs of these tasks that can count."""
@@ -164,11 +182,8 @@ class _Search:
         task = np.repeat(tasks, n_choices)
         choice = np.arange(task.size) - np.repeat(np.cumsum(n_choices) - n_choices, n_choices)
         choice += market.first[work.task_type[task]]
-        exec_s, least = market.exec_s[choice], choice
-        if work.stretch is not None:
-            exec_s = exec_s * work.stretch[task]
-            level = np.searchsorted(self.levels, work.stretch[task], side="right") - 1
-            least = choice + level * market.exec_s.size
+        exec_s = market.exec_s[choice] * self.stretch[task]
+        least = choice + self.level[task] * market.exec_s.size
         first_s = np.maximum(work.arrival_s[task], work.start_s - exec_s)
         last_s = work.end_s if work.is_prorated else work.end_s - exec_s
         runs = _Runs(task, market.machine_type[choice], market.cost_w[choice], exec_s, first_s, least)
@@ -181,16 +196,11 @@ class _Search:
 
     def least_from(self, runs: _Runs, start_s: Floats) -> Floats:
         """What a share of each run pays at least if it starts no sooner."""
-        place = np.clip(np.searchsorted(self.market.at_s, start_s, side="right") - 1, 0, self.least.shape[1] - 1)
-        return np.asarray(self.least[runs.least, place])
+        return np.asarray(self.least[runs.least, self.place(start_s)])
 
     def utility_before(self, runs: _Runs, end_s: Floats) -> Floats:
         """The utility of completing just before these instants."""
         return self.work.utility(runs.task, end_s - self.slack_s)
-
-    def hopeful(self, runs: _Runs, most: Floats) -> _Runs:
-        """Runs that might gain more than the best so far if they earn so much at most."""
-        return runs.only(most - self.least_from(runs, runs.first_s) > self.best[runs.task])
 
     def keep(self, runs: _Runs, start_s: Floats, utility: Floats) -> None:
         """Raise the best gains by runs from these starts at these utilities."""
@@ -204,19 +214,16 @@ class _Search:
 
     def try_all(self, tasks: Counts) -> None:
         """Find the best gains of these tasks."""
-        runs = self.runs_of(tasks)
-        fastest_s = np.full(self.best.size, math.inf)
-        np.minimum.at(fastest_s, runs.task, runs.first_s + runs.exec_s)
-        some = np.flatnonzero(np.isfinite(fastest_s))
-        top = np.zeros(self.best.size)
-        top[some] = self.work.utility(some, fastest_s[some] - self.slack_s)
-        runs = self.hopeful(runs, top[runs.task])
+        runs = self.runs_of(self.hopeful_tasks(tasks))
         most = self.utility_before(runs, runs.first_s + runs.exec_s)
-        self.keep(runs, runs.first_s, self.work.utility(runs.task, runs.first_s + runs.exec_s))
-        for look in (self.try_segments, self.try_starts, self.try_ends, self.try_cells):
+        for look in (self.try_soonest, self.try_segments, self.try_starts, self.try_ends, self.try_cells):
             still = most - self.least_from(runs, runs.first_s) > self.best[runs.task]
             runs, most = runs.only(still), most[still]
             look(runs)
+
+    def try_soonest(self, runs: _Runs) -> None:
+        """Start as soon as counts."""
+        self.keep(runs, runs.first_s, self.work.utility(runs.task, runs.first_s + runs.exec_s))
 
     def try_segments(self, runs: _Runs) -> None:
         """Complete where a segment of the utility ends, at the value that it ends with, and where the hold ends."""
@@ -318,22 +325,25 @@ def _least_payments(world: World, market: _Market, stretch: float) -> Floats:
     Where a run counts by its share, its counted part pays its mean price, and so the whole run pays as much per
     share as if it paid that price throughout. Between instants at which a price changes at either end of a run,
     neither has a minimum. The least from the instant before is the least of a little more: it is lower if anything.
+    A run that starts before every one of this length that counts pays no less than that which completes with it.
     """
-    work, at_s = world.workload, market.at_s
-    exec_s = stretch * market.exec_s[:, None]
-    from_start = _payments(work.start_s, work.end_s, work.is_prorated, market, exec_s, at_s + 0 * exec_s)
-    from_end = _payments(work.start_s, work.end_s, work.is_prorated, market, exec_s, at_s - exec_s)
-    from_start, from_end = (np.minimum.accumulate(p[:, ::-1], axis=1)[:, ::-1] for p in (from_start, from_end))
+    work, exec_s = world.workload, stretch * market.exec_s[:, None]
+    n_needless = max(int(np.searchsorted(market.at_s, work.start_s - exec_s.max())) - 1, 0)
+    at_s = market.at_s[n_needless:]
+    from_start, from_end = (
+        np.minimum.accumulate(_payments(world, market, exec_s, begin_s)[:, ::-1], axis=1)[:, ::-1]
+        for begin_s in (at_s + 0 * exec_s, at_s - exec_s)
+    )
     place = np.clip(np.searchsorted(at_s, at_s + exec_s, side="right") - 1, 0, at_s.size - 1)
-    return np.minimum(from_start, np.take_along_axis(from_end, place, axis=1))
+    least = np.minimum(from_start, np.take_along_axis(from_end, place, axis=1))
+    return np.pad(least, ((0, 0), (n_needless, 0)), mode="edge")
 
 
-def _payments(
-    start_s: float, end_s: float, is_prorated: bool, market: _Market, exec_s: Floats, begin_s: Floats
-) -> Floats:
+def _payments(world: World, market: _Market, exec_s: Floats, begin_s: Floats) -> Floats:
     """What runs from these starts pay for each share that counts, at least."""
     kind, cost_w = market.machine_type[:, None], market.cost_w[:, None]
-    if not is_prorated:
+    start_s, end_s = world.workload.start_s, world.workload.end_s
+    if not world.workload.is_prorated:
         begin_s = np.minimum(begin_s, end_s - exec_s)
         return market.paid_by(kind, cost_w, begin_s + exec_s) - market.paid_by(kind, cost_w, begin_s)
     short_s = 1e-6 * np.minimum(np.diff(market.at_s).min(), exec_s)

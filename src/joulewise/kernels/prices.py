@@ -132,7 +132,11 @@ def least_payment(prices, window, k, cost_w, exec_s, start_s):
 
 @kernel
 def find_cheapest(prices, market):
-    """Fill `cheapest`: between edges of slots and periods at either end of a run, what it pays has no minimum."""
+    """Fill `cheapest`: between edges of slots and periods at either end of a run, what it pays has no minimum.
+
+    A run that starts sooner than one of the level's length could, to complete in the window, pays no less than that
+    one, which completes with it: what holds from the first slot of those on holds from the slots before it on.
+    """
     options, runs, window = market.options, market.runs, market.window
     n_slots, n_periods = prices.per_s.shape[1], prices.per_j.size
     for level in range(runs.level_stretch.size):
@@ -140,8 +144,8 @@ def find_cheapest(prices, market):
             k, cost_w = options.machine_type[option], runs.cost_w[option]
             exec_s = runs.level_stretch[level] * options.exec_s[option]
             at_edge = least_payment(prices, window, k, cost_w, exec_s, n_slots * prices.slot_s)
-            for back in range(n_slots):
-                j = n_slots - 1 - back
+            first = min(max(int((window.start_s - exec_s) / prices.slot_s), 0), n_slots - 1)
+            for j in range(n_slots - 1, first - 1, -1):
                 inside = least_payment(prices, window, k, cost_w, exec_s, next_end_s(prices, j, exec_s))
                 before = least_payment(prices, window, k, cost_w, exec_s, j * prices.slot_s)
                 prices.cheapest[level, j, option] = min(min(at_edge, inside), before)
@@ -149,13 +153,13 @@ def find_cheapest(prices, market):
             for d in range(n_periods + 1):
                 edge_s = period_edge_s(prices, window, d)
                 for start_s in (edge_s, edge_s - exec_s):
-                    j = min(max(int(start_s / prices.slot_s), 0), n_slots - 1)
+                    j = min(max(int(start_s / prices.slot_s), first), n_slots - 1)
                     pays = least_payment(prices, window, k, cost_w, exec_s, start_s)
                     prices.cheapest[level, j, option] = min(prices.cheapest[level, j, option], pays)
-            for back in range(1, n_slots):
-                j = n_slots - 1 - back
+            for j in range(n_slots - 2, first - 1, -1):
                 later = prices.cheapest[level, j + 1, option]
                 prices.cheapest[level, j, option] = min(prices.cheapest[level, j, option], later)
+            prices.cheapest[level, :first, option] = prices.cheapest[level, first, option]
 
 
 @inlined

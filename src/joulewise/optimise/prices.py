@@ -20,6 +20,7 @@ from joulewise.kernels.prices import Answer, Market, Prices, Runs, Window, answe
 from joulewise.model.arrays import Floats, freeze_fields
 from joulewise.model.system import System
 from joulewise.model.world import World
+from joulewise.optimise.bounds import maximum_utility
 from joulewise.policies.layout import layout_of
 
 _find_cheapest: Any = find_cheapest
@@ -85,9 +86,11 @@ def price_bound(world: World) -> PriceBound:
     certificate = market.first_guess(_slots(world, STAGES[0]))
     for stage in STAGES:
         certificate = market.improve(_split(certificate, _slots(world, stage)), stage)
+    found = PriceBound(market.bound(certificate), certificate)
+    if found.value <= maximum_utility(world):  # what free machines would let tasks earn, at least
+        return found
     for_nothing = Certificate(np.zeros((world.system.n_machine_types, 1)), np.zeros(market.budget_j.size))
-    found = [PriceBound(market.bound(prices), prices) for prices in (certificate, for_nothing)]
-    return min(found, key=lambda bound: bound.value)
+    return min(found, PriceBound(market.bound(for_nothing), for_nothing), key=lambda bound: bound.value)
 
 
 def certified_bound(world: World, certificate: Certificate) -> float:
