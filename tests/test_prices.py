@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -21,10 +22,13 @@ from joulewise.optimise.prices import Certificate, _Market, certified_bound, pri
 from joulewise.policies import POLICIES
 from joulewise.rng import generator
 from joulewise.simulate import Manager, measures, simulate
+from joulewise.simulate.managed import manage
+from joulewise.simulate.manager import Environment, Filter
 from tests.random_worlds import Scenario, scenarios
 from tests.simple_worlds import busy_world, simple_system, simple_workload
 
 EXACT = 1e-9
+MANAGED = ["fcfs-all", "max-max-upe", "weighted-util", "prices", "max-max-util"]
 PLAIN = sorted(name for name, policy in POLICIES.items() if not policy.needs_managing)
 
 
@@ -246,20 +250,26 @@ def test_no_schedule_of_a_tiny_world_beats_any_prices(seed: int) -> None:
     assert best - EXACT <= found.value <= utility_ceiling(world) * (1 + 2 * EXACT) + EXACT
 
 
-def within_budget(world: World, allocation: Allocation, *, is_total: bool, n_days: float) -> World:
-    """The same world with just the energy that an allocation takes, machines asleep whenever they run nothing."""
-    work, system = world.workload, world.system
-    supply = Supply(1.0, is_total, (work.end_s - work.start_s) / n_days, pue=1.25)
-    world = World(system, work, supply)
-    edges_s = period_edges_s(world)
+def earned_by(world: World, allocation: Allocation) -> float:
+    """What the runs of an allocation earn."""
+    earned = 0.0
+    for i in np.flatnonzero(allocation.ran):
+        start_s, end_s = allocation.start_s[[i]], float(allocation.end_s[i])
+        share = share_of(world, start_s, end_s - float(start_s[0]))[0]
+        earned += float(world.workload.utility(i, end_s)) * share
+    return earned
+
+
+def metered_j(world: World, allocation: Allocation) -> Floats:
+    """The energy that an allocation takes in each period at least, machines asleep whenever they run nothing."""
+    work, system, edges_s = world.workload, world.system, period_edges_s(world)
     used_j = (system.counts @ standby_w(world)) * np.diff(edges_s)
     for i in np.flatnonzero(allocation.ran):
         k = system.machine_type[allocation.machine[i]]
         assert system.power_w is not None
         extra_w = system.power_w[work.task_type[i], k, allocation.pstate[i]] - standby_w(world)[k]
         used_j += extra_w * overlap_s(edges_s, allocation.start_s[[i]], allocation.end_s[[i]])[0]
-    budget_j = 1.25 * float(used_j.max()) * (1 + EXACT) + EXACT
-    return World(system, work, dataclasses.replace(supply, budget_j=budget_j))
+    return world.supply.pue * used_j
 
 
 @settings(max_examples=120, deadline=None)
@@ -273,13 +283,26 @@ def test_no_policy_beats_the_bound_of_the_energy_it_uses(
     system = dataclasses.replace(world.system, standby=standby_of(world.system, 5.0))
     work = dataclasses.replace(world.workload, is_prorated=is_prorated)
     n_days = data.draw(st.sampled_from([1.0, 2.0, 2.6]))
-    world = within_budget(World(system, work), allocation, is_total=is_total, n_days=n_days)
-    earned = 0.0
-    for i in np.flatnonzero(allocation.ran):
-        exec_s = float(allocation.end_s[i] - allocation.start_s[i])
-        share = share_of(world, allocation.start_s[[i]], exec_s)[0]
-        earned += float(work.utility(i, allocation.end_s[i])) * share
-    assert earned <= price_bound(world).value * (1 + EXACT) + EXACT
+    supply = Supply(1.0, is_total, (work.end_s - work.start_s) / n_days, pue=1.25)
+    used_j = float(metered_j(World(system, work, supply), allocation).max())
+    world = World(system, work, dataclasses.replace(supply, budget_j=used_j * (1 + EXACT) + EXACT))
+    assert earned_by(world, allocation) <= price_bound(world).value * (1 + EXACT) + EXACT
+
+
+@settings(max_examples=100, deadline=None)
+@given(scenarios(most_tasks=12), st.sampled_from(MANAGED), st.data())
+def test_no_managed_day_beats_the_bound(scenario: Scenario, policy: str, data: st.DataObject) -> None:
+    """Energy that is spent beyond a budget, where tasks stretch or cross midnight, is worth its price at most."""
+    world = data.draw(supplied(with_end(scenario.world)))
+    assume(world.system.power_w is not None)
+    environment = data.draw(st.sampled_from(get_args(Environment)))
+    energy_filter = data.draw(st.sampled_from(get_args(Filter)))
+    manager = scenario.manager(POLICIES[policy])
+    manager = dataclasses.replace(manager, environment=environment, energy_filter=energy_filter)
+    allocation, found = manage(world, manager).allocation, price_bound(world)
+    beyond_j = np.maximum(metered_j(world, allocation) - world.supply.budget_j, 0.0)
+    worth = float(found.certificate.per_j @ beyond_j)
+    assert earned_by(world, allocation) <= (found.value + worth) * (1 + EXACT) + EXACT
 
 
 @settings(max_examples=80, deadline=None)
