@@ -83,10 +83,15 @@ def windowed_workloads(draw: st.DrawFn, unit_s: float, most_tasks: int = MOST_TA
     """Tasks close together or apart, with a priority tag, and a window that ends, often in the middle of a day."""
     work = draw(workloads(unit_s, most_tasks))
     apart = draw(st.sampled_from((1.0, 1.0, 2.0, 4.0)))
+    scale = work.scale if work.scale.any() else np.ones(work.n_tasks)
     codes = np.array(draw(st.lists(st.integers(0, 1), min_size=work.n_tasks, max_size=work.n_tasks)))
     end_s = work.start_s + draw(multiples(unit_s, 4, 40))
     return replace(
-        work, arrival_s=apart * work.arrival_s, end_s=end_s, tags={"priority": Tag(("low", "critical"), codes)}
+        work,
+        arrival_s=apart * work.arrival_s,
+        scale=scale,
+        end_s=end_s,
+        tags={"priority": Tag(("low", "critical"), codes)},
     )
 
 
@@ -105,9 +110,10 @@ def hourly(low: int, high: int) -> st.SearchStrategy[np.ndarray[Any, np.dtype[np
 
 
 @st.composite
-def common_settings(draw: st.DrawFn, unit_s: float) -> Settings:
+def common_settings(draw: st.DrawFn, unit_s: float, system: System) -> Settings:
     """What any manager has: thresholds, an interval, its environment."""
-    classes = draw(st.lists(st.sampled_from(("general", "special", "critical", "low")), max_size=2, unique=True))
+    names = sorted({*system.machine_group, "critical", "low"})
+    classes = draw(st.lists(st.sampled_from(names), max_size=2, unique=True))
     return {
         "dropping_threshold": draw(st.sampled_from(THRESHOLDS)),
         "class_thresholds": {name: draw(st.sampled_from(THRESHOLDS)) for name in classes},
@@ -174,7 +180,7 @@ def limited_scenarios(draw: st.DrawFn) -> ManagedScenario:
     """Energy runs short: budgets by day or in all, filters, weights, worthless choices, postponed tasks."""
     unit_s = draw(st.sampled_from(UNITS_S))
     world = World(draw(powered_systems(unit_s)), draw(windowed_workloads(unit_s)), draw(budgets(unit_s)))
-    return ManagedScenario(world, draw(common_settings(unit_s)) | draw(energy_settings()))
+    return ManagedScenario(world, draw(common_settings(unit_s, world.system)) | draw(energy_settings()))
 
 
 @st.composite
@@ -183,7 +189,7 @@ def tariff_scenarios(draw: st.DrawFn) -> ManagedScenario:
     unit_s = draw(st.sampled_from(HOURLY_UNITS_S))
     supply = replace(draw(budgets(unit_s)), tariff=draw(hourly(1, 3)))
     world = World(draw(powered_systems(unit_s)), draw(windowed_workloads(unit_s)), supply)
-    settings = draw(common_settings(unit_s)) | draw(energy_settings()) | {"follows_tariff": True}
+    settings = draw(common_settings(unit_s, world.system)) | draw(energy_settings()) | {"follows_tariff": True}
     return ManagedScenario(world, settings)
 
 
@@ -193,7 +199,7 @@ def clocked_scenarios(draw: st.DrawFn) -> ManagedScenario:
     unit_s = draw(st.sampled_from(UNITS_S))
     supply = draw(st.one_of(st.just(Supply()), budgets(unit_s)))
     world = World(draw(powered_systems(unit_s)), draw(windowed_workloads(unit_s)), supply)
-    settings = draw(common_settings(unit_s)) | draw(clock_settings(unit_s))
+    settings = draw(common_settings(unit_s, world.system)) | draw(clock_settings(unit_s))
     settings["permuted"] = draw(permutings(settings["environment"]))
     return ManagedScenario(world, settings)
 
@@ -205,7 +211,9 @@ def standby_scenarios(draw: st.DrawFn) -> ManagedScenario:
     supply = draw(st.one_of(st.just(Supply()), budgets(unit_s)))
     system = draw(powered_systems(unit_s, with_standby=True))
     world = World(system, draw(windowed_workloads(unit_s)), supply)
-    settings = draw(common_settings(unit_s)) | draw(energy_settings())
+    settings = draw(common_settings(unit_s, world.system)) | draw(energy_settings())
+    if not supply.is_limited:
+        del settings["energy_filter"]
     settings["permuted"] = draw(permutings(settings["environment"]))
     return ManagedScenario(world, settings)
 
@@ -218,7 +226,7 @@ def capped_scenarios(draw: st.DrawFn) -> ManagedScenario:
     system = draw(powered_systems(unit_s, with_standby=draw(st.booleans())))
     supply = replace(supply, cap_w=draw(hourly(2, 16)))
     world = World(system, draw(windowed_workloads(unit_s, 10)), supply)
-    return ManagedScenario(world, draw(common_settings(unit_s)))
+    return ManagedScenario(world, draw(common_settings(unit_s, world.system)))
 
 
 @st.composite
@@ -229,7 +237,7 @@ def uncertain_scenarios(draw: st.DrawFn) -> ManagedScenario:
     system, work = draw(powered_systems(unit_s)), draw(windowed_workloads(unit_s))
     work = replace(work, stretch=draw(st.one_of(st.none(), stretches(work.n_tasks))))
     outages = draw(outages_of(unit_s, system.n_machines))
-    settings = draw(common_settings(unit_s))
+    settings = draw(common_settings(unit_s, system))
     settings["kill_factor"] = draw(st.sampled_from((math.inf, math.inf, 2.0, 1.5, 0.75)))
     settings["mapping_arrivals"] = draw(st.sampled_from((None, None, 2)))
     settings["permuted"] = draw(permutings(settings["environment"]))

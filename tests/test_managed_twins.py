@@ -26,7 +26,7 @@ from tests.managed_worlds import ManagedScenario
 from tests.random_worlds import Scenario, scenarios
 from tests.simple_worlds import simple_system, simple_workload
 from tests.twins import serial
-from tests.twins.managed import Lost, Plan, managed_plan, splitmix64
+from tests.twins.managed import Lost, Plan, managed_plan, mixed
 
 COLUMNS = ("machine", "pstate", "start_s", "end_s", "status")
 WAITING, RAN, DROPPED, KILLED = Status.WAITING, Status.RAN, Status.DROPPED, Status.KILLED
@@ -347,11 +347,11 @@ def test_mapping_takes_the_given_time_and_delays_the_next_event() -> None:
 
 
 def test_machines_go_on_with_the_old_queue_while_the_mapper_runs() -> None:
-    """First event at 2, in force at 2 + 4 = 6: runs 6-7, 7-8, ... At 6 (batch 2: the two that are neither started
-    nor pending), in force at 8: by then the third has started and the fourth is pending."""
+    """The event at 0 is in force at 4: runs 4-5, 5-6, ... The next one, at 4 (batch 2: the two that are neither
+    started nor pending), is in force at 6: by then the third has started and the fourth is pending."""
     world = one_machine(4, exec_s=1.0)
     plan = twin_of(world, interval_s=2.0, mapping_time="given", mapping_model=(0.0, 1.0, 0.0))
-    assert plan.start_s.tolist() == [6.0, 7.0, 8.0, 9.0]
+    assert plan.start_s.tolist() == [4.0, 5.0, 6.0, 7.0]
 
 
 def test_classes_have_their_own_thresholds() -> None:
@@ -415,7 +415,7 @@ def test_prices_are_charged_and_dear_choices_declined() -> None:
 def test_mixing_of_bits_is_the_known_one() -> None:
     """The first numbers of splitmix64 from the state 0, as its author publishes them."""
     golden = 0x9E3779B97F4A7C15
-    assert [splitmix64(n * golden) for n in range(2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
+    assert [mixed(n * golden & (2**64 - 1)) for n in (1, 2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
 
 
 def test_random_choices_are_possible_ones_and_differ_by_seed() -> None:

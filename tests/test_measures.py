@@ -174,6 +174,9 @@ def test_shares_by_priority_and_by_group() -> None:
     assert found["priority_percent:critical"] == pytest.approx(60.0)
     assert math.isnan(found["priority_percent:medium"])
     assert found["priority_percent:low"] == 0.0
+    assert [found[f"tasks_arrived:{level}"] for level in ("critical", "medium", "low")] == [2, 0, 1]
+    assert [found[f"tasks_completed:{level}"] for level in ("critical", "medium", "low")] == [1, 0, 0]
+    assert [found[f"tasks_waiting:{level}"] for level in ("critical", "medium", "low")] == [1, 0, 1]
     assert (found["group_percent:general"], found["group_percent:special"]) == (0.0, 100.0)
 
 

@@ -49,11 +49,11 @@ def policies() -> str:
 # --- study files -------------------------------------------------------------------------------------------------
 
 _STUDY_INTRO = """\
-A study is a TOML file with a heading and the sections `[system]`, `[workload]` and `[manager]`. Quantities are text
-with a unit ("10 min", "66 W", "1.11 GJ"). A list where one value may stand is a sweep; several lists make every
-combination; a key whose value is a list is swept by a list of lists. `[[variant]]` gives named combinations that are
-laid over the sections. Files are named relative to the study. `joulewise schema` prints the JSON schema, with which
-editors complete and check study files."""
+A study is a TOML file with a heading and the sections `[system]`, `[workload]` and `[manager]`; `[supply]` may be
+left out. Quantities are text with a unit ("10 min", "66 W", "1.11 GJ"). A list where one value may stand is a sweep;
+several lists make every combination; a key whose value is a list is swept by a list of lists. `[[variant]]` gives
+named combinations that are laid over the sections. Files are named relative to the study. `joulewise schema` prints
+the JSON schema, with which editors complete and check study files."""
 _SECTIONS = ("", *SECTIONS)
 
 

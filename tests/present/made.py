@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import Records, StudyInfo
-from joulewise.present.records import LOAD, POLICY, THRESHOLD
+from joulewise.present.records import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, WEIGHT
 
 TITLES = {
     "random": "Random",
@@ -19,6 +19,13 @@ TITLES = {
 }
 MODES = {"random": "immediate", "max-upt": "immediate", "min-min-comp": "batch", "max-max-upt": "batch"}
 FULL: dict[str, list[Any]] = {POLICY: list(TITLES), THRESHOLD: [0.0, 0.5, 1.5], LOAD: [33000, 50000]}
+MANAGED: dict[str, list[Any]] = {
+    POLICY: ["min-min-comp", "max-max-upt"],
+    ENVIRONMENT: ["queued", "polled"],
+    FILTER: ["none", "fair-share", "adaptive"],
+    LENIENCY: [0.5, 0.75, 1.5],
+}
+WEIGHED: dict[str, list[Any]] = {POLICY: ["max-upt", "max-max-upt"], WEIGHT: [0.2, 0.5, 0.8]}
 INFO: dict[str, Any] = {
     "name": "made up",
     "seed": 0,
@@ -29,6 +36,7 @@ INFO: dict[str, Any] = {
     "made_at": "2026-01-02",
     "seconds": 75.0,
 }
+BUDGET_J = 1.4e9
 _LEVEL = {"random": 3.0, "max-upt": 16.0, "min-min-comp": 53.0, "max-max-upt": 60.0}
 
 
@@ -37,6 +45,7 @@ def make_records(
     *,
     n_trials: int = 3,
     traces: bool = True,
+    kept_trials: int = 1,
     titles: Mapping[str, str] = TITLES,
     modes: Mapping[str, str] = MODES,
     **info: Any,
@@ -45,7 +54,7 @@ def make_records(
     axes: Mapping[str, Sequence[Any]] = FULL if sweep is None else sweep
     runs = _runs(axes, n_trials)
     study = StudyInfo(axes=tuple(axes), trials=n_trials, **(INFO | info))
-    kept = runs.filter(pl.col("trial") == 0) if runs.height else runs
+    kept = runs.filter(pl.col("trial") < kept_trials) if runs.height else runs
     return Records(
         study,
         runs,
@@ -73,11 +82,28 @@ def _runs(axes: Mapping[str, Sequence[Any]], n_trials: int) -> pl.DataFrame:
 def _metrics(point: Mapping[str, Any], trial: int, i: int) -> dict[str, float | int]:
     noise = 0.3 * math.sin(7 * i + 3 * trial)
     level = _LEVEL.get(str(point.get(POLICY)), 40.0) + 5 * float(point.get(THRESHOLD) or 0.0)
-    percent = level * (33000 / float(point.get(LOAD) or 33000)) ** 0.5 + noise
+    level += {"polled": 4.0}.get(str(point.get(ENVIRONMENT)), 0.0)
+    thrift = _thrift(point)
+    percent = (level + 8 * thrift * (1 - thrift)) * (33000 / float(point.get(LOAD) or 33000)) ** 0.5 + noise
+    shares = {"critical": percent * 1.3, "high": percent * 1.1, "medium": percent, "low": percent / 2}
     return {
-        "utility_percent": percent, "utility": 650 * percent, "tasks_arrived": 1000, "tasks_completed": 700,
-        "tasks_dropped": 250, "energy_j": 1.5e9 + 1e6 * trial,
+        "utility_percent": percent, "utility": 650 * percent, "tasks_arrived": 1000, "tasks_completed": 700 + i % 3,
+        "tasks_dropped": 250, "tasks_killed": 0, "energy_j": (1.5 - 0.6 * thrift) * 1e9 + 1e7 * math.sin(5 * i + trial),
+        "budget_j": BUDGET_J, "utility_bound": 650 * 80.0 + 100 * trial,
+        **{f"priority_percent:{name}": share for name, share in shares.items()},
+        "group_percent:special": 20 + noise, "group_percent:general": 80 - noise,
+        **{f"tasks_arrived:{name}": 250 for name in shares},
+        **{f"tasks_completed:{name}": 1.5 * share for name, share in shares.items()},
+        **{f"tasks_dropped:{name}": 80 for name in shares},
+        **{f"tasks_killed:{name}": 0 for name in shares},
     }  # fmt: skip
+
+
+def _thrift(point: Mapping[str, Any]) -> float:
+    """From 0, energy does not matter, to 1."""
+    lenient = 0.75 / float(point.get(LENIENCY) or 1.5)
+    filtered = {"fair-share": lenient / 1.5, "adaptive": 0.4}.get(str(point.get(FILTER)), 0.0)
+    return min(1.0, filtered + float(point.get(WEIGHT) or 0.0))
 
 
 def summarise(runs: pl.DataFrame, axes: list[str]) -> pl.DataFrame:
@@ -112,6 +138,13 @@ def _with_interval(long: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def _traces(runs: pl.DataFrame) -> pl.DataFrame:
+    """Curves that rise evenly; energy twice as fast until all is used."""
     share = pl.DataFrame({"part": [i / 300 for i in range(301)]})
-    points = runs.select("run", "utility").join(share, how="cross")
-    return points.select("run", at_s=86400 * pl.col("part"), utility_cumulative=pl.col("utility") * pl.col("part"))
+    points = runs.select("run", "utility", "energy_j").join(share, how="cross")
+    return points.select(
+        "run",
+        at_s=86400 * pl.col("part"),
+        utility_cumulative=pl.col("utility") * pl.col("part"),
+        energy_cumulative_j=pl.col("energy_j") * (2 * pl.col("part")).clip(0, 1),
+        budget_cumulative_j=pl.lit(BUDGET_J),
+    )

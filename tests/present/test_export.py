@@ -11,7 +11,7 @@ import pytest
 from joulewise.errors import InputError
 from joulewise.present import FORMATS, write_figures
 from joulewise.present.export import export
-from joulewise.present.figures import drawings
+from joulewise.present.figures import drawable, drawings
 from joulewise.present.records import POLICY, Records
 from tests.present.made import make_records
 
@@ -33,7 +33,8 @@ def test_every_format_is_what_it_says(tmp_path: Path) -> None:
 def test_all_figures_are_written_under_their_names(tmp_path: Path) -> None:
     records = make_records({POLICY: ["random", "max-max-upt"]}, traces=False)
     paths = write_figures(tmp_path / "figures", **_arguments(records), formats=["svg", "png"])
-    stems = ("utility-by-policy", "differences", "fates")
+    stems = [figure.name for figure in drawable(records)]
+    assert {"utility-by-policy", "differences", "utility-against-energy", "fates"} <= set(stems)
     assert paths == [tmp_path / "figures" / f"{stem}.{kind}" for stem in stems for kind in ("svg", "png")]
     assert all(path.stat().st_size > 1000 for path in paths)
 

@@ -10,6 +10,7 @@ import pytest
 
 from joulewise.study import Run, parse_study, plan
 from joulewise.study.estimate import estimate
+from joulewise.study.sources import Draw, build_world
 from tests.study.small import HEURISTIC, TEXT, small
 
 Change = Callable[[str], str]
@@ -94,6 +95,47 @@ def test_a_run_says_what_it_is_in_columns_with_units() -> None:
     assert cells["manager.mapping_interval_s"] == 60.0
     assert cells["system.general_counts"] == "[2, 3]"
     assert (cells["system.generator"], cells["trial"], cells["variant"]) == ("oversubscribed", 1, None)
+
+
+def test_the_supply_belongs_to_the_world_and_its_tables_count_by_content(tmp_path: Path) -> None:
+    def worlds(prices: str, **changed: str) -> set[str]:
+        (tmp_path / "prices.csv").write_text(prices)
+        values = {"tariff": '"prices.csv"', "budget": '"1 GJ"', **changed}
+        supply = "[supply]\n" + "".join(f"{key} = {value}\n" for key, value in values.items())
+        return {run.world_key for run in plan(small(lambda text: text + supply, tmp_path))}
+
+    first = worlds("hour,price\n0,1\n")
+    assert first == worlds("hour,price\n0,1\n", budget='"1000 MJ"')
+    assert len(worlds("hour,price\n0,1\n", budget='["1 GJ", "2 GJ"]') - first) == 2
+    assert not first & worlds("hour,price\n0,2\n")
+    assert not first & {run.world_key for run in plan(small())}
+    runs = plan(small(lambda text: text + '[supply]\ntariff = "prices.csv"', tmp_path))
+    assert [name for name, _ in runs[0].files] == ["prices.csv"]
+
+
+def test_every_part_of_a_world_is_built(tmp_path: Path) -> None:
+    (tmp_path / "prices.csv").write_text("hour,price\n0,1\n")
+
+    def change(text: str) -> str:
+        system = 'mtbf = "1 h"\nmttr = "10 min"\nidle_power = "5 W"\n'
+        supply = '[supply]\nbudget_total = "1 GJ"\ntariff = "prices.csv"\n'
+        return text.replace("[workload]", f"{system}[workload]\ntime_spread = 0.2\ndays = 2") + supply
+
+    (run, *_) = plan(small(change, tmp_path))
+    world = build_world(run.point.world, Draw(0, 0, tmp_path))
+    assert (world.supply.budget_j, world.supply.is_total) == (1e9, True)
+    assert (world.workload.stretch is not None, world.system.standby is not None) == (True, True)
+    assert world.outages.machine.size > 0
+    assert world.workload.end_s == 600 + 2 * 7200
+
+
+def test_thresholds_of_classes_are_a_table_in_a_cell_whatever_their_order() -> None:
+    def with_table(table: str) -> Run:
+        return plan(small(lambda text: text + f"class_thresholds = {table}"))[0]
+
+    one = with_table("{special = 0.5, critical = 1}")
+    assert one.key == with_table("{critical = 1.0, special = 0.5}").key
+    assert one.cells()["manager.class_thresholds"] == '{"critical": 1.0, "special": 0.5}'
 
 
 def test_an_installed_heuristic_counts_by_its_source(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,6 +42,8 @@ def test_it_accepts_a_list_wherever_a_sweep_may_stand() -> None:
     assert accepts(TEXT.replace("= 150", "= [150, 300]"))
     assert accepts(TEXT.replace("[2, 3]", "[[2, 3], [4]]"))
     assert accepts(TEXT.replace('"10 min"', '["10 min", "20 min"]'))
+    assert accepts(TEXT + "class_thresholds = [{special = 0.5}, {}]\nmapping_model = [[0, 0, 0], [1, 0.5, 0]]\n")
+    assert accepts(TEXT + '[supply]\nbudget = ["1 GJ", "2 GJ"]\ntariff = "prices.csv"\n')
     assert not accepts(TEXT.replace("trials = 2", "trials = [2, 3]"))
 
 
@@ -55,6 +57,7 @@ def test_it_refuses_what_the_reader_refuses(old: str, new: str) -> None:
 
 def test_defaults_are_shown_as_a_file_gives_them() -> None:
     defaults = {key.path: key.default for key in study_keys()}
-    assert defaults["manager.mapping_interval"] == '"1 min"'
+    assert defaults["workload.warm_up"] == '"2 h"'
+    assert defaults["manager.class_thresholds"] == "{}"
     assert defaults["system.static_power"] == '"66 W"'
     assert defaults["workload.tasks"] == ""

@@ -35,7 +35,7 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     "unknown key at the top": (
         lambda text: "trils = 3\n" + text,
         "study.toml: trils: there is no such key; must be one of name, description, seed, trials, keep, bound, system, "
-        "workload, manager, variant; did you mean 'trials'?",
+        "workload, supply, manager, variant; did you mean 'trials'?",
     ),
     "unknown section": (lambda text: text + "[managr]\nx = 1", "study.toml: managr: there is no such key"),
     "unknown key in a section": (
@@ -140,6 +140,78 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
         ),
         "study.toml: found 35,844,048 points and so 71,688,096 runs; a study may have 1,000,000 at most",
     ),
+    "budget of zero": (
+        lambda text: text + '[supply]\nbudget = "0 J"',
+        "study.toml: supply.budget: found 0.0; must be above 0 J",
+    ),
+    "budget that no task fits into": (
+        lambda text: text + '[supply]\nbudget = ["1 GJ", "1 J"]',
+        "study.toml: supply.budget: found 1 J; must be ",
+    ),
+    "cap that no task fits under": (
+        lambda text: text + '[supply]\npower_cap = "1 W"',
+        "study.toml: supply.power_cap: found 1 W at most; must be ",
+    ),
+    "two budgets": (
+        lambda text: text + '[supply]\nbudget = "1 GJ"\nbudget_total = "1 GJ"',
+        "study.toml: supply.budget_total: found budget as well; must be one of both",
+    ),
+    "tariff that is not there": (
+        lambda text: text + '[supply]\ntariff = "prices.csv"',
+        "prices.csv: ",
+    ),
+    "section with a generator that has none": (
+        lambda text: text + '[supply]\ngenerator = "grid"',
+        "study.toml: supply.generator: there is no such key",
+    ),
+    "leniency out of range": (
+        lambda text: text + "leniency = [1.5, 0]",
+        "study.toml: manager.leniency[1]: found 0; must be above 0",
+    ),
+    "weight out of range": (
+        lambda text: text + "weight = 1.5",
+        "study.toml: manager.weight: found 1.5; must be 1 or less",
+    ),
+    "threshold of a class out of range": (
+        lambda text: text + "class_thresholds = [{special = 0.5}, {special = -1}]",
+        "study.toml: manager.class_thresholds[1].special: found -1; must be 0 or more",
+    ),
+    "thresholds that are no table": (
+        lambda text: text + "class_thresholds = 3",
+        "study.toml: manager.class_thresholds: found 3; must be a table, for example {special = 0.5}",
+    ),
+    "mapping model of two numbers": (
+        lambda text: text + "mapping_model = [1.0, 2.0]",
+        "study.toml: manager.mapping_model[2]: missing",
+    ),
+    "unknown filter": (
+        lambda text: text + 'energy_filter = "adaptve"',
+        "study.toml: manager.energy_filter: found 'adaptve'; must be one of none, fair-share, adaptive; did you mean",
+    ),
+    "switch that a policy has no use for": (
+        lambda text: text + 'environment = "polled"',
+        "study.toml: manager: found environment with the policy random; immediate mode takes none of these",
+    ),
+    "policy that knows no budget": (
+        lambda text: text + '[supply]\nbudget = "1 GJ"\npower_cap = "1 MW"',
+        "study.toml: manager.policy: found 'random' in a world with a budget and a power cap; policies of immediate",
+    ),
+    "filter without a budget": (
+        lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"') + 'energy_filter = "adaptive"',
+        "study.toml: manager.energy_filter: found 'adaptive' without a budget; shares out a budget; give supply.budget",
+    ),
+    "cap in an uncertain world": (
+        lambda text: text.replace("[workload]", "[workload]\ntime_spread = 0.5") + '[supply]\npower_cap = "1 MW"',
+        "study.toml: supply.power_cap: found a power cap in a world with uncertain times; a cap is kept by planned",
+    ),
+    "failures that leave no machine": (
+        lambda text: text.replace("[workload]", 'mtbf = "1 min"\nmttr = "1 d"\n[workload]'),
+        "study.toml: system.mttr: found 1 d: machines would work 0.069 % of the time",
+    ),
+    "failures without repairs": (
+        lambda text: text.replace("[workload]", 'mtbf = "1 d"\n[workload]'),
+        "study.toml: system.mttr: missing; mtbf and mttr go together",
+    ),
     "TOML that is none": (
         lambda text: text.replace('"small"', "small"),
         "study.toml: not valid TOML: Invalid value (at line 2, column 8)",
@@ -194,6 +266,7 @@ machines = "machines.csv"
 tasks = "tasks.csv"
 start = "1 min"
 """ + MANAGER  # fmt: skip
+BATCH_TABLES = TABLES.replace('["random", "max-max-upt"]', '"max-max-upt"')
 
 
 def write_tables(folder: Path, **changed: str) -> None:
@@ -215,6 +288,31 @@ def test_tables_make_a_world_that_no_trial_changes(tmp_path: Path) -> None:
     assert len({run.key for run in runs}) == len(runs) == 6
     n_trials = Counter(run.point.manager.parameters.policy for run in runs)
     assert n_trials == {"random": 4, "max-max-upt": 2}  # where nothing is random, one trial says it all
+
+
+def test_limits_need_powers(tmp_path: Path) -> None:
+    write_tables(tmp_path)
+    (line,) = lines(BATCH_TABLES + '[supply]\nbudget = "1 GJ"\n', tmp_path)
+    assert line.startswith("study.toml: supply: limits energy, but the system has no power figures")
+
+
+def test_failures_of_tables_need_an_end_and_make_trials_differ(tmp_path: Path) -> None:
+    from joulewise.study import plan
+
+    write_tables(tmp_path)
+    text = BATCH_TABLES.replace("[workload]", 'mtbf = "1 d"\nmttr = "1 h"\n[workload]')
+    assert "found failures, but the workload has no end" in lines(text, tmp_path)[0]
+    text = text.replace('start = "1 min"', 'start = "1 min"\nend = "1 h"')
+    assert len({run.world_key for run in plan(parse_study(text, "study.toml", tmp_path, check_inputs=True))}) == 2
+
+
+def test_a_spread_of_times_makes_trials_differ(tmp_path: Path) -> None:
+    from joulewise.study import plan
+
+    write_tables(tmp_path)
+    text = BATCH_TABLES.replace("[workload]", "[workload]\ntime_spread = 0.5")
+    runs = plan(parse_study(text, "study.toml", tmp_path, check_inputs=True))
+    assert len({run.world_key for run in runs}) == 2
 
 
 BAD_TABLES = {

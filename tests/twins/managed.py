@@ -6,6 +6,7 @@ fixed. All of a batch is planned at every event, and every choice is looked at a
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,6 @@ from joulewise.model.allocation import Status
 from joulewise.model.supply import HOUR_S
 from joulewise.policies.compile import compiled
 from joulewise.policies.objectives import UTILITY, UTILITY_PER_ENERGY, UTILITY_PER_TIME
-from joulewise.rng import generator
 from joulewise.simulate import Manager
 from tests.twins import serial
 
@@ -64,13 +64,12 @@ def managed_plan(
 
 def seed64_of(seed: int, trial: int, manager: Manager) -> int:
     """The number that a random policy's draws start from."""
-    stream = generator(seed, trial, "policy", manager.policy.name)
-    return int(stream.integers(0, 2**64, dtype=np.uint64))
+    text = f"{seed} {trial} policy {manager.policy.name}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
 
-def splitmix64(x: int) -> int:
-    """Sebastiano Vigna's mixing of 64 bits."""
-    z = (x + GOLDEN) & MASK
+def mixed(z: int) -> int:
+    """How splitmix64 mixes 64 bits."""
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
     return z ^ (z >> 31)
@@ -78,7 +77,8 @@ def splitmix64(x: int) -> int:
 
 def draw(seed64: int, event: int, task: int, which: int) -> float:
     """A number from 0 up to 1 that belongs to this event, task and purpose."""
-    return (splitmix64(seed64 ^ ((event * GOLDEN + task * 2 + which) & MASK)) >> 11) / 2**53
+    state = (seed64 ^ (event * GOLDEN & MASK)) + (2 * task + which) * GOLDEN
+    return (mixed(state & MASK) >> 11) / 2**53
 
 
 # What is decided, and what is open
@@ -184,7 +184,7 @@ class Clock:
 
     def first_s(self) -> float:
         if not self.is_plain:
-            return self.next_s(0, 0.0)
+            return 0.0
         while self.j * self.interval_s < self.arrival_s[0]:
             self.j += 1
         return self.j * self.interval_s
@@ -262,7 +262,7 @@ class _Managed:
     def _set_norms(self) -> None:
         every = [option for options in self.everywhere for option in options]
         self.mean_exec_s = sum(o.exec_s for o in every) / len(every)
-        self.mean_energy_j = sum(o.energy_j for o in every) / len(every)
+        self.mean_energy_j = self.supply.pue * (sum(o.energy_j for o in every) / len(every))
         self.max_energy_j = max(o.energy_j for o in every)
         policy, self.scale = self.manager.policy, 1.0
         self.value = None if policy.objective is None else compiled(policy.objective).ctypes
@@ -279,11 +279,9 @@ class _Managed:
 
     def _threshold(self, task: int) -> float:
         """The least utility for which the task is kept: of its classes the smallest, or the common one."""
-        groups = {
-            group
-            for k, group in enumerate(self.system.machine_group)
-            if math.isfinite(self.system.etc_s[self.task_type[task], k, 0])
-        }
+        options = [option for option in self.everywhere[self.task_type[task]] if option.pstate == 0]
+        fastest = min(options, key=lambda option: (option.exec_s, option.kind))
+        groups = {self.system.machine_group[fastest.kind]}
         levels = {tag.names[tag.codes[task]] for tag in self.work.tags.values()}
         own = [limit for name, limit in self.manager.class_thresholds.items() if name in groups | levels]
         return min(own, default=self.manager.dropping_threshold)
@@ -320,10 +318,10 @@ class _Managed:
         self.advance(now_s)
         self.notice_failures(now_s)
         effect_s = now_s + self.mapping_s(len(self.mappable()))
-        has_work = bool(self.mappable())
         self.advance(effect_s)
         for queue in self.queues:
             queue.clear()
+        self.n_events += bool(self.mappable())
         ready_s = [self.ready_s(m, effect_s) for m in self.machines]
         base_s = [self.base_s(m, now_s, effect_s) for m in self.machines]
         self.drop(base_s)
@@ -332,7 +330,6 @@ class _Managed:
         rules[self.manager.policy.rule](event)
         for m in self.machines:
             self.permute(m, base_s[m])
-        self.n_events += has_work
         return effect_s
 
     def mappable(self) -> list[int]:
@@ -469,7 +466,7 @@ class _Managed:
         there = [m for m in self.machines if base_s[m] < math.inf and self.takes_tasks(m, now_s)]
         prices = [0.0] * (self.system.n_machine_types + 1)
         if self.prices is not None and self.mappable():
-            prices = self.prices[self.n_events].tolist()
+            prices = self.prices[self.n_events - 1].tolist()
         return Event(
             number=self.n_events,
             effect_s=effect_s,
@@ -570,9 +567,8 @@ class _Managed:
         charge = 0.0
         if self.manager.policy.is_weighted:
             with np.errstate(all="ignore"):
-                charge = float(
-                    np.float64(self.manager.weight * option.energy_j * event.factor) / self.max_energy_j
-                )  # fmt: skip
+                share = np.float64(self.manager.weight * option.energy_j) / self.max_energy_j
+            charge = float(share) * event.factor
         elif self.manager.policy.is_priced:
             charge = event.prices[option.kind] * option.exec_s + event.prices[-1] * option.energy_j * event.factor
         value = self.scale * earned - charge
@@ -656,7 +652,7 @@ class _Managed:
         """Tasks in random order, each on one of its allowed machines and P-states at random."""
 
         def key(task: int) -> tuple[float, int]:
-            return draw(self.seed64, event.number, task, 0), task
+            return -draw(self.seed64, event.number, task, 0), task
 
         for task in sorted(self.mappable(), key=key):
             choices = self.allowed_by_machine(event, task)

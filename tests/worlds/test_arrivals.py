@@ -98,7 +98,7 @@ def test_any_length_of_the_day_keeps_every_type_and_its_rate(seed: int, day_s: f
     factor = patterns.factor(task_type, at_s).reshape(100, 4000)
     assert factor.mean(axis=1) == pytest.approx(np.ones(100), abs=0.02)
     assert (factor <= patterns.peak[:, None] * (1 + 1e-12)).all()
-    drawn, _ = thin(patterns, day_s, generator(seed, "arrivals"))
+    drawn, _ = thin(patterns, 0.0, day_s, generator(seed, "arrivals"))
     counts = np.bincount(drawn, minlength=100)
     assert counts == pytest.approx(patterns.mean_per_s * day_s, abs=8 * math.sqrt(330))
 
@@ -135,7 +135,7 @@ def test_mean_tasks_of_a_type_have_a_tenth_of_their_mean_as_variance() -> None:
 @given(seed=SEEDS)
 def test_thinning_keeps_the_rates(seed: int) -> None:
     patterns = patterns_of(replace(PUBLISHED, tasks_per_day=200_000.0), seed, n=4, n_special=2)
-    task_type, at_s = thin(patterns, DAY_S, generator(seed, "arrivals"))
+    task_type, at_s = thin(patterns, 0.0, DAY_S, generator(seed, "arrivals"))
     edges_s = np.linspace(0, DAY_S, 49)
     for own in range(4):
         counts, _ = np.histogram(at_s[task_type == own], edges_s)
@@ -149,7 +149,7 @@ def test_thinning_keeps_the_rates(seed: int) -> None:
 @given(seed=SEEDS, cap_s=st.sampled_from([50.0, 1728.0, 1e9]))
 def test_stepping_equals_a_scalar_walk(seed: int, cap_s: float) -> None:
     patterns = patterns_of(replace(PUBLISHED, tasks_per_day=300.0), seed, n=1, n_special=seed % 2)
-    task_type, at_s = step_along(patterns, DAY_S, cap_s, generator(seed, "arrivals"))
+    task_type, at_s = step_along(patterns, 0.0, DAY_S, cap_s, generator(seed, "arrivals"))
     stream, now_s, expected = generator(seed, "arrivals"), 0.0, []
     while True:
         rate_per_s = patterns.mean_per_s[0] * factors(patterns, 0, [now_s])[0]
@@ -174,7 +174,9 @@ def test_stepping_loses_a_little_and_never_waits_beyond_the_cap(system: System) 
 def test_a_type_without_a_rate_never_arrives(arrivals: str) -> None:
     patterns = replace(patterns_of(PUBLISHED, 0), mean_per_s=np.zeros(12))
     stream = generator(0, "arrivals")
-    drawn = thin(patterns, DAY_S, stream) if arrivals == "thinning" else step_along(patterns, DAY_S, 10.0, stream)
+    drawn = (
+        thin(patterns, 0.0, DAY_S, stream) if arrivals == "thinning" else step_along(patterns, 0.0, DAY_S, 10.0, stream)
+    )
     assert drawn[0].size == 0
 
 
@@ -244,3 +246,30 @@ def test_a_typo_gets_the_nearest_choice() -> None:
 
 def test_every_parameter_is_explained() -> None:
     assert all(field.metadata["help"] for field in fields(WorkloadParameters))
+
+
+def test_a_further_day_changes_nothing_of_those_before_it(system: System) -> None:
+    parameters = replace(PUBLISHED, tasks_per_day=3000.0)
+    one, three = (generate_workload(replace(parameters, days=days), system, 0, 0) for days in (1, 3))
+    assert (three.start_s, three.end_s) == (7200.0, 7200.0 + 3 * DAY_S)
+    n = one.n_tasks
+    for name in ("arrival_s", "task_type", "shape", "scale", "hold_s"):
+        assert np.array_equal(getattr(three, name)[:n], getattr(one, name)), name
+    assert three.arrival_s[n:].min() >= one.end_s
+    by_day = np.histogram(three.arrival_s, three.start_s + DAY_S * np.arange(4))[0]
+    assert by_day == pytest.approx(3000, rel=0.1)
+    assert three.n_tasks == pytest.approx(replace(parameters, days=3).n_tasks, rel=0.1)
+
+
+@pytest.mark.parametrize("arrivals", ["thinning", "stepping"])
+def test_days_repeat_the_rates_with_fresh_draws(system: System, arrivals: Any) -> None:
+    parameters = replace(PUBLISHED, tasks_per_day=3000.0, days=2, warm_up_s=0.0, arrivals=arrivals)
+    work = generate_workload(parameters, system, 0, 0)
+    first, second = (work.arrival_s[work.arrival_s // DAY_S == day] - day * DAY_S for day in (0, 1))
+    assert np.isin(second, first).mean() < 0.5  # the longest steps may coincide
+
+
+@pytest.mark.parametrize(("days", "words"), [(0, "must be 1 or more"), (100_000, "up to 20,000,000 tasks")])
+def test_days_are_counted_and_limited(days: int, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        replace(PUBLISHED, days=days)

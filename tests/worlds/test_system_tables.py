@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from joulewise.errors import InputError
-from joulewise.model import System
+from joulewise.model import Standby, System
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.tables import TABLES, SystemTables, read_system, system_frames
 
 ETC = "task_type,fast,slow\nrender,60,120\nsolve,,300\n"
+LIMITS = ((20, 50), (0, 20), (0, 100), (0, 60))
+"""Idle, sleep and boot power, and boot delay."""
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Z"]), min_size=1, max_size=5)
 
 
@@ -34,14 +36,23 @@ def systems(draw: st.DrawFn) -> System:
     fastest[:, 0] = draw(arrays(np.float64, (n_tasks, 1), elements=times))
     slower = draw(arrays(np.float64, (n_tasks, n_machines, n_pstates), elements=st.floats(1, 9)))
     slower[:, :, 0] = 1
+    power_w = draw(st.none() | arrays(np.float64, (n_tasks, n_machines, n_pstates), elements=st.floats(50, 1e4)))
     return System(
         tuple(draw(unique_names(n_tasks))),
         tuple(draw(unique_names(n_machines))),
         draw(arrays(np.int64, n_machines, elements=st.integers(1, 99))),
         fastest * slower,
-        draw(st.none() | arrays(np.float64, (n_tasks, n_machines, n_pstates), elements=st.floats(0, 1e4))),
+        power_w,
         tuple(draw(st.lists(st.sampled_from(["general", "special"]), min_size=n_machines, max_size=n_machines))),
+        None if power_w is None else draw(st.none() | standbys(n_machines)),
     )
+
+
+@st.composite
+def standbys(draw: st.DrawFn, n: int) -> Standby:
+    columns = [draw(arrays(np.float64, n, elements=st.floats(low, high))) for low, high in LIMITS]
+    columns.append(draw(arrays(np.float64, n, elements=st.floats(0, 1e6) | st.just(np.inf))))
+    return Standby(*columns)
 
 
 def tables_named(names: Iterable[str], ending: str) -> SystemTables:
@@ -63,6 +74,9 @@ def assert_same(one: System, other: System) -> None:
     assert np.array_equal(one.counts, other.counts)
     assert np.array_equal(one.etc_s, other.etc_s)
     assert np.array_equal(one.eec_j, other.eec_j)
+    assert (one.standby is None) == (other.standby is None)
+    for name in () if one.standby is None else one.standby.__dataclass_fields__:
+        assert np.array_equal(getattr(one.standby, name), getattr(other.standby, name)), name
 
 
 @settings(deadline=None, max_examples=50)
@@ -209,6 +223,48 @@ def test_wrong_tables_of_powers(tmp_path: Path, power_w: str, message: str) -> N
 )
 def test_wrong_tables_of_machines(tmp_path: Path, machines: str, message: str) -> None:
     assert any(message in line for line in problems(tmp_path, etc_s=ETC, machines=machines))
+
+
+POWER = "task_type,fast,slow\nrender,60,50\nsolve,,50\n"
+
+
+def test_standby_by_machine_type(tmp_path: Path) -> None:
+    machines = "machine_type,count,idle_w,sleep_after_s,boot_s\nslow,1,20,,\nfast,1,,600,5\n"
+    standby = read_system(files(tmp_path, etc_s=ETC, power_w=POWER, machines=machines), tmp_path).standby
+    assert standby is not None
+    assert standby.idle_w.tolist() == [0, 20]
+    assert standby.sleep_after_s.tolist() == [600, np.inf]
+    assert (standby.boot_s.tolist(), standby.boot_w.tolist(), standby.sleep_w.tolist()) == ([5, 0], [0, 0], [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells", "message"),
+    [
+        ("idle_w", "-1", "line 2, idle_w: found '-1'; must be a finite number of 0 or more, in W"),
+        ("idle_w", "70", "system.power_w: render on fast, P-state 0: found 60.0"),
+        ("boot_s", "5", "header: found boot_s; needs a column 'sleep_after_s'"),
+        ("sleep_w,sleep_after_s", "5,9", "line 2, sleep_w: found '5'; must not be above idle_w"),
+        ("sleep_after_s", "nan", "line 2, sleep_after_s: found 'nan'"),
+        ("idle", "3", "did you mean 'idle_w'?"),
+    ],
+)
+def test_wrong_standby(tmp_path: Path, columns: str, cells: str, message: str) -> None:
+    commas = "," * columns.count(",")
+    machines = f"machine_type,count,{columns}\nfast,1,{cells}\nslow,1,{commas}\n"
+    found = problems(tmp_path, etc_s=ETC, power_w=POWER, machines=machines)
+    assert any(message in line for line in found), found
+
+
+def test_standby_needs_powers(tmp_path: Path) -> None:
+    machines = "machine_type,count,idle_w\nfast,1,1\nslow,1,1\n"
+    (found,) = problems(tmp_path, etc_s=ETC, machines=machines)
+    assert found.startswith("machines.csv: header: found idle_w; needs the powers of running tasks as well (power_w)")
+
+
+def test_machines_of_tables_may_fail() -> None:
+    assert SystemTables("etc_s.csv", mtbf_s=3600.0, mttr_s=60.0).mtbf_s == 3600
+    with pytest.raises(InputError, match="mtbf and mttr go together"):
+        SystemTables("etc_s.csv", mtbf_s=3600.0)
 
 
 def test_problems_of_all_tables_come_together(tmp_path: Path) -> None:

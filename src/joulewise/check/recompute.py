@@ -13,6 +13,9 @@ HOUR_S = 3600.0
 J_PER_KWH = 3.6e6
 _USED = (Status.RAN, Status.KILLED)
 
+_Fate = tuple[Status | None, bool]
+"""The status of a task that arrived in the window, None for others; and whether it completed in the window."""
+
 
 def recompute(world: World, allocation: Allocation) -> dict[str, float | int]:
     """The metrics of a run that follow from its allocation, under the names `measures` gives them.
@@ -24,22 +27,19 @@ def recompute(world: World, allocation: Allocation) -> dict[str, float | int]:
     work = world.workload
     status = [Status(code) for code in allocation.status.tolist()]
     arrived = [work.start_s <= at_s <= work.end_s for at_s in work.arrival_s.tolist()]
-    fates = [fate for fate, counts in zip(status, arrived, strict=True) if counts]
     runs = _runs(world, allocation)
     window = _window(world, runs)
     earned = {run.task: _earned(world, run) for run in runs if status[run.task] is Status.RAN and not run.is_lost}
     done = [run for run in runs if run.task in earned and not run.is_lost]
+    completed = {run.task for run in done if work.start_s < run.end_s <= work.end_s}
+    fates = [(status[task] if arrived[task] else None, task in completed) for task in range(allocation.n_tasks)]
     return {
         "utility": math.fsum(earned.values()),
-        "tasks_arrived": len(fates),
-        "tasks_completed": sum(work.start_s < run.end_s <= work.end_s for run in done),
-        "tasks_dropped": fates.count(Status.DROPPED),
-        "tasks_killed": fates.count(Status.KILLED),
-        "tasks_waiting": fates.count(Status.WAITING),
+        **_counts(fates),
         "runs_lost": sum(work.start_s < end_s <= work.end_s for end_s in allocation.lost.end_s.tolist()),
         **_energies(world, runs, *window),
         **_machine_time(world, runs, *window),
-        **_priorities(world, earned, arrived),
+        **_priorities(world, earned, fates),
         **_groups(world, done, earned),
     }
 
@@ -228,16 +228,29 @@ def _machine_time(world: World, runs: Sequence[_Run], start_s: float, end_s: flo
     }
 
 
-def _priorities(world: World, earned: dict[int, float], arrived: Sequence[bool]) -> dict[str, float]:
-    """What tasks of each priority level earned, in percent of what those that arrived were worth at their start."""
+def _counts(fates: Sequence[_Fate]) -> dict[str, int]:
+    """How many tasks arrived in the window, completed in it, or arrived in it and met another fate."""
+    arrived = [fate for fate, _ in fates if fate is not None]
+    return {
+        "tasks_arrived": len(arrived),
+        "tasks_completed": sum(is_completed for _, is_completed in fates),
+        "tasks_dropped": arrived.count(Status.DROPPED),
+        "tasks_killed": arrived.count(Status.KILLED),
+        "tasks_waiting": arrived.count(Status.WAITING),
+    }
+
+
+def _priorities(world: World, earned: dict[int, float], fates: Sequence[_Fate]) -> dict[str, float]:
+    """The tasks of each priority level; what they earned in percent of what those that arrived were worth at first."""
     work = world.workload
     tag = work.tags.get("priority")
-    found = {}
+    found: dict[str, float] = {}
     for code, name in enumerate(tag.names) if tag is not None else ():
         assert tag is not None
         level = [task for task, of in enumerate(tag.codes.tolist()) if of == code]
-        worth = math.fsum(float(work.scale[task]) for task in level if arrived[task])
+        worth = math.fsum(float(work.scale[task]) for task in level if fates[task][0] is not None)
         share = math.fsum(earned.get(task, 0.0) for task in level) / worth if worth > 0 else math.nan
+        found |= {f"{metric}:{name}": n for metric, n in _counts([fates[task] for task in level]).items()}
         found[f"priority_percent:{name}"] = 100 * share
     return found
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.jit import inlined
+from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.machines import believed_ready_s
 
 HOUR_S = 3600.0
@@ -44,7 +44,8 @@ class Limits(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """State: energy used by day (from day -n_before on), and of the event: what is left and which options pass.
+    """State: energy used by day (from day -n_before on), and of the event: what is left (now, and when it began) and
+    which options pass.
 
     `edges_s[:n_edges[0]]` and `level_w` are the power committed over time: level_w[j] from edges_s[j] on.
     """
@@ -62,7 +63,7 @@ def new_ledger(n_days: int, n_options: int, n_edges: int) -> Ledger:
     """Nothing used yet."""
     return Ledger(
         np.zeros(n_days),
-        np.full(1, np.inf),
+        np.full(2, np.inf),
         np.full(1, np.inf),
         np.ones(n_options, np.bool_),
         np.zeros(n_edges),
@@ -87,7 +88,7 @@ def day_start_s(limits, day):
     return limits.start_s + (day - limits.n_before) * limits.day_s
 
 
-@inlined
+@shared
 def use(limits, ledger, start_s, end_s, cost_w):
     """Note the energy of a run on the days it lies in; what lies beyond the last day belongs to nobody."""
     if not limits.has_budget:
@@ -174,7 +175,7 @@ def tariff_factor(limits, at_s):
     return limits.factor[int(at_s / HOUR_S) % limits.factor.size]
 
 
-@inlined
+@shared
 def open_ledger(limits, ledger, machines, effect_s, is_certain):
     """Find what is left of the day, and which options the filter lets pass."""
     if not limits.has_budget:
@@ -183,7 +184,7 @@ def open_ledger(limits, ledger, machines, effect_s, is_certain):
     budget_j, used_j = budget_of(limits, ledger, day), ledger.used_j[day]
     if not is_certain:
         used_j += believed_use_j(limits, machines, day, effect_s)
-    ledger.left_j[0] = budget_j - used_j
+    ledger.left_j[0] = ledger.left_j[1] = budget_j - used_j
     ledger.day_end_s[0] = day_start_s(limits, day + 1)
     share_j = task_budget_j(limits, machines, budget_j, used_j, effect_s, day)
     factor = tariff_factor(limits, effect_s)
@@ -191,7 +192,7 @@ def open_ledger(limits, ledger, machines, effect_s, is_certain):
         ledger.passes[option] = limits.filter_j[option] * factor < share_j
 
 
-@inlined
+@shared
 def insert_edge(ledger, at_s):
     """Make an instant an edge of the committed power; returns its number."""
     low, high = 0, ledger.n_edges[0]
@@ -212,7 +213,7 @@ def insert_edge(ledger, at_s):
     return low
 
 
-@inlined
+@shared
 def commit_power(limits, ledger, start_s, end_s, cost_w):
     """Add a run to the committed power."""
     if not limits.has_cap or not start_s < end_s:
@@ -222,7 +223,7 @@ def commit_power(limits, ledger, start_s, end_s, cost_w):
         ledger.level_w[j] += cost_w
 
 
-@inlined
+@shared
 def open_power(limits, ledger, machines, effect_s):
     """Commit the power of what runs or is pending."""
     ledger.n_edges[0] = 0
@@ -237,7 +238,7 @@ def open_power(limits, ledger, machines, effect_s):
             commit_power(limits, ledger, machines.last_start_s[m], machines.ready_s[m], machines.last_cost_w[m])
 
 
-@inlined
+@shared
 def fits_under_cap(limits, ledger, start_s, end_s, cost_w):
     """Whether a run would keep the power at or below the cap at every instant of it."""
     low, high = 0, ledger.n_edges[0]

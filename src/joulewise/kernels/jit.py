@@ -61,9 +61,18 @@ def kernel(function: _F) -> _F:
     return compiled
 
 
+_FOR_KERNELS: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
 def inlined(function: _F) -> _F:
     """Compile a small function that only kernels call."""
-    compiled: _F = numba.njit(forceinline=True, **_OPTIONS)(function)
+    compiled: _F = numba.njit(forceinline=True, **_FOR_KERNELS)(function)
+    return compiled
+
+
+def shared(function: _F) -> _F:
+    """Compile a larger function that only kernels call, once for all of its callers."""
+    compiled: _F = numba.njit(**_FOR_KERNELS)(function)
     return compiled
 
 

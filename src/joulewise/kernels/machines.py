@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.jit import inlined
+from joulewise.kernels.jit import inlined, shared
 
 NOBODY = -1
 LATE_S = 1e300
@@ -130,7 +130,7 @@ def find_earliest(machines, k):
     machines.start_s[k] = best_s
 
 
-@inlined
+@shared
 def open_machines(machines, standing, downtimes, now_s, effect_s, horizon_s, is_polled):
     """Start a mapping event: nothing is planned, and what it plans can start at effect_s."""
     for k in range(machines.n_open.size):

@@ -24,9 +24,9 @@ from joulewise.kernels.energy import (
     use,
     use_at,
 )
-from joulewise.kernels.events import add_left, copy_counts, event_at_or_after
+from joulewise.kernels.events import add_left, event_at_or_after
 from joulewise.kernels.heap import Heap, empty_heap, pop, push, replace_top
-from joulewise.kernels.jit import inlined, kernel
+from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.layout import DROPPED, RAN, WAITING
 from joulewise.kernels.machines import NOBODY, next_outage, note_run, open_machines, plan_on
 from joulewise.kernels.market import adjust_prices, first_prices
@@ -64,9 +64,11 @@ class Batch(NamedTuple):
 
     `choice` is the option of a task looked at or planned, `after` the next in its machine's queue. `put_off` holds
     those without an allowed choice in this event, `returning` those lost by a machine, mappable again at `returns_s`.
-    `n_mappable` and `n_left` count by machine type the tasks that it can run, in all and unplanned. `charge` is what
-    an option costs in the objective, `least_charge` that of the last event's, and `rise` by task type how much less the
-    best of its options may cost since. `n_rises[0]` counts values that rose: the objective broke its promise then.
+    `n_unfixed` counts by task type those that are not fixed yet, and `is_live` says of a task type whether any option
+    could be allowed in this event; `n_left` counts by machine type the unplanned tasks of live types that it can run.
+    `charge` is what an option costs in the objective, `energy_charge` the part of it that follows the tariff, and
+    `rise` by task type how much cheaper an option became since the last event at most. `n_rises[0]` counts values
+    that rose: the objective broke its promise then.
     """
 
     waiting: Heap
@@ -78,7 +80,8 @@ class Batch(NamedTuple):
     returning: NDArray[np.int64]
     returns_s: NDArray[np.float64]
     n_returning: NDArray[np.int64]
-    n_mappable: NDArray[np.int64]
+    n_unfixed: NDArray[np.int64]
+    is_live: NDArray[np.bool_]
     n_left: NDArray[np.int64]
     charge: NDArray[np.float64]
     energy_charge: NDArray[np.float64]
@@ -117,7 +120,7 @@ def new_batch(n: int, n_machine_types: int, n_task_types: int, charge: NDArray[n
         np.full(n, NOBODY, np.int64), np.full(n, NOBODY, np.int64),
         np.empty(n, np.int64), np.zeros(1, np.int64),
         np.empty(n, np.int64), np.empty(n), np.zeros(1, np.int64),
-        np.zeros(n_machine_types, np.int64), np.zeros(n_machine_types, np.int64),
+        np.zeros(n_task_types, np.int64), np.ones(n_task_types, np.bool_), np.zeros(n_machine_types, np.int64),
         charge.copy(), charge.copy(), np.zeros(n_task_types), np.zeros(1, np.int64),
         np.zeros((4, MOST_PERMUTED), np.int64),
     )  # fmt: skip
@@ -197,19 +200,27 @@ def horizon_of(clock, rules, tasks, next_s):
 
 
 @inlined
+def take_first(heap):
+    """Take the top off a heap and return it."""
+    i = heap.items[0]
+    pop(heap)
+    return i
+
+
+@inlined
 def set_bound(batch, i, value, completion_s):
     batch.waiting.value[i] = value
     batch.waiting.completion_s[i] = completion_s
 
 
-@inlined
+@shared
 def admit(clock, batch, rules, place, tasks, options, now_s):
     """Take in what has arrived or come back, with a bound that makes it be looked at first."""
     while clock.counts[ARRIVED] < tasks.arrival_s.size and tasks.arrival_s[clock.counts[ARRIVED]] <= now_s:
         i = clock.counts[ARRIVED]
         set_bound(batch, i, -place[i] if rules.rule == IN_ORDER else np.inf, -np.inf)
         push(batch.waiting, i)
-        add_left(batch.n_mappable, options, tasks.task_type[i], 1)
+        batch.n_unfixed[tasks.task_type[i]] += 1
         clock.counts[ARRIVED] += 1
         clock.counts[UNFIXED] += 1
     kept = 0
@@ -218,7 +229,7 @@ def admit(clock, batch, rules, place, tasks, options, now_s):
         if batch.returns_s[at] <= now_s:
             set_bound(batch, i, -place[i] if rules.rule == IN_ORDER else np.inf, -np.inf)
             push(batch.waiting, i)
-            add_left(batch.n_mappable, options, tasks.task_type[i], 1)
+            batch.n_unfixed[tasks.task_type[i]] += 1
             clock.counts[UNFIXED] += 1
         else:
             batch.returning[kept], batch.returns_s[kept] = i, batch.returns_s[at]
@@ -227,11 +238,32 @@ def admit(clock, batch, rules, place, tasks, options, now_s):
 
 
 @inlined
+def leave(batch, options, t):
+    """Count one unplanned task of a type less."""
+    if batch.is_live[t]:
+        add_left(batch.n_left, options, t, -1)
+
+
+@shared
+def count_left(batch, options, limits, ledger):
+    """Find which task types have a choice at all in this event, and count their tasks by machine type."""
+    for k in range(batch.n_left.size):
+        batch.n_left[k] = 0
+    for t in range(batch.n_unfixed.size):
+        batch.is_live[t] = False
+        if batch.n_unfixed[t] > 0:
+            for option in range(options.first[t], options.first[t + 1]):
+                batch.is_live[t] |= ledger.passes[option] and limits.cost_j[option] <= ledger.left_j[0]
+            if batch.is_live[t]:
+                add_left(batch.n_left, options, t, batch.n_unfixed[t])
+
+
+@inlined
 def drop(clock, batch, tasks, options, plan, i):
     """Drop a task that is in no heap."""
     plan.status[i] = DROPPED
-    add_left(batch.n_mappable, options, tasks.task_type[i], -1)
-    add_left(batch.n_left, options, tasks.task_type[i], -1)
+    batch.n_unfixed[tasks.task_type[i]] -= 1
+    leave(batch, options, tasks.task_type[i])
     clock.counts[UNFIXED] -= 1
 
 
@@ -253,7 +285,7 @@ def true_exec_s(rules, stretch, options, i, option):
     return min(stretch[i], rules.kill_factor) * options.exec_s[option]
 
 
-@inlined
+@shared
 def work_off(
     clock, batch, rules, stretch, tasks, options, limits, ledger, machines, downtimes, losses, plan, m, until_s
 ):
@@ -269,7 +301,7 @@ def work_off(
             return
         machines.head[m] = batch.after[i]
         machines.n_queued[m] -= 1
-        add_left(batch.n_mappable, options, tasks.task_type[i], -1)
+        batch.n_unfixed[tasks.task_type[i]] -= 1
         clock.counts[UNFIXED] -= 1
         cost_w = limits.cost_w[option]
         use_at(limits, ledger, start_s, machines.wake_j[m])
@@ -315,7 +347,7 @@ def worth(value, rules, batch, tasks, options, i, option, utility, start_s, comp
     return -np.inf if np.isnan(found) else found
 
 
-@inlined
+@shared
 def best_choice(value, rules, batch, tasks, utilities, options, limits, ledger, machines, i, start_s, is_gated):
     """The best option of a task when machine type k is free at start_s[k], of those allowed if gated.
 
@@ -362,8 +394,7 @@ def note_rise(batch, before, now):
 @inlined
 def look(clock, batch, value, rules, tasks, utilities, options, everywhere, limits, ledger, machines, plan, threshold):
     """Value the first waiting task on the machines as they are fixed; drop it or add it to those looked at."""
-    i = batch.waiting.items[0]
-    pop(batch.waiting)
+    i = take_first(batch.waiting)
     option, found, completion_s, most = best_choice(
         value, rules, batch, tasks, utilities, options, limits, ledger, machines, i, machines.soonest_s, False
     )
@@ -382,7 +413,7 @@ def put_off(batch, tasks, options, i):
     """Leave a task that is in no heap for the next event."""
     batch.put_off[batch.n_put_off[0]] = i
     batch.n_put_off[0] += 1
-    add_left(batch.n_left, options, tasks.task_type[i], -1)
+    leave(batch, options, tasks.task_type[i])
 
 
 @inlined
@@ -423,7 +454,7 @@ def enqueue(batch, rules, stretch, tasks, options, limits, ledger, machines, i, 
     start_s = machines.free_s[m]
     ledger.left_j[0] -= limits.cost_j[option] + machines.boot_j[m]
     commit_power(limits, ledger, start_s, start_s + options.exec_s[option], limits.cost_w[option])
-    add_left(batch.n_left, options, tasks.task_type[i], -1)
+    leave(batch, options, tasks.task_type[i])
     plan_on(
         machines, batch.after, i, options.machine_type[option], m, options.exec_s[option],
         true_exec_s(rules, stretch, options, i, option), horizon_s, rules.n_permuted, rules.is_polled,
@@ -433,7 +464,7 @@ def enqueue(batch, rules, stretch, tasks, options, limits, ledger, machines, i, 
 @inlined
 def can_go_on(limits, ledger, machines, n_left):
     """Whether some open machine could still get one of the tasks left, and energy for the cheapest choice."""
-    if limits.has_budget and ledger.left_j[0] < limits.cheapest_j:
+    if ledger.left_j[0] < limits.cheapest_j:
         return False
     for k in range(n_left.size):
         if n_left[k] > 0 and machines.n_open[k] > 0:
@@ -453,15 +484,17 @@ def waiting_first(batch):
     )  # fmt: skip
 
 
-@inlined
+@shared
 def map_greedily(
     clock, batch, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
     threshold, horizon_s,
 ):  # fmt: skip
     """The two-stage greedy until nothing more can be fixed before the next event."""
-    copy_counts(batch.n_mappable, batch.n_left)
     while batch.waiting.size[0] + batch.looked.size[0] > 0 and can_go_on(limits, ledger, machines, batch.n_left):
         if waiting_first(batch):
+            if not batch.is_live[tasks.task_type[batch.waiting.items[0]]]:
+                put_off(batch, tasks, options, take_first(batch.waiting))
+                continue
             look(
                 clock, batch, value, rules, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
                 threshold,
@@ -522,7 +555,7 @@ def may_take(options, limits, ledger, machines, m, option):
     )
 
 
-@inlined
+@shared
 def random_choice(options, option_at, tasks, limits, ledger, machines, i, part):
     """One of the allowed pairs of machine and P-state, in their order, at a part in [0, 1) of their number."""
     t, n = tasks.task_type[i], 0
@@ -541,16 +574,14 @@ def random_choice(options, option_at, tasks, limits, ledger, machines, i, part):
     return NOBODY, NOBODY
 
 
-@inlined
+@shared
 def map_in_order(
     clock, batch, rules, stretch, option_at, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
     threshold, horizon_s,
 ):  # fmt: skip
     """Task by task, in the order of their bounds, until nothing more can be fixed before the next event."""
-    copy_counts(batch.n_mappable, batch.n_left)
     while batch.waiting.size[0] > 0 and can_go_on(limits, ledger, machines, batch.n_left):
-        i = batch.waiting.items[0]
-        pop(batch.waiting)
+        i = take_first(batch.waiting)
         if is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
             drop(clock, batch, tasks, options, plan, i)
             continue
@@ -599,7 +630,7 @@ def next_order(order, n):
     return True
 
 
-@inlined
+@shared
 def permute(batch, rules, tasks, utilities, options, machines, m):
     """Put the first tasks of a machine's queue into the order that earns most."""
     queue, order, best = batch.permutation[0], batch.permutation[1], batch.permutation[2]
@@ -648,7 +679,7 @@ def sift(heap):
         heap.items[place] = i
 
 
-@inlined
+@shared
 def charge_anew(batch, rules, prices, options, factor):
     """Set what every option costs in the objective, and by task type how much cheaper the best became."""
     for t in range(batch.rise.size):
@@ -662,7 +693,7 @@ def charge_anew(batch, rules, prices, options, factor):
             batch.rise[t] = max(batch.rise[t], before - batch.charge[option])
 
 
-@inlined
+@shared
 def renew_bounds(clock, batch, rules, prices, tasks, options, limits, effect_s):
     """Make the bounds of all that wait hold for this event."""
     heap = batch.waiting
@@ -686,7 +717,7 @@ def renew_bounds(clock, batch, rules, prices, tasks, options, limits, effect_s):
         sift(heap)
 
 
-@inlined
+@shared
 def drop_all_hopeless(clock, batch, tasks, utilities, options, everywhere, machines, plan, threshold):
     """Drop at once what can no longer earn its threshold, for in an uncertain world it might later."""
     kept = 0
@@ -712,12 +743,33 @@ def close_event(batch):
     batch.n_put_off[0] = 0
 
 
+@shared
+def finish(
+    clock, batch, losses, rules, threshold, stretch, tasks, utilities, options, everywhere, limits, ledger, machines,
+    downtimes, plan,
+):  # fmt: skip
+    """After the last event: let the machines go on to where the next would be, and drop what has no hope."""
+    until_s, _ = next_instant(clock, rules, tasks)
+    for m in range(machines.ready_s.size):
+        work_off(
+            clock, batch, rules, stretch, tasks, options, limits, ledger, machines, downtimes, losses, plan, m, until_s
+        )  # fmt: skip
+        release(batch, machines, m)
+    if rules.is_certain:
+        for i in range(clock.counts[ARRIVED]):
+            if plan.status[i] == WAITING and is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
+                plan.status[i] = DROPPED
+
+
 @kernel
 def map_managed(
     clock, batch, prices, losses, value, rules, threshold, stretch, place, option_at, tasks, utilities, options,
-    everywhere, limits, ledger, machines, standing, downtimes, plan, end_s, most_events,
+    everywhere, limits, ledger, machines, standing, downtimes, plan, end_s, most_events, is_last,
 ):  # fmt: skip
-    """Let the manager work until an instant, or for so many events; returns how many happened."""
+    """Let the manager work until an instant, or for so many events; returns how many happened.
+
+    When `is_last`, no event comes after these, and the machines work off what is planned.
+    """
     happened = 0
     while happened < most_events:
         skip_idle(clock, batch, rules, tasks)
@@ -755,6 +807,7 @@ def map_managed(
         renew_bounds(clock, batch, rules, prices, tasks, options, limits, effect_s)
         if not rules.is_certain:
             drop_all_hopeless(clock, batch, tasks, utilities, options, everywhere, machines, plan, threshold)
+        count_left(batch, options, limits, ledger)
         if rules.rule == GREEDY:
             map_greedily(
                 clock, batch, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines,
@@ -772,22 +825,9 @@ def map_managed(
             adjust_prices(prices, limits, ledger, machines, now_s - clock.instants[LAST], effect_s)
         clock.instants[LAST] = now_s
         close_event(batch)
-    return happened
-
-
-@kernel
-def finish_managed(
-    clock, batch, losses, rules, threshold, stretch, tasks, utilities, options, everywhere, limits, ledger, machines,
-    downtimes, plan,
-):  # fmt: skip
-    """After the last event: let the machines go on to where the next would be, and drop what has no hope."""
-    until_s, _ = next_instant(clock, rules, tasks)
-    for m in range(machines.ready_s.size):
-        work_off(
-            clock, batch, rules, stretch, tasks, options, limits, ledger, machines, downtimes, losses, plan, m, until_s
+    if is_last:
+        finish(
+            clock, batch, losses, rules, threshold, stretch, tasks, utilities, options, everywhere, limits, ledger,
+            machines, downtimes, plan,
         )  # fmt: skip
-        release(batch, machines, m)
-    if rules.is_certain:
-        for i in range(clock.counts[ARRIVED]):
-            if plan.status[i] == WAITING and is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
-                plan.status[i] = DROPPED
+    return happened

@@ -13,19 +13,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.jit import inlined
+from joulewise.kernels.jit import inlined, shared
 
 MINUTE_S = 60.0
-STEP = 0.005
-"""How much the logarithm of a machine type's price rises each minute at most."""
-IDLE = 0.03
-"""The share of idle machines at which a price stays as it is."""
-FASTEST_FALL = 4.0
-"""How many steps a minute a price may fall."""
-ENERGY_STEP = 0.02
-"""How much the logarithm of the price of energy moves each minute at most."""
-MEMORY_S = 1800.0
-"""Over how long the power drawn is averaged."""
+
+
+class Gains(NamedTuple):
+    """How fast prices move, per minute, in their logarithm.
+
+    A machine type's price rises by `step` at most, stays while the share `idle` of its machines is idle, and falls by
+    `fall` steps at most. The price of energy moves by `energy_step` at most; the power drawn is averaged over
+    `memory_s`. At first machine time costs `first_part` of a mean task's worth, and energy `first_energy_part`.
+    """
+
+    step: float = 0.005
+    idle: float = 0.03
+    fall: float = 4.0
+    energy_step: float = 0.02
+    memory_s: float = 1800.0
+    first_part: float = 0.5
+    first_energy_part: float = 0.25
 
 
 class Prices(NamedTuple):
@@ -34,12 +41,7 @@ class Prices(NamedTuple):
     per_s: NDArray[np.float64]
     per_j: NDArray[np.float64]
     mean_w: NDArray[np.float64]
-
-
-FIRST_PART = 0.5
-"""What part of a mean task's worth its machine time costs at first."""
-FIRST_ENERGY_PART = 0.25
-"""What part of it its energy costs at first, where there is a budget."""
+    gains: Gains
 
 
 @inlined
@@ -54,8 +56,8 @@ def first_prices(prices, limits, heap, tasks, options):
             energy_j += options.energy_j[option]
             n += 1
     for k in range(prices.per_s.size):
-        prices.per_s[k] = FIRST_PART * worth / exec_s
-    prices.per_j[0] = FIRST_ENERGY_PART * worth / energy_j if limits.has_budget else 0.0
+        prices.per_s[k] = prices.gains.first_part * worth / exec_s
+    prices.per_j[0] = prices.gains.first_energy_part * worth / energy_j if limits.has_budget else 0.0
 
 
 @inlined
@@ -81,17 +83,33 @@ def drawn_w(machines, effect_s):
 
 
 @inlined
+def to_come_j(machines, effect_s, day_end_s):
+    """The energy that what is fixed will still use on this day."""
+    total_j = 0.0
+    for m in range(machines.ready_s.size):
+        end_s = min(machines.ready_s[m], day_end_s)
+        if machines.last_start_s[m] > effect_s:
+            start_s = machines.last_start_s[m]
+            total_j += machines.before_cost_w[m] * max(min(start_s, day_end_s) - effect_s, 0.0)
+            total_j += machines.last_cost_w[m] * max(end_s - start_s, 0.0)
+        else:
+            total_j += machines.last_cost_w[m] * max(end_s - effect_s, 0.0)
+    return total_j
+
+
+@shared
 def adjust_prices(prices, limits, ledger, machines, passed_s, effect_s):
     """Move all prices by what the event showed; `passed_s` is the time since the event before."""
-    minutes = min(passed_s, MEMORY_S) / MINUTE_S
+    gains = prices.gains
+    minutes = min(passed_s, gains.memory_s) / MINUTE_S
     for k in range(prices.per_s.size):
-        step = max(-FASTEST_FALL, (IDLE - idle_share(machines, k, effect_s)) / IDLE)
-        prices.per_s[k] *= math.exp(STEP * minutes * step)
+        step = max(-gains.fall, (gains.idle - idle_share(machines, k, effect_s)) / gains.idle)
+        prices.per_s[k] *= math.exp(gains.step * minutes * step)
     if not limits.has_budget:
         return
-    kept = math.exp(-minutes * MINUTE_S / MEMORY_S) if prices.mean_w[0] >= 0.0 else 0.0
+    kept = math.exp(-minutes * MINUTE_S / gains.memory_s) if prices.mean_w[0] >= 0.0 else 0.0
     prices.mean_w[0] = kept * prices.mean_w[0] + (1.0 - kept) * drawn_w(machines, effect_s)
     left_s = ledger.day_end_s[0] - effect_s
-    wanted_w = ledger.left_j[0] / left_s if left_s > 0.0 else 0.0
-    excess = prices.mean_w[0] / wanted_w - 1.0 if wanted_w > 0.0 else 1.0
-    prices.per_j[0] *= math.exp(ENERGY_STEP * minutes * min(max(excess, -1.0), 1.0))
+    left_j = ledger.left_j[1] + to_come_j(machines, effect_s, ledger.day_end_s[0])
+    excess = prices.mean_w[0] * left_s / left_j - 1.0 if left_j > 0.0 else 1.0
+    prices.per_j[0] *= math.exp(gains.energy_step * minutes * min(max(excess, -1.0), 1.0))

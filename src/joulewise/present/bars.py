@@ -1,8 +1,9 @@
-"""Bars of the percentage of maximum utility with their intervals."""
+"""Bars of a metric by policy, with their intervals."""
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,25 +18,41 @@ from joulewise.present.layout import (
     Panel,
     assemble,
     group_colour,
+    group_layout,
     hold,
     inline,
     interval_text,
     main_layout,
     panels_of,
-    threshold_layout,
     whiskers,
     wrapped,
 )
-from joulewise.present.records import MODES, POLICY, Records
+from joulewise.present.records import ENVIRONMENT, FILTER, MODES, POLICY, SETTING, THRESHOLD, UTILITY, Records
+from joulewise.present.settings import at_best, managed_view, with_setting
 
 _WIDTH_PX = 640
+_HALF_WIDTH_PX = 340
 _MAX_STEP_PX = 110
 _MIN_STEP_PX = 42
 _MIN_BAR_PX = 9
 _CHARACTER_PX = 6.6
 _MAX_VALUE_LABELS = 16
+_BAR_PART = 0.8  # of the step, for all bars of a group
 _HEADING_PX = 16
-_SCALED = "% of maximum utility"
+_UNBROKEN = 1000
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What the bars show: a metric, its axis title and the decimals of values above bars."""
+
+    metric: str
+    title: str
+    decimals: int = 1
+
+
+SCALED = Measure(UTILITY, "% of maximum utility")
+COMPLETED = Measure("tasks_completed", "tasks completed", 0)
 
 
 @dataclass(frozen=True)
@@ -44,24 +61,41 @@ class _Frame:
 
     records: Records
     layout: Layout
+    measure: Measure
     y_domain: tuple[float, float]
     height_px: int
     step_px: float
     n_bars: int
+    n_groups: int
+    most: float
+
+    @property
+    def has_values(self) -> bool:
+        """Whether the values fit above their bars."""
+        characters = len(fixed(self.most, self.measure.decimals))
+        bar_px = _BAR_PART * self.step_px / self.n_groups
+        return self.n_bars <= _MAX_VALUE_LABELS and (characters - 1) * _CHARACTER_PX <= bar_px
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether a word of a label is too wide for its band, so that labels are turned."""
+        words = (word for label in self.records.labels(self.layout.main).values() for word in re.split(r"[\s-]", label))
+        return max(map(len, words), default=0) * _CHARACTER_PX > self.step_px
 
     @property
     def wrap_at(self) -> int:
-        return int(self.step_px / _CHARACTER_PX)
+        return _UNBROKEN if self.is_crowded else int(self.step_px / _CHARACTER_PX)
 
 
 def utility_by_policy(records: Records) -> Drawing:
     """Percentage of maximum utility by policy (or whatever is compared), the loads side by side."""
+    records, best = managed_view(records)
     layout = main_layout(records)
-    chart, note = _draw(records, layout)
+    chart, note = draw_bars(records, layout)
     held = f", with {records.phrases(layout.held, layout.held)}" if layout.held else ""
     by = f" at each {key_words(layout.group).name}" if layout.group else ""
     caption = (
-        f"Percentage of the maximum utility earned by each {key_words(layout.main).name}{by}{held}. "
+        f"Percentage of the maximum utility earned by each {key_words(layout.main).name}{by}{held}.{best} "
         f"{whiskers(records)}{note}"
     )
     return Drawing(chart, caption)
@@ -69,31 +103,64 @@ def utility_by_policy(records: Records) -> Drawing:
 
 def utility_by_threshold(records: Records) -> Drawing:
     """Percentage of maximum utility by policy, with one bar per dropping threshold."""
-    layout = threshold_layout(records)
-    chart, note = _draw(records, layout)
+    records, best = managed_view(records)
+    layout = group_layout(records, THRESHOLD)
+    chart, note = draw_bars(records, layout)
     caption = (
         f"Percentage of the maximum utility earned by each {key_words(layout.main).name} at each "
-        "dropping threshold; a task is dropped once the best it can still earn is below the threshold. "
+        f"dropping threshold; a task is dropped once the best it can still earn is below the threshold.{best} "
         f"{whiskers(records)}{note}"
     )
     return Drawing(chart, caption)
 
 
-def _draw(records: Records, layout: Layout) -> tuple[Any, str]:
+def utility_by_setting(records: Records) -> Drawing:
+    """Percentage of maximum utility by policy, with a bar per environment and energy filter."""
+    tuned, best = at_best(records)
+    shown = with_setting(tuned, (ENVIRONMENT, FILTER))
+    layout = group_layout(shown, SETTING)
+    chart, note = draw_bars(shown, layout)
+    by = "" if layout.main == SETTING else f" by each {key_words(layout.main).name}"
+    caption = (
+        f"Percentage of the maximum utility earned{by} in each environment, with and without energy filter."
+        f"{best} {whiskers(shown)}{note}"
+    )
+    return Drawing(chart, caption)
+
+
+def completed_by_policy(records: Records) -> Drawing:
+    """Number of completed tasks by policy, the loads or settings side by side."""
+    tuned, best = at_best(records)
+    shown = with_setting(tuned, (ENVIRONMENT, FILTER))
+    layout = group_layout(shown, SETTING) if SETTING in shown.others else main_layout(shown)
+    chart, note = draw_bars(shown, layout, COMPLETED)
+    caption = (
+        f"Tasks completed in the counted time, for each {key_words(layout.main).name}. Completed tasks are not all "
+        f"worth the same: compare with the utility.{best} {whiskers(shown)}{note}"
+    )
+    return Drawing(chart, caption)
+
+
+def draw_bars(records: Records, layout: Layout, measure: Measure = SCALED) -> tuple[Any, str]:
     """The panels of bars put together, and a note on panels left out."""
-    rows = hold(records.utility(), layout.held).filter(pl.col("mean").is_not_null())
+    found = records.summary.filter(pl.col("metric") == measure.metric)
+    rows = hold(found, layout.held).filter(pl.col("mean").is_not_null())
     panels, note = panels_of(records, rows, layout.panels)
     n_main = max(panel.rows[layout.main].n_unique() for panel in panels)
     n_groups = len(records.values(layout.group)) if layout.group else 1
     frame = _Frame(
         records,
         layout,
+        measure,
         y_domain=_y_domain(pl.concat([panel.rows for panel in panels])),
         height_px=280 if len(panels) == 1 else 190,
         step_px=max(min(_WIDTH_PX / n_main, _MAX_STEP_PX), _MIN_BAR_PX * n_groups, _MIN_STEP_PX),
         n_bars=n_main * n_groups,
+        n_groups=n_groups,
+        most=float(rows["mean"].max() or 0.0),  # type: ignore[arg-type]
     )
-    return assemble([_panel(frame, panel) for panel in panels]), note
+    across = 2 if n_main * frame.step_px <= _HALF_WIDTH_PX else 1
+    return assemble([_panel(frame, panel) for panel in panels], across), note
 
 
 def _y_domain(rows: pl.DataFrame) -> tuple[float, float]:
@@ -138,15 +205,24 @@ def _bars(frame: _Frame, rows: pl.DataFrame, *, first: bool, heading: str = "") 
             sort=order,
             title=None if layout.main == POLICY else key_title(layout.main),
             scale=alt.Scale(paddingInner=0.2 if layout.group else 0.4, paddingOuter=0.12),
-            axis=alt.Axis(labelAngle=0, labelExpr="split(datum.label, '\\n')", ticks=False, labelLimit=160),
+            axis=_name_axis(turned=frame.is_crowded),
         ),
-        tooltip=_tooltip(layout),
+        tooltip=_tooltip(frame),
     )
     if layout.group:
         base = base.encode(xOffset=alt.XOffset("group:N", sort=list(records.labels(layout.group).values())))
     width_px = frame.step_px * len(names)
     chart = alt.layer(*_layers(frame, base, first=first), *_heading(heading, width_px))
     return chart.properties(width=width_px, height=frame.height_px)
+
+
+def _name_axis(*, turned: bool) -> Any:
+    """The axis of names: broken into lines, or turned where they are too wide for that."""
+    import altair as alt
+
+    if turned:
+        return alt.Axis(labelAngle=-40, ticks=False, labelLimit=220)
+    return alt.Axis(labelAngle=0, labelExpr="split(datum.label, '\\n')", ticks=False, labelLimit=160)
 
 
 def _heading(text: str, width_px: float) -> list[Any]:
@@ -176,7 +252,7 @@ def _rows(frame: _Frame, rows: pl.DataFrame) -> list[dict[str, Any]]:
             "low": row["low"],
             "high": row["high"],
             "top": row["mean"] if row["high"] is None else row["high"],
-            "value": fixed(row["mean"], 1),
+            "value": fixed(row["mean"], frame.measure.decimals),
             "shown": interval_text(row),
             "n": row["n"],
         }
@@ -192,26 +268,27 @@ def _layers(frame: _Frame, base: Any, *, first: bool) -> list[Any]:
         "tickCount": 6,
         "format": AXIS_FORMAT,
         "labels": first,
-        "title": _SCALED if first else None,
+        "title": frame.measure.title if first else None,
     }
     y = alt.Y("mean:Q", scale=alt.Scale(domain=list(frame.y_domain), nice=False), axis=alt.Axis(**axis))
     bars = base.mark_bar().encode(y=y, color=group_colour(frame.records, frame.layout.group))
     rules = base.mark_rule(color=theme.INK, strokeWidth=1).encode(y="low:Q", y2="high:Q")
     cap = base.mark_tick(color=theme.INK, thickness=1, size=5, orient="horizontal", opacity=1)
     layers = [bars, rules, cap.encode(y="low:Q"), cap.encode(y="high:Q")]
-    if frame.n_bars <= _MAX_VALUE_LABELS:
+    if frame.has_values:
         text = base.mark_text(dy=-8, fontSize=theme.LABEL_PX - 1, color=theme.INK)
         layers.append(text.encode(y="top:Q", text="value:N"))
     return layers
 
 
-def _tooltip(layout: Layout) -> list[Any]:
+def _tooltip(frame: _Frame) -> list[Any]:
     import altair as alt
 
+    layout = frame.layout
     group = [alt.Tooltip("group:N", title=key_title(layout.group))] if layout.group else []
     return [
         alt.Tooltip("name:N", title=key_words(layout.main).name),
         *group,
-        alt.Tooltip("shown:N", title=f"{_SCALED} (95 % interval)"),
+        alt.Tooltip("shown:N", title=f"{frame.measure.title} (95 % interval)"),
         alt.Tooltip("n:Q", title="trials"),
     ]

@@ -1,40 +1,162 @@
-"""Cumulative utility over the simulated time."""
+"""Cumulative utility and energy over the simulated time."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+import numpy as np
 import polars as pl
 
-from joulewise.present import theme
-from joulewise.present.formats import key_words
-from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of
-from joulewise.present.records import MODES, POLICY, THRESHOLD, Records
+from joulewise.present.formats import count, energy_unit, key_words
+from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled
+from joulewise.present.lines import BUDGET, BUDGET_LOOK, Axis, Plot, Point, draw_lines
+from joulewise.present.records import MODES, POLICY, SETTING, THRESHOLD, Records
+from joulewise.present.settings import SWITCHES, looks_of, with_setting
+from joulewise.study.statistics import student_quantile
+from joulewise.units import energy
 
+UTILITY_TRACE, ENERGY_TRACE, BUDGET_TRACE = "utility_cumulative", "energy_cumulative_j", "budget_cumulative_j"
 _N_TIMES = 145
-_LINE_HEIGHT_PX = 230
-_LABEL_GAP_PX = 14
+_MOST_LINES = 28
+_TICK_STEPS_H = (0.25, 0.5, 1, 2, 4, 6, 12, 24, 168, 1e9)
 
 
 def utility_over_time(records: Records) -> Drawing:
-    """Cumulative utility over the simulated time by policy, one panel per setting, of one trial each."""
-    frame = trace_frame(records)
-    main = records.main or POLICY
-    thresholds = _shown_thresholds(records, frame) if THRESHOLD in records.others else []
+    """Cumulative utility over the simulated time, one panel per setting or policy."""
+    said = "Utility earned since the start of the counted time, for each {}; the slope is the rate of earning."
+    return _over_time(records, UTILITY_TRACE, said)
+
+
+def energy_over_time(records: Records) -> Drawing:
+    """Cumulative energy over the simulated time with the budget, one panel per setting or policy."""
+    has_budget = not trace_frame(records, BUDGET_TRACE).is_empty()
+    budget = " The dashed line is the budget of the days that have begun." if has_budget else ""
+    said = "Energy used since the start of the counted time, for each {}; a flat end means that it ran out."
+    return _over_time(records, ENERGY_TRACE, said + budget)
+
+
+def _over_time(records: Records, trace: str, said: str) -> Drawing:
+    seen, lines = arranged(records)
+    frame = trace_frame(seen, trace)
+    others = [key for key in seen.varying if key != lines]
+    thresholds = _shown_thresholds(seen, frame) if THRESHOLD in others else []
     if thresholds:
         frame = frame.filter(pl.col(THRESHOLD).is_in(thresholds))
-    keys = [*(key for key in records.others if key != THRESHOLD), *([THRESHOLD] if thresholds else [])]
-    panels, note = panels_of(records, frame, keys)
-    top = max(float(panel.rows["utility_cumulative"].max() or 0.0) for panel in panels)  # type: ignore[arg-type]
-    parts = [_line_panel(records, main, panel, top, wide=len(panels) == 1) for panel in panels]
+    keys = [*(key for key in others if key != THRESHOLD), *([THRESHOLD] if thresholds else [])]
+    panels, note = panels_of(seen, frame, keys)
+    parts = [draw_lines(plot) for plot in _plots(seen, lines, panels, trace)]
     caption = (
-        f"Utility earned since the start of the counted time, for each {key_words(main).name}; the slope is "
-        f"the rate of earning.{_dash_note(records, main)} Each line is the first kept trial of its setting."
-        f"{_threshold_note(records, thresholds)}{note}"
+        f"{said.format(key_words(lines).name)}{_dash_note(seen, lines)} {_trials_note(frame)}"
+        f"{_threshold_note(seen, thresholds)}{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
+
+
+def arranged(records: Records) -> tuple[Records, str]:
+    """The records with the manager's switches as one key, and the key whose values are the lines.
+
+    Lines are the settings or the policies, whichever makes fewer panels of at most `_MOST_LINES` lines.
+    """
+    seen = with_setting(records)
+    choices = [key for key in (SETTING, seen.main or POLICY) if key in seen.varying]
+    fits = [key for key in choices if len(seen.values(key)) <= _MOST_LINES]
+    if not fits and SETTING in seen.varying:
+        return records, next(key for key in reversed(SWITCHES) if key in records.varying)
+    return seen, max(fits, key=lambda key: len(seen.values(key)), default=seen.main or POLICY)
+
+
+def trace_frame(records: Records, trace: str) -> pl.DataFrame:
+    """The points of a trace of all kept runs with the keys of their run; empty where there is none."""
+    if records.traces is None or trace not in records.traces.columns:
+        return pl.DataFrame()
+    keys = [key for key in dict.fromkeys([*records.varying, POLICY]) if key in records.runs.columns]
+    columns = [name for name in (trace, BUDGET_TRACE) if name in records.traces.columns]
+    points = records.traces.select("run", "at_s", *dict.fromkeys(columns)).filter(pl.col(trace).is_finite())
+    return points.join(records.runs.select("run", "trial", *keys), on="run").sort("run", "at_s", maintain_order=True)
+
+
+def _plots(records: Records, lines: str, panels: Sequence[Panel], trace: str) -> list[Plot]:
+    labels, looks = records.labels(lines), looks_of(records, lines)
+    found = [_lines(panel.rows, lines, labels, trace) for panel in panels]
+    budgets = [_budgets(panel.rows) if trace == ENERGY_TRACE else {} for panel in panels]
+    shown = [point for group in (*found, *budgets) for points in group.values() for point in points]
+    most = max((max(point.y, point.high or 0.0) for point in shown), default=0.0)
+    unit, size = energy_unit(most) if trace == ENERGY_TRACE else ("", 1.0)
+    title = f"energy used ({unit})" if unit else "utility earned"
+    y = Axis(title, 0.0, max(1.03 * most / size, 1e-9))
+    width_px = 520 if len(panels) == 1 else 270
+    return [
+        Plot(
+            {name: [_scaled(point, size) for point in points] for name, points in {**curves, **budget}.items()},
+            {**looks, **dict.fromkeys(budget, BUDGET_LOOK)},
+            _time_axis(panel.rows),
+            y,
+            panel.title,
+            width_px,
+            has_bands=True,
+        )
+        for panel, curves, budget in zip(panels, found, budgets, strict=True)
+    ]
+
+
+def _lines(rows: pl.DataFrame, key: str, labels: Mapping[object, str], trace: str) -> dict[str, list[Point]]:
+    parts = {part[key][0]: part for part in rows.partition_by(key, maintain_order=True)}
+    return {label: _mean_curve(parts[value], trace) for value, label in labels.items() if value in parts}
+
+
+def _mean_curve(rows: pl.DataFrame, trace: str) -> list[Point]:
+    """The mean of several runs' curves at evenly spaced instants, with its 95 % interval where there are several."""
+    at_s = rows["at_s"].to_numpy()
+    grid = np.linspace(at_s.min(), at_s.max(), min(_N_TIMES, rows["at_s"].n_unique()))
+    runs = rows.partition_by("run", maintain_order=True)
+    curves = np.array([np.interp(grid, run["at_s"].to_numpy(), run[trace].to_numpy()) for run in runs])
+    mean = curves.mean(axis=0)
+    quantile = student_quantile(len(curves))
+    if quantile is None:
+        return [Point(float(t) / 3600, float(y)) for t, y in zip(grid, mean, strict=True)]
+    half = quantile * curves.std(axis=0, ddof=1) / math.sqrt(len(curves))
+    columns = zip(grid, mean, mean - half, mean + half, strict=True)
+    return [Point(float(t) / 3600, float(y), float(low), float(high)) for t, y, low, high in columns]
+
+
+def _budgets(rows: pl.DataFrame) -> dict[str, list[Point]]:
+    """Each different budget over time, by name; none where nothing limits the energy."""
+    if BUDGET_TRACE not in rows.columns:
+        return {}
+    limited = rows.filter(pl.col(BUDGET_TRACE).is_finite())
+    runs = {float(run[BUDGET_TRACE][-1]): run for run in limited.partition_by("run", maintain_order=True)}
+    names = {end: BUDGET if len(runs) == 1 else f"{BUDGET} {energy(end)}" for end in sorted(runs)}
+    return {name: _corners(runs[end]) for end, name in names.items()}
+
+
+def _corners(run: pl.DataFrame) -> list[Point]:
+    """The budget of a run where it changes, and at both ends."""
+    budget_j = pl.col(BUDGET_TRACE)
+    changes = (budget_j != budget_j.shift(1)) | (budget_j != budget_j.shift(-1))
+    ends = (pl.int_range(pl.len()) == 0) | (pl.int_range(pl.len()) == pl.len() - 1)
+    corners = run.filter(changes.fill_null(value=True) | ends)
+    return [Point(at_s / 3600, at_j) for at_s, at_j in corners.select("at_s", BUDGET_TRACE).iter_rows()]
+
+
+def _scaled(point: Point, size: float) -> Point:
+    return Point(point.x, point.y / size, scaled(point.low, size), scaled(point.high, size))
+
+
+def _time_axis(rows: pl.DataFrame) -> Axis:
+    low_s, high_s = float(rows["at_s"].min() or 0.0), float(rows["at_s"].max() or 0.0)  # type: ignore[arg-type]
+    start_h = math.floor(low_s / 3600)
+    end_h = max(high_s / 3600, start_h + 1e-3)
+    step = next(step for step in _TICK_STEPS_H if (end_h - start_h) / step <= 7)
+    ticks = [start_h + i * step for i in range(int((end_h - start_h) / step) + 1)]
+    return Axis("simulated time (h)", start_h, end_h, {tick: f"{tick:g}" for tick in ticks})
+
+
+def _trials_note(frame: pl.DataFrame) -> str:
+    n_trials = frame["trial"].n_unique()
+    if n_trials < 2:
+        return "Each line is the only kept trial of its setting."
+    return f"Lines are means of up to {count(n_trials, 'kept trial')}, bands 95 % confidence intervals of the mean."
 
 
 def _threshold_note(records: Records, thresholds: Sequence[float]) -> str:
@@ -44,8 +166,8 @@ def _threshold_note(records: Records, thresholds: Sequence[float]) -> str:
     return f" Of the {n} dropping thresholds, the lowest and the best on average are shown."
 
 
-def _dash_note(records: Records, main: str) -> str:
-    modes = {records.mode(str(value)) for value in records.values(main)} if main == POLICY else set()
+def _dash_note(records: Records, lines: str) -> str:
+    modes = {records.mode(str(value)) for value in records.values(lines)} if lines == POLICY else set()
     return " Dashed lines are immediate mode, solid lines batch mode." if set(MODES) <= modes else ""
 
 
@@ -55,149 +177,3 @@ def _shown_thresholds(records: Records, traced: pl.DataFrame) -> list[float]:
     means = records.utility().group_by(THRESHOLD).agg(pl.col("mean").mean()).drop_nulls()
     ranked = means.filter(pl.col(THRESHOLD).is_in(values)).sort("mean", descending=True)[THRESHOLD].to_list()
     return sorted({values[0], *ranked[:1]}) if len(values) > 2 else values
-
-
-def trace_frame(records: Records) -> pl.DataFrame:
-    """Points of the first kept trial of each setting with the keys of their run; empty without traces."""
-    if records.traces is None:
-        return pl.DataFrame()
-    keys = [key for key in dict.fromkeys([*records.varying, POLICY]) if key in records.runs.columns]
-    points = records.traces.select("run", "at_s", "utility_cumulative").drop_nulls().drop_nans()
-    kept = records.runs.select("run", "trial", *keys).join(points.select("run").unique(), on="run", how="semi")
-    first = kept.sort("trial", maintain_order=True).unique(subset=keys, keep="first", maintain_order=True)
-    return points.join(first, on="run").sort("run", "at_s", maintain_order=True)
-
-
-def _line_panel(records: Records, main: str, panel: Panel, top: float, *, wide: bool) -> Any:
-    import altair as alt
-
-    labels = records.labels(main)
-    curves = {labels[part[main][0]]: _thinned(part) for part in panel.rows.partition_by(main, maintain_order=True)}
-    start_h, end_h = _span_h(panel.rows)
-    styles = _styles(records, main)
-    rows = [{"name": name, "at_h": t, "utility": u} for name, curve in curves.items() for t, u in curve]
-    tooltip = [
-        alt.Tooltip("name:N", title=key_words(main).name),
-        alt.Tooltip("at_h:Q", title="time (h)", format=".1f"),
-        alt.Tooltip("utility:Q", title="utility earned", format=",.0f"),
-    ]
-    dash = alt.StrokeDash(
-        "name:N",
-        legend=None,
-        scale=alt.Scale(domain=list(styles), range=[dash for _, dash in styles.values()]),
-    )
-    lines = (
-        alt.Chart(inline(rows))
-        .mark_line(strokeWidth=1.8)
-        .encode(
-            x=_time_axis(start_h, end_h),
-            y=_utility_axis(top),
-            color=_line_colour(styles),
-            strokeDash=dash,
-            tooltip=tooltip,
-        )
-    )
-    ends = {name: curve[-1][1] for name, curve in curves.items()}
-    chart = alt.layer(lines, *_end_labels(ends, styles, end_h, start_h, top))
-    return chart.properties(width=520 if wide else 270, height=_LINE_HEIGHT_PX, title=panel.title)
-
-
-def _styles(records: Records, main: str) -> dict[str, tuple[str, list[int]]]:
-    """Label -> colour and dash; immediate mode is dashed."""
-    return {
-        label: theme.line_style(i, family=int(main == POLICY and records.mode(str(value)) == MODES[0]))
-        for i, (value, label) in enumerate(records.labels(main).items())
-    }
-
-
-def _span_h(rows: pl.DataFrame) -> tuple[float, float]:
-    low, high = float(rows["at_s"].min() or 0.0), float(rows["at_s"].max() or 0.0)  # type: ignore[arg-type]
-    return math.floor(low / 3600), max(high / 3600, math.floor(low / 3600) + 1e-3)
-
-
-def _thinned(curve: pl.DataFrame) -> list[tuple[float, float]]:
-    """(hours, utility) at no more than `_N_TIMES` evenly spaced instants, the last one included."""
-    at_s, utility = curve["at_s"].to_numpy(), curve["utility_cumulative"].to_numpy()
-    if len(at_s) > _N_TIMES:
-        import numpy as np
-
-        grid = np.linspace(at_s[0], at_s[-1], _N_TIMES)
-        utility = utility[np.searchsorted(at_s, grid, side="right") - 1]
-        at_s = grid
-    return [(float(t) / 3600, float(u)) for t, u in zip(at_s, utility, strict=True)]
-
-
-def _time_axis(start_h: float, end_h: float) -> Any:
-    import altair as alt
-
-    span = end_h - start_h
-    step = next(s for s in (0.25, 0.5, 1, 2, 4, 6, 12, 24, 168, 1e9) if span / s <= 7)
-    ticks = [start_h + i * step for i in range(int(span / step) + 1)]
-    return alt.X(
-        "at_h:Q",
-        title="simulated time (h)",
-        scale=alt.Scale(domain=[start_h, end_h], nice=False),
-        axis=alt.Axis(values=ticks, format=AXIS_FORMAT, labelFlush=False),
-    )
-
-
-def _utility_axis(top: float) -> Any:
-    import altair as alt
-
-    return alt.Y(
-        "utility:Q",
-        title="utility earned",
-        scale=alt.Scale(domain=[0, max(top * 1.03, 1e-9)], nice=False),
-        axis=alt.Axis(tickCount=6, format=AXIS_FORMAT),
-    )
-
-
-def _line_colour(styles: Mapping[str, tuple[str, list[int]]]) -> Any:
-    import altair as alt
-
-    scale = alt.Scale(domain=list(styles), range=[colour for colour, _ in styles.values()])
-    return alt.Color("name:N", legend=None, scale=scale)
-
-
-def _end_labels(
-    ends: Mapping[str, float],
-    styles: Mapping[str, tuple[str, list[int]]],
-    end_h: float,
-    start_h: float,
-    top: float,
-) -> list[Any]:
-    """Names beside the ends of their lines, moved apart where they would overlap, with thin leaders."""
-    import altair as alt
-
-    places = spread(ends, gap=_LABEL_GAP_PX * top * 1.03 / _LINE_HEIGHT_PX, highest=top)
-    right_h = end_h + 0.05 * (end_h - start_h)
-    text = (
-        alt.Chart(inline([{"name": n, "at_h": right_h, "utility": places[n]} for n in ends]))
-        .mark_text(align="left", baseline="middle", dx=3, fontSize=theme.LABEL_PX - 1, color=theme.INK)
-        .encode(x="at_h:Q", y="utility:Q", text="name:N")
-    )
-    leaders = [
-        {"name": name, "at_h": at_h, "utility": utility}
-        for name, end in ends.items()
-        for at_h, utility in ((end_h, end), (right_h, places[name]))
-    ]
-    lines = (
-        alt.Chart(inline(leaders))
-        .mark_line(strokeWidth=1)
-        .encode(x="at_h:Q", y="utility:Q", color=_line_colour(styles))
-    )
-    return [lines, text]
-
-
-def spread(ends: Mapping[str, float], gap: float, highest: float) -> dict[str, float]:
-    """Positions near the values, in their order, at least `gap` apart, from 0 to `highest` if they fit."""
-    ranked = sorted(ends, key=lambda name: ends[name])
-    blocks: list[tuple[float, list[str]]] = []  # (centre, names from below) of labels that touch
-    for name in ranked:
-        centre, names = ends[name], [name]
-        while blocks and centre - blocks[-1][0] < gap * (len(names) + len(blocks[-1][1])) / 2:
-            names = blocks.pop()[1] + names
-            centre = sum(ends[n] for n in names) / len(names)
-        half = gap * (len(names) - 1) / 2
-        blocks.append((max(min(centre, highest - half), half), names))
-    return {name: centre + gap * (i - (len(names) - 1) / 2) for centre, names in blocks for i, name in enumerate(names)}

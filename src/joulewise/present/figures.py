@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from joulewise.present.bars import utility_by_policy, utility_by_threshold
-from joulewise.present.curves import trace_frame, utility_over_time
-from joulewise.present.fates import fates, shares
+from joulewise.present.bars import completed_by_policy, utility_by_policy, utility_by_setting, utility_by_threshold
+from joulewise.present.curves import ENERGY_TRACE, UTILITY_TRACE, energy_over_time, trace_frame, utility_over_time
+from joulewise.present.fates import COUNTS, fates, fates_by_priority, shares
 from joulewise.present.intervals import differences
 from joulewise.present.layout import Drawing
-from joulewise.present.records import THRESHOLD, Records
+from joulewise.present.levels import BY_GROUP, BY_PRIORITY, levels_of, utility_by_group, utility_by_priority
+from joulewise.present.records import ENVIRONMENT, FILTER, LENIENCY, THRESHOLD, WEIGHT, Records
+from joulewise.present.sensitivity import over_leniency, over_weight
+from joulewise.present.settings import tunes
+from joulewise.present.tradeoff import utility_against_energy
 
 
 @dataclass(frozen=True)
@@ -26,22 +30,45 @@ class Figure:
 NEEDS: dict[str, Callable[[Records], bool]] = {
     "comparison": lambda records: records.main is not None and not records.best.is_empty(),
     "thresholds": lambda records: THRESHOLD in records.others,
-    "traces": lambda records: not trace_frame(records).is_empty(),
+    "one setting": lambda records: not (records.varies(ENVIRONMENT) or records.varies(FILTER)),
+    "environments or filters": lambda records: records.varies(ENVIRONMENT) or records.varies(FILTER),
+    "leniencies": lambda records: tunes(records, LENIENCY),
+    "weights": lambda records: tunes(records, WEIGHT),
+    "utility over time": lambda records: not trace_frame(records, UTILITY_TRACE).is_empty(),
+    "energy over time": lambda records: not trace_frame(records, ENERGY_TRACE).is_empty(),
     "differences": lambda records: not records.behind_best.is_empty(),
     "task counts": lambda records: not shares(records).is_empty(),
+    "task counts by priority": lambda records: all(levels_of(records, metric) for metric in COUNTS),
+    "priority levels": lambda records: len(levels_of(records, BY_PRIORITY.metric)) > 1,
+    "machine groups": lambda records: len(levels_of(records, BY_GROUP.metric)) > 1,
+    "energy": lambda records: records.measures("utility", "energy_j") and records.runs["energy_j"].n_unique() > 1,
 }
 
 FIGURES = (
-    Figure("utility-by-policy", "Utility by policy", ("comparison",), utility_by_policy),
+    Figure("utility-by-policy", "Utility by policy", ("comparison", "one setting"), utility_by_policy),
     Figure(
         "utility-by-threshold",
         "Utility by dropping threshold",
         ("comparison", "thresholds"),
         utility_by_threshold,
     ),
+    Figure(
+        "utility-by-setting",
+        "Utility by environment and energy filter",
+        ("comparison", "environments or filters"),
+        utility_by_setting,
+    ),
+    Figure("utility-by-leniency", "Leniency of the energy filter", ("comparison", "leniencies"), over_leniency),
+    Figure("utility-by-weight", "Weight of energy", ("comparison", "weights"), over_weight),
     Figure("differences", "Distance to the best", ("comparison", "differences"), differences),
-    Figure("utility-over-time", "Utility over the day", ("traces",), utility_over_time),
+    Figure("utility-against-energy", "Utility against energy", ("comparison", "energy"), utility_against_energy),
+    Figure("utility-over-time", "Utility over the day", ("utility over time",), utility_over_time),
+    Figure("energy-over-time", "Energy over the day", ("energy over time",), energy_over_time),
     Figure("fates", "What became of the tasks", ("task counts",), fates),
+    Figure("completed-by-policy", "Completed tasks", ("comparison", "task counts"), completed_by_policy),
+    Figure("utility-by-priority", "Utility by priority level", ("priority levels",), utility_by_priority),
+    Figure("utility-by-group", "Utility by machine group", ("machine groups",), utility_by_group),
+    Figure("fates-by-priority", "Who was dropped", ("task counts by priority",), fates_by_priority),
 )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from joulewise.units import duration, energy
+from joulewise.units import duration, energy, joules
 
 MISSING = "\N{EN DASH}"
 _MINUS = "\N{MINUS SIGN}"
@@ -88,18 +88,34 @@ class Key:
 
 
 _KEYS = {
-    "manager.policy": Key("policy"),
-    "manager.dropping_threshold": Key("dropping threshold"),
-    "manager.mapping_interval": Key("mapping interval"),
     "manager.best_types": Key("K", "machine types"),
+    "manager.weight": Key("weight of energy"),
     "workload.tasks_per_day": Key("load", "tasks/day"),
-    "variant": Key("variant"),
+    "priority": Key("priority level"),
+    "group": Key("machine group"),
 }
+_QUANTITIES: dict[str, Callable[[float], str]] = {"_s": duration, "_j": energy}
+"""How values of a key are written, by the unit at the end of its name."""
 
 
 def key_words(key: str) -> Key:
-    """The words for a study key; a key without an entry is read out from its own last part."""
-    return _KEYS.get(key) or Key(key.rpartition(".")[2].replace("_", " "))
+    """The words for a study key; a key without an entry is read out from its own last part, less its unit."""
+    name = key.rpartition(".")[2]
+    return _KEYS.get(key) or Key((name[:-2] if name[-2:] in _QUANTITIES else name).replace("_", " "))
+
+
+def key_value(key: str, value: object) -> str:
+    """One value of a study key in words: a quantity in the unit a person would choose, else as `plain` has it."""
+    show = _QUANTITIES.get(key[-2:])
+    if show and isinstance(value, int | float) and math.isfinite(value):
+        return show(value)
+    return plain(value)
+
+
+def energy_unit(most_j: float) -> tuple[str, float]:
+    """The unit that suits energies up to this one, with its size in joules: ("GJ", 1e9)."""
+    unit = energy(most_j).split()[-1]
+    return unit, joules(f"1 {unit}")
 
 
 def key_title(key: str) -> str:
@@ -127,7 +143,15 @@ METRICS = {
     "tasks_completed": Metric("tasks completed"),
     "tasks_dropped": Metric("tasks dropped"),
     "tasks_waiting": Metric("tasks left waiting"),
+    "tasks_killed": Metric("tasks killed"),
     "energy_j": Metric("energy", "", energy),
+    "standby_energy_j": Metric("energy without a run", "", energy),
+    "energy_cost": Metric("cost of energy"),
+    "budget_j": Metric("energy budget", "", energy),
+    "budget_percent": Metric("energy", "% of the budget"),
+    "exhausted_s": Metric("energy used up at", "", duration),
+    "priority_percent": Metric("utility", "% of the level's maximum"),
+    "group_percent": Metric("utility", "% of what was earned"),
     "busy_percent": Metric("machines busy", "%"),
     "mapping_events": Metric("mapping events"),
     "mapping_s": Metric("time spent mapping", "", duration),
@@ -136,9 +160,11 @@ METRICS = {
 
 
 def metric_title(metric: str) -> str:
-    """A metric as a column heading, with its unit; one without an entry is shown under its own name."""
-    words = METRICS.get(metric) or Metric(metric)
-    return f"{words.name} ({words.unit})" if words.unit else words.name
+    """A metric as a column heading, with its level and unit; one without an entry is shown under its own name."""
+    stem, _, level = metric.partition(":")
+    words = METRICS.get(stem) or Metric(stem)
+    name = f"{words.name}, {level}" if level else words.name
+    return f"{name} ({words.unit})" if words.unit else name
 
 
 def metric_value(metric: str, value: float | None) -> str:

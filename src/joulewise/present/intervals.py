@@ -15,12 +15,13 @@ from joulewise.present.layout import (
     Panel,
     assemble,
     group_colour,
+    group_layout,
     inline,
     main_layout,
     panels_of,
-    threshold_layout,
 )
 from joulewise.present.records import THRESHOLD, Records
+from joulewise.present.settings import managed_view
 
 _ROW_PX = 34
 _GROUP_PX = 9
@@ -28,7 +29,8 @@ _GROUP_PX = 9
 
 def differences(records: Records) -> Drawing:
     """Paired differences in utility to the best at each setting, one row per policy."""
-    layout = threshold_layout(records) if THRESHOLD in records.others else main_layout(records)
+    records, best = managed_view(records)
+    layout = group_layout(records, THRESHOLD) if THRESHOLD in records.others else main_layout(records)
     panels, note = panels_of(records, records.behind_best, layout.panels)
     shown = pl.concat([panel.rows for panel in panels])
     domain = _domain([float(v) for name in ("mean", "low", "high") for v in shown[name].drop_nulls()])
@@ -36,7 +38,7 @@ def differences(records: Records) -> Drawing:
     caption = (
         f"Difference in utility, in percentage points of the maximum, of each {key_words(layout.main).name} to "
         "the best one at the same setting, on the same trials. Lines are 95 % confidence intervals; where "
-        f"one reaches zero the two cannot be told apart.{note}"
+        f"one reaches zero the two cannot be told apart.{best}{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
 

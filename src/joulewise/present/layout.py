@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -13,10 +14,12 @@ import polars.selectors as cs
 
 from joulewise.present import theme
 from joulewise.present.formats import count, decimals_for, fixed, key_title, number
-from joulewise.present.records import LOAD, THRESHOLD, Records
+from joulewise.present.records import LOAD, POLICY, PRIORITY, SETTING, THRESHOLD, Records
+from joulewise.present.settings import setting_fills
 
 _MAX_GROUPS = 8
 _MAX_PANELS = 6
+_LEGEND_CHARACTERS = 60
 _KEPT_WHOLE = 10  # words of up to so many characters are not broken
 AXIS_FORMAT = ",~f"  # 50,000 and 0.5, never 5e+4
 
@@ -50,17 +53,18 @@ class Panel:
 def main_layout(records: Records) -> Layout:
     """Main key along the axis, the load or another small key as colour, the threshold at its lowest."""
     assert records.main is not None
-    held = {THRESHOLD: records.utility()[THRESHOLD].min()} if THRESHOLD in records.others else {}
+    held = {THRESHOLD: records.values(THRESHOLD)[0]} if THRESHOLD in records.others else {}
     free = [key for key in records.others if key not in held]
     small = [key for key in free if len(records.values(key)) <= _MAX_GROUPS]
     group = LOAD if LOAD in small else next(iter(small), None)
     return Layout(records.main, group, tuple(key for key in free if key != group), held)
 
 
-def threshold_layout(records: Records) -> Layout:
-    """Main key along the axis, the dropping threshold as colour, everything else as panels."""
-    assert records.main is not None
-    return Layout(records.main, THRESHOLD, tuple(key for key in records.others if key != THRESHOLD), {})
+def group_layout(records: Records, group: str) -> Layout:
+    """Main key along the axis, the given key (where it varies) as colour, everything else as panels."""
+    main = records.main or POLICY
+    found = group if group in records.others else None
+    return Layout(main, found, tuple(key for key in records.others if key != found), {})
 
 
 def hold(frame: pl.DataFrame, held: Mapping[str, object]) -> pl.DataFrame:
@@ -82,6 +86,21 @@ def panels_of(records: Records, frame: pl.DataFrame, keys: Sequence[str]) -> tup
     n_left = len(parts) - len(shown)
     note = f" Shown are the first {len(shown)} of {len(parts)} settings; the full table has all." if n_left else ""
     return shown, note
+
+
+def shared_value(records: Records, panel: Panel, metric: str) -> float | None:
+    """The mean of a metric over the runs of a panel; None where some have none."""
+    if not records.measures(metric):
+        return None
+    keys = [key for key in records.varying if key in panel.rows.columns]
+    runs = records.runs.join(panel.rows.select(keys), on=keys, how="semi", nulls_equal=True) if keys else records.runs
+    found = runs[metric].cast(pl.Float64)
+    return float(found.mean()) if found.is_finite().fill_null(False).all() else None  # type: ignore[arg-type]
+
+
+def scaled(value: float | None, size: float) -> float | None:
+    """The value in units of this size, where there is one."""
+    return None if value is None else value / size
 
 
 def inline(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
@@ -113,13 +132,17 @@ def assemble(parts: Sequence[Any], across: int = 1) -> Any:
 
     if len(parts) == 1:
         return parts[0].configure(**theme.CONFIG)
-    return alt.concat(*parts, columns=across).resolve_scale(color="shared").configure(**theme.CONFIG)
+    return alt.concat(*parts, columns=across).resolve_scale(color="shared", shape="shared").configure(**theme.CONFIG)
 
 
 def group_colours(records: Records, key: str) -> list[str]:
     """Colours of a group: a ramp for numbers, with grey for a threshold of nothing; else the palette."""
     values = records.values(key)
     n = len(values)
+    if key == SETTING:
+        return setting_fills(records)
+    if key == PRIORITY:
+        return theme.ordered(n)[::-1]
     if key == LOAD or not all(isinstance(value, int | float) for value in values):
         return theme.categorical(n)
     drops_nothing = key == THRESHOLD and values[0] == 0 and n > 1
@@ -137,8 +160,17 @@ def group_colour(records: Records, key: str | None) -> Any:
         title=sentence(key_title(key)),
         sort=None,
         scale=alt.Scale(domain=list(records.labels(key).values()), range=group_colours(records, key)),
-        legend=alt.Legend(symbolType="square"),
+        legend=_legend(list(records.labels(key).values())),
     )
+
+
+def _legend(labels: Sequence[str]) -> Any:
+    """A legend in one row, or in several where its labels are long."""
+    import altair as alt
+
+    if sum(map(len, labels)) <= _LEGEND_CHARACTERS:
+        return alt.Legend(symbolType="square")
+    return alt.Legend(symbolType="square", columns=math.ceil(len(labels) / 2))
 
 
 def sentence(text: str) -> str:
@@ -146,11 +178,11 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def whiskers(records: Records) -> str:
-    """What a caption says of bars and whiskers."""
+def whiskers(records: Records, marks: str = "Bars") -> str:
+    """What a caption says of marks and their whiskers."""
     n_most = int(records.utility()["n"].cast(pl.Int64).max() or 0)  # type: ignore[arg-type]
     if n_most < 2:
         return "One trial only, so there are no intervals."
     up_to = "up to " if records.utility()["n"].n_unique() > 1 else ""
     n_trials = f"{up_to}{count(n_most, 'trial')}"
-    return f"Bars are means of {n_trials}, whiskers 95 % confidence intervals of the mean."
+    return f"{marks} are means of {n_trials}, whiskers 95 % confidence intervals of the mean."

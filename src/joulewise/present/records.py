@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import polars as pl
 
-from joulewise.present.formats import is_missing, key_words, plain
+from joulewise.present.formats import is_missing, key_value, key_words, plain
+from joulewise.study import statistics
 
 POLICY = "manager.policy"
 THRESHOLD = "manager.dropping_threshold"
+ENVIRONMENT = "manager.environment"
+FILTER = "manager.energy_filter"
+LENIENCY = "manager.leniency"
+WEIGHT = "manager.weight"
 LOAD = "workload.tasks_per_day"
 VARIANT = "variant"
+SETTING = "setting"
+PRIORITY = "priority"
+GROUP = "group"
 UTILITY = "utility_percent"
 MODES = ("immediate", "batch")
 
@@ -52,7 +60,7 @@ class Records:
     row per point and metric, the interval null where there is one trial only.
     `differences`: the same columns and `against`, another value of the main key: the mean over equal trials
     of this row's value of the key minus that one, all other axes being equal; every ordered pair of values.
-    `traces`: `run`, `at_s`, `utility_cumulative`; the keys of a run are looked up in `runs`.
+    `traces`: `run`, `at_s` and cumulative columns; the keys of a run are looked up in `runs`.
     `titles` and `modes`: policy name -> title and "immediate" or "batch", in the order of the policy table.
     """
 
@@ -83,6 +91,18 @@ class Records:
         """The summary of the percentage of maximum utility, one row per point."""
         return self.summary.filter(pl.col("metric") == UTILITY)
 
+    def measures(self, *metrics: str) -> bool:
+        """Whether every one of these metrics has a value in some run."""
+        return all(name in self.runs.columns and self.runs[name].count() > 0 for name in metrics)
+
+    def varies(self, key: str) -> bool:
+        """Whether runs differ in a key, be it swept or set by variants."""
+        return len(self.values(key)) > 1
+
+    def means(self, metric: str, keys: Sequence[str]) -> pl.DataFrame:
+        """Mean and interval of a metric over the runs that agree in the keys: the keys, mean, low, high, n."""
+        return statistics.summary(self.runs, keys, [metric]).drop("metric")
+
     @cached_property
     def others(self) -> tuple[str, ...]:
         """The keys that vary beside the main one."""
@@ -105,13 +125,14 @@ class Records:
         return rows.join(best, on=[*self.others, "against"], how="semi", nulls_equal=True)
 
     def values(self, key: str) -> list[Hashable]:
-        """The values of a key in reading order: policies as in their table, numbers ascending."""
+        """The values of a key in reading order: policies as in their table, numbers and levels ascending."""
         if key not in self.runs.columns:
             return []
         found = self.runs[key].unique(maintain_order=True)
         if key == POLICY:
             return self._policies(found.to_list())
-        return list(found.sort(nulls_last=True) if found.dtype.is_numeric() else found)
+        is_ordered = found.dtype.is_numeric() or isinstance(found.dtype, pl.Enum)
+        return list(found.sort(nulls_last=True) if is_ordered else found)
 
     def _policies(self, names: Iterable[str]) -> list[Hashable]:
         """Policies by mode and, within a mode, as in the table; those outside it come last, as they came."""
@@ -141,12 +162,12 @@ class Records:
         """One value of a key without its unit: a policy's title, "33,000", "10 min"."""
         if key == POLICY and not is_missing(value):
             return self.titles.get(str(value), str(value))
-        return plain(value)
+        return key_value(key, value)
 
     def phrase(self, key: str, value: object) -> str:
         """One value of a key so that it can stand alone: "33,000 tasks/day", "dropping threshold 0.5"."""
         words, text = key_words(key), self.label(key, value)
-        if key in (POLICY, VARIANT):
+        if key in (POLICY, VARIANT, SETTING):
             return text
         return f"{text} {words.unit}" if words.unit else f"{words.name} {text}"
 

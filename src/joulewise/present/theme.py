@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 # Okabe and Ito's palette, told apart under every common colour vision; yellow is last: it fades on white.
@@ -11,6 +12,8 @@ LINE_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 NOTHING = "#B4B8BE"
 # Light to dark in even steps of lightness, so that ordered groups stay ordered in grey print.
 _RAMP = ((0xA3, 0xCB, 0xEA), (0x3B, 0x8E, 0xC4), (0x05, 0x2B, 0x55))
+# Several hues for thin marks: viridis without its yellow end, which fades on white.
+_LINE_RAMP = ((0x7A, 0xD1, 0x51), (0x22, 0xA8, 0x84), (0x2A, 0x78, 0x8E), (0x41, 0x44, 0x87), (0x44, 0x01, 0x54))
 
 INK = "#1B1F24"
 MUTED = "#57606A"
@@ -55,14 +58,29 @@ def categorical(n: int) -> list[str]:
 
 def ordered(n: int) -> list[str]:
     """Colours for n ordered groups, from light to dark."""
-    return [_ramp(i / (n - 1)) for i in range(n)] if n > 1 else [PALETTE[0]] * n
+    return _steps(_RAMP, n)
 
 
-def _ramp(position: float) -> str:
-    """The ramp's colour at a position from 0 (light) to 1 (dark)."""
-    scaled = position * (len(_RAMP) - 1)
-    left = min(int(scaled), len(_RAMP) - 2)
-    mix = (round(a + (b - a) * (scaled - left)) for a, b in zip(_RAMP[left], _RAMP[left + 1], strict=True))
+def ordered_lines(n: int) -> list[str]:
+    """Colours for n ordered lines, from light to dark."""
+    return _steps(_LINE_RAMP, n)
+
+
+def lighter(colour: str, part: float) -> str:
+    """The colour with this part of white mixed into it."""
+    channels = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(channel + (255 - channel) * part):02X}" for channel in channels)
+
+
+def _steps(stops: Sequence[tuple[int, int, int]], n: int) -> list[str]:
+    return [_between(stops, i / (n - 1)) for i in range(n)] if n > 1 else [PALETTE[0]] * n
+
+
+def _between(stops: Sequence[tuple[int, int, int]], position: float) -> str:
+    """The colour at a position from 0, the first stop, to 1, the last."""
+    scaled = position * (len(stops) - 1)
+    left = min(int(scaled), len(stops) - 2)
+    mix = (round(a + (b - a) * (scaled - left)) for a, b in zip(stops[left], stops[left + 1], strict=True))
     return "#" + "".join(f"{channel:02X}" for channel in mix)
 
 

@@ -26,12 +26,13 @@ from joulewise.simulate.dropping import thresholds
 from joulewise.simulate.manager import Manager
 
 _map_managed: Any = managed.map_managed
-_finish_managed: Any = managed.finish_managed
 
 _RULES = {"greedy": managed.GREEDY, "in-order": managed.IN_ORDER, "at-random": managed.AT_RANDOM}
 _FILTERS = {"none": energy.NO_FILTER, "fair-share": energy.FAIR_SHARE, "adaptive": energy.ADAPTIVE}
 _ALL_EVENTS = 2**62
 _UNKNOWN = -1.0
+_BEFORE_ALL_S = -1.0
+GAINS = market.Gains()
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +56,11 @@ def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> Man
     """Let the manager work through the world; InputError when the two do not fit."""
     raise_if_any(_problems(world, manager))
     engine = _Engine(world, manager, _seed64(seed, trial, manager))
-    engine.run(-1.0)  # compiles, or loads what was compiled, without simulating anything
+    engine.run(_BEFORE_ALL_S, is_last=False)  # compiles, or loads what was compiled, without simulating anything
     began = time.perf_counter()
     engine.run(world.workload.end_s)
-    allocation = engine.finish()
     return Managed(
-        allocation,
+        engine.allocation(),
         int(engine.clock.counts[managed.WORKED]),
         time.perf_counter() - began,
         np.maximum(engine.prices.per_s, 0.0),
@@ -82,7 +82,8 @@ class _Engine:
         n_tasks, system = world.workload.n_tasks, world.system
         self.name, self.is_measured = manager.policy.name, manager.mapping_time == "measured"
         self.clock, self.plan = managed.new_clock(), empty_plan(n_tasks)
-        self.prices = market.Prices(np.full(system.n_machine_types, _UNKNOWN), np.zeros(1), np.full(1, _UNKNOWN))
+        per_s = np.full(system.n_machine_types, _UNKNOWN)
+        self.prices = market.Prices(per_s, np.zeros(1), np.full(1, _UNKNOWN), GAINS)
         self.losses = managed.new_losses(world.outages.machine.size)
         charge = _charge(world, manager, options)
         self.batch = managed.new_batch(n_tasks, system.n_machine_types, system.n_task_types, charge)
@@ -98,29 +99,29 @@ class _Engine:
         self.limits, self.ledger = limits, ledger
         self.standing, self.downtimes = _standing(world), _downtimes(world)
 
-    def run(self, end_s: float) -> None:
-        """Let events happen up to an instant."""
-        n_events = 1 if self.is_measured else _ALL_EVENTS
-        while True:
-            began = time.perf_counter()
-            happened = _map_managed(
-                self.clock, self.batch, self.prices, self.losses, self.value, self.rules, self.threshold,
-                self.stretch, self.place, self.option_at, *self.world_of_kernel, self.limits, self.ledger,
-                self.machines, self.standing, self.downtimes, self.plan, end_s, n_events,
-            )  # fmt: skip
-            self.clock.instants[managed.MAPPING] = time.perf_counter() - began
-            if not happened or not self.is_measured:
-                break
+    def run(self, end_s: float, *, is_last: bool = True) -> None:
+        """Let events happen up to an instant; after the last ones the machines work off what is planned."""
+        if self.is_measured:
+            while self._call(end_s, 1, is_last=False):
+                pass
+        self._call(end_s, _ALL_EVENTS, is_last=is_last)
         if self.batch.n_rises[0]:
             found = "its value rose with waiting in this run, although it was declared falls_with_time"
             raise InputError(Problem(f"policy {self.name}", found, advice="leave falls_with_time out"))
 
-    def finish(self) -> Allocation:
-        """What was decided, once the machines have worked off what the last event planned."""
-        _finish_managed(
-            self.clock, self.batch, self.losses, self.rules, self.threshold, self.stretch, *self.world_of_kernel,
-            self.limits, self.ledger, self.machines, self.downtimes, self.plan,
+    def _call(self, end_s: float, n_events: int, *, is_last: bool) -> int:
+        """Let so many events happen, and remember how long that took."""
+        began = time.perf_counter()
+        happened = _map_managed(
+            self.clock, self.batch, self.prices, self.losses, self.value, self.rules, self.threshold, self.stretch,
+            self.place, self.option_at, *self.world_of_kernel, self.limits, self.ledger, self.machines, self.standing,
+            self.downtimes, self.plan, end_s, n_events, is_last,
         )  # fmt: skip
+        self.clock.instants[managed.MAPPING] = time.perf_counter() - began
+        return int(happened)
+
+    def allocation(self) -> Allocation:
+        """What was decided so far."""
         rows = slice(0, int(self.losses.size[0]))
         columns: Any = (column[rows] for column in self.losses[1:])
         return Allocation(*self.plan, LostRuns(*columns))
@@ -136,6 +137,9 @@ def _problems(world: World, manager: Manager) -> Iterator[Problem]:
     if supply.cap_w is not None and (work.stretch is not None or world.outages.machine.size):
         found = "found a power cap in a world with uncertain times or failures"
         yield Problem("supply.power_cap", found, "a cap is kept by planned times, which must be certain")
+    if manager.permuted > 1 and supply.is_limited:
+        found = f"found {manager.permuted} in a world with limits of energy or power"
+        yield Problem("manager.permuted", found, "permuted queues keep no limits", "leave it out")
     if manager.energy_filter != "none" and not math.isfinite(supply.budget_j):
         found = f"found {manager.energy_filter} without a budget"
         yield Problem("manager.energy_filter", found, "shares out a budget", "give supply.budget")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -81,20 +82,23 @@ def measures(world: World, outcome: Outcome) -> Metrics:
     arrived = work.in_window(work.arrival_s) | (work.arrival_s == work.start_s)
     done = allocation.ran & work.in_window(allocation.end_s)
     earned = earned_utility(world, allocation)
-    return {
-        "utility": float(earned.sum()),
-        "tasks_arrived": int(arrived.sum()),
-        "tasks_completed": int(done.sum()),
+    counted = {
+        "tasks_arrived": arrived,
+        "tasks_completed": done,
         **{
-            f"tasks_{status.name.lower()}": int((arrived & (allocation.status == status)).sum())
+            f"tasks_{status.name.lower()}": arrived & (allocation.status == status)
             for status in (Status.DROPPED, Status.KILLED, Status.WAITING)
         },
+    }
+    return {
+        "utility": float(earned.sum()),
+        **{name: int(tasks.sum()) for name, tasks in counted.items()},
         "runs_lost": int(work.in_window(allocation.lost.end_s).sum()),
         **_of_energy(world, allocation),
         **_of_machine_time(world, allocation),
         "mapping_events": outcome.n_counted_events,
         "mapping_s": outcome.mapping_s,
-        **_of_priorities(world, earned, arrived),
+        **_of_priorities(world, earned, counted),
         **_of_groups(world, allocation, earned),
     }
 
@@ -141,16 +145,22 @@ def _of_machine_time(world: World, allocation: Allocation) -> Metrics:
     }
 
 
-def _of_priorities(world: World, earned: Floats, arrived: Bools) -> Metrics:
-    """Of what the tasks of each level would be worth at their start, how much was earned."""
+def _of_priorities(world: World, earned: Floats, counted: Mapping[str, Bools]) -> Metrics:
+    """The tasks of each level that are counted, and how much of what they would be worth at their start was earned."""
     tag = world.workload.tags.get(PRIORITY)
     if tag is None:
         return {}
-    most = np.bincount(tag.codes, np.where(arrived, world.workload.scale, 0.0), len(tag.names))
+    most = np.bincount(tag.codes, np.where(counted["tasks_arrived"], world.workload.scale, 0.0), len(tag.names))
     found = np.bincount(tag.codes, earned, len(tag.names))
+    numbers = {metric: np.bincount(tag.codes[tasks], minlength=len(tag.names)) for metric, tasks in counted.items()}
     return {
-        f"priority_percent:{name}": 100 * float(part / whole) if whole > 0 else math.nan
-        for name, part, whole in zip(tag.names, found, most, strict=True)
+        **{
+            f"{metric}:{name}": int(number[i]) for metric, number in numbers.items() for i, name in enumerate(tag.names)
+        },
+        **{
+            f"priority_percent:{name}": 100 * float(part / whole) if whole > 0 else math.nan
+            for name, part, whole in zip(tag.names, found, most, strict=True)
+        },
     }
 
 

@@ -73,6 +73,10 @@ COLUMNS = (
     _metric("mapping_events", "events", "mapping events at which there was a task to map"),
     _metric("mapping_s", "s", "wall-clock time that the policy took for the whole run", is_measured=True),
     _metric("run_s", "s", "wall-clock time of the run with its checks and files", is_measured=True),
+    *(
+        _metric(f"{name}:*", "tasks", f"{name}, of a priority level; a column for each level")
+        for name in ("tasks_arrived", "tasks_completed", "tasks_dropped", "tasks_killed", "tasks_waiting")
+    ),
     _metric(
         "priority_percent:*", "%",
         "100 x utility of the tasks of a priority level / what those that arrived in the counted window are worth at "

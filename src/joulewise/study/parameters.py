@@ -11,9 +11,10 @@ import re
 import types
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from pydantic import (
+    AfterValidator,
     AllowInfNan,
     BaseModel,
     BeforeValidator,
@@ -46,6 +47,21 @@ UNITS = {
 }
 """Units by the end of a field's name."""
 
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Marks a field of pairs that a study file gives as an inline table, such as {special = 0.5}."""
+
+    example: str
+
+
+Thresholds: TypeAlias = Annotated[tuple[tuple[str, float], ...], Table("{special = 0.5}")]
+"""Names with a number of 0 or more each, sorted by name."""
+
+_TABLE = Annotated[
+    dict[str, Annotated[float, Strict(), AllowInfNan(False), Field(ge=0)]],
+    AfterValidator(lambda table: tuple(sorted(table.items()))),
+]
 _KINDS: dict[Any, str] = {int: "whole number", float: "number", str: "text", bool: "true or false"}
 
 _ALLOWED = {
@@ -62,6 +78,7 @@ _ALLOWED = {
     "string_pattern_mismatch": "must start with a letter or digit; then letters, digits, '.', '_' and '-'",
     "bool_type": "must be true or false",
     "tuple_type": "must be a list",
+    "dict_type": "must be a table, for example {example}",
     "too_short": "must have {min_length} or more entries",
     "too_long": "must have {max_length} entries at most",
 }
@@ -83,8 +100,15 @@ def key_of(field_name: str, hint: Any) -> str:
     return field_name[:-2] if unit_of(field_name, hint) else field_name
 
 
+def table_of(hint: Any) -> Table | None:
+    """What marks a field as an inline table of numbers, if it is one."""
+    return next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Table)), None)
+
+
 def list_depths(hint: Any) -> frozenset[int]:
     """How many lists deep one value of this type may be written: 0 for a number, 2 for a matrix."""
+    if table_of(hint):
+        return frozenset({0})
     bare = _bare(hint)
     if get_origin(bare) in (Union, types.UnionType):
         return frozenset().union(*(list_depths(arm) for arm in get_args(bare) if arm is not type(None)))
@@ -98,6 +122,8 @@ def kind_of(field_name: str, hint: Any) -> str:
     unit, bare = unit_of(field_name, hint), _bare(hint)
     if unit:
         return unit.kind
+    if table_of(hint):
+        return "table of numbers"
     if get_origin(bare) is Literal:
         return " or ".join(f'"{choice}"' for choice in get_args(bare))
     if get_origin(bare) in (Union, types.UnionType):
@@ -163,6 +189,8 @@ def _bare(hint: Any) -> Any:
 
 def _file_type(field_name: str, hint: Any) -> Any:
     """The type that Pydantic checks: exact scalars, finite numbers, quantities from text."""
+    if table_of(hint):
+        return _TABLE
     bounds = getattr(hint, "__metadata__", ())
     bare = _strict(_bare(hint))
     unit = unit_of(field_name, hint)
@@ -223,9 +251,11 @@ def _relocated(problem: Problem, parameters: type, where: Where) -> Problem:
 def _problem(error: Any, parameters: type, where: Where) -> Problem:
     """One of Pydantic's errors in our words."""
     key, kind, value = str(error["loc"][0]), error["type"], error["input"]
-    place = where(key + "".join(f"[{part}]" for part in error["loc"][1:] if isinstance(part, int)))
     hints = hints_of(parameters)
     keys = {key_of(name, hint): name for name, hint in hints.items()}
+    table = table_of(hints[keys[key]]) if key in keys else None
+    inside = [f"[{part}]" if isinstance(part, int) else f".{part}" if table else "" for part in error["loc"][1:]]
+    place = where(key + "".join(inside))
     if kind == "extra_forbidden":
         return dataclasses.replace(unknown_name(place, key, keys), found="there is no such key")
     if kind == "missing":
@@ -236,6 +266,10 @@ def _problem(error: Any, parameters: type, where: Where) -> Problem:
     if kind == "literal_error":
         return unknown_name(place, str(value), re.findall(r"'([^']*)'", error["ctx"]["expected"]))
     unit = unit_of(keys[key], hints[keys[key]])
-    limits = {"unit": f" {unit.name}" if unit else "", **error.get("ctx", {})}
+    limits = {
+        "unit": f" {unit.name}" if unit else "",
+        "example": table.example if table else "",
+        **error.get("ctx", {}),
+    }
     allowed = _ALLOWED[kind].format(**limits) if kind in _ALLOWED else error["msg"]
     return Problem(place, f"found {value!r}", allowed)

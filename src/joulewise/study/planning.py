@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from joulewise.study.sources import MANAGER, SYSTEM, WORKLOAD, is_random, is_random_world
+from joulewise.study.sources import SECTIONS, is_random, is_random_world
 from joulewise.study.spec import Fingerprints, Point
 from joulewise.study.study import Study
 
@@ -32,9 +32,9 @@ class Run:
     def cells(self) -> dict[str, object]:
         """The columns that say what was run."""
         identity = {"run": self.key, "world": self.world_key, "variant": self.point.variant}
-        parts = ((SYSTEM, self.point.system), (WORKLOAD, self.point.workload), (MANAGER, self.point.manager))
-        generators = {f"{section}.generator": part.source for section, part in parts if section != MANAGER}
-        dotted = {key: value for section, part in parts for key, value in part.cells(section).items()}
+        parts = self.point.parts
+        generators = {f"{name}.generator": part.source for name, part in parts.items() if SECTIONS[name].source_keys}
+        dotted = {key: value for name, part in parts.items() for key, value in part.cells(name).items()}
         return {**identity, "trial": self.trial, "seed": self.seed, "bound": self.bound, **generators, **dotted}
 
 

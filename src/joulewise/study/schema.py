@@ -10,7 +10,7 @@ from typing import Any
 
 from joulewise import units
 from joulewise.study import parameters
-from joulewise.study.sources import MANAGER, SECTIONS, Section, Source
+from joulewise.study.sources import SECTIONS, Section, Source
 from joulewise.study.study import Heading
 
 _SHOWN: dict[str, Callable[[float], str]] = {
@@ -45,7 +45,7 @@ def study_keys() -> tuple[Key, ...]:
         key
         for section in SECTIONS.values()
         for source in section.sources.values()
-        for key in _keys_of(f"{section.name}.", _shown_source(source), source.parameters, is_swept=True)
+        for key in _keys_of(f"{section.name}.", _shown_source(section, source), source.parameters, is_swept=True)
     )
     return (*heading, *_generator_keys(), *sections)
 
@@ -56,6 +56,7 @@ def json_schema() -> Json:
     defaults = {key.path: key.default for key in _keys_of("", "", Heading, is_swept=False)}
     sections = {name: _section_schema(section, partial=False) for name, section in SECTIONS.items()}
     overrides = {name: _section_schema(section, partial=True) for name, section in SECTIONS.items()}
+    required = [name for name, section in SECTIONS.items() if section.is_required]
     variant = {
         "type": "object",
         "description": "a named combination: its keys are laid over those of the file",
@@ -73,7 +74,7 @@ def json_schema() -> Json:
             "variant": {"type": "array", "items": variant, "minItems": 1},
         },
         "required": ["name"],
-        "anyOf": [{"required": [*SECTIONS]}, {"required": ["variant"]}],
+        "anyOf": [{"required": required}, {"required": ["variant"]}],
         "additionalProperties": False,
     }
 
@@ -102,8 +103,8 @@ def _generator_keys() -> Iterator[Key]:
             yield Key(path, "", names, "", meaning, path, is_swept=False)
 
 
-def _shown_source(source: Source) -> str:
-    return "" if source.name == MANAGER else source.name
+def _shown_source(section: Section, source: Source) -> str:
+    return source.name if section.source_keys else ""
 
 
 def _default(field: dataclasses.Field[Any], hint: Any) -> str:
@@ -114,7 +115,7 @@ def _default(field: dataclasses.Field[Any], hint: Any) -> str:
         return "none"
     if parameters.unit_of(field.name, hint):
         return json.dumps(_SHOWN[field.name[-2:]](field.default))
-    return json.dumps(field.default)
+    return json.dumps(dict(field.default) if parameters.table_of(hint) else field.default)
 
 
 def _section_schema(section: Section, *, partial: bool) -> Json:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.files import sha256_of
-from joulewise.study.spec import Part, Point
+from joulewise.study.managers import ManagerParameters
+from joulewise.study.spec import Part, Point, WorldParts
 from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.frames import read_table
-from joulewise.worlds.parameters import explained
+from joulewise.worlds.outages import draw_outages
+from joulewise.worlds.supply import SupplyParameters, check_limits, read_supply
 from joulewise.worlds.tables import SystemTables, WorkloadTable, read_system, read_workload
+from joulewise.worlds.truth import with_truth
 
 if TYPE_CHECKING:
-    from joulewise.model import System, Workload, World
+    from joulewise.model import Supply, System, Workload, World
     from joulewise.policies import Policy
     from joulewise.simulate import Manager
 
-SYSTEM, WORKLOAD, MANAGER = "system", "workload", "manager"
+SYSTEM, WORKLOAD, SUPPLY, MANAGER = "system", "workload", "supply", "manager"
 TABLES = "tables"
 
 
@@ -47,45 +48,28 @@ class Source:
     summary: str
     parameters: type
     build: Callable[..., Any]
-    is_random: bool = False
+    is_random: Callable[[Any], bool] = lambda _parameters: False
     n_tasks: Callable[[Any, Draw], float] = lambda _parameters, _draw: 0.0
 
 
 @dataclass(frozen=True)
 class Section:
-    """One section of a study file; `source_keys` are the keys that say where its values come from."""
+    """One section of a study file.
+
+    `source_keys` are the keys that say where its values come from; without any it has one source, of its own name.
+    """
 
     name: str
     summary: str
     sources: Mapping[str, Source]
     source_keys: frozenset[str]
     tables: str = TABLES
+    is_required: bool = True
 
     @property
     def generators(self) -> list[str]:
         """The names that the key `generator` may have."""
-        return [name for name in self.sources if name not in (TABLES, MANAGER)]
-
-
-@dataclass(frozen=True)
-class ManagerParameters:
-    """How tasks are mapped to machines."""
-
-    policy: Annotated[str, Field(min_length=1)] = field(
-        metadata={
-            "help": 'a name of `joulewise list policies`, or "file.py:function" of your own',
-            "file": "code",
-        }
-    )
-    dropping_threshold: Annotated[float, Field(ge=0)] = explained(
-        0.0, "a task that can no longer earn this utility is dropped; 0 drops nothing"
-    )
-    mapping_interval_s: Annotated[float, Field(ge=1e-3)] = explained(
-        60.0, "time between the mapping events of batch policies"
-    )
-    best_types: Annotated[int | None, Field(ge=1)] = explained(
-        None, "tasks go only to so many machine types, those that run them fastest; left out: as the policy says"
-    )
+        return [name for name in self.sources if name not in (TABLES, self.name)]
 
 
 def _generated_system(parameters: SystemParameters, draw: Draw) -> System:
@@ -101,14 +85,15 @@ def _generated_workload(parameters: WorkloadParameters, system: System, draw: Dr
 
 
 def _tabled_workload(table: WorkloadTable, system: System, draw: Draw) -> Workload:
-    return read_workload(table, system, draw.folder)
+    return with_truth(read_workload(table, system, draw.folder), table, draw.seed, draw.trial)
+
+
+def _supply(parameters: SupplyParameters, draw: Draw) -> Supply:
+    return read_supply(parameters, draw.folder)
 
 
 def _manager(parameters: ManagerParameters, draw: Draw) -> Manager:
-    from joulewise.simulate import Manager
-
-    policy = policy_of(parameters.policy, draw.folder)
-    return Manager(policy, parameters.dropping_threshold, parameters.mapping_interval_s, parameters.best_types)
+    return parameters.manager(policy_of(parameters.policy, draw.folder))
 
 
 _SYSTEMS = (
@@ -117,9 +102,15 @@ _SYSTEMS = (
         "100 machines of 13 types and 100 task types, some for special-purpose machines only (Friese app. E)",
         SystemParameters,
         _generated_system,
-        is_random=True,
+        is_random=lambda _: True,
     ),
-    Source(TABLES, "execution times, powers and machines from your own files", SystemTables, _tabled_system),
+    Source(
+        TABLES,
+        "execution times, powers and machines from your own files",
+        SystemTables,
+        _tabled_system,
+        is_random=lambda tables: tables.mtbf_s is not None,
+    ),
 )
 
 _WORKLOADS = (
@@ -128,18 +119,20 @@ _WORKLOADS = (
         "a day of tasks at sinusoidal and bursty rates, worth less the later they end (Friese 2.6, app. B-F)",
         WorkloadParameters,
         _generated_workload,
-        is_random=True,
-        n_tasks=lambda day, _: day.tasks_per_day * (1 + day.warm_up_s / day.day_s),
+        is_random=lambda _: True,
+        n_tasks=lambda day, _: day.n_tasks,
     ),
     Source(
         TABLES,
         "tasks from your own file",
         WorkloadTable,
         _tabled_workload,
+        is_random=lambda table: table.time_spread > 0,
         n_tasks=lambda table, draw: read_table(table.tasks, draw.folder).frame.height,
     ),
 )
 
+_SUPPLY = Source(SUPPLY, "limits and costs of energy", SupplyParameters, _supply)
 _MANAGER = Source(MANAGER, "how tasks are mapped to machines", ManagerParameters, _manager)
 
 SECTIONS = {
@@ -147,6 +140,7 @@ SECTIONS = {
     for section in (
         Section(SYSTEM, "the machines", {s.name: s for s in _SYSTEMS}, frozenset({"generator", "etc_s"})),
         Section(WORKLOAD, "the tasks", {s.name: s for s in _WORKLOADS}, frozenset({"generator", "tasks"})),
+        Section(SUPPLY, "the energy", {SUPPLY: _SUPPLY}, frozenset(), is_required=False),
         Section(MANAGER, "the decisions", {MANAGER: _MANAGER}, frozenset()),
     )
 }
@@ -155,35 +149,52 @@ SECTIONS = {
 
 def is_random_world(point: Point) -> bool:
     """Whether the world of a point differs from trial to trial."""
-    return is_random_system(point.system) or _source(WORKLOAD, point.workload).is_random
+    return any(_source(name, part).is_random(part.parameters) for name, part in point.world._asdict().items())
 
 
 def is_random_system(system: Part) -> bool:
-    """Whether a system differs from trial to trial."""
-    return _source(SYSTEM, system).is_random
+    """Whether a system, or when it fails, differs from trial to trial."""
+    return _source(SYSTEM, system).is_random(system.parameters)
 
 
 def is_random(point: Point, folder: Path) -> bool:
     """Whether the runs of a point differ from trial to trial: its world does, or its policy draws machines."""
-    return is_random_world(point) or policy_of(point.manager.parameters.policy, folder).picks is not None
+    return is_random_world(point) or _draws(policy_of(point.manager.parameters.policy, folder))
 
 
-def reads_tables(system: Part, workload: Part) -> bool:
+def _draws(policy: Policy) -> bool:
+    return policy.picks is not None or policy.rule == "at-random"
+
+
+def reads_tables(parts: WorldParts) -> bool:
     """Whether the world of these needs what the study's files or inline tables say."""
-    return TABLES in (system.source, workload.source)
+    return TABLES in (parts.system.source, parts.workload.source)
 
 
-def build_world(system: Part, workload: Part, draw: Draw) -> World:
+def build_world(parts: WorldParts, draw: Draw) -> World:
     """The world of one trial; InputError when tables do not describe one."""
     from joulewise.model import World
 
-    machines = build_system(system, draw)
-    return World(machines, _source(WORKLOAD, workload).build(workload.parameters, machines, draw))
+    system = build_system(parts.system, draw)
+    workload = _source(WORKLOAD, parts.workload).build(parts.workload.parameters, system, draw)
+    supply = _build(SUPPLY, parts.supply, draw)
+    check_limits(supply, system)
+    failures = parts.system.parameters
+    outages = draw_outages(failures, system.n_machines, workload.end_s, draw.seed, draw.trial)
+    return World(system, workload, supply, outages)
+
+
+def build_supply(supply: Part, system: Part, draw: Draw) -> Supply:
+    """The supply that a section describes; InputError when the system of a trial could run nothing with it."""
+    found: Supply = _build(SUPPLY, supply, draw)
+    if found.is_limited:
+        check_limits(found, build_system(system, draw))
+    return found
 
 
 def build_system(system: Part, draw: Draw) -> System:
     """The system of one trial; InputError when tables do not describe one."""
-    return cast("System", _source(SYSTEM, system).build(system.parameters, draw))
+    return cast("System", _build(SYSTEM, system, draw))
 
 
 def expected_tasks(workload: Part, draw: Draw) -> float:
@@ -193,7 +204,11 @@ def expected_tasks(workload: Part, draw: Draw) -> float:
 
 def build_manager(manager: Part, draw: Draw) -> Manager:
     """The manager that a section describes; InputError when its policy cannot be found or compiled."""
-    return cast("Manager", _source(MANAGER, manager).build(manager.parameters, draw))
+    return cast("Manager", _build(MANAGER, manager, draw))
+
+
+def _build(section: str, part: Part, draw: Draw) -> Any:
+    return _source(section, part).build(part.parameters, draw)
 
 
 def _source(section: str, part: Part) -> Source:

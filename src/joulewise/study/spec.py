@@ -8,9 +8,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from joulewise.files import sha256_of
+from joulewise.study.parameters import hints_of, table_of
 
 RESULTS_VERSION = 1
 """Raised whenever the same study would give other numbers, so that old and new runs are not mixed."""
@@ -34,8 +35,19 @@ class Part:
 
     def cells(self, section: str) -> dict[str, object]:
         """The section as columns of a run's row: dotted names with the unit at the end."""
-        names = [field.name for field in dataclasses.fields(self.parameters)]
-        return {f"{section}.{name}": _cell(getattr(self.parameters, name)) for name in names}
+        owner: type = type(self.parameters)
+        hints = hints_of(owner)
+        values = {field.name: getattr(self.parameters, field.name) for field in dataclasses.fields(self.parameters)}
+        tables = {name: dict(value) for name, value in values.items() if table_of(hints[name])}
+        return {f"{section}.{name}": _cell(value) for name, value in {**values, **tables}.items()}
+
+
+class WorldParts(NamedTuple):
+    """The sections that make a world, whoever manages it."""
+
+    system: Part
+    workload: Part
+    supply: Part
 
 
 @dataclass(frozen=True)
@@ -45,7 +57,18 @@ class Point:
     variant: str | None
     system: Part
     workload: Part
+    supply: Part
     manager: Part
+
+    @property
+    def world(self) -> WorldParts:
+        """The sections that make the world."""
+        return WorldParts(self.system, self.workload, self.supply)
+
+    @property
+    def parts(self) -> dict[str, Part]:
+        """All sections by their names."""
+        return {**self.world._asdict(), "manager": self.manager}
 
 
 class Fingerprints:
@@ -59,7 +82,7 @@ class Fingerprints:
     def of_world(self, point: Point, seed: int, trial: int, is_random: bool) -> str:
         """The key of a world; a world that is read from tables alone is the same in every trial."""
         drawn = (str(seed), str(trial)) if is_random else ()
-        return _digest("world", self._part(point.system), self._part(point.workload), *drawn)
+        return _digest("world", *map(self._part, point.world), *drawn)
 
     def of_run(self, world_key: str, point: Point, seed: int, trial: int, bound: str) -> str:
         """The key of a run: its world, its manager, the trial that the policy may draw from, and the bound's kind."""
@@ -67,8 +90,7 @@ class Fingerprints:
 
     def of_files(self, point: Point) -> tuple[tuple[str, str], ...]:
         """The files that a point's runs read, by the names the study gives, with the hash of their content."""
-        parts = (point.system, point.workload, point.manager)
-        names = dict.fromkeys(name for part in parts for _, name in part.files())
+        names = dict.fromkeys(name for part in point.parts.values() for _, name in part.files())
         return tuple((name, self._content(name)) for name in names if (self.folder / name).is_file())
 
     def _part(self, part: Part) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,19 +15,22 @@ from pydantic import Field
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.study import parameters, sweep
+from joulewise.study.fitting import fit_problems
 from joulewise.study.sources import (
     MANAGER,
     SECTIONS,
+    SUPPLY,
     SYSTEM,
     WORKLOAD,
     Draw,
     Section,
     Source,
     build_manager,
+    build_supply,
     build_world,
     reads_tables,
 )
-from joulewise.study.spec import Part, Point
+from joulewise.study.spec import Part, Point, WorldParts
 
 MAX_RUNS = 1_000_000
 """No study may ask for more runs than this."""
@@ -205,14 +209,18 @@ class _Draft:
         return n_runs <= MAX_RUNS
 
     def check_inputs(self, combinations: list[_Combination], draw: Draw) -> None:
-        """Look up the policies and read the tables, each once; what is drawn at random needs no look."""
-        managers = dict.fromkeys(part for found in combinations for part in found.sections[MANAGER].values)
-        for manager in managers:
-            self._collect(partial(build_manager, manager, draw))
-        worlds = dict.fromkeys(pair for found in combinations for pair in _worlds(found))
-        for system, workload in worlds:
-            if reads_tables(system, workload):
-                self._collect(partial(build_world, system, workload, draw))
+        """Look up the policies, read the tables and hold the limits against the systems of the first trial."""
+        parts_of_managers = dict.fromkeys(part for found in combinations for part in found.sections[MANAGER].values)
+        managers = {part: self._collect(partial(build_manager, part, draw)) for part in parts_of_managers}
+        worlds = dict.fromkeys(parts for found in combinations for parts in _worlds(found))
+        for parts in worlds:
+            if reads_tables(parts):
+                self._collect(partial(build_world, parts, draw))
+        for system, supply in dict.fromkeys((parts.system, parts.supply) for parts in worlds):
+            self._collect(partial(build_supply, supply, system, draw))
+        for point in itertools.chain.from_iterable(map(_points, combinations)):
+            if managers[point.manager] is not None:
+                self.problems += map(self._in_file, fit_problems(point.world, managers[point.manager]))
 
     def _section(self, section: Section, variant: Mapping[str, Any], name: str | None) -> _Parts:
         base, override = self.raw.get(section.name, {}), variant.get(section.name, {})
@@ -225,13 +233,13 @@ class _Draft:
         own = merged if name and sweep.changes_source(base, override, section.source_keys) else override
 
         def where_of(key: str) -> str:
-            prefix = f"variant {name!r}: " if name and key.partition("[")[0] in own else ""
+            prefix = f"variant {name!r}: " if name and _name_of(key) in own else ""
             return f"{self.file_name}: {prefix}{section.name}" + (f".{key}" if key else "")
 
         found = self._collect(lambda: _choose(section, merged, where_of))
         if found is None:
             return _Parts([], [], 0)
-        plain = {key: value for key, value in merged.items() if key != "generator"}
+        plain = {key: value for key, value in merged.items() if key != "generator" or not section.generators}
         return self._expand(section, found, plain, where_of)
 
     def _expand(self, section: Section, source: Source, raw: sweep.Raw, where_of: parameters.Where) -> _Parts:
@@ -259,9 +267,9 @@ class _Draft:
 
         def part(point: sweep.Raw, position: Mapping[str, int]) -> Part | None:
             def where(key: str) -> str:
-                name, bracket, rest = key.partition("[")
+                name = _name_of(key)
                 index = f"[{position[name]}]" if name in position else ""
-                return where_of(f"{name}{index}{bracket}{rest}")
+                return where_of(f"{name}{index}{key.removeprefix(name)}")
 
             return self._part(source, point, where)
 
@@ -287,8 +295,8 @@ class _Draft:
 
 def _choose(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Source:
     """The source of values that a section names."""
-    if section.name == MANAGER:
-        return section.sources[MANAGER]
+    if not section.source_keys:
+        return section.sources[section.name]
     if "generator" not in raw and not any(key in raw for key in section.source_keys):
         keys = " or ".join(sorted(section.source_keys))
         generators = ", ".join(f'"{name}"' for name in section.generators)
@@ -304,6 +312,11 @@ def _choose(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Sou
     return section.sources[name]
 
 
+def _name_of(place: str) -> str:
+    """The key that a place such as "leniency[1]" or "class_thresholds.special" belongs to."""
+    return re.split(r"[.\[]", place, maxsplit=1)[0]
+
+
 def _no_such_key(where: str, key: str, choices: list[str]) -> Problem:
     problem = unknown_name(where, key, choices)
     return Problem(where, "there is no such key", problem.allowed, problem.advice)
@@ -316,14 +329,15 @@ def _n_points(combination: _Combination) -> int:
     return total
 
 
-def _worlds(combination: _Combination) -> Iterator[tuple[Part, Part]]:
-    return itertools.product(combination.sections[SYSTEM].values, combination.sections[WORKLOAD].values)
+def _worlds(combination: _Combination) -> Iterator[WorldParts]:
+    sections = (combination.sections[name].values for name in (SYSTEM, WORKLOAD, SUPPLY))
+    return itertools.starmap(WorldParts, itertools.product(*sections))
 
 
 def _points(combination: _Combination) -> Iterator[Point]:
-    values = (parts.values for parts in combination.sections.values())
-    for system, workload, manager in itertools.product(*values):
-        yield Point(combination.variant, system, workload, manager)
+    for parts in _worlds(combination):
+        for manager in combination.sections[MANAGER].values:
+            yield Point(combination.variant, *parts, manager)
 
 
 def _axes(combinations: list[_Combination]) -> tuple[str, ...]:

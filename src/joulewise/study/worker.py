@@ -127,7 +127,7 @@ def world_of(run: Run, draw: Draw) -> World:
     if run.world_key not in _worlds:
         if len(_worlds) == CACHED_WORLDS:
             del _worlds[next(iter(_worlds))]
-        world = build_world(run.point.system, run.point.workload, draw)
+        world = build_world(run.point.world, draw)
         _check_files(run, draw.folder)
         _worlds[run.world_key] = world
     return _worlds[run.world_key]

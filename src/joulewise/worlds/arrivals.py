@@ -6,17 +6,19 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from joulewise.errors import Problem, raise_if_any, unknown_name
 from joulewise.model import System, Workload
-from joulewise.model.arrays import Bools, Floats, Ints
+from joulewise.model.arrays import Bools, Codes, Floats, Ints
 from joulewise.rng import generator
 from joulewise.worlds.groups import special_machine_types
 from joulewise.worlds.parameters import broken_rules, explained, is_not_negative, is_positive
-from joulewise.worlds.utilities import UtilityParameters, draw_levels, utility_problems, workload_of_levels
+from joulewise.worlds.truth import TruthParameters, truth_problems, with_truth
+from joulewise.worlds.utilities import Levels, UtilityParameters, draw_levels, utility_problems, workload_of_levels
 
 Burst = Literal["normalised", "literal"]
 Arrivals = Literal["thinning", "stepping"]
@@ -34,15 +36,16 @@ _BURST_S = (0.5 * _HOUR_S, 1.5 * _HOUR_S)
 
 
 @dataclass(frozen=True)
-class WorkloadParameters(UtilityParameters):
+class WorkloadParameters(TruthParameters, UtilityParameters):
     """How many tasks arrive when, and what they are worth; the defaults are the published ones.
 
     Raises InputError with every problem found.
     """
 
-    tasks_per_day: float = explained(33_000.0, "expected number of tasks that arrive in the counted day")
+    tasks_per_day: float = explained(33_000.0, "expected number of tasks that arrive in a counted day")
     warm_up_s: float = explained(2 * _HOUR_S, "time before the counted day, at the same rates")
-    day_s: float = explained(24 * _HOUR_S, "length of the counted day")
+    day_s: float = explained(24 * _HOUR_S, "length of a counted day")
+    days: int = explained(1, "number of counted days, all with the same rates")
     burst: Burst = explained(  # noqa: RUF009 - explained() is dataclasses.field()
         "normalised", "rates of special-purpose types: averaging to the mean rate, or the published factors"
     )
@@ -52,7 +55,12 @@ class WorkloadParameters(UtilityParameters):
     step_cap_s: float = explained(24 * _HOUR_S / 50, 'longest interarrival time when arrivals = "stepping"')
 
     def __post_init__(self) -> None:
-        raise_if_any((*utility_problems(self), *_arrival_problems(self)))
+        raise_if_any((*utility_problems(self), *truth_problems(self), *_arrival_problems(self)))
+
+    @property
+    def n_tasks(self) -> float:
+        """Expected number of tasks, those of the warm-up included."""
+        return self.tasks_per_day * (self.days + self.warm_up_s / self.day_s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,18 +113,37 @@ def generate_workload(parameters: WorkloadParameters, system: System, seed: int,
     Task types that a machine type of the group "special" can run arrive in bursts, the others sinusoidally.
     """
     patterns = rate_patterns(parameters, is_special(system), generator(seed, trial, "workload.rates"))
-    horizon_s = parameters.warm_up_s + parameters.day_s
     raise_if_any(_step_problems(parameters, system.n_task_types))
-    stream = generator(seed, trial, "workload.arrivals")
+    arrival_s, task_type, *levels = _tasks(parameters, patterns, seed, trial)
+    window_s = (parameters.warm_up_s, parameters.warm_up_s + parameters.days * parameters.day_s)
+    workload = workload_of_levels(arrival_s, task_type, Levels(*levels), system, parameters, *window_s)
+    return with_truth(workload, parameters, seed, trial)
+
+
+def _tasks(parameters: WorkloadParameters, patterns: RatePatterns, seed: int, trial: int) -> tuple[NDArray[Any], ...]:
+    """Arrivals, task types and levels of all days."""
+    days = [_tasks_of_day(parameters, patterns, day, seed, trial) for day in range(parameters.days)]
+    return tuple(np.concatenate(column) for column in zip(*days, strict=True))
+
+
+def _tasks_of_day(
+    parameters: WorkloadParameters, patterns: RatePatterns, day: int, seed: int, trial: int
+) -> tuple[Floats, Ints, Codes, Codes, Codes]:
+    """Arrivals, task types and levels of one counted day, the first with the warm-up, in order of arrival.
+
+    Every day has streams of its own, so that a further day changes nothing of those before it.
+    """
+    start_s = parameters.warm_up_s + day * parameters.day_s if day else 0.0
+    end_s = parameters.warm_up_s + (day + 1) * parameters.day_s
+    of_day = (day,) if day else ()
+    stream = generator(seed, trial, "workload.arrivals", *of_day)
     if parameters.arrivals == "thinning":
-        task_type, arrival_s = thin(patterns, horizon_s, stream)
+        task_type, arrival_s = thin(patterns, start_s, end_s, stream)
     else:
-        task_type, arrival_s = step_along(patterns, horizon_s, parameters.step_cap_s, stream)
+        task_type, arrival_s = step_along(patterns, start_s, end_s, parameters.step_cap_s, stream)
     order = np.lexsort((task_type, arrival_s))
-    levels = draw_levels(parameters, generator(seed, trial, "workload.utility"), order.size)
-    return workload_of_levels(
-        arrival_s[order], task_type[order], levels, system, parameters, parameters.warm_up_s, horizon_s
-    )
+    levels = draw_levels(parameters, generator(seed, trial, "workload.utility", *of_day), order.size)
+    return (arrival_s[order], task_type[order], *levels)
 
 
 def is_special(system: System) -> Bools:
@@ -175,30 +202,30 @@ def _alternate(even: Floats, odd: Floats) -> Floats:
     return np.stack((even, odd), axis=2).reshape(even.shape[0], 2 * even.shape[1])
 
 
-def thin(patterns: RatePatterns, horizon_s: float, stream: np.random.Generator) -> tuple[Ints, Floats]:
-    """Poisson arrivals in [0, horizon_s) at these rates, by thinning: task types and instants, unsorted."""
+def thin(patterns: RatePatterns, start_s: float, end_s: float, stream: np.random.Generator) -> tuple[Ints, Floats]:
+    """Poisson arrivals in [start_s, end_s) at these rates, by thinning: task types and instants, unsorted."""
     peak = patterns.peak
-    n_candidates = stream.poisson(patterns.mean_per_s * peak * horizon_s)
+    n_candidates = stream.poisson(patterns.mean_per_s * peak * (end_s - start_s))
     task_type = np.repeat(np.arange(peak.size, dtype=np.int32), n_candidates)
-    at_s = stream.uniform(0, horizon_s, task_type.size)
+    at_s = stream.uniform(start_s, end_s, task_type.size)
     keep = stream.random(task_type.size) * peak[task_type] < patterns.factor(task_type, at_s)
     return task_type[keep], at_s[keep]
 
 
 def step_along(
-    patterns: RatePatterns, horizon_s: float, cap_s: float, stream: np.random.Generator
+    patterns: RatePatterns, start_s: float, end_s: float, cap_s: float, stream: np.random.Generator
 ) -> tuple[Ints, Floats]:
     """Arrivals as the text has it: exponential steps at the rate where the step begins, at most `cap_s` long.
 
     Loses arrivals where the rate rises and adds them where it is very low. All task types step together.
     """
     task_type = np.flatnonzero(patterns.mean_per_s > 0).astype(np.int32)
-    at_s = np.zeros(task_type.size)
+    at_s = np.full(task_type.size, start_s)
     types, instants = [task_type[:0]], [at_s[:0]]
     while task_type.size:
         rate_per_s = patterns.mean_per_s[task_type] * patterns.factor(task_type, at_s)
         at_s = at_s + np.minimum(stream.standard_exponential(at_s.size) / rate_per_s, cap_s)
-        inside = at_s < horizon_s
+        inside = at_s < end_s
         task_type, at_s = task_type[inside], at_s[inside]
         types.append(task_type)
         instants.append(at_s)
@@ -206,12 +233,13 @@ def step_along(
 
 
 def _arrival_problems(p: WorkloadParameters) -> Iterator[Problem]:
-    n_tasks = p.tasks_per_day * (1 + p.warm_up_s / p.day_s) if is_positive(p.day_s) else 0.0
+    n_tasks = p.n_tasks if is_positive(p.day_s) else 0.0
     rules = (
         ("tasks_per_day", is_positive(p.tasks_per_day), "must be above 0"),
         ("tasks_per_day", n_tasks <= MAX_TASKS, f"there may be up to {MAX_TASKS:,} tasks, warm-up included"),
         ("warm_up_s", is_not_negative(p.warm_up_s), "must be 0 s or more"),
         ("day_s", is_positive(p.day_s), "must be above 0 s"),
+        ("days", p.days >= 1, "must be 1 or more"),
         ("step_cap_s", is_positive(p.step_cap_s), "must be above 0 s"),
     )
     yield from broken_rules("workload", p, rules)
@@ -225,8 +253,8 @@ def _step_problems(p: WorkloadParameters, n_task_types: int) -> Iterator[Problem
     """A cap so short that the steps alone, one task each, would be more tasks than there may be."""
     if p.arrivals != "stepping" or not is_positive(p.step_cap_s, p.day_s):
         return
-    n_steps = n_task_types * (p.warm_up_s + p.day_s) / p.step_cap_s
+    n_steps = n_task_types * (p.warm_up_s + p.days * p.day_s) / p.step_cap_s
     if n_steps > MAX_TASKS:
         found = f"found {p.step_cap_s:g} s, which makes {n_steps:,.0f} tasks or more"
-        allowed = f"task types x (warm-up + day) / step_cap may be up to {MAX_TASKS:,}"
+        allowed = f"task types x (warm-up + days) / step_cap may be up to {MAX_TASKS:,}"
         yield Problem("workload.step_cap", found, allowed, "raise step_cap")

@@ -17,14 +17,16 @@ from joulewise.rng import generator
 from joulewise.worlds.affinity import AFFINITIES, with_affinity
 from joulewise.worlds.cov import MAX_COV, cov_matrix, gamma_values
 from joulewise.worlds.groups import GENERAL, SPECIAL
+from joulewise.worlds.outages import FailureParameters, failure_problems
 from joulewise.worlds.parameters import broken_rules, explained, is_not_negative, is_positive
+from joulewise.worlds.standby import StandbyParameters, standby_of, standby_problems
 
 MAX_CELLS = 20_000_000
 MAX_MACHINES = 1_000_000
 
 
 @dataclass(frozen=True)
-class SystemParameters:
+class SystemParameters(FailureParameters, StandbyParameters):
     """The size and the heterogeneity of a generated system; the defaults are the published ones.
 
     Every special-purpose task type runs on one special-purpose machine type and on all general-purpose ones.
@@ -60,7 +62,7 @@ class SystemParameters:
     )
 
     def __post_init__(self) -> None:
-        raise_if_any(_value_problems(self))
+        raise_if_any((*_value_problems(self), *standby_problems(self), *failure_problems(self)))
         raise_if_any(_special_problems(self))
 
     @property
@@ -84,6 +86,7 @@ def generate_system(parameters: SystemParameters, seed: int, trial: int) -> Syst
         etc_s=fastest_s[:, :, None] * _time_factors(parameters, seed, trial),
         power_w=_power_w(parameters, seed, trial),
         machine_group=(SPECIAL,) * n_special + (GENERAL,) * n_general,
+        standby=standby_of(parameters, n_special + n_general),
     )
     return with_affinity(drawn, parameters.affinity)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,16 +12,26 @@ import numpy as np
 import polars as pl
 
 from joulewise.errors import InputError, Problem, raise_if_any
-from joulewise.model import System
+from joulewise.model import Standby, System
 from joulewise.model.arrays import Floats, Ints
 from joulewise.worlds.environment import MAX_CELLS, MAX_MACHINES
 from joulewise.worlds.frames import MAX_LISTED, Column, Table, read_table, unknown_choice
 from joulewise.worlds.groups import GENERAL
+from joulewise.worlds.outages import FailureParameters, failure_problems
 from joulewise.worlds.parameters import explained
 
 _TASK_TYPE = Column("task_type", "", "name of the task type; the first column, whatever its name", True)
 _PSTATE = Column("pstate", "", "number of the P-state, 0 for the fastest; only if there are several")
 _COUNT = Column("count", "", "number of machines of this type", True)
+
+_STANDBY = (
+    (Column("idle_w", "W", "power of a machine that is on and runs nothing; 0 if empty"), 0.0),
+    (Column("sleep_w", "W", "power of a machine that sleeps; 0 if empty"), 0.0),
+    (Column("boot_w", "W", "power of a machine while it wakes up; 0 if empty"), 0.0),
+    (Column("boot_s", "s", "time that a machine needs to wake up; 0 if empty"), 0.0),
+    (Column("sleep_after_s", "s", "a machine sleeps after so long without a task; never if empty"), math.inf),
+)
+"""The columns of `Standby`, in its order, and what an empty cell stands for."""
 
 ETC_COLUMNS = (
     _TASK_TYPE,
@@ -36,6 +47,7 @@ MACHINE_COLUMNS = (
     Column("machine_type", "", "name of the machine type, as in the header of etc_s", True),
     _COUNT,
     Column("group", "", 'group of the machine type, such as "special"; "general" if empty'),
+    *(column for column, _ in _STANDBY),
 )
 
 _MAX_PSTATES = 127
@@ -44,7 +56,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class SystemTables:
+class SystemTables(FailureParameters):
     """The files that describe a system; names are relative to the folder they are read from."""
 
     etc_s: str = field(metadata={"help": "table of execution times, task types by machine types", "file": True})
@@ -55,9 +67,13 @@ class SystemTables:
     )
 
     def __post_init__(self) -> None:
-        if self.machines is not None and self.counts is not None:
-            found = "found both counts and a table of machines"
-            raise InputError(Problem("system.counts", found, advice="leave one of them out"))
+        raise_if_any((*_table_problems(self), *failure_problems(self)))
+
+
+def _table_problems(tables: SystemTables) -> Iterator[Problem]:
+    if tables.machines is not None and tables.counts is not None:
+        found = "found both counts and a table of machines"
+        yield Problem("system.counts", found, advice="leave one of them out")
 
 
 class _Matrix(NamedTuple):
@@ -70,10 +86,11 @@ class _Matrix(NamedTuple):
 
 
 class _Machines(NamedTuple):
-    """Counts and groups in the order of the machine types of etc_s."""
+    """Counts, groups and standby in the order of the machine types of etc_s."""
 
     counts: tuple[int, ...]
     groups: tuple[str, ...]
+    standby: Standby | None = None
 
 
 def read_system(tables: SystemTables, folder: Path = Path()) -> System:
@@ -116,7 +133,8 @@ def _system(etc: _Matrix, machines: _Machines, power_w: Floats | None) -> System
     etc_s = np.where(np.isnan(etc.values).any(axis=2, keepdims=True), 1.0, etc.values)
     if power_w is not None:
         power_w = np.where(np.isnan(power_w), 0.0, power_w)
-    return System(etc.task_types, etc.machine_types, np.array(machines.counts), etc_s, power_w, machines.groups)
+    counts = np.array(machines.counts)
+    return System(etc.task_types, etc.machine_types, counts, etc_s, power_w, machines.groups, machines.standby)
 
 
 def _matrix(problems: list[Problem], name: str, folder: Path, *, positive: bool) -> _Matrix | None:
@@ -260,7 +278,7 @@ def _name_problems(
 def _machines(tables: SystemTables, folder: Path, etc: _Matrix) -> _Machines:
     """Counts and groups from the table, from the list, or one machine of each type."""
     if tables.machines is not None:
-        return _read_machines(tables.machines, folder, etc)
+        return _read_machines(tables.machines, folder, etc, has_powers=tables.power_w is not None)
     one_each = _one_each(etc)
     if tables.counts is None:
         return one_each
@@ -284,7 +302,7 @@ def _count_problems(counts: tuple[int, ...], n_machine_types: int) -> Iterator[P
         yield Problem("system.counts", f"found {sum(counts):,} machines", allowed)
 
 
-def _read_machines(name: str, folder: Path, etc: _Matrix) -> _Machines:
+def _read_machines(name: str, folder: Path, etc: _Matrix, *, has_powers: bool) -> _Machines:
     table = read_table(name, folder)
     table.check_columns(MACHINE_COLUMNS)
     raise_if_any(table.problems)
@@ -296,10 +314,34 @@ def _read_machines(name: str, folder: Path, etc: _Matrix) -> _Machines:
         table.add(f"found {np.nansum(counts):,.0f} machines", f"there may be up to {MAX_MACHINES:,} in all")
     table.report_rows(key, np.array([name in names[:row] for row, name in enumerate(names)]), "may have one row")
     table.problems.extend(_name_problems(table, "machine type", names, etc.machine_types, etc.table.name))
+    standby = _standby_columns(table, has_powers=has_powers)
     raise_if_any(table.problems)
     groups = table.texts("group").fill_null(GENERAL).to_list() if "group" in table.columns else [GENERAL] * len(names)
     order = [names.index(machine_type) for machine_type in etc.machine_types]
-    return _Machines(tuple(int(counts[row]) for row in order), tuple(groups[row] for row in order))
+    return _Machines(
+        tuple(int(counts[row]) for row in order),
+        tuple(groups[row] for row in order),
+        Standby(*(values[order] for values in standby)) if standby else None,
+    )
+
+
+def _standby_columns(table: Table, *, has_powers: bool) -> list[Floats]:
+    """The columns of the standby by row of the table; none where the table has none of them."""
+    given = [column.name for column, _ in _STANDBY if column.name in table.columns]
+    if not given:
+        return []
+    if not has_powers:
+        allowed = "needs the powers of running tasks as well (power_w)"
+        table.add(f"found {', '.join(given)}", allowed, column="header")
+    *of_sleep, (sleep_after, _) = _STANDBY[1:]
+    lonely = [column.name for column, _ in of_sleep if column.name in given and sleep_after.name not in given]
+    if lonely:
+        allowed = f"needs a column {sleep_after.name!r}: machines never sleep without it"
+        table.add(f"found {', '.join(lonely)}", allowed, column="header")
+    columns = [table.quantity(column, missing) for column, missing in _STANDBY]
+    idle_w, sleep_w, *_ = columns
+    table.report_rows(_STANDBY[1][0].name, sleep_w > idle_w, "must not be above idle_w")
+    return columns
 
 
 def _matrix_frame(system: System, values: Floats) -> pl.DataFrame:
@@ -318,4 +360,9 @@ def _matrix_frame(system: System, values: Floats) -> pl.DataFrame:
 
 def _machine_frame(system: System) -> pl.DataFrame:
     columns = (system.machine_types, system.counts.tolist(), system.machine_group)
-    return pl.DataFrame({column.name: values for column, values in zip(MACHINE_COLUMNS, columns, strict=True)})
+    frame = pl.DataFrame({column.name: values for column, values in zip(MACHINE_COLUMNS, columns, strict=False)})
+    if system.standby is None:
+        return frame
+    names = [column.name for column, _ in _STANDBY]
+    values = (np.where(np.isfinite(cells), cells, np.nan) for cells in (getattr(system.standby, n) for n in names))
+    return frame.with_columns(pl.Series(name, cells).fill_nan(None) for name, cells in zip(names, values, strict=True))

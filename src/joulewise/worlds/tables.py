@@ -1,6 +1,7 @@
 """Systems and workloads from tables that people write, in CSV or Parquet files."""
 
 from joulewise.worlds.frames import Column
+from joulewise.worlds.series import SERIES_COLUMNS
 from joulewise.worlds.system_tables import (
     ETC_COLUMNS,
     MACHINE_COLUMNS,
@@ -27,5 +28,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "power_w": POWER_COLUMNS,
     "machines": MACHINE_COLUMNS,
     "tasks": TASK_COLUMNS,
+    "power_cap_by_hour": SERIES_COLUMNS,
+    "tariff": SERIES_COLUMNS,
 }
 """Every column of every table (name, unit, meaning, whether it must be there), by the key of its file."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from joulewise.model import Shape, System, UtilityShapes, Workload, constant, li
 from joulewise.model.arrays import Floats, Ints
 from joulewise.worlds.frames import Column, Table, read_table
 from joulewise.worlds.parameters import explained, is_not_negative
+from joulewise.worlds.truth import TruthParameters, truth_problems
 from joulewise.worlds.utilities import (
     PRIORITIES,
     URGENCIES,
@@ -43,11 +44,13 @@ _DURATION = Column(
 _POINTS = Column("utility_points", "", 'piecewise: "seconds:value" pairs after the hold, such as "0:1 600:0.5 900:0"')
 _BY_HAND = (_UTILITY, _MAX_UTILITY, _HOLD, _DURATION, _POINTS)
 
-TASK_COLUMNS = (_ARRIVAL, _TASK_TYPE, *_LEVELS, *_BY_HAND)
+_STRETCH = Column("stretch", "", "how long the task really runs over its estimated time; 1 if empty")
+
+TASK_COLUMNS = (_ARRIVAL, _TASK_TYPE, *_LEVELS, *_BY_HAND, _STRETCH)
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkloadTable(UtilityParameters):
+class WorkloadTable(TruthParameters, UtilityParameters):
     """The file that lists the tasks, the window in which completions count, and what the levels mean.
 
     Raises InputError with every problem of the levels; the window is checked together with the tasks.
@@ -58,7 +61,7 @@ class WorkloadTable(UtilityParameters):
     end_s: float | None = explained(None, "completions up to this instant count; there is no end if left out")
 
     def __post_init__(self) -> None:
-        raise_if_any(utility_problems(self))
+        raise_if_any((*utility_problems(self), *truth_problems(self)))
 
     @property
     def window_s(self) -> tuple[float, float]:
@@ -82,18 +85,24 @@ KINDS: dict[str, _Kind] = {
 
 
 def read_workload(parameters: WorkloadTable, system: System, folder: Path = Path()) -> Workload:
-    """The workload that a table in this folder lists; InputError with every problem of it and of the window."""
+    """The workload that a table in this folder lists; InputError with every problem of it and of the window.
+
+    True times are those of the table: what spreads is drawn by `with_truth`.
+    """
     table = _read_tasks(parameters, folder)
     _check_columns(table)
+    stretch = _stretch(table, parameters)
     arrival_s = table.quantity(_ARRIVAL)
     _check_order(table, arrival_s)
     task_type = _codes(table, _TASK_TYPE, system.task_types, "task type")
     if any(column.name in table.columns for column in _LEVELS):
         levels = _levels(table, parameters)
         raise_if_any(table.problems)
-        return workload_of_levels(arrival_s, task_type, levels, system, parameters, *parameters.window_s)
-    shapes, shape, scale, hold_s = _by_hand(table)
-    return Workload(arrival_s, task_type, shape, scale, hold_s, shapes, *parameters.window_s)
+        work = workload_of_levels(arrival_s, task_type, levels, system, parameters, *parameters.window_s)
+    else:
+        shapes, shape, scale, hold_s = _by_hand(table)
+        work = Workload(arrival_s, task_type, shape, scale, hold_s, shapes, *parameters.window_s)
+    return replace(work, stretch=stretch, is_prorated=parameters.prorated)
 
 
 def workload_frame(workload: Workload, system: System) -> pl.DataFrame:
@@ -104,7 +113,8 @@ def workload_frame(workload: Workload, system: System) -> pl.DataFrame:
         raise InputError(Problem("workload", found, "only workloads described by these levels have a table"))
     tags = {name: np.array(workload.tags[name].names)[workload.tags[name].codes] for name in names}
     task_types = np.array(system.task_types)[workload.task_type]
-    return pl.DataFrame({_ARRIVAL.name: workload.arrival_s, _TASK_TYPE.name: task_types, **tags})
+    true = {} if workload.stretch is None else {_STRETCH.name: workload.stretch}
+    return pl.DataFrame({_ARRIVAL.name: workload.arrival_s, _TASK_TYPE.name: task_types, **tags, **true})
 
 
 def parse_points(text: str) -> list[tuple[float, float]]:
@@ -152,6 +162,16 @@ def _check_order(table: Table, arrival_s: Floats) -> None:
     if falls.any():
         advice = f"sort the table by {_ARRIVAL.name}"
         table.report_rows(_ARRIVAL.name, falls, "must not be before the arrival in the row above", advice)
+
+
+def _stretch(table: Table, parameters: WorkloadTable) -> Floats | None:
+    """The column of true over estimated times, None where there is none; it may not be there twice."""
+    if _STRETCH.name not in table.columns:
+        return None
+    if parameters.time_spread > 0:
+        found = f"found a column of true times, and workload.time_spread = {parameters.time_spread:g}"
+        table.add(found, "must be one of both", "leave time_spread or the column out", column=_STRETCH.name)
+    return table.quantity(_STRETCH, 1.0, positive=True)
 
 
 def _codes(table: Table, column: Column, choices: tuple[str, ...], what: str) -> Ints:

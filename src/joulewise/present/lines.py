@@ -1,0 +1,151 @@
+"""Lines with intervals and their names beside their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from joulewise.present import theme
+from joulewise.present.layout import AXIS_FORMAT, inline
+from joulewise.present.settings import Looks
+
+BUDGET = "budget"
+BUDGET_LOOK = (theme.INK, [3, 3])
+_LABEL_GAP_PX = 14
+_LEAST_HEIGHT_PX = 230
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a line with its interval, which may be missing; points of different pieces are not joined."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    piece: int = 0
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis: its title, its span and, where they are not left to the theme, its ticks with their labels."""
+
+    title: str
+    low: float
+    high: float
+    ticks: Mapping[float, str] | None = None
+
+
+@dataclass(frozen=True)
+class Plot:
+    """What is drawn: lines by name, how each looks, both axes, and whether intervals are bands or whiskers."""
+
+    lines: Mapping[str, Sequence[Point]]
+    looks: Looks
+    x: Axis
+    y: Axis
+    title: str = ""
+    width_px: int = 270
+    has_bands: bool = False
+
+    @property
+    def height_px(self) -> int:
+        """Tall enough for the names of all lines."""
+        return max(_LEAST_HEIGHT_PX, _LABEL_GAP_PX * len(self.lines))
+
+
+def draw_lines(plot: Plot) -> Any:
+    """The chart of a plot."""
+    import altair as alt
+
+    rows = [
+        {"name": name, "x": point.x, "y": point.y, "low": point.low, "high": point.high, "piece": point.piece}
+        for name, points in plot.lines.items()
+        for point in points
+    ]
+    base = alt.Chart(inline(rows)).encode(
+        x=_encoded(alt.X, "x:Q", plot.x),
+        color=_colour(plot.looks),
+        detail="piece:N",
+        tooltip=[
+            alt.Tooltip("name:N", title="line"),
+            alt.Tooltip("x:Q", title=plot.x.title, format=",.4~g"),
+            alt.Tooltip("y:Q", title=plot.y.title, format=",.4~r"),
+        ],
+    )
+    y = _encoded(alt.Y, "y:Q", plot.y)
+    dashes = alt.Scale(domain=list(plot.looks), range=[dash for _, dash in plot.looks.values()])
+    line = base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=alt.StrokeDash("name:N", legend=None, scale=dashes))
+    spans = _bands(base) if plot.has_bands else _whiskers(base, y)
+    chart = alt.layer(*spans, line, *_end_labels(plot))
+    return chart.properties(width=plot.width_px, height=plot.height_px, title=plot.title)
+
+
+def _bands(base: Any) -> list[Any]:
+    return [base.mark_area(opacity=0.18, strokeWidth=0).encode(y="low:Q", y2="high:Q")]
+
+
+def _whiskers(base: Any, y: Any) -> list[Any]:
+    """A point with its interval; the budget is no measurement and gets none."""
+    measured = base.transform_filter(f"datum.name != '{BUDGET}'")
+    return [
+        measured.mark_rule(strokeWidth=1.2).encode(y="low:Q", y2="high:Q"),
+        measured.mark_point(filled=True, size=28, opacity=1).encode(y=y),
+    ]
+
+
+def _encoded(channel: Any, field: str, axis: Axis) -> Any:
+    import altair as alt
+
+    looks: dict[str, Any] = {"format": AXIS_FORMAT, "tickCount": 6, "labelFlush": False}
+    if axis.ticks is not None:
+        named = {value: label for value, label in axis.ticks.items() if label}
+        tests = "".join(f"abs(datum.value - {value!r}) < 1e-9 ? {label!r} : " for value, label in named.items())
+        looks = {"values": list(axis.ticks), "labelExpr": f"{tests}''", "labelFlush": False, "labelOverlap": False}
+    scale = alt.Scale(domain=[axis.low, axis.high], nice=False, zero=False)
+    return channel(field, title=axis.title, scale=scale, axis=alt.Axis(**looks))
+
+
+def _colour(looks: Looks) -> Any:
+    import altair as alt
+
+    scale = alt.Scale(domain=list(looks), range=[colour for colour, _ in looks.values()])
+    return alt.Color("name:N", legend=None, scale=scale)
+
+
+def _end_labels(plot: Plot) -> list[Any]:
+    """Names beside the ends of their lines, moved apart where they would overlap, with thin leaders."""
+    import altair as alt
+
+    ends = {name: max(points, key=lambda point: point.x) for name, points in plot.lines.items() if points}
+    span = plot.y.high - plot.y.low
+    above = {name: end.y - plot.y.low for name, end in ends.items()}
+    places = spread(above, gap=_LABEL_GAP_PX * span / plot.height_px, highest=span)
+    right = plot.x.high + 0.05 * (plot.x.high - plot.x.low)
+    text = (
+        alt.Chart(inline([{"name": name, "x": right, "y": plot.y.low + places[name]} for name in ends]))
+        .mark_text(align="left", baseline="middle", dx=3, fontSize=theme.LABEL_PX - 1, color=theme.INK)
+        .encode(x="x:Q", y="y:Q", text="name:N")
+    )
+    leaders = [
+        {"name": name, "x": x, "y": y}
+        for name, end in ends.items()
+        for x, y in ((end.x, end.y), (right, plot.y.low + places[name]))
+    ]
+    lines = alt.Chart(inline(leaders)).mark_line(strokeWidth=1).encode(x="x:Q", y="y:Q", color=_colour(plot.looks))
+    return [lines, text]
+
+
+def spread(ends: Mapping[str, float], gap: float, highest: float) -> dict[str, float]:
+    """Positions near the values, in their order, at least `gap` apart, from 0 to `highest` if they fit."""
+    ranked = sorted(ends, key=lambda name: ends[name])
+    blocks: list[tuple[float, list[str]]] = []  # (centre, names from below) of labels that touch
+    for name in ranked:
+        centre, names = ends[name], [name]
+        while blocks and centre - blocks[-1][0] < gap * (len(names) + len(blocks[-1][1])) / 2:
+            names = blocks.pop()[1] + names
+            centre = sum(ends[n] for n in names) / len(names)
+        half = gap * (len(names) - 1) / 2
+        blocks.append((max(min(centre, highest - half), half), names))
+    return {name: centre + gap * (i - (len(names) - 1) / 2) for centre, names in blocks for i, name in enumerate(names)}

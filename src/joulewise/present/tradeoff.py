@@ -1,0 +1,175 @@
+"""Utility against energy of all policies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from joulewise.present import theme
+from joulewise.present.formats import count, energy_unit, key_title
+from joulewise.present.layout import (
+    AXIS_FORMAT,
+    Drawing,
+    Panel,
+    assemble,
+    inline,
+    panels_of,
+    scaled,
+    sentence,
+    shared_value,
+)
+from joulewise.present.records import ENVIRONMENT, FILTER, POLICY, Records
+from joulewise.present.settings import TUNINGS, beside, tunes, with_setting
+
+_SHAPES = ("circle", "square", "triangle-up", "diamond")
+_WIDE_PX, _NARROW_PX, _HEIGHT_PX = 430, 270, 320
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """What all panels share: the main key, the spans of both axes, the unit of energy and its size in joules."""
+
+    records: Records
+    main: str
+    x_domain: list[float]
+    y_domain: list[float]
+    unit: str
+    size: float
+    width_px: int
+
+
+def utility_against_energy(records: Records) -> Drawing:
+    """Mean utility against mean energy with both intervals, the budget and the proven bound."""
+    records = with_setting(records, (ENVIRONMENT, FILTER))
+    main = POLICY if records.varies(POLICY) else records.main or POLICY
+    tuned = [key for key in TUNINGS if key != main and tunes(records, key)]
+    rest = beside(records, (main, *tuned))
+    panels, note = panels_of(records, points(records, [main, *tuned, *rest]), rest)
+    scene = _scene(records, main, panels)
+    joined = f" Thin lines join the settings of each {key_title(main)}." if tuned else ""
+    n_trials = int(max(panel.rows["n"].max() for panel in panels))  # type: ignore[type-var, arg-type]
+    crosses = "crosses 95 % confidence intervals of both means" if n_trials > 1 else "too few for intervals"
+    caption = (
+        "Utility earned against energy used: up is better, left is cheaper. Dashed lines are the energy budget and "
+        "the proven bound, which no policy can exceed, where they are known. Points are means of "
+        f"{count(n_trials, 'trial')}, {crosses}.{joined}{note}"
+    )
+    return Drawing(assemble([_panel(scene, panel) for panel in panels], across=2), caption)
+
+
+def points(records: Records, keys: Sequence[str]) -> pl.DataFrame:
+    """Mean utility (`mean`, `low`, `high`) and energy (`energy_j`, `least_j`, `most_j`) at each point of the keys."""
+    used = records.means("energy_j", keys).rename({"mean": "energy_j", "low": "least_j", "high": "most_j"}).drop("n")
+    return records.means("utility", keys).join(used, on=list(keys), nulls_equal=True, maintain_order="left")
+
+
+def _scene(records: Records, main: str, panels: Sequence[Panel]) -> _Scene:
+    budgets = [shared_value(records, panel, "budget_j") for panel in panels]
+    bounds = [shared_value(records, panel, "utility_bound") for panel in panels]
+    rows = pl.concat([panel.rows for panel in panels])
+    unit, size = energy_unit(float(rows["energy_j"].max() or 0.0))  # type: ignore[arg-type]
+    x_domain = _domain(rows.select("energy_j", "least_j", "most_j"), budgets)
+    y_domain = _domain(rows.select("mean", "low", "high"), bounds)
+    width_px = _WIDE_PX if len(panels) == 1 else _NARROW_PX
+    return _Scene(records, main, [x / size for x in x_domain], y_domain, unit, size, width_px)
+
+
+def _domain(found: pl.DataFrame, lines: Sequence[float | None]) -> list[float]:
+    """The span of values and lines with some room, from 0 on if that is near."""
+    values = [v for column in found.iter_columns() for v in column.drop_nulls()] + [v for v in lines if v is not None]
+    low, high = min(values), max(values)
+    room = 0.06 * (high - low) or 0.06 * abs(high) or 1.0
+    return [0.0 if 0 <= low < 0.4 * high else low - room, high + room]
+
+
+def _panel(scene: _Scene, panel: Panel) -> Any:
+    import altair as alt
+
+    labels = scene.records.labels(scene.main)
+    rows = [
+        {
+            "name": labels[row[scene.main]],
+            "x": row["energy_j"] / scene.size,
+            "x_low": scaled(row["least_j"], scene.size),
+            "x_high": scaled(row["most_j"], scene.size),
+            "y": row["mean"], "y_low": row["low"], "y_high": row["high"], "index": i,
+        }
+        for i, row in enumerate(panel.rows.iter_rows(named=True))
+    ]  # fmt: skip
+    base = alt.Chart(inline(rows)).encode(color=_colour(list(labels.values()), scene), tooltip=_tooltip(scene))
+    x = alt.X(
+        "x:Q",
+        title=f"energy used ({scene.unit})",
+        scale=alt.Scale(domain=scene.x_domain, nice=False, zero=False),
+        axis=alt.Axis(grid=True, format=AXIS_FORMAT, tickCount=6),
+    )
+    y = alt.Y(
+        "y:Q",
+        title="utility earned",
+        scale=alt.Scale(domain=scene.y_domain, nice=False, zero=False),
+        axis=alt.Axis(format=AXIS_FORMAT, tickCount=6),
+    )
+    layers = [
+        *_limits(scene, panel),
+        base.mark_line(strokeWidth=0.8, opacity=0.6).encode(x=x, y=y, order="index:Q"),
+        base.mark_rule(strokeWidth=1.2).encode(x="x_low:Q", x2="x_high:Q", y=y),
+        base.mark_rule(strokeWidth=1.2).encode(y="y_low:Q", y2="y_high:Q", x=x),
+        base.mark_point(filled=True, size=55, opacity=1).encode(x=x, y=y, shape=_shape(list(labels.values()), scene)),
+    ]
+    return alt.layer(*layers).properties(width=scene.width_px, height=_HEIGHT_PX, title=panel.title)
+
+
+def _limits(scene: _Scene, panel: Panel) -> list[Any]:
+    """The budget across and the bound along, each with its name."""
+    import altair as alt
+
+    mark: dict[str, Any] = {"color": theme.MUTED, "strokeDash": [5, 4]}
+    text: dict[str, Any] = {"color": theme.MUTED, "fontSize": theme.LABEL_PX - 1}
+    budget_j, bound = (shared_value(scene.records, panel, name) for name in ("budget_j", "utility_bound"))
+    layers = []
+    if budget_j is not None:
+        base = alt.Chart(inline([{"at": budget_j / scene.size, "name": "budget"}])).encode(x="at:Q")
+        words = base.mark_text(align="left", baseline="bottom", angle=270, dy=-3, dx=4, **text)
+        layers += [base.mark_rule(**mark), words.encode(y=alt.value(_HEIGHT_PX), text="name:N")]
+    if bound is not None:
+        base = alt.Chart(inline([{"at": bound, "name": "proven bound"}])).encode(y="at:Q")
+        words = base.mark_text(align="left", baseline="bottom", dx=4, dy=-3, **text)
+        layers += [base.mark_rule(**mark), words.encode(x=alt.value(0), text="name:N")]
+    return layers
+
+
+def _colour(labels: Sequence[str], scene: _Scene) -> Any:
+    import altair as alt
+
+    colours = [theme.LINE_PALETTE[i % len(theme.LINE_PALETTE)] for i in range(len(labels))]
+    return alt.Color("name:N", scale=alt.Scale(domain=list(labels), range=colours), legend=_legend(scene))
+
+
+def _shape(labels: Sequence[str], scene: _Scene) -> Any:
+    """A shape for every turn through the colours, so that no two policies look alike."""
+    import altair as alt
+
+    shapes = [_SHAPES[i // len(theme.LINE_PALETTE) % len(_SHAPES)] for i in range(len(labels))]
+    return alt.Shape("name:N", scale=alt.Scale(domain=list(labels), range=shapes), legend=_legend(scene))
+
+
+def _legend(scene: _Scene) -> Any:
+    import altair as alt
+
+    return alt.Legend(
+        title=sentence(key_title(scene.main)), orient="right", direction="vertical", titleOrient="top", columns=1,
+        symbolOpacity=1, symbolSize=55,
+    )  # fmt: skip
+
+
+def _tooltip(scene: _Scene) -> list[Any]:
+    import altair as alt
+
+    return [
+        alt.Tooltip("name:N", title=key_title(scene.main)),
+        alt.Tooltip("x:Q", title=f"energy used ({scene.unit})", format=",.4~r"),
+        alt.Tooltip("y:Q", title="utility earned", format=",.4~r"),
+    ]
