@@ -294,7 +294,7 @@ def test_no_policy_beats_the_bound_of_the_energy_it_uses(
 def test_no_managed_day_beats_the_bound(scenario: Scenario, policy: str, data: st.DataObject) -> None:
     """Energy that is spent beyond a budget, where tasks stretch or cross midnight, is worth its price at most."""
     world = data.draw(supplied(with_end(scenario.world)))
-    assume(world.system.power_w is not None)
+    assume(math.isfinite(world.supply.budget_j))
     environment = data.draw(st.sampled_from(get_args(Environment)))
     energy_filter = data.draw(st.sampled_from(get_args(Filter)))
     manager = scenario.manager(POLICIES[policy])
