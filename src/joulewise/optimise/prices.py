@@ -127,18 +127,18 @@ class _Market:
         self.facts = Market(*layout, _runs(world), window)
         self.counts, self.budget_j = world.system.counts[:, None], _budgets_j(world, period_s)
         self.choices = (np.zeros(n), np.full(n, -1), np.zeros(n))
-        self.mean_scale = float(work.scale.mean())
+        self.mean_scale = float(work.scale.mean()) or 1.0
 
     def first_guess(self, n_slots: int) -> Certificate:
         """One price everywhere, at which a typical task would pay half of what it is worth."""
-        per_s = 0.5 * max(self.mean_scale, 1e-300) / float(self.facts.options.exec_s.mean())
+        per_s = 0.5 * self.mean_scale / float(self.facts.options.exec_s.mean())
         per_j = np.where(np.isfinite(self.budget_j), self.typical_per_j(), 0.0)
         return Certificate(np.full((self.counts.size, n_slots), per_s), per_j)
 
     def typical_per_j(self) -> float:
         """A price per joule at which a typical task would pay a fifth of what it is worth."""
         energy_j = float((self.facts.runs.cost_w * self.facts.options.exec_s).mean())
-        return 0.2 * max(self.mean_scale, 1e-300) / energy_j if energy_j > 0 else 1.0
+        return 0.2 * self.mean_scale / energy_j if energy_j > 0 else 1.0
 
     def answer(self, certificate: Certificate, stride: int = 1) -> tuple[float, Answer]:
         """The sum of what tasks gain, and what they ask for; with a stride, scaled up from a part of them."""
@@ -178,7 +178,7 @@ class _Market:
 
         def value_and_slope(prices: Floats) -> tuple[float, Floats]:
             nonlocal best, least
-            per_s, per_j = np.split(prices * unit, [certificate.per_s.size])
+            per_s, per_j = np.split(np.maximum(prices, 0.0) * unit, [certificate.per_s.size])
             tried = Certificate(per_s.reshape(shape), per_j)
             gains, answer = self.answer(tried, stride)
             value = self.income(tried) + gains
