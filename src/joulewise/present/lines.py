@@ -83,7 +83,7 @@ def draw_lines(plot: Plot) -> Any:
 
 
 def _bands(base: Any) -> list[Any]:
-    return [base.mark_area(opacity=0.18, strokeWidth=0).encode(y="low:Q", y2="high:Q")]
+    return [base.mark_area(opacity=0.18, strokeWidth=0, clip=True).encode(y="low:Q", y2="high:Q")]
 
 
 def _whiskers(base: Any, y: Any) -> list[Any]:

@@ -104,7 +104,7 @@ def _panel(scene: _Scene, panel: Panel) -> Any:
         "x:Q",
         title=f"energy used ({scene.unit})",
         scale=alt.Scale(domain=scene.x_domain, nice=False, zero=False),
-        axis=alt.Axis(grid=True, format=AXIS_FORMAT, tickCount=6),
+        axis=alt.Axis(grid=True, format=AXIS_FORMAT, tickCount=6, labelFlush=False),
     )
     y = alt.Y(
         "y:Q",
