@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from joulewise.check import check_allocation, recompute
 from joulewise.errors import InputError
 from joulewise.model import Allocation, Status, UtilityShapes, World, piecewise
+from joulewise.model.allocation import LostRuns
 from joulewise.optimise import utility_ceiling
 from joulewise.policies import Policy
 from joulewise.simulate import Manager, Outcome, measures, simulate
@@ -22,7 +23,8 @@ from tests.needs import fit_for
 from tests.random_worlds import EXACT_INTERVALS, EXACT_UNITS_S, Scenario, scenarios
 from tests.simple_worlds import busy_world, simple_system, simple_workload
 
-COLUMNS = [field.name for field in dataclasses.fields(Allocation)]
+COLUMNS = [field.name for field in dataclasses.fields(Allocation) if field.name != "lost"]
+LOST_COLUMNS = [field.name for field in dataclasses.fields(LostRuns)]
 ROUNDING = 1e-9
 
 every_policy = pytest.mark.parametrize("policy", EVERY_POLICY, ids=lambda policy: policy.title)
@@ -32,6 +34,8 @@ a_few = settings(max_examples=25)
 def assert_equal(found: Allocation, expected: Allocation) -> None:
     for name in COLUMNS:
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
+    for name in LOST_COLUMNS:
+        np.testing.assert_array_equal(getattr(found.lost, name), getattr(expected.lost, name), f"lost {name}")
 
 
 def renamed(world: World) -> World:
