@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.model import Status, World, step
+from joulewise.model import Status, World, linear, step
 from joulewise.policies import POLICIES, Objective, Policy, find_policy, heuristic, is_file_spec
 from joulewise.policies.compile import compiled
 from joulewise.policies.heuristic import installed_heuristics, installed_identity
@@ -409,3 +409,28 @@ def test_a_second_machine_of_the_same_type_spares_a_task() -> None:
     world = World(simple_system([[2.0, 3.0], [2.0, 9.0]], [2, 1]), simple_workload([0.0, 0.0], [0, 1], step(5.0)))
     machine = simulate(world, Manager(POLICIES["sufferage"])).allocation.machine
     assert machine.tolist() == [0, 1]
+
+
+# Weights
+
+
+WEIGHTED = [policy for policy in POLICIES.values() if policy.is_weighted]
+
+
+@pytest.mark.parametrize("policy", WEIGHTED, ids=lambda policy: str(policy.name))
+def test_worthless_work_leaves_energy_alone_to_decide(policy: Policy) -> None:
+    world = World(simple_system([[1.0, 1.0]], power_w=[[9.0, 3.0]]), simple_workload([0.0], scale=0.0))
+    assert simulate(world, Manager(policy)).allocation.machine.tolist() == [1]
+
+
+@pytest.mark.parametrize("name", ["weighted-util", "weighted-upt"])
+def test_energy_that_is_free_leaves_utility_alone_to_decide(name: str) -> None:
+    system = simple_system([[2.0, 1.0]], power_w=[[0.0, 0.0]])
+    world = World(system, simple_workload([0.0], shape=linear(10.0)))
+    assert simulate(world, Manager(POLICIES[name])).allocation.machine.tolist() == [1]
+
+
+def test_utility_per_joule_is_not_weighed_where_energy_is_free() -> None:
+    world = World(simple_system([[2.0, 1.0]], power_w=[[5.0, 0.0]]), simple_workload())
+    with pytest.raises(InputError, match="divides by energy, but a choice of the system uses none; give powers above"):
+        simulate(world, Manager(POLICIES["weighted-upe"]))

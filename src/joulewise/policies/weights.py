@@ -14,6 +14,11 @@ def highest_energy_j(world: World) -> float:
     return float(world.system.eec_j[_possible(world)].max())
 
 
+def least_energy_j(world: World) -> float:
+    """The least energy that any possible choice uses."""
+    return float(world.system.eec_j[_possible(world)].min())
+
+
 def highest_value(world: World, objective: Objective) -> float:
     """The most that an objective of the weighted policies can be, by the highest utility and the least denominator."""
     work = world.workload
@@ -21,7 +26,7 @@ def highest_value(world: World, objective: Objective) -> float:
     least = {
         UTILITY: lambda: 1.0,
         UTILITY_PER_TIME: lambda: float(world.system.etc_s[_possible(world)].min()),
-        UTILITY_PER_ENERGY: lambda: float(world.system.eec_j[_possible(world)].min()),
+        UTILITY_PER_ENERGY: lambda: least_energy_j(world),
     }
     return most / least[objective]()
 

@@ -20,8 +20,8 @@ from joulewise.model.arrays import Floats
 from joulewise.model.world import World
 from joulewise.policies.compile import compiled, looks_at_energy
 from joulewise.policies.layout import layout_of
-from joulewise.policies.objectives import UTILITY
-from joulewise.policies.weights import highest_energy_j, highest_value
+from joulewise.policies.objectives import UTILITY, UTILITY_PER_ENERGY
+from joulewise.policies.weights import highest_energy_j, highest_value, least_energy_j
 from joulewise.simulate.dropping import thresholds
 from joulewise.simulate.manager import Manager
 
@@ -147,6 +147,11 @@ def _problems(world: World, manager: Manager) -> Iterator[Problem]:
     if needs_power and world.system.power_w is None:
         found = f"the policy {manager.policy.name} looks at energy, but the system has no power figures"
         yield Problem("manager.policy", found, advice="give the system's powers (power_w)")
+    elif (
+        manager.policy.is_weighted and manager.policy.objective is UTILITY_PER_ENERGY and not least_energy_j(world) > 0
+    ):
+        found = f"the policy {manager.policy.name} divides by energy, but a choice of the system uses none"
+        yield Problem("manager.policy", found, advice="give powers above 0 W")
 
 
 def _options(options: Options, manager: Manager) -> Options:
@@ -174,14 +179,16 @@ def _charge(world: World, manager: Manager, options: Options) -> Floats:
     """What an option's energy costs in the objective of a weighted policy."""
     if not manager.policy.is_weighted:
         return np.zeros(options.exec_s.size)
-    return np.asarray(manager.weight * options.energy_j / highest_energy_j(world))
+    highest_j = highest_energy_j(world)
+    return np.asarray(manager.weight * options.energy_j / (highest_j if highest_j > 0 else 1.0))
 
 
 def _scale(world: World, manager: Manager) -> float:
     objective = manager.policy.objective
     if not manager.policy.is_weighted or objective is None:
         return 1.0
-    return (1.0 - manager.weight) / highest_value(world, objective)
+    highest = highest_value(world, objective)
+    return (1.0 - manager.weight) / highest if highest > 0 else 0.0
 
 
 def _rules(world: World, manager: Manager, seed64: int) -> managed.Rules:
