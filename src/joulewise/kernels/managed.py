@@ -29,7 +29,7 @@ from joulewise.kernels.heap import Heap, empty_heap, pop, push, replace_top
 from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.layout import DROPPED, RAN, WAITING
 from joulewise.kernels.machines import NOBODY, next_outage, note_run, open_machines, plan_on
-from joulewise.kernels.market import adjust_prices, first_prices
+from joulewise.kernels.market import adjust_prices, first_prices, record_prices
 
 KILLED = 3
 GREEDY, IN_ORDER, AT_RANDOM = 0, 1, 2
@@ -56,6 +56,7 @@ class Rules(NamedTuple):
     scale: float
     kill_factor: float
     is_certain: bool
+    drops_eagerly: bool
     random_seed: np.uint64
 
 
@@ -708,6 +709,8 @@ def renew_bounds(clock, batch, rules, prices, tasks, options, limits, effect_s):
         sift(heap)
     if rules.is_priced and prices.per_s[0] < 0.0 and heap.size[0] > 0:
         first_prices(prices, limits, heap, tasks, options)
+    if rules.is_priced:
+        record_prices(prices, clock.counts[WORKED])
     if rules.rule == GREEDY and (rules.is_priced or rules.follows_tariff):
         charge_anew(batch, rules, prices, options, tariff_factor(limits, effect_s) if rules.follows_tariff else 1.0)
         for at in range(heap.size[0]):
@@ -719,7 +722,7 @@ def renew_bounds(clock, batch, rules, prices, tasks, options, limits, effect_s):
 
 @shared
 def drop_all_hopeless(clock, batch, tasks, utilities, options, everywhere, machines, plan, threshold):
-    """Drop at once what can no longer earn its threshold, for in an uncertain world it might later."""
+    """Drop at once what can no longer earn its threshold: it might later, or the size of the batch matters."""
     kept = 0
     for at in range(batch.waiting.size[0]):
         i = batch.waiting.items[at]
@@ -805,7 +808,7 @@ def map_managed(
         open_ledger(limits, ledger, machines, effect_s, rules.is_certain)
         open_power(limits, ledger, machines, effect_s)
         renew_bounds(clock, batch, rules, prices, tasks, options, limits, effect_s)
-        if not rules.is_certain:
+        if rules.drops_eagerly:
             drop_all_hopeless(clock, batch, tasks, utilities, options, everywhere, machines, plan, threshold)
         count_left(batch, options, limits, ledger)
         if rules.rule == GREEDY:

@@ -30,17 +30,21 @@ class Gains(NamedTuple):
     idle: float = 0.03
     fall: float = 4.0
     energy_step: float = 0.02
-    memory_s: float = 1800.0
+    memory_s: float = 600.0
     first_part: float = 0.5
     first_energy_part: float = 0.25
 
 
 class Prices(NamedTuple):
-    """State: the price per second of each machine type (below 0: not yet known) and per joule, and the mean power."""
+    """State: the price per second of each machine type (below 0: not yet known) and per joule, and the mean power.
+
+    `path` has a row for each event with work, as far as it has room: the prices per second, then per joule.
+    """
 
     per_s: NDArray[np.float64]
     per_j: NDArray[np.float64]
     mean_w: NDArray[np.float64]
+    path: NDArray[np.float64]
     gains: Gains
 
 
@@ -58,6 +62,15 @@ def first_prices(prices, limits, heap, tasks, options):
     for k in range(prices.per_s.size):
         prices.per_s[k] = prices.gains.first_part * worth / exec_s
     prices.per_j[0] = prices.gains.first_energy_part * worth / energy_j if limits.has_budget else 0.0
+
+
+@inlined
+def record_prices(prices, event):
+    """Note the prices of an event, from 1 on."""
+    if 0 < event <= prices.path.shape[0]:
+        for k in range(prices.per_s.size):
+            prices.path[event - 1, k] = prices.per_s[k]
+        prices.path[event - 1, prices.per_s.size] = prices.per_j[0]
 
 
 @inlined

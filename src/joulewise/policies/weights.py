@@ -20,7 +20,10 @@ def least_energy_j(world: World) -> float:
 
 
 def highest_value(world: World, objective: Objective) -> float:
-    """The most that an objective of the weighted policies can be, by the highest utility and the least denominator."""
+    """The most that an objective of the weighted policies can be, by the highest utility and the least denominator.
+
+    1 where no task is worth anything.
+    """
     work = world.workload
     most = float(np.max(work.utility(np.arange(work.n_tasks), work.arrival_s), initial=0.0))
     least = {
@@ -28,7 +31,7 @@ def highest_value(world: World, objective: Objective) -> float:
         UTILITY_PER_TIME: lambda: float(world.system.etc_s[_possible(world)].min()),
         UTILITY_PER_ENERGY: lambda: least_energy_j(world),
     }
-    return most / least[objective]()
+    return most / least[objective]() if most > 0 else 1.0
 
 
 def _possible(world: World) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:

@@ -32,18 +32,19 @@ _FILTERS = {"none": energy.NO_FILTER, "fair-share": energy.FAIR_SHARE, "adaptive
 _ALL_EVENTS = 2**62
 _UNKNOWN = -1.0
 _BEFORE_ALL_S = -1.0
-GAINS = market.Gains()
 
 
 @dataclass(frozen=True, eq=False)
 class Managed:
-    """What the managed engine did: the allocation, events with work, wall-clock seconds, and the last prices."""
+    """What the managed engine did: the allocation, events with work, wall-clock seconds.
+
+    `prices` has a row for each recorded event with work: per second of each machine type, then per joule.
+    """
 
     allocation: Allocation
     n_mapping_events: int
     mapping_s: float
-    per_s: Floats
-    per_j: float
+    prices: Floats
 
 
 def needs_managing(world: World) -> bool:
@@ -52,10 +53,13 @@ def needs_managing(world: World) -> bool:
     return world.supply.is_limited or has_standby or is_uncertain or world.outages.machine.size > 0
 
 
-def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> Managed:
-    """Let the manager work through the world; InputError when the two do not fit."""
+def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_recorded: int = 0) -> Managed:
+    """Let the manager work through the world; InputError when the two do not fit.
+
+    The prices of the first `n_recorded` events with work are kept.
+    """
     raise_if_any(_problems(world, manager))
-    engine = _Engine(world, manager, _seed64(seed, trial, manager))
+    engine = _Engine(world, manager, _seed64(seed, trial, manager), n_recorded)
     engine.run(_BEFORE_ALL_S, is_last=False)  # compiles, or loads what was compiled, without simulating anything
     began = time.perf_counter()
     engine.run(world.workload.end_s)
@@ -63,8 +67,7 @@ def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> Man
         engine.allocation(),
         int(engine.clock.counts[managed.WORKED]),
         time.perf_counter() - began,
-        np.maximum(engine.prices.per_s, 0.0),
-        float(engine.prices.per_j[0]),
+        engine.prices.path[: engine.clock.counts[managed.WORKED]],
     )
 
 
@@ -76,14 +79,15 @@ def _seed64(seed: int, trial: int, manager: Manager) -> int:
 class _Engine:
     """The arrays of one run, and the kernels that work on them."""
 
-    def __init__(self, world: World, manager: Manager, seed64: int) -> None:
+    def __init__(self, world: World, manager: Manager, seed64: int, n_recorded: int) -> None:
         layout = layout_of(world, manager.n_types)
         options = _options(layout.options, manager)
         n_tasks, system = world.workload.n_tasks, world.system
         self.name, self.is_measured = manager.policy.name, manager.mapping_time == "measured"
         self.clock, self.plan = managed.new_clock(), empty_plan(n_tasks)
         per_s = np.full(system.n_machine_types, _UNKNOWN)
-        self.prices = market.Prices(per_s, np.zeros(1), np.full(1, _UNKNOWN), GAINS)
+        path = np.full((n_recorded, per_s.size + 1), np.nan)
+        self.prices = market.Prices(per_s, np.zeros(1), np.full(1, _UNKNOWN), path, _gains(world))
         self.losses = managed.new_losses(world.outages.machine.size)
         charge = _charge(world, manager, options)
         self.batch = managed.new_batch(n_tasks, system.n_machine_types, system.n_task_types, charge)
@@ -194,6 +198,7 @@ def _scale(world: World, manager: Manager) -> float:
 def _rules(world: World, manager: Manager, seed64: int) -> managed.Rules:
     model = manager.mapping_model if manager.mapping_time == "given" else (0.0, 0.0, 0.0)
     has_tariff = manager.follows_tariff and world.supply.tariff is not None
+    is_certain = world.workload.stretch is None and world.outages.machine.size == 0
     return managed.Rules(
         rule=_RULES[manager.policy.rule],
         interval_s=manager.mapping_interval_s,
@@ -209,9 +214,15 @@ def _rules(world: World, manager: Manager, seed64: int) -> managed.Rules:
         follows_tariff=has_tariff,
         scale=_scale(world, manager),
         kill_factor=manager.kill_factor,
-        is_certain=world.workload.stretch is None and world.outages.machine.size == 0,
+        is_certain=is_certain,
+        drops_eagerly=not is_certain or manager.policy.rule == "at-random" or any(model[1:]),
         random_seed=np.uint64(seed64),
     )
+
+
+def _gains(world: World) -> market.Gains:
+    """Where energy is what runs short, more machines may be idle before their time becomes cheaper."""
+    return market.Gains(idle=0.08 if math.isfinite(world.supply.budget_j) else 0.03)
 
 
 def _stretch(world: World) -> Floats:
