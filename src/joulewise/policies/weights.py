@@ -10,8 +10,8 @@ from joulewise.policies.policy import Objective
 
 
 def highest_energy_j(world: World) -> float:
-    """The most energy that any possible choice uses."""
-    return float(world.system.eec_j[_possible(world)].max())
+    """The most energy that any possible choice uses; 1 where none uses any."""
+    return float(world.system.eec_j[_possible(world)].max()) or 1.0
 
 
 def least_energy_j(world: World) -> float:

@@ -151,9 +151,8 @@ def _problems(world: World, manager: Manager) -> Iterator[Problem]:
     if needs_power and world.system.power_w is None:
         found = f"the policy {manager.policy.name} looks at energy, but the system has no power figures"
         yield Problem("manager.policy", found, advice="give the system's powers (power_w)")
-    elif (
-        manager.policy.is_weighted and manager.policy.objective is UTILITY_PER_ENERGY and not least_energy_j(world) > 0
-    ):
+    divides = manager.policy.is_weighted and manager.policy.objective is UTILITY_PER_ENERGY
+    if divides and world.system.power_w is not None and not least_energy_j(world) > 0:
         found = f"the policy {manager.policy.name} divides by energy, but a choice of the system uses none"
         yield Problem("manager.policy", found, advice="give powers above 0 W")
 
@@ -183,16 +182,14 @@ def _charge(world: World, manager: Manager, options: Options) -> Floats:
     """What an option's energy costs in the objective of a weighted policy."""
     if not manager.policy.is_weighted:
         return np.zeros(options.exec_s.size)
-    highest_j = highest_energy_j(world)
-    return np.asarray(manager.weight * options.energy_j / (highest_j if highest_j > 0 else 1.0))
+    return np.asarray(manager.weight * options.energy_j / highest_energy_j(world))
 
 
 def _scale(world: World, manager: Manager) -> float:
     objective = manager.policy.objective
     if not manager.policy.is_weighted or objective is None:
         return 1.0
-    highest = highest_value(world, objective)
-    return (1.0 - manager.weight) / highest if highest > 0 else 0.0
+    return (1.0 - manager.weight) / highest_value(world, objective)
 
 
 def _rules(world: World, manager: Manager, seed64: int) -> managed.Rules:
