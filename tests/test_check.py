@@ -226,7 +226,8 @@ def test_nobody_waits_for_ever_in_batch_mode(world: World) -> None:
 
 def test_batch_sees_nobody_after_the_last_event_of_the_window() -> None:
     world = World(simple_system([[10.0]]), simple_workload([12.0], end_s=15.0))
-    ran = Allocation(*map(np.array, ([0], [0], [20.0], [30.0], [Status.RAN])))
+    columns: Any = map(np.array, ([0], [0], [20.0], [30.0], [Status.RAN]))
+    ran = Allocation(*columns)
     (line,) = check_allocation(world, ran, BATCH)
     assert (
         line
@@ -278,7 +279,8 @@ def test_recompute_by_hand() -> None:
         [10.0, 20.0, 30.0, math.nan],
         [Status.RAN, Status.RAN, Status.RAN, Status.WAITING],
     )
-    found = recompute(world, Allocation(*map(np.array, columns)))
+    arrays: Any = map(np.array, columns)
+    found = recompute(world, Allocation(*arrays))
     expected = {
         "utility": 2 * (30 / 40) + 2 * (25 / 40),
         "tasks_arrived": 2,

@@ -16,6 +16,7 @@ from typer.main import get_command
 from joulewise.cli.app import app
 from joulewise.cli.catalogue import KINDS
 from joulewise.files import write_atomic
+from joulewise.present.figures import FIGURES
 from joulewise.study.columns import COLUMNS
 from joulewise.study.schema import Key, study_keys
 from joulewise.study.sources import SECTIONS
@@ -88,12 +89,18 @@ A study writes into `results/NAME/`, or the folder given by `--out`: the study i
 columns below; a `*` in a name stands for a level or group. Records, traces and losses are kept for the runs that `keep`
 says, one file for each run."""
 
+_FIGURES_INTRO = """\
+The report has each figure for which the results hold what it needs; `joulewise report FOLDER --format png` writes them
+as files."""
+
 
 def results() -> str:
-    """Every column of every table of results."""
+    """Every column of every table of results, and every figure."""
     tables = groupby(COLUMNS, key=lambda column: column.table)
     parts = (f"## {name.capitalize()}\n\n" + _columns(list(members)) for name, members in tables)
-    return "\n\n".join((_RESULTS_INTRO, *parts))
+    cells = ((code(figure.name), figure.title, ", ".join(figure.needs)) for figure in FIGURES)
+    figures = f"## Figures\n\n{_FIGURES_INTRO}\n\n" + table(("figure", "title", "needs"), cells)
+    return "\n\n".join((_RESULTS_INTRO, *parts, figures))
 
 
 def _columns(columns: list[Any]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from joulewise.check.case import Case, Rule
 from joulewise.check.findings import RELATIVE_TOLERANCE, findings, rounding_s
 from joulewise.check.limits import days_stay_within_budget, power_stays_below_the_cap
+from joulewise.check.runs import Runs
 from joulewise.check.waiting import drops_were_hopeless, waiting_needs_a_queue
 from joulewise.model import Status
 from joulewise.model.arrays import Bools, Floats
@@ -111,9 +112,17 @@ def _start_has_a_cause(case: Case) -> Iterator[str]:
     caused = case.clock.happens_at(queue.start_s) | _happens_just_before(case, queue.start_s, boot_s)
     expected = "a mapping event"
     if case.manager.environment == "queued":
-        caused |= np.abs(queue.start_s - queue.freed_at_s) <= rounding_s(queue.start_s)
+        caused |= queue.right_after_another | _is_repaired(case, queue)
         expected = "a mapping event, or the end of the task before on its machine"
     yield from findings("start_s", queue.task[~caused], queue.start_s[~caused], expected)
+
+
+def _is_repaired(case: Case, queue: Runs) -> Bools:
+    """Whether the machine is up again at the start of each run, which may have been queued on it before."""
+    outages = case.world.outages
+    repairs = set(zip(outages.machine.tolist(), outages.end_s.tolist(), strict=True))
+    keys = zip(queue.machine.tolist(), queue.start_s.tolist(), strict=True)
+    return np.array([key in repairs for key in keys], bool)
 
 
 def _happens_just_before(case: Case, start_s: Floats, boot_s: Floats) -> Bools:

@@ -2,9 +2,10 @@
 
 A task's gain is convex in the completion between a few instants, so its maximum is at one of them: the ends of
 what is allowed, the end of each segment of its utility (with that segment's own value there, so that no rounding
-can take the value after a jump), the window's start as a start, and every edge of a price slot as a start or as
-a completion. The edges are walked forwards from the soonest; since utility only falls, a task stops once even
-the cheapest later run would gain it no more than it has.
+can take the value after a jump), and every instant at which a price changes, as a start or as a completion. These
+are walked forwards from the soonest; since utility only falls, a task stops once even the cheapest later run would
+gain it no more than it has. A run that begins before the window and counts by its share inside has a gain that is
+not convex: its utility counts as at the start of the 64th part of the run in which it completes.
 """
 
 from __future__ import annotations
@@ -12,156 +13,344 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from joulewise.check.findings import rounding_s
 from joulewise.errors import InputError, Problem
 from joulewise.model import World
-from joulewise.model.arrays import Counts, Floats
+from joulewise.model.arrays import Bools, Counts, Floats
+
+_CELLS = 64
+_STRETCH_LEVELS = 4
+_RUNS_AT_ONCE = 2_000_000
+_SMALL = 1e-12
 
 
-def dual_value(world: World, per_s: Floats, per_j: float = 0.0, budget_j: float = math.inf) -> float:
+def dual_value(world: World, per_s: Floats, per_j: ArrayLike = 0.0) -> float:
     """The bound on utility that prices prove, not rounded up: the owner's income plus every task's best gain.
 
     `per_s` is a price per machine-second by [machine type, slot], the slots of equal length from 0 to the end of
-    the counted window; `per_j` one per joule spent in the window. A completion at a jump of the utility counts
-    as one just before it. Raises InputError for a window without an end or prices that do not fit.
+    the counted window; `per_j` one per joule spent in each counted day of a daily budget, or else in the window.
+    A completion at a jump of the utility counts as one just before it. Raises InputError for a window without an
+    end or prices that do not fit.
     """
-    n_types, end_s = world.system.n_machine_types, world.workload.end_s
-    if not math.isfinite(end_s):
-        raise InputError(Problem("workload", "found a counted window without an end", "must end"))
-    if per_s.ndim != 2 or per_s.shape[0] != n_types or per_s.shape[1] == 0:
-        allowed = f"must be [{n_types} machine types, at least one slot]"
-        raise InputError(Problem("prices", f"found the shape {per_s.shape}", allowed))
-    machine_time = world.system.counts @ per_s.sum(axis=1) * (end_s / per_s.shape[1])
-    energy = per_j * budget_j if per_j > 0 else 0.0
-    return float(machine_time + energy + best_gains(world, per_s, per_j).sum())
+    market = _market(world, per_s, np.atleast_1d(np.asarray(per_j, float)))
+    machine_time = world.system.counts @ market.paid[:, -1]
+    return float(machine_time + _energy_income(world, market) + _best_gains(world, market).sum())
 
 
-def best_gains(world: World, per_s: Floats, per_j: float) -> Floats:
+def best_gains(world: World, per_s: Floats, per_j: ArrayLike) -> Floats:
     """The most that each task gains at these prices over all its runs, and 0 if none gains it anything."""
-    options = list(_options(world, per_s, per_j))
-    best = np.zeros(world.workload.n_tasks)
-    for look in (_try_ends, _try_edges):  # the ends of all options first: what they gain shortens the walks
-        for option in options:
-            look(world, option, best)
-    return best
+    return _best_gains(world, _market(world, per_s, np.atleast_1d(np.asarray(per_j, float))))
 
 
 @dataclass(frozen=True, eq=False)
-class _Option:
-    """One machine type in one P-state, at its prices: seconds and watts by task type, its income by slot edge."""
+class _Market:
+    """Prices between the instants `at_s` at which one changes, and what has been paid by each of them.
 
-    exec_s: Floats
-    per_exec_s: Floats
-    edges_s: Floats
+    `paid` is by [machine type, instant] per machine, `paid_j` by instant per watt. The choices of a task type are
+    rows from `first[task type]` on: a machine type, estimated seconds and watts over standby. `least` bounds from
+    below, by [stretch level, choice, instant], what a run pays for each share that counts from an instant on.
+    """
+
+    at_s: Floats
     paid: Floats
-    start_s: float
-    end_s: float
+    paid_j: Floats
+    per_j: Floats
+    first: Counts
+    machine_type: Counts
+    exec_s: Floats
+    cost_w: Floats
 
-    def cost(self, task_type: Counts, end_s: Floats) -> Floats:
-        """What runs that end at these instants pay, for the machine and for the energy inside the window."""
-        begin_s = end_s - self.exec_s[task_type]
-        for_time = np.interp(end_s, self.edges_s, self.paid) - np.interp(begin_s, self.edges_s, self.paid)
-        counted_s = np.minimum(self.exec_s[task_type], end_s - self.start_s)
-        return np.asarray(for_time + self.per_exec_s[task_type] * counted_s)
+    def paid_by(self, machine_type: Counts, cost_w: Floats, at_s: Floats) -> Floats:
+        """What runs that never stop have paid by these instants; nothing is paid after the last price."""
+        at = np.minimum(at_s, self.at_s[-1])
+        j = np.clip(np.searchsorted(self.at_s, at, side="right") - 1, 0, self.at_s.size - 2)
+        part = (at - self.at_s[j]) / (self.at_s[j + 1] - self.at_s[j])
+        for_time, for_energy = self.paid[machine_type, j], self.paid_j[j]
+        for_time = for_time + part * (self.paid[machine_type, j + 1] - for_time)
+        for_energy = for_energy + part * (self.paid_j[j + 1] - for_energy)
+        return np.asarray(for_time + cost_w * for_energy)
 
 
-def _options(world: World, per_s: Floats, per_j: float) -> Iterator[_Option]:
+def _market(world: World, per_s: Floats, per_j: Floats) -> _Market:
+    """The prices on one grid of instants, and the choices; InputError when they do not fit."""
     system, work = world.system, world.workload
+    if not math.isfinite(work.end_s):
+        raise InputError(Problem("workload", "found a counted window without an end", "must end"))
+    if per_s.ndim != 2 or per_s.shape[0] != system.n_machine_types or per_s.shape[1] == 0:
+        allowed = f"must be [{system.n_machine_types} machine types, at least one slot]"
+        raise InputError(Problem("prices", f"found the shape {per_s.shape}", allowed))
+    periods_s = _period_edges_s(world)
+    if per_j.shape != (periods_s.size - 1,):
+        allowed = f"must be one for each of the {periods_s.size - 1} energy periods"
+        raise InputError(Problem("prices", f"found {per_j.size} prices of energy", allowed))
     edges_s = np.linspace(0.0, work.end_s, per_s.shape[1] + 1)
-    paid = np.cumsum(np.pad(per_s, ((0, 0), (1, 0))), axis=1) * (work.end_s / per_s.shape[1])
-    power_w = np.zeros_like(system.etc_s) if system.power_w is None else system.power_w
-    for k, p in product(np.flatnonzero(system.counts), range(system.n_pstates)):
-        watts = np.where(np.isfinite(system.etc_s[:, k, p]), power_w[:, k, p], 0.0)
-        yield _Option(system.etc_s[:, k, p], per_j * watts, edges_s, paid[k], work.start_s, work.end_s)
+    at_s = np.unique(np.concatenate((edges_s, periods_s)))
+    at_s = at_s[np.append(np.diff(at_s) > _SMALL * max(work.end_s, 1.0), True)]  # what rounding has moved apart is one
+    at_s[0] = 0.0
+    paid = np.pad(np.cumsum(per_s, axis=1) * (work.end_s / per_s.shape[1]), ((0, 0), (1, 0)))
+    paid_j = np.pad(np.cumsum(per_j * np.diff(periods_s)), (1, 0))
+    possible = np.isfinite(system.etc_s) & (system.counts > 0)[None, :, None]
+    task_type, machine_type, _ = np.nonzero(possible)
+    watts = np.zeros(task_type.size) if system.power_w is None else system.power_w[possible]
+    cost_w = world.supply.pue * (watts - _standby_w(world)[machine_type]) if system.power_w is not None else watts
+    return _Market(
+        at_s,
+        np.stack([np.interp(at_s, edges_s, row) for row in paid]),
+        np.interp(at_s, periods_s, paid_j),
+        per_j,
+        np.searchsorted(task_type, np.arange(system.n_task_types + 1)),
+        machine_type,
+        system.etc_s[possible],
+        cost_w,
+    )
+
+
+def _period_edges_s(world: World) -> Floats:
+    """Where energy periods begin and end: the counted days of a daily budget, or the counted window."""
+    work, supply = world.workload, world.supply
+    if supply.is_total or not math.isfinite(supply.budget_j):
+        return np.array([work.start_s, work.end_s])
+    n_days = max(math.ceil((work.end_s - work.start_s) / supply.day_s), 1)
+    return np.append(work.start_s + supply.day_s * np.arange(n_days), work.end_s)
+
+
+def _standby_w(world: World) -> Floats:
+    """The least that a machine of each type draws whatever it does: asleep, or idle where it never falls asleep."""
+    standby = world.system.standby
+    if standby is None:
+        return np.zeros(world.system.n_machine_types)
+    return np.where(standby.sleep_after_s < math.inf, standby.sleep_w, standby.idle_w)
+
+
+def _energy_income(world: World, market: _Market) -> float:
+    """What the owner gets for the joules of each period that standby leaves."""
+    standby_w = world.supply.pue * (world.system.counts * _standby_w(world)).sum()
+    left_j = np.maximum(world.supply.budget_j - standby_w * np.diff(_period_edges_s(world)), 0.0)
+    return float(sum(price * joules for price, joules in zip(market.per_j, left_j, strict=True) if price > 0))
 
 
 class _Runs(NamedTuple):
-    """The tasks that can complete inside the window by an option, and the soonest instant of each."""
+    """Possible runs, one for each choice of each task, with the soonest start that lets them count."""
 
     task: Counts
-    task_type: Counts
-    soonest_s: Floats
+    machine_type: Counts
+    cost_w: Floats
+    exec_s: Floats
+    first_s: Floats
+    least: Counts
 
-    def only(self, rows: Counts) -> _Runs:
+    def only(self, rows: Bools | Counts) -> _Runs:
         """These rows alone."""
-        return _Runs(self.task[rows], self.task_type[rows], self.soonest_s[rows])
+        columns: Any = (column[rows] for column in self)
+        return _Runs(*columns)
 
 
-def _possible_runs(world: World, option: _Option) -> _Runs:
-    work = world.workload
-    soonest_s = np.maximum(work.arrival_s + option.exec_s[work.task_type], work.start_s)
-    task = np.flatnonzero(soonest_s <= work.end_s)
-    return _Runs(task, work.task_type[task].astype(np.int64), soonest_s[task])
+class _Search:
+    """The search of some tasks for their best runs."""
+
+    def __init__(self, world: World, market: _Market, best: Floats) -> None:
+        self.work, self.market, self.best = world.workload, market, best
+        self.slack_s = _SMALL * max(self.work.end_s, 1.0)
+        self.levels = _levels(world)
+        self.least = np.concatenate([_least_payments(world, market, stretch) for stretch in self.levels])
+        self.stretch = np.ones(best.size) if self.work.stretch is None else self.work.stretch
+        self.level = np.searchsorted(self.levels, self.stretch, side="right") - 1
+
+    def hopeful_tasks(self, tasks: Counts) -> Counts:
+        """Those that could gain something if they completed as fast as anywhere and paid as little as anywhere."""
+        work, first, kind = self.work, self.market.first, self.work.task_type[tasks]
+        fastest_s, slowest_s = (by.reduceat(self.market.exec_s, first[:-1])[kind] for by in (np.minimum, np.maximum))
+        n_types = first.size - 1
+        starts = (np.arange(self.levels.size)[:, None] * self.market.exec_s.size + first[:-1]).ravel()
+        least = np.minimum.reduceat(self.least, starts, axis=0)
+        soonest_s = np.maximum(work.arrival_s[tasks] + self.stretch[tasks] * fastest_s, work.start_s)
+        start_s = np.maximum(work.arrival_s[tasks], work.start_s - self.stretch[tasks] * slowest_s)
+        pays = least[self.level[tasks] * n_types + kind, self.place(start_s)]
+        return np.asarray(tasks[work.utility(tasks, soonest_s - self.slack_s) > pays])
+
+    def place(self, at_s: Floats) -> Counts:
+        """The last instant of the prices that is no later than each of these."""
+        return np.clip(np.searchsorted(self.market.at_s, at_s, side="right") - 1, 0, self.least.shape[1] - 1)
+
+    def runs_of(self, tasks: Counts) -> _Runs:
+        """All runs of these tasks that can count."""
+        work, market = self.work, self.market
+        n_choices = np.diff(market.first)[work.task_type[tasks]]
+        task = np.repeat(tasks, n_choices)
+        choice = np.arange(task.size) - np.repeat(np.cumsum(n_choices) - n_choices, n_choices)
+        choice += market.first[work.task_type[task]]
+        exec_s = market.exec_s[choice] * self.stretch[task]
+        least = choice + self.level[task] * market.exec_s.size
+        first_s = np.maximum(work.arrival_s[task], work.start_s - exec_s)
+        last_s = work.end_s if work.is_prorated else work.end_s - exec_s
+        runs = _Runs(task, market.machine_type[choice], market.cost_w[choice], exec_s, first_s, least)
+        return runs.only(first_s <= last_s + self.slack_s)
+
+    def last_s(self, runs: _Runs) -> Floats:
+        """The latest starts that let runs count."""
+        end_s = np.full(runs.task.size, self.work.end_s)
+        return end_s if self.work.is_prorated else np.maximum(end_s - runs.exec_s, runs.first_s)
+
+    def least_from(self, runs: _Runs, start_s: Floats) -> Floats:
+        """What a share of each run pays at least if it starts no sooner."""
+        return np.asarray(self.least[runs.least, self.place(start_s)])
+
+    def utility_before(self, runs: _Runs, end_s: Floats) -> Floats:
+        """The utility of completing just before these instants."""
+        return self.work.utility(runs.task, end_s - self.slack_s)
+
+    def keep(self, runs: _Runs, start_s: Floats, utility: Floats) -> None:
+        """Raise the best gains by runs from these starts at these utilities."""
+        end_s = start_s + runs.exec_s
+        paid = self.market.paid_by(runs.machine_type, runs.cost_w, end_s)
+        paid -= self.market.paid_by(runs.machine_type, runs.cost_w, start_s)
+        if self.work.is_prorated:
+            inside_s = np.minimum(end_s, self.work.end_s) - np.maximum(start_s, self.work.start_s)
+            utility = utility * np.maximum(inside_s, 0.0) / runs.exec_s
+        np.maximum.at(self.best, runs.task, utility - paid)
+
+    def try_all(self, tasks: Counts) -> None:
+        """Find the best gains of these tasks."""
+        runs = self.runs_of(self.hopeful_tasks(tasks))
+        most = self.utility_before(runs, runs.first_s + runs.exec_s)
+        for look in (self.try_soonest, self.try_segments, self.try_starts, self.try_ends, self.try_cells):
+            still = most - self.least_from(runs, runs.first_s) > self.best[runs.task]
+            runs, most = runs.only(still), most[still]
+            look(runs)
+
+    def try_soonest(self, runs: _Runs) -> None:
+        """Start as soon as counts."""
+        self.keep(runs, runs.first_s, self.work.utility(runs.task, runs.first_s + runs.exec_s))
+
+    def try_segments(self, runs: _Runs) -> None:
+        """Complete where a segment of the utility ends, at the value that it ends with, and where the hold ends."""
+        work, shapes = self.work, self.work.shapes
+        top = shapes.level + shapes.span
+        self.try_completion(runs, np.zeros(runs.task.size), top[shapes.first[work.shape[runs.task]]])
+        for place in range(int(np.diff(shapes.first).max()) - 1):
+            first = shapes.first[work.shape[runs.task]]
+            has = shapes.first[work.shape[runs.task] + 1] - first > place + 1
+            some, segment = runs.only(has), first[has] + place
+            length_s = shapes.start_s[segment + 1] - shapes.start_s[segment]
+            fallen = shapes.span[segment] * np.exp(-shapes.rate_per_s[segment] * length_s)
+            value = shapes.level[segment] + fallen + shapes.slope_per_s[segment] * length_s
+            self.try_completion(some, shapes.start_s[segment + 1], value)
+
+    def try_completion(self, runs: _Runs, after_hold_s: Floats, value: Floats) -> None:
+        """Complete so long after the hold, if that is allowed up to rounding, for so much of the scale."""
+        work, last_s = self.work, self.last_s(runs)
+        start_s = work.arrival_s[runs.task] + work.hold_s[runs.task] + after_hold_s - runs.exec_s
+        allowed = (start_s >= runs.first_s - self.slack_s) & (start_s <= last_s + self.slack_s)
+        start_s = np.clip(start_s, runs.first_s, last_s)[allowed]
+        self.keep(runs.only(allowed), start_s, (work.scale[runs.task] * value)[allowed])
+
+    def try_starts(self, runs: _Runs) -> None:
+        """Start where a price changes."""
+        self.walk(runs, np.searchsorted(self.market.at_s, runs.first_s), np.zeros(runs.task.size))
+
+    def try_ends(self, runs: _Runs) -> None:
+        """Complete where a price changes."""
+        self.walk(runs, np.searchsorted(self.market.at_s, runs.first_s + runs.exec_s), runs.exec_s)
+
+    def walk(self, runs: _Runs, place: Counts, before_s: Floats) -> None:
+        """Start so long before the instants from `place` on, while a later start might gain more."""
+        at_s = np.append(self.market.at_s, math.inf)
+        while runs.task.size:
+            start_s = at_s[place] - before_s
+            allowed = start_s <= self.last_s(runs)
+            runs, place, before_s, start_s = runs.only(allowed), place[allowed], before_s[allowed], start_s[allowed]
+            utility = self.utility_before(runs, start_s + runs.exec_s)
+            going = utility - self.least_from(runs, start_s - self.slack_s) > self.best[runs.task]
+            runs, place, before_s, start_s = runs.only(going), place[going] + 1, before_s[going], start_s[going]
+            self.keep(runs, start_s, self.work.utility(runs.task, start_s + runs.exec_s))
+
+    def try_cells(self, runs: _Runs) -> None:
+        """Runs that begin before the window and count by their share inside, at rounded-up utilities."""
+        work = self.work
+        first_s = np.maximum(runs.first_s + runs.exec_s, work.start_s)
+        last_s = np.minimum(work.start_s + runs.exec_s, work.end_s)
+        straddling = (first_s < last_s) & work.is_prorated
+        runs, first_s, last_s = runs.only(straddling), first_s[straddling], last_s[straddling]
+        most = self.utility_before(runs, first_s)
+        for cell in range(_CELLS):
+            from_s = np.maximum(first_s, work.start_s + cell * runs.exec_s / _CELLS)
+            to_s = np.minimum(last_s, work.start_s + (cell + 1) * runs.exec_s / _CELLS)
+            good = (from_s <= to_s) & (most * (cell + 1) / _CELLS > self.best[runs.task])
+            self.try_cell(runs.only(good), from_s[good], to_s[good])
+
+    def try_cell(self, runs: _Runs, from_s: Floats, to_s: Floats) -> None:
+        """Complete between these instants, at the utility that the first of them has."""
+        utility = self.utility_before(runs, from_s)
+        for end_s in (from_s, to_s):
+            self.keep(runs, end_s - runs.exec_s, utility)
+        at_s = np.append(self.market.at_s, math.inf)
+        for after_s in (np.zeros(runs.task.size), runs.exec_s):
+            some, place = np.arange(runs.task.size), np.searchsorted(self.market.at_s, from_s - after_s, side="right")
+            while some.size:
+                inside = at_s[place] + after_s[some] < to_s[some]
+                some, place = some[inside], place[inside]
+                self.keep(runs.only(some), at_s[place] + after_s[some] - runs.exec_s[some], utility[some])
+                place = place + 1
 
 
-def _try_ends(world: World, option: _Option, best: Floats) -> None:
-    """Raise the best gains by completing at the ends of what is allowed and at the ends of segments."""
-    work, runs = world.workload, _possible_runs(world, option)
-    held_until_s = work.arrival_s[runs.task] + work.hold_s[runs.task]
-    latest_s = np.full(runs.task.size, option.end_s)
-    for end_s in (runs.soonest_s, latest_s, held_until_s, _from_window_start_s(option, runs)):
-        _raise_to(best, option, runs, end_s, work.utility(runs.task, end_s))
-    for place in range(int(np.diff(work.shapes.first).max()) - 1):
-        _try_ends_of_segments(world, option, runs, place, best)
+def _best_gains(world: World, market: _Market) -> Floats:
+    best = np.zeros(world.workload.n_tasks)
+    search = _Search(world, market, best)
+    for tasks in _parts(world.workload.n_tasks, int(np.diff(market.first).max())):
+        search.try_all(tasks)
+    return best
 
 
-def _try_ends_of_segments(world: World, option: _Option, runs: _Runs, place: int, best: Floats) -> None:
-    """Raise the best gains by completing where the segment in this place of each task's shape ends."""
-    work, shapes = world.workload, world.workload.shapes
-    shape = work.shape[runs.task]
-    some = runs.only(np.flatnonzero(shapes.first[shape + 1] - shapes.first[shape] > place + 1))
-    segment = shapes.first[work.shape[some.task]] + place
-    length_s = shapes.start_s[segment + 1] - shapes.start_s[segment]
-    fallen = shapes.span[segment] * np.exp(-shapes.rate_per_s[segment] * length_s)
-    value = shapes.level[segment] + fallen + shapes.slope_per_s[segment] * length_s
-    end_s = work.arrival_s[some.task] + work.hold_s[some.task] + shapes.start_s[segment + 1]
-    _raise_to(best, option, some, end_s, work.scale[some.task] * value)
+def _parts(n_tasks: int, n_choices: int) -> Iterator[Counts]:
+    """The tasks in parts that do not take too much memory."""
+    at_once = max(_RUNS_AT_ONCE // n_choices, 1)
+    for first in range(0, n_tasks, at_once):
+        yield np.arange(first, min(first + at_once, n_tasks))
 
 
-def _from_window_start_s(option: _Option, runs: _Runs) -> Floats:
-    """The completion of runs that start with the window, where paying for energy changes its pace."""
-    return np.asarray(option.start_s + option.exec_s[runs.task_type])
+def _levels(world: World) -> Floats:
+    """Stretches that have about equally many tasks between them; the first is the least."""
+    stretch = world.workload.stretch
+    if stretch is None:
+        return np.ones(1)
+    return np.unique(np.quantile(stretch, np.arange(_STRETCH_LEVELS) / _STRETCH_LEVELS, method="lower"))
 
 
-def _raise_to(best: Floats, option: _Option, runs: _Runs, end_s: Floats, utility: Floats) -> None:
-    """Raise the best gains by runs to these ends, as far as they are allowed up to rounding."""
-    slack_s = rounding_s(end_s)
-    allowed = (end_s >= runs.soonest_s - slack_s) & (end_s <= option.end_s + slack_s)
-    at_s = np.clip(end_s, runs.soonest_s, option.end_s)[allowed]
-    gain = utility[allowed] - option.cost(runs.task_type[allowed], at_s)
-    task = runs.task[allowed]
-    best[task] = np.maximum(best[task], gain)
+def _least_payments(world: World, market: _Market, stretch: float) -> Floats:
+    """What runs pay at least for each share that counts, by [choice, instant from which on they start].
+
+    Where a run counts by its share, its counted part pays its mean price, and so the whole run pays as much per
+    share as if it paid that price throughout. Between instants at which a price changes at either end of a run,
+    neither has a minimum. The least from the instant before is the least of a little more: it is lower if anything.
+    A run that starts before every one of this length that counts pays no less than that which completes with it.
+    """
+    work, exec_s = world.workload, stretch * market.exec_s[:, None]
+    n_needless = max(int(np.searchsorted(market.at_s, work.start_s - exec_s.max())) - 1, 0)
+    at_s = market.at_s[n_needless:]
+    from_start, from_end = (
+        np.minimum.accumulate(_payments(world, market, exec_s, begin_s)[:, ::-1], axis=1)[:, ::-1]
+        for begin_s in (at_s + 0 * exec_s, at_s - exec_s)
+    )
+    place = np.clip(np.searchsorted(at_s, at_s + exec_s, side="right") - 1, 0, at_s.size - 1)
+    least = np.minimum(from_start, np.take_along_axis(from_end, place, axis=1))
+    return np.pad(least, ((0, 0), (n_needless, 0)), mode="edge")
 
 
-def _try_edges(world: World, option: _Option, best: Floats) -> None:
-    """Raise the best gains by starting, and by completing, at edges of slots."""
-    runs, edges_s = _possible_runs(world, option), option.edges_s
-    exec_s = np.where(np.isfinite(option.exec_s), option.exec_s, 0.0)[:, None]
-    start_from_s = runs.soonest_s - exec_s[runs.task_type, 0]
-    for offset_s, from_s in ((exec_s, start_from_s), (0.0 * exec_s, runs.soonest_s)):
-        first = np.searchsorted(edges_s, from_s)
-        _walk(world, option, runs, first.astype(np.int64), edges_s + offset_s, best)
-
-
-def _walk(world: World, option: _Option, runs: _Runs, place: Counts, ends_s: Floats, best: Floats) -> None:
-    """Let tasks complete at `ends_s[task type]` from their place on, while a later one might gain them more."""
-    task_type = np.broadcast_to(np.arange(ends_s.shape[0])[:, None], ends_s.shape)
-    possible = (ends_s <= option.end_s) & np.isfinite(option.exec_s)[:, None]
-    cost = np.full((ends_s.shape[0], ends_s.shape[1] + 1), math.inf)
-    cost[:, :-1][possible] = option.cost(task_type[possible], ends_s[possible])
-    cheapest_later = np.minimum.accumulate(cost[:, ::-1], axis=1)[:, ::-1]
-    task, kind = runs.task, runs.task_type
-    utility = world.workload.utility(task, runs.soonest_s)
-    while True:
-        going = utility - cheapest_later[kind, place] > best[task]
-        task, kind, place = task[going], kind[going], place[going]
-        if not task.size:
-            return
-        utility = world.workload.utility(task, ends_s[kind, place])
-        best[task] = np.maximum(best[task], utility - cost[kind, place])
-        place = place + 1
+def _payments(world: World, market: _Market, exec_s: Floats, begin_s: Floats) -> Floats:
+    """What runs from these starts pay for each share that counts, at least."""
+    kind, cost_w = market.machine_type[:, None], market.cost_w[:, None]
+    start_s, end_s = world.workload.start_s, world.workload.end_s
+    if not world.workload.is_prorated:
+        begin_s = np.minimum(begin_s, end_s - exec_s)
+        return market.paid_by(kind, cost_w, begin_s + exec_s) - market.paid_by(kind, cost_w, begin_s)
+    short_s = 1e-6 * np.minimum(np.diff(market.at_s).min(), exec_s)
+    from_s, to_s = np.maximum(begin_s, start_s), np.minimum(begin_s + exec_s, end_s)
+    empty = to_s - from_s < short_s
+    from_s = np.where(empty, np.minimum(from_s, end_s - short_s), from_s)
+    to_s = np.where(empty, from_s + short_s, to_s)
+    paid = market.paid_by(kind, cost_w, to_s) - market.paid_by(kind, cost_w, from_s)
+    return np.asarray(paid * (exec_s / (to_s - from_s)) * (1 - 1e-9))

@@ -139,7 +139,7 @@ def _energies(world: World, runs: Sequence[_Run], start_s: float, end_s: float) 
         "energy_cost": _cost(world, draws, start_s, end_s),
         "budget_j": budget_j if math.isfinite(budget_j) else math.nan,
         "budget_percent": 100 * energy_j / budget_j if math.isfinite(budget_j) else math.nan,
-        "exhausted_s": _exhausted_s(draws, start_s, min(end_s, start_s + supply.day_s), 0.99 * budget_j / n_days),
+        "exhausted_s": _exhausted_s(draws, start_s, min(end_s, start_s + supply.day_s), 0.99 * (budget_j / n_days)),
     }
     return found if is_known else dict.fromkeys(found, math.nan)
 

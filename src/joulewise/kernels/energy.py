@@ -44,8 +44,8 @@ class Limits(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """State: energy used by day (from day -n_before on), and of the event: what is left (now, and when it began) and
-    which options pass.
+    """State: energy used by day (from day -n_before on), and of the event: what is left (now, and when it began),
+    which options pass the filter, and under a cap which are allowed as things stand.
 
     `edges_s[:n_edges[0]]` and `level_w` are the power committed over time: level_w[j] from edges_s[j] on.
     """
@@ -54,6 +54,7 @@ class Ledger(NamedTuple):
     left_j: NDArray[np.float64]
     day_end_s: NDArray[np.float64]
     passes: NDArray[np.bool_]
+    allowed: NDArray[np.bool_]
     edges_s: NDArray[np.float64]
     level_w: NDArray[np.float64]
     n_edges: NDArray[np.int64]
@@ -65,6 +66,7 @@ def new_ledger(n_days: int, n_options: int, n_edges: int) -> Ledger:
         np.zeros(n_days),
         np.full(2, np.inf),
         np.full(1, np.inf),
+        np.ones(n_options, np.bool_),
         np.ones(n_options, np.bool_),
         np.zeros(n_edges),
         np.zeros(n_edges),

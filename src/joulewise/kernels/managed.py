@@ -33,6 +33,7 @@ from joulewise.kernels.market import adjust_prices, first_prices, record_prices
 
 KILLED = 3
 GREEDY, IN_ORDER, AT_RANDOM = 0, 1, 2
+OPEN, AS_ASKED, AS_LISTED = 0, 1, 2
 ROUNDING = 1e-9
 SLACK = 1e-12
 MOST_PERMUTED = 5
@@ -93,14 +94,14 @@ class Batch(NamedTuple):
 
 class Clock(NamedTuple):
     """State: instants are [origin, effect of the last event, that event, given mapping time], counts are
-    [regular event, tasks arrived, tasks unfixed, events with work]."""
+    [regular event, tasks arrived, tasks unfixed, events with work, events in the counted window]."""
 
     instants: NDArray[np.float64]
     counts: NDArray[np.int64]
 
 
 ORIGIN, EFFECT, LAST, MAPPING = 0, 1, 2, 3
-REGULAR, ARRIVED, UNFIXED, WORKED = 0, 1, 2, 3
+REGULAR, ARRIVED, UNFIXED, WORKED, COUNTED = 0, 1, 2, 3, 4
 
 
 class Losses(NamedTuple):
@@ -129,7 +130,7 @@ def new_batch(n: int, n_machine_types: int, n_task_types: int, charge: NDArray[n
 
 def new_clock() -> Clock:
     """Before everything."""
-    return Clock(np.array([0.0, 0.0, -60.0, 0.0]), np.array([-1, 0, 0, 0], np.int64))
+    return Clock(np.array([0.0, 0.0, -60.0, 0.0]), np.array([-1, 0, 0, 0, 0], np.int64))
 
 
 def new_losses(n: int) -> Losses:
@@ -349,8 +350,8 @@ def worth(value, rules, batch, tasks, options, i, option, utility, start_s, comp
 
 
 @shared
-def best_choice(value, rules, batch, tasks, utilities, options, limits, ledger, machines, i, start_s, is_gated):
-    """The best option of a task when machine type k is free at start_s[k], of those allowed if gated.
+def best_choice(value, rules, batch, tasks, utilities, options, limits, ledger, machines, i, start_s, gate):
+    """The best option of a task when machine type k is free at start_s[k], of those that the gate allows.
 
     Returns (option or NOBODY, value, completion, most utility that any option earns). The earliest completion earns
     the most utility, so the value at that utility bounds that of every other option.
@@ -372,7 +373,9 @@ def best_choice(value, rules, batch, tasks, utilities, options, limits, ledger, 
             bound = worth(value, rules, batch, tasks, options, i, option, most, start_s[k], completion_s)
             if bound < best_value or (bound == best_value and completion_s > best_s):
                 continue
-        if is_gated and not is_allowed(
+        if gate == AS_LISTED and not ledger.allowed[option]:
+            continue
+        if gate == AS_ASKED and not is_allowed(
             limits, ledger, option, start_s[k], completion_s, machines.boot_j[machines.earliest[k]]
         ):
             continue
@@ -397,7 +400,7 @@ def look(clock, batch, value, rules, tasks, utilities, options, everywhere, limi
     """Value the first waiting task on the machines as they are fixed; drop it or add it to those looked at."""
     i = take_first(batch.waiting)
     option, found, completion_s, most = best_choice(
-        value, rules, batch, tasks, utilities, options, limits, ledger, machines, i, machines.soonest_s, False
+        value, rules, batch, tasks, utilities, options, limits, ledger, machines, i, machines.soonest_s, OPEN
     )
     if most < threshold[i] and is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
         drop(clock, batch, tasks, options, plan, i)
@@ -422,7 +425,7 @@ def look_again(batch, value, rules, tasks, utilities, options, limits, ledger, m
     """Value the first looked-at task on the machines as they are planned now, by its allowed choices."""
     i = batch.looked.items[0]
     option, found, completion_s, _ = best_choice(
-        value, rules, batch, tasks, utilities, options, limits, ledger, machines, i, machines.start_s, True
+        value, rules, batch, tasks, utilities, options, limits, ledger, machines, i, machines.start_s, AS_ASKED
     )
     if option == NOBODY:
         pop(batch.looked)
@@ -511,6 +514,83 @@ def map_greedily(
             enqueue(batch, rules, stretch, tasks, options, limits, ledger, machines, i, option, m, horizon_s)
         else:
             look_again(batch, value, rules, tasks, utilities, options, limits, ledger, machines)
+
+
+@shared
+def list_allowed(batch, options, limits, ledger, machines):
+    """List which options are allowed on the machines as they are planned now."""
+    for t in range(batch.is_live.size):
+        if batch.is_live[t]:
+            for option in range(options.first[t], options.first[t + 1]):
+                k = options.machine_type[option]
+                start_s = machines.start_s[k]
+                ledger.allowed[option] = start_s < np.inf and is_allowed(
+                    limits, ledger, option, start_s, start_s + options.exec_s[option],
+                    machines.boot_j[machines.earliest[k]],
+                )  # fmt: skip
+
+
+@shared
+def next_under_cap(
+    clock, batch, value, rules, tasks, utilities, options, everywhere, limits, ledger, machines, plan, threshold
+):  # fmt: skip
+    """The task whose allowed choice goes first, taken out of its heap, or NOBODY; its choice is noted.
+
+    Under a cap a later start may be allowed where an earlier is not, so only the values over all options bound those
+    over the allowed: tasks are tried in the order of these until none can go before the best found.
+    """
+    list_allowed(batch, options, limits, ledger, machines)
+    best, best_value, best_s, n_before = NOBODY, -np.inf, np.inf, batch.n_put_off[0]
+    while batch.waiting.size[0] + batch.looked.size[0] > 0:
+        if waiting_first(batch):
+            look(
+                clock, batch, value, rules, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
+                threshold,
+            )  # fmt: skip
+            continue
+        i = batch.looked.items[0]
+        if best != NOBODY and not comes_before(
+            batch.looked.value[i], batch.looked.completion_s[i], i, best_value, best_s, best
+        ):
+            break
+        _, found, completion_s, _ = best_choice(
+            value, rules, batch, tasks, utilities, options, limits, ledger, machines, i, machines.start_s, OPEN
+        )
+        if found != batch.looked.value[i] or completion_s != batch.looked.completion_s[i]:
+            batch.looked.value[i], batch.looked.completion_s[i] = found, completion_s
+            replace_top(batch.looked, i)
+            continue
+        pop(batch.looked)
+        batch.put_off[batch.n_put_off[0]] = i
+        batch.n_put_off[0] += 1
+        option, found, completion_s, _ = best_choice(
+            value, rules, batch, tasks, utilities, options, limits, ledger, machines, i, machines.start_s, AS_LISTED
+        )
+        worthwhile = option != NOBODY and (found > 0.0 or not rules.declines)
+        if worthwhile and (best == NOBODY or comes_before(found, completion_s, i, best_value, best_s, best)):
+            best, best_value, best_s = i, found, completion_s
+            batch.choice[i] = option
+    for at in range(n_before, batch.n_put_off[0]):
+        if batch.put_off[at] != best:
+            push(batch.looked, batch.put_off[at])
+    batch.n_put_off[0] = n_before
+    return best
+
+
+@shared
+def map_under_cap(
+    clock, batch, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
+    threshold, horizon_s,
+):  # fmt: skip
+    """The two-stage greedy under a cap of power, until nothing more can be fixed before the next event."""
+    while can_go_on(limits, ledger, machines, batch.n_left):
+        i = next_under_cap(
+            clock, batch, value, rules, tasks, utilities, options, everywhere, limits, ledger, machines, plan, threshold
+        )  # fmt: skip
+        if i == NOBODY:
+            break
+        m = machines.earliest[options.machine_type[batch.choice[i]]]
+        enqueue(batch, rules, stretch, tasks, options, limits, ledger, machines, i, batch.choice[i], m, horizon_s)
 
 
 # Orders
@@ -781,6 +861,7 @@ def map_managed(
                                   and clock.counts[UNFIXED] + batch.n_returning[0] == 0):  # fmt: skip
             break
         happened += 1
+        clock.counts[COUNTED] += now_s > limits.start_s
         clock.instants[ORIGIN] = clock.instants[ORIGIN] if is_regular else now_s
         clock.counts[REGULAR] = clock.counts[REGULAR] + 1 if is_regular else 0
         admit(clock, batch, rules, place, tasks, options, now_s)
@@ -811,7 +892,12 @@ def map_managed(
         if rules.drops_eagerly:
             drop_all_hopeless(clock, batch, tasks, utilities, options, everywhere, machines, plan, threshold)
         count_left(batch, options, limits, ledger)
-        if rules.rule == GREEDY:
+        if rules.rule == GREEDY and limits.has_cap:
+            map_under_cap(
+                clock, batch, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines,
+                plan, threshold, horizon_s,
+            )  # fmt: skip
+        elif rules.rule == GREEDY:
             map_greedily(
                 clock, batch, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines,
                 plan, threshold, horizon_s,

@@ -9,30 +9,60 @@ from numpy.typing import NDArray
 
 from joulewise.kernels.choice import segment_value
 from joulewise.kernels.jit import inlined, kernel
+from joulewise.kernels.layout import Options, Tasks, Utilities
 
 ROUNDING = 1e-12
 """Relative to the window's end: instants closer than this count as one, always in favour of the task."""
 
+CELLS = 64
+"""Where a run's counted part ends in the window but begins before it, utility counts as at the start of its 64th."""
+
 
 class Prices(NamedTuple):
-    """Prices per machine-second by [machine type, slot], their integrals, and a price per joule.
+    """Prices per machine-second by [machine type, slot] and per joule by energy period, and their integrals.
 
-    `paid[k, j]` is the integral up to the start of slot j. `cheapest[option, j]` bounds from below what a run of
-    that option costs in machine time when it starts at or after the start of slot j.
+    `paid[k, j]` is the integral up to the start of slot j, `paid_j[d]` that up to the start of period d.
+    `cheapest[level, j, option]` bounds from below what a run of that option pays, for each share of it that
+    counts, when it starts at or after the start of slot j and is stretched by no less than the level's factor.
     """
 
     slot_s: float
     per_s: NDArray[np.float64]
     paid: NDArray[np.float64]
+    per_j: NDArray[np.float64]
+    paid_j: NDArray[np.float64]
     cheapest: NDArray[np.float64]
-    per_j: float
 
 
 class Window(NamedTuple):
-    """Completions count in (start_s, end_s]; energy is paid for what runs inside."""
+    """What counts: completions in (start_s, end_s], or the share of a run in there when `is_prorated`.
+
+    Energy is paid for inside the window only. Its periods are `period_s` long, the last one ends with the window.
+    """
 
     start_s: float
     end_s: float
+    period_s: float
+    is_prorated: bool
+
+
+class Runs(NamedTuple):
+    """Watts by option that a run adds to standby; by task how far it stretches and its level of stretching."""
+
+    cost_w: NDArray[np.float64]
+    stretch: NDArray[np.float64]
+    level: NDArray[np.int64]
+    level_stretch: NDArray[np.float64]
+
+
+class Market(NamedTuple):
+    """Everything but prices that decides which run is best."""
+
+    tasks: Tasks
+    utilities: Utilities
+    options: Options
+    runs: Runs
+    window: Window
 
 
 class Answer(NamedTuple):
@@ -45,33 +75,97 @@ class Answer(NamedTuple):
     energy_j: NDArray[np.float64]
 
 
+class Run(NamedTuple):
+    """One choice of one task, and the starts allowed to it."""
+
+    i: int
+    option: int
+    machine_type: int
+    exec_s: float
+    cost_w: float
+    first_s: float
+    last_s: float
+
+
 @inlined
-def paid_until(prices, k, at_s):
-    """The integral of machine type k's price from 0 to an instant; the last price holds beyond the last slot."""
-    last = prices.per_s.shape[1] - 1
-    j = min(max(int(at_s / prices.slot_s), 0), last)
-    return prices.paid[k, j] + (at_s - j * prices.slot_s) * prices.per_s[k, j]
+def paid_until(prices, window, k, cost_w, at_s):
+    """What a run of machine type k that never stops pays from instant 0 on; nothing is paid after the window."""
+    at_s = min(at_s, window.end_s)
+    j = min(max(int(at_s / prices.slot_s), 0), prices.per_s.shape[1] - 1)
+    paid = prices.paid[k, j] + (at_s - j * prices.slot_s) * prices.per_s[k, j]
+    inside_s = at_s - window.start_s
+    if inside_s > 0.0:
+        d = min(int(inside_s / window.period_s), prices.per_j.size - 1)
+        paid += cost_w * (prices.paid_j[d] + (inside_s - d * window.period_s) * prices.per_j[d])
+    return paid
+
+
+@inlined
+def period_edge_s(prices, window, d):
+    """The start of period d; the last edge is the window's end."""
+    return window.end_s if d >= prices.per_j.size else window.start_s + d * window.period_s
+
+
+@inlined
+def next_end_s(prices, j, exec_s):
+    """The start in slot j from which a run ends on an edge of a slot; there is one in each slot."""
+    return int((j * prices.slot_s + exec_s) / prices.slot_s + 1.0) * prices.slot_s - exec_s
+
+
+@inlined
+def least_payment(prices, window, k, cost_w, exec_s, start_s):
+    """What a run pays for each share of it that counts: no less than all of it at the mean price of its counted part.
+
+    Where a run counts in full or not at all, what it pays from the last start on that lets it count.
+    """
+    if not window.is_prorated:
+        start_s = min(start_s, window.end_s - exec_s)
+        return paid_until(prices, window, k, cost_w, start_s + exec_s) - paid_until(prices, window, k, cost_w, start_s)
+    shortest_s = 1e-6 * min(prices.slot_s, exec_s)
+    from_s, to_s = max(start_s, window.start_s), min(start_s + exec_s, window.end_s)
+    if to_s - from_s < shortest_s:  # the price at that end of the window
+        from_s = min(from_s, window.end_s - shortest_s)
+        to_s = from_s + shortest_s
+    paid = paid_until(prices, window, k, cost_w, to_s) - paid_until(prices, window, k, cost_w, from_s)
+    return paid * (exec_s / (to_s - from_s)) * (1.0 - 1e-9)
 
 
 @kernel
-def find_cheapest(prices, options):
-    """Fill `cheapest`: a run's cost is linear in its start between slot edges at either end, so these suffice."""
-    n_slots = prices.per_s.shape[1]
-    for option in range(options.exec_s.size):
-        k, exec_s = options.machine_type[option], options.exec_s[option]
-        least = np.inf
-        for back in range(n_slots):
-            j = n_slots - 1 - back
-            edge_s = j * prices.slot_s
-            at_s = int((edge_s + exec_s) / prices.slot_s + 1.0) * prices.slot_s - exec_s
-            for start_s in (edge_s, at_s, edge_s + prices.slot_s):
-                least = min(least, paid_until(prices, k, start_s + exec_s) - paid_until(prices, k, start_s))
-            prices.cheapest[option, j] = least
+def find_cheapest(prices, market):
+    """Fill `cheapest`: between edges of slots and periods at either end of a run, what it pays has no minimum.
+
+    A run that starts sooner than one of the level's length could, to complete in the window, pays no less than that
+    one, which completes with it: what holds from the first slot of those on holds from the slots before it on.
+    """
+    options, runs, window = market.options, market.runs, market.window
+    n_slots, n_periods = prices.per_s.shape[1], prices.per_j.size
+    for level in range(runs.level_stretch.size):
+        for option in range(options.exec_s.size):
+            k, cost_w = options.machine_type[option], runs.cost_w[option]
+            exec_s = runs.level_stretch[level] * options.exec_s[option]
+            at_edge = least_payment(prices, window, k, cost_w, exec_s, n_slots * prices.slot_s)
+            first = min(max(int((window.start_s - exec_s) / prices.slot_s), 0), n_slots - 1)
+            for j in range(n_slots - 1, first - 1, -1):
+                inside = least_payment(prices, window, k, cost_w, exec_s, next_end_s(prices, j, exec_s))
+                before = least_payment(prices, window, k, cost_w, exec_s, j * prices.slot_s)
+                prices.cheapest[level, j, option] = min(min(at_edge, inside), before)
+                at_edge = before
+            for d in range(n_periods + 1):
+                edge_s = period_edge_s(prices, window, d)
+                for start_s in (edge_s, edge_s - exec_s):
+                    j = min(max(int(start_s / prices.slot_s), first), n_slots - 1)
+                    pays = least_payment(prices, window, k, cost_w, exec_s, start_s)
+                    prices.cheapest[level, j, option] = min(prices.cheapest[level, j, option], pays)
+            for j in range(n_slots - 2, first - 1, -1):
+                later = prices.cheapest[level, j + 1, option]
+                prices.cheapest[level, j, option] = min(prices.cheapest[level, j, option], later)
+            prices.cheapest[level, :first, option] = prices.cheapest[level, first, option]
 
 
 @inlined
-def utility_up_to(tasks, utilities, i, completion_s):
+def utility_up_to(market, i, completion_s):
     """The utility of completing just before an instant: at a jump the higher value, so that it is an upper bound."""
+    tasks, utilities = market.tasks, market.utilities
     segments = utilities.segments
     shape = tasks.shape[i]
     x_s = completion_s - tasks.arrival_s[i] - tasks.hold_s[i]
@@ -84,115 +178,196 @@ def utility_up_to(tasks, utilities, i, completion_s):
 
 
 @inlined
-def counted_part_s(window, start_s, end_s):
-    """How much of a run lies in the window."""
-    return max(min(end_s, window.end_s) - max(start_s, window.start_s), 0.0)
+def slack_of(window):
+    """Seconds by which rounding may move an instant."""
+    return ROUNDING * max(window.end_s, 1.0)
 
 
 @inlined
-def payment(options, prices, window, option, start_s):
-    """What a run of an option from an instant on pays for its machine and its energy."""
-    exec_s = options.exec_s[option]
-    end_s = start_s + exec_s
-    k = options.machine_type[option]
-    machine = paid_until(prices, k, end_s) - paid_until(prices, k, start_s)
-    power_w = options.energy_j[option] / exec_s
-    return machine + prices.per_j * power_w * counted_part_s(window, start_s, end_s)
+def counted_share(window, start_s, exec_s):
+    """How much of a run counts: its share in the window where that decides, else all of it."""
+    if not window.is_prorated:
+        return 1.0
+    return max(min(start_s + exec_s, window.end_s) - max(start_s, window.start_s), 0.0) / exec_s
 
 
 @inlined
-def keep_better(answer, options, prices, window, i, option, start_s, utility):
-    """Keep the run if it gains more than the best one so far."""
-    gain = utility - payment(options, prices, window, option, start_s)
-    if gain > answer.gain[i]:
-        answer.gain[i], answer.option[i], answer.start_s[i] = gain, option, start_s
+def keep_better(answer, market, prices, run, start_s, utility):
+    """Keep the run from this start if it gains more than the best one so far."""
+    k, window = run.machine_type, market.window
+    paid = paid_until(prices, window, k, run.cost_w, start_s + run.exec_s)
+    paid -= paid_until(prices, window, k, run.cost_w, start_s)
+    gain = utility * counted_share(window, start_s, run.exec_s) - paid
+    if gain > answer.gain[run.i]:
+        answer.gain[run.i], answer.option[run.i], answer.start_s[run.i] = gain, run.option, start_s
 
 
 @inlined
-def try_start(answer, tasks, utilities, options, prices, window, i, option, start_s, first_s, last_s):
+def try_start(answer, market, prices, run, start_s):
     """Try a start if it is allowed."""
-    if first_s <= start_s <= last_s:
-        utility = utility_up_to(tasks, utilities, i, start_s + options.exec_s[option])
-        keep_better(answer, options, prices, window, i, option, start_s, utility)
+    if run.first_s <= start_s <= run.last_s:
+        keep_better(answer, market, prices, run, start_s, utility_up_to(market, run.i, start_s + run.exec_s))
 
 
 @inlined
-def try_jumps(answer, tasks, utilities, options, prices, window, i, option, first_s, last_s):
+def try_jumps(answer, market, prices, run):
     """Try to complete just before each jump, with the utility before it whatever rounding makes of the instant."""
+    tasks, utilities, i = market.tasks, market.utilities, run.i
     segments, shape = utilities.segments, tasks.shape[i]
-    hold_ends_s = tasks.arrival_s[i] + tasks.hold_s[i] - options.exec_s[option]
-    slack_s = ROUNDING * max(window.end_s, 1.0)
+    hold_ends_s = tasks.arrival_s[i] + tasks.hold_s[i] - run.exec_s
+    slack_s = slack_of(market.window)
     for j in range(utilities.first[shape], utilities.first[shape + 1]):
         start_s = hold_ends_s + segments[j, 0]
-        if start_s < first_s - slack_s or start_s > last_s + slack_s:
+        if start_s < run.first_s - slack_s or start_s > run.last_s + slack_s:
             continue
         if j == utilities.first[shape]:
             value = segments[j, 1] + segments[j, 2]
         else:
             value = segment_value(segments, j - 1, segments[j, 0])
-        start_s = min(max(start_s, first_s), last_s)
-        keep_better(answer, options, prices, window, i, option, start_s, tasks.scale[i] * value)
+        start_s = min(max(start_s, run.first_s), run.last_s)
+        keep_better(answer, market, prices, run, start_s, tasks.scale[i] * value)
 
 
 @inlined
-def try_option(answer, tasks, utilities, options, prices, window, i, option):
-    """The best start of an option: between jumps, price changes and the window's ends the gain is convex."""
-    exec_s = options.exec_s[option]
-    first_s = max(tasks.arrival_s[i], window.start_s - exec_s)
-    last_s = window.end_s - exec_s
-    if first_s > last_s + ROUNDING * max(window.end_s, 1.0):
-        return
-    last_s = max(first_s, last_s)
-    j = int(first_s / prices.slot_s)
-    most = utility_up_to(tasks, utilities, i, first_s + exec_s * (1.0 - ROUNDING))
-    if most - prices.cheapest[option, j] <= answer.gain[i]:
-        return
-    for start_s in (first_s, window.start_s, last_s):
-        try_start(answer, tasks, utilities, options, prices, window, i, option, start_s, first_s, last_s)
-    try_jumps(answer, tasks, utilities, options, prices, window, i, option, first_s, last_s)
+def try_periods(answer, market, prices, run):
+    """Try to start and to complete at the edges of energy periods."""
+    window = market.window
+    d = max(int((run.first_s - window.start_s) / window.period_s), 0)
+    while d <= prices.per_j.size:
+        edge_s = period_edge_s(prices, window, d)
+        if edge_s - run.exec_s > run.last_s or utility_up_to(market, run.i, edge_s) <= answer.gain[run.i]:
+            return
+        try_start(answer, market, prices, run, edge_s)
+        try_start(answer, market, prices, run, edge_s - run.exec_s)
+        d += 1
+
+
+@inlined
+def try_slots(answer, market, prices, run, j):
+    """Try to start and to complete at the edges of slots from slot j on, while a later run might gain more."""
+    level, slack_s = market.runs.level[run.i], slack_of(market.window)
     while j < prices.per_s.shape[1]:
         edge_s = j * prices.slot_s
-        if edge_s > first_s:
-            still = utility_up_to(tasks, utilities, i, edge_s + exec_s * (1.0 - ROUNDING))
-            if still - prices.cheapest[option, j] <= answer.gain[i]:
+        if edge_s > run.first_s:
+            still = utility_up_to(market, run.i, edge_s + run.exec_s - slack_s)
+            if still - prices.cheapest[level, j, run.option] <= answer.gain[run.i]:
                 return
-        at_s = int((edge_s + exec_s) / prices.slot_s + 1.0) * prices.slot_s - exec_s
-        try_start(answer, tasks, utilities, options, prices, window, i, option, edge_s, first_s, last_s)
-        try_start(answer, tasks, utilities, options, prices, window, i, option, at_s, first_s, last_s)
+        try_start(answer, market, prices, run, edge_s)
+        try_start(answer, market, prices, run, next_end_s(prices, j, run.exec_s))
         j += 1
 
 
 @inlined
-def ask(answer, tasks, options, prices, window, i):
+def try_in_cell(answer, market, prices, run, utility, from_s, to_s):
+    """Try to complete in [from_s, to_s] at a given utility: at the ends and at the edges of slots and periods."""
+    window, slot_s, exec_s = market.window, prices.slot_s, run.exec_s
+    keep_better(answer, market, prices, run, from_s - exec_s, utility)
+    keep_better(answer, market, prices, run, to_s - exec_s, utility)
+    for offset_s in (0.0, exec_s):
+        edge_s = int((from_s - offset_s) / slot_s + 1.0) * slot_s
+        while edge_s + offset_s < to_s:
+            keep_better(answer, market, prices, run, edge_s + offset_s - exec_s, utility)
+            edge_s += slot_s
+    for d in range(prices.per_j.size):
+        edge_s = period_edge_s(prices, window, d)
+        if edge_s >= to_s:
+            return
+        if edge_s > from_s:
+            keep_better(answer, market, prices, run, edge_s - exec_s, utility)
+
+
+@inlined
+def try_cells(answer, market, prices, run, most, least):
+    """Try runs that begin before the window and count by their share inside: a rising share times a falling utility.
+
+    That product is not convex, so utility counts as at the start of each cell. `most` is the utility of the first
+    run and `least` what each share of a run pays at least.
+    """
+    window, exec_s, i = market.window, run.exec_s, run.i
+    first_s = max(run.first_s + exec_s, window.start_s)
+    last_s = min(window.start_s + exec_s, window.end_s)
+    if first_s >= last_s or most <= least:
+        return
+    share = max((first_s - window.start_s) / exec_s, answer.gain[i] / (most - least))  # below it nothing is gained
+    slack_s = slack_of(window)
+    for cell in range(int(share * CELLS * (1.0 - ROUNDING)), CELLS):
+        from_s = max(first_s, window.start_s + cell * exec_s / CELLS)
+        to_s = min(last_s, window.start_s + (cell + 1) * exec_s / CELLS)
+        if from_s > to_s:
+            continue
+        utility = utility_up_to(market, i, from_s - slack_s)
+        if utility - least <= answer.gain[i]:
+            return
+        try_in_cell(answer, market, prices, run, utility, from_s, to_s)
+
+
+@inlined
+def try_option(answer, market, prices, i, option, top):
+    """Keep the best start of an option if it gains more than the best so far.
+
+    Between jumps, price changes and the window's ends the gain is convex. `top` bounds the utility from above;
+    returned is a bound for every slower option.
+    """
+    options, runs, window, level = market.options, market.runs, market.window, market.runs.level[i]
+    exec_s = runs.stretch[i] * options.exec_s[option]
+    first_s = max(market.tasks.arrival_s[i], window.start_s - exec_s)
+    last_s = window.end_s if window.is_prorated else window.end_s - exec_s
+    j = min(int(first_s / prices.slot_s), prices.per_s.shape[1] - 1)
+    least = prices.cheapest[level, j, option]
+    if top - least <= answer.gain[i] or first_s > last_s + slack_of(window):
+        return top
+    most = utility_up_to(market, i, first_s + exec_s - slack_of(window))
+    if most - least <= answer.gain[i]:
+        return most
+    last_s = max(first_s, last_s)
+    run = Run(i, option, options.machine_type[option], exec_s, runs.cost_w[option], first_s, last_s)
+    try_start(answer, market, prices, run, first_s)
+    try_jumps(answer, market, prices, run)
+    try_periods(answer, market, prices, run)
+    try_slots(answer, market, prices, run, j)
+    if window.is_prorated and first_s < window.start_s:
+        try_cells(answer, market, prices, run, most, least)
+    return most
+
+
+@inlined
+def ask(answer, market, prices, i):
     """Add the chosen run of task i to what is asked for."""
-    option = answer.option[i]
-    k, start_s = options.machine_type[option], answer.start_s[i]
-    end_s = start_s + options.exec_s[option]
+    window, option = market.window, answer.option[i]
+    k, cost_w = market.options.machine_type[option], market.runs.cost_w[option]
+    start_s = answer.start_s[i]
+    end_s = min(start_s + market.runs.stretch[i] * market.options.exec_s[option], window.end_s)
     last = prices.per_s.shape[1] - 1
-    for j in range(int(start_s / prices.slot_s), min(int(end_s / prices.slot_s), last) + 1):
-        inside = min(end_s, (j + 1) * prices.slot_s) - max(start_s, j * prices.slot_s)
-        answer.busy_s[k, j] += max(inside, 0.0)
-    power_w = options.energy_j[option] / options.exec_s[option]
-    answer.energy_j[0] += power_w * counted_part_s(window, start_s, end_s)
+    for j in range(min(int(start_s / prices.slot_s), last), min(int(end_s / prices.slot_s), last) + 1):
+        inside_s = min(end_s, (j + 1) * prices.slot_s) - max(start_s, j * prices.slot_s)
+        answer.busy_s[k, j] += max(inside_s, 0.0)
+    d = max(int((start_s - window.start_s) / window.period_s), 0)
+    while d < prices.per_j.size and period_edge_s(prices, window, d) < end_s:
+        inside_s = min(end_s, period_edge_s(prices, window, d + 1)) - max(start_s, period_edge_s(prices, window, d))
+        answer.energy_j[d] += cost_w * max(inside_s, 0.0)
+        d += 1
 
 
 @kernel
-def answer_prices(answer, tasks, utilities, options, prices, window, first, stride):
+def answer_prices(answer, market, prices, first, stride):
     """Let tasks first, first + stride, ... choose; returns the sum of their gains.
 
     What `answer` holds from earlier prices is where the search begins: it prunes, and never decides.
     """
+    tasks, options, runs = market.tasks, market.options, market.runs
     total = 0.0
     for i in range(first, tasks.arrival_s.size, stride):
         before, before_s = answer.option[i], answer.start_s[i]
         answer.gain[i], answer.option[i] = 0.0, -1
         if before >= 0:
-            utility = utility_up_to(tasks, utilities, i, before_s + options.exec_s[before])
-            keep_better(answer, options, prices, window, i, before, before_s, utility)
+            exec_s = runs.stretch[i] * options.exec_s[before]
+            run = Run(i, before, options.machine_type[before], exec_s, runs.cost_w[before], before_s, before_s)
+            try_start(answer, market, prices, run, before_s)
         t = tasks.task_type[i]
+        top = np.inf
         for option in range(options.first[t], options.first[t + 1]):
-            try_option(answer, tasks, utilities, options, prices, window, i, option)
+            top = try_option(answer, market, prices, i, option, top)
         if answer.option[i] >= 0:
             total += answer.gain[i]
-            ask(answer, tasks, options, prices, window, i)
+            ask(answer, market, prices, i)
     return total

@@ -1,4 +1,4 @@
-"""A proven bound on what any policy, even one that knows the future, can earn in a day.
+"""A proven bound on what any policy, even one that knows the future, can earn in the counted window.
 
 Give every machine-second and every joule a price, pay the owner for all there are, and let each task choose
 the run that gains it most after paying. Whatever the prices, nobody earns more than the two sums together:
@@ -9,53 +9,63 @@ budget". Better prices give a tighter bound; any prices give a valid one, so the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.optimize import Bounds, minimize
 
 from joulewise.errors import InputError, Problem
-from joulewise.kernels.prices import Answer, Prices, Window, answer_prices, find_cheapest
+from joulewise.kernels.prices import Answer, Market, Prices, Runs, Window, answer_prices, find_cheapest
 from joulewise.model.arrays import Floats, freeze_fields
+from joulewise.model.system import System
 from joulewise.model.world import World
+from joulewise.optimise.bounds import maximum_utility
 from joulewise.policies.layout import layout_of
 
 _find_cheapest: Any = find_cheapest
 _answer_prices: Any = answer_prices
 _ROUNDING = 1e-9
-_MOMENTUM = 0.6
+_MOST_LEVELS = 8
+_MOST_CHEAPEST = 20_000_000
+_ENOUGH_TASKS = 2500
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of the search: slots of about `slot_s`, iterations on every `stride`-th task, the first step."""
+    """A part of the search: slots of about `slot_s`, so many evaluations of the bound on every `stride`-th task.
+
+    The first step changes a typical machine price by `step` of their mean and energy prices by up to `step_j`.
+    """
 
     slot_s: float
-    iterations: int
+    evaluations: int
     stride: int
     step: float
+    step_j: float
 
 
 MOST_FIRST_SLOTS = 336
 """Windows of more than two weeks get longer slots: memory and time stay bounded, only tightness is lost."""
 
-STAGES = (Stage(3600.0, 25, 4, 0.3), Stage(1800.0, 8, 1, 0.2), Stage(600.0, 14, 1, 0.15))
+STAGES = (Stage(3600.0, 20, 4, 0.05, 0.3), Stage(300.0, 16, 1, 0.2, 0.1))
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Prices that prove a bound: per machine-second by [machine type, slot], and per joule.
+    """Prices that prove a bound: per machine-second by [machine type, slot], and per joule by energy period.
 
-    Slots of equal length cover the time from 0 to the end of the counted window.
+    Slots of equal length cover the time from 0 to the end of the counted window. Energy periods are the counted
+    days of a daily budget; without one there is a single period, the counted window.
     """
 
     per_s: Floats
-    per_j: float = 0.0
+    per_j: Floats = field(default_factory=lambda: np.zeros(1))
 
     def __post_init__(self) -> None:
-        freeze_fields(self, {"per_s": np.float64})
-        valid = self.per_s.ndim == 2 and self.per_s.shape[1] > 0 and np.isfinite(self.per_s).all()
-        if not (valid and (self.per_s >= 0).all() and self.per_j >= 0 and math.isfinite(self.per_j)):
+        freeze_fields(self, {"per_s": np.float64, "per_j": np.float64})
+        shaped = self.per_s.ndim == 2 and self.per_j.ndim == 1 and self.per_s.shape[1] > 0 and self.per_j.size > 0
+        if not (shaped and all(((p >= 0) & np.isfinite(p)).all() for p in (self.per_s, self.per_j))):
             raise InputError(Problem("certificate", "found prices below 0 or not finite", "must be 0 or more"))
 
 
@@ -67,64 +77,91 @@ class PriceBound:
     certificate: Certificate
 
 
-def price_bound(world: World, budget_j: float = math.inf) -> PriceBound:
-    """Search prices for a tight bound on the utility of the counted window, within an energy budget.
+def price_bound(world: World) -> PriceBound:
+    """Search prices for a tight bound on the utility of the counted window, within the energy budget.
 
-    Takes a second or two for a day of 50,000 tasks. Raises InputError for a window without an end.
+    Takes a few seconds for a day of 50,000 tasks. Raises InputError for a window without an end.
     """
-    market = _Market(world, budget_j)
+    market = _Market(world)
     certificate = market.first_guess(_slots(world, STAGES[0]))
     for stage in STAGES:
         certificate = market.improve(_split(certificate, _slots(world, stage)), stage)
-    for_nothing = Certificate(np.zeros((world.system.n_machine_types, 1)))  # the best where nothing is scarce
-    found = [PriceBound(market.bound(prices), prices) for prices in (certificate, for_nothing)]
-    return min(found, key=lambda bound: bound.value)
+    found = PriceBound(market.bound(certificate), certificate)
+    if found.value <= maximum_utility(world):  # what free machines would let tasks earn, at least
+        return found
+    for_nothing = Certificate(np.zeros((world.system.n_machine_types, 1)), np.zeros(market.budget_j.size))
+    return min(found, PriceBound(market.bound(for_nothing), for_nothing), key=lambda bound: bound.value)
 
 
-def certified_bound(world: World, certificate: Certificate, budget_j: float = math.inf) -> float:
+def certified_bound(world: World, certificate: Certificate) -> float:
     """The bound that prices prove, in one pass; it is valid for any prices. Raises InputError on a misfit."""
-    if certificate.per_s.shape[0] != world.system.n_machine_types:
-        found = f"found prices of {certificate.per_s.shape[0]} machine types"
-        raise InputError(Problem("certificate", found, f"the system has {world.system.n_machine_types}"))
-    return _Market(world, budget_j).bound(certificate)
+    market = _Market(world)
+    fits = {
+        "machine types": (certificate.per_s.shape[0], world.system.n_machine_types),
+        "energy periods": (certificate.per_j.size, market.budget_j.size),
+    }
+    for what, (found, wanted) in fits.items():
+        if found != wanted:
+            raise InputError(Problem("certificate", f"found prices of {found} {what}", f"the world has {wanted}"))
+    return market.bound(certificate)
+
+
+def least_standby_w(system: System) -> Floats:
+    """What a machine of each type draws at least while it runs nothing: asleep, or idle where it never sleeps."""
+    standby = system.standby
+    if standby is None:
+        return np.zeros(system.n_machine_types)
+    return np.where(np.isfinite(standby.sleep_after_s), standby.sleep_w, standby.idle_w)
 
 
 class _Market:
     """Tasks that answer prices; remembers their last choices, which only speeds up the next answer."""
 
-    def __init__(self, world: World, budget_j: float) -> None:
+    def __init__(self, world: World) -> None:
         work, n = world.workload, world.workload.n_tasks
         if not math.isfinite(work.end_s):
             found = "found a counted window without an end"
             raise InputError(Problem("workload", found, "must end, for prices to cover it", "set its end"))
-        self.counts, self.budget_j = world.system.counts[:, None], budget_j
-        self.layout, self.window = layout_of(world), Window(work.start_s, work.end_s)
+        layout, period_s = layout_of(world), _period_s(world)
+        window = Window(work.start_s, work.end_s, period_s, work.is_prorated)
+        self.facts = Market(*layout, _runs(world), window)
+        self.counts, self.budget_j = world.system.counts[:, None], _budgets_j(world, period_s)
         self.choices = (np.zeros(n), np.full(n, -1), np.zeros(n))
-        self.mean_scale = float(work.scale.mean())
+        self.mean_scale = float(work.scale.mean()) or 1.0
 
     def first_guess(self, n_slots: int) -> Certificate:
         """One price everywhere, at which a typical task would pay half of what it is worth."""
-        options = self.layout.options
-        per_s = 0.5 * self.mean_scale / float(options.exec_s.mean())
-        per_j = 0.2 * self.mean_scale / max(float(options.energy_j.mean()), 1e-300)
-        prices = np.full((self.counts.size, n_slots), per_s)
-        return Certificate(prices, per_j if math.isfinite(self.budget_j) else 0.0)
+        per_s = 0.5 * self.mean_scale / float(self.facts.options.exec_s.mean())
+        per_j = np.where(np.isfinite(self.budget_j), self.typical_per_j(), 0.0)
+        return Certificate(np.full((self.counts.size, n_slots), per_s), per_j)
+
+    def typical_per_j(self) -> float:
+        """A price per joule at which a typical task would pay a fifth of what it is worth."""
+        energy_j = float((self.facts.runs.cost_w * self.facts.options.exec_s).mean())
+        return 0.2 * self.mean_scale / energy_j if energy_j > 0 else 1.0
 
     def answer(self, certificate: Certificate, stride: int = 1) -> tuple[float, Answer]:
         """The sum of what tasks gain, and what they ask for; with a stride, scaled up from a part of them."""
-        slot_s = self.window.end_s / certificate.per_s.shape[1]
-        paid = np.cumsum(np.pad(certificate.per_s, ((0, 0), (1, 0))), axis=1) * slot_s
-        cheapest = np.empty((self.layout.options.exec_s.size, certificate.per_s.shape[1]))
-        prices = Prices(slot_s, certificate.per_s.copy(), paid, cheapest, certificate.per_j)
-        _find_cheapest(prices, self.layout.options)
-        answer = Answer(*self.choices, np.zeros_like(certificate.per_s), np.zeros(1))
-        gains = float(_answer_prices(answer, *self.layout, prices, self.window, 0, stride))
+        prices = self.prices(certificate)
+        _find_cheapest(prices, self.facts)
+        answer = Answer(*self.choices, np.zeros_like(certificate.per_s), np.zeros_like(certificate.per_j))
+        gains = float(_answer_prices(answer, self.facts, prices, 0, stride))
         return stride * gains, answer._replace(busy_s=stride * answer.busy_s, energy_j=stride * answer.energy_j)
+
+    def prices(self, certificate: Certificate) -> Prices:
+        """Prices as the kernel wants them, with room for what it finds out about them."""
+        per_s, per_j, window = certificate.per_s.copy(), certificate.per_j.copy(), self.facts.window
+        slot_s = window.end_s / per_s.shape[1]
+        paid = np.cumsum(np.pad(per_s, ((0, 0), (1, 0))), axis=1) * slot_s
+        paid_j = np.cumsum(np.pad(per_j, (1, 0))) * window.period_s
+        n_levels, n_options = self.facts.runs.level_stretch.size, self.facts.options.exec_s.size
+        return Prices(slot_s, per_s, paid, per_j, paid_j, np.empty((n_levels, per_s.shape[1], n_options)))
 
     def income(self, certificate: Certificate) -> float:
         """What the owner gets for every machine-second and every joule there is."""
-        slot_s = self.window.end_s / certificate.per_s.shape[1]
-        energy = certificate.per_j * self.budget_j if certificate.per_j > 0 else 0.0
+        slot_s = self.facts.window.end_s / certificate.per_s.shape[1]
+        priced = certificate.per_j > 0  # energy without a limit has no price
+        energy = float(certificate.per_j[priced] @ self.budget_j[priced])
         return float((self.counts * certificate.per_s).sum() * slot_s + energy)
 
     def bound(self, certificate: Certificate) -> float:
@@ -133,21 +170,70 @@ class _Market:
         return float((self.income(certificate) + gains) * (1 + _ROUNDING))
 
     def improve(self, certificate: Certificate, stage: Stage) -> Certificate:
-        """Raise prices where more is asked for than there is, lower them where less; keep the best seen."""
-        best, least, speed = certificate, math.inf, np.zeros_like(certificate.per_s)
-        there_is_s = self.counts * (self.window.end_s / certificate.per_s.shape[1])
-        for iteration in range(stage.iterations):
-            gains, answer = self.answer(certificate, stage.stride)
-            value = self.income(certificate) + gains
+        """Follow the slope of the bound, which is what there is less what is asked for; keep the best prices seen."""
+        shape, unit = certificate.per_s.shape, self._units(certificate, stage)
+        stride = max(min(stage.stride, self.facts.tasks.arrival_s.size // _ENOUGH_TASKS), 1)
+        there_is_s = self.counts * (self.facts.window.end_s / shape[1])
+        best, least = certificate, math.inf
+
+        def value_and_slope(prices: Floats) -> tuple[float, Floats]:
+            nonlocal best, least
+            per_s, per_j = np.split(np.maximum(prices, 0.0) * unit, [certificate.per_s.size])
+            tried = Certificate(per_s.reshape(shape), per_j)
+            gains, answer = self.answer(tried, stride)
+            value = self.income(tried) + gains
             if value < least:
-                best, least = certificate, value
-            speed = _MOMENTUM * speed + np.clip(answer.busy_s / np.maximum(there_is_s, 1e-300) - 1, -1, 1)
-            step = stage.step / (1 + iteration / 6)
-            level = certificate.per_s.mean(axis=1, keepdims=True)
-            per_s = np.maximum(0.0, certificate.per_s + step * level * speed)
-            excess = min(float(answer.energy_j[0]) / self.budget_j - 1, 1.0) if certificate.per_j > 0 else 0.0
-            certificate = Certificate(per_s, certificate.per_j * math.exp(step * excess))
+                best, least = tried, value
+            left_j = np.where(np.isfinite(self.budget_j), self.budget_j - answer.energy_j, 0.0)
+            return value, np.concatenate(((there_is_s - answer.busy_s).ravel(), left_j)) * unit
+
+        start = np.concatenate((certificate.per_s.ravel(), certificate.per_j)) / unit
+        limit = {"maxfun": stage.evaluations, "maxiter": stage.evaluations, "ftol": 0.0, "gtol": 0.0}
+        minimize(value_and_slope, start, jac=True, method="L-BFGS-B", bounds=Bounds(0.0, np.inf), options=limit)
         return best
+
+    def _units(self, certificate: Certificate, stage: Stage) -> Floats:
+        """How much each price changes in a step of length 1, which is the first that the search takes."""
+        per_s, per_j = self.first_guess(1).per_s.mean(), self.typical_per_j()
+        level = max(float(certificate.per_s.mean()), 1e-3 * per_s) * stage.step * math.sqrt(certificate.per_s.size)
+        by_type = level / np.sqrt(np.maximum(self.counts, 1) / max(float(self.counts.mean()), 1.0))
+        by_period = stage.step_j * np.maximum(certificate.per_j, 1e-2 * per_j)
+        return np.concatenate((np.broadcast_to(by_type, certificate.per_s.shape).ravel(), by_period))
+
+
+def _period_s(world: World) -> float:
+    """How long an energy period lasts: a day of a daily budget, else the whole counted window."""
+    supply, work = world.supply, world.workload
+    is_daily = math.isfinite(supply.budget_j) and not supply.is_total
+    return supply.day_s if is_daily else work.end_s - work.start_s
+
+
+def _budgets_j(world: World, period_s: float) -> Floats:
+    """What runs may add to the least standby energy in each period."""
+    supply, work = world.supply, world.workload
+    n_periods = max(math.ceil((work.end_s - work.start_s) / period_s), 1)
+    edges_s = np.minimum(work.start_s + period_s * np.arange(n_periods + 1), work.end_s)
+    standby_w = supply.pue * float(world.system.counts @ least_standby_w(world.system))
+    return np.asarray(np.maximum(supply.budget_j - standby_w * np.diff(edges_s), 0.0))
+
+
+def _runs(world: World) -> Runs:
+    """What runs add to standby power, and how tasks stretch, in a few levels."""
+    system, options = world.system, layout_of(world).options
+    least_w = least_standby_w(system)[options.machine_type]
+    has_power = system.power_w is not None
+    cost_w = world.supply.pue * (options.energy_j / options.exec_s - least_w) if has_power else 0 * options.exec_s
+    return Runs(cost_w, *_stretches(world))
+
+
+def _stretches(world: World) -> tuple[Floats, Any, Floats]:
+    """The stretch of each task, its level, and the least stretch of each level: as many as memory is spent on."""
+    work, n_options = world.workload, layout_of(world).options.exec_s.size
+    if work.stretch is None:
+        return np.ones(work.n_tasks), np.zeros(work.n_tasks, np.int64), np.ones(1)
+    n_levels = min(max(_MOST_CHEAPEST // (n_options * _slots(world, STAGES[-1])), 1), _MOST_LEVELS)
+    least = np.unique(np.quantile(work.stretch, np.arange(n_levels) / n_levels, method="lower"))
+    return work.stretch.copy(), np.searchsorted(least, work.stretch, side="right") - 1, least
 
 
 def _slots(world: World, stage: Stage) -> int:

@@ -30,7 +30,7 @@ class Proof:
             "kind": self.kind,
             "maximum_utility": self.maximum_utility,
             "utility_bound": self.utility_bound,
-            "certificate": prices and {"per_s": prices.per_s.tolist(), "per_j": prices.per_j},
+            "certificate": prices and {"per_s": prices.per_s.tolist(), "per_j": prices.per_j.tolist()},
         }
 
     @staticmethod

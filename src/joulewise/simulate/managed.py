@@ -38,11 +38,13 @@ _BEFORE_ALL_S = -1.0
 class Managed:
     """What the managed engine did: the allocation, events with work, wall-clock seconds.
 
+    Of the events in the counted window it may have skipped some without work, if they are at multiples of an interval.
     `prices` has a row for each recorded event with work: per second of each machine type, then per joule.
     """
 
     allocation: Allocation
     n_mapping_events: int
+    n_counted_events: int
     mapping_s: float
     prices: Floats
 
@@ -66,6 +68,7 @@ def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_reco
     return Managed(
         engine.allocation(),
         int(engine.clock.counts[managed.WORKED]),
+        int(engine.clock.counts[managed.COUNTED]),
         time.perf_counter() - began,
         engine.prices.path[: engine.clock.counts[managed.WORKED]],
     )
@@ -132,7 +135,12 @@ class _Engine:
 
 
 def _problems(world: World, manager: Manager) -> Iterator[Problem]:
-    supply, work = world.supply, world.workload
+    supply, work, policy = world.supply, world.workload, manager.policy
+    falls = policy.objective is None or policy.objective.falls_with_time
+    if policy.mode == "immediate" or policy.rule not in _RULES or not falls:
+        found = f"found the policy {policy.name} in a world with limits of energy, standby, failures or uncertain times"
+        allowed = "must be a batch policy other than Sufferage whose value falls with time"
+        yield Problem("manager.policy", found, allowed, "use one such as max-max-upt")
     may_wait = supply.is_limited or manager.only_worthwhile
     if may_wait and not math.isfinite(work.end_s):
         found = "found a counted window without an end"

@@ -24,8 +24,8 @@ class Manager:
     """How the resource manager works. Raises InputError with every problem.
 
     **Dropping.** A task whose best possible utility is below `dropping_threshold` is dropped; 0 drops nothing.
-    `class_thresholds` gives other thresholds to task classes: a machine group ("special", for tasks that some
-    machine type of that group can run) or a level of one of the workload's tags ("critical").
+    `class_thresholds` gives other thresholds to classes of tasks: a machine group ("special", for tasks that run
+    fastest on a machine type of that group) or a level of one of the workload's tags ("critical").
 
     **Mapping events** of batch mode happen at 0, 1, 2, ... times `mapping_interval_s`; with `mapping_arrivals` also
     as soon as so many tasks have arrived since the last one, and intervals count from the last event then.

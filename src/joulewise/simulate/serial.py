@@ -56,7 +56,8 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     if uses_managed_engine(manager) or needs_managing(world):
         done = manage(world, manager, seed, trial)
         mark_kernels_compiled()
-        n_counted = _counted_events(world, manager, done.allocation)
+        has_grid = manager.mapping_arrivals is None and manager.mapping_time == "free"
+        n_counted = _counted_events(world, manager, done.allocation) if has_grid else done.n_counted_events
         return Outcome(done.allocation, done.n_mapping_events, n_counted, done.mapping_s)
     plan = empty_plan(world.workload.n_tasks)
     run_until = _runner(world, manager, plan, seed, trial)
