@@ -18,6 +18,7 @@ from joulewise.model import Allocation, Status, World, linear
 from joulewise.policies import POLICIES
 from joulewise.simulate import Manager, simulate
 from tests import heuristics
+from tests.needs import fit_for
 from tests.random_worlds import Scenario, scenarios
 from tests.simple_worlds import busy_world, simple_system, simple_workload
 
@@ -202,9 +203,9 @@ def test_a_task_may_wait_for_a_faster_machine_beside_an_idle_one() -> None:
 @given(scenarios())
 def test_nothing_to_say_about_what_policies_do(scenario: Scenario) -> None:
     for policy in heuristics.EVERY_POLICY:
-        manager = scenario.manager(policy)
-        allocation = simulate(scenario.world, manager).allocation
-        assert check_allocation(scenario.world, allocation, manager) == [], policy.title
+        world, manager = fit_for(policy, scenario.world), scenario.manager(policy)
+        allocation = simulate(world, manager).allocation
+        assert check_allocation(world, allocation, manager) == [], policy.title
 
 
 @pytest.mark.parametrize("manager", [IMMEDIATE, BATCH], ids=["immediate", "batch"])
