@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, shared
-from joulewise.kernels.machines import believed_ready_s
+from joulewise.kernels.machines import believed_ready_s, believed_start_s
 
 HOUR_S = 3600.0
 NO_FILTER, FAIR_SHARE, ADAPTIVE = 0, 1, 2
@@ -138,10 +138,11 @@ def believed_use_j(limits, machines, day, at_s):
     for m in range(machines.ready_s.size):
         start_s = true_s = machines.last_start_s[m]
         if true_s > at_s:
-            before_s, cost_w = machines.before_start_s[m], machines.before_cost_w[m]
-            start_s = max(at_s, before_s + machines.before_exec_s[m])
-            more_j += cost_w * inside_s(limits, day, before_s, start_s)
-            more_j -= cost_w * inside_s(limits, day, before_s, machines.before_end_s[m])
+            start_s = believed_start_s(machines, m, at_s)
+            if machines.before_end_s[m] > at_s:
+                before_s, cost_w = machines.before_start_s[m], machines.before_cost_w[m]
+                more_j += cost_w * inside_s(limits, day, before_s, start_s)
+                more_j -= cost_w * inside_s(limits, day, before_s, machines.before_end_s[m])
         if machines.last_end_s[m] > at_s:
             end_s, cost_w = believed_ready_s(machines, m, at_s), machines.last_cost_w[m]
             more_j += cost_w * inside_s(limits, day, start_s, end_s)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from joulewise.kernels.jit import inlined, shared
 
 NOBODY = -1
-LATE_S = 1e300
 
 
 class Machines(NamedTuple):
@@ -108,12 +107,19 @@ def next_outage(downtimes, machine, at_s):
 
 
 @inlined
+def believed_start_s(machines, machine, at_s):
+    """When the manager believes, at an instant, that a pending task will start: after what runs, or after a boot."""
+    if machines.before_end_s[machine] > at_s:
+        return max(at_s, machines.before_start_s[machine] + machines.before_exec_s[machine])
+    return machines.last_start_s[machine]
+
+
+@inlined
 def believed_ready_s(machines, machine, at_s):
     """When the manager believes, at an instant, that the machine has done what is fixed on it."""
     last_s, exec_s = machines.last_start_s[machine], machines.last_exec_s[machine]
     if last_s > at_s:
-        running_s = machines.before_start_s[machine] + machines.before_exec_s[machine]
-        return max(at_s, running_s) + exec_s
+        return believed_start_s(machines, machine, at_s) + exec_s
     if machines.ready_s[machine] > at_s:
         return max(at_s, last_s + exec_s)
     return at_s
@@ -189,3 +195,11 @@ def note_run(machines, machine, start_s, exec_s, end_s, cost_w):
     machines.last_exec_s[machine] = exec_s
     machines.last_cost_w[machine] = cost_w
     machines.last_end_s[machine] = machines.ready_s[machine] = end_s
+
+
+@inlined
+def forget_lost(machines, machine, until_s):
+    """Once a machine has failed, what was lost on it no longer runs, nor is anything pending."""
+    failed_s = machines.last_end_s[machine]
+    if failed_s <= until_s and failed_s < machines.doomed_s[machine]:
+        machines.last_start_s[machine], machines.last_exec_s[machine] = failed_s, 0.0

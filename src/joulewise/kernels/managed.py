@@ -28,7 +28,7 @@ from joulewise.kernels.events import add_left, event_at_or_after
 from joulewise.kernels.heap import Heap, empty_heap, pop, push, replace_top
 from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.layout import DROPPED, RAN, WAITING
-from joulewise.kernels.machines import NOBODY, next_outage, note_run, open_machines, plan_on
+from joulewise.kernels.machines import NOBODY, forget_lost, next_outage, note_run, open_machines, plan_on
 from joulewise.kernels.market import MINUTE_S, adjust_prices, first_prices, record_prices
 
 KILLED = 3
@@ -271,15 +271,32 @@ def drop(clock, batch, tasks, options, plan, i):
 
 
 @inlined
-def lose(batch, losses, plan, options, i, machine, start_s, down_s):
+def give_back(batch, i, at_s):
+    """Let a task that a machine lost be mapped again from an instant on."""
+    batch.returning[batch.n_returning[0]] = i
+    batch.returns_s[batch.n_returning[0]] = at_s
+    batch.n_returning[0] += 1
+
+
+@inlined
+def lose(batch, losses, options, i, machine, start_s, down_s):
     """Note that an outage cuts a run short and gives the task back."""
     row = losses.size[0]
     losses.task[row], losses.machine[row], losses.pstate[row] = i, machine, options.pstate[batch.choice[i]]
     losses.start_s[row], losses.end_s[row] = start_s, down_s
     losses.size[0] += 1
-    batch.returning[batch.n_returning[0]] = i
-    batch.returns_s[batch.n_returning[0]] = down_s
-    batch.n_returning[0] += 1
+    give_back(batch, i, down_s)
+
+
+@inlined
+def take_head(clock, batch, tasks, machines, m):
+    """Take the first task off a machine's queue: it is fixed now."""
+    i = machines.head[m]
+    machines.head[m] = batch.after[i]
+    machines.n_queued[m] -= 1
+    batch.n_unfixed[tasks.task_type[i]] -= 1
+    clock.counts[UNFIXED] -= 1
+    return i
 
 
 @inlined
@@ -291,33 +308,35 @@ def true_exec_s(rules, stretch, options, i, option):
 @shared
 def work_off(
     clock, batch, rules, stretch, tasks, options, limits, ledger, machines, downtimes, losses, plan, m, until_s
-):
+):  # fmt: skip
     """Fix what a machine has started by an instant, and the pending task behind it."""
+    forget_lost(machines, m, until_s)
     while machines.head[m] != NOBODY and machines.last_start_s[m] <= until_s and machines.doomed_s[m] <= until_s:
-        i = machines.head[m]
-        option = batch.choice[i]
         start_s = max(machines.true_base_s[m], machines.ready_s[m])
-        end_s = start_s + true_exec_s(rules, stretch, options, i, option)
         down_s, up_s = next_outage(downtimes, m, start_s)
         if down_s <= start_s:
             machines.ready_s[m] = machines.doomed_s[m] = up_s
-            return
-        machines.head[m] = batch.after[i]
-        machines.n_queued[m] -= 1
-        batch.n_unfixed[tasks.task_type[i]] -= 1
-        clock.counts[UNFIXED] -= 1
-        cost_w = limits.cost_w[option]
+            break
+        i = take_head(clock, batch, tasks, machines, m)
+        option = batch.choice[i]
+        end_s = start_s + true_exec_s(rules, stretch, options, i, option)
         use_at(limits, ledger, start_s, machines.wake_j[m])
         machines.wake_j[m] = 0.0
-        use(limits, ledger, start_s, min(end_s, down_s), cost_w)
-        note_run(machines, m, start_s, options.exec_s[option], min(end_s, down_s), cost_w)
+        use(limits, ledger, start_s, min(end_s, down_s), limits.cost_w[option])
+        note_run(machines, m, start_s, options.exec_s[option], min(end_s, down_s), limits.cost_w[option])
         if down_s < end_s:
-            lose(batch, losses, plan, options, i, m, start_s, down_s)
+            lose(batch, losses, options, i, m, start_s, down_s)
             machines.ready_s[m] = machines.doomed_s[m] = up_s
-            return
+            break
         plan.machine[i], plan.pstate[i] = m, options.pstate[option]
         plan.start_s[i], plan.end_s[i] = start_s, end_s
         plan.status[i] = KILLED if stretch[i] > rules.kill_factor else RAN
+    fails_s, up_s = machines.last_end_s[m], machines.doomed_s[m]
+    if machines.head[m] != NOBODY and machines.last_start_s[m] <= until_s < fails_s < up_s:
+        i = take_head(clock, batch, tasks, machines, m)
+        give_back(batch, i, fails_s)
+        note_run(machines, m, np.inf, options.exec_s[batch.choice[i]], fails_s, limits.cost_w[batch.choice[i]])
+        machines.ready_s[m] = up_s
 
 
 @inlined
