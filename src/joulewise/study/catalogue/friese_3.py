@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 
 import polars as pl
@@ -379,7 +380,7 @@ FIG_3_14 = Experiment(
                 f"3.15 {affinity}",
                 f"task-machine affinity {affinity}",
                 f"{low / 1000:g} to {high / 1000:g}",
-                ordering(lambda runs, affinity=affinity: _affinity_ranges(runs, affinity), " thousandths"),
+                ordering(partial(_affinity_ranges, affinity=affinity), " thousandths"),
                 "read as: the mean lies inside the range",
             )
             for affinity, (low, high) in _TABLE_3_2.items()
@@ -425,7 +426,7 @@ FIG_3_14 = Experiment(
                 f"3.20 {name}",
                 f"{words}: low < drawn < high affinity, each policy at its best",
                 "all pairs",
-                ordering(lambda runs, metric=metric: _rises_with_affinity(runs, metric), " %"),
+                ordering(partial(_rises_with_affinity, metric=metric), " %"),
             )
             for name, words, metric in (
                 ("utility", "utility", "utility"),
