@@ -48,6 +48,13 @@ COLUMNS = (
     _metric(
         "possible_percent", "%", "100 x utility / utility_bound: how much of what is possible was earned, at least"
     ),
+    _metric(
+        "system_tma", "",
+        "task-machine affinity of the general-purpose machine types in P-state 0: 0 if all task types see the same "
+        "ratios between them, up to 1; this and the next two are null where it does not exist",
+    ),
+    _metric("system_tdh", "", "task difficulty homogeneity of the same: 1 if all task types are equally hard"),
+    _metric("system_mph", "", "machine performance homogeneity of the same: 1 if all machine types are equally fast"),
     _metric("tasks_arrived", "tasks", "tasks that arrived in the counted window"),
     _metric("tasks_completed", "tasks", "tasks that completed in the counted window, whenever they arrived"),
     _metric("tasks_dropped", "tasks", "tasks that arrived in the counted window and were dropped"),
@@ -70,13 +77,6 @@ COLUMNS = (
     ),
     _metric("busy_percent", "%", "100 x time of runs inside the counted window / (machines x its length)"),
     _metric("idle_percent", "%", "100 x time without a run, on machines that are not down / (machines x its length)"),
-    _metric(
-        "system_tma", "",
-        "task-machine affinity of the general-purpose machine types in P-state 0: 0 if all task types see the same "
-        "ratios between them, up to 1; this and the next two are null where it does not exist",
-    ),
-    _metric("system_tdh", "", "task difficulty homogeneity of the same: 1 if all task types are equally hard"),
-    _metric("system_mph", "", "machine performance homogeneity of the same: 1 if all machine types are equally fast"),
     _metric("mapping_events", "events", "mapping events at which there was a task to map"),
     _metric("mapping_s", "s", "wall-clock time that the policy took for the whole run", is_measured=True),
     _metric("run_s", "s", "wall-clock time of the run with its checks and files", is_measured=True),

@@ -489,5 +489,3 @@ BUDGET_3 = Experiment(
         ),
     ),
 )
-
-FRIESE_3 = (FIG_3_5, FIG_3_8, FIG_3_12, FIG_3_14, BUDGET_3)

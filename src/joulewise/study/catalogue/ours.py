@@ -313,5 +313,3 @@ FAILURES = Experiment(
         ),
     ),
 )
-
-OURS = (PRICES, TARIFF, UNCERTAIN, FAILURES)
