@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from joulewise.present.figures import FIGURES
 from joulewise.study import parse_study
 from joulewise.study.catalogue import EXPERIMENTS, Experiment
 from joulewise.study.catalogue.judging import best_by_mean, best_by_trial, gain, spread
@@ -32,6 +33,7 @@ def made_up_runs(experiment: Experiment) -> pl.DataFrame:
 @each_experiment
 def test_a_bundled_study_is_valid_with_the_files_that_it_names(experiment: Experiment) -> None:
     study = experiment.study()
+    assert experiment.figure in {figure.name for figure in FIGURES}
     assert study.name == experiment.id
     assert parse_study(study.source, study.file_name, study.folder, check_inputs=True).points == study.points
 

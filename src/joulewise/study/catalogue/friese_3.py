@@ -373,7 +373,7 @@ FIG_3_14 = Experiment(
     "Utility under an energy budget in systems of low, drawn and high task-machine affinity",
     "Friese 3.6.4, fig. 3.14 and table 3.2",
     f"{_READING}; Weighted Util never makes a choice of no value; affinity (TMA) is that of the general-purpose part",
-    "utility-by-policy",
+    "utility-by-setting",
     (
         *(
             Claim(
