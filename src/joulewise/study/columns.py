@@ -48,6 +48,13 @@ COLUMNS = (
     _metric(
         "possible_percent", "%", "100 x utility / utility_bound: how much of what is possible was earned, at least"
     ),
+    _metric(
+        "system_tma", "",
+        "task-machine affinity of the general-purpose machine types in P-state 0: 0 if all task types see the same "
+        "ratios between them, up to 1; this and the next two are null where it does not exist",
+    ),
+    _metric("system_tdh", "", "task difficulty homogeneity of the same: 1 if all task types are equally hard"),
+    _metric("system_mph", "", "machine performance homogeneity of the same: 1 if all machine types are equally fast"),
     _metric("tasks_arrived", "tasks", "tasks that arrived in the counted window"),
     _metric("tasks_completed", "tasks", "tasks that completed in the counted window, whenever they arrived"),
     _metric("tasks_dropped", "tasks", "tasks that arrived in the counted window and were dropped"),

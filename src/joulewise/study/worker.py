@@ -59,6 +59,7 @@ def do_run(run: Run, job: Job) -> Finished:
 def _compute(run: Run, job: Job, store: Store) -> Result:
     from joulewise.check import check_allocation
     from joulewise.simulate import measures, simulate
+    from joulewise.worlds.heterogeneity import heterogeneity_metrics
 
     started_s = time.perf_counter()
     draw = Draw(run.seed, run.trial, job.study_folder)
@@ -73,6 +74,7 @@ def _compute(run: Run, job: Job, store: Store) -> Result:
     metrics, proof = measures(world, outcome), _proof(run, world, store)
     metrics["maximum_utility"], metrics["utility_bound"] = proof.maximum_utility, proof.utility_bound
     metrics |= shares(metrics["utility"], proof.maximum_utility, proof.utility_bound)
+    metrics |= heterogeneity_metrics(world.system)
     if run.keep:
         _write_details(run, world, outcome.allocation, store)
     seconds = time.perf_counter() - started_s

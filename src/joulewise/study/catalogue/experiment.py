@@ -11,6 +11,9 @@ import polars as pl
 from joulewise.study.catalogue.judging import Claim, Finding
 from joulewise.study.study import Study, parse_study
 
+_STUDIES = Path(str(files(__package__) / "studies"))
+"""Where the bundled studies lie, with the tables that they name."""
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -25,11 +28,11 @@ class Experiment:
 
     def study_text(self) -> str:
         """The bundled study file."""
-        return (files(__package__) / "studies" / f"{self.id}.toml").read_text()
+        return (_STUDIES / f"{self.id}.toml").read_text()
 
     def study(self, trials: int | None = None) -> Study:
         """The bundled study, at the published number of trials unless another is asked for."""
-        study = parse_study(self.study_text(), f"{self.id}.toml", Path())
+        study = parse_study(self.study_text(), f"{self.id}.toml", _STUDIES)
         if trials is None:
             return study
         return replace(study, heading=replace(study.heading, trials=trials))

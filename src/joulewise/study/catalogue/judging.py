@@ -9,7 +9,7 @@ number while half of its interval is wider than 10 % of it. Neither rule is ever
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -64,6 +64,29 @@ def per_trial(runs: pl.DataFrame, metric: str, where: Mapping[str, object]) -> S
     complete = pl.when(pl.col(metric).null_count() == 0).then(pl.col(metric).mean()).alias(metric)
     means = kept.group_by("trial").agg(complete).sort("trial")
     return means[metric].cast(pl.Float64).fill_null(math.nan).to_numpy()
+
+
+def gain(samples: Samples, over: Samples) -> Samples:
+    """How much more than the others, in percent of those."""
+    return 100 * (samples / over - 1)
+
+
+def best_by_mean(by_value: Mapping[float, Samples]) -> Samples:
+    """Of the samples of a sweep those with the highest mean."""
+    return max(by_value.values(), key=lambda samples: float(np.nanmean(samples)))
+
+
+def best_by_trial(by_value: Mapping[float, Samples]) -> Samples:
+    """The swept value that is best in each trial, the first of equals; NaN where a trial lacks a value."""
+    table = np.stack(list(by_value.values()))
+    best = np.argmax(np.nan_to_num(table, nan=-math.inf), axis=0)
+    return np.where(np.isnan(table).any(axis=0), math.nan, np.array(list(by_value))[best])
+
+
+def spread(several: Iterable[Samples]) -> Samples:
+    """The samples with the highest mean less those with the lowest."""
+    ordered = sorted(several, key=lambda samples: float(np.nanmean(samples)))
+    return ordered[-1] - ordered[0]
 
 
 def interval(samples: Samples) -> tuple[float, float, float]:
