@@ -1,9 +1,14 @@
 """The catalogue of published experiments: `joulewise reproduce ID` runs one and judges its claims."""
 
+from joulewise.study.catalogue import friese_2, friese_4
 from joulewise.study.catalogue.experiment import Experiment
-from joulewise.study.catalogue.friese_2 import FIG_2_5, FIG_2_6, K_BEST
 from joulewise.study.catalogue.judging import Claim, Finding
 
-EXPERIMENTS = {experiment.id: experiment for experiment in (FIG_2_5, FIG_2_6, K_BEST)}
+EXPERIMENTS = {
+    experiment.id: experiment
+    for chapter in (friese_2, friese_4)
+    for experiment in vars(chapter).values()
+    if isinstance(experiment, Experiment)
+}
 
 __all__ = ["EXPERIMENTS", "Claim", "Experiment", "Finding"]
