@@ -1,0 +1,77 @@
+"""Every published experiment has a sound study, and its claims can be judged on the runs of that study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import polars as pl
+import pytest
+
+from joulewise.policies import POLICIES
+from joulewise.present.figures import FIGURES
+from joulewise.study import plan
+from joulewise.study.catalogue import EXPERIMENTS, Experiment, judging
+from joulewise.study.columns import COLUMNS, RUNS
+from joulewise.study.sources import Draw, build_manager
+
+LEVELS = {"tasks": ("critical", "high", "medium", "low"), "priority": ("critical", "low"), "group": ("special",)}
+TRIALS = 3
+every_experiment = pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda experiment: experiment.id)
+
+
+def metric_names() -> list[str]:
+    """Every metric, those of levels and groups under the names of the published environment."""
+    names = [column.name for column in COLUMNS if column.table == RUNS and column.is_metric]
+    return [
+        name.replace("*", level)
+        for name in names
+        for level in (LEVELS[name.partition("_")[0]] if "*" in name else ("",))
+    ]
+
+
+def made_up(experiment: Experiment) -> pl.DataFrame:
+    """The runs of an experiment with metrics that mean nothing."""
+    rng = np.random.default_rng(1)
+    names = metric_names()
+    rows = [
+        {**run.cells(), **dict(zip(names, rng.uniform(1.0, 2.0, len(names)), strict=True))}
+        for run in plan(experiment.study(TRIALS))
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+@every_experiment
+def test_the_study_of_an_experiment_is_sound(experiment: Experiment) -> None:
+    study = experiment.study()
+    assert study.heading.name == experiment.id
+    assert study.heading.description
+    assert experiment.figure in {figure.name for figure in FIGURES}
+    for point in study.points:
+        assert point.manager.parameters.policy in POLICIES
+        build_manager(point.manager, Draw(0, 0, Path()))
+
+
+@every_experiment
+def test_every_claim_is_judged_on_every_trial(experiment: Experiment) -> None:
+    findings = experiment.findings(made_up(experiment))
+    assert len(findings) == len(experiment.claims) > 0
+    for finding in findings:
+        assert finding.verdict in get_args(judging.Verdict)
+        assert "fewer than two trials" not in finding.ours
+        assert "nan" not in finding.ours
+
+
+def test_what_cannot_be_tested_is_shown_beside_the_published_figure() -> None:
+    runs = pl.DataFrame()
+    shown = judging.beside(lambda _: [np.array([1.0, 1.0]), np.array([2.0, 2.0])], " µs")
+    assert shown(runs) == ("1.00 ± 0.00 / 2.00 ± 0.00 µs", "not testable")
+    assert judging.beside(lambda _: [np.array([1.0])])(runs)[1] == "not judged"
+    assert judging.untestable("why")(runs) == ("why", "not testable")
+
+
+def test_every_claim_of_chapters_2_and_4_is_in_the_catalogue() -> None:
+    found = {claim.id for experiment in EXPERIMENTS.values() for claim in experiment.claims}
+    assert {f"2.{i}" for i in range(1, 24)} <= found
+    assert {f"4.{i}" for i in range(1, 13)} <= found
