@@ -345,6 +345,11 @@ def test_mapping_takes_the_given_time_and_delays_the_next_event() -> None:
     world = World(system, simple_workload([1.0, 2.0, 3.0], end_s=50.0))
     plan = twin_of(world, interval_s=2.0, mapping_time="given", mapping_model=(1.0, 1.0, 0.0))
     assert plan.start_s.tolist() == [5.0, 5.0, 7.0]
+    given = Manager(
+        POLICIES["max-max-upt"], mapping_interval_s=2.0, mapping_time="given", mapping_model=(1.0, 1.0, 0.0)
+    )
+    assert simulate(world, given).n_late_events == 1
+    assert simulate(world, replace(given, mapping_time="free")).n_late_events == 0
 
 
 def test_machines_go_on_with_the_old_queue_while_the_mapper_runs() -> None:

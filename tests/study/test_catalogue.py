@@ -1,60 +1,87 @@
-"""Every bundled study is valid, and its claims can be judged on what such a study writes."""
+"""Every published experiment has a sound study, and its claims can be judged on the runs of that study."""
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import polars as pl
 import pytest
 
+from joulewise.policies import POLICIES
 from joulewise.present.figures import FIGURES
-from joulewise.study import parse_study
-from joulewise.study.catalogue import EXPERIMENTS, Experiment
-from joulewise.study.catalogue.judging import best_by_mean, best_by_trial, gain, spread
-from joulewise.study.columns import COLUMNS
-from joulewise.study.planning import plan
+from joulewise.study import plan
+from joulewise.study.catalogue import EXPERIMENTS, Experiment, judging
+from joulewise.study.columns import COLUMNS, RUNS
+from joulewise.study.sources import Draw, build_manager
 
-METRICS = [column.name for column in COLUMNS if column.is_metric]
+LEVELS = {"tasks": ("critical", "high", "medium", "low"), "priority": ("critical", "low"), "group": ("special",)}
+TRIALS = 3
+every_experiment = pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda experiment: experiment.id)
 
-each_experiment = pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
+
+def metric_names() -> list[str]:
+    """Every metric, those of levels and groups under the names of the published environment."""
+    names = [column.name for column in COLUMNS if column.table == RUNS and column.is_metric]
+    return [
+        name.replace("*", level)
+        for name in names
+        for level in (LEVELS[name.partition("_")[0]] if "*" in name else ("",))
+    ]
 
 
-def made_up_runs(experiment: Experiment) -> pl.DataFrame:
-    """The runs of a study in three trials, with numbers near 1000 for every metric."""
-    stream = np.random.default_rng(1)
+def made_up(experiment: Experiment) -> pl.DataFrame:
+    """The runs of an experiment with metrics that mean nothing."""
+    rng = np.random.default_rng(1)
+    names = metric_names()
     rows = [
-        {**run.cells(), "trial": run.trial} | {name: 1000 + stream.random() for name in METRICS}
-        for run in plan(experiment.study(trials=3))
+        {**run.cells(), **dict(zip(names, rng.uniform(1.0, 2.0, len(names)), strict=True))}
+        for run in plan(experiment.study(TRIALS))
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-@each_experiment
-def test_a_bundled_study_is_valid_with_the_files_that_it_names(experiment: Experiment) -> None:
+@every_experiment
+def test_the_study_of_an_experiment_is_sound(experiment: Experiment) -> None:
     study = experiment.study()
+    assert study.heading.name == experiment.id
+    assert study.heading.description
     assert experiment.figure in {figure.name for figure in FIGURES}
-    assert study.name == experiment.id
-    assert parse_study(study.source, study.file_name, study.folder, check_inputs=True).points == study.points
+    for point in study.points:
+        assert point.manager.parameters.policy in POLICIES
+        build_manager(point.manager, Draw(0, 0, Path()))
 
 
-@each_experiment
-def test_every_claim_is_judged_on_made_up_runs(experiment: Experiment) -> None:
-    runs = made_up_runs(experiment)
-    for claim, finding in zip(experiment.claims, experiment.findings(runs), strict=True):
-        assert finding.claim == claim.id
-        assert "nan" not in finding.ours
+@every_experiment
+def test_every_claim_is_judged_on_every_trial(experiment: Experiment) -> None:
+    findings = experiment.findings(made_up(experiment))
+    assert len(findings) == len(experiment.claims) > 0
+    for finding in findings:
+        assert finding.verdict in get_args(judging.Verdict)
         assert "fewer than two trials" not in finding.ours
+        assert "nan" not in finding.ours
 
 
-def test_no_claim_has_the_id_of_another() -> None:
-    ids = [claim.id for experiment in EXPERIMENTS.values() for claim in experiment.claims]
-    assert len(set(ids)) == len(ids)
+def test_what_cannot_be_tested_is_shown_beside_the_published_figure() -> None:
+    runs = pl.DataFrame()
+    shown = judging.beside(lambda _: [np.array([1.0, 1.0]), np.array([2.0, 2.0])], " µs")
+    assert shown(runs) == ("1.00 ± 0.00 / 2.00 ± 0.00 µs", "not testable")
+    assert judging.beside(lambda _: [np.array([1.0])])(runs)[1] == "not judged"
+    assert judging.untestable("why")(runs) == ("why", "not testable")
+
+
+def test_every_claim_of_chapters_2_to_4_is_in_the_catalogue() -> None:
+    found = {claim.id for experiment in EXPERIMENTS.values() for claim in experiment.claims}
+    assert {f"2.{i}" for i in range(1, 24)} <= found
+    assert {f"3.{i}" for i in range(1, 23)} <= found
+    assert {f"4.{i}" for i in range(1, 13)} <= found
 
 
 def test_the_best_of_a_sweep_is_found_by_mean_and_by_trial() -> None:
     sweep = {0.1: np.array([1.0, 5.0, math.nan]), 0.5: np.array([2.0, 2.0, 2.0])}
-    assert best_by_mean(sweep) is sweep[0.1]
-    assert best_by_trial(sweep).tolist() == pytest.approx([0.5, 0.1, math.nan], nan_ok=True)
-    assert spread([np.array([1.0, 2.0]), np.array([4.0, 3.0])]).tolist() == [3.0, 1.0]
-    assert gain(np.array([3.0]), np.array([2.0])).tolist() == [50.0]
+    assert judging.best_by_mean(sweep) is sweep[0.1]
+    assert judging.best_by_trial(sweep).tolist() == pytest.approx([0.5, 0.1, math.nan], nan_ok=True)
+    assert judging.spread([np.array([1.0, 2.0]), np.array([4.0, 3.0])]).tolist() == [3.0, 1.0]
+    assert judging.gain(np.array([3.0]), np.array([2.0])).tolist() == [50.0]

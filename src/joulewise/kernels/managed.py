@@ -94,7 +94,8 @@ class Batch(NamedTuple):
 
 class Clock(NamedTuple):
     """State: instants are [origin, effect of the last event, that event, given mapping time], counts are
-    [regular event, tasks arrived, tasks unfixed, events with work, events in the counted window]."""
+    [regular event, tasks arrived, tasks unfixed, events with work, events in the counted window, late ones of them].
+    """
 
     instants: NDArray[np.float64]
     counts: NDArray[np.int64]
@@ -102,7 +103,7 @@ class Clock(NamedTuple):
 
 ORIGIN, EFFECT, LAST, MAPPING = 0, 1, 2, 3
 NO_EVENT_S = -1.0
-REGULAR, ARRIVED, UNFIXED, WORKED, COUNTED = 0, 1, 2, 3, 4
+REGULAR, ARRIVED, UNFIXED, WORKED, COUNTED, LATE = 0, 1, 2, 3, 4, 5
 
 
 class Losses(NamedTuple):
@@ -131,7 +132,7 @@ def new_batch(n: int, n_machine_types: int, n_task_types: int, charge: NDArray[n
 
 def new_clock() -> Clock:
     """Before everything."""
-    return Clock(np.array([0.0, 0.0, NO_EVENT_S, 0.0]), np.array([-1, 0, 0, 0, 0], np.int64))
+    return Clock(np.array([0.0, 0.0, NO_EVENT_S, 0.0]), np.array([-1, 0, 0, 0, 0, 0], np.int64))
 
 
 def new_losses(n: int) -> Losses:
@@ -882,6 +883,8 @@ def map_managed(
             break
         happened += 1
         clock.counts[COUNTED] += now_s > limits.start_s
+        is_late = not is_regular and clock.instants[LAST] < now_s == clock.instants[EFFECT]
+        clock.counts[LATE] += now_s > limits.start_s and is_late
         clock.instants[ORIGIN] = clock.instants[ORIGIN] if is_regular else now_s
         clock.counts[REGULAR] = clock.counts[REGULAR] + 1 if is_regular else 0
         admit(clock, batch, rules, place, tasks, options, now_s)

@@ -154,6 +154,7 @@ METRICS = {
     "group_percent": Metric("utility", "% of what was earned"),
     "busy_percent": Metric("machines busy", "%"),
     "mapping_events": Metric("mapping events"),
+    "late_events": Metric("late mapping events"),
     "mapping_s": Metric("time spent mapping", "", duration),
     "run_s": Metric("time to compute", "", duration),
 }

@@ -38,13 +38,15 @@ _BEFORE_ALL_S = -1.0
 class Managed:
     """What the managed engine did: the allocation, events with work, wall-clock seconds.
 
-    Of the events in the counted window it may have skipped some without work, if they are at multiples of an interval.
+    Of the events in the counted window it may have skipped some without work, if they are at multiples of an interval;
+    those are late that had to wait until the mapping before them was over.
     `prices` has a row for each recorded event with work: per second of each machine type, then per joule.
     """
 
     allocation: Allocation
     n_mapping_events: int
     n_counted_events: int
+    n_late_events: int
     mapping_s: float
     prices: Floats
 
@@ -69,6 +71,7 @@ def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_reco
         engine.allocation(),
         int(engine.clock.counts[managed.WORKED]),
         int(engine.clock.counts[managed.COUNTED]),
+        int(engine.clock.counts[managed.LATE]),
         time.perf_counter() - began,
         engine.prices.path[: engine.clock.counts[managed.WORKED]],
     )
@@ -203,7 +206,7 @@ def _scale(world: World, manager: Manager) -> float:
 def _rules(world: World, manager: Manager, seed64: int) -> managed.Rules:
     model = manager.mapping_model if manager.mapping_time == "given" else (0.0, 0.0, 0.0)
     has_tariff = manager.follows_tariff and world.supply.tariff is not None
-    is_certain = world.workload.stretch is None and world.outages.machine.size == 0
+    is_certain = world.workload.stretch is None and world.outages.machine.size == 0 and manager.kill_factor >= 1
     return managed.Rules(
         rule=_RULES[manager.policy.rule],
         interval_s=manager.mapping_interval_s,

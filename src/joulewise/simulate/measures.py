@@ -97,6 +97,7 @@ def measures(world: World, outcome: Outcome) -> Metrics:
         **_of_energy(world, allocation),
         **_of_machine_time(world, allocation),
         "mapping_events": outcome.n_counted_events,
+        "late_events": outcome.n_late_events,
         "mapping_s": outcome.mapping_s,
         **_of_priorities(world, earned, counted),
         **_of_groups(world, allocation, earned),

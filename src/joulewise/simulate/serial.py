@@ -38,13 +38,15 @@ class Outcome:
     """What a manager did with a world.
 
     `n_mapping_events` are those of the whole run that had work, `n_counted_events` those that fell into the
-    counted window, with work or without; `mapping_s` is the wall-clock time that mapping took.
+    counted window, with work or without; `mapping_s` is the wall-clock time that mapping took. Of the counted events,
+    `n_late_events` had to wait until the mapping before them was over.
     """
 
     allocation: Allocation
     n_mapping_events: int
     n_counted_events: int
     mapping_s: float
+    n_late_events: int = 0
 
 
 def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> Outcome:
@@ -58,7 +60,7 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
         mark_kernels_compiled()
         has_grid = manager.mapping_arrivals is None and manager.mapping_time == "free"
         n_counted = _counted_events(world, manager, done.allocation) if has_grid else done.n_counted_events
-        return Outcome(done.allocation, done.n_mapping_events, n_counted, done.mapping_s)
+        return Outcome(done.allocation, done.n_mapping_events, n_counted, done.mapping_s, done.n_late_events)
     plan = empty_plan(world.workload.n_tasks)
     run_until = _runner(world, manager, plan, seed, trial)
     run_until(_BEFORE_ALL_S)  # compiles, or loads what was compiled, without simulating anything

@@ -77,7 +77,8 @@ COLUMNS = (
     ),
     _metric("busy_percent", "%", "100 x time of runs inside the counted window / (machines x its length)"),
     _metric("idle_percent", "%", "100 x time without a run, on machines that are not down / (machines x its length)"),
-    _metric("mapping_events", "events", "mapping events at which there was a task to map"),
+    _metric("mapping_events", "events", "mapping events in the counted window"),
+    _metric("late_events", "events", "those of them that had to wait until the mapping before them was over"),
     _metric("mapping_s", "s", "wall-clock time that the policy took for the whole run", is_measured=True),
     _metric("run_s", "s", "wall-clock time of the run with its checks and files", is_measured=True),
     *(

@@ -99,7 +99,8 @@ def _problems(run: Run, row: dict[str, Any], results: Results, *, has_records: b
     else:
         outcome = simulate(world, manager, run.seed, run.trial)
         allocation, found = outcome.allocation, measures(world, outcome)
-        yield from _differs("runs: mapping_events", row["mapping_events"], found["mapping_events"])
+        for name in ("mapping_events", "late_events"):
+            yield from _differs(f"runs: {name}", row[name], found[name])
     yield from check_allocation(world, allocation, manager)
     for name, value in recompute(world, allocation).items():
         yield from _differs(f"runs: {name}", row[name], value)

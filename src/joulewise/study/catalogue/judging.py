@@ -3,7 +3,8 @@
 A number is reproduced when it lies in our 95 % interval or within 2 % of our mean, partly within 10 %. An
 ordering is a list of differences claimed to be positive, each paired on equal trials: reproduced when every
 interval is above zero, partly when at least half of the means are. Nothing is judged below two trials, and no
-number while half of its interval is wider than 10 % of it. Neither rule is ever bent for a claim.
+number while half of its interval is wider than 10 % of it. A claim about the machine or the mapper of its authors
+is not testable: our figure, if there is one, is shown beside it. No rule is ever bent for a claim.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import polars as pl
 
 from joulewise.study.statistics import student_quantile
 
-Verdict: TypeAlias = Literal["reproduced", "partly", "not reproduced", "not judged"]
+Verdict: TypeAlias = Literal["reproduced", "partly", "not reproduced", "not judged", "not testable"]
 Samples: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 CLOSE, NEAR = 0.02, 0.10
@@ -153,3 +154,22 @@ def ordering(
         return f"{held}; the smallest difference: {spelled(smallest, unit)} ({name})", verdict
 
     return judge
+
+
+def beside(
+    figures_of: Callable[[pl.DataFrame], Sequence[Samples]], unit: str = ""
+) -> Callable[[pl.DataFrame], tuple[str, Verdict]]:
+    """Show our figures beside published ones that hold for the machine of their authors alone."""
+
+    def judge(runs: pl.DataFrame) -> tuple[str, Verdict]:
+        figures = figures_of(runs)
+        if not all(_can_be_judged(samples) for samples in figures):
+            return _TOO_FEW
+        return f"{' / '.join(spelled(samples) for samples in figures)}{unit}", "not testable"
+
+    return judge
+
+
+def untestable(why: str) -> Callable[[pl.DataFrame], tuple[str, Verdict]]:
+    """Say why a claim cannot be tested."""
+    return lambda _: (why, "not testable")

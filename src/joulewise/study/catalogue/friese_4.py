@@ -1,0 +1,240 @@
+"""Experiments of Friese chapter 4."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import polars as pl
+
+from joulewise.study.catalogue.experiment import Experiment
+from joulewise.study.catalogue.judging import Claim, Samples, ordering, per_trial
+
+PLAIN = ["fcfs-p0", "fcfs-all", "lcfs-p0", "lcfs-all"]
+PRIORITIZED = [f"prioritized-{policy}" for policy in PLAIN]
+BY_UTILITY = ["max-max-util", "max-max-upt", "max-max-upe"]
+POLICIES = ["random-batch", *PLAIN, *PRIORITIZED, *BY_UTILITY]
+UPE = "max-max-upe"
+OTHERS = [policy for policy in POLICIES if policy != UPE]
+ENVIRONMENTS = ["queued", "polled"]
+FILTERS = ["none", "adaptive"]
+EXHAUSTED_PERCENT = 99.0
+
+_READING = (
+    "utility classes A to D, for the 20 of the chapter are not printed; budget of 1.11 GJ as printed; energy is static "
+    "and dynamic power of running tasks; mapping takes no simulated time; a polled task is dropped by what any machine "
+    "that can run it offers; completions count in the 24 h after 2 h of warm-up"
+)
+
+
+def _metric(
+    runs: pl.DataFrame, metric: str, policy: str, environment: str | list[str], energy_filter: str | list[str]
+) -> Samples:
+    where = {
+        "manager.policy": policy,
+        "manager.environment": environment,
+        "manager.energy_filter": energy_filter,
+    }
+    return per_trial(runs, metric, where)
+
+
+def _utility(runs: pl.DataFrame, policy: str, environment: str, energy_filter: str) -> Samples:
+    return _metric(runs, "utility", policy, environment, energy_filter)
+
+
+def _policies(runs: pl.DataFrame) -> list[str]:
+    """The policies of the chapter that the runs have, in its order."""
+    found = set(runs["manager.policy"].unique())
+    return [policy for policy in POLICIES if policy in found]
+
+
+def _polled_over_queued(runs: pl.DataFrame, metric: str, energy_filters: list[str]) -> list[tuple[str, Samples]]:
+    return [
+        (
+            f"{policy}, filter {chosen}",
+            _metric(runs, metric, policy, "polled", chosen) - _metric(runs, metric, policy, "queued", chosen),
+        )
+        for policy, chosen in product(_policies(runs), energy_filters)
+    ]
+
+
+def _filter_gain(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    """What the filter gains; of Max-Max UPE, 1 % of its utility less what it gains."""
+    found = []
+    for policy, environment in product(_policies(runs), ENVIRONMENTS):
+        without = _utility(runs, policy, environment, "none")
+        gain = _utility(runs, policy, environment, "adaptive") - without
+        if policy == UPE:
+            found.append((f"1 % less the gain of {policy}, {environment}", 0.01 * without - gain))
+        else:
+            found.append((f"{policy}, {environment}", gain))
+    return found
+
+
+def _exhausts(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    """How far the others use more than 99 % of the budget without a filter, and Max-Max UPE less."""
+    found = []
+    for policy, environment in product(POLICIES, ENVIRONMENTS):
+        above = _metric(runs, "budget_percent", policy, environment, "none") - EXHAUSTED_PERCENT
+        found.append((f"{policy}, {environment}", -above if policy == UPE else above))
+    return found
+
+
+def _pairs(
+    runs: pl.DataFrame, pairs: list[tuple[str, str]], energy_filters: list[str] = FILTERS
+) -> list[tuple[str, Samples]]:
+    """Better over worse policy in both environments."""
+    return [
+        (
+            f"{better} over {worse}, {environment}, filter {chosen}",
+            _utility(runs, better, environment, chosen) - _utility(runs, worse, environment, chosen),
+        )
+        for (better, worse), environment, chosen in product(pairs, ENVIRONMENTS, energy_filters)
+    ]
+
+
+_UPE_FIRST = [(UPE, other) for other in OTHERS]
+_NEWEST_FIRST = [(policy.replace("fcfs", "lcfs"), policy) for policy in (*PLAIN, *PRIORITIZED) if "fcfs" in policy]
+_PRIORITY_FIRST = list(zip(PRIORITIZED, PLAIN, strict=True))
+_FASTEST_ONLY = [("fcfs-p0", "fcfs-all"), ("lcfs-p0", "lcfs-all")]
+_ALL_PSTATES = [(f"prioritized-{every}", f"prioritized-{fastest}") for fastest, every in _FASTEST_ONLY]
+
+
+def _level_shares(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    """With the filter: critical tasks earn more polled than queued, and more of their maximum than low ones."""
+    shares = _polled_over_queued(runs, "priority_percent:critical", ["adaptive"])
+    for policy, environment in product((*PRIORITIZED, *BY_UTILITY), ENVIRONMENTS):
+        critical, low = (
+            _metric(runs, f"priority_percent:{level}", policy, environment, "adaptive") for level in ("critical", "low")
+        )
+        shares.append((f"critical over low, {policy}, {environment}", critical - low))
+    return shares
+
+
+def _quick_enough(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    """A millisecond less what a mapping event takes: events are those of the counted 24 h of a run of 26 h."""
+    found = []
+    for policy, environment in product(POLICIES, ENVIRONMENTS):
+        mapping_s, events = (
+            _metric(runs, name, policy, environment, FILTERS) for name in ("mapping_s", "mapping_events")
+        )
+        found.append((f"{policy}, {environment}", 1.0 - 1e3 * mapping_s * (24 / 26) / events))
+    return found
+
+
+_POLLED = Claim(
+    "4.1",
+    "polled machines earn more than queued ones",
+    "for most policies",
+    ordering(lambda runs: _polled_over_queued(runs, "utility", FILTERS), " utility"),
+)
+_FILTERED = Claim(
+    "4.2",
+    "the adaptive filter makes every policy but Max-Max UPE earn more",
+    "all but UPE",
+    ordering(_filter_gain, " utility"),
+    "of Max-Max UPE read as: it gains less than 1 %",
+)
+
+FIG_4_4 = Experiment(
+    "fig-4.4",
+    "Utility by policy, environment and energy filter at 32,000 tasks and 1.11 GJ a day",
+    "Friese 4.5",
+    _READING,
+    "utility-by-setting",
+    (
+        _POLLED,
+        _FILTERED,
+        Claim(
+            "4.3",
+            "without the filter every policy but Max-Max UPE exhausts the budget",
+            "all but UPE",
+            ordering(_exhausts),
+            "read as: uses more than 99 % of it",
+        ),
+        Claim(
+            "4.4",
+            "Max-Max UPE earns most",
+            "most",
+            ordering(lambda runs: _pairs(runs, _UPE_FIRST), " utility"),
+        ),
+        Claim(
+            "4.5",
+            "LCFS earns more than FCFS",
+            "usually",
+            ordering(lambda runs: _pairs(runs, _NEWEST_FIRST), " utility"),
+        ),
+        Claim(
+            "4.6",
+            "prioritized policies earn more than plain ones",
+            "more",
+            ordering(lambda runs: _pairs(runs, _PRIORITY_FIRST), " utility"),
+        ),
+        Claim(
+            "4.7",
+            "with the filter FCFS and LCFS earn more in P-state 0 alone than in all P-states",
+            "more",
+            ordering(lambda runs: _pairs(runs, _FASTEST_ONLY, ["adaptive"]), " utility"),
+        ),
+        Claim(
+            "4.8",
+            "with the filter prioritized FCFS and LCFS earn more in all P-states than in P-state 0 alone",
+            "more",
+            ordering(lambda runs: _pairs(runs, _ALL_PSTATES, ["adaptive"]), " utility"),
+        ),
+        Claim(
+            "4.9",
+            "polled machines earn a larger part of what critical tasks are worth, and policies that look at priority "
+            "or utility a larger part of critical than of low ones",
+            "fig. 4.5",
+            ordering(_level_shares),
+            "with the filter; critical is level 8 and low level 1",
+        ),
+        Claim(
+            "4.10",
+            "polled machines idle more than queued ones",
+            "more",
+            ordering(lambda runs: _polled_over_queued(runs, "idle_percent", FILTERS)),
+            "idle time includes that after the budget is used up",
+        ),
+        Claim(
+            "4.11",
+            "mapping events take little time",
+            "order 0.1 ms, at most 3 ms",
+            ordering(_quick_enough, " ms"),
+            "read as: less than 1 ms on average on this computer; the longest is not measured",
+        ),
+    ),
+)
+
+FIG_4_6 = Experiment(
+    "fig-4.6",
+    "Utility and energy of Max-Max Util over the day by environment and energy filter",
+    "Friese 4.5",
+    f"{_READING}; the figure shows the first trial",
+    "utility-over-time",
+    (_POLLED, _FILTERED),
+)
+
+
+def _queued_when_slow(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    """Queued over polled where events are 20 min apart, which is twice the mean execution time."""
+    slow = runs.filter(np.isclose(runs["manager.mapping_interval_s"].to_numpy(), 1200.0))
+    return [(name, -difference) for name, difference in _polled_over_queued(slow, "utility", FILTERS)]
+
+
+SLOW_MAPPING = Experiment(
+    "slow-mapping",
+    "Utility by environment and time between mapping events at 32,000 tasks and 1.11 GJ a day",
+    "Friese 4.5",
+    f"{_READING}; slow mapping read as mapping events 20 min apart, twice the mean execution time",
+    "utility-by-setting",
+    (
+        Claim(
+            "4.12",
+            "when mapping events are far apart, queued machines earn more than polled ones",
+            "likely",
+            ordering(_queued_when_slow, " utility"),
+        ),
+    ),
+)
