@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joulewise.model import System, UtilityShapes, Workload, World, linear, step
-from joulewise.model.allocation import Status
+from joulewise.model.allocation import Allocation, Status
 from joulewise.model.supply import Supply
 from joulewise.model.system import Standby
 from joulewise.model.workload import Tag
@@ -21,6 +21,7 @@ from joulewise.model.world import Outages
 from joulewise.policies import POLICIES, Policy
 from joulewise.policies.compile import compiled
 from joulewise.simulate import Manager, simulate
+from joulewise.simulate.managed import manage
 from tests import managed_worlds
 from tests.managed_worlds import ManagedScenario
 from tests.random_worlds import Scenario, scenarios
@@ -54,10 +55,13 @@ KINDS = {
 
 
 def assert_same(world: World, manager: Manager) -> None:
-    allocation, expected = simulate(world, manager).allocation, managed_plan(world, manager)
+    assert_alike(simulate(world, manager).allocation, managed_plan(world, manager), manager.policy)
+
+
+def assert_alike(allocation: Allocation, expected: Plan, policy: Policy) -> None:
     for column in COLUMNS:
         found, wanted = getattr(allocation, column), getattr(expected, column)
-        np.testing.assert_array_equal(found, wanted, f"{manager.policy.title}: {column}", strict=True)
+        np.testing.assert_array_equal(found, wanted, f"{policy.title}: {column}", strict=True)
     lost = allocation.lost
     rows = zip(lost.task, lost.machine, lost.pstate, lost.start_s, lost.end_s, strict=True)
     assert sorted(Lost(*row) for row in rows) == sorted(expected.lost)
@@ -71,6 +75,17 @@ def test_engine_equals_twin(group: str, kind: str, data: st.DataObject) -> None:
     scenario: ManagedScenario = data.draw(KINDS[kind]())
     policy: Policy = data.draw(st.sampled_from(GROUPS[group]))
     assert_same(scenario.world, scenario.manager(policy))
+
+
+@pytest.mark.parametrize("kind", ["limited", "tariff", "standby", "uncertain"])
+@settings(max_examples=25)
+@given(data=st.data())
+def test_engine_equals_twin_at_its_own_prices(kind: str, data: st.DataObject) -> None:
+    """The twin is told the prices of every event, and must make the same choices at them."""
+    scenario: ManagedScenario = data.draw(KINDS[kind]())
+    manager = scenario.manager(POLICIES["prices"])
+    done = manage(scenario.world, manager, n_recorded=10_000)
+    assert_alike(done.allocation, managed_plan(scenario.world, manager, prices=done.prices), manager.policy)
 
 
 # The twin against the twin of the plain simulator
