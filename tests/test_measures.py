@@ -37,7 +37,7 @@ def reported(world: World, allocation: Allocation) -> dict[str, Any]:
     found = measures(world, Outcome(allocation, 0, 0, 0.0))
     for name, value in recompute(world, allocation).items():
         assert found[name] == pytest.approx(value, rel=1e-9, abs=1e-9, nan_ok=True), name
-    assert set(found) == {*recompute(world, allocation), "mapping_events", "mapping_s"}
+    assert set(found) == {*recompute(world, allocation), "mapping_events", "late_events", "mapping_s"}
     return found
 
 
