@@ -24,7 +24,7 @@ from joulewise.kernels.energy import (
     use,
     use_at,
 )
-from joulewise.kernels.events import add_left, event_at_or_after
+from joulewise.kernels.events import event_at_or_after
 from joulewise.kernels.heap import Heap, empty_heap, pop, push, replace_top
 from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.layout import DROPPED, RAN, WAITING
@@ -66,8 +66,9 @@ class Batch(NamedTuple):
 
     `choice` is the option of a task looked at or planned, `after` the next in its machine's queue. `put_off` holds
     those without an allowed choice in this event, `returning` those lost by a machine, mappable again at `returns_s`.
-    `n_unfixed` counts by task type those that are not fixed yet, and `is_live` says of a task type whether any option
-    could be allowed in this event; `n_left` counts by machine type the unplanned tasks of live types that it can run.
+    `n_unfixed` counts by task type those that are not fixed yet; `reaches` says of a task type and machine type whether
+    any option there could be allowed in this event, and `is_live` whether there is one anywhere; `n_left` counts by
+    machine type the unplanned tasks that reach it.
     `charge` is what an option costs in the objective, `energy_charge` the part of it that follows the tariff, and
     `rise` by task type how much cheaper an option became since the last event at most. `n_rises[0]` counts values
     that rose: the objective broke its promise then.
@@ -84,6 +85,7 @@ class Batch(NamedTuple):
     n_returning: NDArray[np.int64]
     n_unfixed: NDArray[np.int64]
     is_live: NDArray[np.bool_]
+    reaches: NDArray[np.bool_]
     n_left: NDArray[np.int64]
     charge: NDArray[np.float64]
     energy_charge: NDArray[np.float64]
@@ -124,7 +126,8 @@ def new_batch(n: int, n_machine_types: int, n_task_types: int, charge: NDArray[n
         np.full(n, NOBODY, np.int64), np.full(n, NOBODY, np.int64),
         np.empty(n, np.int64), np.zeros(1, np.int64),
         np.empty(n, np.int64), np.empty(n), np.zeros(1, np.int64),
-        np.zeros(n_task_types, np.int64), np.ones(n_task_types, np.bool_), np.zeros(n_machine_types, np.int64),
+        np.zeros(n_task_types, np.int64), np.ones(n_task_types, np.bool_),
+        np.ones((n_task_types, n_machine_types), np.bool_), np.zeros(n_machine_types, np.int64),
         charge.copy(), charge.copy(), np.zeros(n_task_types), np.zeros(1, np.int64),
         np.zeros((4, MOST_PERMUTED), np.int64),
     )  # fmt: skip
@@ -242,24 +245,25 @@ def admit(clock, batch, rules, place, tasks, options, now_s):
 
 
 @inlined
-def leave(batch, options, t):
+def leave(batch, t):
     """Count one unplanned task of a type less."""
-    if batch.is_live[t]:
-        add_left(batch.n_left, options, t, -1)
+    for k in range(batch.n_left.size):
+        batch.n_left[k] -= batch.reaches[t, k]
 
 
 @shared
 def count_left(batch, options, limits, ledger):
-    """Find which task types have a choice at all in this event, and count their tasks by machine type."""
-    for k in range(batch.n_left.size):
-        batch.n_left[k] = 0
+    """Find which task types can be allowed which machine types at all in this event, and count their tasks."""
+    batch.n_left[:] = 0
+    batch.reaches[:] = False
     for t in range(batch.n_unfixed.size):
         batch.is_live[t] = False
         if batch.n_unfixed[t] > 0:
             for option in range(options.first[t], options.first[t + 1]):
-                batch.is_live[t] |= ledger.passes[option] and limits.cost_j[option] <= ledger.left_j[0]
-            if batch.is_live[t]:
-                add_left(batch.n_left, options, t, batch.n_unfixed[t])
+                if ledger.passes[option] and limits.cost_j[option] <= ledger.left_j[0]:
+                    batch.is_live[t] = batch.reaches[t, options.machine_type[option]] = True
+            for k in range(batch.n_left.size):
+                batch.n_left[k] += batch.n_unfixed[t] * batch.reaches[t, k]
 
 
 @inlined
@@ -267,7 +271,7 @@ def drop(clock, batch, tasks, options, plan, i):
     """Drop a task that is in no heap."""
     plan.status[i] = DROPPED
     batch.n_unfixed[tasks.task_type[i]] -= 1
-    leave(batch, options, tasks.task_type[i])
+    leave(batch, tasks.task_type[i])
     clock.counts[UNFIXED] -= 1
 
 
@@ -438,7 +442,7 @@ def put_off(batch, tasks, options, i):
     """Leave a task that is in no heap for the next event."""
     batch.put_off[batch.n_put_off[0]] = i
     batch.n_put_off[0] += 1
-    leave(batch, options, tasks.task_type[i])
+    leave(batch, tasks.task_type[i])
 
 
 @inlined
@@ -479,7 +483,7 @@ def enqueue(batch, rules, stretch, tasks, options, limits, ledger, machines, i, 
     start_s = machines.free_s[m]
     ledger.left_j[0] -= limits.cost_j[option] + machines.boot_j[m]
     commit_power(limits, ledger, start_s, start_s + options.exec_s[option], limits.cost_w[option])
-    leave(batch, options, tasks.task_type[i])
+    leave(batch, tasks.task_type[i])
     plan_on(
         machines, batch.after, i, options.machine_type[option], m, options.exec_s[option],
         true_exec_s(rules, stretch, options, i, option), horizon_s, rules.n_permuted, rules.is_polled,
