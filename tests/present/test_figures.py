@@ -171,7 +171,11 @@ def test_energy_is_drawn_with_its_budget_in_one_unit() -> None:
 
 
 def test_filters_without_leniency_stand_right_of_all_others() -> None:
-    sweep = {POLICY: ["random", "max-max-upt"], FILTER: ["none", "fair-share", "adaptive"], LENIENCY: [0.5, 1.0, 1.5]}
+    sweep: dict[str, list[Any]] = {
+        POLICY: ["random", "max-max-upt"],
+        FILTER: ["none", "fair-share", "adaptive"],
+        LENIENCY: [0.5, 1.0, 1.5],
+    }
     rows = [row for row in _rows(_drawn(make_records(sweep), "utility-by-leniency")) if row.get("name") == "Random"]
     measured = {row["x"]: row["piece"] for row in rows if "piece" in row}
     assert sorted(measured) == [0.5, 1.0, 1.5, 2.0, 2.5]
