@@ -167,6 +167,7 @@ class Event:
     factor: float
     prices: Sequence[float]
     left_j: float
+    left_tomorrow_j: float
     free_s: dict[int, float]
     boot_j: dict[int, float]
     uses: list[Use]
@@ -462,7 +463,7 @@ class _Managed:
     # Limits
 
     def open_event(self, now_s: float, effect_s: float, ready_s: list[float], base_s: list[float]) -> Event:
-        today = self.today(effect_s)
+        today, tomorrow = self.today(effect_s), self.today(effect_s, 1)
         there = [m for m in self.machines if base_s[m] < math.inf and self.takes_tasks(m, now_s)]
         prices = [0.0] * (self.system.n_machine_types + 1)
         if self.prices is not None and self.mappable():
@@ -475,6 +476,7 @@ class _Managed:
             factor=self.tariff_factor(effect_s),
             prices=prices,
             left_j=today.budget_j - today.used_j,
+            left_tomorrow_j=tomorrow.budget_j - tomorrow.used_j,
             free_s={m: base_s[m] for m in there},
             boot_j={m: self.boot_j[self.kinds[m]] for m in there if self.is_asleep(m, effect_s)},
             uses=self.all_believed(effect_s),
@@ -485,11 +487,12 @@ class _Managed:
         is_idle = all(run.end_s <= now_s for run in self.runs[m])
         return self.manager.environment == "queued" or is_idle
 
-    def today(self, at_s: float) -> Today:
+    def today(self, at_s: float, later: int = 0) -> Today:
+        """The day that holds an instant, or one so many days later, as it looks then."""
         supply, start_s = self.supply, self.work.start_s
         if supply.budget_j == math.inf:
             return Today(math.inf, math.inf, 0.0, math.inf)
-        d = self.day_of(at_s)
+        d = self.day_of(at_s) + later
         from_s, to_s = start_s + d * supply.day_s, start_s + (d + 1) * supply.day_s
         length_s = to_s - max(from_s, 0.0)
         uses = self.all_believed(at_s)
@@ -581,9 +584,20 @@ class _Managed:
             is_worthwhile
             and choice.start_s < event.today.end_s
             and option.cost_j + choice.boot_j <= event.left_j
+            and self.fits_tomorrow(event, choice)
             and option.energy_j * self.supply.pue * event.factor < event.limit_j
             and self.fits_under_cap(choice.start_s, choice.completion_s, option.cost_w, event.uses)
         )
+
+    def fits_tomorrow(self, event: Event, choice: Choice) -> bool:
+        """Whether tomorrow's budget has room for the part of a run that lies after the day's end."""
+        after_s = self.after_today_s(event, choice)
+        return after_s == 0 or choice.option.cost_w * after_s <= event.left_tomorrow_j
+
+    @staticmethod
+    def after_today_s(event: Event, choice: Choice) -> float:
+        """How much of a run lies after the day's end; a run that ends by then asks nothing of tomorrow."""
+        return max(choice.completion_s - event.today.end_s, 0.0)
 
     def allowed_by_type(self, event: Event, task: int) -> list[Choice]:
         """The allowed choices on the machine of each type that is free first."""
@@ -612,6 +626,7 @@ class _Managed:
         boot_j = event.boot_j.pop(m, 0.0)
         self.queues[m].append(Planned(choice.task, option.pstate, event.effect_s + boot_s, boot_j))
         event.left_j -= option.cost_j + boot_j
+        event.left_tomorrow_j -= option.cost_w * self.after_today_s(event, choice)
         event.uses.append(Use(choice.start_s, choice.completion_s, option.cost_w, boot_j))
         event.free_s[m] = choice.completion_s
         if self.manager.environment == "polled":

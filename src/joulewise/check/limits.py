@@ -18,7 +18,7 @@ from joulewise.model.supply import HOUR_S
 
 
 def days_stay_within_budget(case: Case) -> Iterator[str]:
-    """What starts on a day fits in its budget, beside what was running when the day began.
+    """No day uses more than its budget; a share of a total may be used up by what the days before carry over.
 
     All machines count as idle all day, and runs with what they draw on top of that.
     """
@@ -30,7 +30,8 @@ def days_stay_within_budget(case: Case) -> Iterator[str]:
         reserve_j = _idle_w(case) * day.length_s
         whole_j = _share_j(case, day.number, before_j)
         budget_j = whole_j * day.length_s / supply.day_s - reserve_j
-        if day.used_j > max(budget_j, day.carried_j) + RELATIVE_TOLERANCE * supply.budget_j:
+        most_j = max(budget_j, day.carried_j) if supply.is_total else budget_j
+        if day.used_j > most_j + RELATIVE_TOLERANCE * supply.budget_j:
             found = f"found {day.used_j!r} J; expected {budget_j!r} J or less"
             yield f"day {day.number}: energy over idle machines: {found}"
         if day.number >= 0:

@@ -12,6 +12,7 @@ from joulewise.kernels.machines import believed_ready_s, believed_start_s
 
 HOUR_S = 3600.0
 NO_FILTER, FAIR_SHARE, ADAPTIVE = 0, 1, 2
+NOW, AT_FIRST, TOMORROW = 0, 1, 2
 
 
 class Limits(NamedTuple):
@@ -44,8 +45,8 @@ class Limits(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """State: energy used by day (from day -n_before on), and of the event: what is left (now, and when it began),
-    which options pass the filter, and under a cap which are allowed as things stand.
+    """State: energy used by day (from day -n_before on), and of the event: what is left (of today now, of today when
+    it began, of tomorrow now), which options pass the filter, and under a cap which are allowed as things stand.
 
     `edges_s[:n_edges[0]]` and `level_w` are the power committed over time: level_w[j] from edges_s[j] on.
     """
@@ -64,7 +65,7 @@ def new_ledger(n_days: int, n_options: int, n_edges: int) -> Ledger:
     """Nothing used yet."""
     return Ledger(
         np.zeros(n_days),
-        np.full(2, np.inf),
+        np.full(3, np.inf),
         np.full(1, np.inf),
         np.ones(n_options, np.bool_),
         np.ones(n_options, np.bool_),
@@ -178,21 +179,36 @@ def tariff_factor(limits, at_s):
     return limits.factor[int(at_s / HOUR_S) % limits.factor.size]
 
 
+@inlined
+def used_on(limits, ledger, machines, day, at_s, is_certain):
+    """What the manager believes, at an instant, that all that is fixed uses on a day."""
+    return ledger.used_j[day] + (0.0 if is_certain else believed_use_j(limits, machines, day, at_s))
+
+
 @shared
 def open_ledger(limits, ledger, machines, effect_s, is_certain):
     """Find what is left of the day, and which options the filter lets pass."""
     if not limits.has_budget:
         return
     day = day_of(limits, effect_s)
-    budget_j, used_j = budget_of(limits, ledger, day), ledger.used_j[day]
-    if not is_certain:
-        used_j += believed_use_j(limits, machines, day, effect_s)
-    ledger.left_j[0] = ledger.left_j[1] = budget_j - used_j
+    budget_j, used_j = budget_of(limits, ledger, day), used_on(limits, ledger, machines, day, effect_s, is_certain)
+    ledger.left_j[NOW] = ledger.left_j[AT_FIRST] = budget_j - used_j
+    tomorrow_j = used_on(limits, ledger, machines, day + 1, effect_s, is_certain)
+    ledger.left_j[TOMORROW] = budget_of(limits, ledger, day + 1) - tomorrow_j
     ledger.day_end_s[0] = day_start_s(limits, day + 1)
     share_j = task_budget_j(limits, machines, budget_j, used_j, effect_s, day)
     factor = tariff_factor(limits, effect_s)
     for option in range(ledger.passes.size):
         ledger.passes[option] = limits.filter_j[option] * factor < share_j
+
+
+@inlined
+def spend(limits, ledger, option, end_s, boot_j):
+    """Take a planned run from what is left of today, and what of it lies after the day's end from tomorrow."""
+    ledger.left_j[NOW] -= limits.cost_j[option] + boot_j
+    after_s = end_s - ledger.day_end_s[0]
+    if after_s > 0.0:
+        ledger.left_j[TOMORROW] -= limits.cost_w[option] * after_s
 
 
 @shared
@@ -268,9 +284,15 @@ def fits_under_cap(limits, ledger, start_s, end_s, cost_w):
 
 @inlined
 def is_allowed(limits, ledger, option, start_s, end_s, boot_j):
-    """Whether a choice passes the filter, starts within the day, and keeps budget and cap."""
+    """Whether a choice passes the filter, starts within the day, and keeps the budgets and the cap."""
     if not ledger.passes[option]:
         return False
-    if limits.has_budget and not (start_s < ledger.day_end_s[0] and limits.cost_j[option] + boot_j <= ledger.left_j[0]):
-        return False
+    if limits.has_budget:
+        after_s = end_s - ledger.day_end_s[0]
+        if (
+            not start_s < ledger.day_end_s[0]
+            or limits.cost_j[option] + boot_j > ledger.left_j[NOW]
+            or (after_s > 0.0 and limits.cost_w[option] * after_s > ledger.left_j[TOMORROW])
+        ):
+            return False
     return not limits.has_cap or fits_under_cap(limits, ledger, start_s, end_s, limits.cost_w[option])

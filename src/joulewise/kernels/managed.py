@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from joulewise.kernels.choice import comes_before, earliest_option, utility_of
 from joulewise.kernels.energy import (
+    NOW,
     commit_power,
     is_allowed,
     open_ledger,
     open_power,
+    spend,
     tariff_factor,
     use,
     use_at,
@@ -260,7 +262,7 @@ def count_left(batch, options, limits, ledger):
         batch.is_live[t] = False
         if batch.n_unfixed[t] > 0:
             for option in range(options.first[t], options.first[t + 1]):
-                if ledger.passes[option] and limits.cost_j[option] <= ledger.left_j[0]:
+                if ledger.passes[option] and limits.cost_j[option] <= ledger.left_j[NOW]:
                     batch.is_live[t] = batch.reaches[t, options.machine_type[option]] = True
             for k in range(batch.n_left.size):
                 batch.n_left[k] += batch.n_unfixed[t] * batch.reaches[t, k]
@@ -481,7 +483,7 @@ def enqueue(batch, rules, stretch, tasks, options, limits, ledger, machines, i, 
     """Plan a task, that is in no heap, at the end of a machine's queue."""
     batch.choice[i] = option
     start_s = machines.free_s[m]
-    ledger.left_j[0] -= limits.cost_j[option] + machines.boot_j[m]
+    spend(limits, ledger, option, start_s + options.exec_s[option], machines.boot_j[m])
     commit_power(limits, ledger, start_s, start_s + options.exec_s[option], limits.cost_w[option])
     leave(batch, tasks.task_type[i])
     plan_on(
@@ -493,7 +495,7 @@ def enqueue(batch, rules, stretch, tasks, options, limits, ledger, machines, i, 
 @inlined
 def can_go_on(limits, ledger, machines, n_left):
     """Whether some open machine could still get one of the tasks left, and energy for the cheapest choice."""
-    if ledger.left_j[0] < limits.cheapest_j:
+    if ledger.left_j[NOW] < limits.cheapest_j:
         return False
     for k in range(n_left.size):
         if n_left[k] > 0 and machines.n_open[k] > 0:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from joulewise.kernels.energy import AT_FIRST
 from joulewise.kernels.jit import inlined, shared
 
 MINUTE_S = 60.0
@@ -50,7 +51,7 @@ class Prices(NamedTuple):
 
 @inlined
 def first_prices(prices, limits, heap, tasks, options):
-    """Prices to start from, by the tasks that wait at the first event."""
+    """Prices to start from, by the tasks that wait at the first event at which one is worth something."""
     worth, n, exec_s, energy_j = 0.0, 0, 0.0, 0.0
     for at in range(heap.size[0]):
         i = heap.items[at]
@@ -59,9 +60,12 @@ def first_prices(prices, limits, heap, tasks, options):
             exec_s += options.exec_s[option]
             energy_j += options.energy_j[option]
             n += 1
+    if worth == 0.0:
+        return
     for k in range(prices.per_s.size):
         prices.per_s[k] = prices.gains.first_part * worth / exec_s
-    prices.per_j[0] = prices.gains.first_energy_part * worth / energy_j if limits.has_budget else 0.0
+    if limits.has_budget and energy_j > 0.0:
+        prices.per_j[0] = prices.gains.first_energy_part * worth / energy_j
 
 
 @inlined
@@ -69,7 +73,7 @@ def record_prices(prices, event):
     """Note the prices of an event, from 1 on."""
     if 0 < event <= prices.path.shape[0]:
         for k in range(prices.per_s.size):
-            prices.path[event - 1, k] = prices.per_s[k]
+            prices.path[event - 1, k] = max(prices.per_s[k], 0.0)
         prices.path[event - 1, prices.per_s.size] = prices.per_j[0]
 
 
@@ -123,6 +127,6 @@ def adjust_prices(prices, limits, ledger, machines, passed_s, effect_s):
     kept = math.exp(-minutes * MINUTE_S / gains.memory_s) if prices.mean_w[0] >= 0.0 else 0.0
     prices.mean_w[0] = kept * prices.mean_w[0] + (1.0 - kept) * drawn_w(machines, effect_s)
     left_s = ledger.day_end_s[0] - effect_s
-    left_j = ledger.left_j[1] + to_come_j(machines, effect_s, ledger.day_end_s[0])
+    left_j = ledger.left_j[AT_FIRST] + to_come_j(machines, effect_s, ledger.day_end_s[0])
     excess = prices.mean_w[0] * left_s / left_j - 1.0 if left_j > 0.0 else 1.0
     prices.per_j[0] *= math.exp(gains.energy_step * minutes * min(max(excess, -1.0), 1.0))
