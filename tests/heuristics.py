@@ -62,16 +62,21 @@ def _policies(values: tuple[Value, ...], falls_with_time: bool) -> list[Policy]:
 
 
 TABLE_POLICIES = list(POLICIES.values())
+PLAIN_POLICIES = [policy for policy in TABLE_POLICIES if not policy.needs_managing]
+"""Those of the table that the engines without any switch know; the others have a twin of their own."""
+
 FALLING_POLICIES = _policies(FALLING, falls_with_time=True)
 RISING_POLICIES = _policies((*FALLING, *RISING), falls_with_time=False)
 """Those that may rise, and the falling ones without their claim: the plain engine must not need it."""
 
-EVERY_POLICY = [
-    *TABLE_POLICIES,
+OWN_POLICIES = [
     *_policies((utility_less_wait,), falls_with_time=True),
     *_policies((aged_utility,), falls_with_time=False),
 ]
-"""What the conformance suite runs on: every row of the table, and users' own on both kinds of engine."""
+"""Users' own on both kinds of engine."""
+
+EVERY_POLICY = [*TABLE_POLICIES, *OWN_POLICIES]
+"""What the conformance suite runs on: every row of the table, and users' own."""
 
 A_POLICY = heuristic(mode="batch", title="longest_wait (batch)")(longest_wait)
 """What a package's entry point would name."""

@@ -147,9 +147,10 @@ def clock_settings(draw: st.DrawFn, unit_s: float) -> Settings:
     return settings
 
 
-def permutings(environment: str) -> st.SearchStrategy[int]:
-    """How many tasks of a queue are permuted; without queues none."""
-    return st.just(1) if environment == "polled" else st.sampled_from((1, 1, 2, 3, 5))
+def permutings(environment: str, supply: Supply) -> st.SearchStrategy[int]:
+    """How many tasks of a queue are permuted; none without queues, and none where energy is limited."""
+    is_fixed = environment == "polled" or supply.is_limited
+    return st.just(1) if is_fixed else st.sampled_from((1, 1, 2, 3, 5))
 
 
 def stretches(n_tasks: int) -> st.SearchStrategy[Any]:
@@ -200,7 +201,7 @@ def clocked_scenarios(draw: st.DrawFn) -> ManagedScenario:
     supply = draw(st.one_of(st.just(Supply()), budgets(unit_s)))
     world = World(draw(powered_systems(unit_s)), draw(windowed_workloads(unit_s)), supply)
     settings = draw(common_settings(unit_s, world.system)) | draw(clock_settings(unit_s))
-    settings["permuted"] = draw(permutings(settings["environment"]))
+    settings["permuted"] = draw(permutings(settings["environment"], supply))
     return ManagedScenario(world, settings)
 
 
@@ -214,7 +215,7 @@ def standby_scenarios(draw: st.DrawFn) -> ManagedScenario:
     settings = draw(common_settings(unit_s, world.system)) | draw(energy_settings())
     if not supply.is_limited:
         del settings["energy_filter"]
-    settings["permuted"] = draw(permutings(settings["environment"]))
+    settings["permuted"] = draw(permutings(settings["environment"], supply))
     return ManagedScenario(world, settings)
 
 
@@ -240,5 +241,5 @@ def uncertain_scenarios(draw: st.DrawFn) -> ManagedScenario:
     settings = draw(common_settings(unit_s, system))
     settings["kill_factor"] = draw(st.sampled_from((math.inf, math.inf, 2.0, 1.5, 0.75)))
     settings["mapping_arrivals"] = draw(st.sampled_from((None, None, 2)))
-    settings["permuted"] = draw(permutings(settings["environment"]))
+    settings["permuted"] = draw(permutings(settings["environment"], supply))
     return ManagedScenario(World(system, work, supply, outages), settings)

@@ -24,6 +24,7 @@ from joulewise.policies.layout import layout_of
 from joulewise.rng import generator
 from joulewise.simulate import Manager, measures, simulate
 from tests.heuristics import EVERY_POLICY
+from tests.needs import fit_for
 from tests.random_worlds import Scenario, scenarios
 from tests.simple_worlds import simple_system, simple_workload
 
@@ -193,7 +194,7 @@ def _utility_of(world: World, order: tuple[int, ...], machines: tuple[int, ...])
 def test_no_policy_beats_the_best_schedule_and_no_schedule_the_ceiling(policy: Policy) -> None:
     system = simple_system([[2.0, 3.0], [4.0, math.inf], [5.0, 1.0]], [1, 1])
     for shape in (constant(), linear(6.0), step(5.0)):
-        world = World(system, simple_workload([0.0] * 4, [0, 1, 2, 0], shape, scale=2.0))
+        world = fit_for(policy, World(system, simple_workload([0.0] * 4, [0, 1, 2, 0], shape, scale=2.0)))
         best = best_utility_of_all(world)
         assert measures(world, simulate(world, Manager(policy)))["utility"] <= best + 1e-12
         assert best <= utility_ceiling(world) + 1e-12

@@ -65,7 +65,7 @@ def assert_same(world: World, manager: Manager) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("group", GROUPS)
-@settings(max_examples=settings.default.max_examples // 4)  # of each group in each kind of world
+@settings(max_examples=25)  # of each group in each kind of world
 @given(data=st.data())
 def test_engine_equals_twin(group: str, kind: str, data: st.DataObject) -> None:
     scenario: ManagedScenario = data.draw(KINDS[kind]())

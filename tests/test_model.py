@@ -222,10 +222,14 @@ def test_a_world_fits_together() -> None:
         World(a_system(), a_workload(task_type=[0, 2, 1]))
 
 
+def columns_of(*columns: list[Any]) -> Any:
+    return map(np.array, columns)
+
+
 def test_an_allocation_has_one_row_per_task() -> None:
     with pytest.raises(InputError, match=r"found columns of \[1, 2\] rows"):
-        Allocation(*map(np.array, ([0, 1], [0], [0.0], [1.0], [1])))
-    allocation = Allocation(*map(np.array, ([0, -1], [0, -1], [0.0, math.nan], [1.0, math.nan], [1, 0])))
+        Allocation(*columns_of([0, 1], [0], [0.0], [1.0], [1]))
+    allocation = Allocation(*columns_of([0, -1], [0, -1], [0.0, math.nan], [1.0, math.nan], [1, 0]))
     assert allocation.n_tasks == 2
     assert allocation.ran.tolist() == [True, False]
     assert Status(allocation.status[1]) is Status.WAITING

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.model import Status, World, step
+from joulewise.model import Status, World, linear, step
 from joulewise.policies import POLICIES, Objective, Policy, find_policy, heuristic, is_file_spec
 from joulewise.policies.compile import compiled
 from joulewise.policies.heuristic import installed_heuristics, installed_identity
@@ -23,6 +23,7 @@ from joulewise.policies.pickers import at_random, in_turn
 from joulewise.policies.policy import Value
 from joulewise.rng import generator
 from joulewise.simulate import Manager, simulate
+from tests.needs import fit_for
 from tests.simple_worlds import busy_world, simple_system, simple_workload
 
 GOOD_FILE = """
@@ -53,12 +54,17 @@ def test_the_table_is_keyed_by_name() -> None:
         "random", "round-robin", "max-util", "max-upt", "met-random", "met-max-util", "k-best-types",
         "min-min-comp", "sufferage", "max-max-util", "max-max-upt", "met-max-util-max-upt",
     }  # fmt: skip
-    assert chapter_2 <= set(POLICIES)
+    chapters_3_and_4 = {
+        "max-max-upe", "weighted-util", "weighted-upt", "weighted-upe", "random-batch",
+        "fcfs-p0", "fcfs-all", "lcfs-p0", "lcfs-all",
+        "prioritized-fcfs-p0", "prioritized-fcfs-all", "prioritized-lcfs-p0", "prioritized-lcfs-all",
+    }  # fmt: skip
+    assert chapter_2 | chapters_3_and_4 | {"prices"} <= set(POLICIES)
 
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
 def test_every_row_describes_itself(policy: Policy) -> None:
-    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", policy.name)
+    assert re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", policy.name)
     assert policy.title
     assert policy.summary.endswith(".")
     assert policy.source
@@ -270,7 +276,7 @@ def test_round_robin_skips_machines_that_cannot_run_the_task() -> None:
     assert machine == machine[:2] * 3
 
 
-@pytest.mark.parametrize("name", ["random", "round-robin", "met-random"])
+@pytest.mark.parametrize("name", ["random", "round-robin", "met-random", "random-batch"])
 def test_naive_rows_follow_seed_and_trial(name: str) -> None:
     world, manager = busy_world(200), Manager(POLICIES[name])
 
@@ -354,6 +360,7 @@ def test_best_types_are_the_fastest_that_have_machines(n: int | None, expected: 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
 def test_a_restricted_policy_keeps_to_the_best_types(policy: Policy) -> None:
     world = World(simple_system(FASTEST_FIRST, [1, 2, 1, 0]), simple_workload([0.0] * 12, [0, 1] * 6))
+    world = fit_for(policy, world)
     allocation = simulate(world, Manager(policy, best_types=1)).allocation
     assert world.system.machine_type[allocation.machine].tolist() == [1, 0] * 6
 
@@ -402,3 +409,28 @@ def test_a_second_machine_of_the_same_type_spares_a_task() -> None:
     world = World(simple_system([[2.0, 3.0], [2.0, 9.0]], [2, 1]), simple_workload([0.0, 0.0], [0, 1], step(5.0)))
     machine = simulate(world, Manager(POLICIES["sufferage"])).allocation.machine
     assert machine.tolist() == [0, 1]
+
+
+# Weights
+
+
+WEIGHTED = [policy for policy in POLICIES.values() if policy.is_weighted]
+
+
+@pytest.mark.parametrize("policy", WEIGHTED, ids=lambda policy: str(policy.name))
+def test_worthless_work_leaves_energy_alone_to_decide(policy: Policy) -> None:
+    world = World(simple_system([[1.0, 1.0]], power_w=[[9.0, 3.0]]), simple_workload([0.0], scale=0.0))
+    assert simulate(world, Manager(policy)).allocation.machine.tolist() == [1]
+
+
+@pytest.mark.parametrize("name", ["weighted-util", "weighted-upt"])
+def test_energy_that_is_free_leaves_utility_alone_to_decide(name: str) -> None:
+    system = simple_system([[2.0, 1.0]], power_w=[[0.0, 0.0]])
+    world = World(system, simple_workload([0.0], shape=linear(10.0)))
+    assert simulate(world, Manager(POLICIES[name])).allocation.machine.tolist() == [1]
+
+
+def test_utility_per_joule_is_not_weighed_where_energy_is_free() -> None:
+    world = World(simple_system([[2.0, 1.0]], power_w=[[5.0, 0.0]]), simple_workload())
+    with pytest.raises(InputError, match="divides by energy, but a choice of the system uses none; give powers above"):
+        simulate(world, Manager(POLICIES["weighted-upe"]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,18 @@ from hypothesis import given, settings
 from joulewise.check import check_allocation, recompute
 from joulewise.errors import InputError
 from joulewise.model import Allocation, Status, UtilityShapes, World, piecewise
+from joulewise.model.allocation import LostRuns
 from joulewise.optimise import utility_ceiling
 from joulewise.policies import Policy
 from joulewise.simulate import Manager, Outcome, measures, simulate
+from tests.conformance.meter import meter_of
 from tests.heuristics import EVERY_POLICY
+from tests.needs import fit_for
 from tests.random_worlds import EXACT_INTERVALS, EXACT_UNITS_S, Scenario, scenarios
 from tests.simple_worlds import busy_world, simple_system, simple_workload
 
-COLUMNS = [field.name for field in dataclasses.fields(Allocation)]
+COLUMNS = [field.name for field in dataclasses.fields(Allocation) if field.name != "lost"]
+LOST_COLUMNS = [field.name for field in dataclasses.fields(LostRuns)]
 ROUNDING = 1e-9
 
 every_policy = pytest.mark.parametrize("policy", EVERY_POLICY, ids=lambda policy: policy.title)
@@ -31,6 +34,8 @@ a_few = settings(max_examples=25)
 def assert_equal(found: Allocation, expected: Allocation) -> None:
     for name in COLUMNS:
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
+    for name in LOST_COLUMNS:
+        np.testing.assert_array_equal(getattr(found.lost, name), getattr(expected.lost, name), f"lost {name}")
 
 
 def renamed(world: World) -> World:
@@ -52,32 +57,19 @@ def shifted(world: World, by_s: float) -> World:
     return World(world.system, dataclasses.replace(work, **instants))
 
 
-def integral_of_power_j(world: World, allocation: Allocation) -> float:
-    """The energy in the window, by the power of the whole system from each change of it to the next."""
-    power_w, work = world.system.power_w, world.workload
-    if power_w is None:
-        return math.nan
-    changes = [(work.start_s, 0.0), (work.end_s, 0.0)]
-    for i in np.flatnonzero(allocation.ran):
-        kind = world.system.machine_type[allocation.machine[i]]
-        watts = power_w[work.task_type[i], kind, allocation.pstate[i]]
-        changes += [(allocation.start_s[i], watts), (allocation.end_s[i], -watts)]
-    energy_j, now_w = 0.0, 0.0
-    for (at_s, change_w), (next_s, _) in pairwise(sorted(changes)):
-        now_w += change_w
-        if work.start_s <= at_s < next_s <= work.end_s and math.isfinite(next_s):
-            energy_j += now_w * (next_s - at_s)
-    return energy_j
-
-
 def assert_measures_hold(world: World, outcome: Outcome) -> None:
     found = measures(world, outcome)
     for name, expected in recompute(world, outcome.allocation).items():
         assert found[name] == pytest.approx(expected, rel=ROUNDING, abs=ROUNDING, nan_ok=True), name
-    energy_j = integral_of_power_j(world, outcome.allocation)
+    energy_j = meter_of(world, outcome.allocation).energy_j()
     assert found["energy_j"] == pytest.approx(energy_j, rel=ROUNDING, abs=ROUNDING, nan_ok=True)
     assert found["utility"] <= utility_ceiling(world) * (1 + ROUNDING) + ROUNDING
     assert 0 <= found["busy_percent"] <= 100 * (1 + ROUNDING)
+
+
+def fate_of_the_worthless(policy: Policy) -> Status:
+    """What becomes of a task that earns nothing and is not dropped."""
+    return Status.WAITING if policy.declines else Status.RAN
 
 
 @every_policy
@@ -85,8 +77,8 @@ def assert_measures_hold(world: World, outcome: Outcome) -> None:
 @given(scenario=scenarios())
 def test_allocation_is_valid(policy: Policy, scenario: Scenario) -> None:
     """No task is lost or run twice, no machine has two at once, drops and mapping events follow the manager."""
-    manager = scenario.manager(policy)
-    assert check_allocation(scenario.world, simulate(scenario.world, manager).allocation, manager) == []
+    world, manager = fit_for(policy, scenario.world), scenario.manager(policy)
+    assert check_allocation(world, simulate(world, manager).allocation, manager) == []
 
 
 @every_policy
@@ -95,7 +87,8 @@ def test_allocation_is_valid(policy: Policy, scenario: Scenario) -> None:
 def test_measures_are_right(policy: Policy, scenario: Scenario) -> None:
     """Utility, counts and energy are those of the definition; energy is the integral of power; none earns more
     than the ceiling."""
-    assert_measures_hold(scenario.world, simulate(scenario.world, scenario.manager(policy)))
+    world = fit_for(policy, scenario.world)
+    assert_measures_hold(world, simulate(world, scenario.manager(policy)))
 
 
 @every_policy
@@ -112,7 +105,8 @@ def test_a_busy_day_conforms(policy: Policy, threshold: float) -> None:
 @given(scenario=scenarios())
 def test_same_seed_same_answer(policy: Policy, scenario: Scenario) -> None:
     manager = scenario.manager(policy)
-    world, twin = scenario.world, dataclasses.replace(scenario.world)
+    world = fit_for(policy, scenario.world)
+    twin = dataclasses.replace(world)
     first, second = (simulate(each, manager, seed=7, trial=3) for each in (world, twin))
     assert_equal(first.allocation, second.allocation)
     assert first.n_mapping_events == second.n_mapping_events
@@ -122,7 +116,7 @@ def test_same_seed_same_answer(policy: Policy, scenario: Scenario) -> None:
 @a_few
 @given(scenario=scenarios())
 def test_inputs_are_unchanged(policy: Policy, scenario: Scenario) -> None:
-    world = scenario.world
+    world = fit_for(policy, scenario.world)
     parts = (world.system, world.workload, world.workload.shapes)
     arrays = [value for part in parts for value in vars(part).values() if isinstance(value, np.ndarray)]
     before = [array.tobytes() for array in arrays]
@@ -136,9 +130,9 @@ def test_inputs_are_unchanged(policy: Policy, scenario: Scenario) -> None:
 @given(scenario=scenarios(EXACT_UNITS_S, EXACT_INTERVALS))
 def test_shifting_all_instants_changes_nothing(policy: Policy, scenario: Scenario) -> None:
     by_s = 64 * scenario.mapping_interval_s
-    manager = scenario.manager(policy)
-    there = simulate(shifted(scenario.world, by_s), manager)
-    here = simulate(scenario.world, manager)
+    world, manager = fit_for(policy, scenario.world), scenario.manager(policy)
+    there = simulate(shifted(world, by_s), manager)
+    here = simulate(world, manager)
     allocation = here.allocation
     times = {name: getattr(allocation, name) + by_s for name in ("start_s", "end_s")}
     assert_equal(there.allocation, dataclasses.replace(allocation, **times))
@@ -149,14 +143,14 @@ def test_shifting_all_instants_changes_nothing(policy: Policy, scenario: Scenari
 @a_few
 @given(scenario=scenarios())
 def test_renaming_changes_nothing(policy: Policy, scenario: Scenario) -> None:
-    manager = scenario.manager(policy)
-    there, here = (simulate(world, manager) for world in (renamed(scenario.world), scenario.world))
+    world, manager = fit_for(policy, scenario.world), scenario.manager(policy)
+    there, here = (simulate(each, manager) for each in (renamed(world), world))
     assert_equal(there.allocation, here.allocation)
 
 
 @every_policy
 def test_who_arrives_after_the_window_waits(policy: Policy) -> None:
-    world = World(simple_system(), simple_workload([5.0, 6.0], end_s=4.0))
+    world = fit_for(policy, World(simple_system(), simple_workload([5.0, 6.0], end_s=4.0)))
     outcome = simulate(world, Manager(policy, 0.5, 1.0))
     assert outcome.allocation.status.tolist() == [Status.WAITING, Status.WAITING]
     assert_measures_hold(world, outcome)
@@ -164,7 +158,7 @@ def test_who_arrives_after_the_window_waits(policy: Policy) -> None:
 
 @every_policy
 def test_long_silence_costs_no_events(policy: Policy) -> None:
-    world = World(simple_system(), simple_workload([0.0, 1e9]))
+    world = fit_for(policy, World(simple_system(), simple_workload([0.0, 1e9])))
     outcome = simulate(world, Manager(policy, 0.0, 0.5))
     assert outcome.n_mapping_events == 2
     assert outcome.allocation.start_s.tolist() == [0.0, 1e9]
@@ -172,8 +166,9 @@ def test_long_silence_costs_no_events(policy: Policy) -> None:
 
 @every_policy
 def test_worthless_tasks_run_without_a_threshold_and_are_dropped_with_one(policy: Policy) -> None:
-    world = World(simple_system(), simple_workload([0.0, 0.0, 3.0], scale=0.0))
-    for threshold, fate in ((0.0, Status.RAN), (0.1, Status.DROPPED)):
+    """Where a choice may be declined, they wait."""
+    world = fit_for(policy, World(simple_system(), simple_workload([0.0, 0.0, 3.0], scale=0.0)))
+    for threshold, fate in ((0.0, fate_of_the_worthless(policy)), (0.1, Status.DROPPED)):
         status = simulate(world, Manager(policy, threshold, 1.0)).allocation.status
         assert status.tolist() == [fate] * 3
 
@@ -183,15 +178,15 @@ def test_a_utility_that_rounding_would_take_below_zero_drops_nobody(policy: Poli
     """Just before it reaches 0, the last line of this shape would be at -1.1e-16."""
     points = [(0.0, 1.0), (13.654341430088612, 0.7159178469254943), (31.259564710117125, 0.0)]
     exec_s = math.nextafter(points[-1][0], 0.0)
-    world = World(simple_system([[exec_s]]), simple_workload([0.0], shape=piecewise(points)))
+    world = fit_for(policy, World(simple_system([[exec_s]]), simple_workload([0.0], shape=piecewise(points))))
     assert world.workload.utility(0, exec_s) == 0
-    assert simulate(world, Manager(policy)).allocation.status.tolist() == [Status.RAN]
+    assert simulate(world, Manager(policy)).allocation.status.tolist() == [fate_of_the_worthless(policy)]
 
 
 @every_policy
 def test_special_machines_get_only_what_they_can_run(policy: Policy) -> None:
     system = simple_system([[1.0, math.inf], [math.inf, 1.0]], [1, 2])
-    world = World(system, simple_workload([0.0] * 6, [0, 1] * 3))
+    world = fit_for(policy, World(system, simple_workload([0.0] * 6, [0, 1] * 3)))
     kind = system.machine_type[simulate(world, Manager(policy)).allocation.machine]
     assert kind.tolist() == [0, 1] * 3
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -145,7 +145,8 @@ class _Runs(NamedTuple):
 
     def only(self, rows: Bools | Counts) -> _Runs:
         """These rows alone."""
-        return _Runs(*(column[rows] for column in self))
+        columns: Any = (column[rows] for column in self)
+        return _Runs(*columns)
 
 
 class _Search:
@@ -169,7 +170,7 @@ class _Search:
         soonest_s = np.maximum(work.arrival_s[tasks] + self.stretch[tasks] * fastest_s, work.start_s)
         start_s = np.maximum(work.arrival_s[tasks], work.start_s - self.stretch[tasks] * slowest_s)
         pays = least[self.level[tasks] * n_types + kind, self.place(start_s)]
-        return tasks[work.utility(tasks, soonest_s - self.slack_s) > pays]
+        return np.asarray(tasks[work.utility(tasks, soonest_s - self.slack_s) > pays])
 
     def place(self, at_s: Floats) -> Counts:
         """The last instant of the prices that is no later than each of these."""

@@ -29,7 +29,7 @@ from joulewise.kernels.heap import Heap, empty_heap, pop, push, replace_top
 from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.layout import DROPPED, RAN, WAITING
 from joulewise.kernels.machines import NOBODY, next_outage, note_run, open_machines, plan_on
-from joulewise.kernels.market import adjust_prices, first_prices, record_prices
+from joulewise.kernels.market import MINUTE_S, adjust_prices, first_prices, record_prices
 
 KILLED = 3
 GREEDY, IN_ORDER, AT_RANDOM = 0, 1, 2
@@ -101,6 +101,7 @@ class Clock(NamedTuple):
 
 
 ORIGIN, EFFECT, LAST, MAPPING = 0, 1, 2, 3
+NO_EVENT_S = -1.0
 REGULAR, ARRIVED, UNFIXED, WORKED, COUNTED = 0, 1, 2, 3, 4
 
 
@@ -130,7 +131,7 @@ def new_batch(n: int, n_machine_types: int, n_task_types: int, charge: NDArray[n
 
 def new_clock() -> Clock:
     """Before everything."""
-    return Clock(np.array([0.0, 0.0, -60.0, 0.0]), np.array([-1, 0, 0, 0, 0], np.int64))
+    return Clock(np.array([0.0, 0.0, NO_EVENT_S, 0.0]), np.array([-1, 0, 0, 0, 0], np.int64))
 
 
 def new_losses(n: int) -> Losses:
@@ -911,7 +912,8 @@ def map_managed(
             for m in range(machines.ready_s.size):
                 permute(batch, rules, tasks, utilities, options, machines, m)
         if rules.is_priced:
-            adjust_prices(prices, limits, ledger, machines, now_s - clock.instants[LAST], effect_s)
+            passed_s = now_s - clock.instants[LAST] if clock.instants[LAST] >= 0.0 else MINUTE_S
+            adjust_prices(prices, limits, ledger, machines, passed_s, effect_s)
         clock.instants[LAST] = now_s
         close_event(batch)
     if is_last:

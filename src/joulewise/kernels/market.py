@@ -112,7 +112,7 @@ def to_come_j(machines, effect_s, day_end_s):
 
 @shared
 def adjust_prices(prices, limits, ledger, machines, passed_s, effect_s):
-    """Move all prices by what the event showed; `passed_s` is the time since the event before."""
+    """Move all prices by what the event showed; `passed_s` is the time since the event before, or a minute."""
     gains = prices.gains
     minutes = min(passed_s, gains.memory_s) / MINUTE_S
     for k in range(prices.per_s.size):

@@ -214,7 +214,7 @@ def _budgets_j(world: World, period_s: float) -> Floats:
     n_periods = max(math.ceil((work.end_s - work.start_s) / period_s), 1)
     edges_s = np.minimum(work.start_s + period_s * np.arange(n_periods + 1), work.end_s)
     standby_w = supply.pue * float(world.system.counts @ least_standby_w(world.system))
-    return np.maximum(supply.budget_j - standby_w * np.diff(edges_s), 0.0)
+    return np.asarray(np.maximum(supply.budget_j - standby_w * np.diff(edges_s), 0.0))
 
 
 def _runs(world: World) -> Runs:

@@ -10,8 +10,13 @@ from joulewise.policies.policy import Objective
 
 
 def highest_energy_j(world: World) -> float:
-    """The most energy that any possible choice uses."""
-    return float(world.system.eec_j[_possible(world)].max())
+    """The most energy that any possible choice uses; 1 where none uses any."""
+    return float(world.system.eec_j[_possible(world)].max()) or 1.0
+
+
+def least_energy_j(world: World) -> float:
+    """The least energy that any possible choice uses."""
+    return float(world.system.eec_j[_possible(world)].min())
 
 
 def highest_value(world: World, objective: Objective) -> float:
@@ -24,7 +29,7 @@ def highest_value(world: World, objective: Objective) -> float:
     least = {
         UTILITY: lambda: 1.0,
         UTILITY_PER_TIME: lambda: float(world.system.etc_s[_possible(world)].min()),
-        UTILITY_PER_ENERGY: lambda: float(world.system.eec_j[_possible(world)].min()),
+        UTILITY_PER_ENERGY: lambda: least_energy_j(world),
     }
     return most / least[objective]() if most > 0 else 1.0
 

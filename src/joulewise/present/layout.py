@@ -93,7 +93,11 @@ def shared_value(records: Records, panel: Panel, metric: str) -> float | None:
     if not records.measures(metric):
         return None
     keys = [key for key in records.varying if key in panel.rows.columns]
-    runs = records.runs.join(panel.rows.select(keys), on=keys, how="semi", nulls_equal=True) if keys else records.runs
+    runs = (
+        records.runs.join(panel.rows.select(keys), on=keys, how="semi", nulls_equal=True, maintain_order="left")
+        if keys
+        else records.runs
+    )
     found = runs[metric].cast(pl.Float64)
     return float(found.mean()) if found.is_finite().fill_null(False).all() else None  # type: ignore[arg-type]
 

@@ -60,7 +60,14 @@ def draw_lines(plot: Plot) -> Any:
     import altair as alt
 
     rows = [
-        {"name": name, "x": point.x, "y": point.y, "low": point.low, "high": point.high, "piece": point.piece}
+        {
+            "name": name,
+            "x": point.x,
+            "y": point.y,
+            "low": _from(plot.y.low, point.low),
+            "high": point.high,
+            "piece": point.piece,
+        }
         for name, points in plot.lines.items()
         for point in points
     ]
@@ -80,6 +87,11 @@ def draw_lines(plot: Plot) -> Any:
     spans = _bands(base) if plot.has_bands else _whiskers(base, y)
     chart = alt.layer(*spans, line, *_end_labels(plot))
     return chart.properties(width=plot.width_px, height=plot.height_px, title=plot.title)
+
+
+def _from(lowest: float, low: float | None) -> float | None:
+    """The lower end of an interval, cut at the edge of the chart."""
+    return None if low is None else max(lowest, low)
 
 
 def _bands(base: Any) -> list[Any]:

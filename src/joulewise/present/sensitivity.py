@@ -109,7 +109,7 @@ def _plots(scene: _Scene, metric: str, panels: Sequence[Panel]) -> list[Plot]:
     shown = [v for panel in panels for name in ("mean", "low", "high") for v in panel.rows[name].drop_nulls()]
     shown += [budget for budget in budgets if budget is not None]
     unit, size = energy_unit(max(shown)) if metric == "energy_j" else ("", 1.0)
-    room = 0.04 * (max(shown) - min(shown)) or 0.04 * max(shown) or 1.0
+    room = max(0.04 * (max(shown) - min(shown)), 0.02 * max(shown)) or 1.0
     y = Axis(
         f"energy used ({unit})" if unit else "utility earned",
         max(min(shown) - room, min(0.0, min(shown))) / size,

@@ -78,10 +78,10 @@ def _scene(records: Records, main: str, panels: Sequence[Panel]) -> _Scene:
 
 
 def _domain(found: pl.DataFrame, lines: Sequence[float | None]) -> list[float]:
-    """The span of values and lines with some room, from 0 on if that is near."""
+    """The span of values and lines with so much room that trifles stay small, from 0 on if that is near."""
     values = [v for column in found.iter_columns() for v in column.drop_nulls()] + [v for v in lines if v is not None]
     low, high = min(values), max(values)
-    room = 0.06 * (high - low) or 0.06 * abs(high) or 1.0
+    room = max(0.06 * (high - low), 0.05 * abs(high)) or 1.0
     return [0.0 if 0 <= low < 0.4 * high else low - room, high + room]
 
 
@@ -104,7 +104,7 @@ def _panel(scene: _Scene, panel: Panel) -> Any:
         "x:Q",
         title=f"energy used ({scene.unit})",
         scale=alt.Scale(domain=scene.x_domain, nice=False, zero=False),
-        axis=alt.Axis(grid=True, format=AXIS_FORMAT, tickCount=6),
+        axis=alt.Axis(grid=True, format=AXIS_FORMAT, tickCount=6, labelFlush=False),
     )
     y = alt.Y(
         "y:Q",

@@ -21,8 +21,8 @@ from joulewise.model.arrays import Floats
 from joulewise.model.world import World
 from joulewise.policies.compile import compiled, looks_at_energy
 from joulewise.policies.layout import layout_of
-from joulewise.policies.objectives import UTILITY
-from joulewise.policies.weights import highest_energy_j, highest_value
+from joulewise.policies.objectives import UTILITY, UTILITY_PER_ENERGY
+from joulewise.policies.weights import highest_energy_j, highest_value, least_energy_j
 from joulewise.simulate.dropping import thresholds
 from joulewise.simulate.manager import Manager
 
@@ -174,6 +174,10 @@ def _problems(world: World, manager: Manager) -> Iterator[Problem]:
     if needs_power and world.system.power_w is None:
         found = f"the policy {manager.policy.name} looks at energy, but the system has no power figures"
         yield Problem("manager.policy", found, advice="give the system's powers (power_w)")
+    divides = manager.policy.is_weighted and manager.policy.objective is UTILITY_PER_ENERGY
+    if divides and world.system.power_w is not None and not least_energy_j(world) > 0:
+        found = f"the policy {manager.policy.name} divides by energy, but a choice of the system uses none"
+        yield Problem("manager.policy", found, advice="give powers above 0 W")
 
 
 def _options(options: Options, manager: Manager) -> Options:
