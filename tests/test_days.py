@@ -123,7 +123,6 @@ def test_days_equal_long_run_in_any_world(kind: str, data: st.DataObject, name: 
     scenario: ManagedScenario = data.draw(KINDS[kind]())
     manager = scenario.manager(POLICIES[name])
     assume(not any(manager.mapping_model[1:]))
-    assume(manager.permuted == 1 or not scenario.world.supply.is_limited)
     assert_days_equal_long_run(with_a_task_each_day(scenario.world, n_days), manager, n_days)
 
 
