@@ -153,7 +153,9 @@ def _problems(world: World, manager: Manager) -> Iterator[Problem]:
     supply, work, policy = world.supply, world.workload, manager.policy
     falls = policy.objective is None or policy.objective.falls_with_time
     if policy.mode == "immediate" or policy.rule not in _RULES or not falls:
-        found = f"found the policy {policy.name} in a world with limits of energy, standby, failures or uncertain times"
+        found = (
+            f"found the policy {policy.name} day by day, or with limits of energy, standby, failures, uncertain times"
+        )
         allowed = "must be a batch policy other than Sufferage whose value falls with time"
         yield Problem("manager.policy", found, allowed, "use one such as max-max-upt")
     may_wait = supply.is_limited or manager.only_worthwhile
