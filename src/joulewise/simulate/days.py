@@ -163,7 +163,8 @@ def _day_problems(work: Workload, number: int, first: Workload, day_s: float) ->
 
 
 def _description(work: Workload) -> tuple[object, ...]:
-    return work.shapes.names, list(work.tags), work.stretch is None, work.is_prorated
+    tags = {name: tag.names for name, tag in work.tags.items()}
+    return work.shapes.names, tags, work.stretch is None, work.is_prorated
 
 
 def _appended(before: Workload, kept: Counts, work: Workload) -> Workload:
