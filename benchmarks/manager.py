@@ -251,7 +251,7 @@ def _earned(world: World, rivals: Mapping[str, Manager]) -> dict[str, float]:
 
 
 def _compared(stem: str, trials: list[dict[str, float]]) -> Iterator[tuple[str, float]]:
-    """Prices as a part of the bound and over each rival, with paired intervals of 95 %.
+    """Prices as a part of the bound and over the mean of each rival, with paired intervals of 95 %.
 
     Of rivals that share the first word of their names, which differ by a setting, the best one over all trials.
     """
@@ -261,7 +261,7 @@ def _compared(stem: str, trials: list[dict[str, float]]) -> Iterator[tuple[str, 
         names = [name for name in trials[0] if name.split(" ")[0] == group]
         earned = {name: np.array([trial[name] for trial in trials]) for name in names}
         best = max(names, key=lambda name: earned[name].mean())
-        over = 100 * (prices / earned[best] - 1)
+        over = 100 * (prices - earned[best]) / earned[best].mean()
         half = (student_quantile(over.size) or math.nan) * float(over.std(ddof=1)) / math.sqrt(over.size)
         yield f"{stem}.over.{group}_percent", float(over.mean())
         yield f"{stem}.over.{group}_percent_low", float(over.mean()) - half
