@@ -287,7 +287,7 @@ SUBJECT = Subject(
         Bar("Max-Max UPT in ms per event", "policies.queued.max-max-upt.ms_per_event", "at most", 0.3),
         Bar("Sufferage without dropping in ms per event", "policies.no_dropping.sufferage.ms_per_event", "at most", 8),
         Bar("fig. 2.6 for both loads in minutes on 2 cores", "figure_2_6.minutes", "at most", 20),
-        Bar("a year in s on one core", "year.s", "at most", 300),
+        Bar("a year in s of one core", "year.core_s", "at most", 300),
         Bar("a year in MB", "year.peak_mb", "at most", 1000),
         Bar("the bound of a day in s", "bound.worst_find_s", "at most", 10),
         Bar("checking its certificate in s", "bound.worst_check_s", "at most", 1),
