@@ -1,4 +1,4 @@
-"""`python -m benchmarks NAME [--json] [--smoke] [--only WHAT] [--seed N]`; exits 1 when a bar does not hold."""
+"""`python -m benchmarks NAME [--json] [--smoke] [--only WHAT] [--seed N] [--trials N]`; exits 1 if a bar is missed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import import_module
 
 from benchmarks.measure import Case, Subject, as_json, as_text
 
-SUBJECTS = {"day": "benchmarks.day"}
+SUBJECTS = {"day": "benchmarks.day", "manager": "benchmarks.manager"}
 
 
 def main() -> int:
@@ -18,11 +18,12 @@ def main() -> int:
     parser.add_argument("--smoke", action="store_true", help="tiny sizes, no bars: does it still work?")
     parser.add_argument("--only", help="one group of figures")
     parser.add_argument("--seed", type=int, default=0, help="another case")
+    parser.add_argument("--trials", type=int, default=8, help="over how many worlds figures of quality are averaged")
     asked = parser.parse_args()
     subject: Subject = import_module(SUBJECTS[asked.name]).SUBJECT
     if asked.only and asked.only not in subject.groups:
         parser.error(f"--only {asked.only}: must be one of {', '.join(subject.groups)}")
-    result = subject.run(Case(asked.seed, asked.smoke), asked.only)
+    result = subject.run(Case(asked.seed, asked.smoke, asked.trials), asked.only)
     print((as_json if asked.json else as_text)(result))
     return 0 if all(bar["holds"] for bar in result["bars"]) else 1
 

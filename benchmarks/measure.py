@@ -21,10 +21,14 @@ _PACKAGES = ("joulewise", "numpy", "scipy", "numba", "polars")
 
 @dataclass(frozen=True)
 class Case:
-    """What one benchmark run is asked for: another seed is another, unseen case; smoke is tiny."""
+    """What one benchmark run is asked for: another seed is another, unseen case; smoke is tiny.
+
+    `trials` is over how many worlds figures of quality are averaged.
+    """
 
     seed: int = 0
     smoke: bool = False
+    trials: int = 8
 
 
 @dataclass(frozen=True)
@@ -107,9 +111,15 @@ def command_seconds(arguments: Sequence[str], repeats: int) -> float:
 
 def peak_memory_mb(script: str) -> float:
     """The most memory a fresh Python process held while running the script, in MB."""
-    ending = "\nimport resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
-    done = subprocess.run([sys.executable, "-c", script + ending], check=True, capture_output=True, text=True, cwd=ROOT)
-    return float(done.stdout.strip().splitlines()[-1])
+    return printed_by(f"{script}\nimport resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)")[
+        -1
+    ]
+
+
+def printed_by(script: str) -> list[float]:
+    """The numbers that a fresh Python process printed while running the script."""
+    done = subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    return [float(word) for word in done.stdout.split()]
 
 
 def as_json(result: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from joulewise.model import (
         Allocation,
         Status,
+        Supply,
         System,
         Tag,
         UtilityShapes,
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
     )
     from joulewise.optimise import certified_bound, maximum_utility, price_bound, utility_ceiling
     from joulewise.policies import POLICIES, Objective, Policy, find_policy, heuristic
-    from joulewise.simulate import Manager, Outcome, measures
+    from joulewise.simulate import Day, Manager, Outcome, measures, simulate_days
     from joulewise.simulate import simulate as run
     from joulewise.study import open_results, read_study, run_study
     from joulewise.worlds.affinity import affinity_report, with_affinity
-    from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
+    from joulewise.worlds.arrivals import WorkloadParameters, generate_days, generate_workload
     from joulewise.worlds.environment import SystemParameters, generate_system
     from joulewise.worlds.heterogeneity import heterogeneity
     from joulewise.worlds.tables import SystemTables, WorkloadTable, read_system, read_workload
@@ -41,15 +42,15 @@ _ROOM_OF = {
     "joulewise.check": ("check_allocation",),
     "joulewise.errors": ("InputError", "JoulewiseError", "Problem"),
     "joulewise.model": (
-        "Allocation", "Status", "System", "Tag", "UtilityShapes", "Workload", "World",
+        "Allocation", "Status", "Supply", "System", "Tag", "UtilityShapes", "Workload", "World",
         "constant", "linear", "piecewise", "step",
     ),
     "joulewise.optimise": ("certified_bound", "maximum_utility", "price_bound", "utility_ceiling"),
     "joulewise.policies": ("POLICIES", "Objective", "Policy", "find_policy", "heuristic"),
-    "joulewise.simulate": ("Manager", "Outcome", "measures"),
+    "joulewise.simulate": ("Day", "Manager", "Outcome", "measures", "simulate_days"),
     "joulewise.study": ("open_results", "read_study", "run_study"),
     "joulewise.worlds.affinity": ("affinity_report", "with_affinity"),
-    "joulewise.worlds.arrivals": ("WorkloadParameters", "generate_workload"),
+    "joulewise.worlds.arrivals": ("WorkloadParameters", "generate_days", "generate_workload"),
     "joulewise.worlds.environment": ("SystemParameters", "generate_system"),
     "joulewise.worlds.heterogeneity": ("heterogeneity",),
     "joulewise.worlds.tables": ("SystemTables", "WorkloadTable", "read_system", "read_workload"),
@@ -60,6 +61,7 @@ _ORIGINS["run"] = ("joulewise.simulate", "simulate")  # here `simulate` is the r
 __all__ = [
     "POLICIES",
     "Allocation",
+    "Day",
     "InputError",
     "JoulewiseError",
     "Manager",
@@ -68,6 +70,7 @@ __all__ = [
     "Policy",
     "Problem",
     "Status",
+    "Supply",
     "System",
     "SystemParameters",
     "SystemTables",
@@ -83,6 +86,7 @@ __all__ = [
     "check_allocation",
     "constant",
     "find_policy",
+    "generate_days",
     "generate_system",
     "generate_workload",
     "heterogeneity",
@@ -98,6 +102,7 @@ __all__ = [
     "read_workload",
     "run",
     "run_study",
+    "simulate_days",
     "step",
     "utility_ceiling",
     "with_affinity",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 import time
@@ -62,9 +63,7 @@ def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_reco
 
     The prices of the first `n_recorded` events with work are kept.
     """
-    raise_if_any(_problems(world, manager))
-    engine = _Engine(world, manager, _seed64(seed, trial, manager), n_recorded)
-    engine.run(_BEFORE_ALL_S, is_last=False)  # compiles, or loads what was compiled, without simulating anything
+    engine = start(world, manager, seed, trial, n_recorded)
     began = time.perf_counter()
     engine.run(world.workload.end_s)
     return Managed(
@@ -77,15 +76,23 @@ def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_reco
     )
 
 
+def start(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_recorded: int = 0) -> Engine:
+    """An engine that has simulated nothing yet; InputError when world and manager do not fit."""
+    raise_if_any(_problems(world, manager))
+    engine = Engine(world, manager, _seed64(seed, trial, manager), n_recorded)
+    engine.run(_BEFORE_ALL_S, is_last=False)  # compiles, or loads what was compiled, without simulating anything
+    return engine
+
+
 def _seed64(seed: int, trial: int, manager: Manager) -> int:
     text = f"{seed} {trial} policy {manager.policy.name}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
 
-class _Engine:
+class Engine:
     """The arrays of one run, and the kernels that work on them."""
 
-    def __init__(self, world: World, manager: Manager, seed64: int, n_recorded: int) -> None:
+    def __init__(self, world: World, manager: Manager, seed64: int, n_recorded: int = 0) -> None:
         layout = layout_of(world, manager.n_types)
         options = _options(layout.options, manager)
         n_tasks, system = world.workload.n_tasks, world.system
@@ -130,6 +137,14 @@ class _Engine:
         self.clock.instants[managed.MAPPING] = time.perf_counter() - began
         return int(happened)
 
+    def looked_ahead(self) -> Engine:
+        """This engine as it would be if no event came any more; it stays as it is itself."""
+        ahead = copy.copy(self)
+        for name in ("clock", "batch", "losses", "ledger", "machines", "plan"):
+            setattr(ahead, name, copy.deepcopy(getattr(self, name)))
+        ahead._call(_BEFORE_ALL_S, 0, is_last=True)
+        return ahead
+
     def allocation(self) -> Allocation:
         """What was decided so far."""
         rows = slice(0, int(self.losses.size[0]))
@@ -141,7 +156,9 @@ def _problems(world: World, manager: Manager) -> Iterator[Problem]:
     supply, work, policy = world.supply, world.workload, manager.policy
     falls = policy.objective is None or policy.objective.falls_with_time
     if policy.mode == "immediate" or policy.rule not in _RULES or not falls:
-        found = f"found the policy {policy.name} in a world with limits of energy, standby, failures or uncertain times"
+        found = (
+            f"found the policy {policy.name} day by day, or with limits of energy, standby, failures, uncertain times"
+        )
         allowed = "must be a batch policy other than Sufferage whose value falls with time"
         yield Problem("manager.policy", found, allowed, "use one such as max-max-upt")
     may_wait = supply.is_limited or manager.only_worthwhile

@@ -59,7 +59,7 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
         done = manage(world, manager, seed, trial)
         mark_kernels_compiled()
         has_grid = manager.mapping_arrivals is None and manager.mapping_time == "free"
-        n_counted = _counted_events(world, manager, done.allocation) if has_grid else done.n_counted_events
+        n_counted = counted_events(world, manager, done.allocation) if has_grid else done.n_counted_events
         return Outcome(done.allocation, done.n_mapping_events, n_counted, done.mapping_s, done.n_late_events)
     plan = empty_plan(world.workload.n_tasks)
     run_until = _runner(world, manager, plan, seed, trial)
@@ -69,10 +69,10 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     mapping_s = time.perf_counter() - began
     mark_kernels_compiled()
     allocation = Allocation(*plan)
-    return Outcome(allocation, n_events, _counted_events(world, manager, allocation), mapping_s)
+    return Outcome(allocation, n_events, counted_events(world, manager, allocation), mapping_s)
 
 
-def _counted_events(world: World, manager: Manager, allocation: Allocation) -> int:
+def counted_events(world: World, manager: Manager, allocation: Allocation) -> int:
     """How many mapping events fall into the counted window; one without an end is over with the last start."""
     work = world.workload
     if manager.policy.mode == "immediate":

@@ -17,7 +17,7 @@ from joulewise.worlds.frames import read_table
 from joulewise.worlds.outages import draw_outages
 from joulewise.worlds.supply import SupplyParameters, check_limits, read_supply
 from joulewise.worlds.tables import SystemTables, WorkloadTable, read_system, read_workload
-from joulewise.worlds.truth import with_truth
+from joulewise.worlds.truth import truth_stream, with_truth
 
 if TYPE_CHECKING:
     from joulewise.model import Supply, System, Workload, World
@@ -85,7 +85,7 @@ def _generated_workload(parameters: WorkloadParameters, system: System, draw: Dr
 
 
 def _tabled_workload(table: WorkloadTable, system: System, draw: Draw) -> Workload:
-    return with_truth(read_workload(table, system, draw.folder), table, draw.seed, draw.trial)
+    return with_truth(read_workload(table, system, draw.folder), table, truth_stream(draw.seed, draw.trial))
 
 
 def _supply(parameters: SupplyParameters, draw: Draw) -> Supply:

@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joulewise.errors import Problem, raise_if_any, unknown_name
 from joulewise.model import System, Workload
@@ -17,7 +16,7 @@ from joulewise.model.arrays import Bools, Codes, Floats, Ints
 from joulewise.rng import generator
 from joulewise.worlds.groups import special_machine_types
 from joulewise.worlds.parameters import broken_rules, explained, is_not_negative, is_positive
-from joulewise.worlds.truth import TruthParameters, truth_problems, with_truth
+from joulewise.worlds.truth import TruthParameters, truth_problems, truth_stream, with_truth
 from joulewise.worlds.utilities import Levels, UtilityParameters, draw_levels, utility_problems, workload_of_levels
 
 Burst = Literal["normalised", "literal"]
@@ -112,18 +111,33 @@ def generate_workload(parameters: WorkloadParameters, system: System, seed: int,
 
     Task types that a machine type of the group "special" can run arrive in bursts, the others sinusoidally.
     """
-    patterns = rate_patterns(parameters, is_special(system), generator(seed, trial, "workload.rates"))
-    raise_if_any(_step_problems(parameters, system.n_task_types))
-    arrival_s, task_type, *levels = _tasks(parameters, patterns, seed, trial)
+    days = zip(*_tasks_by_day(parameters, system, seed, trial), strict=True)
+    arrival_s, task_type, *levels = (np.concatenate(column) for column in days)
     window_s = (parameters.warm_up_s, parameters.warm_up_s + parameters.days * parameters.day_s)
     workload = workload_of_levels(arrival_s, task_type, Levels(*levels), system, parameters, *window_s)
-    return with_truth(workload, parameters, seed, trial)
+    return with_truth(workload, parameters, truth_stream(seed, trial))
 
 
-def _tasks(parameters: WorkloadParameters, patterns: RatePatterns, seed: int, trial: int) -> tuple[NDArray[Any], ...]:
-    """Arrivals, task types and levels of all days."""
-    days = [_tasks_of_day(parameters, patterns, day, seed, trial) for day in range(parameters.days)]
-    return tuple(np.concatenate(column) for column in zip(*days, strict=True))
+def generate_days(parameters: WorkloadParameters, system: System, seed: int, trial: int) -> Iterator[Workload]:
+    """The same tasks as `generate_workload` has, day by day: each counted day is the window of a workload of its own.
+
+    The first one has the warm-up before it. Only the day asked for is in memory.
+    """
+    truth = truth_stream(seed, trial)
+    for day, (arrival_s, task_type, *levels) in enumerate(_tasks_by_day(parameters, system, seed, trial)):
+        window_s = (parameters.warm_up_s + day * parameters.day_s, parameters.warm_up_s + (day + 1) * parameters.day_s)
+        workload = workload_of_levels(arrival_s, task_type, Levels(*levels), system, parameters, *window_s)
+        yield with_truth(workload, parameters, truth)
+
+
+def _tasks_by_day(
+    parameters: WorkloadParameters, system: System, seed: int, trial: int
+) -> Iterator[tuple[Floats, Ints, Codes, Codes, Codes]]:
+    """Arrivals, task types and levels of each day."""
+    patterns = rate_patterns(parameters, is_special(system), generator(seed, trial, "workload.rates"))
+    raise_if_any(_step_problems(parameters, system.n_task_types))
+    for day in range(parameters.days):
+        yield _tasks_of_day(parameters, patterns, day, seed, trial)
 
 
 def _tasks_of_day(

@@ -35,13 +35,17 @@ def truth_problems(p: TruthParameters) -> Iterator[Problem]:
     yield from broken_rules("workload", p, [("time_spread", 0 <= p.time_spread <= MAX_COV, allowed)])
 
 
-def with_truth(workload: Workload, parameters: TruthParameters, seed: int, trial: int) -> Workload:
-    """The workload of one trial with the true times of its tasks, drawn if they spread, and runs counted as asked."""
+def truth_stream(seed: int, trial: int) -> np.random.Generator:
+    """The random numbers of a trial's true times, for all of its tasks in their order."""
+    return generator(seed, trial, "workload.stretch")
+
+
+def with_truth(workload: Workload, parameters: TruthParameters, stream: np.random.Generator) -> Workload:
+    """The workload with the true times of its tasks, drawn if they spread, and runs counted as asked."""
     if parameters.time_spread == 0 and not parameters.prorated:
         return workload
     stretch = workload.stretch
     if parameters.time_spread > 0:
-        stream = generator(seed, trial, "workload.stretch")
         drawn = gamma_values(stream, 1.0, parameters.time_spread, (workload.n_tasks,))
         stretch = np.maximum(drawn, LEAST_STRETCH)
     return replace(workload, stretch=stretch, is_prorated=parameters.prorated)
