@@ -30,7 +30,7 @@ def days_stay_within_budget(case: Case) -> Iterator[str]:
         reserve_j = _idle_w(case) * day.length_s
         whole_j = _share_j(case, day.number, before_j)
         budget_j = whole_j * day.length_s / supply.day_s - reserve_j
-        most_j = max(budget_j, day.carried_j) if supply.is_total else budget_j
+        most_j = max(budget_j, day.carried_j if supply.is_total else 0.0)
         if day.used_j > most_j + RELATIVE_TOLERANCE * supply.budget_j:
             found = f"found {day.used_j!r} J; expected {budget_j!r} J or less"
             yield f"day {day.number}: energy over idle machines: {found}"
