@@ -547,14 +547,17 @@ def map_greedily(
 def list_allowed(batch, options, limits, ledger, machines):
     """List which options are allowed on the machines as they are planned now."""
     for t in range(batch.is_live.size):
-        if batch.is_live[t]:
-            for option in range(options.first[t], options.first[t + 1]):
-                k = options.machine_type[option]
-                start_s = machines.start_s[k]
-                ledger.allowed[option] = start_s < np.inf and is_allowed(
+        for option in range(options.first[t], options.first[t + 1]):
+            k = options.machine_type[option]
+            start_s = machines.start_s[k]
+            ledger.allowed[option] = (
+                batch.is_live[t]
+                and start_s < np.inf
+                and is_allowed(
                     limits, ledger, option, start_s, start_s + options.exec_s[option],
                     machines.boot_j[machines.earliest[k]],
-                )  # fmt: skip
+                )
+            )  # fmt: skip
 
 
 @shared
