@@ -235,7 +235,8 @@ def uncertain_scenarios(draw: st.DrawFn) -> ManagedScenario:
     """Tasks take longer or shorter than estimated, are killed, or lost with their machine; maybe a budget."""
     unit_s = draw(st.sampled_from(UNITS_S))
     supply = draw(st.one_of(st.just(Supply()), budgets(unit_s)))
-    system, work = draw(powered_systems(unit_s)), draw(windowed_workloads(unit_s))
+    system = draw(powered_systems(unit_s, with_standby=draw(st.booleans())))
+    work = draw(windowed_workloads(unit_s))
     work = replace(work, stretch=draw(st.one_of(st.none(), stretches(work.n_tasks))))
     outages = draw(outages_of(unit_s, system.n_machines))
     settings = draw(common_settings(unit_s, system))

@@ -263,7 +263,7 @@ class _Managed:
     def _set_norms(self) -> None:
         every = [option for options in self.everywhere for option in options]
         self.mean_exec_s = sum(o.exec_s for o in every) / len(every)
-        self.mean_energy_j = self.supply.pue * (sum(o.energy_j for o in every) / len(every))
+        self.mean_energy_j = sum(o.cost_j for o in every) / len(every)
         self.max_energy_j = max(o.energy_j for o in every)
         policy, self.scale = self.manager.policy, 1.0
         self.value = None if policy.objective is None else compiled(policy.objective).ctypes
@@ -432,7 +432,8 @@ class _Managed:
     def is_asleep(self, m: int, at_s: float) -> bool:
         if self.system.standby is None:
             return False
-        since_s = max(self.ready_s(m, at_s), 0.0)
+        repairs_s = [to_s for _, to_s in self.outages(m) if to_s <= at_s]
+        since_s = max(self.ready_s(m, at_s), max(repairs_s, default=0.0))
         return since_s + float(self.system.standby.sleep_after_s[self.kinds[m]]) < at_s
 
     def is_down(self, m: int, now_s: float) -> bool:
@@ -476,7 +477,7 @@ class _Managed:
             factor=self.tariff_factor(effect_s),
             prices=prices,
             left_j=today.budget_j - today.used_j,
-            left_tomorrow_j=tomorrow.budget_j - tomorrow.used_j,
+            left_tomorrow_j=self.tomorrow_budget_j(effect_s) - tomorrow.used_j,
             free_s={m: base_s[m] for m in there},
             boot_j={m: self.boot_j[self.kinds[m]] for m in there if self.is_asleep(m, effect_s)},
             uses=self.all_believed(effect_s),
@@ -504,6 +505,15 @@ class _Managed:
             share_j = (supply.budget_j / n_days) * length_s / supply.day_s
         budget_j = share_j - self.reserve_w * length_s
         return Today(to_s, budget_j, used_between_j(uses, from_s, to_s), length_s)
+
+    def tomorrow_budget_j(self, at_s: float) -> float:
+        """What the next day may use if today uses all it may; after the last day of a total there is no limit."""
+        d, today, tomorrow = self.day_of(at_s), self.today(at_s), self.today(at_s, 1)
+        if not self.supply.is_total or d < 0:
+            return tomorrow.budget_j
+        n_left = math.ceil((self.work.end_s - self.work.start_s) / self.supply.day_s) - d - 1
+        unused_j = max(max(today.budget_j, 0.0) - today.used_j, 0.0)
+        return tomorrow.budget_j - unused_j / n_left if n_left > 0 else math.inf
 
     def day_of(self, at_s: float) -> int:
         """The number of the day that holds an instant: 0 starts with the counted window."""
@@ -585,7 +595,7 @@ class _Managed:
             and choice.start_s < event.today.end_s
             and option.cost_j + choice.boot_j <= event.left_j
             and self.fits_tomorrow(event, choice)
-            and option.energy_j * self.supply.pue * event.factor < event.limit_j
+            and option.cost_j * event.factor < event.limit_j
             and self.fits_under_cap(choice.start_s, choice.completion_s, option.cost_w, event.uses)
         )
 

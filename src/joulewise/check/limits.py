@@ -18,7 +18,7 @@ from joulewise.model.supply import HOUR_S
 
 
 def days_stay_within_budget(case: Case) -> Iterator[str]:
-    """No day uses more than its budget; a share of a total may be used up by what the days before carry over.
+    """No day uses more than its budget, or its share of what is left of a total.
 
     All machines count as idle all day, and runs with what they draw on top of that.
     """
@@ -30,8 +30,7 @@ def days_stay_within_budget(case: Case) -> Iterator[str]:
         reserve_j = _idle_w(case) * day.length_s
         whole_j = _share_j(case, day.number, before_j)
         budget_j = whole_j * day.length_s / supply.day_s - reserve_j
-        most_j = max(budget_j, day.carried_j if supply.is_total else 0.0)
-        if day.used_j > most_j + RELATIVE_TOLERANCE * supply.budget_j:
+        if day.used_j > max(budget_j, 0.0) + RELATIVE_TOLERANCE * supply.budget_j:
             found = f"found {day.used_j!r} J; expected {budget_j!r} J or less"
             yield f"day {day.number}: energy over idle machines: {found}"
         if day.number >= 0:
@@ -50,12 +49,11 @@ def _share_j(case: Case, day: int, before_j: float) -> float:
 
 
 class _Day(NamedTuple):
-    """A day, what its runs used in it on top of idle machines, and what of that are runs of the days before."""
+    """A day, and what runs used in it on top of idle machines."""
 
     number: int
     length_s: float
     used_j: float
-    carried_j: float
 
 
 def _days(case: Case) -> Iterator[_Day]:
@@ -64,16 +62,15 @@ def _days(case: Case) -> Iterator[_Day]:
     first = math.floor(-start_s / day_s)
     began, ended = (np.floor((at_s - start_s) / day_s).astype(np.int64) for at_s in (runs.start_s, runs.end_s))
     n_days = int(ended.max(initial=first)) - first + 1
-    new_j = np.bincount(began - first, _boot_j(case), n_days)
-    carried_j = np.zeros(n_days)
+    used_j = np.bincount(began - first, _boot_j(case), n_days)
     for later in range(int((ended - began).max(initial=0)) + 1):
         day = np.minimum(began + later, ended)  # a run that has ended has no seconds left on a day after
         from_s, to_s = start_s + (began + later) * day_s, start_s + (began + later + 1) * day_s
         inside_s = np.maximum(np.minimum(runs.end_s, to_s) - np.maximum(runs.start_s, from_s), 0.0)
-        (carried_j if later else new_j)[:] += np.bincount(day - first, _extra_w(case) * inside_s, n_days)
-    for i, (new, carried) in enumerate(zip(new_j.tolist(), carried_j.tolist(), strict=True)):
+        used_j += np.bincount(day - first, _extra_w(case) * inside_s, n_days)
+    for i, energy_j in enumerate(used_j.tolist()):
         end_s = start_s + (first + i + 1) * day_s
-        yield _Day(first + i, min(end_s, day_s), new + carried, carried)
+        yield _Day(first + i, min(end_s, day_s), energy_j)
 
 
 def power_stays_below_the_cap(case: Case) -> Iterator[str]:

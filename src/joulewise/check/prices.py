@@ -127,9 +127,13 @@ def _standby_w(world: World) -> Floats:
 
 
 def _energy_income(world: World, market: _Market) -> float:
-    """What the owner gets for the joules of each period that standby leaves."""
-    standby_w = world.supply.pue * (world.system.counts * _standby_w(world)).sum()
-    left_j = np.maximum(world.supply.budget_j - standby_w * np.diff(_period_edges_s(world)), 0.0)
+    """What the owner gets for the joules of each period that the standby of machines which are not down leaves."""
+    edges_s, standby_w = _period_edges_s(world), world.supply.pue * _standby_w(world)
+    spent_j = np.diff(edges_s) * (world.system.counts * standby_w).sum()
+    for machine, start_s, end_s in zip(*vars(world.outages).values(), strict=True):
+        down_s = np.diff(np.clip(edges_s, start_s, end_s))
+        spent_j -= down_s * standby_w[world.system.machine_type[machine]]
+    left_j = np.maximum(world.supply.budget_j - spent_j, 0.0)
     return float(sum(price * joules for price, joules in zip(market.per_j, left_j, strict=True) if price > 0))
 
 

@@ -19,8 +19,7 @@ class Limits(NamedTuple):
     """What does not change in a run: budget by day or in total, days, the cap by hour, and means of all choices.
 
     Day d, from -n_before on, is [start_s + d * day_s, start_s + (d + 1) * day_s); `reserve_w` is what machines draw
-    at least. `cost_w[option]` is what a run draws on top of that, `cost_j[option]` what it uses so in all, and
-    `filter_j[option]` what the filter looks at.
+    at least. `cost_w[option]` is what a run draws on top of that, `cost_j[option]` what it uses so in all.
     """
 
     has_budget: bool
@@ -36,7 +35,6 @@ class Limits(NamedTuple):
     factor: NDArray[np.float64]
     cost_w: NDArray[np.float64]
     cost_j: NDArray[np.float64]
-    filter_j: NDArray[np.float64]
     cheapest_j: float
     mean_exec_s: float
     mean_energy_j: float
@@ -127,6 +125,20 @@ def budget_of(limits, ledger, day):
 
 
 @inlined
+def tomorrow_budget_j(limits, ledger, day):
+    """What the runs of the next day may use if today's use all of theirs; inf after the last day of a total."""
+    next_day = day + 1
+    if not limits.is_total or next_day <= limits.n_before:
+        return budget_of(limits, ledger, next_day)
+    n_left = limits.n_days - (next_day - limits.n_before)
+    if n_left <= 0:
+        return np.inf
+    today_j = max(budget_of(limits, ledger, day), 0.0)
+    unused_j = max(today_j - ledger.used_j[day], 0.0)
+    return budget_of(limits, ledger, next_day) - unused_j / n_left
+
+
+@inlined
 def inside_s(limits, day, start_s, end_s):
     """How much of an interval lies in a day."""
     return max(min(end_s, day_start_s(limits, day + 1)) - max(start_s, day_start_s(limits, day)), 0.0)
@@ -190,16 +202,16 @@ def open_ledger(limits, ledger, machines, effect_s, is_certain):
     """Find what is left of the day, and which options the filter lets pass."""
     if not limits.has_budget:
         return
-    day = day_of(limits, effect_s)
+    day = min(day_of(limits, effect_s), ledger.used_j.size - 2)
     budget_j, used_j = budget_of(limits, ledger, day), used_on(limits, ledger, machines, day, effect_s, is_certain)
     ledger.left_j[NOW] = ledger.left_j[AT_FIRST] = budget_j - used_j
     tomorrow_j = used_on(limits, ledger, machines, day + 1, effect_s, is_certain)
-    ledger.left_j[TOMORROW] = budget_of(limits, ledger, day + 1) - tomorrow_j
+    ledger.left_j[TOMORROW] = tomorrow_budget_j(limits, ledger, day) - tomorrow_j
     ledger.day_end_s[0] = day_start_s(limits, day + 1)
     share_j = task_budget_j(limits, machines, budget_j, used_j, effect_s, day)
     factor = tariff_factor(limits, effect_s)
     for option in range(ledger.passes.size):
-        ledger.passes[option] = limits.filter_j[option] * factor < share_j
+        ledger.passes[option] = limits.cost_j[option] * factor < share_j
 
 
 @inlined

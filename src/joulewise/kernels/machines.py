@@ -107,6 +107,16 @@ def next_outage(downtimes, machine, at_s):
 
 
 @inlined
+def last_repair_s(downtimes, machine, at_s):
+    """When the machine was last repaired, up to an instant; 0 if it was never down."""
+    last_s = 0.0
+    for row in range(downtimes.first[machine], downtimes.first[machine + 1]):
+        if downtimes.end_s[row] <= at_s:
+            last_s = downtimes.end_s[row]
+    return last_s
+
+
+@inlined
 def believed_start_s(machines, machine, at_s):
     """When the manager believes, at an instant, that a pending task will start: after what runs, or after a boot."""
     if machines.before_end_s[machine] > at_s:
@@ -143,7 +153,7 @@ def open_machines(machines, standing, downtimes, now_s, effect_s, horizon_s, is_
         machines.n_open[k] = 0
         machines.soonest_s[k] = np.inf
         for m in range(machines.first[k], machines.first[k + 1]):
-            idle_since_s = max(machines.ready_s[m], 0.0)
+            idle_since_s = max(machines.ready_s[m], last_repair_s(downtimes, m, effect_s))
             asleep = idle_since_s + standing.sleep_after_s[k] < effect_s
             boot_s = standing.boot_s[k] if asleep else 0.0
             machines.boot_j[m] = machines.wake_j[m] = standing.boot_j[k] if asleep else 0.0

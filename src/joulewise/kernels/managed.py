@@ -887,7 +887,7 @@ def map_managed(
     while happened < most_events:
         skip_idle(clock, batch, rules, tasks)
         now_s, is_regular = next_instant(clock, rules, tasks)
-        if not now_s <= end_s or (clock.counts[ARRIVED] == tasks.arrival_s.size
+        if not now_s < np.inf or now_s > end_s or (clock.counts[ARRIVED] == tasks.arrival_s.size
                                   and clock.counts[UNFIXED] + batch.n_returning[0] == 0):  # fmt: skip
             break
         happened += 1

@@ -24,7 +24,9 @@ class Gains(NamedTuple):
 
     A machine type's price rises by `step` at most, stays while the share `idle` of its machines is idle, and falls by
     `fall` steps at most. The price of energy moves by `energy_step` at most; the power drawn is averaged over
-    `memory_s`. At first machine time costs `first_part` of a mean task's worth, and energy `first_energy_part`.
+    `memory_s`. At first machine time costs `first_part` of a mean task's worth, and energy `first_energy_part`. Each
+    price has an anchor that follows it over `anchor_s` while what it is for runs short: after quiet hours a price below
+    half of its anchor returns `hurry` times as fast, and it never falls below the anchor divided by `depth`.
     """
 
     step: float = 0.005
@@ -34,6 +36,9 @@ class Gains(NamedTuple):
     memory_s: float = 600.0
     first_part: float = 0.5
     first_energy_part: float = 0.25
+    anchor_s: float = 21_600.0
+    hurry: float = 10.0
+    depth: float = 50.0
 
 
 class Prices(NamedTuple):
@@ -44,6 +49,8 @@ class Prices(NamedTuple):
 
     per_s: NDArray[np.float64]
     per_j: NDArray[np.float64]
+    anchor_per_s: NDArray[np.float64]
+    anchor_per_j: NDArray[np.float64]
     mean_w: NDArray[np.float64]
     path: NDArray[np.float64]
     gains: Gains
@@ -63,9 +70,9 @@ def first_prices(prices, limits, heap, tasks, options):
     if worth == 0.0:
         return
     for k in range(prices.per_s.size):
-        prices.per_s[k] = prices.gains.first_part * worth / exec_s
+        prices.per_s[k] = prices.anchor_per_s[k] = prices.gains.first_part * worth / exec_s
     if limits.has_budget and energy_j > 0.0:
-        prices.per_j[0] = prices.gains.first_energy_part * worth / energy_j
+        prices.per_j[0] = prices.anchor_per_j[0] = prices.gains.first_energy_part * worth / energy_j
 
 
 @inlined
@@ -114,14 +121,27 @@ def to_come_j(machines, effect_s, day_end_s):
     return total_j
 
 
+@inlined
+def move(price, anchor, k, gains, most, step, minutes):
+    """Move a price by a part of the most it moves in this time, up or down; its anchor follows while it is short."""
+    is_low = 2.0 * price[k] < anchor[k]
+    if step > 0.0 and is_low:
+        step *= gains.hurry
+    price[k] = max(price[k] * math.exp(most * step), anchor[k] / gains.depth)
+    if step > 0.0 and not is_low:
+        anchor[k] *= (price[k] / anchor[k]) ** min(minutes * MINUTE_S / gains.anchor_s, 1.0)
+
+
 @shared
 def adjust_prices(prices, limits, ledger, machines, passed_s, effect_s):
     """Move all prices by what the event showed; `passed_s` is the time since the event before, or a minute."""
     gains = prices.gains
     minutes = min(passed_s, gains.memory_s) / MINUTE_S
+    if prices.per_s[0] < 0.0:
+        return
     for k in range(prices.per_s.size):
         step = max(-gains.fall, (gains.idle - idle_share(machines, k, effect_s)) / gains.idle)
-        prices.per_s[k] *= math.exp(gains.step * minutes * step)
+        move(prices.per_s, prices.anchor_per_s, k, gains, gains.step * minutes, step, minutes)
     if not limits.has_budget:
         return
     kept = math.exp(-minutes * MINUTE_S / gains.memory_s) if prices.mean_w[0] >= 0.0 else 0.0
@@ -129,4 +149,7 @@ def adjust_prices(prices, limits, ledger, machines, passed_s, effect_s):
     left_s = ledger.day_end_s[0] - effect_s
     left_j = ledger.left_j[AT_FIRST] + to_come_j(machines, effect_s, ledger.day_end_s[0])
     excess = prices.mean_w[0] * left_s / left_j - 1.0 if left_j > 0.0 else 1.0
-    prices.per_j[0] *= math.exp(gains.energy_step * minutes * min(max(excess, -1.0), 1.0))
+    step = min(max(excess, -1.0), 1.0)
+    if prices.per_j[0] == 0.0:
+        return
+    move(prices.per_j, prices.anchor_per_j, 0, gains, gains.energy_step * minutes, step, minutes)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -213,8 +214,19 @@ def _budgets_j(world: World, period_s: float) -> Floats:
     supply, work = world.supply, world.workload
     n_periods = max(math.ceil((work.end_s - work.start_s) / period_s), 1)
     edges_s = np.minimum(work.start_s + period_s * np.arange(n_periods + 1), work.end_s)
-    standby_w = supply.pue * float(world.system.counts @ least_standby_w(world.system))
-    return np.asarray(np.maximum(supply.budget_j - standby_w * np.diff(edges_s), 0.0))
+    up_s = world.system.counts * np.diff(edges_s)[:, None] - _down_s(world, edges_s)
+    return np.asarray(np.maximum(supply.budget_j - supply.pue * up_s @ least_standby_w(world.system), 0.0))
+
+
+def _down_s(world: World, edges_s: Floats) -> Floats:
+    """The seconds for which machines are down, and so draw nothing, by [period, machine type]."""
+    outages, system = world.outages, world.system
+    kind = system.machine_type[outages.machine]
+    inside_s = (
+        np.maximum(np.minimum(outages.end_s, until_s) - np.maximum(outages.start_s, from_s), 0.0)
+        for from_s, until_s in pairwise(edges_s)
+    )
+    return np.array([np.bincount(kind, seconds, system.n_machine_types) for seconds in inside_s])
 
 
 def _runs(world: World) -> Runs:

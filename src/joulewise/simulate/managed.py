@@ -17,7 +17,7 @@ from joulewise.kernels import energy, managed, market
 from joulewise.kernels.layout import Options, empty_plan
 from joulewise.kernels.machines import Downtimes, Machines, Standing, new_machines
 from joulewise.model.allocation import Allocation, LostRuns
-from joulewise.model.arrays import Floats
+from joulewise.model.arrays import Bools, Floats
 from joulewise.model.world import World
 from joulewise.policies.compile import compiled, looks_at_energy
 from joulewise.policies.layout import layout_of
@@ -100,7 +100,9 @@ class Engine:
         self.clock, self.plan = managed.new_clock(), empty_plan(n_tasks)
         per_s = np.full(system.n_machine_types, _UNKNOWN)
         path = np.full((n_recorded, per_s.size + 1), np.nan)
-        self.prices = market.Prices(per_s, np.zeros(1), np.full(1, _UNKNOWN), path, _gains(world))
+        self.prices = market.Prices(
+            per_s, np.zeros(1), per_s.copy(), np.zeros(1), np.full(1, _UNKNOWN), path, _gains(world)
+        )
         self.losses = managed.new_losses(world.outages.machine.size)
         charge = _charge(world, manager, options)
         self.batch = managed.new_batch(n_tasks, system.n_machine_types, system.n_task_types, charge)
@@ -169,6 +171,11 @@ def _problems(world: World, manager: Manager) -> Iterator[Problem]:
     if supply.cap_w is not None and (work.stretch is not None or world.outages.machine.size):
         found = "found a power cap in a world with uncertain times or failures"
         yield Problem("supply.power_cap", found, "a cap is kept by planned times, which must be certain")
+    if supply.cap_w is not None and world.system.standby is not None:
+        yield from _cap_problems(world, supply.cap_w)
+    if world.outages.machine.size and manager.mapping_time != "free":
+        found = f"found {manager.mapping_time} in a world with failures"
+        yield Problem("manager.mapping_time", found, 'must be "free" where machines fail')
     if manager.permuted > 1 and supply.is_limited:
         found = f"found {manager.permuted} in a world with limits of energy or power"
         yield Problem("manager.permuted", found, "permuted queues keep no limits", "leave it out")
@@ -183,6 +190,20 @@ def _problems(world: World, manager: Manager) -> Iterator[Problem]:
     if divides and world.system.power_w is not None and not least_energy_j(world) > 0:
         found = f"the policy {manager.policy.name} divides by energy, but a choice of the system uses none"
         yield Problem("manager.policy", found, advice="give powers above 0 W")
+
+
+def _cap_problems(world: World, cap_w: Floats) -> Iterator[Problem]:
+    """Where standby alone could break a cap."""
+    standby = world.system.standby
+    assert standby is not None
+    idle_w = world.supply.pue * float(world.system.counts @ standby.idle_w)
+    if idle_w > cap_w.min():
+        found = f"found {cap_w.min():g} W, but idle machines alone draw {idle_w:g} W"
+        yield Problem("supply.power_cap", found, "must be above what idle machines draw")
+    if ((standby.boot_w > standby.idle_w) & (standby.boot_s > 0)).any():
+        found = "found a power cap and machines that draw more when they boot than when idle"
+        advice = "set boot_w to idle_w at most, or boot_s to 0"
+        yield Problem("supply.power_cap", found, "a cap is kept by what runs draw on top of idle machines", advice)
 
 
 def _options(options: Options, manager: Manager) -> Options:
@@ -279,13 +300,20 @@ def _limits(world: World, manager: Manager, options: Options) -> energy.Limits:
         factor=np.asarray(factor, float).copy(),
         cost_w=cost_w,
         cost_j=cost_w * options.exec_s,
-        filter_j=supply.pue * options.energy_j,
         cheapest_j=float((cost_w * options.exec_s).min()),
         mean_exec_s=float(system.etc_s[possible].mean()),
-        mean_energy_j=float(supply.pue * system.eec_j[possible].mean()),
+        mean_energy_j=_mean_cost_j(world, idle_w, possible),
         filtering=_FILTERS[manager.energy_filter] if has_budget else energy.NO_FILTER,
         leniency=manager.leniency,
     )
+
+
+def _mean_cost_j(world: World, idle_w: Floats, possible: Bools) -> float:
+    """The mean energy of all choices at the meter, on top of idle machines."""
+    if world.system.power_w is None:
+        return 0.0
+    above_w = world.system.power_w - idle_w[None, :, None]
+    return float((world.supply.pue * above_w[possible] * world.system.etc_s[possible]).mean())
 
 
 def _places(world: World, manager: Manager) -> Floats:
