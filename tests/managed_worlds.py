@@ -225,7 +225,10 @@ def capped_scenarios(draw: st.DrawFn) -> ManagedScenario:
     unit_s = draw(st.sampled_from(HOURLY_UNITS_S))
     supply = draw(st.one_of(st.just(Supply()), budgets(unit_s)))
     system = draw(powered_systems(unit_s, with_standby=draw(st.booleans())))
-    supply = replace(supply, cap_w=draw(hourly(2, 16)))
+    if system.standby is not None:  # what idle and booting machines draw must fit under the cap
+        system = replace(system, standby=replace(system.standby, boot_w=system.standby.idle_w))
+    least_w = 0.0 if system.standby is None else float(supply.pue * (system.counts @ system.standby.idle_w))
+    supply = replace(supply, cap_w=draw(hourly(2, 16)) + least_w)
     world = World(system, draw(windowed_workloads(unit_s, 10)), supply)
     return ManagedScenario(world, draw(common_settings(unit_s, world.system)))
 

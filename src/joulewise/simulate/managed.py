@@ -110,7 +110,9 @@ class Engine:
         self.threshold, self.stretch = thresholds(world, manager), _stretch(world)
         limits = _limits(world, manager, options)
         n_edges = 2 * (3 * system.n_machines + n_tasks) + 2 if limits.has_cap else 1
-        ledger = energy.new_ledger(limits.n_before + limits.n_days + 2, options.exec_s.size, n_edges)
+        ledger = energy.new_ledger(
+            limits.n_before + limits.n_days + _n_days_after(world, manager), options.exec_s.size, n_edges
+        )
         self.world_of_kernel = (layout.tasks, layout.utilities, options, layout_of(world).options)
         self.place, self.option_at = _places(world, manager), _option_at(options, system.etc_s.shape)
         self.value = _value(world, manager)
@@ -264,6 +266,14 @@ def _rules(world: World, manager: Manager, seed64: int) -> managed.Rules:
         drops_eagerly=not is_certain or manager.policy.rule == "at-random" or any(model[1:]),
         random_seed=np.uint64(seed64),
     )
+
+
+def _n_days_after(world: World, manager: Manager) -> int:
+    """How many days after the window plans may reach: those made at its end may have effect only later."""
+    constant_s, per_task_s, per_square_s = manager.mapping_model
+    n = world.workload.n_tasks
+    longest_s = constant_s + per_task_s * n + per_square_s * n * n if manager.mapping_time == "given" else 0.0
+    return 3 + math.ceil(longest_s / world.supply.day_s)
 
 
 def _gains(world: World) -> market.Gains:
