@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Floats, freeze_fields
@@ -45,11 +44,6 @@ class Supply:
     def is_limited(self) -> bool:
         """Whether energy or power can run short."""
         return math.isfinite(self.budget_j) or self.cap_w is not None
-
-    def tariff_at(self, at_s: ArrayLike) -> Floats:
-        """The cost per kWh at these instants; 0 without a tariff."""
-        hour = np.floor(np.asarray(at_s, float) / HOUR_S).astype(np.int64)
-        return np.zeros(hour.shape) if self.tariff is None else self.tariff[hour % self.tariff.size]
 
 
 def _problems(supply: Supply) -> Iterator[Problem]:

@@ -42,7 +42,10 @@ NO_OUTAGES = Outages(np.empty(0, np.int32), np.empty(0), np.empty(0))
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Everything a policy is judged on; InputError when the work names task types the system lacks."""
+    """Everything a policy is judged on: machines, tasks, what energy there is, and when machines are down.
+
+    Raises InputError when these do not fit together.
+    """
 
     system: System
     workload: Workload
