@@ -247,3 +247,14 @@ def uncertain_scenarios(draw: st.DrawFn) -> ManagedScenario:
     settings["mapping_arrivals"] = draw(st.sampled_from((None, None, 2)))
     settings["permuted"] = draw(permutings(settings["environment"], supply))
     return ManagedScenario(World(system, work, supply, outages), settings)
+
+
+KINDS = {
+    "limited": limited_scenarios,
+    "tariff": tariff_scenarios,
+    "clocked": clocked_scenarios,
+    "standby": standby_scenarios,
+    "capped": capped_scenarios,
+    "uncertain": uncertain_scenarios,
+}
+"""Every kind of managed world, by name."""

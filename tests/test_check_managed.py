@@ -17,19 +17,10 @@ from joulewise.errors import InputError
 from joulewise.model import Outages, Supply, Tag, World, linear
 from joulewise.policies import POLICIES
 from joulewise.simulate import Manager, measures, simulate
-from tests import managed_worlds
-from tests.managed_worlds import ManagedScenario
+from tests.managed_worlds import KINDS, ManagedScenario
 from tests.simple_worlds import simple_system, simple_workload
 from tests.test_measures import DROPPED, KILLED, NEVER, ONE_SLEEPER, RAN, Run, allocation_of
 
-KINDS = {
-    "limited": managed_worlds.limited_scenarios,
-    "tariff": managed_worlds.tariff_scenarios,
-    "clocked": managed_worlds.clocked_scenarios,
-    "standby": managed_worlds.standby_scenarios,
-    "capped": managed_worlds.capped_scenarios,
-    "uncertain": managed_worlds.uncertain_scenarios,
-}
 NAMES = ("max-max-util", "max-max-upt", "max-max-upe", "weighted-util", "prices", "fcfs-p0", "random-batch")
 
 

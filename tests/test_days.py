@@ -26,9 +26,9 @@ from joulewise.simulate.serial import Outcome
 from joulewise.worlds.arrivals import WorkloadParameters, generate_days, generate_workload
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.outages import draw_outages
-from tests.managed_worlds import ManagedScenario
+from tests.managed_worlds import KINDS, ManagedScenario
 from tests.simple_worlds import simple_system, simple_workload
-from tests.test_managed_twins import COLUMNS, KINDS
+from tests.test_managed_twins import COLUMNS
 
 POLICIES_BY_DAY = ("prices", "max-max-upt", "max-max-upe", "weighted-util", "prioritized-lcfs-all")
 SMALL = SystemParameters(task_types=12, special_task_types=2, special_counts=(1,), general_counts=(1, 2, 3),

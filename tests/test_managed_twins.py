@@ -22,8 +22,7 @@ from joulewise.policies import POLICIES, Policy
 from joulewise.policies.compile import compiled
 from joulewise.simulate import Manager, simulate
 from joulewise.simulate.managed import manage
-from tests import managed_worlds
-from tests.managed_worlds import ManagedScenario
+from tests.managed_worlds import KINDS, ManagedScenario
 from tests.random_worlds import Scenario, scenarios
 from tests.simple_worlds import simple_system, simple_workload
 from tests.twins import serial
@@ -40,14 +39,6 @@ GROUPS = {
     "weighted": [policy for policy in BATCH if policy.is_weighted],
     "in order": [policy for policy in BATCH if policy.rule == "in-order"],
     "at random": [policy for policy in BATCH if policy.rule == "at-random"],
-}
-KINDS = {
-    "limited": managed_worlds.limited_scenarios,
-    "tariff": managed_worlds.tariff_scenarios,
-    "clocked": managed_worlds.clocked_scenarios,
-    "standby": managed_worlds.standby_scenarios,
-    "capped": managed_worlds.capped_scenarios,
-    "uncertain": managed_worlds.uncertain_scenarios,
 }
 
 

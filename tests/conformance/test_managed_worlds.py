@@ -15,20 +15,10 @@ from joulewise.model import World
 from joulewise.optimise import prove
 from joulewise.policies import Policy
 from joulewise.simulate import measures, simulate
-from tests import managed_worlds
 from tests.conformance.meter import meter_of
 from tests.conformance.test_every_policy import ROUNDING, assert_equal
 from tests.heuristics import EVERY_POLICY
-from tests.managed_worlds import ManagedScenario
-
-KINDS = {
-    "limited": managed_worlds.limited_scenarios,
-    "tariff": managed_worlds.tariff_scenarios,
-    "clocked": managed_worlds.clocked_scenarios,
-    "standby": managed_worlds.standby_scenarios,
-    "capped": managed_worlds.capped_scenarios,
-    "uncertain": managed_worlds.uncertain_scenarios,
-}
+from tests.managed_worlds import KINDS, ManagedScenario
 
 
 def can_be_managed(policy: Policy) -> bool:
