@@ -39,9 +39,8 @@ class Bag:
     @cached_property
     def idle_w(self) -> Floats:
         """What a machine of each type draws while it waits for the last one to be done."""
-        standby = self.system.standby
-        draws_nothing = standby is None or self.is_off_when_done
-        return frozen(np.zeros(self.system.n_machine_types) if draws_nothing else standby.idle_w, np.float64)
+        standby = None if self.is_off_when_done else self.system.standby
+        return frozen(np.zeros(self.system.n_machine_types) if standby is None else standby.idle_w, np.float64)
 
     @cached_property
     def total_idle_w(self) -> float:
@@ -57,9 +56,12 @@ class Bag:
     @cached_property
     def extra_j(self) -> Floats:
         """Energy of each choice above what the machine would have drawn idle; +inf where it cannot be made."""
+        assert self.system.power_w is not None
         possible = np.isfinite(self.exec_s)
-        extra_w = np.where(possible, self.system.power_w, 0.0) - self.idle_w[None, :, None]
-        return frozen(np.where(possible, np.where(possible, self.exec_s, 0.0) * extra_w, np.inf), np.float64)
+        extra_w = self.system.power_w - self.idle_w[None, :, None]
+        extra_j = np.full(self.exec_s.shape, np.inf)
+        np.multiply(self.exec_s, extra_w, out=extra_j, where=possible)
+        return frozen(extra_j, np.float64)
 
 
 def _count_problems(system: System, counts: Counts) -> Iterator[Problem]:
