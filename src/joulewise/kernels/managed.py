@@ -32,6 +32,7 @@ from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.layout import DROPPED, RAN, WAITING
 from joulewise.kernels.machines import NOBODY, forget_lost, next_outage, note_run, open_machines, plan_on
 from joulewise.kernels.market import MINUTE_S, adjust_prices, first_prices, record_prices
+from joulewise.kernels.rolling import MAKESPAN, WORTH, count_quotas, fade, price_bag, remember, split_batch, use_quota
 
 KILLED = 3
 GREEDY, IN_ORDER, AT_RANDOM = 0, 1, 2
@@ -55,6 +56,7 @@ class Rules(NamedTuple):
     n_permuted: int
     declines: bool
     is_priced: bool
+    program: int
     follows_tariff: bool
     scale: float
     kill_factor: float
@@ -223,12 +225,14 @@ def set_bound(batch, i, value, completion_s):
 
 
 @shared
-def admit(clock, batch, rules, place, tasks, options, now_s):
+def admit(clock, batch, rolling, rules, place, tasks, utilities, options, now_s):
     """Take in what has arrived or come back, with a bound that makes it be looked at first."""
     while clock.counts[ARRIVED] < tasks.arrival_s.size and tasks.arrival_s[clock.counts[ARRIVED]] <= now_s:
         i = clock.counts[ARRIVED]
         set_bound(batch, i, -place[i] if rules.rule == IN_ORDER else np.inf, -np.inf)
         push(batch.waiting, i)
+        if rules.program == WORTH:
+            remember(rolling, tasks, utilities, options, i, now_s)
         batch.n_unfixed[tasks.task_type[i]] += 1
         clock.counts[ARRIVED] += 1
         clock.counts[UNFIXED] += 1
@@ -479,13 +483,15 @@ def is_up_to_date(batch, options, limits, ledger, machines, i):
 
 
 @inlined
-def enqueue(batch, rules, stretch, tasks, options, limits, ledger, machines, i, option, m, horizon_s):
+def enqueue(batch, rolling, rules, stretch, tasks, options, limits, ledger, machines, i, option, m, horizon_s):
     """Plan a task, that is in no heap, at the end of a machine's queue."""
     batch.choice[i] = option
     start_s = machines.free_s[m]
     spend(limits, ledger, option, start_s + options.exec_s[option], machines.boot_j[m])
     commit_power(limits, ledger, start_s, start_s + options.exec_s[option], limits.cost_w[option])
     leave(batch, tasks.task_type[i])
+    if rules.program == MAKESPAN:
+        use_quota(rolling, batch, ledger, option)
     plan_on(
         machines, batch.after, i, options.machine_type[option], m, options.exec_s[option],
         true_exec_s(rules, stretch, options, i, option), horizon_s, rules.n_permuted, rules.is_polled,
@@ -517,7 +523,7 @@ def waiting_first(batch):
 
 @shared
 def map_greedily(
-    clock, batch, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
+    clock, batch, rolling, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
     threshold, horizon_s,
 ):  # fmt: skip
     """The two-stage greedy until nothing more can be fixed before the next event."""
@@ -538,7 +544,7 @@ def map_greedily(
             pop(batch.looked)
             option = batch.choice[i]
             m = machines.earliest[options.machine_type[option]]
-            enqueue(batch, rules, stretch, tasks, options, limits, ledger, machines, i, option, m, horizon_s)
+            enqueue(batch, rolling, rules, stretch, tasks, options, limits, ledger, machines, i, option, m, horizon_s)
         else:
             look_again(batch, value, rules, tasks, utilities, options, limits, ledger, machines)
 
@@ -609,7 +615,7 @@ def next_under_cap(
 
 @shared
 def map_under_cap(
-    clock, batch, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
+    clock, batch, rolling, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
     threshold, horizon_s,
 ):  # fmt: skip
     """The two-stage greedy under a cap of power, until nothing more can be fixed before the next event."""
@@ -620,7 +626,7 @@ def map_under_cap(
         if i == NOBODY:
             break
         m = machines.earliest[options.machine_type[batch.choice[i]]]
-        enqueue(batch, rules, stretch, tasks, options, limits, ledger, machines, i, batch.choice[i], m, horizon_s)
+        enqueue(batch, rolling, rules, stretch, tasks, options, limits, ledger, machines, i, batch.choice[i], m, horizon_s)
 
 
 # Orders
@@ -687,7 +693,7 @@ def random_choice(options, option_at, tasks, limits, ledger, machines, i, part):
 
 @shared
 def map_in_order(
-    clock, batch, rules, stretch, option_at, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
+    clock, batch, rolling, rules, stretch, option_at, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
     threshold, horizon_s,
 ):  # fmt: skip
     """Task by task, in the order of their bounds, until nothing more can be fixed before the next event."""
@@ -704,7 +710,7 @@ def map_in_order(
         if option == NOBODY:
             put_off(batch, tasks, options, i)
         else:
-            enqueue(batch, rules, stretch, tasks, options, limits, ledger, machines, i, option, m, horizon_s)
+            enqueue(batch, rolling, rules, stretch, tasks, options, limits, ledger, machines, i, option, m, horizon_s)
 
 
 # Permuting
@@ -791,7 +797,7 @@ def sift(heap):
 
 
 @shared
-def charge_anew(batch, rules, prices, options, factor):
+def charge_anew(batch, rules, prices, options, limits, factor):
     """Set what every option costs in the objective, and by task type how much cheaper the best became."""
     for t in range(batch.rise.size):
         batch.rise[t] = -np.inf
@@ -800,12 +806,13 @@ def charge_anew(batch, rules, prices, options, factor):
             batch.charge[option] = batch.energy_charge[option] * factor
             if rules.is_priced:
                 per_s, per_j = max(prices.per_s[options.machine_type[option]], 0.0), prices.per_j[0]
-                batch.charge[option] = per_s * options.exec_s[option] + per_j * options.energy_j[option] * factor
+                used_j = limits.cost_j[option] if rules.program == WORTH else options.energy_j[option]
+                batch.charge[option] = per_s * options.exec_s[option] + per_j * used_j * factor
             batch.rise[t] = max(batch.rise[t], before - batch.charge[option])
 
 
 @shared
-def renew_bounds(clock, batch, rules, prices, tasks, options, limits, effect_s):
+def renew_bounds(clock, batch, rolling, rules, prices, tasks, options, limits, ledger, machines, effect_s):
     """Make the bounds of all that wait hold for this event."""
     heap = batch.waiting
     if rules.rule == AT_RANDOM:
@@ -817,12 +824,15 @@ def renew_bounds(clock, batch, rules, prices, tasks, options, limits, effect_s):
         for at in range(heap.size[0]):
             set_bound(batch, heap.items[at], np.inf, -np.inf)
         sift(heap)
-    if rules.is_priced and prices.per_s[0] < 0.0 and heap.size[0] > 0:
+    if rules.program == WORTH:
+        price_bag(rolling, prices, limits, ledger, machines, effect_s)
+    elif rules.is_priced and prices.per_s[0] < 0.0 and heap.size[0] > 0:
         first_prices(prices, limits, heap, tasks, options)
     if rules.is_priced:
         record_prices(prices, clock.counts[WORKED])
     if rules.rule == GREEDY and (rules.is_priced or rules.follows_tariff):
-        charge_anew(batch, rules, prices, options, tariff_factor(limits, effect_s) if rules.follows_tariff else 1.0)
+        factor = tariff_factor(limits, effect_s) if rules.follows_tariff else 1.0
+        charge_anew(batch, rules, prices, options, limits, factor)
         for at in range(heap.size[0]):
             i = heap.items[at]
             moved = heap.value[i] + batch.rise[tasks.task_type[i]]
@@ -876,7 +886,7 @@ def finish(
 
 @kernel
 def map_managed(
-    clock, batch, prices, losses, value, rules, threshold, stretch, place, option_at, tasks, utilities, options,
+    clock, batch, prices, rolling, losses, value, rules, threshold, stretch, place, option_at, tasks, utilities, options,
     everywhere, limits, ledger, machines, standing, downtimes, plan, end_s, most_events, is_last,
 ):  # fmt: skip
     """Let the manager work until an instant, or for so many events; returns how many happened.
@@ -896,7 +906,10 @@ def map_managed(
         clock.counts[LATE] += now_s > limits.start_s and is_late
         clock.instants[ORIGIN] = clock.instants[ORIGIN] if is_regular else now_s
         clock.counts[REGULAR] = clock.counts[REGULAR] + 1 if is_regular else 0
-        admit(clock, batch, rules, place, tasks, options, now_s)
+        passed_s = now_s - clock.instants[LAST] if clock.instants[LAST] >= 0.0 else MINUTE_S
+        if rules.program == WORTH:
+            fade(rolling, passed_s)
+        admit(clock, batch, rolling, rules, place, tasks, utilities, options, now_s)
         for m in range(machines.ready_s.size):
             work_off(
                 clock, batch, rules, stretch, tasks, options, limits, ledger, machines, downtimes, losses, plan, m,
@@ -911,7 +924,7 @@ def map_managed(
                 )  # fmt: skip
             release(batch, machines, m)
         if batch.n_returning[0] > 0:
-            admit(clock, batch, rules, place, tasks, options, now_s)
+            admit(clock, batch, rolling, rules, place, tasks, utilities, options, now_s)
         clock.instants[EFFECT] = effect_s
         next_s, _ = next_instant(clock, rules, tasks)
         horizon_s = horizon_of(clock, rules, tasks, next_s)
@@ -920,30 +933,33 @@ def map_managed(
         open_machines(machines, standing, downtimes, now_s, effect_s, horizon_s, rules.is_polled)
         open_ledger(limits, ledger, machines, effect_s, rules.is_certain)
         open_power(limits, ledger, machines, effect_s)
-        renew_bounds(clock, batch, rules, prices, tasks, options, limits, effect_s)
+        renew_bounds(clock, batch, rolling, rules, prices, tasks, options, limits, ledger, machines, effect_s)
         if rules.drops_eagerly:
             drop_all_hopeless(clock, batch, tasks, utilities, options, everywhere, machines, plan, threshold)
+        if rules.program == MAKESPAN:
+            split_batch(rolling, batch, limits, ledger, machines, effect_s, clock.counts[WORKED])
         count_left(batch, options, limits, ledger)
+        if rules.program == MAKESPAN:
+            count_quotas(rolling, batch)
         if rules.rule == GREEDY and limits.has_cap:
             map_under_cap(
-                clock, batch, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines,
+                clock, batch, rolling, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines,
                 plan, threshold, horizon_s,
             )  # fmt: skip
         elif rules.rule == GREEDY:
             map_greedily(
-                clock, batch, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines,
+                clock, batch, rolling, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines,
                 plan, threshold, horizon_s,
             )  # fmt: skip
         else:
             map_in_order(
-                clock, batch, rules, stretch, option_at, tasks, utilities, options, everywhere, limits, ledger,
+                clock, batch, rolling, rules, stretch, option_at, tasks, utilities, options, everywhere, limits, ledger,
                 machines, plan, threshold, horizon_s,
             )  # fmt: skip
         if rules.n_permuted > 1:
             for m in range(machines.ready_s.size):
                 permute(batch, rules, tasks, utilities, options, machines, m)
-        if rules.is_priced:
-            passed_s = now_s - clock.instants[LAST] if clock.instants[LAST] >= 0.0 else MINUTE_S
+        if rules.is_priced and rules.program != WORTH:
             adjust_prices(prices, limits, ledger, machines, passed_s, effect_s)
         clock.instants[LAST] = now_s
         close_event(batch)

@@ -31,6 +31,11 @@ Rule: TypeAlias = Literal["greedy", "sufferage", "in-order", "at-random"]
 next by its place in a fixed order, or anybody.
 """
 
+Program: TypeAlias = Literal["makespan", "worth"]
+"""A linear program that is solved at every event: the split of all that waits that would be done first, which
+says how many tasks may go where; or the spread of the last hours' tasks that is worth most, which gives the prices.
+"""
+
 
 @dataclass(frozen=True)
 class Order:
@@ -66,7 +71,7 @@ class Policy:
     With `best_types` only the machine types that run a task fastest are looked at, so many of them. The rule
     "sufferage" is for batch mode and compares utilities, whatever else an objective would see. A policy
     `is_weighted` against energy by the manager's weight, `is_priced` when machine time and energy have prices that
-    it finds itself; one that `declines` never makes a choice whose value is not above 0.
+    it finds itself, or by its linear `program`; one that `declines` never makes a choice whose value is not above 0.
     """
 
     name: str
@@ -81,12 +86,13 @@ class Policy:
     order: Order | None = None
     is_weighted: bool = False
     is_priced: bool = False
+    program: Program | None = None
     declines: bool = False
 
     @property
     def needs_managing(self) -> bool:
         """Whether only the managed engine knows how to do this."""
-        return self.rule in ("in-order", "at-random") or self.is_weighted or self.is_priced or self.declines
+        return self.rule in ("in-order", "at-random") or self.is_weighted or self.is_priced or self.declines or bool(self.program)
 
     def __post_init__(self) -> None:
         decided_by = [self.objective, self.picks, self.order]

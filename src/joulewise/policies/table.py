@@ -98,6 +98,18 @@ _ROWS = (
         "what runs short and never makes a choice that is not worth its price.",
         "Joulewise", objective=UTILITY, is_priced=True, declines=True,
     ),
+    Policy(
+        "bag-makespan", "Bag Makespan", "batch",
+        "All that waits is split over machine types and P-states by a linear program, so that it would be done first "
+        "within the power that the budget leaves; each share is served by utility per second.",
+        "after Tarplee II, III", objective=UTILITY_PER_TIME, program="makespan",
+    ),
+    Policy(
+        "bag-prices", "Bag Prices", "batch",
+        "Utility less the prices of machine time and energy, which are those of a linear program: what they are worth to "
+        "the tasks of the last hours; a choice that is not worth its price is never made.",
+        "Joulewise, after Tarplee II", objective=UTILITY, is_priced=True, declines=True, program="worth",
+    ),
     *(
         Policy(
             f"{name}-{short}", f"{title} {long}", "batch",

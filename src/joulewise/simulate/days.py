@@ -215,7 +215,8 @@ def _hand_over(before: Engine, after: Engine, kept: Counts, from_s: float) -> No
     row[kept] = np.arange(kept.size)
     for name, column in before.plan._asdict().items():
         getattr(after.plan, name)[: kept.size] = column[kept]
-    after.clock, after.rules, after.prices, after.machines = before.clock, before.rules, before.prices, before.machines
+    for name in ("clock", "rules", "prices", "rolling", "machines"):
+        setattr(after, name, getattr(before, name))
     after.clock.counts[managed.ARRIVED] = np.searchsorted(kept, before.clock.counts[managed.ARRIVED])
     for ends in (after.machines.head, after.machines.tail):
         ends[:] = row[ends]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
-from joulewise.kernels import energy, managed, market
+from joulewise.kernels import energy, managed, market, rolling
 from joulewise.kernels.layout import Options, empty_plan
 from joulewise.kernels.machines import Downtimes, Machines, Standing, new_machines
 from joulewise.model.allocation import Allocation, LostRuns
@@ -30,6 +30,7 @@ _map_managed: Any = managed.map_managed
 
 _RULES = {"greedy": managed.GREEDY, "in-order": managed.IN_ORDER, "at-random": managed.AT_RANDOM}
 _FILTERS = {"none": energy.NO_FILTER, "fair-share": energy.FAIR_SHARE, "adaptive": energy.ADAPTIVE}
+_PROGRAMS = {None: rolling.NO_PROGRAM, "makespan": rolling.MAKESPAN, "worth": rolling.WORTH}
 _ALL_EVENTS = 2**62
 _UNKNOWN = -1.0
 _BEFORE_ALL_S = -1.0
@@ -118,6 +119,10 @@ class Engine:
         self.value = _value(world, manager)
         self.machines: Machines = new_machines(system.counts)
         self.limits, self.ledger = limits, ledger
+        cost_j = limits.cost_j if limits.has_budget else np.zeros(options.exec_s.size)
+        self.rolling = rolling.new_rolling(
+            self.rules.program, options, cost_j, system.n_machine_types, world.workload.scale.max(), n_recorded
+        )
         self.standing, self.downtimes = _standing(world), _downtimes(world)
 
     def run(self, end_s: float, *, is_last: bool = True) -> None:
@@ -134,7 +139,7 @@ class Engine:
         """Let so many events happen, and remember how long that took."""
         began = time.perf_counter()
         happened = _map_managed(
-            self.clock, self.batch, self.prices, self.losses, self.value, self.rules, self.threshold, self.stretch,
+            self.clock, self.batch, self.prices, self.rolling, self.losses, self.value, self.rules, self.threshold, self.stretch,
             self.place, self.option_at, *self.world_of_kernel, self.limits, self.ledger, self.machines, self.standing,
             self.downtimes, self.plan, end_s, n_events, is_last,
         )  # fmt: skip
@@ -259,11 +264,15 @@ def _rules(world: World, manager: Manager, seed64: int) -> managed.Rules:
         n_permuted=manager.permuted,
         declines=manager.only_worthwhile,
         is_priced=manager.policy.is_priced,
+        program=_PROGRAMS[manager.policy.program],
         follows_tariff=has_tariff,
         scale=_scale(world, manager),
         kill_factor=manager.kill_factor,
         is_certain=is_certain,
-        drops_eagerly=not is_certain or manager.policy.rule == "at-random" or any(model[1:]),
+        drops_eagerly=not is_certain
+        or manager.policy.rule == "at-random"
+        or manager.policy.program == "makespan"
+        or any(model[1:]),
         random_seed=np.uint64(seed64),
     )
 
