@@ -626,7 +626,9 @@ def map_under_cap(
         if i == NOBODY:
             break
         m = machines.earliest[options.machine_type[batch.choice[i]]]
-        enqueue(batch, rolling, rules, stretch, tasks, options, limits, ledger, machines, i, batch.choice[i], m, horizon_s)
+        enqueue(
+            batch, rolling, rules, stretch, tasks, options, limits, ledger, machines, i, batch.choice[i], m, horizon_s
+        )
 
 
 # Orders
@@ -693,8 +695,8 @@ def random_choice(options, option_at, tasks, limits, ledger, machines, i, part):
 
 @shared
 def map_in_order(
-    clock, batch, rolling, rules, stretch, option_at, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
-    threshold, horizon_s,
+    clock, batch, rolling, rules, stretch, option_at, tasks, utilities, options, everywhere, limits, ledger, machines,
+    plan, threshold, horizon_s,
 ):  # fmt: skip
     """Task by task, in the order of their bounds, until nothing more can be fixed before the next event."""
     while batch.waiting.size[0] > 0 and can_go_on(limits, ledger, machines, batch.n_left):
@@ -886,8 +888,8 @@ def finish(
 
 @kernel
 def map_managed(
-    clock, batch, prices, rolling, losses, value, rules, threshold, stretch, place, option_at, tasks, utilities, options,
-    everywhere, limits, ledger, machines, standing, downtimes, plan, end_s, most_events, is_last,
+    clock, batch, prices, rolling, losses, value, rules, threshold, stretch, place, option_at, tasks, utilities,
+    options, everywhere, limits, ledger, machines, standing, downtimes, plan, end_s, most_events, is_last,
 ):  # fmt: skip
     """Let the manager work until an instant, or for so many events; returns how many happened.
 
@@ -943,13 +945,13 @@ def map_managed(
             count_quotas(rolling, batch)
         if rules.rule == GREEDY and limits.has_cap:
             map_under_cap(
-                clock, batch, rolling, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines,
-                plan, threshold, horizon_s,
+                clock, batch, rolling, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger,
+                machines, plan, threshold, horizon_s,
             )  # fmt: skip
         elif rules.rule == GREEDY:
             map_greedily(
-                clock, batch, rolling, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines,
-                plan, threshold, horizon_s,
+                clock, batch, rolling, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger,
+                machines, plan, threshold, horizon_s,
             )  # fmt: skip
         else:
             map_in_order(

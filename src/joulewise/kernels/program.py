@@ -25,11 +25,12 @@ class Program(NamedTuple):
     """A program and its basis. Rows are the machine types, and energy last; group g has columns first[g] to
     first[g + 1].
 
-    `n` counts the tasks of each group. One by column c costs `cost[c]`, takes `take_s[c]` of row `row[c]` and `take_j[c]`
-    of the last; `is_usable[c]` says whether it may be taken. Row r holds `limit[r]`, and `slope[r]` more for each unit of
-    stretch, which costs `stretch_cost[0]`. `key` is by group (LEFT: its tasks are left out); `group` and `column` are by
-    row what is in the basis: SLACK with its row, STRETCH, or a group with a column. `amount` and `key_amount` are
-    how much there is of each; `price` is what a unit of each row is worth, as a cost: 0 or less at the optimum.
+    `n` counts the tasks of each group. One by column c costs `cost[c]`, takes `take_s[c]` of row `row[c]` and
+    `take_j[c]` of the last; `is_usable[c]` says whether it may be taken. Row r holds `limit[r]`, and `slope[r]` more
+    for each unit of stretch, which costs `stretch_cost[0]`. `key` is by group (LEFT: its tasks are left out); `group` and
+    `column` are by row what is in the basis: SLACK with its row, STRETCH, or a group with a column. `amount` and
+    `key_amount` are how much there is of each, `price` what a unit of each row is worth, as a cost: 0 or less at the
+    optimum.
     """
 
     first: NDArray[np.int64]
@@ -55,16 +56,20 @@ class Program(NamedTuple):
 
 
 def new_program(
-    first: NDArray[np.int64], row: NDArray[np.int64], take_s: NDArray[np.float64], take_j: NDArray[np.float64], n_rows: int
-) -> Program:  # fmt: skip
+    first: NDArray[np.int64],
+    row: NDArray[np.int64],
+    take_s: NDArray[np.float64],
+    take_j: NDArray[np.float64],
+    n_rows: int,
+) -> Program:
     """A program without tasks, costs and limits yet; all columns may be used."""
     n_groups, n_columns = first.size - 1, row.size
     return Program(
         first, row, take_s, take_j, np.zeros(n_columns), np.ones(n_columns, np.bool_),
         np.zeros(n_groups), np.zeros(n_rows), np.zeros(n_rows), np.zeros(1),
         np.full(n_groups, LEFT, np.int64), np.zeros(n_groups), np.zeros(n_groups),
-        np.full(n_rows, SLACK, np.int64), np.arange(n_rows), np.zeros(n_rows), np.zeros(n_rows),
-        np.zeros(n_rows), np.zeros(n_rows), np.zeros((n_rows, n_rows)),
+        np.full(n_rows, SLACK, np.int64), np.arange(n_rows, dtype=np.int64), np.zeros(n_rows), np.zeros(n_rows),
+        np.zeros(n_rows), np.zeros(n_rows), np.eye(n_rows),
     )  # fmt: skip
 
 
@@ -247,13 +252,30 @@ def pivot(program, row, group, column):
 
 
 @shared
+def can_go_on_from(program):
+    """Whether the basis as it was left holds with the numbers of tasks and the limits as they are now."""
+    find_amounts(program)
+    for r in range(program.limit.size):
+        is_column = program.group[r] >= 0 and program.column[r] != LEFT
+        is_out = is_column and not program.is_usable[program.column[r]]
+        if program.amount[r] < 0.0 or program.group[r] == STRETCH or is_out:
+            return False
+    for g in range(program.n.size):
+        if program.key_amount[g] < 0.0:
+            return False
+    return True
+
+
+@shared
 def solve_program(program, may_leave):
-    """Find the spread of least cost, starting from the keys; returns the number of pivots.
+    """Find the spread of least cost, starting from the basis if it holds, or else from its keys; returns the number of
+    pivots.
 
     Rows that the keys overfill must have a slope. With `may_leave` tasks may be left out.
     """
     most = MOST_PIVOTS * (program.n.size + program.limit.size)
-    start_basis(program)
+    if not can_go_on_from(program):
+        start_basis(program)
     for n_pivots in range(most):
         find_amounts(program)
         find_prices(program)

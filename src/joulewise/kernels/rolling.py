@@ -1,8 +1,8 @@
 """Linear programs that a manager solves anew at every event, for the bag of tasks as it is then.
 
 *Makespan*: what waits is split over machine types so that all of it would be done first, within the power that is
-left of the budget. *Worth*: the bag of the last hours is spread over the machine time of these hours so that it is worth
-most, or left out; what a second of a machine and a joule are worth to it are the prices of the event.
+left of the budget. *Worth*: the bag of the last hours is spread over the machine time of these hours, or left out, so
+that it is worth most; what a second of a machine and a joule are worth to it are the prices of the event.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def fade(rolling, passed_s):
 
 @inlined
 def open_worth(rolling, limits, ledger, machines, effect_s):
-    """Set up the program: the machine time and the energy that such a span has; more would cost all there is to earn."""
+    """Set up the program: the machine time and energy of such a span; more would cost all there is to earn."""
     program, energy = rolling.program, rolling.program.limit.size - 1
     n_units = rolling.span_s[0] / rolling.unit_s
     for k in range(energy):

@@ -106,8 +106,8 @@ _ROWS = (
     ),
     Policy(
         "bag-prices", "Bag Prices", "batch",
-        "Utility less the prices of machine time and energy, which are those of a linear program: what they are worth to "
-        "the tasks of the last hours; a choice that is not worth its price is never made.",
+        "Utility less the prices of machine time and energy, which come from a linear program: what they are worth to "
+        "the tasks of the last hours. A choice that is not worth its price is never made.",
         "Joulewise, after Tarplee II", objective=UTILITY, is_priced=True, declines=True, program="worth",
     ),
     *(

@@ -17,7 +17,7 @@ from joulewise.kernels import energy, managed, market, rolling
 from joulewise.kernels.layout import Options, empty_plan
 from joulewise.kernels.machines import Downtimes, Machines, Standing, new_machines
 from joulewise.model.allocation import Allocation, LostRuns
-from joulewise.model.arrays import Bools, Floats
+from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.world import World
 from joulewise.policies.compile import compiled, looks_at_energy
 from joulewise.policies.layout import layout_of
@@ -42,7 +42,8 @@ class Managed:
 
     Of the events in the counted window it may have skipped some without work, if they are at multiples of an interval;
     those are late that had to wait until the mapping before them was over.
-    `prices` has a row for each recorded event with work: per second of each machine type, then per joule.
+    Of each recorded event with work, `prices` has a row: per second of each machine type, then per joule; and `quotas`
+    how many tasks a split lets go to [task type, machine type, P-state].
     """
 
     allocation: Allocation
@@ -51,6 +52,7 @@ class Managed:
     n_late_events: int
     mapping_s: float
     prices: Floats
+    quotas: Counts
 
 
 def needs_managing(world: World) -> bool:
@@ -62,7 +64,7 @@ def needs_managing(world: World) -> bool:
 def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_recorded: int = 0) -> Managed:
     """Let the manager work through the world; InputError when the two do not fit.
 
-    The prices of the first `n_recorded` events with work are kept.
+    The prices and quotas of the first `n_recorded` events with work are kept.
     """
     engine = start(world, manager, seed, trial, n_recorded)
     began = time.perf_counter()
@@ -74,6 +76,7 @@ def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_reco
         int(engine.clock.counts[managed.LATE]),
         time.perf_counter() - began,
         engine.prices.path[: engine.clock.counts[managed.WORKED]],
+        engine.quotas(),
     )
 
 
@@ -121,7 +124,7 @@ class Engine:
         self.limits, self.ledger = limits, ledger
         cost_j = limits.cost_j if limits.has_budget else np.zeros(options.exec_s.size)
         self.rolling = rolling.new_rolling(
-            self.rules.program, options, cost_j, system.n_machine_types, world.workload.scale.max(), n_recorded
+            self.rules.program, options, cost_j, system.n_machine_types, float(world.workload.scale.max()), n_recorded
         )
         self.standing, self.downtimes = _standing(world), _downtimes(world)
 
@@ -139,9 +142,9 @@ class Engine:
         """Let so many events happen, and remember how long that took."""
         began = time.perf_counter()
         happened = _map_managed(
-            self.clock, self.batch, self.prices, self.rolling, self.losses, self.value, self.rules, self.threshold, self.stretch,
-            self.place, self.option_at, *self.world_of_kernel, self.limits, self.ledger, self.machines, self.standing,
-            self.downtimes, self.plan, end_s, n_events, is_last,
+            self.clock, self.batch, self.prices, self.rolling, self.losses, self.value, self.rules, self.threshold,
+            self.stretch, self.place, self.option_at, *self.world_of_kernel, self.limits, self.ledger, self.machines,
+            self.standing, self.downtimes, self.plan, end_s, n_events, is_last,
         )  # fmt: skip
         self.clock.instants[managed.MAPPING] = time.perf_counter() - began
         return int(happened)
@@ -153,6 +156,11 @@ class Engine:
             setattr(ahead, name, copy.deepcopy(getattr(self, name)))
         ahead._call(_BEFORE_ALL_S, 0, is_last=True)
         return ahead
+
+    def quotas(self) -> Counts:
+        """How many tasks were to go where at each recorded event, as [event, task type, machine type, P-state]."""
+        recorded = self.rolling.path[: self.clock.counts[managed.WORKED], self.option_at]
+        return np.asarray(np.where(self.option_at == -1, 0, recorded))
 
     def allocation(self) -> Allocation:
         """What was decided so far."""
