@@ -32,7 +32,11 @@ COLUMNS = ("machine", "pstate", "start_s", "end_s", "status")
 WAITING, RAN, DROPPED, KILLED = Status.WAITING, Status.RAN, Status.DROPPED, Status.KILLED
 NEVER = math.nan
 
-BATCH = [policy for policy in POLICIES.values() if policy.mode == "batch" and not policy.is_priced]
+PRICED = [policy for policy in POLICIES.values() if policy.is_priced]
+SPLIT = POLICIES["bag-makespan"]
+BATCH = [
+    policy for policy in POLICIES.values() if policy.mode == "batch" and policy not in PRICED and policy is not SPLIT
+]
 GREEDY = [policy for policy in BATCH if policy.rule == "greedy" and not policy.is_weighted]
 GROUPS = {
     "greedy": GREEDY,
@@ -69,14 +73,25 @@ def test_engine_equals_twin(group: str, kind: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("kind", ["limited", "tariff", "standby", "uncertain"])
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_engine_equals_twin_at_its_own_prices(kind: str, data: st.DataObject) -> None:
     """The twin is told the prices of every event, and must make the same choices at them."""
     scenario: ManagedScenario = data.draw(KINDS[kind]())
-    manager = scenario.manager(POLICIES["prices"])
+    manager = scenario.manager(data.draw(st.sampled_from(PRICED)))
     done = manage(scenario.world, manager, n_recorded=10_000)
     assert_alike(done.allocation, managed_plan(scenario.world, manager, prices=done.prices), manager.policy)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_engine_equals_twin_at_its_own_quotas(kind: str, data: st.DataObject) -> None:
+    """The twin is told how many tasks may go where at every event, and must make the same choices within that."""
+    scenario: ManagedScenario = data.draw(KINDS[kind]())
+    manager = scenario.manager(SPLIT)
+    done = manage(scenario.world, manager, n_recorded=10_000)
+    assert_alike(done.allocation, managed_plan(scenario.world, manager, quotas=done.quotas), manager.policy)
 
 
 # The twin against the twin of the plain simulator

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -53,10 +54,19 @@ class Plan(NamedTuple):
 
 
 def managed_plan(
-    world: World, manager: Manager, seed: int = 0, trial: int = 0, prices: Array | None = None
-) -> Plan:  # fmt: skip
-    """What the manager does with the world; `prices` has a row for each event with work: by machine type, energy."""
-    return _Managed(world, manager, seed64_of(seed, trial, manager), prices).run()
+    world: World,
+    manager: Manager,
+    seed: int = 0,
+    trial: int = 0,
+    prices: Array | None = None,
+    quotas: Array | None = None,
+) -> Plan:
+    """What the manager does with the world.
+
+    For each event with work, `prices` has a row by machine type, and energy last; `quotas` has how many tasks may go
+    to [task type, machine type, P-state].
+    """
+    return _Managed(world, manager, seed64_of(seed, trial, manager), prices, quotas).run()
 
 
 # Random numbers
@@ -166,6 +176,7 @@ class Event:
     limit_j: float
     factor: float
     prices: Sequence[float]
+    quota: Array | None
     left_j: float
     left_tomorrow_j: float
     free_s: dict[int, float]
@@ -206,9 +217,10 @@ class Clock:
 
 
 class _Managed:
-    def __init__(self, world: World, manager: Manager, seed64: int, prices: Array | None) -> None:
+    def __init__(self, world: World, manager: Manager, seed64: int, prices: Array | None, quotas: Array | None) -> None:
         assert manager.mapping_time != "measured", "what mapping really took is nothing that a twin can know"
-        self.world, self.manager, self.seed64, self.prices = world, manager, seed64, prices
+        self.world, self.manager, self.seed64 = world, manager, seed64
+        self.prices, self.quotas = prices, quotas
         self.system, self.work, self.supply = world.system, world.workload, world.supply
         self.arrival_s: list[float] = self.work.arrival_s.tolist()
         self.task_type: list[int] = self.work.task_type.tolist()
@@ -469,6 +481,10 @@ class _Managed:
         prices = [0.0] * (self.system.n_machine_types + 1)
         if self.prices is not None and self.mappable():
             prices = self.prices[self.n_events - 1].tolist()
+        quota = None
+        if self.quotas is not None and self.mappable():
+            quota = self.quotas[self.n_events - 1].copy()
+            self.check_quota(quota)
         return Event(
             number=self.n_events,
             effect_s=effect_s,
@@ -476,12 +492,19 @@ class _Managed:
             limit_j=self.filter_limit_j(today, effect_s, ready_s),
             factor=self.tariff_factor(effect_s),
             prices=prices,
+            quota=quota,
             left_j=today.budget_j - today.used_j,
             left_tomorrow_j=self.tomorrow_budget_j(effect_s) - tomorrow.used_j,
             free_s={m: base_s[m] for m in there},
             boot_j={m: self.boot_j[self.kinds[m]] for m in there if self.is_asleep(m, effect_s)},
             uses=self.all_believed(effect_s),
         )
+
+    def check_quota(self, quota: Array) -> None:
+        """All tasks of a type that wait have a place, or none of them has."""
+        n_waiting = Counter(self.task_type[task] for task in self.mappable())
+        for t, n in enumerate(quota.sum(axis=(1, 2)).tolist()):
+            assert n in (0, n_waiting[t])
 
     def takes_tasks(self, m: int, now_s: float) -> bool:
         """Whether the machine takes tasks at all: in the polled environment only one that is idle now."""
@@ -583,15 +606,18 @@ class _Managed:
                 share = np.float64(self.manager.weight * option.energy_j) / self.max_energy_j
             charge = float(share) * event.factor
         elif self.manager.policy.is_priced:
-            charge = event.prices[option.kind] * option.exec_s + event.prices[-1] * option.energy_j * event.factor
+            used_j = option.energy_j if self.manager.policy.program is None else option.cost_j
+            charge = event.prices[option.kind] * option.exec_s + event.prices[-1] * used_j * event.factor
         value = self.scale * earned - charge
         return -math.inf if math.isnan(value) else value
 
     def is_allowed(self, event: Event, choice: Choice) -> bool:
         option = choice.option
         is_worthwhile = self.value is None or choice.value > 0 or not self.manager.only_worthwhile
+        place = self.task_type[choice.task], option.kind, option.pstate
         return (
             is_worthwhile
+            and (event.quota is None or event.quota[place] > 0)
             and choice.start_s < event.today.end_s
             and option.cost_j + choice.boot_j <= event.left_j
             and self.fits_tomorrow(event, choice)
@@ -635,6 +661,8 @@ class _Managed:
         boot_s = self.boot_s[self.kinds[m]] if m in event.boot_j else 0.0
         boot_j = event.boot_j.pop(m, 0.0)
         self.queues[m].append(Planned(choice.task, option.pstate, event.effect_s + boot_s, boot_j))
+        if event.quota is not None:
+            event.quota[self.task_type[choice.task], option.kind, option.pstate] -= 1
         event.left_j -= option.cost_j + boot_j
         event.left_tomorrow_j -= option.cost_w * self.after_today_s(event, choice)
         event.uses.append(Use(choice.start_s, choice.completion_s, option.cost_w, boot_j))

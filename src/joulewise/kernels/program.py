@@ -27,8 +27,8 @@ class Program(NamedTuple):
 
     `n` counts the tasks of each group. One by column c costs `cost[c]`, takes `take_s[c]` of row `row[c]` and
     `take_j[c]` of the last; `is_usable[c]` says whether it may be taken. Row r holds `limit[r]`, and `slope[r]` more
-    for each unit of stretch, which costs `stretch_cost[0]`. `key` is by group (LEFT: its tasks are left out); `group` and
-    `column` are by row what is in the basis: SLACK with its row, STRETCH, or a group with a column. `amount` and
+    for each unit of stretch, which costs `stretch_cost[0]`. `key` is by group (LEFT: its tasks are left out); `group`
+    and `column` are by row what is in the basis: SLACK with its row, STRETCH, or a group with a column. `amount` and
     `key_amount` are how much there is of each, `price` what a unit of each row is worth, as a cost: 0 or less at the
     optimum.
     """
