@@ -30,7 +30,15 @@ from tests.managed_worlds import KINDS, ManagedScenario
 from tests.simple_worlds import simple_system, simple_workload
 from tests.test_managed_twins import COLUMNS
 
-POLICIES_BY_DAY = ("prices", "max-max-upt", "max-max-upe", "weighted-util", "prioritized-lcfs-all")
+POLICIES_BY_DAY = (
+    "prices",
+    "max-max-upt",
+    "max-max-upe",
+    "weighted-util",
+    "prioritized-lcfs-all",
+    "bag-prices",
+    "bag-makespan",
+)
 SMALL = SystemParameters(task_types=12, special_task_types=2, special_counts=(1,), general_counts=(1, 2, 3),
                          special_per_machine_type=(1, 2), pstates=2)  # fmt: skip
 THREE_DAYS = WorkloadParameters(tasks_per_day=3000, days=3)

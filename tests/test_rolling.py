@@ -30,9 +30,12 @@ EXACT = 1e-9
 SPLIT, PRICES = POLICIES["bag-makespan"], POLICIES["bag-prices"]
 
 
+_solve: Any = solve_program
+
+
 @kernel
 def solved(program: Any, may_leave: bool) -> int:
-    return int(solve_program(program, may_leave))
+    return int(_solve(program, may_leave))
 
 
 # The solver
@@ -72,8 +75,10 @@ def spread_of(program: Program) -> tuple[Floats, float]:
     x, stretch = np.zeros(program.row.size), 0.0
     parts = [*zip(program.key, program.key_amount, strict=True)]
     for group, column, amount in zip(program.group, program.column, program.amount, strict=True):
-        stretch += amount * (group == STRETCH)
-        parts += [(column, amount)] * (group >= 0)
+        if group == STRETCH:
+            stretch = amount
+        elif group >= 0:
+            parts.append((column, amount))
     for column, amount in parts:
         if column != LEFT:
             x[column] += amount
@@ -186,7 +191,7 @@ def assert_bag_is_remembered(world: World, manager: Manager) -> None:
     np.testing.assert_allclose(program.n, n, rtol=1e-6)
     np.testing.assert_allclose(engine.rolling.worth, worth, rtol=1e-6, atol=1e-9)
     if program.limit[-1] > 0.0:
-        per_row = np.append(engine.prices.per_s * engine.rolling.unit_s, engine.prices.per_j * engine.rolling.unit_j)
+        per_row = np.maximum(-program.price, 0.0)
         gain = -program.cost - per_row[program.row] * program.take_s - per_row[-1] * program.take_j
         gains = [max(0.0, gain[slice(*program.first[g : g + 2])].max()) for g in range(program.n.size)]
         proven = float(per_row @ program.limit + np.array(gains) @ program.n)
@@ -206,17 +211,28 @@ def test_a_small_bag_is_remembered_and_priced(data: st.DataObject) -> None:
     assert_bag_is_remembered(scenario.world, scenario.manager(PRICES))
 
 
-def test_a_crowd_makes_machine_time_dear_and_worthless_tasks_wait() -> None:
-    """In every minute come as many tasks of 1 and of 9 as each could fill the machine alone."""
-    n = 600
-    arrival_s = np.repeat(np.arange(n / 12) * 60.0, 12)
-    work = replace(simple_workload(arrival_s, end_s=3600.0), scale=np.tile([1.0, 9.0], n // 2))
-    world = World(simple_system([[10.0]], [1]), work)
-    engine = run_of(world, Manager(PRICES))
-    assert 0.1 < engine.prices.per_s[0] <= 0.9
-    ran = engine.allocation().ran
-    assert ran[1::2].mean() > 0.9
-    assert ran[::2].mean() < 0.2
+def crowded(scale: list[float]) -> World:
+    """Each minute come tasks of these scales, of 10 s each, to ten machines that have time for 60."""
+    arrival_s = np.repeat(np.arange(120) * 60.0, len(scale)).tolist()
+    work = replace(simple_workload(arrival_s, end_s=7200.0), scale=np.tile(scale, 120))
+    return World(simple_system([[10.0]], [10]), work)
+
+
+def test_a_crowd_makes_machine_time_dear_and_cheap_tasks_wait() -> None:
+    """80 tasks of 1 and 40 of 9 each minute: the last to find room is worth 1, so a second is worth 1/10."""
+    engine = run_of(crowded([1.0] * 80 + [9.0] * 40), Manager(PRICES))
+    assert engine.prices.per_s[0] == pytest.approx(0.1, rel=0.04)
+    dear = crowded([1.0] * 40 + [9.0] * 80)
+    engine = run_of(dear, Manager(PRICES))
+    assert engine.prices.per_s[0] > 0.5
+    assert not engine.allocation().ran[dear.workload.scale == 1.0].any()
+
+
+def test_a_crowd_of_equals_does_not_keep_itself_out() -> None:
+    """At the program's price nobody gains by running; machines that idle for it become cheaper."""
+    world = crowded([5.0] * 120)
+    ran = run_of(world, Manager(PRICES)).allocation().ran
+    assert ran.sum() > 0.9 * 60 * 120
 
 
 @pytest.mark.parametrize("policy", [SPLIT, PRICES], ids=lambda policy: policy.title)

@@ -32,7 +32,17 @@ from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.layout import DROPPED, RAN, WAITING
 from joulewise.kernels.machines import NOBODY, forget_lost, next_outage, note_run, open_machines, plan_on
 from joulewise.kernels.market import MINUTE_S, adjust_prices, first_prices, record_prices
-from joulewise.kernels.rolling import MAKESPAN, WORTH, count_quotas, fade, price_bag, remember, split_batch, use_quota
+from joulewise.kernels.rolling import (
+    MAKESPAN,
+    WORTH,
+    count_quotas,
+    fade,
+    note_idle,
+    price_bag,
+    remember,
+    split_batch,
+    use_quota,
+)
 
 KILLED = 3
 GREEDY, IN_ORDER, AT_RANDOM = 0, 1, 2
@@ -830,7 +840,7 @@ def renew_bounds(clock, batch, rolling, rules, prices, tasks, options, limits, l
         price_bag(rolling, prices, limits, ledger, machines, effect_s)
     elif rules.is_priced and prices.per_s[0] < 0.0 and heap.size[0] > 0:
         first_prices(prices, limits, heap, tasks, options)
-    if rules.is_priced:
+    if rules.is_priced and clock.counts[UNFIXED] > 0:
         record_prices(prices, clock.counts[WORKED])
     if rules.rule == GREEDY and (rules.is_priced or rules.follows_tariff):
         factor = tariff_factor(limits, effect_s) if rules.follows_tariff else 1.0
@@ -938,7 +948,7 @@ def map_managed(
         renew_bounds(clock, batch, rolling, rules, prices, tasks, options, limits, ledger, machines, effect_s)
         if rules.drops_eagerly:
             drop_all_hopeless(clock, batch, tasks, utilities, options, everywhere, machines, plan, threshold)
-        if rules.program == MAKESPAN:
+        if rules.program == MAKESPAN and clock.counts[UNFIXED] > 0:
             split_batch(rolling, batch, limits, ledger, machines, effect_s, clock.counts[WORKED])
         count_left(batch, options, limits, ledger)
         if rules.program == MAKESPAN:
@@ -961,7 +971,9 @@ def map_managed(
         if rules.n_permuted > 1:
             for m in range(machines.ready_s.size):
                 permute(batch, rules, tasks, utilities, options, machines, m)
-        if rules.is_priced and rules.program != WORTH:
+        if rules.program == WORTH:
+            note_idle(rolling, machines, effect_s)
+        elif rules.is_priced:
             adjust_prices(prices, limits, ledger, machines, passed_s, effect_s)
         clock.instants[LAST] = now_s
         close_event(batch)

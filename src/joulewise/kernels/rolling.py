@@ -17,7 +17,7 @@ from joulewise.kernels.choice import utility_of
 from joulewise.kernels.energy import AT_FIRST, NOW
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.layout import Options
-from joulewise.kernels.market import to_come_j
+from joulewise.kernels.market import idle_share, to_come_j
 from joulewise.kernels.program import LEFT, Program, new_program, solve_program
 
 NO_PROGRAM, MAKESPAN, WORTH = 0, 1, 2
@@ -32,7 +32,8 @@ class Rolling(NamedTuple):
 
     Of a split: `quota` is by option how many tasks may still go there, and `path` has those of each event with work,
     as far as it has room. Of the bag of the last hours: the counts of the program and `worth`, a sum by column, fade
-    with time; `span_s[0]` is how much time they stand for, and `top` the scale of the tasks of the first level.
+    with time; `span_s[0]` is how much time they stand for, `top` the scale of the tasks of the first level, and `idle`
+    the share of each type's machines that the last event left without work.
     """
 
     program: Program
@@ -42,6 +43,7 @@ class Rolling(NamedTuple):
     path: NDArray[np.int64]
     worth: NDArray[np.float64]
     span_s: NDArray[np.float64]
+    idle: NDArray[np.float64]
     top: float
 
 
@@ -63,7 +65,8 @@ def new_rolling(
     n_recorded = n_recorded if kind == MAKESPAN else 0
     return Rolling(
         program, unit_s, unit_j, np.zeros(options.exec_s.size, np.int64),
-        np.zeros((n_recorded, options.exec_s.size), np.int64), np.zeros(option.size), np.zeros(1), top,
+        np.zeros((n_recorded, options.exec_s.size), np.int64), np.zeros(option.size), np.zeros(1),
+        np.zeros(n_machine_types), top,
     )  # fmt: skip
 
 
@@ -201,12 +204,23 @@ def open_worth(rolling, limits, ledger, machines, effect_s):
 
 @shared
 def price_bag(rolling, prices, limits, ledger, machines, effect_s):
-    """Set prices to what the machine time and the energy are worth to the bag of the last hours."""
+    """Set prices to what machine time and energy are worth to the bag of the last hours.
+
+    The time of a machine type becomes cheaper by the share of its machines that is idle beyond what the program leaves.
+    """
     program, energy = rolling.program, rolling.program.limit.size - 1
     open_worth(rolling, limits, ledger, machines, effect_s)
     if program.limit[energy] <= 0.0:
         return
     solve_program(program, True)
     for k in range(energy):
-        prices.per_s[k] = max(-program.price[k], 0.0) / rolling.unit_s
+        part = 1.0 - max(rolling.idle[k] - (1.0 - USED), 0.0)
+        prices.per_s[k] = part * max(-program.price[k], 0.0) / rolling.unit_s
     prices.per_j[0] = max(-program.price[energy], 0.0) / rolling.unit_j
+
+
+@inlined
+def note_idle(rolling, machines, effect_s):
+    """Note the share of each type's machines that an event leaves without work."""
+    for k in range(rolling.idle.size):
+        rolling.idle[k] = idle_share(machines, k, effect_s)
