@@ -162,12 +162,12 @@ def test_the_split_keeps_to_the_power_that_a_budget_leaves() -> None:
 def expected_bag(world: World, manager: Manager, last_s: float) -> tuple[Floats, Floats]:
     """Tasks by type and level, and what each of their options would earn, each fading from the event that saw it."""
     work, options = world.workload, layout_of(world, manager.n_types).options
-    n, top = np.zeros((world.system.n_task_types, rolling.LEVELS)), work.scale.max()
+    n, tops = np.zeros((world.system.n_task_types, rolling.LEVELS)), np.maximum.accumulate(work.scale)
     worth = np.zeros((rolling.LEVELS, options.exec_s.size))
     for i in range(work.n_tasks):
         seen_s = manager.mapping_interval_s * math.ceil(work.arrival_s[i] / manager.mapping_interval_s)
         if seen_s <= last_s:
-            halvings = math.log2(top / work.scale[i]) if work.scale[i] > 0 else math.inf
+            halvings = math.log2(tops[i] / work.scale[i]) if work.scale[i] > 0 else math.inf
             level, t = int(min(halvings, rolling.LEVELS - 1)), work.task_type[i]
             part = math.exp(-(last_s - seen_s) / rolling.MEMORY_S)
             n[t, level] += part

@@ -32,7 +32,7 @@ class Rolling(NamedTuple):
 
     Of a split: `quota` is by option how many tasks may still go there, and `path` has those of each event with work,
     as far as it has room. Of the bag of the last hours: the counts of the program and `worth`, a sum by column, fade
-    with time; `span_s[0]` is how much time they stand for, `top` the scale of the tasks of the first level, and `idle`
+    with time; `span_s[0]` is how much time they stand for, `top[0]` the highest scale seen so far, and `idle`
     the share of each type's machines that the last event left without work.
     """
 
@@ -44,15 +44,15 @@ class Rolling(NamedTuple):
     worth: NDArray[np.float64]
     span_s: NDArray[np.float64]
     idle: NDArray[np.float64]
-    top: float
+    top: NDArray[np.float64]
 
 
 def new_rolling(
-    kind: int, options: Options, cost_j: NDArray[np.float64], n_machine_types: int, top: float, n_recorded: int = 0
+    kind: int, options: Options, cost_j: NDArray[np.float64], n_machine_types: int, n_recorded: int = 0
 ) -> Rolling:
     """What a program of a kind needs: a group for each task type, or for each of its levels of worth.
 
-    `cost_j` is what an option takes of the budget, 0 where there is none; `top` the most that a task is worth.
+    `cost_j` is what an option takes of the budget, 0 where there is none.
     """
     levels = {NO_PROGRAM: 0, MAKESPAN: 1, WORTH: LEVELS}[kind]
     sizes = np.repeat(np.diff(options.first), levels)
@@ -66,7 +66,7 @@ def new_rolling(
     return Rolling(
         program, unit_s, unit_j, np.zeros(options.exec_s.size, np.int64),
         np.zeros((n_recorded, options.exec_s.size), np.int64), np.zeros(option.size), np.zeros(1),
-        np.zeros(n_machine_types), top,
+        np.zeros(n_machine_types), np.zeros(1),
     )  # fmt: skip
 
 
@@ -159,8 +159,9 @@ def remember(rolling, tasks, utilities, options, i, now_s):
     """Add a task that arrived to the bag, with what each option would earn if it started now."""
     program, t = rolling.program, tasks.task_type[i]
     level = LEVELS - 1
+    rolling.top[0] = max(rolling.top[0], tasks.scale[i])
     if tasks.scale[i] > 0.0:
-        level = int(min(max(math.log2(rolling.top / tasks.scale[i]), 0.0), LEVELS - 1.0))
+        level = int(min(math.log2(rolling.top[0] / tasks.scale[i]), LEVELS - 1.0))
     group = t * LEVELS + level
     program.n[group] += 1.0
     for place in range(options.first[t + 1] - options.first[t]):

@@ -123,9 +123,7 @@ class Engine:
         self.machines: Machines = new_machines(system.counts)
         self.limits, self.ledger = limits, ledger
         cost_j = limits.cost_j if limits.has_budget else np.zeros(options.exec_s.size)
-        self.rolling = rolling.new_rolling(
-            self.rules.program, options, cost_j, system.n_machine_types, float(world.workload.scale.max()), n_recorded
-        )
+        self.rolling = rolling.new_rolling(self.rules.program, options, cost_j, system.n_machine_types, n_recorded)
         self.standing, self.downtimes = _standing(world), _downtimes(world)
 
     def run(self, end_s: float, *, is_last: bool = True) -> None:
