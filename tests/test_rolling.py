@@ -232,7 +232,7 @@ def test_a_crowd_of_equals_does_not_keep_itself_out() -> None:
     """At the program's price nobody gains by running; machines that idle for it become cheaper."""
     world = crowded([5.0] * 120)
     ran = run_of(world, Manager(PRICES)).allocation().ran
-    assert ran.sum() > 0.9 * 60 * 120
+    assert ran.sum() > 0.8 * 60 * 120
 
 
 @pytest.mark.parametrize("policy", [SPLIT, PRICES], ids=lambda policy: policy.title)
