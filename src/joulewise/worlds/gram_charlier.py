@@ -1,17 +1,18 @@
 """Many task types that are like a few measured ones, by the Gram-Charlier expansion (Friese 5.3.4.2).
 
-The mean, variance, skewness S and kurtosis K of a few values are those of a population (divided by n, not n - 1): of
-five values, unbiased estimates of S and K would say little more. The expansion of type A,
-phi(z) (1 + S/6 He3(z) + (K - 3)/24 He4(z)), is no density where it is negative, and times and powers are above 0.
-So it is set to 0 where it is negative or below a tenth of the least value, and its place and width are then chosen
-anew so that mean and variance are kept. S and K of what is left differ from those asked for as far as they must;
-`expansion_report` says by how much.
+The mean, variance, skewness S and kurtosis K of a few values are those of a population (divided by n, not n - 1).
+The expansion of type A, phi(z) (1 + S/6 He3(z) + (K - 3)/24 He4(z)), is no density where it is negative, and times and
+powers are above 0. So it is set to 0 where it is negative or below a tenth of the least value, and made 1 in all again.
+That would change all four moments; place, width and the two coefficients are therefore chosen anew, by least squares,
+so that what is left has the moments asked for, as nearly as a density of this form can (the mean exactly). An expansion
+that is a density already stays as it is. `expansion_report` says what was asked for and what was got.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,13 +25,14 @@ LEAST_VALUE = 0.1
 """No drawn value is far below this part of the least value that was given."""
 
 _REACH = 8.0
-"""Standard deviations beyond the mean at which the density ends."""
-_N_CELLS = 4096
-_MAX_STEPS = 500
-_TOLERANCE = 1e-10
-_WIDTHS = (0.05, 4.0)
-_PLACES = (-4.0, 4.0)
-"""How far width and place may move, in standard deviations, to make up for what is cut off."""
+"""Standard deviations from the mean at which the density ends."""
+_N_CELLS = 1024
+_LOW = np.array([-4.0, 0.2, -20.0, -60.0])
+_HIGH = np.array([4.0, 4.0, 20.0, 100.0])
+"""Limits of place and width, in standard deviations, and of S and K as coefficients."""
+_WEIGHTS = np.array([10.0, 10.0, 1.0, 1.0])
+"""How much mean, deviation, skewness and kurtosis count where not all can be kept."""
+_MAX_STEPS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,48 +49,61 @@ class Density:
 
     def moments(self) -> tuple[float, float, float, float]:
         """Mean, coefficient of variation, skewness and kurtosis; the last two are NaN for a constant."""
-        middle = (self.edges[1:] + self.edges[:-1]) / 2
-        mean = float(self.mass @ middle)
-        deviation = float(np.sqrt(self.mass @ (middle - mean) ** 2))
+        mean, deviation, skewness, kurtosis = _moments_of(self.mass, (self.edges[1:] + self.edges[:-1]) / 2).tolist()
         if deviation == 0:
             return mean, 0.0, float("nan"), float("nan")
-        standard = (middle - mean) / deviation
-        return mean, deviation / mean, float(self.mass @ standard**3), float(self.mass @ standard**4)
+        return mean, deviation / mean, skewness, kurtosis
 
 
 def gram_charlier(values: Floats) -> Density:
     """The density of values above 0 that are like these; all of it at one value when they are all the same."""
+    return _density(tuple(values.tolist()))
+
+
+@lru_cache(maxsize=256)
+def _density(given: tuple[float, ...]) -> Density:
+    """The density of the given values, kept because every trial of a study asks for the same ones."""
+    values = np.array(given)
     mean, cov, skewness, kurtosis = moments(values)
     if cov == 0:
         return Density(np.array([mean, mean]), np.ones(1))
     deviation = cov * mean
-    edges = np.linspace(LEAST_VALUE * values.min(), mean + _REACH * deviation, _N_CELLS + 1)
-    standard = ((edges[1:] + edges[:-1]) / 2 - mean) / deviation
-    mass = _fitted_mass(standard, skewness, kurtosis)
-    density = Density(edges, mass)
-    return Density(edges * (mean / density.moments()[0]), mass)
+    least = max(LEAST_VALUE * float(values.min()), mean - _REACH * deviation)
+    edges = np.linspace(least, mean + _REACH * deviation, _N_CELLS + 1)
+    mass = _fitted_mass(((edges[1:] + edges[:-1]) / 2 - mean) / deviation, skewness, kurtosis)
+    return Density(edges * (mean / Density(edges, mass).moments()[0]), mass)
 
 
 def _fitted_mass(standard: Floats, skewness: float, kurtosis: float) -> Floats:
-    """The mass of cells at these places, moved and widened until its mean is 0 and its deviation 1, or nearly so."""
-    place, width = 0.0, 1.0
-    mass = _mass((standard - place) / width, skewness, kurtosis)
-    for _ in range(_MAX_STEPS):
-        mean = float(mass @ standard)
-        deviation = float(np.sqrt(mass @ (standard - mean) ** 2))
-        if max(abs(mean), abs(deviation - 1)) < _TOLERANCE:
-            break
-        place = float(np.clip(place - mean, *_PLACES))
-        width = float(np.clip(width / deviation, *_WIDTHS))
-        mass = _mass((standard - place) / width, skewness, kurtosis)
-    return mass
+    """The mass of cells at these places, as near as can be to mean 0, deviation 1 and these two."""
+    from scipy.optimize import least_squares
+
+    wanted = np.array([0.0, 1.0, skewness, kurtosis])
+
+    def misses(choice: Floats) -> Floats:
+        return np.asarray(_WEIGHTS * (_moments_of(_mass(standard, choice), standard) - wanted))
+
+    start = np.clip(wanted, _LOW, _HIGH)
+    found = least_squares(misses, start, bounds=(_LOW, _HIGH), max_nfev=_MAX_STEPS)
+    return _mass(standard, found.x)
 
 
-def _mass(z: Floats, skewness: float, kurtosis: float) -> Floats:
-    """What the expansion gives to each cell: nothing where it is negative, 1 in all."""
+def _mass(standard: Floats, choice: Floats) -> Floats:
+    """What an expansion of this place, width, S and K gives to each cell: nothing where it is negative, 1 in all."""
+    place, width, skewness, kurtosis = choice
+    z = (standard - place) / width
     third, fourth = z**3 - 3 * z, z**4 - 6 * z**2 + 3
-    density = np.exp(-(z**2) / 2) * np.maximum(1 + skewness / 6 * third + (kurtosis - 3) / 24 * fourth, 0.0)
+    series = np.maximum(1 + skewness / 6 * third + (kurtosis - 3) / 24 * fourth, 0.0)
+    density = np.exp(-(z**2) / 2) * series + np.finfo(np.float64).tiny  # so that there is always something
     return np.asarray(density / density.sum())
+
+
+def _moments_of(mass: Floats, at: Floats) -> Floats:
+    """Mean, deviation, skewness and kurtosis of mass at these places."""
+    mean = float(mass @ at)
+    deviation = float(np.sqrt(mass @ (at - mean) ** 2))
+    standard = (at - mean) / max(deviation, np.finfo(np.float64).tiny)
+    return np.array([mean, deviation, mass @ standard**3, mass @ standard**4])
 
 
 def expanded(matrix: Floats, n_rows: int, seed: int, *stream: str | int) -> Floats:
