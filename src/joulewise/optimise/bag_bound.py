@@ -24,6 +24,7 @@ Engine: TypeAlias = Literal["auto", "sweep", "highs"]
 MOST_CHOICES_TO_SWEEP = 200_000
 """Bags with more choices than this go to HiGHS unless told otherwise: each pivot of the sweep looks at all of them."""
 
+_ROUNDING = 1e-12
 _sweep: Any = sweep
 
 
@@ -187,7 +188,8 @@ def region(bag: Bag, longest_s: float, engine: Engine = "auto") -> Floats:
     sides = [_cut(cheap.extra_j, cheap.makespan_s, longest_s), _cut(-dear.extra_j, dear.makespan_s, longest_s)[::-1]]
     corners = np.concatenate(sides)
     corners[:, 0] += bag.total_idle_w * corners[:, 1]
-    return corners
+    moved = (np.abs(np.diff(corners, axis=0)) > _ROUNDING * corners[1:]).any(axis=1)
+    return np.asarray(corners[np.append(True, moved)])
 
 
 def _cut(extra_j: Floats, makespan_s: Floats, longest_s: float) -> Floats:
@@ -246,7 +248,8 @@ def _choices(bag: Bag, extra_j: Floats) -> Choices:
     """The bag as the sweep wants it."""
     machine_type = np.repeat(np.arange(bag.system.n_machine_types), bag.system.n_pstates)
     n_machines, n_tasks = bag.system.counts.astype(np.float64), bag.counts.astype(np.float64)
-    return Choices(_columns(_time_s(bag)), extra_j, machine_type, n_machines, n_tasks, np.flatnonzero(bag.counts))
+    costs = np.array(extra_j)  # the kernel is compiled for arrays that can be written
+    return Choices(_columns(_time_s(bag)), costs, machine_type, n_machines, n_tasks, np.flatnonzero(bag.counts))
 
 
 def _workplace(choices: Choices) -> tuple[Basis, Prices, Step]:
