@@ -320,26 +320,40 @@ def _find_prices(choices, basis, prices):
 
 @shared
 def _entering(choices, basis, prices):
-    """The column that pays first as the weight grows, and that weight; task type MAKESPAN when none ever does."""
-    task_type, column, gain, loss = MAKESPAN, 0, 1.0, np.inf  # it pays from the weight loss / gain on
+    """The column that pays first as the weight grows, and that weight; task type MAKESPAN when none ever does.
+
+    A column pays from the weight at which what it is dearer by, `above`, is made up for by what it `falls` per watt.
+    """
+    task_type, column, above, falls = MAKESPAN, 0, np.inf, 1.0
     steepest = 0.0
     for j in range(prices.slope.size):
         steepest = max(steepest, abs(prices.slope[j]))
-    for i in choices.present:
-        key = basis.key[i]
-        key_j = choices.extra_j[i, key] + choices.exec_s[i, key] * prices.column_fixed[key]
-        key_slope = choices.exec_s[i, key] * prices.column_slope[key]
-        tiny_slope = _ROUNDING * steepest * choices.exec_s[i, key]
-        for c in range(choices.exec_s.shape[1]):
-            exec_s = choices.exec_s[i, c]
-            falls = key_slope - exec_s * prices.column_slope[c]
-            above_j = choices.extra_j[i, c] + exec_s * prices.column_fixed[c] - key_j
-            if above_j * gain < loss * falls and falls > tiny_slope + _ROUNDING * steepest * exec_s:
-                task_type, column, gain, loss = i, c, falls, above_j
     for j in range(prices.slope.size):
-        if prices.fixed[j] * gain < loss * -prices.slope[j] and prices.slope[j] < -_ROUNDING * steepest:
-            task_type, column, gain, loss = SLACK, j, -prices.slope[j], prices.fixed[j]
-    return task_type, column, loss / gain
+        if prices.fixed[j] * falls < above * -prices.slope[j] and prices.slope[j] < -_ROUNDING * steepest:
+            task_type, column, above, falls = SLACK, j, prices.fixed[j], -prices.slope[j]
+    for i in choices.present:
+        exec_s, extra_j, key = choices.exec_s[i], choices.extra_j[i], basis.key[i]
+        key_j = extra_j[key] + exec_s[key] * prices.column_fixed[key]
+        key_slope = exec_s[key] * prices.column_slope[key]
+        if _does_any_pay(exec_s, extra_j, prices, key_j, key_slope, above, falls):
+            for c in range(exec_s.size):
+                above_c = extra_j[c] + exec_s[c] * prices.column_fixed[c] - key_j
+                falls_c = key_slope - exec_s[c] * prices.column_slope[c]
+                tiny = _ROUNDING * steepest * (exec_s[c] + exec_s[key])
+                if above_c * falls < above * falls_c and falls_c > tiny:
+                    task_type, column, above, falls = i, c, above_c, falls_c
+    return task_type, column, above / falls
+
+
+@inlined
+def _does_any_pay(exec_s, extra_j, prices, key_j, key_slope, above, falls):
+    """Whether some column of a task type may pay earlier than the best so far: a loop that compiles to vectors."""
+    n_found = 0
+    for c in range(exec_s.size):
+        above_c = extra_j[c] + exec_s[c] * prices.column_fixed[c] - key_j
+        falls_c = key_slope - exec_s[c] * prices.column_slope[c]
+        n_found += above_c * falls < above * falls_c
+    return n_found > 0
 
 
 @shared
