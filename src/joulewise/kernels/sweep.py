@@ -245,7 +245,7 @@ def _factor(choices, basis):
             inverse[p, q], inverse[q, p] = inverse[q, p], inverse[p, q]
 
 
-@shared
+@inlined
 def _swap_rows(matrix, p, q):
     if p != q:
         for j in range(matrix.shape[1]):
@@ -283,7 +283,7 @@ def _solve(choices, basis, step):
     return True
 
 
-@shared
+@inlined
 def _multiply(inverse, load, value):
     for p in range(value.size):
         total = 0.0
@@ -292,7 +292,7 @@ def _multiply(inverse, load, value):
         value[p] = total
 
 
-@shared
+@inlined
 def _makespan(basis):
     for p in range(basis.value.size):
         if basis.task_type[p] == MAKESPAN:
@@ -369,7 +369,7 @@ def _find_rates(choices, basis, step, task_type, column):
         _add_rate(step, task_type, 1.0)
 
 
-@shared
+@inlined
 def _add_rate(step, task_type, rate):
     """Add to the rate at which the key of a task type falls."""
     for t in range(step.touched.size):
@@ -414,7 +414,7 @@ def _leaving(choices, basis, step):
     return first
 
 
-@shared
+@inlined
 def _rate_of(basis, step, candidate, tiny_s):
     """The rate at which a candidate falls; 0 where it is within rounding, or where there is no such candidate."""
     n = step.rate.size
@@ -426,7 +426,7 @@ def _rate_of(basis, step, candidate, tiny_s):
     return step.key_rate[candidate - n] if step.key_rate[candidate - n] > 10.0 * _ROUNDING else 0.0
 
 
-@shared
+@inlined
 def _value_of(choices, basis, value, step, candidate, is_shift):
     """The value of a candidate, the inside columns having the values given."""
     n = step.rate.size
@@ -475,7 +475,7 @@ def _give_up_key(basis, task_type):
     return at
 
 
-@shared
+@inlined
 def _extra_j(choices, basis):
     """Extra energy: that of all tasks on their keys, and the difference of those that are not."""
     extra_j = 0.0
@@ -488,7 +488,7 @@ def _extra_j(choices, basis):
     return extra_j
 
 
-@shared
+@inlined
 def _is_new(choices, basis, vertices, newest, weight_w):
     """Whether the basis is a vertex after the newest one, not one in its place."""
     rise_j = _extra_j(choices, basis) - vertices.extra_j[newest]
