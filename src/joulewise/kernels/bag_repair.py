@@ -30,6 +30,15 @@ class Costs(NamedTuple):
     n_pstates: int
 
 
+class Deal(NamedTuple):
+    """What the bag brings in, the power above idle that the cap leaves, the deadline, and the bound on the makespan."""
+
+    income: float
+    extra_limit_w: float
+    deadline_s: float
+    shortest_s: float
+
+
 class Books(NamedTuple):
     """What changes: tasks by [machine, task type x P-state], busy time by machine, the machine of each type that is
     ready first, a log of moves (task type, from machine, P-state, to machine, P-state), and the sums [extra_j, cost]."""
@@ -42,13 +51,13 @@ class Books(NamedTuple):
 
 
 @kernel
-def tighten(costs, books, income, extra_limit_w, shortest_s):
+def tighten(costs, books, deal):
     """Change the allocation to the one that earned most on the way, by income less cost per second."""
     _open(costs, books)
-    best, n_moves, n_best = _earned(books, income, extra_limit_w), 0, 0
+    best, n_moves, n_best = _earned(books, deal), 0, 0
     while n_moves + 2 <= books.log.shape[0]:
         latest = _latest(books.busy_s)
-        if books.busy_s[latest] <= shortest_s:
+        if books.busy_s[latest] <= deal.shortest_s:
             break
         n_new = _give_away(costs, books, latest, n_moves)
         if n_new == 0:
@@ -56,13 +65,13 @@ def tighten(costs, books, income, extra_limit_w, shortest_s):
         if n_new == 0:
             break
         n_moves += n_new
-        earned = _earned(books, income, extra_limit_w)
-        if earned > best:
+        earned = _earned(books, deal)
+        if earned > best or best == -np.inf:
             best, n_best = earned, n_moves
     for at in range(n_moves - 1, n_best - 1, -1):
         task, start, from_p, end, to_p = books.log[at]
         _move(costs, books, task, end, to_p, start, from_p)
-    return _cheapen(costs, books, income, extra_limit_w)
+    _cheapen(costs, books)
 
 
 @shared
@@ -108,10 +117,14 @@ def _latest(busy_s):
 
 
 @inlined
-def _earned(books, income, extra_limit_w):
-    """Income less cost per second, waiting for the power cap where need be."""
-    period_s = max(books.busy_s[_latest(books.busy_s)], books.sums[0] / extra_limit_w)
-    return (income - books.sums[1]) / period_s
+def _earned(books, deal):
+    """Income less cost per second, waiting for the power cap or, at a loss, for the deadline; -inf if that is missed."""
+    period_s = max(books.busy_s[_latest(books.busy_s)], books.sums[0] / deal.extra_limit_w)
+    if period_s > deal.deadline_s:
+        return -np.inf
+    if deal.income < books.sums[1] and deal.deadline_s < np.inf:
+        period_s = deal.deadline_s
+    return (deal.income - books.sums[1]) / period_s
 
 
 @shared
@@ -197,8 +210,8 @@ def _trade(costs, books, latest, n_moves):
 
 
 @shared
-def _cheapen(costs, books, income, extra_limit_w):
-    """Move tasks to where they cost less while the makespan stays; returns what is earned then."""
+def _cheapen(costs, books):
+    """Move tasks to where they cost less while the makespan stays."""
     limit_s = books.busy_s[_latest(books.busy_s)]
     moved = True
     while moved:
@@ -207,7 +220,6 @@ def _cheapen(costs, books, income, extra_limit_w):
             for at in range(books.counts.shape[1]):
                 if books.counts[m, at] > 0:
                     moved |= _sent_cheaper(costs, books, m, at, limit_s)
-    return _earned(books, income, extra_limit_w)
 
 
 @inlined

@@ -66,6 +66,7 @@ class Market:
         """The mean of the costs by hour over so many hours from the start on."""
         assert self.cost_by_hour is not None
         n_hours = self.cost_by_hour.size
+        hours = np.minimum(hours, _MOST_HOURS)
         rounds = np.floor(hours / n_hours)
         paid = rounds * self._paid[-1] + np.interp(hours - rounds * n_hours, np.arange(n_hours + 1), self._paid)
         return np.where(hours > 0, paid / np.where(hours > 0, hours, 1.0), self.cost_by_hour[0])
@@ -107,6 +108,7 @@ class Market:
         raise InputError(Problem("market.wear", found, f"must be one for each of the {n_types} machine types"))
 
 
+_MOST_HOURS = 2.0**50
 _LEAST = {"overhead": 0.0, "depreciation_per_s": 0.0, "pue": 1.0}
 
 

@@ -95,9 +95,32 @@ class Terms:
         exec_s = np.where(np.isfinite(self.bag.exec_s), self.bag.exec_s, 0.0)
         return np.asarray(exec_s * self.wear_per_s[None, :, None])
 
+    def worn(self, split: Floats) -> float:
+        """What a split costs by wear."""
+        return float(np.vdot(split, self.wear)) if self.market.has_wear else 0.0
+
+    @cached_property
+    def _extra_j(self) -> Floats:
+        return np.where(np.isfinite(self.bag.extra_j), self.bag.extra_j, 0.0)
+
+    def extra_j(self, split: Floats) -> float:
+        """The energy above idle of a split."""
+        return float(np.vdot(split, self._extra_j))
+
+    def profit(self, period_s: float, extra_j: float, worn: float) -> float:
+        """What bags earn per second that take so long, so much energy above idle and so much wear each."""
+        joule_cost = self.market.joule_cost(period_s)
+        return (self.market.income - worn - joule_cost * extra_j) / period_s - self.standing_per_s(joule_cost)
+
     def standing_per_s(self, joule_cost: float) -> float:
         """What machines cost that stand idle."""
         return joule_cost * self.bag.total_idle_w + self.market.depreciation_per_s
+
+    @property
+    def soonest_s(self) -> float:
+        """The least makespan of a divided schedule under the power cap."""
+        curve = self._plain_curve(0.0)
+        return 1.0 / min(float(curve.rate[-1]), _rate_within(curve, self.extra_limit_w))
 
     def curve(self, joule_cost: float) -> Curve:
         """All divided schedules that are worth a thought when a joule costs this much."""
@@ -115,8 +138,7 @@ class Terms:
         """With wear, what is cheap depends on the cost of a joule: a sweep of its own, in joules' worth."""
         scale = joule_cost or 1.0
         front = bound_front(_worn(self.bag, (joule_cost / scale) * self.bag.extra_j + self.wear / scale))
-        extra_j = np.where(np.isfinite(self.bag.extra_j), self.bag.extra_j, 0.0)
-        energies = np.array([(front.split(k) * extra_j).sum() for k in range(front.makespan_s.size)])
+        energies = np.array([self.extra_j(front.split(k)) for k in range(len(front))])
         rate = _after_nothing(1.0 / front.makespan_s)
         return Curve(front, rate, _after_nothing(scale * front.extra_j) * rate, _after_nothing(energies) * rate)
 
@@ -175,7 +197,7 @@ class Terms:
         if extra_w > self.extra_limit_w * (1 + _ROUNDING) or rate > plain.rate[-1] * (1 + _ROUNDING):
             return None
         makespan_s = 1.0 / rate if rate > 0 else math.inf
-        worn = float((split_at(plain.front, makespan_s) * self.wear).sum()) * rate
+        worn = self.worn(split_at(plain.front, makespan_s)) * rate
         return self._optimum(rate, joule_cost * extra_w + worn, extra_w, ((plain.front, makespan_s, 1.0),))
 
     def _mix(self, over: Optimum, under: Optimum | None) -> Optimum:
@@ -215,10 +237,8 @@ class Terms:
 
     def _true_profit(self, found: Optimum) -> float:
         """What a divided schedule earns at the mean cost of the hours it takes."""
-        joule_cost = self.market.joule_cost(min(found.makespan_s, 1e18))
-        worn = sum(float((split_at(*p[:2]) * self.wear).sum()) for p in found.points) if self.market.has_wear else 0.0
-        cost_per_s = joule_cost * found.extra_w + worn * found.rate
-        return self.market.income * found.rate - cost_per_s - self.standing_per_s(joule_cost)
+        worn = self.worn(found.split) if found.rate > 0 else 0.0
+        return self.profit(found.makespan_s, found.extra_w / found.rate if found.rate > 0 else 0.0, worn)
 
     def _spans(self) -> Iterator[tuple[float, float]]:
         """Neighbouring ranges that together hold every makespan from the least to the deadline."""
