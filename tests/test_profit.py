@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,9 +34,10 @@ def make_bag(seed: int, n_types: int, n_machine_types: int, n_tasks: int, *, mac
     power_w = power_w[:, :, None] / slower**1.5
     idle_w = idle * power_w.min(axis=(0, 2))
     none, never = np.zeros(speed.size), np.full(speed.size, np.inf)
-    names = [f"t{i}" for i in range(n_types)], [f"m{j}" for j in range(speed.size)]
+    task_types, machine_types = (tuple(f"{i}" for i in range(n)) for n in (n_types, n_machine_types))
     counts = rng.integers(1, machines + 1, speed.size)
-    system = System(*names, counts, etc_s[:, :, None] * slower, power_w, standby=Standby(idle_w, none, none, none, never))
+    standby = Standby(idle_w, none, none, none, never)
+    system = System(task_types, machine_types, counts, etc_s[:, :, None] * slower, power_w, standby=standby)
     return Bag(system, np.maximum(rng.multinomial(n_tasks, np.full(n_types, 1 / n_types)), 1))
 
 
@@ -44,7 +46,8 @@ def cases(draw: st.DrawFn) -> tuple[Bag, Market]:
     """A bag and a market at which it must run, with and without idle power, cap, wear and deadline."""
     bag = make_bag(
         draw(st.integers(0, 2**30)), draw(st.integers(1, 6)), draw(st.integers(1, 4)), draw(st.integers(1, 200)),
-        idle=draw(st.sampled_from([0.0, 0.05, 0.6])), n_pstates=draw(st.integers(1, 2)), gaps=draw(st.sampled_from([0.0, 0.3])),
+        idle=draw(st.sampled_from([0.0, 0.05, 0.6])), n_pstates=draw(st.integers(1, 2)),
+        gaps=draw(st.sampled_from([0.0, 0.3])),
     )  # fmt: skip
     front, pue = bound_front(bag), draw(st.sampled_from([1.0, 1.4]))
     powers_w = pue * front.energy_j / front.makespan_s
@@ -139,7 +142,8 @@ def test_a_loss_is_least_off_the_energy_makespan_front_when_machines_idle() -> N
     assert (better >= -1e-9 * np.abs(swept.profit_per_s)).all()
     assert better[0] > 1e-3 * abs(swept.profit_per_s[0])
     np.testing.assert_allclose(better[ratios >= 1], 0, atol=1e-9 * np.abs(swept.profit_per_s).max())
-    assert (np.sign(swept.profit_per_s) == np.sign(np.round(ratios - 1, 9))).all() or swept.profit_per_s[3] == pytest.approx(0, abs=1e-6)
+    assert (swept.profit_per_s[ratios < 1] < 0).all()
+    assert (swept.profit_per_s[ratios > 1] > 0).all()
     assert (np.diff(swept.makespan_s) <= 0).all()
 
 
@@ -212,3 +216,81 @@ class TestVerdicts:
     def test_a_cap_that_idle_machines_break_is_refused(self) -> None:
         with pytest.raises(InputError, match="idle machines alone draw"):
             self.found(2.0, power_cap_w=0.9 * self.bag.total_idle_w)
+
+
+class TestCostsByHour:
+    bag = make_bag(4, 8, 4, 2000, machines=10, idle=0.1)
+    front = bound_front(bag)
+
+    def market(self, by_hour: list[float], ratio: float = 1.4, **terms: float) -> Market:
+        return Market(ratio * self.front.least_energy_j, cost_by_hour=np.array(by_hour), **terms)  # type: ignore[arg-type]
+
+    def test_the_same_cost_at_every_hour_is_a_cost(self) -> None:
+        flat = most_profit(self.bag, Market(1.4 * self.front.least_energy_j, 1.0))
+        found = most_profit(self.bag, self.market([1.0, 1.0, 1.0]))
+        assert found.bound_per_s == pytest.approx(flat.bound_per_s, rel=1e-9)
+        assert found.profit_per_s == pytest.approx(flat.profit_per_s, rel=0.02)
+
+    @given(st.lists(st.floats(0.2, 2.0), min_size=1, max_size=30), st.sampled_from([0.9, 1.2, 2.0]))
+    @settings(max_examples=15)
+    def test_no_point_of_the_front_earns_more_than_the_bound(self, by_hour: list[float], ratio: float) -> None:
+        market = self.market(by_hour, ratio)
+        terms = Terms(self.bag, market, self.front)
+        found = terms.bound()
+        assert found is not None
+        makespan_s = np.concatenate([np.linspace(self.front.makespan_s[-1], self.front.makespan_s[0], 200), [1e6, 1e9]])
+        extra_j = np.interp(makespan_s, self.front.makespan_s[::-1], self.front.extra_j[::-1])
+        profits = [
+            terms.profit(at, extra, 0.0) for at, extra in zip(makespan_s.tolist(), extra_j.tolist(), strict=True)
+        ]
+        assert max(profits) <= found[0] + 1e-9 * abs(found[0])
+        assert found[0] - max(profits) <= 0.05 * market.price / self.front.least_makespan_s
+
+    def test_the_mean_is_over_the_hours_the_bag_takes(self) -> None:
+        market = self.market([1.0, 3.0, 5.0], pue=2.0)
+        assert market.joule_cost(1800.0) == 2.0
+        assert market.joule_cost(7200.0) == 4.0
+        assert market.joule_cost(3 * 3600.0) == 6.0
+        assert market.joule_cost(4 * 3600.0) == 5.0
+        assert market.joule_cost(math.inf) == pytest.approx(6.0)
+        assert market.least_mean_cost(3600.0, 3 * 3600.0) == 1.0
+        assert market.least_mean_cost(2 * 3600.0, math.inf) == 2.0
+
+    def test_a_bag_of_many_years_is_no_trouble(self) -> None:
+        bag = Bag(self.bag.system, self.bag.counts * 10**11)
+        found = most_profit(bag, Market(1.4 * bound_front(bag).least_energy_j, cost_by_hour=np.array([0.5, 1.5])))
+        assert found.verdict == "profit"
+        assert found.gap < 0.01
+
+
+BAD_TERMS: dict[str, list[Any]] = {
+    "price": [-1.0, 0.0, math.nan, math.inf],
+    "cost_per_j": [-1.0, math.nan, math.inf, None],
+    "power_cap_w": [0.0, -5.0, math.nan],
+    "pue": [0.99, math.nan, math.inf],
+    "overhead": [-1.0, math.nan],
+    "depreciation_per_s": [-1.0, math.inf],
+    "deadline_s": [0.0, -1.0, math.nan],
+    "wear_per_s": [[1.0, -1.0, 0.0], [math.nan] * 3],
+    "cost_by_hour": [[1.0], [-1.0], []],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD_TERMS.items() for value in values])
+def test_bad_terms_are_refused(name: str, value: Any) -> None:
+    with pytest.raises(InputError, match=rf"market\.{'cost_' if 'cost' in name else name}"):
+        Market(**({"price": 10.0, "cost_per_j": 1.0} | {name: value}))
+
+
+def test_terms_that_do_not_fit_the_bag_are_refused() -> None:
+    bag = make_bag(0, 3, 3, 20)
+    with pytest.raises(InputError, match="one for each of the 3 machine types"):
+        most_profit(bag, Market(1e9, 1.0, wear_per_s=np.ones(2)))
+    with pytest.raises(InputError, match="did you mean 'best'"):
+        most_profit(bag, Market(1e9, 1.0), "besst")  # type: ignore[arg-type]
+
+
+def test_a_price_of_nothing_is_for_agreements_only() -> None:
+    bag = make_bag(0, 3, 3, 20)
+    found = most_profit(bag, Market(0.0, 1.0, must_run=True, deadline_s=1e6))
+    assert found.verdict == "loss under agreement"

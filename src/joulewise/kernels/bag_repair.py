@@ -125,7 +125,7 @@ def _latest(busy_s):
 
 @shared
 def _earned(books, deal):
-    """Income less cost per second, waiting for the power cap or, at a loss, for the deadline; -inf if that is missed."""
+    """Income less cost per second, waiting for the power cap or, at a loss, for the deadline; -inf if that is past."""
     period_s = max(books.busy_s[_latest(books.busy_s)], books.sums[0] / deal.extra_limit_w)
     if period_s > deal.deadline_s:
         return -np.inf

@@ -140,5 +140,5 @@ def _cost_problems(market: Market) -> Iterator[Problem]:
         if not found.size or not ((found >= 0) & np.isfinite(found)).all():
             yield Problem(f"market.{name}", f"found {found.tolist()}", "must be 0 or more, and finite")
     if market.cost_by_hour is not None and market.cost_by_hour.ndim != 1:
-        found = f"found the shape {market.cost_by_hour.shape}"
-        yield Problem("market.cost_by_hour", found, "must be a list, one cost for each hour")
+        shape = f"found the shape {market.cost_by_hour.shape}"
+        yield Problem("market.cost_by_hour", shape, "must be a list, one cost for each hour")

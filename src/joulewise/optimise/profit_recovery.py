@@ -87,19 +87,26 @@ class Maker:
 
     def _deal(self) -> Deal:
         market = self.terms.market
-        return Deal(market.income, self.terms.extra_limit_w, market.deadline_s, self.terms.front.least_makespan_s, _PATIENCE)
+        return Deal(
+            market.income, self.terms.extra_limit_w, market.deadline_s, self.terms.front.least_makespan_s, _PATIENCE
+        )
 
     def _costs(self, optimum: Optimum, joule_cost: float) -> Costs:
-        bag = self.terms.bag
-        shape = self.recovery.bench.split.shape
-        cost = np.where(np.isfinite(bag.extra_j), joule_cost * bag.extra_j + self.terms.wear, np.inf)
-        front = self.terms.curve(joule_cost).front
-        time_price = (joule_cost or 1.0) * _machine_prices(front, optimum, joule_cost)
+        """What tasks cost by choice, and what they cost with machine time paid for as it is worth at the optimum."""
+        bag, shape = self.terms.bag, self.recovery.bench.split.shape
+        cost = self.terms.cost(joule_cost)
+        price_per_s = (joule_cost or 1.0) * _machine_prices(self.terms.curve(joule_cost).front, optimum, joule_cost)
         exec_s = np.where(np.isfinite(bag.exec_s), bag.exec_s, 0.0)
-        priced = cost + time_price[None, :, None] * exec_s
-        first = self.recovery.lengths.first_machine
-        arrays = (np.ascontiguousarray(a).reshape(shape) for a in (bag.exec_s, bag.extra_j, cost, priced))
-        return Costs(*arrays, bag.system.machine_type, first, bag.system.n_pstates)
+        priced = cost + price_per_s[None, :, None] * exec_s
+        return Costs(
+            bag.exec_s.reshape(shape),
+            bag.extra_j.reshape(shape),
+            cost.reshape(shape),
+            priced.reshape(shape),
+            bag.system.machine_type,
+            self.recovery.lengths.first_machine,
+            bag.system.n_pstates,
+        )
 
     def _tightened(self, start: Outcome, costs: Costs, deal: Deal) -> Outcome:
         """The allocation made shorter and cheaper."""
