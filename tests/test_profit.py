@@ -109,10 +109,24 @@ def test_brute_force_lies_between_allocation_and_bound(seed: int) -> None:
     market = Market(1.3 * front.least_energy_j, 1.0, cap_w, wear_per_s=wear, must_run=True, deadline_s=2000.0)
     best = max(true_profit(allocation, market) for allocation in all_allocations(bag))
     for recovery in ("one", "best"):
-        found = most_profit(bag, market, recovery)  # type: ignore[arg-type]
+        found = most_profit(bag, market, recovery)
         scale = 1e-9 * abs(best)
         assert found.allocation is None or found.profit_per_s <= best + scale
         assert best <= found.bound_per_s + scale
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_loss_without_a_deadline_ends_with_the_last_machine(seed: int) -> None:
+    bag = make_bag(seed, 2, 2, 5, machines=2, idle=0.1 * (seed % 2))
+    front = bound_front(bag)
+    cap_w = bag.total_idle_w + 0.5 * float(front.extra_j[0] / front.makespan_s[0]) if seed % 3 == 0 else math.inf
+    market = Market(0.3 * front.least_energy_j, 1.0, cap_w, must_run=True)
+    best = max(true_profit(allocation, market) for allocation in all_allocations(bag))
+    found = most_profit(bag, market)
+    assert found.verdict == "loss under agreement"
+    assert "last machine" in found.sentence()
+    assert 1.5 * best <= found.profit_per_s <= best + 1e-9 * abs(best)
+    assert best <= found.bound_per_s + 1e-9 * abs(best)
 
 
 def test_the_gap_shrinks_with_tasks_per_machine_and_with_the_best_of_many() -> None:

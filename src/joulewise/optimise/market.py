@@ -69,7 +69,7 @@ class Market:
         hours = np.minimum(hours, _MOST_HOURS)
         rounds = np.floor(hours / n_hours)
         paid = rounds * self._paid[-1] + np.interp(hours - rounds * n_hours, np.arange(n_hours + 1), self._paid)
-        return np.where(hours > 0, paid / np.where(hours > 0, hours, 1.0), self.cost_by_hour[0])
+        return np.asarray(paid / hours)
 
     def least_mean_cost(self, first_s: float, last_s: float) -> float:
         """The least mean of the costs by hour that a bag with a makespan in this range can have.

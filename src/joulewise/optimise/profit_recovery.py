@@ -70,6 +70,11 @@ class Maker:
         for target_s in np.unique(targets_s[targets_s != center_s]):
             yield split_at(front, float(target_s))
 
+    def made(self, allocation: BagAllocation) -> Outcome:
+        """What a given allocation comes to."""
+        split = allocation.split
+        return self._outcome(allocation, allocation.makespan_s, self.terms.extra_j(split), self.terms.worn(split))
+
     def _at(self, split: Floats) -> Outcome:
         """The allocation by rounding and longest tasks first."""
         allocation, made = self.recovery.allocation(split), self.recovery.bench
