@@ -25,6 +25,7 @@ SLACK, MAKESPAN = -1, -2
 DONE, FULL, LOST = 0, 1, 2
 """How a sweep ended: at its end, for want of room for vertices, or unable to go on with the accuracy it has."""
 
+_NO_KEY, _NO_WAY = -1, -2
 _ROUNDING = 1e-12
 _BROKEN = 1e-7
 _BETWEEN_FACTORINGS = 24
@@ -103,43 +104,47 @@ class Vertices(NamedTuple):
 def sweep(choices, basis, prices, step, vertices, until_w):
     """Walk from the least energy to the weight `until_w` (or the end); returns the number of vertices and how it ended.
 
-    A pivot at the weight at which the newest vertex began replaces it: it was only a point of an edge.
+    A pivot at the weight at which the newest vertex began, or at no cost, replaces it: it was but a point of an edge.
     """
     _start(choices, basis, step)
     _copy(basis.key, vertices.first_key)
-    weight_w, newest, n_switches, since_factoring = 0.0, 0, 0, 0
+    weight_w, newest, n_switches = 0.0, 0, 0
     if not _solve(choices, basis, step):
         return 0, LOST
     _find_prices(choices, basis, prices)
     _keep(choices, basis, prices, vertices, 0, 0.0, 0)
-    most_pivots = 20 * choices.present.size * choices.exec_s.shape[1] + 1000
-    for _ in range(most_pivots):
+    for n_pivots in range(1, 20 * choices.present.size * choices.exec_s.shape[1] + 1000):
         task_type, column, next_w = _entering(choices, basis, prices)
         if task_type == MAKESPAN or next_w >= until_w:
             _copy(prices.slope, vertices.last_slope)
             return newest + 1, DONE
         if newest + 1 == vertices.weight_w.size or n_switches == vertices.switched.size:
             return newest + 1, FULL
-        _find_rates(choices, basis, step, task_type, column)
-        leaving = _leaving(choices, basis, step)
-        if leaving < 0:
+        switched = _pivot(choices, basis, step, task_type, column, n_pivots % _BETWEEN_FACTORINGS == 0)
+        if switched == _NO_WAY:
             return newest + 1, LOST
-        switched = _exchange(choices, basis, step, leaving, task_type, column)
-        if switched >= 0:
+        if switched != _NO_KEY:
             vertices.switched[n_switches], vertices.switched_to[n_switches] = switched, basis.key[switched]
             n_switches += 1
-        since_factoring += 1
-        if since_factoring == _BETWEEN_FACTORINGS:
-            _factor(choices, basis)
-            since_factoring = 0
-        if not _solve(choices, basis, step):
-            return newest + 1, LOST
         _find_prices(choices, basis, prices)
         weight_w = max(weight_w, next_w)
         if _makespan(basis) < vertices.makespan_s[newest] * (1.0 - _ROUNDING):
-            newest += weight_w > vertices.weight_w[newest] * (1.0 + _ROUNDING)
+            newest += _is_new(choices, basis, vertices, newest, weight_w)
             _keep(choices, basis, prices, vertices, newest, weight_w, n_switches)
     return newest + 1, LOST
+
+
+@shared
+def _pivot(choices, basis, step, task_type, column, is_factored):
+    """Let a column enter; returns the task type whose key changed, _NO_KEY, or _NO_WAY where accuracy is lost."""
+    _find_rates(choices, basis, step, task_type, column)
+    leaving = _leaving(choices, basis, step)
+    if leaving < 0:
+        return _NO_WAY
+    switched = _exchange(basis, step, leaving, task_type, column)
+    if is_factored:
+        _factor(choices, basis)
+    return switched if _solve(choices, basis, step) else _NO_WAY
 
 
 @inlined
@@ -245,7 +250,7 @@ def _factor(choices, basis):
             inverse[p, q], inverse[q, p] = inverse[q, p], inverse[p, q]
 
 
-@shared
+@inlined
 def _swap_rows(matrix, p, q):
     if p != q:
         for j in range(matrix.shape[1]):
@@ -283,7 +288,7 @@ def _solve(choices, basis, step):
     return True
 
 
-@shared
+@inlined
 def _multiply(inverse, load, value):
     for p in range(value.size):
         total = 0.0
@@ -292,7 +297,7 @@ def _multiply(inverse, load, value):
         value[p] = total
 
 
-@shared
+@inlined
 def _makespan(basis):
     for p in range(basis.value.size):
         if basis.task_type[p] == MAKESPAN:
@@ -320,26 +325,40 @@ def _find_prices(choices, basis, prices):
 
 @shared
 def _entering(choices, basis, prices):
-    """The column that pays first as the weight grows, and that weight; task type MAKESPAN when none ever does."""
-    task_type, column, gain, loss = MAKESPAN, 0, 1.0, np.inf  # it pays from the weight loss / gain on
+    """The column that pays first as the weight grows, and that weight; task type MAKESPAN when none ever does.
+
+    A column pays from the weight at which what it is dearer by, `above`, is made up for by what it `falls` per watt.
+    """
+    task_type, column, above, falls = MAKESPAN, 0, np.inf, 1.0
     steepest = 0.0
     for j in range(prices.slope.size):
         steepest = max(steepest, abs(prices.slope[j]))
-    for i in choices.present:
-        key = basis.key[i]
-        key_j = choices.extra_j[i, key] + choices.exec_s[i, key] * prices.column_fixed[key]
-        key_slope = choices.exec_s[i, key] * prices.column_slope[key]
-        tiny_slope = _ROUNDING * steepest * choices.exec_s[i, key]
-        for c in range(choices.exec_s.shape[1]):
-            exec_s = choices.exec_s[i, c]
-            falls = key_slope - exec_s * prices.column_slope[c]
-            above_j = choices.extra_j[i, c] + exec_s * prices.column_fixed[c] - key_j
-            if above_j * gain < loss * falls and falls > tiny_slope + _ROUNDING * steepest * exec_s:
-                task_type, column, gain, loss = i, c, falls, above_j
     for j in range(prices.slope.size):
-        if prices.fixed[j] * gain < loss * -prices.slope[j] and prices.slope[j] < -_ROUNDING * steepest:
-            task_type, column, gain, loss = SLACK, j, -prices.slope[j], prices.fixed[j]
-    return task_type, column, loss / gain
+        if prices.fixed[j] * falls < above * -prices.slope[j] and prices.slope[j] < -_ROUNDING * steepest:
+            task_type, column, above, falls = SLACK, j, prices.fixed[j], -prices.slope[j]
+    for i in choices.present:
+        exec_s, extra_j, key = choices.exec_s[i], choices.extra_j[i], basis.key[i]
+        key_j = extra_j[key] + exec_s[key] * prices.column_fixed[key]
+        key_slope = exec_s[key] * prices.column_slope[key]
+        if _does_any_pay(exec_s, extra_j, prices, key_j, key_slope, above, falls):
+            for c in range(exec_s.size):
+                above_c = extra_j[c] + exec_s[c] * prices.column_fixed[c] - key_j
+                falls_c = key_slope - exec_s[c] * prices.column_slope[c]
+                tiny = _ROUNDING * steepest * (exec_s[c] + exec_s[key])
+                if above_c * falls < above * falls_c and falls_c > tiny:
+                    task_type, column, above, falls = i, c, above_c, falls_c
+    return task_type, column, above / falls
+
+
+@inlined
+def _does_any_pay(exec_s, extra_j, prices, key_j, key_slope, above, falls):
+    """Whether some column of a task type may pay earlier than the best so far: a loop that compiles to vectors."""
+    n_found = 0
+    for c in range(exec_s.size):
+        above_c = extra_j[c] + exec_s[c] * prices.column_fixed[c] - key_j
+        falls_c = key_slope - exec_s[c] * prices.column_slope[c]
+        n_found += above_c * falls < above * falls_c
+    return n_found > 0
 
 
 @shared
@@ -355,7 +374,7 @@ def _find_rates(choices, basis, step, task_type, column):
         _add_rate(step, task_type, 1.0)
 
 
-@shared
+@inlined
 def _add_rate(step, task_type, rate):
     """Add to the rate at which the key of a task type falls."""
     for t in range(step.touched.size):
@@ -400,7 +419,7 @@ def _leaving(choices, basis, step):
     return first
 
 
-@shared
+@inlined
 def _rate_of(basis, step, candidate, tiny_s):
     """The rate at which a candidate falls; 0 where it is within rounding, or where there is no such candidate."""
     n = step.rate.size
@@ -412,7 +431,7 @@ def _rate_of(basis, step, candidate, tiny_s):
     return step.key_rate[candidate - n] if step.key_rate[candidate - n] > 10.0 * _ROUNDING else 0.0
 
 
-@shared
+@inlined
 def _value_of(choices, basis, value, step, candidate, is_shift):
     """The value of a candidate, the inside columns having the values given."""
     n = step.rate.size
@@ -427,9 +446,9 @@ def _value_of(choices, basis, value, step, candidate, is_shift):
 
 
 @shared
-def _exchange(choices, basis, step, leaving, task_type, column):
-    """Let one column enter for another; returns the task type whose key changed, or -1."""
-    n, switched = step.rate.size, -1
+def _exchange(basis, step, leaving, task_type, column):
+    """Let one column enter for another; returns the task type whose key changed, or _NO_KEY."""
+    n, switched = step.rate.size, _NO_KEY
     if leaving >= n:
         switched, leaving_rate = step.touched[leaving - n], step.key_rate[leaving - n]
         leaving = _give_up_key(basis, switched)
@@ -461,9 +480,9 @@ def _give_up_key(basis, task_type):
     return at
 
 
-@shared
-def _keep(choices, basis, prices, vertices, at, weight_w, n_switches):
-    """Write the basis down as a vertex."""
+@inlined
+def _extra_j(choices, basis):
+    """Extra energy: that of all tasks on their keys, and the difference of those that are not."""
     extra_j = 0.0
     for i in choices.present:
         extra_j += choices.n_tasks[i] * choices.extra_j[i, basis.key[i]]
@@ -471,8 +490,25 @@ def _keep(choices, basis, prices, vertices, at, weight_w, n_switches):
         i = basis.task_type[p]
         if i >= 0:
             extra_j += basis.value[p] * (choices.extra_j[i, basis.column[p]] - choices.extra_j[i, basis.key[i]])
+    return extra_j
+
+
+@inlined
+def _is_new(choices, basis, vertices, newest, weight_w):
+    """Whether the basis is a vertex after the newest one, not one in its place."""
+    rise_j = _extra_j(choices, basis) - vertices.extra_j[newest]
+    is_later = weight_w > vertices.weight_w[newest] * (1.0 + _ROUNDING)
+    return is_later and rise_j > _ROUNDING * abs(vertices.extra_j[newest])
+
+
+@shared
+def _keep(choices, basis, prices, vertices, at, weight_w, n_switches):
+    """Write the basis down as a vertex; the first one begins at weight 0, where machine time is free."""
+    for p in range(basis.value.size):
+        i = basis.task_type[p]
         vertices.task_type[at, p], vertices.column[at, p] = i, basis.column[p]
         vertices.value[at, p] = basis.value[p]
-        vertices.price[at, p] = prices.fixed[p] + weight_w * prices.slope[p]
-    vertices.weight_w[at], vertices.extra_j[at], vertices.makespan_s[at] = weight_w, extra_j, _makespan(basis)
+        vertices.price[at, p] = prices.fixed[p] + weight_w * prices.slope[p] if at > 0 else 0.0
+    vertices.weight_w[at] = weight_w if at > 0 else 0.0
+    vertices.extra_j[at], vertices.makespan_s[at] = _extra_j(choices, basis), _makespan(basis)
     vertices.n_switches[at] = n_switches

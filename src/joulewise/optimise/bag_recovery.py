@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from joulewise.kernels.lpt import Bench, Lengths, assign, score
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.bag import Bag, BagAllocation
 from joulewise.optimise.bag_bound import BoundFront
+from joulewise.optimise.swept import time_s
 
 _assign: Any = assign
 _score: Any = score
@@ -39,7 +41,7 @@ class Recovery:
     def __init__(self, bag: Bag) -> None:
         self.bag = bag
         system, shape = bag.system, (bag.counts.size, bag.system.n_machine_types * bag.system.n_pstates)
-        exec_s = np.where(np.isfinite(bag.exec_s), bag.exec_s, 0.0).reshape(shape)
+        exec_s = time_s(bag).reshape(shape)
         self.tick_s = tick_s(bag, exec_s)
         ticks = np.maximum(np.rint(exec_s / self.tick_s), 1.0).astype(np.int64)
         first_machine = np.concatenate(([0], np.cumsum(system.counts)))
@@ -60,14 +62,14 @@ class Recovery:
         """Makespan and energy of the full allocations at these places, without making them."""
         ticks, extra_j = np.empty(places.share.size, np.int64), np.empty(places.share.size)
         begin = np.append(np.flatnonzero(np.diff(places.vertex, prepend=-1)), places.share.size)
-        for first, last in zip(begin[:-1], begin[1:]):
+        for first, last in pairwise(begin):
             vertex, part = int(places.vertex[first]), slice(first, last)
             start = front.split(vertex).reshape(self.bench.split.shape)
             end = start
             if places.share[part].any():
                 end = front.split(vertex + 1).reshape(start.shape)
             _score(self.lengths, self.bench, _NO_COUNTS, start, end, places.share[part], ticks[part], extra_j[part])
-        makespan_s = ticks * self.tick_s
+        makespan_s = np.asarray(ticks * self.tick_s, np.float64)
         return Scores(makespan_s, extra_j + self.bag.total_idle_w * makespan_s)
 
 
@@ -101,7 +103,7 @@ def places_along(front: BoundFront, n_points: int, first: int = 0) -> Places:
 
 def tick_s(bag: Bag, exec_s: Floats) -> float:
     """The shortest power of two, in seconds, of which no machine's load has more than 2^62."""
-    longest_s = float(bag.counts @ exec_s.max(axis=1))
+    longest_s = float(np.maximum(bag.counts, 1) @ exec_s.max(axis=1))
     return math.ldexp(1.0, math.frexp(longest_s / _MOST_TICKS)[1])
 
 
