@@ -157,6 +157,8 @@ def test_repair_is_that_of_its_twin(seed: int) -> None:
     counts[impossible.reshape(n_types, 3, n_pstates).transpose(1, 0, 2)[machine_type]] = 0
     deadline_s = float(rng.choice([np.inf, 1e5 * n_types, 1e5]))
     deal = Deal(float(rng.integers(1, 10**8)), float(rng.choice([np.inf, 0.3])), deadline_s, 1.0, 12)
+    for of in (exec_s, extra_j, machine_type):  # as they come from a bag: kernels compile once for both
+        of.setflags(write=False)
     ours = counts.reshape(machine_type.size, -1).copy()
     n = machine_type.size
     held, n_held, ready, moves = (
