@@ -6,6 +6,7 @@ import typer
 
 from joulewise.cli import OUR_FAULT
 from joulewise.cli.output import AsJson, FolderPath, print_json, print_table, progress
+from joulewise.present.formats import count
 
 
 def verify(folder: FolderPath, as_json: AsJson = False) -> None:
@@ -31,8 +32,9 @@ def verify(folder: FolderPath, as_json: AsJson = False) -> None:
             for verdict in verdicts
         ]
         n, n_stored = len(verdicts), sum(verdict.has_records for verdict in verdicts)
-        print_table(f"{n - len(broken)} of {n} runs hold", rows)
+        n_runs = count(n, "run")
+        print_table(f"{n - len(broken)} of {n_runs} hold", rows)
         others = "; the others were simulated again" if n_stored < n else ""
-        print(f"{n_stored} of {n} runs have stored allocations{others}.")
+        print(f"{n_stored} of {n_runs} with stored allocations{others}.")
     if broken:
         raise typer.Exit(OUR_FAULT)
