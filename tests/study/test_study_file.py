@@ -142,7 +142,7 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "budget of zero": (
         lambda text: text + '[supply]\nbudget = "0 J"',
-        "study.toml: supply.budget: found 0.0; must be above 0 J",
+        "study.toml: supply.budget: found '0 J'; must be above 0 J",
     ),
     "budget that no task fits into": (
         lambda text: text + '[supply]\nbudget = ["1 GJ", "1 J"]',
@@ -210,11 +210,11 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "tariff to follow that is not there": (
         lambda text: text.replace('["random", "max-max-upt"]', '"weighted-util"') + "follows_tariff = true",
-        "study.toml: manager.follows_tariff: found True; needs a tariff, and a policy with weights or prices",
+        "study.toml: manager.follows_tariff: found true; needs a tariff, and a policy with weights or prices",
     ),
     "mapping model that nobody asks": (
         lambda text: text + "mapping_model = [1.0, 0.0, 0.0]",
-        "study.toml: manager.mapping_model: found [1.0, 0.0, 0.0]; is the time that mapping takes when it is given",
+        "study.toml: manager.mapping_model: found [1, 0, 0]; is the time that mapping takes when it is given",
     ),
     "given mapping time of nothing": (
         lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"') + 'mapping_time = "given"',
@@ -226,7 +226,7 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "kill factor that kills nobody": (
         lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"') + "kill_factor = 2",
-        "study.toml: manager.kill_factor: found 2.0; kills who runs longer than estimated, and all run exactly so",
+        "study.toml: manager.kill_factor: found 2; kills who runs longer than estimated, and all run exactly so",
     ),
     "idle machines that nobody is dropped by": (
         lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"').replace("[0, 0.5]", "0")

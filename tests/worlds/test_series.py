@@ -39,7 +39,6 @@ def rows(*instants: str) -> str:
     "text",
     [
         "hour,price\n0,1\n1,0\n2,2.5\n",
-        "hour,price\n0,1\n1,0\n2,2.5\n",
         "when,price\n2026-01-31T22:00,1\n2026-01-31T23:00,0\n2026-02-01,2.5\n",
         "price,timestamp\n1,2026-01-31 22:00Z\n0,2026-01-31 23:00Z\n2.5,2026-02-01 00:00Z\n",
     ],

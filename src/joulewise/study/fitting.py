@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from joulewise.errors import Problem, unknown_name
+from joulewise.errors import Problem, as_written, unknown_name
 from joulewise.study.sources import TABLES, Draw, build_system
 from joulewise.study.spec import WorldParts
 from joulewise.worlds.utilities import PRIORITIES, URGENCIES
@@ -119,9 +119,8 @@ def idle_switches(points: Iterable[tuple[WorldParts, Manager]]) -> Iterator[Prob
     for name, use in _USES.items():
         found = [point for point in points if getattr(point[1], name) != _default(point[1], name)]
         if found and not any(use.has_effect(*point) for point in found):
-            value = getattr(found[0][1], name)
-            shown = list(value) if isinstance(value, tuple) else value
-            yield Problem(f"manager.{name}", f"found {shown!r}", use.allowed, f"{use.advice}, or leave it out")
+            value = as_written(getattr(found[0][1], name))
+            yield Problem(f"manager.{name}", f"found {value}", use.allowed, f"{use.advice}, or leave it out")
 
 
 def _default(manager: Manager, name: str) -> object:
