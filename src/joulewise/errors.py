@@ -37,13 +37,11 @@ class InputError(JoulewiseError):
 
 
 def as_written(value: object) -> str:
-    """A value as a study file writes it: true, 2, [1, 2.5], 'text'."""
+    """A value as a study file writes it: true, 2.5, [1, 2], 'text'."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(as_written, value))}]"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
     return repr(value)
 
 

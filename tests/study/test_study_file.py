@@ -74,7 +74,7 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "negative time": (
         lambda text: text.replace('"10 min"', '"-10 min"'),
-        "study.toml: workload.warm_up: found -600.0; must be 0 s or more",
+        "study.toml: workload.warm_up: found '-10 min'; must be 0 s or more",
     ),
     "NaN": (
         lambda text: text.replace("[0, 0.5]", "[0, nan]"),
@@ -90,7 +90,7 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "absurd number of machines": (
         lambda text: text.replace("[2, 3]", "[2, 3000000000]"),
-        "study.toml: system.general_counts: found (2, 3000000000); there may be up to 1,000,000 machines in all",
+        "study.toml: system.general_counts: found [2, 3000000000]; there may be up to 1,000,000 machines in all",
     ),
     "absurd number of runs": (
         lambda text: text.replace("trials = 2", "trials = 100_000").replace("= 150", f"= {list(range(100, 150))}"),
@@ -214,7 +214,7 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "mapping model that nobody asks": (
         lambda text: text + "mapping_model = [1.0, 0.0, 0.0]",
-        "study.toml: manager.mapping_model: found [1, 0, 0]; is the time that mapping takes when it is given",
+        "study.toml: manager.mapping_model: found [1.0, 0.0, 0.0]; is the time that mapping takes when it is given",
     ),
     "given mapping time of nothing": (
         lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"') + 'mapping_time = "given"',

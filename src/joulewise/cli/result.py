@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise.cli.output import note, print_table
 from joulewise.errors import as_written
-from joulewise.present.formats import count
 from joulewise.units import duration
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ _MOST_FAILURES = 5
 
 def show_summary(results: Results, page: Path | None) -> None:
     """Print the percentage of maximum utility at every point, and where everything is."""
+    from joulewise.present.formats import count
     from joulewise.study.results import HEADLINE, POSSIBLE
     from joulewise.study.statistics import best
 
@@ -41,6 +41,8 @@ def show_summary(results: Results, page: Path | None) -> None:
 
 def show_failures(results: Results) -> None:
     """Say how many runs failed and why, the most frequent reasons first."""
+    from joulewise.present.formats import count
+
     failed, n_runs = results.failed, count(results.runs.height, "run")
     note(f"{failed.height:,} of {n_runs} failed. To do only what failed again, run the study again. Why:")
     reasons = failed.group_by("error", maintain_order=True).len().sort("len", descending=True, maintain_order=True)

@@ -118,6 +118,8 @@ class Records:
     @cached_property
     def clear_best(self) -> pl.DataFrame:
         """The best of those settings at which every run has a result."""
+        if UTILITY not in self.runs.columns:
+            return self.best
         gaps = self.runs.filter(pl.col(UTILITY).is_null())
         if gaps.is_empty() or not self.others:
             return self.best if gaps.is_empty() else self.best.clear()

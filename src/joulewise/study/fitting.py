@@ -119,8 +119,9 @@ def idle_switches(points: Iterable[tuple[WorldParts, Manager]]) -> Iterator[Prob
     for name, use in _USES.items():
         found = [point for point in points if getattr(point[1], name) != _default(point[1], name)]
         if found and not any(use.has_effect(*point) for point in found):
-            value = as_written(getattr(found[0][1], name))
-            yield Problem(f"manager.{name}", f"found {value}", use.allowed, f"{use.advice}, or leave it out")
+            value = getattr(found[0][1], name)
+            shown = f"{value:g}" if isinstance(value, float) else as_written(value)
+            yield Problem(f"manager.{name}", f"found {shown}", use.allowed, f"{use.advice}, or leave it out")
 
 
 def _default(manager: Manager, name: str) -> object:

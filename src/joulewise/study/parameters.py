@@ -245,14 +245,9 @@ def _relocated(problem: Problem, parameters: type, raw: Mapping[str, Any], where
     field_name = problem.where.partition(".")[2]
     hint = hints_of(parameters).get(field_name)
     key = key_of(field_name, hint) if hint else field_name
-    is_quantity = hint is not None and unit_of(field_name, hint) is not None and key in raw
-    found = f"found {as_written(raw[key])}" if is_quantity and _is_one_value(problem.found) else problem.found
+    is_number = re.fullmatch(r"found -?[.0-9e+-]+", problem.found) is not None
+    found = f"found {as_written(raw[key])}" if is_number and key in raw else problem.found
     return dataclasses.replace(problem, where=where(key), found=found)
-
-
-def _is_one_value(found: str) -> bool:
-    """Whether a problem found a number and says no more of it."""
-    return re.fullmatch(r"found [-+.0-9e]+|found (inf|nan)", found) is not None
 
 
 def _problem(error: Any, parameters: type, where: Where) -> Problem:
