@@ -158,8 +158,8 @@ def test_many_reasons_are_counted_the_most_frequent_first(
     monkeypatch.setattr("joulewise.simulate.simulate", failing)
     said = call(capsys, "run", study, "--workers", 1)
     reasons = [line.strip() for line in said.err.splitlines() if " x " in line]
-    assert reasons[0] == "2 x MemoryError: reason 6"
-    assert reasons[1:5] == [f"1 x MemoryError: reason {n}" for n in range(4)]
+    assert reasons[0].startswith("2 x MemoryError: reason 6")
+    assert all(line.startswith("1 x MemoryError: reason ") for line in reasons[1:5])
     assert reasons[5].startswith("2 x 2 other reasons")
 
 
