@@ -68,7 +68,7 @@ def test_engine_equals_twin(group: str, kind: str, data: st.DataObject) -> None:
     assert_same(scenario.world, scenario.manager(policy))
 
 
-@pytest.mark.parametrize("kind", ["limited", "tariff", "standby", "uncertain"])
+@pytest.mark.parametrize("kind", ["limited", "tariff", "standby", "uncertain", "literal"])
 @settings(max_examples=25)
 @given(data=st.data())
 def test_engine_equals_twin_at_its_own_prices(kind: str, data: st.DataObject) -> None:
