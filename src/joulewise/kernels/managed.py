@@ -18,6 +18,7 @@ from joulewise.kernels.choice import comes_before, earliest_option, utility_of
 from joulewise.kernels.energy import (
     NOW,
     commit_power,
+    fits_the_day,
     is_allowed,
     open_ledger,
     open_power,
@@ -32,13 +33,12 @@ from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.layout import DROPPED, RAN, WAITING
 from joulewise.kernels.machines import NOBODY, forget_lost, next_outage, note_run, open_machines, plan_on
 from joulewise.kernels.market import MINUTE_S, adjust_prices, first_prices, record_prices
+from joulewise.kernels.pool import close_event, note_rise, waiting_first
 
 KILLED = 3
 GREEDY, IN_ORDER, AT_RANDOM = 0, 1, 2
 OPEN, AS_ASKED, AS_LISTED = 0, 1, 2
-ROUNDING = 1e-9
 SLACK = 1e-12
-MOST_PERMUTED = 5
 
 
 class Rules(NamedTuple):
@@ -60,6 +60,8 @@ class Rules(NamedTuple):
     kill_factor: float
     is_certain: bool
     drops_eagerly: bool
+    drops_by_idle: bool
+    postpones: bool
     random_seed: np.uint64
 
 
@@ -67,7 +69,8 @@ class Batch(NamedTuple):
     """Tasks to map: `waiting` by bounds that hold for all later events, `looked` by values in this one.
 
     `choice` is the option of a task looked at or planned, `after` the next in its machine's queue. `put_off` holds
-    those without an allowed choice in this event, `returning` those lost by a machine, mappable again at `returns_s`.
+    those without an allowed choice in this event, `returning` those lost by a machine or postponed to the next day,
+    mappable again at `returns_s`.
     `n_unfixed` counts by task type those that are not fixed yet; `reaches` says of a task type and machine type whether
     any option there could be allowed in this event, and `is_live` whether there is one anywhere; `n_left` counts by
     machine type the unplanned tasks that reach it.
@@ -121,8 +124,10 @@ class Losses(NamedTuple):
     end_s: NDArray[np.float64]
 
 
-def new_batch(n: int, n_machine_types: int, n_task_types: int, charge: NDArray[np.float64]) -> Batch:
-    """A batch of up to n tasks; `charge` is what each option costs in the objective at first."""
+def new_batch(
+    n: int, n_machine_types: int, n_task_types: int, charge: NDArray[np.float64], n_permuted: int
+) -> Batch:  # fmt: skip
+    """A batch of up to n tasks, n_permuted first ones of a queue; `charge` is what each option costs at first."""
     return Batch(
         empty_heap(n), empty_heap(n),
         np.full(n, NOBODY, np.int64), np.full(n, NOBODY, np.int64),
@@ -131,7 +136,7 @@ def new_batch(n: int, n_machine_types: int, n_task_types: int, charge: NDArray[n
         np.zeros(n_task_types, np.int64), np.ones(n_task_types, np.bool_),
         np.ones((n_task_types, n_machine_types), np.bool_), np.zeros(n_machine_types, np.int64),
         charge.copy(), charge.copy(), np.zeros(n_task_types), np.zeros(1, np.int64),
-        np.zeros((4, MOST_PERMUTED), np.int64),
+        np.zeros((3, n_permuted), np.int64),
     )  # fmt: skip
 
 
@@ -194,8 +199,11 @@ def mapping_time_s(clock, rules, n_tasks):
 
 @inlined
 def horizon_of(clock, rules, tasks, next_s):
-    """When the plan of the next event, at next_s, has effect at the latest: what starts later will be planned anew."""
-    if rules.is_measured or not next_s < np.inf:
+    """When the plan of the next event, at next_s, has effect at the latest: what starts later will be planned anew.
+
+    Where tasks are postponed all must be planned: what they use decides who is.
+    """
+    if rules.is_measured or rules.postpones or not next_s < np.inf:
         return np.inf
     arrived = clock.counts[ARRIVED]
     n_more = 0
@@ -223,7 +231,7 @@ def set_bound(batch, i, value, completion_s):
 
 
 @shared
-def admit(clock, batch, rules, place, tasks, options, now_s):
+def admit(clock, batch, rules, place, tasks, now_s):
     """Take in what has arrived or come back, with a bound that makes it be looked at first."""
     while clock.counts[ARRIVED] < tasks.arrival_s.size and tasks.arrival_s[clock.counts[ARRIVED]] <= now_s:
         i = clock.counts[ARRIVED]
@@ -269,7 +277,7 @@ def count_left(batch, options, limits, ledger):
 
 
 @inlined
-def drop(clock, batch, tasks, options, plan, i):
+def drop(clock, batch, tasks, plan, i):
     """Drop a task that is in no heap."""
     plan.status[i] = DROPPED
     batch.n_unfixed[tasks.task_type[i]] -= 1
@@ -362,8 +370,8 @@ def release(batch, machines, m):
 
 @inlined
 def is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
-    """Whether a task can no longer earn its threshold on any machine; one that waits for a repair keeps its hope."""
-    _, completion_s = earliest_option(everywhere, tasks.task_type[i], machines.soonest_s)
+    """Whether a task can no longer earn its threshold on any machine looked at; one without such keeps its hope."""
+    _, completion_s = earliest_option(everywhere, tasks.task_type[i], machines.hope_s)
     return completion_s < np.inf and utility_of(tasks, utilities, i, completion_s) < threshold[i]
 
 
@@ -416,13 +424,6 @@ def best_choice(value, rules, batch, tasks, utilities, options, limits, ledger, 
 
 
 @inlined
-def note_rise(batch, before, now):
-    """Count a value that rose with time: the objective is not what it was declared to be."""
-    if now > before + ROUNDING * max(abs(before), 1.0):
-        batch.n_rises[0] += 1
-
-
-@inlined
 def look(clock, batch, value, rules, tasks, utilities, options, everywhere, limits, ledger, machines, plan, threshold):
     """Value the first waiting task on the machines as they are fixed; drop it or add it to those looked at."""
     i = take_first(batch.waiting)
@@ -430,7 +431,7 @@ def look(clock, batch, value, rules, tasks, utilities, options, everywhere, limi
         value, rules, batch, tasks, utilities, options, limits, ledger, machines, i, machines.soonest_s, OPEN
     )
     if most < threshold[i] and is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
-        drop(clock, batch, tasks, options, plan, i)
+        drop(clock, batch, tasks, plan, i)
         return
     note_rise(batch, batch.waiting.value[i], found)
     set_bound(batch, i, found, completion_s)
@@ -440,7 +441,7 @@ def look(clock, batch, value, rules, tasks, utilities, options, everywhere, limi
 
 
 @inlined
-def put_off(batch, tasks, options, i):
+def put_off(batch, tasks, i):
     """Leave a task that is in no heap for the next event."""
     batch.put_off[batch.n_put_off[0]] = i
     batch.n_put_off[0] += 1
@@ -456,7 +457,7 @@ def look_again(batch, value, rules, tasks, utilities, options, limits, ledger, m
     )
     if option == NOBODY:
         pop(batch.looked)
-        put_off(batch, tasks, options, i)
+        put_off(batch, tasks, i)
         return
     note_rise(batch, batch.looked.value[i], found)
     batch.looked.value[i], batch.looked.completion_s[i] = found, completion_s
@@ -503,18 +504,6 @@ def can_go_on(limits, ledger, machines, n_left):
     return False
 
 
-@inlined
-def waiting_first(batch):
-    """Whether the best bound among the waiting beats the best value among those looked at."""
-    if batch.waiting.size[0] == 0 or batch.looked.size[0] == 0:
-        return batch.waiting.size[0] > 0
-    i, j = batch.waiting.items[0], batch.looked.items[0]
-    return comes_before(
-        batch.waiting.value[i], batch.waiting.completion_s[i], i,
-        batch.looked.value[j], batch.looked.completion_s[j], j,
-    )  # fmt: skip
-
-
 @shared
 def map_greedily(
     clock, batch, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
@@ -524,7 +513,7 @@ def map_greedily(
     while batch.waiting.size[0] + batch.looked.size[0] > 0 and can_go_on(limits, ledger, machines, batch.n_left):
         if waiting_first(batch):
             if not batch.is_live[tasks.task_type[batch.waiting.items[0]]]:
-                put_off(batch, tasks, options, take_first(batch.waiting))
+                put_off(batch, tasks, take_first(batch.waiting))
                 continue
             look(
                 clock, batch, value, rules, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
@@ -694,7 +683,7 @@ def map_in_order(
     while batch.waiting.size[0] > 0 and can_go_on(limits, ledger, machines, batch.n_left):
         i = take_first(batch.waiting)
         if is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
-            drop(clock, batch, tasks, options, plan, i)
+            drop(clock, batch, tasks, plan, i)
             continue
         if rules.rule == IN_ORDER:
             option, m = first_choice(options, tasks, limits, ledger, machines, i)
@@ -702,7 +691,7 @@ def map_in_order(
             part = random_part(rules.random_seed, clock.counts[WORKED], i, 1)
             option, m = random_choice(options, option_at, tasks, limits, ledger, machines, i, part)
         if option == NOBODY:
-            put_off(batch, tasks, options, i)
+            put_off(batch, tasks, i)
         else:
             enqueue(batch, rules, stretch, tasks, options, limits, ledger, machines, i, option, m, horizon_s)
 
@@ -831,13 +820,13 @@ def renew_bounds(clock, batch, rules, prices, tasks, options, limits, effect_s):
 
 
 @shared
-def drop_all_hopeless(clock, batch, tasks, utilities, options, everywhere, machines, plan, threshold):
+def drop_all_hopeless(clock, batch, tasks, utilities, everywhere, machines, plan, threshold):
     """Drop at once what can no longer earn its threshold: it might later, or the size of the batch matters."""
     kept = 0
     for at in range(batch.waiting.size[0]):
         i = batch.waiting.items[at]
         if is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
-            drop(clock, batch, tasks, options, plan, i)
+            drop(clock, batch, tasks, plan, i)
         else:
             batch.waiting.items[kept] = i
             kept += 1
@@ -846,14 +835,34 @@ def drop_all_hopeless(clock, batch, tasks, utilities, options, everywhere, machi
 
 
 @inlined
-def close_event(batch):
-    """Everything not planned waits again, with the bounds found when it was first looked at."""
-    for at in range(batch.looked.size[0]):
-        push(batch.waiting, batch.looked.items[at])
-    for at in range(batch.n_put_off[0]):
-        push(batch.waiting, batch.put_off[at])
-    batch.looked.size[0] = 0
-    batch.n_put_off[0] = 0
+def fits_today(options, limits, ledger, machines, t):
+    """Whether a task of a type could still be planned today, behind what is planned, whatever the filter says."""
+    for option in range(options.first[t], options.first[t + 1]):
+        k = options.machine_type[option]
+        if machines.start_s[k] < np.inf:
+            end_s = machines.start_s[k] + options.exec_s[option]
+            if fits_the_day(limits, ledger, option, machines.start_s[k], end_s, machines.boot_j[machines.earliest[k]]):
+                return True
+    return False
+
+
+@shared
+def postpone(clock, batch, tasks, options, limits, ledger, machines):
+    """Let tasks that no longer fit into the day come back when the next one starts."""
+    for t in range(batch.is_live.size):
+        batch.is_live[t] = batch.n_unfixed[t] > 0 and fits_today(options, limits, ledger, machines, t)
+    kept = 0
+    for at in range(batch.waiting.size[0]):
+        i = batch.waiting.items[at]
+        if batch.is_live[tasks.task_type[i]]:
+            batch.waiting.items[kept] = i
+            kept += 1
+        else:
+            give_back(batch, i, ledger.day_end_s[0])
+            batch.n_unfixed[tasks.task_type[i]] -= 1
+            clock.counts[UNFIXED] -= 1
+    batch.waiting.size[0] = kept
+    sift(batch.waiting)
 
 
 @shared
@@ -868,7 +877,7 @@ def finish(
             clock, batch, rules, stretch, tasks, options, limits, ledger, machines, downtimes, losses, plan, m, until_s
         )  # fmt: skip
         release(batch, machines, m)
-    if rules.is_certain:
+    if not rules.drops_eagerly:
         for i in range(clock.counts[ARRIVED]):
             if plan.status[i] == WAITING and is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
                 plan.status[i] = DROPPED
@@ -896,7 +905,7 @@ def map_managed(
         clock.counts[LATE] += now_s > limits.start_s and is_late
         clock.instants[ORIGIN] = clock.instants[ORIGIN] if is_regular else now_s
         clock.counts[REGULAR] = clock.counts[REGULAR] + 1 if is_regular else 0
-        admit(clock, batch, rules, place, tasks, options, now_s)
+        admit(clock, batch, rules, place, tasks, now_s)
         for m in range(machines.ready_s.size):
             work_off(
                 clock, batch, rules, stretch, tasks, options, limits, ledger, machines, downtimes, losses, plan, m,
@@ -911,18 +920,18 @@ def map_managed(
                 )  # fmt: skip
             release(batch, machines, m)
         if batch.n_returning[0] > 0:
-            admit(clock, batch, rules, place, tasks, options, now_s)
+            admit(clock, batch, rules, place, tasks, now_s)
         clock.instants[EFFECT] = effect_s
         next_s, _ = next_instant(clock, rules, tasks)
         horizon_s = horizon_of(clock, rules, tasks, next_s)
         if clock.counts[UNFIXED] > 0:
             clock.counts[WORKED] += 1
-        open_machines(machines, standing, downtimes, now_s, effect_s, horizon_s, rules.is_polled)
+        open_machines(machines, standing, downtimes, now_s, effect_s, horizon_s, rules.is_polled, rules.drops_by_idle)
         open_ledger(limits, ledger, machines, effect_s, rules.is_certain)
         open_power(limits, ledger, machines, effect_s)
         renew_bounds(clock, batch, rules, prices, tasks, options, limits, effect_s)
         if rules.drops_eagerly:
-            drop_all_hopeless(clock, batch, tasks, utilities, options, everywhere, machines, plan, threshold)
+            drop_all_hopeless(clock, batch, tasks, utilities, everywhere, machines, plan, threshold)
         count_left(batch, options, limits, ledger)
         if rules.rule == GREEDY and limits.has_cap:
             map_under_cap(
@@ -947,6 +956,8 @@ def map_managed(
             adjust_prices(prices, limits, ledger, machines, passed_s, effect_s)
         clock.instants[LAST] = now_s
         close_event(batch)
+        if rules.postpones:
+            postpone(clock, batch, tasks, options, limits, ledger, machines)
     if is_last:
         finish(
             clock, batch, losses, rules, threshold, stretch, tasks, utilities, options, everywhere, limits, ledger,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 from typing import Any
 
-from joulewise.errors import Problem
+from joulewise.errors import Problem, as_written
 
 Rule = tuple[str, bool, str]
 """A field's name, whether its value is acceptable, and what is allowed."""
@@ -25,7 +25,7 @@ def broken_rules(prefix: str, parameters: object, rules: Iterable[Rule]) -> Iter
     """One problem for each rule that does not hold, under the name `prefix.field`."""
     for name, holds, allowed in rules:
         if not holds:
-            yield Problem(f"{prefix}.{name}", f"found {getattr(parameters, name)!r}", allowed)
+            yield Problem(f"{prefix}.{name}", f"found {as_written(getattr(parameters, name))}", allowed)
 
 
 def is_positive(*values: float) -> bool:
