@@ -41,6 +41,7 @@ BEYOND, STEEPER = 0.05, 250.0
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _PRUNE_AT = 512
+_ROUNDING = 1e-12
 _anneal: Any = anneal
 _pack: Any = pack
 
@@ -120,7 +121,7 @@ class _Search:
         """The place at a position: 0 is the least energy, 1 the least makespan; beyond, energy counts less and less."""
         bound, last = self.bound, len(self.bound) - 1
         start = bound.pareto.start
-        if position >= 1.0 or start == last:
+        if position >= 1.0 or self.along[-1] == 0.0:
             finite_w = max(float(bound.weight_w[last]), float(bound.extra_j[last] / bound.makespan_s[last]), 1e-9)
             weight_w = finite_w * STEEPER ** (max(position - 1.0, 0.0) / BEYOND)
             return _Target(bound.split(last), bound.least_makespan_s, weight_w * bound.price_per_s[-1])
@@ -191,8 +192,15 @@ class _Found:
         points = np.array(self.points)
         kept, shape = non_dominated(points), (-1, self.bag.system.n_task_types, self.bag.system.n_pstates)
         allocations = tuple(BagAllocation(self.bag, self.counts[k].reshape(shape)) for k in kept)
-        gap_j = np.array([energy_j - bound.energy_at(makespan_s) for makespan_s, energy_j in points[kept]])
+        gap_j = _gaps_j(bound, points[kept])
         return BagFront(MAKESPAN_ENERGY, points[kept], allocations, gap_j, n_moves, is_deterministic)
+
+
+def _gaps_j(bound: BoundFront, points: Floats) -> Floats:
+    """Energy above the least for each makespan; what only rounding puts below it counts as 0."""
+    least_j = [bound.energy_at(max(float(makespan_s), bound.least_makespan_s)) for makespan_s in points[:, 0]]
+    gap_j = points[:, 1] - least_j
+    return np.where(np.abs(gap_j) <= _ROUNDING * points[:, 1], 0.0, gap_j)
 
 
 def _along(bound: BoundFront) -> Floats:
