@@ -105,12 +105,12 @@ def test_fronts_of_tiny_bags_are_nearly_exact(seed: int) -> None:
 
 
 def test_annealing_closes_most_of_what_recovery_leaves() -> None:
-    bag = usual_bag(n_tasks=1100)
+    bag = usual_bag(n_tasks=7200)
     bound = bound_front(bag)
     corners = np.column_stack((bound.makespan_s, bound.energy_j))[bound.pareto]
     reference = nadir_reference(corners)
     plain = front_of(np.array([(a.makespan_s, a.energy_j) for a in recovered(bag, bound, 100)]))
-    found = improve(bag, bound, moves=10_000_000)
+    found = improve(bag, bound, moves=4_000_000)
     assert 1 - found.share_of(corners, reference) < 0.5 * (1 - plain.share_of(corners, reference))
 
 

@@ -61,10 +61,10 @@ def test_the_area_of_a_line_is_that_of_very_many_points_on_it(
     points: list[tuple[int, int]], reference: tuple[int, int]
 ) -> None:
     corners = front_of(floats(points)).points
-    at = np.linspace(corners[0, 0], 12.0, 60_001)
+    at = np.linspace(corners[0, 0], 12.0, 6001)
     height = np.maximum(reference[1] - np.interp(at, corners[:, 0], corners[:, 1]), 0.0)
     area = float(height[:-1] @ np.diff(at) - (height[:-1] * np.diff(at))[at[:-1] >= reference[0]].sum())
-    assert hypervolume_of_line(floats(points), reference) == pytest.approx(area, abs=5e-3)
+    assert hypervolume_of_line(floats(points), reference) == pytest.approx(area, abs=5e-2)
 
 
 def test_the_share_of_a_bound_is_exact() -> None:
