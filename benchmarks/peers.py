@@ -40,7 +40,7 @@ class BagOfTasks(Problem):  # type: ignore[misc]
         self.extra_j = self.facts.cost[self.facts.task_type, :, 1] * self.facts.tick_j
         self.tasks = np.arange(bag.n_tasks)
 
-    def _evaluate(self, x: Genes, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+    def _evaluate(self, x: Genes, out: dict[str, Any], *_: Any, **__: Any) -> None:
         n_rows, n_machines = len(x), self.bag.system.n_machines
         bins = (np.arange(n_rows)[:, None] * n_machines + self.facts.machine[x]).ravel()
         busy_s = np.bincount(bins, self.exec_s[self.tasks, x].ravel(), n_rows * n_machines)
@@ -55,7 +55,7 @@ class SegmentSwap(Crossover):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__(n_parents=2, n_offsprings=2, prob=1.0)
 
-    def _do(self, problem: BagOfTasks, x: Genes, *args: Any, random_state: Any = None, **kwargs: Any) -> Genes:
+    def _do(self, problem: BagOfTasks, x: Genes, *_: Any, random_state: Any = None, **__: Any) -> Genes:
         ends = np.sort(random_state.integers(0, problem.n_var, (x.shape[1], 2)), axis=1)
         swapped = (problem.tasks >= ends[:, :1]) & (problem.tasks <= ends[:, 1:])
         return np.where(swapped, x[::-1], x)
@@ -64,7 +64,7 @@ class SegmentSwap(Crossover):  # type: ignore[misc]
 class OneTaskElsewhere(Mutation):  # type: ignore[misc]
     """Give one random task a random place that can run it."""
 
-    def _do(self, problem: BagOfTasks, x: Genes, *args: Any, random_state: Any = None, **kwargs: Any) -> Genes:
+    def _do(self, problem: BagOfTasks, x: Genes, *_: Any, random_state: Any = None, **__: Any) -> Genes:
         rows, gene = np.arange(len(x)), random_state.integers(0, problem.n_var, len(x))
         kind, changed = problem.facts.task_type[gene], x.copy()
         changed[rows, gene] = problem.facts.allowed[kind, random_state.integers(0, problem.facts.n_allowed[kind])]

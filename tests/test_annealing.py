@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +27,9 @@ from tests.twins import bag_search as twin
 from tests.twins import genetic
 from tests.twins.draws import Draws
 
+_anneal: Any = anneal
+_pack: Any = pack
+
 
 def whole_bins(rng: np.random.Generator, n_bins: int, n_types: int, n_pstates: int) -> tuple[Bins, Content]:
     """Bins of which all loads, energies and penalties are whole numbers, with something in them."""
@@ -47,7 +51,7 @@ def test_every_move_is_that_of_the_twin(seed: int, n_bins: int, n_types: int, n_
     state, cooling = draws_of(rng), Cooling(150, 20.0, 0.5, -math.inf)
     slow = twin.Annealing(bins, content.counts.copy(), Draws(int(state[0])))
     best = slow.run(cooling)
-    cost = anneal(state, bins, content, cooling)
+    cost = _anneal(state, bins, content, cooling)
     assert int(state[0]) == slow.draws.state
     assert content.counts.tolist() == slow.counts.tolist()
     assert content.best.tolist() == best.tolist()
@@ -59,7 +63,7 @@ def test_what_moves_add_up_to_is_what_all_tasks_add_up_to() -> None:
     bins, content = whole_bins(rng, 5, 6, 2)
     bins = bins._replace(load_s=bins.load_s * rng.uniform(0.5, 2.0), extra_j=bins.extra_j * math.pi)
     tasks = content.counts.reshape(5, 6, 2).sum(axis=(0, 2)).tolist()
-    cost = anneal(draws_of(rng), bins, content, Cooling(50_000, 20.0, 0.1, -math.inf))
+    cost = _anneal(draws_of(rng), bins, content, Cooling(50_000, 20.0, 0.1, -math.inf))
     assert cost == pytest.approx(twin.cost_of(bins, content.best), rel=1e-9)
     assert content.busy_s.tolist() == pytest.approx(twin.loads(bins, content.counts), rel=1e-9)
     for counts in (content.counts, content.best):
@@ -73,7 +77,7 @@ def test_packing_keeps_groups_apart_and_stops_when_all_fit() -> None:
     content.counts[:] = [[4, 0, 0], [0, 2, 2], [2, 1, 0], [3, 3, 3], [0, 0, 0]]
     before = content.counts.copy()
     bins = Bins(load_s, np.zeros_like(load_s), np.array([0, 0, 0, 1, 1]), np.full(5, 19.0), np.ones(5), 1)
-    pack(draws_of(generator(1, "tests.pack")), bins, content, Cooling(5000, 5.0, 0.1, 0.0), np.array([0, 3, 5]))
+    _pack(draws_of(generator(1, "tests.pack")), bins, content, Cooling(5000, 5.0, 0.1, 0.0), np.array([0, 3, 5]))
     for group in (slice(0, 3), slice(3, 5)):
         assert content.best[group].sum(axis=0).tolist() == before[group].sum(axis=0).tolist()
     assert max(twin.loads(bins, content.best)) <= 19.0

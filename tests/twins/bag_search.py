@@ -11,9 +11,7 @@ from tests.twins.draws import Draws, high, low
 
 def loads(bins: Bins, counts: Counts) -> list[float]:
     """The load of each bin."""
-    return [
-        sum(n * bins.load_s[row, kind] for kind, n in enumerate(held) if n) for row, held in zip(bins.row, counts)
-    ]
+    return [sum(n * bins.load_s[row, kind] for kind, n in enumerate(held) if n) for row, held in zip(bins.row, counts)]
 
 
 def cost_of(bins: Bins, counts: Counts) -> float:

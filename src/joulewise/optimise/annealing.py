@@ -28,8 +28,8 @@ from joulewise.optimise.front import MAKESPAN_ENERGY, Front, non_dominated
 from joulewise.rng import generator
 
 DEFAULT_MOVES = 20_000_000
-SPLIT_MOVES, PACK_MOVES, FINISH_MOVES = 25_000, 25_000, 25_000
-"""Moves of the three searches at one place of the bound."""
+MOVES_PER_TASK, LEAST_MOVES, MOST_MOVES = 25, 1000, 25_000
+"""How many moves each of the three searches gets at one place of the bound, and the limits of that."""
 
 SOFTNESS = (0.02, 0.02, 0.02, 0.1)
 """How far loads are let above the limit, in typical task times, in turn: a soft one finds what few tasks can make."""
@@ -88,12 +88,12 @@ def improve(
     began, search, found = time.perf_counter(), _Search(bag, bound, seed), _Found(bag)
     for allocation in seeds:
         found.add(allocation.counts.reshape(allocation.counts.shape[0], -1))
-    per_visit = SPLIT_MOVES + PACK_MOVES + FINISH_MOVES
-    n_visits, done = max(math.ceil(moves / per_visit), 1), 0
+    per_search = min(max(MOVES_PER_TASK * bag.n_tasks, LEAST_MOVES), MOST_MOVES)
+    n_visits, done = max(math.ceil(moves / (3 * per_search)), 1), 0
     while done < n_visits and (done == 0 or time.perf_counter() - began < seconds):
-        search.visit(done, found, min(1.0, moves / (n_visits * per_visit)))
+        search.visit(done, found, min(per_search, moves // 3))
         done += 1
-    return found.front(bound, min(done * per_visit, moves), done == n_visits)
+    return found.front(bound, min(3 * done * per_search, moves), done == n_visits)
 
 
 class _Target(NamedTuple):
@@ -119,16 +119,16 @@ class _Search:
         self.split_content = _content(self.types.size, self.exec_s.shape[1])
         self.pack_content = _content(bag.system.n_machines, self.exec_s.shape[1])
 
-    def visit(self, number: int, found: _Found, effort: float) -> None:
-        """Search near one place; consecutive numbers spread evenly over the bound, whenever one stops."""
+    def visit(self, number: int, found: _Found, n_moves: int) -> None:
+        """Three searches near one place; consecutive numbers spread evenly over the bound, whenever one stops."""
         softness_s = SOFTNESS[number % len(SOFTNESS)] * self.typical_s
         target = _Target(*self._place(number * _GOLDEN % 1.0 * (1.0 + BEYOND)), softness_s)
         found.add(_by_kind(self.recovery.allocation(target.split)))
-        self._anneal_split(target, round(effort * SPLIT_MOVES))
-        self._pack(round(effort * PACK_MOVES))
+        self._anneal_split(target, n_moves)
+        self._pack(n_moves)
         packed_s = found.add(self.pack_content.best)
         looser_s = 2.0 * (number * _PLASTIC % 1.0) * (packed_s - target.limit_s)
-        self._finish(target._replace(limit_s=target.limit_s + looser_s), round(effort * FINISH_MOVES))
+        self._finish(target._replace(limit_s=target.limit_s + looser_s), n_moves)
         found.add(self.pack_content.best)
 
     def _place(self, position: float) -> tuple[Floats, float, Floats]:
