@@ -15,7 +15,7 @@ from joulewise.errors import InputError
 from joulewise.kernels.bag_search import Bins, Content, Cooling, anneal, pack
 from joulewise.kernels.draws import draws_of
 from joulewise.model import Bag
-from joulewise.optimise.annealing import BagFront, _content, improve
+from joulewise.optimise.annealing import BagFront, _content, corners_of, improve
 from joulewise.optimise.bag_bound import bound_front
 from joulewise.optimise.bag_recovery import recovered
 from joulewise.optimise.front import front_of, nadir_reference
@@ -91,6 +91,7 @@ def test_fronts_are_of_the_bag_and_never_below_the_bound(seed: int, kind: str) -
     for point, gap_j, allocation in zip(front.points, front.gap_j, front.payload):
         assert point.tolist() == pytest.approx([allocation.makespan_s, allocation.energy_j], rel=1e-12)
         assert allocation.counts.sum(axis=(0, 2)).tolist() == bag.counts.tolist()
+        assert gap_j == pytest.approx(point[1] - bound.energy_at(max(point[0], bound.least_makespan_s)), abs=1e-9)
         assert gap_j >= 0.0
         assert point[0] >= bound.least_makespan_s * (1 - 1e-12)
     assert front.points.tolist() == front_of(front.points).points.tolist()
@@ -111,7 +112,7 @@ def test_fronts_of_tiny_bags_are_nearly_exact(seed: int) -> None:
 def test_annealing_closes_most_of_what_recovery_leaves() -> None:
     bag = usual_bag(n_tasks=7200)
     bound = bound_front(bag)
-    corners = np.column_stack((bound.makespan_s, bound.energy_j))[bound.pareto]
+    corners = corners_of(bound)
     reference = nadir_reference(corners)
     plain = front_of(np.array([(a.makespan_s, a.energy_j) for a in recovered(bag, bound, 100)]))
     found = improve(bag, bound, moves=4_000_000)
@@ -149,7 +150,7 @@ def test_a_machine_alone_has_one_allocation() -> None:
     system = simple_system([[3.0], [5.0]], power_w=[[20.0], [10.0]])
     front = improved(Bag(system, np.array([4, 2])), moves=100_000)
     assert front.points.tolist() == [[22.0, 340.0]]
-    assert front.gap_j.tolist() == [0.0]
+    assert front.gap_j.tolist() == front.gap_percent.tolist() == [0.0]
 
 
 def test_wrong_stops_are_refused() -> None:

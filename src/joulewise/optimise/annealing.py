@@ -53,7 +53,7 @@ _anneal: Any = anneal
 _pack: Any = pack
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class BagFront(Front):
     """A makespan/energy front of allocations, with the proof of how good each is.
 
@@ -61,13 +61,24 @@ class BagFront(Front):
     search is not deterministic: another run may get farther.
     """
 
-    gap_j: Floats = ()  # type: ignore[assignment]
-    n_moves: int = 0
-    is_deterministic: bool = True
+    gap_j: Floats
+    n_moves: int
+    is_deterministic: bool
 
     def __post_init__(self) -> None:
         super().__post_init__()
         freeze_fields(self, {"gap_j": np.float64})
+
+    @property
+    def gap_percent(self) -> Floats:
+        """The gap of each point, in percent of the least energy that its makespan allows."""
+        least_j = self.points[:, 1] - self.gap_j
+        return np.asarray(100.0 * self.gap_j / np.where(least_j > 0.0, least_j, 1.0))
+
+
+def corners_of(bound: BoundFront) -> Floats:
+    """The corners of a bound's front as (makespan_s, energy_j): what fronts are measured against."""
+    return np.column_stack((bound.makespan_s, bound.energy_j))[bound.pareto]
 
 
 def improve(
@@ -219,7 +230,14 @@ class _Found:
         kept, shape = non_dominated(points), (-1, self.bag.system.n_task_types, self.bag.system.n_pstates)
         allocations = tuple(BagAllocation(self.bag, self.counts[k].reshape(shape)) for k in kept)
         gap_j = _gaps_j(bound, points[kept])
-        return BagFront(MAKESPAN_ENERGY, points[kept], allocations, gap_j, n_moves, is_deterministic)
+        return BagFront(
+            MAKESPAN_ENERGY,
+            points[kept],
+            allocations,
+            gap_j=gap_j,
+            n_moves=n_moves,
+            is_deterministic=is_deterministic,
+        )
 
 
 def _gaps_j(bound: BoundFront, points: Floats) -> Floats:
