@@ -1,4 +1,4 @@
-"""Other projects' algorithms on our problems, to measure ours against: pymoo's NSGA-II with the same operators."""
+"""Others' algorithms on our problems, to measure ours against: pymoo's NSGA-II, and the published way to a profit."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.crossover import Crossover
@@ -14,10 +15,12 @@ from pymoo.core.mutation import Mutation
 from pymoo.core.problem import Problem
 from pymoo.operators.selection.rnd import RandomSelection
 from pymoo.optimize import minimize
+from scipy.optimize import linprog
 
 from joulewise.model.arrays import Floats
 from joulewise.model.bag import Bag, BagAllocation
 from joulewise.optimise.genetic import BagProblem
+from joulewise.optimise.market import Market
 
 Genes = NDArray[np.int64]
 
@@ -94,3 +97,60 @@ def evolve_with_pymoo(
     began = time.perf_counter()
     found = minimize(problem, algorithm, ("n_gen", generations + 1), seed=seed, verbose=False)
     return PeerEvolution(found.pop.get("F"), generations / (time.perf_counter() - began))
+
+
+def most_profit_as_published(bag: Bag, market: Market) -> float:
+    """The makespan of the most profitable schedule by HiGHS, rounding, a sorted list of all tasks and a heap.
+
+    Equation 10 of Tarplee as it stands, without idle power or a cap, and his two algorithms; the heap is compiled.
+    """
+    assert market.cost_per_j is not None
+    split = _equation_10(bag, market.cost_per_j * bag.extra_j[:, :, 0], market.price)
+    whole = np.floor(split + 1e-6)
+    for i, n in enumerate(bag.counts):
+        short = int(n - whole[i].sum())
+        whole[i, np.argsort(whole[i] - split[i], kind="stable")[:short]] += 1
+    makespan_s = 0.0
+    for j, n_machines in enumerate(bag.system.counts):
+        tasks = np.repeat(np.arange(bag.counts.size), whole[:, j].astype(np.int64))
+        longest_first = np.argsort(-bag.exec_s[tasks, j, 0], kind="stable")
+        ready_s = hand_out(bag.exec_s[tasks[longest_first], j, 0], np.zeros(n_machines), np.empty(tasks.size, np.int64))
+        makespan_s = max(makespan_s, float(ready_s.max()))
+    return makespan_s
+
+
+def _equation_10(bag: Bag, cost: Floats, price: float) -> Floats:
+    """Tasks of each [task type, machine type] in the schedule that earns most per second, divided at will."""
+    n_types, n_machine_types = cost.shape
+    n_choices = n_types * n_machine_types
+    balance = np.hstack([np.kron(np.eye(n_types), np.ones(n_machine_types)), -bag.counts[:, None].astype(float)])
+    load = np.zeros((n_machine_types, n_choices + 1))
+    for j in range(n_machine_types):
+        load[j, j:n_choices:n_machine_types] = bag.exec_s[:, j, 0]
+    earned = np.append(-cost.ravel(), price)
+    scale = np.abs(earned).max()
+    found = linprog(
+        -earned / scale, load, bag.system.counts, balance, np.zeros(n_types), (0.0, None), method="highs-ds"
+    )
+    return np.asarray(found.x[:-1] / found.x[-1]).reshape(n_types, n_machine_types)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def hand_out(exec_s: Floats, ready_s: Floats, machine_of: NDArray[np.int64]) -> Floats:
+    """Give each task to the machine that is ready first, by a heap; the ready times at the end."""
+    heap = np.arange(ready_s.size)
+    for task in range(exec_s.size):
+        first = heap[0]
+        machine_of[task] = first
+        ready_s[first] += exec_s[task]
+        place = 0
+        while 2 * place + 1 < heap.size:
+            below = 2 * place + 1
+            if below + 1 < heap.size and ready_s[heap[below + 1]] < ready_s[heap[below]]:
+                below += 1
+            if ready_s[heap[below]] >= ready_s[first]:
+                break
+            heap[place] = heap[below]
+            place = below
+        heap[place] = first
+    return ready_s
