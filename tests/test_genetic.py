@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
+from benchmarks.peers import BagOfTasks
 from joulewise.errors import InputError
 from joulewise.kernels.dominance import room_to_sort, select
 from joulewise.model import Bag
+from joulewise.model.arrays import Floats
 from joulewise.optimise.bag_bound import bound_front
 from joulewise.optimise.front import front_of, nadir_reference
 from joulewise.optimise.genetic import BagProblem, Evolution, _Herd, evolve
@@ -98,6 +100,16 @@ def test_the_front_of_a_tiny_bag_is_the_exact_one(seed: int) -> None:
     best = front_of(np.array([twin.evaluate(bag, list(genes)) for genes in all_genes]))
     found = evolve(BagProblem(bag), generations=300, population=20, seed=seed).front
     assert found.points == pytest.approx(best.points, rel=1e-12)
+
+
+def test_the_peer_in_the_benchmark_solves_the_same_problem() -> None:
+    bag = random_bag(5, "real", most_tasks=20)
+    problem = BagProblem(bag)
+    genes = problem.random_genes(generator(2, "tests.genetic.peer"), 8)
+    home, seen = problem.chromosomes(genes.copy()), dict[str, Floats]()
+    home.evaluate(8)
+    BagOfTasks(bag)._evaluate(genes[0].astype(np.int64), seen)
+    assert seen["F"] == pytest.approx(home.points, rel=1e-12)
 
 
 def evolved(**options: object) -> Evolution:
