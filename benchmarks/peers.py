@@ -135,7 +135,7 @@ def _equation_10(bag: Bag, cost: Floats, price: float) -> Floats:
     return np.asarray(found.x[:-1] / found.x[-1]).reshape(n_types, n_machine_types)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def hand_out(exec_s: Floats, ready_s: Floats, machine_of: NDArray[np.int64]) -> Floats:
     """Give each task to the machine that is ready first, by a heap; the ready times at the end."""
     heap = np.arange(ready_s.size)
