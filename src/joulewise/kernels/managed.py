@@ -76,7 +76,7 @@ class Batch(NamedTuple):
     machine type the unplanned tasks that reach it.
     `charge` is what an option costs in the objective, `energy_charge` the part of it that follows the tariff, and
     `rise` by task type how much cheaper an option became since the last event at most. `n_rises[0]` counts values
-    that rose: the objective broke its promise then.
+    that rose: the objective broke its promise then. `pairs` is room for options with machines.
     """
 
     waiting: Heap
@@ -97,6 +97,7 @@ class Batch(NamedTuple):
     rise: NDArray[np.float64]
     n_rises: NDArray[np.int64]
     permutation: NDArray[np.int64]
+    pairs: NDArray[np.int64]
 
 
 class Clock(NamedTuple):
@@ -125,9 +126,12 @@ class Losses(NamedTuple):
 
 
 def new_batch(
-    n: int, n_machine_types: int, n_task_types: int, charge: NDArray[np.float64], n_permuted: int
+    n: int, n_machine_types: int, n_task_types: int, charge: NDArray[np.float64], n_permuted: int, n_pairs: int
 ) -> Batch:  # fmt: skip
-    """A batch of up to n tasks, n_permuted first ones of a queue; `charge` is what each option costs at first."""
+    """A batch of up to n tasks, n_permuted first ones of a queue, n_pairs of machine and P-state.
+
+    `charge` is what each option costs at first.
+    """
     return Batch(
         empty_heap(n), empty_heap(n),
         np.full(n, NOBODY, np.int64), np.full(n, NOBODY, np.int64),
@@ -136,7 +140,7 @@ def new_batch(
         np.zeros(n_task_types, np.int64), np.ones(n_task_types, np.bool_),
         np.ones((n_task_types, n_machine_types), np.bool_), np.zeros(n_machine_types, np.int64),
         charge.copy(), charge.copy(), np.zeros(n_task_types), np.zeros(1, np.int64),
-        np.zeros((3, n_permuted), np.int64),
+        np.zeros((3, n_permuted), np.int64), np.empty((2, n_pairs), np.int64),
     )  # fmt: skip
 
 
@@ -656,22 +660,18 @@ def may_take(options, limits, ledger, machines, m, option):
 
 
 @shared
-def random_choice(options, option_at, tasks, limits, ledger, machines, i, part):
+def random_choice(batch, options, option_at, tasks, limits, ledger, machines, i, part):
     """One of the allowed pairs of machine and P-state, in their order, at a part in [0, 1) of their number."""
     t, n = tasks.task_type[i], 0
     for m in range(machines.ready_s.size):
         for p in range(option_at.shape[2]):
             option = option_at[t, machines.type_of[m], p]
-            n += option != NOBODY and may_take(options, limits, ledger, machines, m, option)
-    wanted = int(part * n)
-    for m in range(machines.ready_s.size):
-        for p in range(option_at.shape[2]):
-            option = option_at[t, machines.type_of[m], p]
             if option != NOBODY and may_take(options, limits, ledger, machines, m, option):
-                if wanted == 0:
-                    return option, m
-                wanted -= 1
-    return NOBODY, NOBODY
+                batch.pairs[0, n], batch.pairs[1, n] = option, m
+                n += 1
+    if n == 0:
+        return NOBODY, NOBODY
+    return batch.pairs[0, int(part * n)], batch.pairs[1, int(part * n)]
 
 
 @shared
@@ -689,7 +689,7 @@ def map_in_order(
             option, m = first_choice(options, tasks, limits, ledger, machines, i)
         else:
             part = random_part(rules.random_seed, clock.counts[WORKED], i, 1)
-            option, m = random_choice(options, option_at, tasks, limits, ledger, machines, i, part)
+            option, m = random_choice(batch, options, option_at, tasks, limits, ledger, machines, i, part)
         if option == NOBODY:
             put_off(batch, tasks, i)
         else:

@@ -105,7 +105,9 @@ class Engine:
         )
         self.losses = managed.new_losses(world.outages.machine.size)
         charge = _charge(world, manager, options)
-        self.batch = managed.new_batch(n_tasks, system.n_machine_types, system.n_task_types, charge, manager.permuted)
+        sizes = (n_tasks, system.n_machine_types, system.n_task_types)
+        n_pairs = system.n_machines * system.n_pstates
+        self.batch = managed.new_batch(*sizes, charge, manager.permuted, n_pairs)
         self.rules = _rules(world, manager, seed64)
         self.threshold, self.stretch = thresholds(world, manager), _stretch(world)
         limits = _limits(world, manager, options)
