@@ -8,7 +8,7 @@ from importlib import import_module
 
 from benchmarks.measure import Case, Subject, as_json, as_text
 
-SUBJECTS = {"day": "benchmarks.day", "manager": "benchmarks.manager"}
+SUBJECTS = {"day": "benchmarks.day", "manager": "benchmarks.manager", "bag": "benchmarks.bag"}
 
 
 def main() -> int:

@@ -243,10 +243,21 @@ def uncertain_scenarios(draw: st.DrawFn) -> ManagedScenario:
     work = replace(work, stretch=draw(st.one_of(st.none(), stretches(work.n_tasks))))
     outages = draw(outages_of(unit_s, system.n_machines))
     settings = draw(common_settings(unit_s, system))
-    settings["kill_factor"] = draw(st.sampled_from((math.inf, math.inf, 2.0, 1.5, 0.75)))
+    settings["kill_factor"] = draw(st.sampled_from((math.inf, math.inf, 2.0, 1.5, 1.0)))
     settings["mapping_arrivals"] = draw(st.sampled_from((None, None, 2)))
     settings["permuted"] = draw(permutings(settings["environment"], supply))
     return ManagedScenario(World(system, work, supply, outages), settings)
+
+
+@st.composite
+def literal_scenarios(draw: st.DrawFn) -> ManagedScenario:
+    """Limited worlds read word for word: who does not fit is out until midnight, only idle machines give hope."""
+    scenario = draw(limited_scenarios())
+    is_polled = scenario.settings["environment"] == "polled"
+    literal = {"dropping_by": "idle"} if is_polled else {"postponing": "next-day"}
+    unit_s = scenario.world.supply.day_s / draw(st.sampled_from(DAYS))
+    clock = draw(st.one_of(st.just({}), clock_settings(unit_s)))
+    return ManagedScenario(scenario.world, scenario.settings | literal | clock)
 
 
 KINDS = {
@@ -256,5 +267,6 @@ KINDS = {
     "standby": standby_scenarios,
     "capped": capped_scenarios,
     "uncertain": uncertain_scenarios,
+    "literal": literal_scenarios,
 }
 """Every kind of managed world, by name."""

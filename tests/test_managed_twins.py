@@ -72,7 +72,7 @@ def test_engine_equals_twin(group: str, kind: str, data: st.DataObject) -> None:
     assert_same(scenario.world, scenario.manager(policy))
 
 
-@pytest.mark.parametrize("kind", ["limited", "tariff", "standby", "uncertain"])
+@pytest.mark.parametrize("kind", ["limited", "tariff", "standby", "uncertain", "literal"])
 @settings(max_examples=40)
 @given(data=st.data())
 def test_engine_equals_twin_at_its_own_prices(kind: str, data: st.DataObject) -> None:
@@ -231,6 +231,31 @@ def test_adaptive_filter_starts_with_none_and_then_follows_the_rate_of_use() -> 
     assert_plan(twin_of(world, energy_filter="adaptive"), [(0, 0.0, 2.0, RAN), (1, 3.0, 9.0, RAN)])
     world = replace(world, supply=Supply(192.0, day_s=16.0))
     assert_plan(twin_of(world, energy_filter="adaptive"), [(0, 0.0, 2.0, RAN), (0, 2.0, 4.0, RAN)])
+
+
+def test_who_does_not_fit_is_tried_at_each_event_or_out_until_midnight() -> None:
+    """12 J a day of 20 s. At 0 three tasks of 4 J are planned, which leaves nothing for the fourth, of 2 J. At 1 a task
+    of 2 J comes that is worth more than the third: 2 J are left, in which only the fourth fits, if it may still."""
+    system = simple_system([[4.0], [2.0]], [1], [[1.0], [1.0]])
+    work = simple_workload([0.0, 0.0, 0.0, 0.0, 1.0], [0, 0, 0, 1, 1], end_s=100.0)
+    work = replace(work, scale=np.array([4.0, 4.0, 4.0, 1.0, 8.0]))
+    world = World(system, work, Supply(12.0, day_s=20.0))
+    third, fourth = (0, 20.0, 24.0, RAN), (0, 10.0, 12.0, RAN)
+    rows = [(0, 0.0, 4.0, RAN), (0, 4.0, 8.0, RAN), third, fourth, (0, 8.0, 10.0, RAN)]
+    assert_plan(twin_of(world), rows)
+    rows[3] = (0, 24.0, 26.0, RAN)
+    assert_plan(twin_of(world, postponing="next-day"), rows)
+
+
+def test_polled_may_drop_by_idle_machines_alone() -> None:
+    """A task takes the fast machine up to 4. The next one could end at 8 on that, worth enough, but only at 11 on the
+    slow one, which is idle. The third cannot run on the slow one: no idle machine says that it is hopeless."""
+    system = simple_system([[4.0, 10.0], [4.0, math.inf]], [1, 1])
+    world = World(system, simple_workload([0.0, 0.5, 0.5], [0, 0, 1], linear(16.0), end_s=20.0))
+    first, third = (0, 0.0, 4.0, RAN), (0, 4.0, 8.0, RAN)
+    polled: dict[str, Any] = {"environment": "polled", "dropping_threshold": 0.5}
+    assert_plan(twin_of(world, **polled), [first, (1, 1.0, 11.0, RAN), third])
+    assert_plan(twin_of(world, **polled, dropping_by="idle"), [first, (-1, NEVER, NEVER, DROPPED), third])
 
 
 def test_polled_waits_for_an_idle_machine_where_queued_plans_ahead() -> None:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from joulewise._version import __version__
 
 if TYPE_CHECKING:
-    from joulewise.check import check_allocation
+    from joulewise.check import certified_front, check_allocation, check_bag
     from joulewise.errors import InputError, JoulewiseError, Problem
     from joulewise.model import (
         Allocation,
+        Bag,
+        BagAllocation,
         Status,
         Supply,
         System,
@@ -28,29 +30,53 @@ if TYPE_CHECKING:
         step,
     )
     from joulewise.optimise import certified_bound, maximum_utility, price_bound, utility_ceiling
+    from joulewise.optimise.annealing import BagFront, improve
+    from joulewise.optimise.bag_bound import BoundFront, bound_at, bound_front, region
+    from joulewise.optimise.bag_recovery import recover, recovered
+    from joulewise.optimise.front import Front, front_of
+    from joulewise.optimise.genetic import BagProblem, evolve
+    from joulewise.optimise.market import Market
+    from joulewise.optimise.profit import Profit, most_profit, price_at_ratio, profit_sweep
+    from joulewise.optimise.seeds import min_energy, min_min_completion_time
     from joulewise.policies import POLICIES, Objective, Policy, find_policy, heuristic
     from joulewise.simulate import Day, Manager, Outcome, measures, simulate_days
     from joulewise.simulate import simulate as run
     from joulewise.study import open_results, read_study, run_study
     from joulewise.worlds.affinity import affinity_report, with_affinity
     from joulewise.worlds.arrivals import WorkloadParameters, generate_days, generate_workload
+    from joulewise.worlds.bags import BagParameters, BagTable, generate_bag, read_bag
+    from joulewise.worlds.cov_system import CovSystemParameters, generate_cov_system
     from joulewise.worlds.environment import SystemParameters, generate_system
+    from joulewise.worlds.gpus import GpuParameters, gpu_system
     from joulewise.worlds.heterogeneity import heterogeneity
+    from joulewise.worlds.nine_machines import NineMachineParameters, generate_nine_machines
     from joulewise.worlds.tables import SystemTables, WorkloadTable, read_system, read_workload
 
 _ROOM_OF = {
-    "joulewise.check": ("check_allocation",),
+    "joulewise.check": ("certified_front", "check_allocation", "check_bag"),
     "joulewise.errors": ("InputError", "JoulewiseError", "Problem"),
     "joulewise.model": (
-        "Allocation", "Status", "Supply", "System", "Tag", "UtilityShapes", "Workload", "World",
+        "Allocation", "Bag", "BagAllocation", "Status", "Supply", "System", "Tag", "UtilityShapes", "Workload", "World",
         "constant", "linear", "piecewise", "step",
     ),
     "joulewise.optimise": ("certified_bound", "maximum_utility", "price_bound", "utility_ceiling"),
+    "joulewise.optimise.annealing": ("BagFront", "improve"),
+    "joulewise.optimise.bag_bound": ("BoundFront", "bound_at", "bound_front", "region"),
+    "joulewise.optimise.bag_recovery": ("recover", "recovered"),
+    "joulewise.optimise.front": ("Front", "front_of"),
+    "joulewise.optimise.genetic": ("BagProblem", "evolve"),
+    "joulewise.optimise.market": ("Market",),
+    "joulewise.optimise.profit": ("Profit", "most_profit", "price_at_ratio", "profit_sweep"),
+    "joulewise.optimise.seeds": ("min_energy", "min_min_completion_time"),
     "joulewise.policies": ("POLICIES", "Objective", "Policy", "find_policy", "heuristic"),
     "joulewise.simulate": ("Day", "Manager", "Outcome", "measures", "simulate_days"),
     "joulewise.study": ("open_results", "read_study", "run_study"),
     "joulewise.worlds.affinity": ("affinity_report", "with_affinity"),
     "joulewise.worlds.arrivals": ("WorkloadParameters", "generate_days", "generate_workload"),
+    "joulewise.worlds.bags": ("BagParameters", "BagTable", "generate_bag", "read_bag"),
+    "joulewise.worlds.cov_system": ("CovSystemParameters", "generate_cov_system"),
+    "joulewise.worlds.gpus": ("GpuParameters", "gpu_system"),
+    "joulewise.worlds.nine_machines": ("NineMachineParameters", "generate_nine_machines"),
     "joulewise.worlds.environment": ("SystemParameters", "generate_system"),
     "joulewise.worlds.heterogeneity": ("heterogeneity",),
     "joulewise.worlds.tables": ("SystemTables", "WorkloadTable", "read_system", "read_workload"),
@@ -61,14 +87,27 @@ _ORIGINS["run"] = ("joulewise.simulate", "simulate")  # here `simulate` is the r
 __all__ = [
     "POLICIES",
     "Allocation",
+    "Bag",
+    "BagAllocation",
+    "BagFront",
+    "BagParameters",
+    "BagProblem",
+    "BagTable",
+    "BoundFront",
+    "CovSystemParameters",
     "Day",
+    "Front",
+    "GpuParameters",
     "InputError",
     "JoulewiseError",
     "Manager",
+    "Market",
+    "NineMachineParameters",
     "Objective",
     "Outcome",
     "Policy",
     "Problem",
+    "Profit",
     "Status",
     "Supply",
     "System",
@@ -82,24 +121,44 @@ __all__ = [
     "World",
     "__version__",
     "affinity_report",
+    "bound_at",
+    "bound_front",
     "certified_bound",
+    "certified_front",
     "check_allocation",
+    "check_bag",
     "constant",
+    "evolve",
     "find_policy",
+    "front_of",
+    "generate_bag",
+    "generate_cov_system",
     "generate_days",
+    "generate_nine_machines",
     "generate_system",
     "generate_workload",
+    "gpu_system",
     "heterogeneity",
     "heuristic",
+    "improve",
     "linear",
     "maximum_utility",
     "measures",
+    "min_energy",
+    "min_min_completion_time",
+    "most_profit",
     "open_results",
     "piecewise",
+    "price_at_ratio",
     "price_bound",
+    "profit_sweep",
+    "read_bag",
     "read_study",
     "read_system",
     "read_workload",
+    "recover",
+    "recovered",
+    "region",
     "run",
     "run_study",
     "simulate_days",

@@ -36,6 +36,21 @@ class InputError(JoulewiseError):
         return (type(self), self.problems)
 
 
+def as_written(value: object) -> str:
+    """A value as a study file writes it: true, 2.5, [1, 2], 'text'."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(as_written, value))}]"
+    return repr(value)
+
+
+def with_article(noun: str) -> str:
+    """A noun behind "a" or "an": an energy, a utility class, an urgency."""
+    sounds_open = noun[:1] in "aeio" or noun.startswith("ur")
+    return f"{'an' if sounds_open else 'a'} {noun}"
+
+
 def raise_if_any(problems: Iterable[Problem]) -> None:
     """Raise one InputError with all the problems, if there are any."""
     found = tuple(problems)

@@ -144,6 +144,23 @@ def test_runs_that_fail_exit_3_and_say_why(study: Path, capsys: Capture, monkeyp
     assert "8 of 8 runs failed" in said.err
     assert "8 x MemoryError: too much" in said.err
     assert Path("results/small/report.html").is_file()
+    assert "best" not in said.out
+
+
+def test_many_reasons_are_counted_the_most_frequent_first(
+    study: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = iter([0, 1, 2, 3, 4, 5, 6, 6])
+
+    def failing(*_: object) -> None:
+        raise MemoryError(f"reason {next(calls)}")
+
+    monkeypatch.setattr("joulewise.simulate.simulate", failing)
+    said = call(capsys, "run", study, "--workers", 1)
+    reasons = [line.strip() for line in said.err.splitlines() if " x " in line]
+    assert reasons[0].startswith("2 x MemoryError: reason 6")
+    assert all(line.startswith("1 x MemoryError: reason ") for line in reasons[1:5])
+    assert reasons[5].startswith("2 x 2 other reasons")
 
 
 def test_a_fault_of_ours_exits_1_without_a_traceback(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

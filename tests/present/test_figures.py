@@ -241,3 +241,24 @@ def test_end_labels_keep_their_order_and_distance(ends: dict[str, float], gap: f
     if gap * len(ends) < 100:
         assert min(places.values()) > -1e-9
         assert max(places.values()) < 100 + 1e-9
+
+
+def test_fates_fill_a_hundred_percent_and_no_more() -> None:
+    """Who arrived before the counted time may complete in it: 290 + 0 of 250 that arrived would be 116 %."""
+    records = make_records({POLICY: ["random", "max-upt"]})
+    crowd = [pl.lit(290).alias("tasks_completed:low"), pl.lit(10).alias("tasks_dropped:low")]
+    drawing = _drawn(replace(records, runs=records.runs.with_columns(*crowd)), "fates-by-priority")
+    totals: dict[tuple[str, str], float] = {}
+    for row in _rows(drawing):
+        totals[row["name"], row["bar"]] = totals.get((row["name"], row["bar"]), 0.0) + row["share"]
+    assert all(total == pytest.approx(100.0) for total in totals.values())
+    low = {row["fate"]: row["share"] for row in _rows(drawing) if row["bar"] == "low"}
+    assert (low["completed"], low["dropped"]) == pytest.approx((96.0, 4.0))
+
+
+def test_whiskers_and_axes_of_percentages_end_at_0_and_100() -> None:
+    records = make_records({POLICY: ["random", "max-max-upt"]})
+    wide = records.summary.with_columns(low=pl.lit(-20.0), high=pl.lit(130.0))
+    drawing = _drawn(replace(records, summary=wide), "utility-by-policy")
+    assert {(row["low"], row["high"]) for row in _rows(drawing) if "low" in row} == {(0.0, 100.0)}
+    assert "'domain': [0.0, 100.0]" in str(spec_of(drawing.chart))

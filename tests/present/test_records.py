@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from joulewise.present.records import LOAD, POLICY, THRESHOLD, VARIANT, tidy
@@ -60,3 +62,22 @@ def test_lists_are_spelt_out() -> None:
     frame = tidy(pl.DataFrame({"a": [[1, 2], None], "b": [1.0, 2.0]}))
     assert frame["a"].to_list() == ["1, 2", None]
     assert frame["b"].to_list() == [1.0, 2.0]
+
+
+def test_a_switch_is_said_with_its_name() -> None:
+    assert make_records().phrase("manager.follows_tariff", False) == "follows tariff: no"
+
+
+def test_nobody_is_the_best_where_runs_have_no_result() -> None:
+    records = make_records()
+    lost = (pl.col(LOAD) == 50000) & (pl.col(THRESHOLD) == 0.5) & (pl.col(POLICY) == "random") & (pl.col("trial") == 0)
+    runs = records.runs.with_columns(pl.when(~lost).then(pl.col("utility_percent")).alias("utility_percent"))
+    found = replace(records, runs=runs).clear_best
+    assert records.clear_best.height == records.best.height == 6
+    assert found.height == 5
+    assert not found.select((pl.col(LOAD) == 50000) & (pl.col(THRESHOLD) == 0.5)).to_series().any()
+    alone = make_records({POLICY: ["random", "max-upt"]})
+    runs = alone.runs.with_columns(
+        pl.when(pl.col("trial") > 0).then(pl.col("utility_percent")).alias("utility_percent")
+    )
+    assert replace(alone, runs=runs).clear_best.is_empty()

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,9 +17,9 @@ import pytest
 from joulewise.present import write_report
 from joulewise.present.figures import drawable
 from joulewise.present.findings import findings
-from joulewise.present.records import LOAD, POLICY, THRESHOLD, Records
+from joulewise.present.records import LOAD, POLICY, TARIFF_UNIT, THRESHOLD, Records
 from joulewise.present.report import render_report
-from joulewise.present.tables import difference_tables, full_table, utility_tables
+from joulewise.present.tables import cost_tables, difference_tables, full_table, utility_tables
 from tests.present.made import make_records
 
 EVIL = "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
@@ -245,3 +246,26 @@ def test_a_browser_draws_the_page_without_any_request(tmp_path: Path, evil_html:
     assert troubles == []
     assert n_drawn == len([1 for a in _Page(evil_html).of("img") if a.get("class") == "still"])
     assert pwned is None
+
+
+def test_the_cost_of_energy_has_a_table_where_there_is_a_tariff() -> None:
+    records = make_records({POLICY: ["random", "max-upt"]})
+    assert cost_tables(records) == []
+    runs = records.runs.with_columns(energy_cost=pl.lit(2.5), **{TARIFF_UNIT: pl.lit("EUR")})
+    cost = records.summary.filter(pl.col("metric") == "energy_j").with_columns(
+        metric=pl.lit("energy_cost"), mean=pl.lit(2.5), low=pl.lit(2.0), high=pl.lit(3.0)
+    )
+    (table,) = cost_tables(replace(records, runs=runs, summary=pl.concat([records.summary, cost])))
+    assert [cell.text for _, (cell,) in table.rows] == ["2.50 ± 0.50", "2.50 ± 0.50"]
+    assert "in EUR" in table.note
+
+
+def test_measured_time_is_told(html: str) -> None:
+    assert "depends on measured time" not in html
+    assert "depends on measured time" in render_report(make_records({POLICY: ["random"]}, deterministic=False))
+
+
+def test_an_interval_of_percentages_ends_where_percentages_do() -> None:
+    records = make_records({POLICY: ["random", "max-max-upt"]})
+    wide = records.summary.with_columns(low=pl.lit(-20.0), high=pl.lit(130.0))
+    assert "95 % interval 0.0 to 100.0" in findings(replace(records, summary=wide))[0].lead

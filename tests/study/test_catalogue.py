@@ -16,9 +16,12 @@ from joulewise.study import plan
 from joulewise.study.catalogue import EXPERIMENTS, Experiment, judging
 from joulewise.study.columns import COLUMNS, RUNS
 from joulewise.study.sources import Draw, build_manager
+from tests.study.true_tables import TRUE
 
 LEVELS = {"tasks": ("critical", "high", "medium", "low"), "priority": ("critical", "low"), "group": ("special",)}
 TRIALS = 3
+OF_SYSTEMS = ("2.17",)
+"""Claims about the machines alone, which no table of runs makes true."""
 every_experiment = pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda experiment: experiment.id)
 
 
@@ -62,6 +65,21 @@ def test_every_claim_is_judged_on_every_trial(experiment: Experiment) -> None:
         assert finding.verdict in get_args(judging.Verdict)
         assert "fewer than two trials" not in finding.ours
         assert "nan" not in finding.ours
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_a_claim_is_reproduced_where_it_is_true(name: str) -> None:
+    """Trials differ by a trifle, so that there are intervals."""
+    experiment = EXPERIMENTS[name]
+    rows = [
+        {**run.cells(), **{metric: value * (1 + 1e-6 * run.trial) for metric, value in TRUE[name](run.cells()).items()}}
+        for run in plan(experiment.study(TRIALS))
+    ]
+    found = experiment.findings(pl.DataFrame(rows, infer_schema_length=None))
+    judged = [finding for finding in found if finding.verdict != "not testable" and finding.claim not in OF_SYSTEMS]
+    wrong = [finding for finding in judged if finding.verdict != "reproduced"]
+    assert judged
+    assert wrong == []
 
 
 def test_what_cannot_be_tested_is_shown_beside_the_published_figure() -> None:

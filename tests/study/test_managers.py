@@ -10,7 +10,7 @@ import pytest
 
 from joulewise.policies import find_policy
 from joulewise.simulate import Manager
-from joulewise.simulate.manager import Environment, Filter, MappingTime
+from joulewise.simulate.manager import DroppingBy, Environment, Filter, MappingTime, Postponing
 from joulewise.study.managers import ManagerParameters
 from joulewise.study.parameters import hints_of, read
 
@@ -33,8 +33,15 @@ def test_every_switch_of_the_manager_is_a_key_with_its_default() -> None:
 
 def test_choices_are_those_of_the_manager() -> None:
     hints = hints_of(ManagerParameters)
-    for name, choices in (("environment", Environment), ("energy_filter", Filter), ("mapping_time", MappingTime)):
-        assert get_args(hints[name]) == get_args(choices)
+    choices = {
+        "environment": Environment,
+        "energy_filter": Filter,
+        "mapping_time": MappingTime,
+        "dropping_by": DroppingBy,
+        "postponing": Postponing,
+    }
+    for name, expected in choices.items():
+        assert get_args(hints[name]) == get_args(expected)
 
 
 def test_values_reach_the_manager() -> None:

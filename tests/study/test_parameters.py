@@ -63,7 +63,7 @@ def test_the_depth_of_one_value_follows_from_its_type(hint: object, depths: set[
         ({"heat": "3 s"}, "oven.heat: found the unit 's' in '3 s'; must be a number and a unit (mW, W, kW, MW, GW)"),
         ({"heat": "-3 W"}, "oven.heat: found '-3 W'; must be above 0 W"),
         ({"heat": "3 W", "trays": 1.5}, "oven.trays: found 1.5; must be a whole number"),
-        ({"heat": "3 W", "trays": True}, "oven.trays: found True; must be a whole number"),
+        ({"heat": "3 W", "trays": True}, "oven.trays: found true; must be a whole number"),
         ({"heat": "3 W", "trays": "2"}, "oven.trays: found '2'; must be a whole number"),
         ({"heat": "3 W", "fan": 1}, "oven.fan: found 1; must be true or false"),
         ({"heat": "3 W", "shelves": [1.0, float("nan")]}, "oven.shelves[1]: found nan; must be a finite number"),

@@ -74,7 +74,7 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "negative time": (
         lambda text: text.replace('"10 min"', '"-10 min"'),
-        "study.toml: workload.warm_up: found -600.0; must be 0 s or more",
+        "study.toml: workload.warm_up: found '-10 min'; must be 0 s or more",
     ),
     "NaN": (
         lambda text: text.replace("[0, 0.5]", "[0, nan]"),
@@ -90,7 +90,7 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "absurd number of machines": (
         lambda text: text.replace("[2, 3]", "[2, 3000000000]"),
-        "study.toml: system.general_counts: found (2, 3000000000); there may be up to 1,000,000 machines in all",
+        "study.toml: system.general_counts: found [2, 3000000000]; there may be up to 1,000,000 machines in all",
     ),
     "absurd number of runs": (
         lambda text: text.replace("trials = 2", "trials = 100_000").replace("= 150", f"= {list(range(100, 150))}"),
@@ -142,7 +142,7 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "budget of zero": (
         lambda text: text + '[supply]\nbudget = "0 J"',
-        "study.toml: supply.budget: found 0.0; must be above 0 J",
+        "study.toml: supply.budget: found '0 J'; must be above 0 J",
     ),
     "budget that no task fits into": (
         lambda text: text + '[supply]\nbudget = ["1 GJ", "1 J"]',
@@ -199,6 +199,51 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     "filter without a budget": (
         lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"') + 'energy_filter = "adaptive"',
         "study.toml: manager.energy_filter: found 'adaptive' without a budget; shares out a budget; give supply.budget",
+    ),
+    "leniency without a fair share": (
+        lambda text: text + "leniency = [1.0, 1.5]",
+        "study.toml: manager.leniency: found 1.5; multiplies a fair share, and nothing is filtered so; set",
+    ),
+    "weight without a weighted policy": (
+        lambda text: text + "weight = 0.25",
+        "study.toml: manager.weight: found 0.25; is for weighted policies, and there is none; use one such as",
+    ),
+    "tariff to follow that is not there": (
+        lambda text: text.replace('["random", "max-max-upt"]', '"weighted-util"') + "follows_tariff = true",
+        "study.toml: manager.follows_tariff: found true; needs a tariff, and a policy with weights or prices",
+    ),
+    "mapping model that nobody asks": (
+        lambda text: text + "mapping_model = [1.0, 0.0, 0.0]",
+        "study.toml: manager.mapping_model: found [1.0, 0.0, 0.0]; is the time that mapping takes when it is given",
+    ),
+    "given mapping time of nothing": (
+        lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"') + 'mapping_time = "given"',
+        "study.toml: manager.mapping_time: found 'given'; needs a time above 0; give mapping_model, or leave it out",
+    ),
+    "kill factor that kills everybody": (
+        lambda text: text + "kill_factor = 0.5",
+        "study.toml: manager.kill_factor: found 0.5; must be 1 or more",
+    ),
+    "kill factor that kills nobody": (
+        lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"') + "kill_factor = 2",
+        "study.toml: manager.kill_factor: found 2; kills who runs longer than estimated, and all run exactly so",
+    ),
+    "idle machines that nobody is dropped by": (
+        lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"').replace("[0, 0.5]", "0")
+        + 'environment = "polled"\ndropping_by = "idle"',
+        "study.toml: manager.dropping_by: found 'idle'; says who is dropped, and the threshold is 0",
+    ),
+    "idle machines where there are queues": (
+        lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"') + 'dropping_by = "idle"',
+        "study.toml: manager.dropping_by: found 'idle'; must be \"all\" where machines have queues",
+    ),
+    "postponing without days": (
+        lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"') + 'postponing = "next-day"',
+        "study.toml: manager.postponing: found 'next-day'; needs a budget, and neither a power cap nor failures",
+    ),
+    "threshold of a class that is not there": (
+        lambda text: text + "class_thresholds = {special = 0.5, critcal = 1}",
+        "study.toml: manager.class_thresholds: found 'critcal'; must be one of special, general, critical, high,",
     ),
     "cap in an uncertain world": (
         lambda text: text.replace("[workload]", "[workload]\ntime_spread = 0.5") + '[supply]\npower_cap = "1 MW"',
@@ -288,6 +333,25 @@ def test_tables_make_a_world_that_no_trial_changes(tmp_path: Path) -> None:
     assert len({run.key for run in runs}) == len(runs) == 6
     n_trials = Counter(run.point.manager.parameters.policy for run in runs)
     assert n_trials == {"random": 4, "max-max-upt": 2}  # where nothing is random, one trial says it all
+
+
+def test_a_switch_that_some_points_use_is_not_refused() -> None:
+    policies = '["max-max-upt", "weighted-util"]'
+    text = TEXT.replace('["random", "max-max-upt"]', policies) + "weight = [0.25, 0.75]\nleniency = 1.5\n"
+    text += 'energy_filter = ["none", "fair-share"]\n[supply]\nbudget = "1 GJ"\n'
+    parse_study(text, "study.toml", Path(), check_inputs=True)
+
+
+def test_what_only_the_tables_tell_is_told_before_a_run(tmp_path: Path) -> None:
+    powers = 'power_w = "power.csv"\n[workload]'
+    write_tables(tmp_path, power="task_type,small,large\nrender,10,20\nindex,10,\n")
+    budget = '[supply]\nbudget = "1 GJ"\n'
+    (line,) = lines(BATCH_TABLES.replace("[workload]", powers) + budget, tmp_path)
+    assert line.startswith("study.toml: workload: found a counted window without an end; must end where a budget")
+    (line,) = lines(BATCH_TABLES + "class_thresholds = {critical = 1}\n", tmp_path)
+    assert line.startswith("study.toml: manager.class_thresholds: found 'critical'; must be one of ")
+    (line,) = lines(BATCH_TABLES.replace("max-max-upt", "max-max-upe"), tmp_path)
+    assert line.startswith("study.toml: manager.policy: the policy max-max-upe looks at energy, but the system has no")
 
 
 def test_limits_need_powers(tmp_path: Path) -> None:

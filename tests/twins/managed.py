@@ -233,12 +233,13 @@ class _Managed:
         self.thresholds = [self._threshold(i) for i in range(self.work.n_tasks)]
         columns, _ = serial.work_and_machines(world)
         self.utilities = serial.Work(*(column.tolist() for column in columns))
-        self.n_arrived, self.n_events = 0, 0
+        self.n_arrived, self.n_events, self.now_s = 0, 0, 0.0
         self.runs: list[list[Run]] = [[] for _ in self.machines]
         self.queues: list[list[Planned]] = [[] for _ in self.machines]
         self.lost: list[tuple[Lost, Use]] = []
         self.is_dropped = [False] * self.work.n_tasks
         self.is_fixed = [False] * self.work.n_tasks
+        self.back_s = [-math.inf] * self.work.n_tasks
 
     # Constants of the world
 
@@ -330,6 +331,7 @@ class _Managed:
             self.n_arrived += 1
         self.advance(now_s)
         self.notice_failures(now_s)
+        self.now_s = now_s
         effect_s = now_s + self.mapping_s(len(self.mappable()))
         self.advance(effect_s)
         for queue in self.queues:
@@ -337,17 +339,22 @@ class _Managed:
         self.n_events += bool(self.mappable())
         ready_s = [self.ready_s(m, effect_s) for m in self.machines]
         base_s = [self.base_s(m, now_s, effect_s) for m in self.machines]
-        self.drop(base_s)
+        self.drop(base_s, now_s)
         event = self.open_event(now_s, effect_s, ready_s, base_s)
         rules = {"greedy": self.map_greedily, "in-order": self.map_in_order, "at-random": self.map_at_random}
         rules[self.manager.policy.rule](event)
         for m in self.machines:
             self.permute(m, base_s[m])
+        if self.manager.postponing == "next-day":
+            self.postpone(event)
         return effect_s
 
     def mappable(self) -> list[int]:
-        """Tasks that have arrived and are neither dropped nor fixed."""
-        return [i for i in range(self.n_arrived) if not (self.is_dropped[i] or self.is_fixed[i])]
+        """Tasks that have arrived and are neither dropped nor fixed nor postponed."""
+        return [
+            i for i in range(self.n_arrived)
+            if not (self.is_dropped[i] or self.is_fixed[i]) and self.back_s[i] <= self.now_s
+        ]  # fmt: skip
 
     def mapping_s(self, n: int) -> float:
         constant_s, per_task_s, per_square_s = self.manager.mapping_model
@@ -460,18 +467,32 @@ class _Managed:
 
     # Dropping
 
-    def drop(self, base_s: list[float]) -> None:
-        """Drop for ever who could not earn enough even as the next one on any machine that is up."""
+    def drop(self, base_s: list[float], now_s: float) -> None:
+        """Drop for ever who could not earn enough even as the next one on any machine that is up, or on any idle one.
+
+        Whoever has no such machine at all keeps its hope.
+        """
+        by_idle = self.manager.dropping_by == "idle"
+        judged = [m for m in self.machines if base_s[m] < math.inf and (self.takes_tasks(m, now_s) or not by_idle)]
         for task in self.mappable():
             utilities = [
                 self.utility(task, base_s[m] + option.exec_s)
                 for option in self.everywhere[self.task_type[task]]
-                for m in self.machines
-                if self.kinds[m] == option.kind and base_s[m] < math.inf
+                for m in judged
+                if self.kinds[m] == option.kind
             ]
             threshold = self.thresholds[task]
             if threshold > 0 and utilities and max(utilities) < threshold:
                 self.is_dropped[task] = True
+
+    # Postponing
+
+    def postpone(self, event: Event) -> None:
+        """Whoever is not planned and no longer fits into the day, behind what is planned, is out until it ends."""
+        planned = {head.task for queue in self.queues for head in queue}
+        for task in self.mappable():
+            if task not in planned and not any(self.fits_day(event, c) for c in self.by_type(event, task)):
+                self.back_s[task] = event.today.end_s
 
     # Limits
 
@@ -618,11 +639,17 @@ class _Managed:
         return (
             is_worthwhile
             and (event.quota is None or event.quota[place] > 0)
-            and choice.start_s < event.today.end_s
-            and option.cost_j + choice.boot_j <= event.left_j
-            and self.fits_tomorrow(event, choice)
+            and self.fits_day(event, choice)
             and option.cost_j * event.factor < event.limit_j
             and self.fits_under_cap(choice.start_s, choice.completion_s, option.cost_w, event.uses)
+        )
+
+    def fits_day(self, event: Event, choice: Choice) -> bool:
+        """Whether a run starts today, within what is left of today's budget and of tomorrow's."""
+        return (
+            choice.start_s < event.today.end_s
+            and choice.option.cost_j + choice.boot_j <= event.left_j
+            and self.fits_tomorrow(event, choice)
         )
 
     def fits_tomorrow(self, event: Event, choice: Choice) -> bool:
@@ -637,13 +664,17 @@ class _Managed:
 
     def allowed_by_type(self, event: Event, task: int) -> list[Choice]:
         """The allowed choices on the machine of each type that is free first."""
+        return [choice for choice in self.by_type(event, task) if self.is_allowed(event, choice)]
+
+    def by_type(self, event: Event, task: int) -> list[Choice]:
+        """All choices on the machine of each type that is free first."""
         choices = []
         for option in self.options[self.task_type[task]]:
             mine = [m for m in event.free_s if self.kinds[m] == option.kind]
             if mine:
                 first = min(mine, key=lambda m: (event.free_s[m], m))
                 choices.append(self.choice(event, task, first, option))
-        return [choice for choice in choices if self.is_allowed(event, choice)]
+        return choices
 
     def allowed_by_machine(self, event: Event, task: int) -> list[Choice]:
         """The allowed choices on every machine, by machine and P-state."""

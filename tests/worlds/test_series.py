@@ -39,7 +39,6 @@ def rows(*instants: str) -> str:
     "text",
     [
         "hour,price\n0,1\n1,0\n2,2.5\n",
-        "hour,price\n17,1\n18,0\n19,2.5\n",
         "when,price\n2026-01-31T22:00,1\n2026-01-31T23:00,0\n2026-02-01,2.5\n",
         "price,timestamp\n1,2026-01-31 22:00Z\n0,2026-01-31 23:00Z\n2.5,2026-02-01 00:00Z\n",
     ],
@@ -106,8 +105,9 @@ def test_wrong_instants_are_located(tmp_path: Path, instants: list[str], words: 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        ("hour,price\n1,1\n2,1\n", "hour: found 1 in the first row; must start at 0"),
         ("hour,price\n0,1\n2,1\n", "line 3, hour: found '2'; must be one more than in the row above"),
-        ("hour,price\n23,1\n0,1\n", "hours count on over midnight: 24 comes after 23"),
+        ("hour,price\n0,1\n1,1\n0,1\n", "hours count on over midnight: 24 comes after 23"),
         ("hour,price\n0,1\n1,-3\n", "line 3, price: found '-3'; must be a finite number of 0 or more"),
         ("hour,price\n0,1\n1,nan\n", "line 3, price: found 'nan'"),
         ("hour,price\n0,1\n1,\n", "line 3, price: found nothing"),

@@ -108,6 +108,31 @@ def test_other_priorities_and_fewer_classes() -> None:
     assert set(workload.tags["utility_class"].codes) == {0, 1}
 
 
+def test_variations_of_the_classes_are_always_the_same_and_fall_like_them() -> None:
+    parameters = UtilityParameters(class_variations=5)
+    assert list(parameters.intervals) == [f"{name}{number}" for name in "ABCD" for number in range(1, 6)]
+    assert len(set(parameters.intervals.values())) == 20
+    assert parameters.intervals == UtilityParameters(class_variations=5).intervals
+    fewer = UtilityParameters(class_variations=2, utility_classes=("B",)).intervals
+    assert fewer == {name: parameters.intervals[name] for name in ("B1", "B2")}
+    for name, intervals in parameters.intervals.items():
+        starts, percents = ([interval[k] for interval in intervals] for k in (0, 1))
+        assert starts == sorted(set(starts)), name
+        assert percents == sorted(set(percents), reverse=True), name
+        assert (starts[0], percents[0], starts[-1], percents[-1]) == (0, 100, 10_000, 0)
+
+
+def test_tasks_are_spread_over_all_variations() -> None:
+    parameters = UtilityParameters(class_variations=5)
+    levels = draw_levels(parameters, generator(0, "test"), 20_000)
+    workload = workload_of_levels(np.zeros(20_000), np.zeros(20_000, np.int32), levels, small_system(), parameters)
+    assert np.bincount(levels.utility_class) == pytest.approx([1000] * 20, rel=0.15)
+    assert len(workload.shapes.names) == 80
+    tag, shape = workload.tags["utility_class"], workload.shape
+    names = [workload.shapes.names[code].rpartition("-")[2] for code in shape[:50]]
+    assert names == [tag.names[code] for code in tag.codes[:50]]
+
+
 @pytest.mark.parametrize(
     ("changes", "wheres"),
     [
@@ -119,6 +144,8 @@ def test_other_priorities_and_fewer_classes() -> None:
         ({"utility_classes": ()}, ["utility_classes"]),
         ({"utility_classes": ("A", "A")}, ["utility_classes"]),
         ({"utility_classes": ("a",)}, ["utility_classes"]),
+        ({"class_variations": -1}, ["class_variations"]),
+        ({"class_variations": 31}, ["class_variations"]),
     ],
 )
 def test_bad_parameters_are_all_named(changes: dict[str, Any], wheres: list[str]) -> None:

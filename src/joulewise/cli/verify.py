@@ -31,8 +31,9 @@ def verify(folder: FolderPath, as_json: AsJson = False) -> None:
             for verdict in verdicts
         ]
         n, n_stored = len(verdicts), sum(verdict.has_records for verdict in verdicts)
-        print_table(f"{n - len(broken)} of {n} runs hold", rows)
+        runs_hold, runs_have = ("run holds", "run has") if n == 1 else ("runs hold", "runs have")
+        print_table(f"{n - len(broken)} of {n} {runs_hold}", rows)
         others = "; the others were simulated again" if n_stored < n else ""
-        print(f"{n_stored} of {n} runs have stored allocations{others}.")
+        print(f"{n_stored} of {n} {runs_have} stored allocations{others}.")
     if broken:
         raise typer.Exit(OUR_FAULT)

@@ -295,16 +295,23 @@ def fits_under_cap(limits, ledger, start_s, end_s, cost_w):
 
 
 @inlined
+def fits_the_day(limits, ledger, option, start_s, end_s, boot_j):
+    """Whether a choice starts within the day and keeps its budget and the next day's."""
+    if not limits.has_budget:
+        return True
+    after_s = end_s - ledger.day_end_s[0]
+    return (
+        start_s < ledger.day_end_s[0]
+        and limits.cost_j[option] + boot_j <= ledger.left_j[NOW]
+        and not (after_s > 0.0 and limits.cost_w[option] * after_s > ledger.left_j[TOMORROW])
+    )
+
+
+@inlined
 def is_allowed(limits, ledger, option, start_s, end_s, boot_j):
     """Whether a choice passes the filter, starts within the day, and keeps the budgets and the cap."""
     if not ledger.passes[option]:
         return False
-    if limits.has_budget:
-        after_s = end_s - ledger.day_end_s[0]
-        if (
-            not start_s < ledger.day_end_s[0]
-            or limits.cost_j[option] + boot_j > ledger.left_j[NOW]
-            or (after_s > 0.0 and limits.cost_w[option] * after_s > ledger.left_j[TOMORROW])
-        ):
-            return False
+    if not fits_the_day(limits, ledger, option, start_s, end_s, boot_j):
+        return False
     return not limits.has_cap or fits_under_cap(limits, ledger, start_s, end_s, limits.cost_w[option])

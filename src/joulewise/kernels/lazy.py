@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.choice import best_option, comes_before
+from joulewise.kernels.choice import best_option
 from joulewise.kernels.events import (
     NO_EVENT,
     add_left,
@@ -25,8 +25,7 @@ from joulewise.kernels.fleet import can_go_on, open_event, queue_on
 from joulewise.kernels.heap import Heap, empty_heap, pop, push, replace_top
 from joulewise.kernels.jit import inlined, kernel
 from joulewise.kernels.layout import DROPPED
-
-ROUNDING = 1e-9
+from joulewise.kernels.pool import close_event, note_rise, waiting_first
 
 
 class Pool(NamedTuple):
@@ -76,25 +75,6 @@ def admit(pool, tasks, options, arrived, now_s):
 
 
 @inlined
-def waiting_first(pool):
-    """Whether the best bound among the waiting beats the best value among those looked at."""
-    if pool.waiting.size[0] == 0 or pool.looked.size[0] == 0:
-        return pool.waiting.size[0] > 0
-    i, j = pool.waiting.items[0], pool.looked.items[0]
-    return comes_before(
-        pool.waiting.value[i], pool.waiting.completion_s[i], i,
-        pool.looked.value[j], pool.looked.completion_s[j], j,
-    )  # fmt: skip
-
-
-@inlined
-def note_rise(pool, before, now):
-    """Count a value that rose with time: the objective is not what it was declared to be."""
-    if now > before + ROUNDING * max(abs(before), 1.0):
-        pool.n_rises[0] += 1
-
-
-@inlined
 def look(pool, value, tasks, utilities, options, everywhere, fleet, plan, threshold):
     """Value the first waiting task on the machines as they are fixed; drop it or add it to those looked at."""
     i = pool.waiting.items[0]
@@ -136,17 +116,6 @@ def place(pool, tasks, options, fleet, plan, next_s):
     else:
         pool.put_off[pool.n_put_off[0]] = i
         pool.n_put_off[0] += 1
-
-
-@inlined
-def close_event(pool):
-    """Everything not fixed waits again, with the bounds found when it was first looked at."""
-    for at in range(pool.looked.size[0]):
-        push(pool.waiting, pool.looked.items[at])
-    for at in range(pool.n_put_off[0]):
-        push(pool.waiting, pool.put_off[at])
-    pool.looked.size[0] = 0
-    pool.n_put_off[0] = 0
 
 
 @inlined

@@ -27,7 +27,8 @@ class Machines(NamedTuple):
     `head` and `tail` are the ends of its queue of `n_queued` tasks, linked by `after` (one per task). It `is_there`
     if it takes tasks at all, and is filled when nothing more on its queue can be fixed before the next event. By
     machine type: `earliest` is the machine free first, at `start_s`; `soonest_s` is when a first task could start on
-    any, busy or not, and `n_open` counts those that are there and not filled.
+    any, busy or not, `hope_s` the same on those that dropping looks at, and `n_open` counts those that are there and
+    not filled.
     """
 
     first: NDArray[np.int64]
@@ -56,6 +57,7 @@ class Machines(NamedTuple):
     earliest: NDArray[np.int64]
     start_s: NDArray[np.float64]
     soonest_s: NDArray[np.float64]
+    hope_s: NDArray[np.float64]
     n_open: NDArray[np.int64]
 
 
@@ -93,7 +95,7 @@ def new_machines(counts: NDArray[np.int64]) -> Machines:
         np.full(n, NOBODY, np.int64), np.full(n, NOBODY, np.int64), np.zeros(n, np.int64),
         np.ones(n, np.bool_), np.zeros(n, np.bool_),
         np.full(n_types, NOBODY, np.int64), np.full(n_types, np.inf), np.full(n_types, np.inf),
-        np.zeros(n_types, np.int64),
+        np.full(n_types, np.inf), np.zeros(n_types, np.int64),
     )  # fmt: skip
 
 
@@ -147,11 +149,11 @@ def find_earliest(machines, k):
 
 
 @shared
-def open_machines(machines, standing, downtimes, now_s, effect_s, horizon_s, is_polled):
+def open_machines(machines, standing, downtimes, now_s, effect_s, horizon_s, is_polled, drops_by_idle):
     """Start a mapping event: nothing is planned, and what it plans can start at effect_s."""
     for k in range(machines.n_open.size):
         machines.n_open[k] = 0
-        machines.soonest_s[k] = np.inf
+        machines.soonest_s[k] = machines.hope_s[k] = np.inf
         for m in range(machines.first[k], machines.first[k + 1]):
             idle_since_s = max(machines.ready_s[m], last_repair_s(downtimes, m, effect_s))
             asleep = idle_since_s + standing.sleep_after_s[k] < effect_s
@@ -165,8 +167,10 @@ def open_machines(machines, standing, downtimes, now_s, effect_s, horizon_s, is_
             machines.is_there[m] = is_up and (not is_polled or machines.ready_s[m] <= now_s)
             machines.filled[m] = machines.last_start_s[m] > horizon_s or machines.doomed_s[m] > horizon_s
             machines.n_open[k] += machines.is_there[m] and not machines.filled[m]
-            if is_up and machines.base_s[m] < machines.soonest_s[k]:
-                machines.soonest_s[k] = machines.base_s[m]
+            if is_up:
+                machines.soonest_s[k] = min(machines.soonest_s[k], machines.base_s[m])
+            if machines.is_there[m] or (is_up and not drops_by_idle):
+                machines.hope_s[k] = min(machines.hope_s[k], machines.base_s[m])
         find_earliest(machines, k)
 
 

@@ -18,6 +18,7 @@ from joulewise.kernels.choice import comes_before, earliest_option, utility_of
 from joulewise.kernels.energy import (
     NOW,
     commit_power,
+    fits_the_day,
     is_allowed,
     open_ledger,
     open_power,
@@ -32,6 +33,7 @@ from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.layout import DROPPED, RAN, WAITING
 from joulewise.kernels.machines import NOBODY, forget_lost, next_outage, note_run, open_machines, plan_on
 from joulewise.kernels.market import MINUTE_S, adjust_prices, first_prices, record_prices
+from joulewise.kernels.pool import close_event, note_rise, waiting_first
 from joulewise.kernels.rolling import (
     MAKESPAN,
     WORTH,
@@ -47,9 +49,7 @@ from joulewise.kernels.rolling import (
 KILLED = 3
 GREEDY, IN_ORDER, AT_RANDOM = 0, 1, 2
 OPEN, AS_ASKED, AS_LISTED = 0, 1, 2
-ROUNDING = 1e-9
 SLACK = 1e-12
-MOST_PERMUTED = 5
 
 
 class Rules(NamedTuple):
@@ -72,6 +72,8 @@ class Rules(NamedTuple):
     kill_factor: float
     is_certain: bool
     drops_eagerly: bool
+    drops_by_idle: bool
+    postpones: bool
     random_seed: np.uint64
 
 
@@ -79,13 +81,14 @@ class Batch(NamedTuple):
     """Tasks to map: `waiting` by bounds that hold for all later events, `looked` by values in this one.
 
     `choice` is the option of a task looked at or planned, `after` the next in its machine's queue. `put_off` holds
-    those without an allowed choice in this event, `returning` those lost by a machine, mappable again at `returns_s`.
+    those without an allowed choice in this event, `returning` those lost by a machine or postponed to the next day,
+    mappable again at `returns_s`.
     `n_unfixed` counts by task type those that are not fixed yet; `reaches` says of a task type and machine type whether
     any option there could be allowed in this event, and `is_live` whether there is one anywhere; `n_left` counts by
     machine type the unplanned tasks that reach it.
     `charge` is what an option costs in the objective, `energy_charge` the part of it that follows the tariff, and
     `rise` by task type how much cheaper an option became since the last event at most. `n_rises[0]` counts values
-    that rose: the objective broke its promise then.
+    that rose: the objective broke its promise then. `pairs` is room for options with machines.
     """
 
     waiting: Heap
@@ -106,6 +109,7 @@ class Batch(NamedTuple):
     rise: NDArray[np.float64]
     n_rises: NDArray[np.int64]
     permutation: NDArray[np.int64]
+    pairs: NDArray[np.int64]
 
 
 class Clock(NamedTuple):
@@ -133,8 +137,13 @@ class Losses(NamedTuple):
     end_s: NDArray[np.float64]
 
 
-def new_batch(n: int, n_machine_types: int, n_task_types: int, charge: NDArray[np.float64]) -> Batch:
-    """A batch of up to n tasks; `charge` is what each option costs in the objective at first."""
+def new_batch(
+    n: int, n_machine_types: int, n_task_types: int, charge: NDArray[np.float64], n_permuted: int, n_pairs: int
+) -> Batch:  # fmt: skip
+    """A batch of up to n tasks, n_permuted first ones of a queue, n_pairs of machine and P-state.
+
+    `charge` is what each option costs at first.
+    """
     return Batch(
         empty_heap(n), empty_heap(n),
         np.full(n, NOBODY, np.int64), np.full(n, NOBODY, np.int64),
@@ -143,7 +152,7 @@ def new_batch(n: int, n_machine_types: int, n_task_types: int, charge: NDArray[n
         np.zeros(n_task_types, np.int64), np.ones(n_task_types, np.bool_),
         np.ones((n_task_types, n_machine_types), np.bool_), np.zeros(n_machine_types, np.int64),
         charge.copy(), charge.copy(), np.zeros(n_task_types), np.zeros(1, np.int64),
-        np.zeros((4, MOST_PERMUTED), np.int64),
+        np.zeros((3, n_permuted), np.int64), np.empty((2, n_pairs), np.int64),
     )  # fmt: skip
 
 
@@ -206,8 +215,11 @@ def mapping_time_s(clock, rules, n_tasks):
 
 @inlined
 def horizon_of(clock, rules, tasks, next_s):
-    """When the plan of the next event, at next_s, has effect at the latest: what starts later will be planned anew."""
-    if rules.is_measured or not next_s < np.inf:
+    """When the plan of the next event, at next_s, has effect at the latest: what starts later will be planned anew.
+
+    Where tasks are postponed all must be planned: what they use decides who is.
+    """
+    if rules.is_measured or rules.postpones or not next_s < np.inf:
         return np.inf
     arrived = clock.counts[ARRIVED]
     n_more = 0
@@ -283,7 +295,7 @@ def count_left(batch, options, limits, ledger):
 
 
 @inlined
-def drop(clock, batch, tasks, options, plan, i):
+def drop(clock, batch, tasks, plan, i):
     """Drop a task that is in no heap."""
     plan.status[i] = DROPPED
     batch.n_unfixed[tasks.task_type[i]] -= 1
@@ -376,8 +388,8 @@ def release(batch, machines, m):
 
 @inlined
 def is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
-    """Whether a task can no longer earn its threshold on any machine; one that waits for a repair keeps its hope."""
-    _, completion_s = earliest_option(everywhere, tasks.task_type[i], machines.soonest_s)
+    """Whether a task can no longer earn its threshold on any machine looked at; one without such keeps its hope."""
+    _, completion_s = earliest_option(everywhere, tasks.task_type[i], machines.hope_s)
     return completion_s < np.inf and utility_of(tasks, utilities, i, completion_s) < threshold[i]
 
 
@@ -430,13 +442,6 @@ def best_choice(value, rules, batch, tasks, utilities, options, limits, ledger, 
 
 
 @inlined
-def note_rise(batch, before, now):
-    """Count a value that rose with time: the objective is not what it was declared to be."""
-    if now > before + ROUNDING * max(abs(before), 1.0):
-        batch.n_rises[0] += 1
-
-
-@inlined
 def look(clock, batch, value, rules, tasks, utilities, options, everywhere, limits, ledger, machines, plan, threshold):
     """Value the first waiting task on the machines as they are fixed; drop it or add it to those looked at."""
     i = take_first(batch.waiting)
@@ -444,7 +449,7 @@ def look(clock, batch, value, rules, tasks, utilities, options, everywhere, limi
         value, rules, batch, tasks, utilities, options, limits, ledger, machines, i, machines.soonest_s, OPEN
     )
     if most < threshold[i] and is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
-        drop(clock, batch, tasks, options, plan, i)
+        drop(clock, batch, tasks, plan, i)
         return
     note_rise(batch, batch.waiting.value[i], found)
     set_bound(batch, i, found, completion_s)
@@ -454,7 +459,7 @@ def look(clock, batch, value, rules, tasks, utilities, options, everywhere, limi
 
 
 @inlined
-def put_off(batch, tasks, options, i):
+def put_off(batch, tasks, i):
     """Leave a task that is in no heap for the next event."""
     batch.put_off[batch.n_put_off[0]] = i
     batch.n_put_off[0] += 1
@@ -470,7 +475,7 @@ def look_again(batch, value, rules, tasks, utilities, options, limits, ledger, m
     )
     if option == NOBODY:
         pop(batch.looked)
-        put_off(batch, tasks, options, i)
+        put_off(batch, tasks, i)
         return
     note_rise(batch, batch.looked.value[i], found)
     batch.looked.value[i], batch.looked.completion_s[i] = found, completion_s
@@ -519,18 +524,6 @@ def can_go_on(limits, ledger, machines, n_left):
     return False
 
 
-@inlined
-def waiting_first(batch):
-    """Whether the best bound among the waiting beats the best value among those looked at."""
-    if batch.waiting.size[0] == 0 or batch.looked.size[0] == 0:
-        return batch.waiting.size[0] > 0
-    i, j = batch.waiting.items[0], batch.looked.items[0]
-    return comes_before(
-        batch.waiting.value[i], batch.waiting.completion_s[i], i,
-        batch.looked.value[j], batch.looked.completion_s[j], j,
-    )  # fmt: skip
-
-
 @shared
 def map_greedily(
     clock, batch, rolling, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
@@ -540,7 +533,7 @@ def map_greedily(
     while batch.waiting.size[0] + batch.looked.size[0] > 0 and can_go_on(limits, ledger, machines, batch.n_left):
         if waiting_first(batch):
             if not batch.is_live[tasks.task_type[batch.waiting.items[0]]]:
-                put_off(batch, tasks, options, take_first(batch.waiting))
+                put_off(batch, tasks, take_first(batch.waiting))
                 continue
             look(
                 clock, batch, value, rules, tasks, utilities, options, everywhere, limits, ledger, machines, plan,
@@ -685,22 +678,18 @@ def may_take(options, limits, ledger, machines, m, option):
 
 
 @shared
-def random_choice(options, option_at, tasks, limits, ledger, machines, i, part):
+def random_choice(batch, options, option_at, tasks, limits, ledger, machines, i, part):
     """One of the allowed pairs of machine and P-state, in their order, at a part in [0, 1) of their number."""
     t, n = tasks.task_type[i], 0
     for m in range(machines.ready_s.size):
         for p in range(option_at.shape[2]):
             option = option_at[t, machines.type_of[m], p]
-            n += option != NOBODY and may_take(options, limits, ledger, machines, m, option)
-    wanted = int(part * n)
-    for m in range(machines.ready_s.size):
-        for p in range(option_at.shape[2]):
-            option = option_at[t, machines.type_of[m], p]
             if option != NOBODY and may_take(options, limits, ledger, machines, m, option):
-                if wanted == 0:
-                    return option, m
-                wanted -= 1
-    return NOBODY, NOBODY
+                batch.pairs[0, n], batch.pairs[1, n] = option, m
+                n += 1
+    if n == 0:
+        return NOBODY, NOBODY
+    return batch.pairs[0, int(part * n)], batch.pairs[1, int(part * n)]
 
 
 @shared
@@ -712,15 +701,15 @@ def map_in_order(
     while batch.waiting.size[0] > 0 and can_go_on(limits, ledger, machines, batch.n_left):
         i = take_first(batch.waiting)
         if is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
-            drop(clock, batch, tasks, options, plan, i)
+            drop(clock, batch, tasks, plan, i)
             continue
         if rules.rule == IN_ORDER:
             option, m = first_choice(options, tasks, limits, ledger, machines, i)
         else:
             part = random_part(rules.random_seed, clock.counts[WORKED], i, 1)
-            option, m = random_choice(options, option_at, tasks, limits, ledger, machines, i, part)
+            option, m = random_choice(batch, options, option_at, tasks, limits, ledger, machines, i, part)
         if option == NOBODY:
-            put_off(batch, tasks, options, i)
+            put_off(batch, tasks, i)
         else:
             enqueue(batch, rolling, rules, stretch, tasks, options, limits, ledger, machines, i, option, m, horizon_s)
 
@@ -853,13 +842,13 @@ def renew_bounds(clock, batch, rolling, rules, prices, tasks, options, limits, l
 
 
 @shared
-def drop_all_hopeless(clock, batch, tasks, utilities, options, everywhere, machines, plan, threshold):
+def drop_all_hopeless(clock, batch, tasks, utilities, everywhere, machines, plan, threshold):
     """Drop at once what can no longer earn its threshold: it might later, or the size of the batch matters."""
     kept = 0
     for at in range(batch.waiting.size[0]):
         i = batch.waiting.items[at]
         if is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
-            drop(clock, batch, tasks, options, plan, i)
+            drop(clock, batch, tasks, plan, i)
         else:
             batch.waiting.items[kept] = i
             kept += 1
@@ -868,14 +857,34 @@ def drop_all_hopeless(clock, batch, tasks, utilities, options, everywhere, machi
 
 
 @inlined
-def close_event(batch):
-    """Everything not planned waits again, with the bounds found when it was first looked at."""
-    for at in range(batch.looked.size[0]):
-        push(batch.waiting, batch.looked.items[at])
-    for at in range(batch.n_put_off[0]):
-        push(batch.waiting, batch.put_off[at])
-    batch.looked.size[0] = 0
-    batch.n_put_off[0] = 0
+def fits_today(options, limits, ledger, machines, t):
+    """Whether a task of a type could still be planned today, behind what is planned, whatever the filter says."""
+    for option in range(options.first[t], options.first[t + 1]):
+        k = options.machine_type[option]
+        if machines.start_s[k] < np.inf:
+            end_s = machines.start_s[k] + options.exec_s[option]
+            if fits_the_day(limits, ledger, option, machines.start_s[k], end_s, machines.boot_j[machines.earliest[k]]):
+                return True
+    return False
+
+
+@shared
+def postpone(clock, batch, tasks, options, limits, ledger, machines):
+    """Let tasks that no longer fit into the day come back when the next one starts."""
+    for t in range(batch.is_live.size):
+        batch.is_live[t] = batch.n_unfixed[t] > 0 and fits_today(options, limits, ledger, machines, t)
+    kept = 0
+    for at in range(batch.waiting.size[0]):
+        i = batch.waiting.items[at]
+        if batch.is_live[tasks.task_type[i]]:
+            batch.waiting.items[kept] = i
+            kept += 1
+        else:
+            give_back(batch, i, ledger.day_end_s[0])
+            batch.n_unfixed[tasks.task_type[i]] -= 1
+            clock.counts[UNFIXED] -= 1
+    batch.waiting.size[0] = kept
+    sift(batch.waiting)
 
 
 @shared
@@ -890,7 +899,7 @@ def finish(
             clock, batch, rules, stretch, tasks, options, limits, ledger, machines, downtimes, losses, plan, m, until_s
         )  # fmt: skip
         release(batch, machines, m)
-    if rules.is_certain:
+    if not rules.drops_eagerly:
         for i in range(clock.counts[ARRIVED]):
             if plan.status[i] == WAITING and is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
                 plan.status[i] = DROPPED
@@ -942,12 +951,12 @@ def map_managed(
         horizon_s = horizon_of(clock, rules, tasks, next_s)
         if clock.counts[UNFIXED] > 0:
             clock.counts[WORKED] += 1
-        open_machines(machines, standing, downtimes, now_s, effect_s, horizon_s, rules.is_polled)
+        open_machines(machines, standing, downtimes, now_s, effect_s, horizon_s, rules.is_polled, rules.drops_by_idle)
         open_ledger(limits, ledger, machines, effect_s, rules.is_certain)
         open_power(limits, ledger, machines, effect_s)
         renew_bounds(clock, batch, rolling, rules, prices, tasks, options, limits, ledger, machines, effect_s)
         if rules.drops_eagerly:
-            drop_all_hopeless(clock, batch, tasks, utilities, options, everywhere, machines, plan, threshold)
+            drop_all_hopeless(clock, batch, tasks, utilities, everywhere, machines, plan, threshold)
         if rules.program == MAKESPAN and clock.counts[UNFIXED] > 0:
             split_batch(rolling, batch, limits, ledger, machines, effect_s, clock.counts[WORKED])
         count_left(batch, options, limits, ledger)
@@ -977,6 +986,8 @@ def map_managed(
             adjust_prices(prices, limits, ledger, machines, passed_s, effect_s)
         clock.instants[LAST] = now_s
         close_event(batch)
+        if rules.postpones:
+            postpone(clock, batch, tasks, options, limits, ledger, machines)
     if is_last:
         finish(
             clock, batch, losses, rules, threshold, stretch, tasks, utilities, options, everywhere, limits, ledger,

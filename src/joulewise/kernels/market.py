@@ -41,7 +41,7 @@ class Gains(NamedTuple):
     depth: float = 50.0
 
 
-class Prices(NamedTuple):
+class LivePrices(NamedTuple):
     """State: the price per second of each machine type (below 0: not yet known) and per joule, and the mean power.
 
     `path` has a row for each event with work, as far as it has room: the prices per second, then per joule.

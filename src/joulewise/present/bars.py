@@ -44,15 +44,16 @@ _UNBROKEN = 1000
 
 @dataclass(frozen=True)
 class Measure:
-    """What the bars show: a metric, its axis title and the decimals of values above bars."""
+    """What the bars show: a metric, its axis title, the decimals of values above bars, and the most there can be."""
 
     metric: str
     title: str
     decimals: int = 1
+    most: float = 100.0
 
 
 SCALED = Measure(UTILITY, "% of maximum utility")
-COMPLETED = Measure("tasks_completed", "tasks completed", 0)
+COMPLETED = Measure("tasks_completed", "tasks completed", 0, math.inf)
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def completed_by_policy(records: Records) -> Drawing:
 def draw_bars(records: Records, layout: Layout, measure: Measure = SCALED) -> tuple[Any, str]:
     """The panels of bars put together, and a note on panels left out."""
     found = records.summary.filter(pl.col("metric") == measure.metric)
-    rows = hold(found, layout.held).filter(pl.col("mean").is_not_null())
+    rows = _cut(hold(found, layout.held).filter(pl.col("mean").is_not_null()), measure)
     panels, note = panels_of(records, rows, layout.panels)
     n_main = max(panel.rows[layout.main].n_unique() for panel in panels)
     n_groups = len(records.values(layout.group)) if layout.group else 1
@@ -152,7 +153,7 @@ def draw_bars(records: Records, layout: Layout, measure: Measure = SCALED) -> tu
         records,
         layout,
         measure,
-        y_domain=_y_domain(pl.concat([panel.rows for panel in panels])),
+        y_domain=_y_domain(pl.concat([panel.rows for panel in panels]), measure.most),
         height_px=280 if len(panels) == 1 else 190,
         step_px=max(min(_WIDTH_PX / n_main, _MAX_STEP_PX), _MIN_BAR_PX * n_groups, _MIN_STEP_PX),
         n_bars=n_main * n_groups,
@@ -163,12 +164,20 @@ def draw_bars(records: Records, layout: Layout, measure: Measure = SCALED) -> tu
     return assemble([_panel(frame, panel) for panel in panels], across), note
 
 
-def _y_domain(rows: pl.DataFrame) -> tuple[float, float]:
-    """From zero (or below, for losses) to a round number above the highest whisker."""
+def _cut(rows: pl.DataFrame, measure: Measure) -> pl.DataFrame:
+    """The rows with intervals cut where no value can be: below 0, and above the most, or a mean that is higher."""
+    most = pl.max_horizontal(pl.col("mean"), pl.lit(measure.most))
+    least = pl.min_horizontal(pl.col("mean"), pl.lit(0.0))
+    return rows.with_columns(low=pl.col("low").clip(least, most), high=pl.col("high").clip(least, most))
+
+
+def _y_domain(rows: pl.DataFrame, most: float) -> tuple[float, float]:
+    """From zero (or below, for losses) to a round number above the highest whisker, or to the most there can be."""
     values = [v for name in ("mean", "low", "high") for v in rows[name].drop_nulls() if math.isfinite(v)]
     top, bottom = max([*values, 0.0]), min([*values, 0.0])
     step = 10.0 ** math.floor(math.log10(max(top, -bottom, 1e-9))) / 2
-    return step * math.floor(bottom / step), step * max(math.ceil(1.04 * top / step), 1)
+    above = step * max(math.ceil(1.04 * top / step), 1)
+    return step * math.floor(bottom / step), min(above, most) if top <= most else above
 
 
 def _panel(frame: _Frame, panel: Panel) -> Any:

@@ -62,15 +62,17 @@ def _draw(records: Records, across: str) -> Drawing:
 def shares(records: Records) -> pl.DataFrame:
     """Mean number of tasks with each fate in percent of those that arrived, one row per point and fate.
 
-    Empty where the runs have no such counts. Tasks that arrived before the counted time and completed in it
-    are counted as completed, so that the shares can pass 100 %.
+    Empty where the runs have no such counts. Tasks that arrived before the counted time and completed in it stand for
+    as many that arrived in it and were open at its end, but not for more: the shares are 100 % together.
     """
     keys = list(dict.fromkeys([*records.varying, records.main or POLICY, POLICY]))
     if not {*COUNTS, *keys} <= set(records.runs.columns):
         return pl.DataFrame()
     arrived, completed, dropped, killed = map(pl.col, COUNTS)
-    rest = (arrived - completed - dropped - killed).clip(0)
-    counts = {"completed": completed, "dropped": dropped, "killed": killed, "open": rest}
+    not_lost = arrived - dropped - killed
+    done = pl.min_horizontal(completed, not_lost).clip(0)
+    rest = (not_lost - done).clip(0)
+    counts = {"completed": done, "dropped": dropped, "killed": killed, "open": rest}
     share = [(100 * pl.when(arrived > 0).then(n / arrived)).mean().alias(name) for name, n in counts.items()]
     means = records.runs.group_by(keys, maintain_order=True).agg(share)
     long = means.unpivot(on=list(FATES), index=keys, variable_name="fate", value_name="share").drop_nulls("share")
@@ -87,7 +89,7 @@ def _panel(records: Records, main: str, across: str | None, panel: Panel) -> Any
     chart = alt.Chart(inline(_rows(records, main, across, panel.rows, heads))).mark_bar()
     chart = chart.encode(
         x=_x(list(records.labels(across).values()) if across else []),
-        y=alt.Y("share:Q", title="% of arrived tasks", stack="zero", scale=alt.Scale(domainMin=0)),
+        y=alt.Y("share:Q", title="% of arrived tasks", stack="zero", scale=alt.Scale(domain=[0, 100])),
         color=_colour(panel.rows["fate"].unique().to_list()),
         order=alt.Order("rank:Q"),
         tooltip=_tooltip(main, across),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from joulewise.present.formats import count, decimals_for, fixed, key_words, percent
-from joulewise.present.layout import hold
+from joulewise.present.layout import hold, in_percent
 from joulewise.present.records import POLICY, THRESHOLD, Records
 
 _MAX_FINDINGS = 6
@@ -73,7 +73,7 @@ def _decimals(row: Mapping[str, Any]) -> int:
 def _precision(row: Mapping[str, Any]) -> str:
     if row["low"] is None or row["high"] is None:
         return f"{count(row['n'], 'trial')}, so no interval"
-    low, high = (fixed(row[end], _decimals(row)) for end in ("low", "high"))
+    low, high = (fixed(in_percent(row[end]), _decimals(row)) for end in ("low", "high"))
     return f"95 % interval {low} to {high}, {count(row['n'], 'trial')}"
 
 

@@ -107,6 +107,11 @@ def scaled(value: float | None, size: float) -> float | None:
     return None if value is None else value / size
 
 
+def in_percent(value: float | None) -> float | None:
+    """The end of an interval of a percentage, cut at 0 and 100 where nothing can be."""
+    return None if value is None else min(max(value, 0.0), 100.0)
+
+
 def inline(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Rows as the data of a chart; numbers that JSON cannot hold become null."""
     frame = pl.DataFrame(rows, infer_schema_length=None)

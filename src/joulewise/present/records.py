@@ -18,6 +18,7 @@ FILTER = "manager.energy_filter"
 LENIENCY = "manager.leniency"
 WEIGHT = "manager.weight"
 LOAD = "workload.tasks_per_day"
+TARIFF_UNIT = "supply.tariff_unit"
 VARIANT = "variant"
 SETTING = "setting"
 PRIORITY = "priority"
@@ -115,6 +116,16 @@ class Records:
         return ranked.unique(subset=self.others, keep="first", maintain_order=True) if self.others else ranked.head(1)
 
     @cached_property
+    def clear_best(self) -> pl.DataFrame:
+        """The best of those settings at which every run has a result."""
+        if UTILITY not in self.runs.columns:
+            return self.best
+        gaps = self.runs.filter(pl.col(UTILITY).is_null())
+        if gaps.is_empty() or not self.others:
+            return self.best if gaps.is_empty() else self.best.clear()
+        return self.best.join(gaps, on=list(self.others), how="anti", nulls_equal=True, maintain_order="left")
+
+    @cached_property
     def behind_best(self) -> pl.DataFrame:
         """Paired differences in utility (percentage points) to the best at the same setting."""
         needed = {"against", "metric", *(key for key in (self.main, *self.others) if key)}
@@ -169,6 +180,8 @@ class Records:
         words, text = key_words(key), self.label(key, value)
         if key in (POLICY, VARIANT, SETTING):
             return text
+        if isinstance(value, bool):
+            return f"{words.name}: {text}"
         return f"{text} {words.unit}" if words.unit else f"{words.name} {text}"
 
     def phrases(self, point: Mapping[str, object], keys: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from joulewise.present.glossary import GLOSSARY
 from joulewise.present.layout import sentence
 from joulewise.present.pages import libraries, page
 from joulewise.present.records import Records
-from joulewise.present.tables import difference_tables, full_table, utility_tables
+from joulewise.present.tables import cost_tables, difference_tables, full_table, utility_tables
 from joulewise.units import duration
 
 
@@ -39,7 +39,7 @@ def render_report(records: Records) -> str:
         findings=findings(records),
         axes=[(sentence(key_words(key).name), key, _values(records, key)) for key in records.study.axes],
         plates=plates,
-        utility_tables=utility_tables(records),
+        utility_tables=[*utility_tables(records), *cost_tables(records)],
         difference_tables=difference_tables(records),
         full_table=full_table(records),
         glossary=GLOSSARY,

@@ -21,7 +21,7 @@ from joulewise.present.formats import (
     signed,
 )
 from joulewise.present.layout import Panel, panels_of, sentence
-from joulewise.present.records import THRESHOLD, Records
+from joulewise.present.records import TARIFF_UNIT, THRESHOLD, Records
 
 MAX_ROWS = 500
 _MAX_COLUMNS = 10
@@ -49,13 +49,26 @@ class Table:
 
 def utility_tables(records: Records) -> list[Table]:
     """Mean percentage of maximum utility with its interval, one table per setting."""
-    best = set(records.best.select(records.varying).iter_rows()) if records.main else set()
+    best = set(records.clear_best.select(records.varying).iter_rows()) if records.main else set()
 
     def cell(row: Mapping[str, Any]) -> Cell:
         return Cell(plus_minus(row), _BEST if tuple(row[key] for key in records.varying) in best else _PLAIN)
 
     note = "In % of the maximum utility: mean ± half of the 95 % interval, the best in bold."
+    if records.clear_best.height < records.best.height:
+        note += " Where runs have no result, none is called the best."
     return _pivots(records, records.utility(), cell, note, "Utility")
+
+
+def cost_tables(records: Records) -> list[Table]:
+    """What the energy cost by the tariff, one table per setting; none without a tariff."""
+    if not records.measures("energy_cost"):
+        return []
+    units = {str(unit) for unit in records.values(TARIFF_UNIT)} - {""}
+    unit = f", in {units.pop()}" if len(units) == 1 else ""
+    note = f"Energy times the tariff of its hour{unit}: mean ± half of the 95 % interval."
+    rows = records.summary.filter(pl.col("metric") == "energy_cost", pl.col("mean").is_not_null())
+    return _pivots(records, rows, lambda row: Cell(plus_minus(row)), note, "Cost of energy")
 
 
 def difference_tables(records: Records) -> list[Table]:

@@ -82,7 +82,7 @@ def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_reco
 
 def start(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_recorded: int = 0) -> Engine:
     """An engine that has simulated nothing yet; InputError when world and manager do not fit."""
-    raise_if_any(_problems(world, manager))
+    raise_if_any(managed_problems(world, manager))
     engine = Engine(world, manager, _seed64(seed, trial, manager), n_recorded)
     engine.run(_BEFORE_ALL_S, is_last=False)  # compiles, or loads what was compiled, without simulating anything
     return engine
@@ -104,12 +104,14 @@ class Engine:
         self.clock, self.plan = managed.new_clock(), empty_plan(n_tasks)
         per_s = np.full(system.n_machine_types, _UNKNOWN)
         path = np.full((n_recorded, per_s.size + 1), np.nan)
-        self.prices = market.Prices(
+        self.prices = market.LivePrices(
             per_s, np.zeros(1), per_s.copy(), np.zeros(1), np.full(1, _UNKNOWN), path, _gains(world)
         )
         self.losses = managed.new_losses(world.outages.machine.size)
         charge = _charge(world, manager, options)
-        self.batch = managed.new_batch(n_tasks, system.n_machine_types, system.n_task_types, charge)
+        sizes = (n_tasks, system.n_machine_types, system.n_task_types)
+        n_pairs = system.n_machines * system.n_pstates
+        self.batch = managed.new_batch(*sizes, charge, manager.permuted, n_pairs)
         self.rules = _rules(world, manager, seed64)
         self.threshold, self.stretch = thresholds(world, manager), _stretch(world)
         limits = _limits(world, manager, options)
@@ -167,7 +169,8 @@ class Engine:
         return Allocation(*self.plan, LostRuns(*columns))
 
 
-def _problems(world: World, manager: Manager) -> Iterator[Problem]:
+def managed_problems(world: World, manager: Manager) -> Iterator[Problem]:
+    """Where world and manager do not fit for the managed engine."""
     supply, work, policy = world.supply, world.workload, manager.policy
     falls = policy.objective is None or policy.objective.falls_with_time
     if policy.mode == "immediate" or policy.rule not in _RULES or not falls:
@@ -195,6 +198,7 @@ def _problems(world: World, manager: Manager) -> Iterator[Problem]:
     if manager.energy_filter != "none" and not math.isfinite(supply.budget_j):
         found = f"found {manager.energy_filter} without a budget"
         yield Problem("manager.energy_filter", found, "shares out a budget", "give supply.budget")
+    yield from _postponing_problems(world, manager)
     needs_power = manager.policy.is_weighted or (manager.policy.is_priced and math.isfinite(supply.budget_j))
     if needs_power and world.system.power_w is None:
         found = f"the policy {manager.policy.name} looks at energy, but the system has no power figures"
@@ -203,6 +207,19 @@ def _problems(world: World, manager: Manager) -> Iterator[Problem]:
     if divides and world.system.power_w is not None and not least_energy_j(world) > 0:
         found = f"the policy {manager.policy.name} divides by energy, but a choice of the system uses none"
         yield Problem("manager.policy", found, advice="give powers above 0 W")
+
+
+def _postponing_problems(world: World, manager: Manager) -> Iterator[Problem]:
+    """Where tasks cannot be postponed to the next day: it is the budget alone that does so."""
+    if manager.postponing == "each-event":
+        return
+    if not math.isfinite(world.supply.budget_j):
+        found = f"found {manager.postponing} without a budget"
+        yield Problem("manager.postponing", found, "a budget makes days", "give supply.budget")
+    if world.supply.cap_w is not None or world.outages.machine.size:
+        found = f"found {manager.postponing} in a world with a power cap or failures"
+        allowed = "what a cap or a repair allows later in the day would be postponed as well"
+        yield Problem("manager.postponing", found, allowed, 'use "each-event"')
 
 
 def _cap_problems(world: World, cap_w: Floats) -> Iterator[Problem]:
@@ -257,7 +274,10 @@ def _scale(world: World, manager: Manager) -> float:
 def _rules(world: World, manager: Manager, seed64: int) -> managed.Rules:
     model = manager.mapping_model if manager.mapping_time == "given" else (0.0, 0.0, 0.0)
     has_tariff = manager.follows_tariff and world.supply.tariff is not None
-    is_certain = world.workload.stretch is None and world.outages.machine.size == 0 and manager.kill_factor >= 1
+    is_certain = world.workload.stretch is None and world.outages.machine.size == 0
+    drops_by_idle, postpones = manager.dropping_by == "idle", manager.postponing == "next-day"
+    is_split = manager.policy.program == "makespan"
+    at_random = manager.policy.rule == "at-random"
     return managed.Rules(
         rule=_RULES[manager.policy.rule],
         interval_s=manager.mapping_interval_s,
@@ -275,10 +295,9 @@ def _rules(world: World, manager: Manager, seed64: int) -> managed.Rules:
         scale=_scale(world, manager),
         kill_factor=manager.kill_factor,
         is_certain=is_certain,
-        drops_eagerly=not is_certain
-        or manager.policy.rule == "at-random"
-        or manager.policy.program == "makespan"
-        or any(model[1:]),
+        drops_eagerly=not is_certain or at_random or is_split or any(model[1:]) or drops_by_idle or postpones,
+        drops_by_idle=drops_by_idle,
+        postpones=postpones,
         random_seed=np.uint64(seed64),
     )
 

@@ -17,6 +17,16 @@ MOST_PERMUTED = 5
 Environment: TypeAlias = Literal["queued", "polled"]
 Filter: TypeAlias = Literal["none", "fair-share", "adaptive"]
 MappingTime: TypeAlias = Literal["free", "given", "measured"]
+DroppingBy: TypeAlias = Literal["all", "idle"]
+Postponing: TypeAlias = Literal["each-event", "next-day"]
+
+_CHOICES = {
+    "environment": Environment,
+    "energy_filter": Filter,
+    "mapping_time": MappingTime,
+    "dropping_by": DroppingBy,
+    "postponing": Postponing,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +35,8 @@ class Manager:
 
     **Dropping.** A task whose best possible utility is below `dropping_threshold` is dropped; 0 drops nothing.
     `class_thresholds` gives other thresholds to classes of tasks: a machine group ("special", for tasks that run
-    fastest on a machine type of that group) or a level of one of the workload's tags ("critical").
+    fastest on a machine type of that group) or a level of one of the workload's tags ("critical"). In the polled
+    environment `dropping_by` may be the machines that are idle at the event alone; without such nobody is dropped.
 
     **Mapping events** of batch mode happen at 0, 1, 2, ... times `mapping_interval_s`; with `mapping_arrivals` also
     as soon as so many tasks have arrived since the last one, and intervals count from the last event then.
@@ -39,7 +50,8 @@ class Manager:
     whose fair share is multiplied by `leniency`. `weight` is that of energy against utility in weighted policies.
     With `declines`, a choice whose value is not above 0 is never made; None leaves that to the policy. With
     `follows_tariff` an hour's energy counts more, or less, by its cost over the mean. A task that runs longer than
-    `kill_factor` times its estimated time is killed.
+    `kill_factor` times its estimated time is killed. What does not fit into a day's budget is tried again at the next
+    event or, `postponing` it, on the next day.
     """
 
     policy: Policy
@@ -58,6 +70,8 @@ class Manager:
     declines: bool | None = None
     follows_tariff: bool = False
     kill_factor: float = math.inf
+    dropping_by: DroppingBy = "all"
+    postponing: Postponing = "each-event"
 
     def __post_init__(self) -> None:
         for name in ("dropping_threshold", "mapping_interval_s", "leniency", "weight", "kill_factor"):
@@ -78,8 +92,7 @@ class Manager:
 
 def _problems(manager: Manager) -> Iterator[Problem]:
     yield from _number_problems(manager)
-    choices = {"environment": Environment, "energy_filter": Filter, "mapping_time": MappingTime}
-    for name, allowed in choices.items():
+    for name, allowed in _CHOICES.items():
         if getattr(manager, name) not in get_args(allowed):
             yield unknown_name(f"manager.{name}", str(getattr(manager, name)), get_args(allowed))
     yield from _mapping_problems(manager)
@@ -100,8 +113,9 @@ def _number_problems(manager: Manager) -> Iterator[Problem]:
     if not (manager.leniency > 0 and math.isfinite(manager.leniency)):
         advice = 'for no filtering leave energy_filter out, or set it to "none"'
         yield Problem("manager.leniency", f"found {manager.leniency}", "must be above 0, and finite", advice)
-    if not manager.kill_factor > 0:
-        yield Problem("manager.kill_factor", f"found {manager.kill_factor}", "must be above 0")
+    if not manager.kill_factor >= 1:
+        found, allowed = f"found {manager.kill_factor}", "must be 1 or more: a task may run as long as estimated"
+        yield Problem("manager.kill_factor", found, allowed)
     if not 1 <= manager.permuted <= MOST_PERMUTED:
         yield Problem("manager.permuted", f"found {manager.permuted}", f"must be from 1 (none) to {MOST_PERMUTED}")
 
@@ -134,6 +148,12 @@ def _fit_problems(manager: Manager) -> Iterator[Problem]:
         yield Problem(
             "manager.permuted", f"found {manager.permuted}", "the polled environment has no queues to permute"
         )
+    if manager.dropping_by == "idle" and manager.environment == "queued":
+        found, allowed = f"found {manager.dropping_by!r}", 'must be "all" where machines have queues'
+        yield Problem("manager.dropping_by", found, allowed, 'set environment = "polled"')
+    if manager.postponing == "next-day" and manager.environment == "polled":
+        found, allowed = f"found {manager.postponing!r}", 'must be "each-event" where only idle machines get tasks'
+        yield Problem("manager.postponing", found, allowed, 'set environment = "queued"')
 
 
 def switches_on(manager: Manager) -> list[str]:
@@ -146,6 +166,8 @@ def switches_on(manager: Manager) -> list[str]:
         "energy_filter": "none",
         "follows_tariff": False,
         "kill_factor": math.inf,
+        "dropping_by": "all",
+        "postponing": "each-event",
     }
     names = [name for name, value in plain.items() if getattr(manager, name) != value]
     return [*names, *(["declines"] if manager.declines else [])]

@@ -69,8 +69,14 @@ class ManagerParameters:
     follows_tariff: bool = explained(
         False, "whether energy counts more, or less, in hours in which it costs more, or less, than on average"
     )
-    kill_factor: Annotated[float | None, Field(gt=0)] = explained(
+    kill_factor: Annotated[float | None, Field(ge=1)] = explained(
         None, "a task that runs longer than this times its estimated time is killed; left out: never"
+    )
+    dropping_by: Literal["all", "idle"] = explained(
+        "all", "tasks are dropped by what they could earn on all machines or, polled, on those idle at the event alone"
+    )
+    postponing: Literal["each-event", "next-day"] = explained(
+        "each-event", "what does not fit into a day's budget is tried again at the next event, or on the next day"
     )
 
     def __post_init__(self) -> None:

@@ -27,7 +27,7 @@ from pydantic import (
 )
 
 from joulewise import units
-from joulewise.errors import InputError, Problem, unknown_name
+from joulewise.errors import InputError, Problem, as_written, unknown_name, with_article
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,7 +174,7 @@ def read(parameters: type, raw: Mapping[str, Any], where: Where) -> tuple[Any | 
     try:
         return parameters(**{name: getattr(values, name) for name in type(values).model_fields}), []
     except InputError as error:
-        return None, [_relocated(problem, parameters, where) for problem in error.problems]
+        return None, [_relocated(problem, parameters, raw, where) for problem in error.problems]
 
 
 def _bare(hint: Any) -> Any:
@@ -222,8 +222,8 @@ def _quantity(unit: Unit) -> Callable[[object], float]:
     def parse(value: object) -> float:
         if isinstance(value, str):
             return unit.parse(value)
-        allowed = f'must be a {unit.kind} in quotes, for example "{unit.example}"'
-        raise ValueError(f"found {value!r} without a unit; {allowed}")
+        allowed = f'must be {with_article(unit.kind)} in quotes, for example "{unit.example}"'
+        raise ValueError(f"found {as_written(value)} without a unit; {allowed}")
 
     return parse
 
@@ -240,12 +240,14 @@ def _field_info(field: dataclasses.Field[Any], hint: Any) -> Any:
     return Field(**settings)
 
 
-def _relocated(problem: Problem, parameters: type, where: Where) -> Problem:
-    """A parameter class's own problem, which names its section and field, at the key in the file."""
+def _relocated(problem: Problem, parameters: type, raw: Mapping[str, Any], where: Where) -> Problem:
+    """A parameter class's own problem, which names its section and field, at the key and with the text of the file."""
     field_name = problem.where.partition(".")[2]
     hint = hints_of(parameters).get(field_name)
     key = key_of(field_name, hint) if hint else field_name
-    return dataclasses.replace(problem, where=where(key))
+    is_number = re.fullmatch(r"found -?[.0-9e+-]+", problem.found) is not None
+    found = f"found {as_written(raw[key])}" if is_number and key in raw else problem.found
+    return dataclasses.replace(problem, where=where(key), found=found)
 
 
 def _problem(error: Any, parameters: type, where: Where) -> Problem:
@@ -272,4 +274,4 @@ def _problem(error: Any, parameters: type, where: Where) -> Problem:
         **error.get("ctx", {}),
     }
     allowed = _ALLOWED[kind].format(**limits) if kind in _ALLOWED else error["msg"]
-    return Problem(place, f"found {value!r}", allowed)
+    return Problem(place, f"found {as_written(value)}", allowed)

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.study import parameters, sweep
-from joulewise.study.fitting import fit_problems
+from joulewise.study.fitting import class_problems, fit_problems, idle_switches
 from joulewise.study.sources import (
     MANAGER,
     SECTIONS,
@@ -214,13 +214,26 @@ class _Draft:
         managers = {part: self._collect(partial(build_manager, part, draw)) for part in parts_of_managers}
         worlds = dict.fromkeys(parts for found in combinations for parts in _worlds(found))
         for parts in worlds:
-            if reads_tables(parts):
-                self._collect(partial(build_world, parts, draw))
+            worlds[parts] = self._collect(partial(build_world, parts, draw)) if reads_tables(parts) else None
         for system, supply in dict.fromkeys((parts.system, parts.supply) for parts in worlds):
             self._collect(partial(build_supply, supply, system, draw))
-        for point in itertools.chain.from_iterable(map(_points, combinations)):
-            if managers[point.manager] is not None:
-                self.problems += map(self._in_file, fit_problems(point.world, managers[point.manager]))
+        points = dict.fromkeys(
+            (point.world, point.manager) for point in itertools.chain.from_iterable(map(_points, combinations))
+        )
+        found = [(parts, managers[manager]) for parts, manager in points if managers[manager] is not None]
+        for parts, manager in found:
+            self._check_fit(parts, manager, worlds[parts], draw)
+        self.problems += map(self._in_file, idle_switches(found))
+
+    def _check_fit(self, parts: WorldParts, manager: Any, world: Any, draw: Draw) -> None:
+        """Hold a manager against the sections of a world, and against that itself where it has been made."""
+        from joulewise.simulate import misfits
+
+        told = [*fit_problems(parts, manager), *(self._collect(lambda: [*class_problems(parts, manager, draw)]) or ())]
+        places = {problem.where for problem in told}
+        if world is not None:
+            told += [problem for problem in misfits(world, manager) if problem.where not in places]
+        self.problems += map(self._in_file, told)
 
     def _section(self, section: Section, variant: Mapping[str, Any], name: str | None) -> _Parts:
         base, override = self.raw.get(section.name, {}), variant.get(section.name, {})

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from joulewise.errors import InputError, Problem, unknown_name
+from joulewise.errors import InputError, Problem, unknown_name, with_article
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 
 MAX_LISTED = 5
@@ -160,7 +160,7 @@ def unknown_choice(where: str, name: str, choices: Sequence[str], what: str) -> 
     """The problem of an unknown name; a long list of choices is counted, not printed."""
     problem = unknown_name(where, name, choices)
     if len(choices) > _MAX_CHOICES:
-        allowed = f"must be a {what}: one of {len(choices)} names, such as {choices[0]!r}"
+        allowed = f"must be {with_article(what)}: one of {len(choices)} names, such as {choices[0]!r}"
         problem = dataclasses.replace(problem, allowed=allowed)
     return problem
 

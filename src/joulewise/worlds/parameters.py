@@ -1,4 +1,4 @@
-"""What the parameter classes of this room share: explained fields and checks."""
+"""What the parameter classes of this room share: explained fields, checks and names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 from typing import Any
 
-from joulewise.errors import Problem
+from joulewise.errors import Problem, as_written
 
 Rule = tuple[str, bool, str]
 """A field's name, whether its value is acceptable, and what is allowed."""
@@ -25,7 +25,7 @@ def broken_rules(prefix: str, parameters: object, rules: Iterable[Rule]) -> Iter
     """One problem for each rule that does not hold, under the name `prefix.field`."""
     for name, holds, allowed in rules:
         if not holds:
-            yield Problem(f"{prefix}.{name}", f"found {getattr(parameters, name)!r}", allowed)
+            yield Problem(f"{prefix}.{name}", f"found {as_written(getattr(parameters, name))}", allowed)
 
 
 def is_positive(*values: float) -> bool:
@@ -36,3 +36,8 @@ def is_positive(*values: float) -> bool:
 def is_not_negative(*values: float) -> bool:
     """Whether all values are 0 or more and finite (NaN is not)."""
     return all(0 <= value < math.inf for value in values)
+
+
+def numbered(stem: str, n: int) -> tuple[str, ...]:
+    """The names of n things that have none of their own, such as task-01."""
+    return tuple(f"{stem}-{number:0{len(str(n))}d}" for number in range(1, n + 1))

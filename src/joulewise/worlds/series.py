@@ -61,9 +61,12 @@ def _choice_problems(table: Table, choices: list[str], column: str | None, key: 
 
 
 def _check_hours(table: Table, at: str) -> None:
-    """Report hours that are not whole, or not one more than in the row above."""
+    """Report hours that are not whole, do not start at 0, or are not one more than in the row above."""
     hours = table.numbers(at).values
     table.report_rows(at, ~(hours == np.floor(hours)), "must be a whole number")
+    if hours[0] != 0:
+        advice = "the first row is the start of the simulation: number it 0"
+        table.add(f"found {hours[0]:g} in the first row", "must start at 0", advice, column=at)
     steps = np.diff(hours, prepend=hours[0] - 1)
     advice = "hours count on over midnight: 24 comes after 23" if (steps < 0).any() else ""
     table.report_rows(at, steps != 1, "must be one more than in the row above", advice)

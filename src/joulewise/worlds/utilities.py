@@ -12,6 +12,7 @@ import numpy as np
 from joulewise.errors import Problem, raise_if_any, unknown_name
 from joulewise.model import Segment, Shape, System, Tag, UtilityShapes, Workload
 from joulewise.model.arrays import Codes, Floats, Ints
+from joulewise.rng import generator
 from joulewise.worlds.parameters import broken_rules, explained, is_not_negative, is_positive
 
 PRIORITIES = ("critical", "high", "medium", "low")
@@ -48,6 +49,12 @@ UTILITY_CLASSES: dict[str, tuple[Interval, ...]] = {
 }  # fmt: skip
 """The intervals after the first one (table C.1)."""
 
+MOST_VARIATIONS = 30
+"""Of each utility class: together they are fewer than 128, as many as a tag has room for."""
+
+_VARIATION = (0.8, 1.25)
+"""Between which factors the times, the percentages' logarithms and the decays of a variation are drawn."""
+
 
 @dataclass(frozen=True)
 class UtilityParameters:
@@ -71,9 +78,20 @@ class UtilityParameters:
         "percent of the tasks of each priority (row) and urgency (column)",
     )
     utility_classes: tuple[str, ...] = explained(("A", "B", "C", "D"), "the utility classes that occur, each as often")
+    class_variations: int = explained(
+        0, "so many variations of each utility class in its place, always the same ones; 5 make 20 classes of A to D"
+    )
 
     def __post_init__(self) -> None:
         raise_if_any(utility_problems(self))
+
+    @property
+    def intervals(self) -> dict[str, tuple[Interval, ...]]:
+        """The utility classes that occur, by name, with their variations: those of A are A1, A2, ..."""
+        if self.class_variations == 0:
+            return {name: UTILITY_CLASSES[name] for name in self.utility_classes}
+        numbers = range(1, self.class_variations + 1)
+        return {f"{name}{number}": _varied(name, number) for name in self.utility_classes for number in numbers}
 
 
 class Levels(NamedTuple):
@@ -84,6 +102,17 @@ class Levels(NamedTuple):
     utility_class: Codes
 
 
+def _varied(name: str, number: int) -> tuple[Interval, ...]:
+    """A utility class drawn around a published one; how it falls from 100 % to 0 % over time stays in order."""
+    stretch, power, decay = generator(number, "utility class", name).uniform(*_VARIATION, 3).tolist()
+    first, *later, last = UTILITY_CLASSES[name]
+    return (
+        first._replace(decay_modifier=first.decay_modifier * decay),
+        *(Interval(i.start_min * stretch, 100 * (i.percent / 100) ** power, i.decay_modifier * decay) for i in later),
+        last,
+    )
+
+
 def utility_shapes(parameters: UtilityParameters) -> UtilityShapes:
     """One shape of maximum 1 for each (urgency, utility class), classes varying fastest.
 
@@ -92,9 +121,9 @@ def utility_shapes(parameters: UtilityParameters) -> UtilityShapes:
     """
     return UtilityShapes.of(
         [
-            Shape(f"{urgency}-{name}", _segments(UTILITY_CLASSES[name], decay_per_min))
+            Shape(f"{urgency}-{name}", _segments(intervals, decay_per_min))
             for urgency, decay_per_min in zip(URGENCIES, parameters.decay_per_min, strict=True)
-            for name in parameters.utility_classes
+            for name, intervals in parameters.intervals.items()
         ]
     )
 
@@ -112,18 +141,18 @@ def _segments(intervals: tuple[Interval, ...], decay_per_min: float) -> tuple[Se
     )
 
 
-def draw_levels(parameters: UtilityParameters, generator: np.random.Generator, n_tasks: int) -> Levels:
+def draw_levels(parameters: UtilityParameters, stream: np.random.Generator, n_tasks: int) -> Levels:
     """Priority and urgency from their joint distribution (table D.1), the utility class uniformly."""
     percent = np.array(parameters.priority_urgency_percent).ravel()
-    pair = _draw(generator, percent, n_tasks)
-    utility_class = generator.integers(len(parameters.utility_classes), size=n_tasks, dtype=np.int8)
+    pair = _draw(stream, percent, n_tasks)
+    utility_class = stream.integers(len(parameters.intervals), size=n_tasks, dtype=np.int8)
     return Levels(pair // len(URGENCIES), pair % len(URGENCIES), utility_class)
 
 
-def _draw(generator: np.random.Generator, weights: Floats, n: int) -> Codes:
+def _draw(stream: np.random.Generator, weights: Floats, n: int) -> Codes:
     """Positions drawn in proportion to the weights; one of weight 0 is never drawn."""
     edges = np.cumsum(weights)
-    return np.searchsorted(edges / edges[-1], generator.random(n), side="right").astype(np.int8)
+    return np.searchsorted(edges / edges[-1], stream.random(n), side="right").astype(np.int8)
 
 
 def workload_of_levels(
@@ -139,11 +168,12 @@ def workload_of_levels(
 
     The first interval is the urgency's multiple of the task type's mean time in P-state 0 (app. B).
     """
-    names = {"priority": PRIORITIES, "urgency": URGENCIES, "utility_class": parameters.utility_classes}
+    classes = tuple(parameters.intervals)
+    names = {"priority": PRIORITIES, "urgency": URGENCIES, "utility_class": classes}
     return Workload(
         arrival_s=arrival_s,
         task_type=task_type,
-        shape=levels.urgency.astype(np.int32) * len(parameters.utility_classes) + levels.utility_class,
+        shape=levels.urgency.astype(np.int32) * len(classes) + levels.utility_class,
         scale=np.array(parameters.priority_values)[levels.priority],
         hold_s=np.array(parameters.first_interval)[levels.urgency] * system.mean_etc_s[task_type],
         shapes=utility_shapes(parameters),
@@ -174,6 +204,11 @@ def utility_problems(p: UtilityParameters) -> Iterator[Problem]:
             "utility_classes",
             0 < len(p.utility_classes) == len(set(p.utility_classes)),
             "must be names, each once",
+        ),
+        (
+            "class_variations",
+            0 <= p.class_variations <= MOST_VARIATIONS,
+            f"must be from 0 (the classes themselves) to {MOST_VARIATIONS}",
         ),
     )
     yield from broken_rules("workload", p, rules)

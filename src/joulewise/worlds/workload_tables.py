@@ -181,7 +181,7 @@ def _codes(table: Table, column: Column, choices: tuple[str, ...], what: str) ->
 
 
 def _levels(table: Table, parameters: UtilityParameters) -> Levels:
-    choices = (PRIORITIES, URGENCIES, parameters.utility_classes)
+    choices = (PRIORITIES, URGENCIES, tuple(parameters.intervals))
     whats = ("priority", "urgency", "utility class")
     return Levels(
         *(

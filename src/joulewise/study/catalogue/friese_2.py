@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
-from joulewise.study.catalogue.judging import Claim, Samples, beside, number, ordering, per_trial, untestable
+from joulewise.study.catalogue.judging import Claim, Samples, beside, number, ordering, sampled, untestable
 from joulewise.study.sources import Draw, build_system
 
 NAIVE = ["random", "round-robin"]
@@ -28,18 +28,10 @@ _WORLD = (
     "in the 24 h after 2 h of warm-up"
 )
 _READING = f"mapping takes no simulated time; {_WORLD}"
-_COLUMNS = {
-    "load": "workload.tasks_per_day",
-    "threshold": "manager.dropping_threshold",
-    "best_types": "manager.best_types",
-    "permuted": "manager.permuted",
-    "trigger": "variant",
-}
 
 
 def _metric(runs: pl.DataFrame, metric: str, policies: str | list[str], **where: object) -> Samples:
-    named = {_COLUMNS[key]: value for key, value in where.items()}
-    return per_trial(runs, metric, {"manager.policy": policies, **named})
+    return sampled(runs, metric, policy=policies, **where)
 
 
 def _percent(runs: pl.DataFrame, policies: str | list[str], **where: object) -> Samples:
@@ -54,7 +46,7 @@ def _maximum(load: int) -> Claim:
         f"{published[1]:,.0f}",
         number(
             published[1],
-            lambda runs: per_trial(runs, "maximum_utility", {"workload.tasks_per_day": load}),
+            lambda runs: sampled(runs, "maximum_utility", load=load),
         ),
     )
 
@@ -360,7 +352,7 @@ def _sooner_is_better(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     return [
         (
             f"{policy}: {first} over {other}",
-            _percent(runs, policy, trigger=first) - _percent(runs, policy, trigger=other),
+            _percent(runs, policy, variant=first) - _percent(runs, policy, variant=other),
         )
         for policy, other in product(TIMED, others)
     ]
@@ -369,7 +361,7 @@ def _sooner_is_better(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
 def _little_gain(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     """Two points less what mapping at each arrival gains over mapping each minute."""
     gains = [
-        _percent(runs, policy, trigger=TRIGGERS[0]) - _percent(runs, policy, trigger="35 arrivals or 1 min")
+        _percent(runs, policy, variant=TRIGGERS[0]) - _percent(runs, policy, variant="35 arrivals or 1 min")
         for policy in TIMED
     ]
     return [(f"2 points less the gain of {policy}", 2.0 - gain) for policy, gain in zip(TIMED, gains, strict=True)]

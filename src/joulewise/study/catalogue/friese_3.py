@@ -17,7 +17,7 @@ from joulewise.study.catalogue.judging import (
     gain,
     number,
     ordering,
-    per_trial,
+    sampled,
     spread,
 )
 
@@ -39,19 +39,10 @@ _READING = (
     "50,000 tasks a day, three P-states, 1.11 GJ; the second day counts, with runs prorated at its ends; a choice must "
     "fit the energy left with all of its energy; used up means 99 % of the budget"
 )
-_KEYS = {
-    "affinity": "system.affinity",
-    "budget": "supply.budget_j",
-    "declines": "manager.declines",
-    "leniency": "manager.leniency",
-    "policy": "manager.policy",
-    "variant": "variant",
-    "weight": "manager.weight",
-}
 
 
 def _samples(runs: pl.DataFrame, metric: str = "utility_percent", **where: object) -> Samples:
-    return per_trial(runs, metric, {_KEYS[key]: value for key, value in where.items()})
+    return sampled(runs, metric, **where)
 
 
 def _filtered(runs: pl.DataFrame, policy: str, metric: str = "utility_percent") -> dict[float, Samples]:

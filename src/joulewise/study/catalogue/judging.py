@@ -67,6 +67,30 @@ def per_trial(runs: pl.DataFrame, metric: str, where: Mapping[str, object]) -> S
     return means[metric].cast(pl.Float64).fill_null(math.nan).to_numpy()
 
 
+_KEYS = {
+    "affinity": "system.affinity",
+    "best_types": "manager.best_types",
+    "budget": "supply.budget_j",
+    "declines": "manager.declines",
+    "environment": "manager.environment",
+    "follows": "manager.follows_tariff",
+    "leniency": "manager.leniency",
+    "load": "workload.tasks_per_day",
+    "permuted": "manager.permuted",
+    "policy": "manager.policy",
+    "spread": "workload.time_spread",
+    "threshold": "manager.dropping_threshold",
+    "variant": "variant",
+    "weight": "manager.weight",
+}
+"""The columns of runs by the short names that claims have for them."""
+
+
+def sampled(runs: pl.DataFrame, metric: str, **where: object) -> Samples:
+    """The metric of each trial where columns, by their short names, have these values."""
+    return per_trial(runs, metric, {_KEYS[key]: value for key, value in where.items()})
+
+
 def gain(samples: Samples, over: Samples) -> Samples:
     """How much more than the others, in percent of those."""
     return 100 * (samples / over - 1)

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
-from joulewise.study.catalogue.judging import Claim, Samples, best_by_mean, gain, ordering, per_trial
+from joulewise.study.catalogue.judging import Claim, Samples, best_by_mean, gain, ordering, sampled
 
 SOURCE = "Joulewise"
 CHAPTER_2_LOADS, CHAPTER_4_LOADS = (33_000, 50_000), (32_000, 50_000)
@@ -16,21 +16,10 @@ AVAILABILITY = 50 / 52
 """Of machines that fail after 50 h and are repaired in 2 h, on average."""
 
 _DAY = "50,000 tasks a day, three P-states, 1.11 GJ; the second day counts, with runs prorated at its ends"
-_KEYS = {
-    "declines": "manager.declines",
-    "environment": "manager.environment",
-    "follows": "manager.follows_tariff",
-    "load": "workload.tasks_per_day",
-    "policy": "manager.policy",
-    "spread": "workload.time_spread",
-    "threshold": "manager.dropping_threshold",
-    "variant": "variant",
-    "weight": "manager.weight",
-}
 
 
 def _samples(runs: pl.DataFrame, metric: str = "utility", **where: object) -> Samples:
-    return per_trial(runs, metric, {_KEYS[key]: value for key, value in where.items()})
+    return sampled(runs, metric, **where)
 
 
 def _prices(runs: pl.DataFrame, variant: str, metric: str = "utility", **where: object) -> Samples:
