@@ -1,0 +1,196 @@
+"""What studies of bags share, whatever is sought for them: worlds, certificates and detail tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from joulewise.errors import JoulewiseError, Problem, raise_if_any
+from joulewise.study.agreement import differs
+from joulewise.study.case import Candidates, Case, Tables
+from joulewise.study.columns import COUNTS
+from joulewise.study.sources import Draw, build_bag, build_supply
+from joulewise.study.spec import Part, WorldParts
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from joulewise.model import Supply
+    from joulewise.model.arrays import Floats
+    from joulewise.model.bag import Bag, BagAllocation
+    from joulewise.optimise.bag_bound import BoundFront
+    from joulewise.study.planning import Run
+
+LP = "lp"
+"""The kind of bound that is proven for bags."""
+
+_KEPT_BYTES = 400_000
+
+
+@dataclass(frozen=True, eq=False)
+class BagWorld:
+    """A bag on its system, and the energy that there is for it."""
+
+    bag: Bag
+    supply: Supply
+
+
+def build_world(parts: WorldParts, draw: Draw) -> BagWorld:
+    """The bag and the supply of one trial; InputError when tables do not describe them."""
+    return BagWorld(build_bag(parts, draw), build_supply(parts.supply, draw))
+
+
+def checks(
+    found: Candidates, draw: Draw, supply_keys: Sequence[str], check_point: Callable[[BagWorld, Any], None]
+) -> Iterator[Callable[[], object]]:
+    """Hold the sections against what a bag can have, and make the bag of the first trial of each world."""
+    systems, supplies = ({getattr(parts, name): None for parts in found.worlds} for name in ("system", "supply"))
+    yield lambda: raise_if_any(problem for system in systems for problem in _failures(system))
+    yield lambda: raise_if_any(problem for supply in supplies for problem in _not_for_bags(supply, supply_keys))
+    yield from (partial(build_world, parts, draw) for parts in found.worlds)
+    for point in found.points:
+        yield partial(_check_point, point.world, point.decision, draw, check_point)
+
+
+def _check_point(
+    parts: WorldParts, decision: Part, draw: Draw, check_point: Callable[[BagWorld, Any], None]
+) -> None:
+    check_point(build_world(parts, draw), decision.parameters)
+
+
+def _failures(system: Part) -> Iterator[Problem]:
+    if system.parameters.mtbf_s is not None:
+        found = "found machines that fail"
+        yield Problem("system.mtbf", found, "bags are run by machines that never do", "leave out mtbf and mttr")
+
+
+def _not_for_bags(supply: Part, keys: Sequence[str]) -> Iterator[Problem]:
+    """The keys of the supply that mean nothing for what is sought."""
+    for field in dataclasses.fields(supply.parameters):
+        value = getattr(supply.parameters, field.name)
+        if field.name not in keys and value != field.default:
+            key = field.name.removesuffix("_j").removesuffix("_w").removesuffix("_s")
+            known = " and ".join(name.removesuffix("_w") for name in keys)
+            allowed = f"of the energy, this goal knows {known}" if keys else "this goal knows no limits of energy"
+            yield Problem(f"supply.{key}", f"found {value!r}", allowed, "leave it out")
+
+
+def size(kept: Sequence[Run], _folder: Path) -> float:
+    """The bytes of the detail tables of these runs."""
+    return float(_KEPT_BYTES * len(kept))
+
+
+def raise_if_broken(allocations: Sequence[BagAllocation]) -> None:
+    """JoulewiseError when an allocation is not one of its bag."""
+    from joulewise.check.bag import check_bag
+
+    broken = [finding for allocation in allocations for finding in check_bag(allocation)]
+    if broken:
+        raise JoulewiseError(f"the allocations break {len(broken)} rules; the first: {broken[0]}")
+
+
+def bag_columns(bag: Bag, bound: BoundFront) -> dict[str, Any]:
+    """The columns that all studies of bags have."""
+    return {
+        "tasks": bag.n_tasks,
+        "tasks_per_machine": bag.n_tasks / bag.system.n_machines,
+        "energy_bound_j": bound.least_energy_j,
+        "makespan_bound_s": bound.least_makespan_s,
+        "vertices": len(bound) - bound.pareto.start,
+    }
+
+
+def write_certificate(case: Case, bound: BoundFront) -> None:
+    """Store what proves the bound of a world, for all runs on it."""
+    path = case.store.certificate_file(case.run.world_key, LP)
+    if not path.is_file():
+        case.store.write_table(path, _certificate(bound))
+
+
+def _certificate(bound: BoundFront) -> pl.DataFrame:
+    """The vertices of the bound with the weight from which each is optimal, and the duals that prove it there.
+
+    A last row without a vertex has the duals of the least makespan alone.
+    """
+    import polars as pl
+
+    duals = [bound.duals(vertex) for vertex in range(len(bound) + 1)]
+    return pl.DataFrame(
+        {
+            "vertex": np.arange(len(bound) + 1),
+            "weight_w": bound.weight_w,
+            "extra_j": np.append(bound.extra_j, np.nan),
+            "makespan_s": np.append(bound.makespan_s, np.nan),
+            "task_price": [task_price.tolist() for task_price, _ in duals],
+            "machine_price": [machine_price.tolist() for _, machine_price in duals],
+        }
+    ).with_columns(pl.col("weight_w", "extra_j", "makespan_s").replace([math.inf, math.nan], None))
+
+
+def judge_bound(case: Case, row: dict[str, Any]) -> Iterator[str]:
+    """What does not hold of the stored certificate and of the bounds in a run's row, without solving anything."""
+    raise NotImplementedError
+
+
+def counts_table(allocations: Sequence[BagAllocation]) -> pl.DataFrame:
+    """How many tasks of each type each machine runs in each P-state, allocation by allocation."""
+    import polars as pl
+
+    names = allocations[0].bag.system.task_types if allocations else ()
+    cells = [np.nonzero(allocation.counts) for allocation in allocations]
+    tasks = [allocation.counts[cell] for allocation, cell in zip(allocations, cells, strict=True)]
+    machine, task_type, pstate = (_joined([cell[axis] for cell in cells]) for axis in range(3))
+    return pl.DataFrame(
+        {
+            "point": np.repeat(np.arange(len(allocations)), [len(found) for found in tasks]),
+            "machine": machine,
+            "task_type": pl.Series(task_type.astype(np.uint32)).cat.to(pl.Enum(names)),
+            "pstate": pstate,
+            "tasks": _joined(tasks),
+        }
+    )
+
+
+def allocations_of(bag: Bag, table: pl.DataFrame) -> list[BagAllocation]:
+    """The allocations that a table of counts describes."""
+    from joulewise.model.bag import BagAllocation
+
+    system = bag.system
+    codes = {name: code for code, name in enumerate(system.task_types)}
+    task_type = np.array([codes.get(name, -1) for name in table["task_type"]], np.int64)
+    point, machine, pstate = (table[name].to_numpy() for name in ("point", "machine", "pstate"))
+    n_points = int(point.max()) + 1 if table.height else 0
+    counts = np.zeros((n_points, system.n_machines, system.n_task_types, system.n_pstates), np.int64)
+    np.add.at(counts, (point, machine, task_type, pstate), table["tasks"].to_numpy())
+    return [BagAllocation(bag, found) for found in counts]
+
+
+def machines_table(allocations: Sequence[BagAllocation]) -> pl.DataFrame:
+    """What every machine does in each allocation."""
+    import polars as pl
+
+    def named(names: Sequence[str]) -> pl.Series:
+        return pl.Series(system.machine_type.astype(np.uint32)).cat.to(pl.Enum(names))
+
+    def one(point: int, allocation: BagAllocation) -> pl.DataFrame:
+        return pl.DataFrame(
+            {
+                "point": np.full(system.n_machines, point),
+                "machine": np.arange(system.n_machines),
+                "machine_type": [system.machine_types[kind] for kind in system.machine_type],
+                "group": [system.machine_group[kind] for kind in system.machine_type],
+                "tasks": allocation.counts.sum(axis=(1, 2)),
+                "busy_s": allocation.busy_s,
+                "energy_j": allocation.machine_energy_j,
+            }
+        )
+
+    system = allocations[0].bag.system
+    return pl.concat([one(point, allocation) for point, allocation in enumerate(allocations)])
