@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,6 @@ import numpy as np
 from joulewise.errors import JoulewiseError, Problem, raise_if_any
 from joulewise.study.agreement import differs
 from joulewise.study.case import Candidates, Case, Tables
-from joulewise.study.columns import COUNTS
 from joulewise.study.sources import Draw, build_bag, build_supply
 from joulewise.study.spec import Part, WorldParts
 
@@ -96,8 +95,9 @@ def raise_if_broken(allocations: Sequence[BagAllocation]) -> None:
         raise JoulewiseError(f"the allocations break {len(broken)} rules; the first: {broken[0]}")
 
 
-def bag_columns(bag: Bag, bound: BoundFront) -> dict[str, Any]:
+def bag_columns(bound: BoundFront) -> dict[str, Any]:
     """The columns that all studies of bags have."""
+    bag = bound.bag
     return {
         "tasks": bag.n_tasks,
         "tasks_per_machine": bag.n_tasks / bag.system.n_machines,
@@ -105,6 +105,82 @@ def bag_columns(bag: Bag, bound: BoundFront) -> dict[str, Any]:
         "makespan_bound_s": bound.least_makespan_s,
         "vertices": len(bound) - bound.pareto.start,
     }
+
+
+# --- points and curves -------------------------------------------------------------------------------------------
+
+
+def points_of(allocations: Sequence[BagAllocation]) -> Floats:
+    """Energy and makespan of allocations."""
+    return np.array([(allocation.energy_j, allocation.makespan_s) for allocation in allocations])
+
+
+def bound_points(bound: BoundFront) -> Floats:
+    """Energy and makespan of the vertices of the bound that none beats in both, by rising energy."""
+    return np.column_stack((bound.energy_j, bound.makespan_s))[bound.pareto]
+
+
+def knee_of(points: Floats) -> int:
+    """Which point of a front, given by rising energy, is its knee."""
+    from joulewise.optimise.front import front_of
+
+    return front_of(points, range(len(points))).knee()
+
+
+def least_energies_j(bound: BoundFront, makespans_s: Floats) -> Floats:
+    """The least energy that is proven for each makespan."""
+    return np.array([bound.energy_at(makespan_s) for makespan_s in makespans_s.tolist()])
+
+
+def curve(
+    name: str,
+    points: Floats,
+    bound: BoundFront | None = None,
+    *,
+    generation: int | None = None,
+    profit_per_s: Floats | None = None,
+    pue: float = 1.0,
+    has_knee: bool = False,
+) -> pl.DataFrame:
+    """Points, energies as machines see them, as rows of the table of fronts; with the gaps to a bound if one is given.
+    """
+    import polars as pl
+
+    energy_j, makespan_s = points.T
+    nothing = np.full(len(points), np.nan)
+    bound_j = nothing if bound is None else least_energies_j(bound, makespan_s)
+    knee = knee_of(points) if has_knee else -1
+    table = pl.DataFrame(
+        {
+            "curve": pl.Series([name] * len(points), dtype=pl.String),
+            "point": np.arange(len(points)),
+            "generation": pl.Series([generation] * len(points), dtype=pl.Int64),
+            "energy_j": pue * energy_j,
+            "makespan_s": makespan_s,
+            "mean_power_w": pue * energy_j / makespan_s,
+            "energy_bound_j": pue * bound_j,
+            "gap_percent": 100 * (energy_j / bound_j - 1),
+            "profit_per_s": nothing if profit_per_s is None else profit_per_s,
+            "is_knee": np.arange(len(points)) == knee,
+        }
+    )
+    numbers = ("energy_bound_j", "gap_percent", "profit_per_s")
+    return table.with_columns(pl.col(numbers).fill_nan(None))
+
+
+def bound_curve(bound: BoundFront, **more: Any) -> pl.DataFrame:
+    """The vertices of the bound that none beats in both energy and makespan."""
+    return curve("bound", bound_points(bound), has_knee=True, **more)
+
+
+def snapshots_of(table: pl.DataFrame) -> dict[int, Floats]:
+    """The points of the snapshots in a table of fronts, by their generations."""
+    found = table.filter(table["curve"] == "snapshot")
+    generations = found["generation"].unique(maintain_order=True).to_list()
+    return {n: found.filter(found["generation"] == n).select("energy_j", "makespan_s").to_numpy() for n in generations}
+
+
+# --- certificates ------------------------------------------------------------------------------------------------
 
 
 def write_certificate(case: Case, bound: BoundFront) -> None:
@@ -134,9 +210,56 @@ def _certificate(bound: BoundFront) -> pl.DataFrame:
     ).with_columns(pl.col("weight_w", "extra_j", "makespan_s").replace([math.inf, math.nan], None))
 
 
-def judge_bound(case: Case, row: dict[str, Any]) -> Iterator[str]:
-    """What does not hold of the stored certificate and of the bounds in a run's row, without solving anything."""
+def judge_bound(case: Case, bound: BoundFront) -> Iterator[str]:
+    """What does not hold of the stored certificate: it must prove the bound without solving anything."""
+    path = case.store.certificate_file(case.run.world_key, LP)
+    if not path.is_file():
+        yield "bounds: the certificate of the world's bound is missing"
+        return
+    table = case.store.read_table(path)
+    for name in ("extra_j", "makespan_s"):
+        yield from differs(f"bounds: {name}", table[name].drop_nulls().to_numpy(), getattr(bound, name))
     raise NotImplementedError
+
+
+# --- judging -----------------------------------------------------------------------------------------------------
+
+
+def judge_allocations(allocations: Sequence[BagAllocation]) -> Iterator[str]:
+    """What does not hold of allocations."""
+    from joulewise.check.bag import check_bag
+
+    for point, allocation in enumerate(allocations):
+        yield from (f"point {point}: {finding}" for finding in check_bag(allocation))
+
+
+def judge_columns(row: Mapping[str, Any], columns: Mapping[str, Any]) -> Iterator[str]:
+    """Which columns of a run's row do not come out."""
+    for name, value in columns.items():
+        if isinstance(value, str):
+            if row[name] != value:
+                yield f"runs: {name}: {row[name]!r} is stored, {value!r} comes out"
+        else:
+            yield from differs(f"runs: {name}", row[name], value)
+
+
+def judge_tables(stored: Tables, made: Tables) -> Iterator[str]:
+    """Which detail tables do not come out."""
+    import polars as pl
+
+    for name, table in stored.items():
+        anew = made[name]
+        if table.height != anew.height:
+            yield f"{name}: {table.height} rows are stored, {anew.height} come out"
+            continue
+        for column, kind in anew.schema.items():
+            if kind.is_numeric():
+                yield from differs(f"{name}: {column}", *(found[column].cast(pl.Float64) for found in (table, anew)))
+            elif not (table[column].cast(pl.String) == anew[column].cast(pl.String)).all():
+                yield f"{name}: {column}: what is stored does not come out"
+
+
+# --- tables of allocations ---------------------------------------------------------------------------------------
 
 
 def counts_table(allocations: Sequence[BagAllocation]) -> pl.DataFrame:
@@ -176,16 +299,13 @@ def machines_table(allocations: Sequence[BagAllocation]) -> pl.DataFrame:
     """What every machine does in each allocation."""
     import polars as pl
 
-    def named(names: Sequence[str]) -> pl.Series:
-        return pl.Series(system.machine_type.astype(np.uint32)).cat.to(pl.Enum(names))
-
     def one(point: int, allocation: BagAllocation) -> pl.DataFrame:
         return pl.DataFrame(
             {
                 "point": np.full(system.n_machines, point),
                 "machine": np.arange(system.n_machines),
-                "machine_type": [system.machine_types[kind] for kind in system.machine_type],
-                "group": [system.machine_group[kind] for kind in system.machine_type],
+                "machine_type": np.take(system.machine_types, system.machine_type),
+                "group": np.take(system.machine_group, system.machine_type),
                 "tasks": allocation.counts.sum(axis=(1, 2)),
                 "busy_s": allocation.busy_s,
                 "energy_j": allocation.machine_energy_j,
@@ -194,3 +314,7 @@ def machines_table(allocations: Sequence[BagAllocation]) -> pl.DataFrame:
 
     system = allocations[0].bag.system
     return pl.concat([one(point, allocation) for point, allocation in enumerate(allocations)])
+
+
+def _joined(arrays: Sequence[Any]) -> Any:
+    return np.concatenate(arrays) if arrays else np.empty(0, np.int64)

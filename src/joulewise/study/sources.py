@@ -305,6 +305,11 @@ def build_manager(manager: Part, draw: Draw) -> Manager:
     return cast("Manager", _build(manager, draw))
 
 
+def build_decision(decision: Part, draw: Draw) -> Any:
+    """What decides: a manager, or the parameters of a search; InputError when a policy cannot be found or compiled."""
+    return _build(decision, draw)
+
+
 def _build(part: Part, draw: Draw) -> Any:
     return _source(part).build(part.parameters, draw)
 
