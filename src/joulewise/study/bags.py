@@ -47,21 +47,22 @@ def build_world(parts: WorldParts, draw: Draw) -> BagWorld:
 
 
 def checks(
-    found: Candidates, draw: Draw, supply_keys: Sequence[str], check_point: Callable[[BagWorld, Any], None]
+    found: Candidates, draw: Draw, supply_keys: Sequence[str], check: Callable[[BagWorld, Sequence[Any]], None]
 ) -> Iterator[Callable[[], object]]:
     """Hold the sections against what a bag can have, and make the bag of the first trial of each world."""
     systems, supplies = ({getattr(parts, name): None for parts in found.worlds} for name in ("system", "supply"))
     yield lambda: raise_if_any(problem for system in systems for problem in _failures(system))
     yield lambda: raise_if_any(problem for supply in supplies for problem in _not_for_bags(supply, supply_keys))
-    yield from (partial(build_world, parts, draw) for parts in found.worlds)
+    decisions: dict[WorldParts, list[Any]] = {parts: [] for parts in found.worlds}
     for point in found.points:
-        yield partial(_check_point, point.world, point.decision, draw, check_point)
+        decisions[point.world].append(point.decision.parameters)
+    yield from (partial(_check_world, parts, draw, check, sought) for parts, sought in decisions.items())
 
 
-def _check_point(
-    parts: WorldParts, decision: Part, draw: Draw, check_point: Callable[[BagWorld, Any], None]
+def _check_world(
+    parts: WorldParts, draw: Draw, check: Callable[[BagWorld, Sequence[Any]], None], sought: Sequence[Any]
 ) -> None:
-    check_point(build_world(parts, draw), decision.parameters)
+    check(build_world(parts, draw), sought)
 
 
 def _failures(system: Part) -> Iterator[Problem]:
@@ -142,8 +143,7 @@ def curve(
     pue: float = 1.0,
     has_knee: bool = False,
 ) -> pl.DataFrame:
-    """Points, energies as machines see them, as rows of the table of fronts; with the gaps to a bound if one is given.
-    """
+    """Points, their energies those of the machines, as rows of the table of fronts, with gaps to a bound if given."""
     import polars as pl
 
     energy_j, makespan_s = points.T
@@ -262,11 +262,10 @@ def judge_tables(stored: Tables, made: Tables) -> Iterator[str]:
 # --- tables of allocations ---------------------------------------------------------------------------------------
 
 
-def counts_table(allocations: Sequence[BagAllocation]) -> pl.DataFrame:
+def counts_table(bag: Bag, allocations: Sequence[BagAllocation]) -> pl.DataFrame:
     """How many tasks of each type each machine runs in each P-state, allocation by allocation."""
     import polars as pl
 
-    names = allocations[0].bag.system.task_types if allocations else ()
     cells = [np.nonzero(allocation.counts) for allocation in allocations]
     tasks = [allocation.counts[cell] for allocation, cell in zip(allocations, cells, strict=True)]
     machine, task_type, pstate = (_joined([cell[axis] for cell in cells]) for axis in range(3))
@@ -274,7 +273,7 @@ def counts_table(allocations: Sequence[BagAllocation]) -> pl.DataFrame:
         {
             "point": np.repeat(np.arange(len(allocations)), [len(found) for found in tasks]),
             "machine": machine,
-            "task_type": pl.Series(task_type.astype(np.uint32)).cat.to(pl.Enum(names)),
+            "task_type": pl.Series(task_type.astype(np.uint32)).cat.to(pl.Enum(bag.system.task_types)),
             "pstate": pstate,
             "tasks": _joined(tasks),
         }
@@ -295,25 +294,25 @@ def allocations_of(bag: Bag, table: pl.DataFrame) -> list[BagAllocation]:
     return [BagAllocation(bag, found) for found in counts]
 
 
-def machines_table(allocations: Sequence[BagAllocation]) -> pl.DataFrame:
+def machines_table(bag: Bag, allocations: Sequence[BagAllocation]) -> pl.DataFrame:
     """What every machine does in each allocation."""
     import polars as pl
 
-    def one(point: int, allocation: BagAllocation) -> pl.DataFrame:
-        return pl.DataFrame(
-            {
-                "point": np.full(system.n_machines, point),
-                "machine": np.arange(system.n_machines),
-                "machine_type": np.take(system.machine_types, system.machine_type),
-                "group": np.take(system.machine_group, system.machine_type),
-                "tasks": allocation.counts.sum(axis=(1, 2)),
-                "busy_s": allocation.busy_s,
-                "energy_j": allocation.machine_energy_j,
-            }
-        )
-
-    system = allocations[0].bag.system
-    return pl.concat([one(point, allocation) for point, allocation in enumerate(allocations)])
+    system, n = bag.system, len(allocations)
+    names = {"machine_type": system.machine_types, "group": system.machine_group}
+    return pl.DataFrame(
+        {
+            "point": np.repeat(np.arange(n), system.n_machines),
+            "machine": np.tile(np.arange(system.n_machines), n),
+            **{
+                column: pl.Series(np.tile(np.take(values, system.machine_type), n).tolist(), dtype=pl.String)
+                for column, values in names.items()
+            },
+            "tasks": _joined([allocation.counts.sum(axis=(1, 2)) for allocation in allocations]),
+            "busy_s": _joined([allocation.busy_s for allocation in allocations]).astype(np.float64),
+            "energy_j": _joined([allocation.machine_energy_j for allocation in allocations]).astype(np.float64),
+        }
+    )
 
 
 def _joined(arrays: Sequence[Any]) -> Any:

@@ -208,12 +208,12 @@ COLUMNS = (
            "what the point is of: front (found), bound (vertices of the proven bound), snapshot (front after so many "
            "generations), region (the corners of all that divided tasks can reach), optimum (of the proven bound of "
            "profit), allocation (found for it)", kinds=BAGS),
-    Column(FRONTS, "point", "", "number of the point on its curve, from 0, by rising energy; around a region", kinds=BAGS),
+    Column(FRONTS, "point", "", "number of the point on its curve, from 0, by rising energy or around", kinds=BAGS),
     Column(FRONTS, "generation", "", "number of generations of a snapshot; null on other curves", kinds=BAGS),
     Column(FRONTS, "energy_j", "J", "energy, idle power until the makespan included; at the meter", kinds=BAGS),
     Column(FRONTS, "makespan_s", "s", "when the last machine is done", kinds=BAGS),
     Column(FRONTS, "mean_power_w", "W", "energy_j / makespan_s", kinds=BAGS),
-    Column(FRONTS, "energy_bound_j", "J", "proven: done by then, nothing uses less; null on curves of bounds", kinds=BAGS),
+    Column(FRONTS, "energy_bound_j", "J", "proven: nothing done by then uses less; null on bounds", kinds=BAGS),
     Column(FRONTS, "gap_percent", "%", "100 x (energy_j / energy_bound_j - 1)", kinds=BAGS),
     Column(FRONTS, "profit_per_s", "", "profit per second; null in studies of fronts", kinds=BAGS),
     Column(FRONTS, "is_knee", "", "whether it is the knee of the curve", kinds=BAGS),

@@ -236,8 +236,8 @@ def _tables(bound: BoundFront, allocations: Sequence[BagAllocation], snapshots: 
     ]
     return {
         FRONTS: pl.concat(curves),
-        MACHINES: bags.machines_table(allocations),
-        COUNTS: bags.counts_table(allocations),
+        MACHINES: bags.machines_table(bound.bag, allocations),
+        COUNTS: bags.counts_table(bound.bag, allocations),
     }
 
 

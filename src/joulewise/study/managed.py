@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise.errors import InputError, JoulewiseError, raise_if_any
 from joulewise.study import details
+from joulewise.study.agreement import differs
 from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.columns import LOSSES, RECORDS, TRACES
 from joulewise.study.fitting import fit_problems
-from joulewise.study.agreement import differs
 from joulewise.study.sources import (
     Draw,
     build_manager,

@@ -15,7 +15,6 @@ from joulewise.study.store import FAILED, MARKER, Store
 from joulewise.study.study import VARIANT, Study, parse_study, read_source
 
 
-
 @dataclass(frozen=True)
 class Results:
     """The study of a results folder and its runs, one row each; `about` is what the folder says of itself."""

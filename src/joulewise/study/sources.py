@@ -219,9 +219,7 @@ _FROM = "where {} come from; left out when tables are named"
 SECTIONS = {
     section.name: section
     for section in (
-        Section(
-            SYSTEM, "the machines", _named(_SYSTEMS), "generator", {"etc_s": TABLES}, _FROM.format("the machines")
-        ),
+        Section(SYSTEM, "the machines", _named(_SYSTEMS), "generator", {"etc_s": TABLES}, _FROM.format("the machines")),
         Section(
             WORKLOAD,
             "the tasks",
