@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from joulewise.units import duration, energy, joules
+from joulewise.units import duration, energy, joules, seconds
 
 MISSING = "\N{EN DASH}"
 _MINUS = "\N{MINUS SIGN}"
@@ -116,6 +116,12 @@ def energy_unit(most_j: float) -> tuple[str, float]:
     """The unit that suits energies up to this one, with its size in joules: ("GJ", 1e9)."""
     unit = energy(most_j).split()[-1]
     return unit, joules(f"1 {unit}")
+
+
+def time_unit(most_s: float) -> tuple[str, float]:
+    """The unit that suits durations up to this one, with its size in seconds: ("min", 60)."""
+    unit = duration(most_s).split()[-1]
+    return unit, seconds(f"1 {unit}")
 
 
 def key_title(key: str) -> str:
