@@ -87,7 +87,7 @@ def analyse(front: Front) -> MachineAnalysis:
     """
     allocations = sorted(front.payload, key=lambda found: (found.energy_j, found.makespan_s))
     points = np.array([(found.energy_j, found.makespan_s) for found in allocations])
-    chosen = [ChosenPoint(name, i, allocations[i]) for name, i in zip(POINTS, _evenly_spaced(points))]
+    chosen = [ChosenPoint(name, i, allocations[i]) for name, i in zip(POINTS, chosen_points(points), strict=True)]
     tasks = np.sum([found.split.sum(axis=(0, 2)) for found in allocations], axis=0)
     return MachineAnalysis(tuple(chosen), _idle_types(allocations[0].bag.system, tasks))
 
@@ -98,8 +98,8 @@ def variation_percent(values: Floats) -> float:
     return 100 * float(np.std(values)) / mean if mean > 0 else 0.0
 
 
-def _evenly_spaced(points: Floats) -> list[int]:
-    """Where along the points each chosen one lies; the ends are always the ends."""
+def chosen_points(points: Floats) -> list[int]:
+    """Which points of a front, as (energy, makespan) by rising energy, are the five: ends, middle, and between."""
     span = np.ptp(points, axis=0)
     steps = np.diff(points, axis=0) / np.where(span > 0, span, 1.0)
     length = np.concatenate(([0.0], np.cumsum(np.hypot(*steps.T))))
