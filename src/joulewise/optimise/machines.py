@@ -218,8 +218,7 @@ def _longest_s(bound: BoundFront) -> float:
 
 
 def _least_energy_j(bound: BoundFront, makespans: Floats) -> Floats:
-    longest_s = _longest_s(bound)
-    return np.array([bound.energy_at(min(at, longest_s)) for at in makespans.tolist()])
+    return np.array([bound.energy_at(makespan_s) for makespan_s in makespans.tolist()])
 
 
 def _ends(front: Front) -> tuple[float, float]:
