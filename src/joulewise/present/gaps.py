@@ -87,7 +87,7 @@ def _gap_panel(records: Records, panel: Panel, most: float) -> Any:
     colour = legend_of(colours, sentence(key_words(RATIO).name), symbolType="square")
     shapes = [row for group in groups for row in _shape(group, width, most)]
     area = alt.Chart(inline(shapes)).mark_area(orient="horizontal", opacity=0.45)
-    drawn = area.encode(x=x, x2="x2:Q", y=y, color=colour, detail="at:Q", order="y:Q")
+    drawn = area.encode(x=x, x2="x2:Q", y=y, color=colour, detail="at:Q")
     return alt.layer(drawn, *_quartiles(groups, x, y, colour)).properties(width=520, height=300, title=panel.title)
 
 

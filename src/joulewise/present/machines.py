@@ -10,8 +10,8 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import energy_unit, time_unit
 from joulewise.present.fronts import front_panels
-from joulewise.present.layout import Drawing, Panel, assemble, inline
-from joulewise.present.lines import Axis, encoded
+from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline
+from joulewise.present.lines import Axis
 from joulewise.present.plane import BOUND, FOUND, Plane, curve_of, plane_of
 from joulewise.present.records import Records
 
@@ -126,8 +126,16 @@ def _sorted_part(scene: _Scene, name: str, metric: str) -> Any:
         scale=alt.Scale(paddingInner=0.15, paddingOuter=0.1),
     )
     bars = alt.Chart(inline(rows)).mark_bar(color=_BAR_COLOURS[metric])
-    drawn = bars.encode(x=x, y=encoded(alt.Y, "y:Q", axis), tooltip=_tooltip(axis))
+    drawn = bars.encode(x=x, y=_height(axis), tooltip=_tooltip(axis))
     return drawn.properties(width=250, height=170, title=_point_title(name))
+
+
+def _height(axis: Axis, *, is_named: bool = True) -> Any:
+    import altair as alt
+
+    looks = alt.Axis(format=AXIS_FORMAT, tickCount=4)
+    scale = alt.Scale(domain=[axis.low, axis.high], nice=False)
+    return alt.Y("y:Q", title=axis.title if is_named else None, scale=scale, axis=looks)
 
 
 def _few(n: int) -> list[int]:
@@ -189,6 +197,7 @@ def _type_part(scene: _Scene, name: str, metric: str, *, first: bool) -> Any:
             "x": i + _TYPE_GAP * place[row["machine_type"]],
             "x2": i + _TYPE_GAP * place[row["machine_type"]] + 0.85,
             "y": row[metric] / size,
+            "zero": 0.0,
             "machine": row["machine"],
             "type": row["machine_type"],
             "n": row["tasks"],
@@ -200,7 +209,8 @@ def _type_part(scene: _Scene, name: str, metric: str, *, first: bool) -> Any:
     drawn = bars.encode(
         x=_type_axis(frame, has_names=metric == ENERGY),
         x2="x2:Q",
-        y=encoded(alt.Y, "y:Q", axis if first else Axis("", axis.low, axis.high)),
+        y=_height(axis, is_named=first),
+        y2="zero:Q",
         tooltip=_tooltip(axis),
     )
     chart = drawn.properties(width=150, height=110)

@@ -16,11 +16,12 @@ from joulewise.present.plane import BOUND, BOUND_COLOUR, REGION, Plane, curve_of
 from joulewise.present.records import RATIO, Records
 
 OPTIMUM, RECOVERED = "optimum of the bound", "allocation"
-FRONT_LINE, GAINED, LOST = "bound of the front", "profit", "loss"
+FRONT_LINE, GAINED, LOST, NEITHER = "bound of the front", "profit", "loss", "neither"
 GAIN_COLOUR, LOSS_COLOUR, CAP_COLOUR = theme.PALETTE[2], theme.PALETTE[1], "#C9CED6"
 _CAP = "supply.power_cap_w"
 _J_PER_KWH = 3.6e6
 _BAR_PART = 0.24  # of the height of the points, for the largest profit
+_LABEL_PART = 0.08  # of the width, left of the points for their labels
 _APART_PX = 16
 _N_LEVELS = 9
 
@@ -77,7 +78,9 @@ def _scene(records: Records, panel: Panel) -> _Scene:
     low, high = plane.y_domain
     bar_size = _BAR_PART * (high - low) / most if most > 0 else 0.0
     ends = [row["y"] + bar_size * (row["profit_bound_per_s"] or 0.0) for row in _squares(plane, runs)]
-    plane = replace(plane, y_domain=(max(0.0, min([low, *ends])), max([high, *(1.02 * end for end in ends)])))
+    y_domain = max(0.0, min([low, *ends])), max([high, *(1.02 * end for end in ends)])
+    left, right = plane.x_domain
+    plane = replace(plane, x_domain=(left - _LABEL_PART * (right - left), right), y_domain=y_domain)
     caps = runs[_CAP].drop_nulls() if _CAP in runs.columns else []
     return _Scene(runs, bound, plane, bar_size, next((cap for cap in caps if math.isfinite(cap)), None))
 
@@ -97,7 +100,7 @@ def _names(scene: _Scene) -> Any:
     colours |= {GAINED: GAIN_COLOUR} if (profits > 0).any() else {}
     colours |= {LOST: LOSS_COLOUR} if (profits < 0).any() else {}
     colours |= {f"up to {_watts(scene.cap_w)}": CAP_COLOUR} if scene.cap_w is not None else {}
-    return legend_of(colours, symbolType="square", symbolOpacity=1, offset=4)
+    return legend_of(colours, symbolType="square", symbolOpacity=1, offset=8)
 
 
 def _front_line(scene: _Scene) -> Any:
@@ -134,7 +137,7 @@ def _bars(scene: _Scene) -> list[Any]:
     if not rows:
         return []
     tip = [alt.Tooltip("profit_bound_per_s:Q", title="bound on profit per second", format=",.4~g"), _ratio_tip()]
-    base = alt.Chart(inline(rows)).mark_rule(strokeWidth=5, opacity=0.85)
+    base = alt.Chart(inline(rows)).mark_bar(size=5, orient="vertical")
     return [base.encode(x=scene.plane.x(), y=scene.plane.y(), y2="end:Q", color=_names(scene), tooltip=tip)]
 
 
@@ -152,7 +155,7 @@ def _marks(plane: Plane, runs: pl.DataFrame) -> list[Any]:
     found = runs.drop_nulls(["energy_j", "makespan_s"])
     diamonds = [{**row, "kind": RECOVERED} for row in plane.rows(found, "profit_ratio")]
     shapes = alt.Scale(domain=[OPTIMUM, RECOVERED], range=["square", "diamond"])
-    legend = alt.Legend(title=None, symbolStrokeColor=theme.INK, symbolFillColor="transparent", offset=4)
+    legend = alt.Legend(title=None, symbolStrokeColor=theme.INK, symbolFillColor="transparent", offset=8)
     tip = [
         alt.Tooltip("kind:N", title="point"),
         _ratio_tip(),
@@ -219,48 +222,56 @@ def _region_panel(records: Records, panel: Panel, size_px: int) -> Any:
     region, runs = curve_of(records, panel.rows, REGION), panel.rows
     plane = plane_of([frame.select("energy_j", "makespan_s") for frame in (region, runs, optima(runs))])
     plane = replace(plane, width_px=size_px, height_px=size_px)
-    layers = [*_contours(plane, runs), plane.line(region, color=theme.INK), *_marks(plane, runs)]
+    layers = [*_contours(plane, region, runs), plane.line(region, color=theme.INK), *_marks(plane, runs)]
     return plane.sized(layers, panel.title)
 
 
-def _contours(plane: Plane, runs: pl.DataFrame) -> list[Any]:
+def _contours(plane: Plane, region: pl.DataFrame, runs: pl.DataFrame) -> list[Any]:
     """Straight lines of equal profit p - cE = k x makespan, each with its profit at the edge."""
     import altair as alt
 
     row = runs.row(0, named=True)
     price, cost = row["price"], row["cost_per_kwh"] / _J_PER_KWH
-    if price is None or not cost > 0:
-        return []
     lines, labels = [], []
-    for level in _levels(plane, price, cost):
-        name = "none" if level == 0 else LOST if level < 0 else GAINED
+    for level in _levels(region, price, cost):
+        name = NEITHER if level == 0 else LOST if level < 0 else GAINED
         at = [_on_line(plane, price, cost, level, y) for y in plane.y_domain]
         lines += [{**point, "name": name, "level": level} for point in at]
-        labels += [{**place, "text": number(level, 2), "level": level} for place in _label(plane, at)]
-    colours = {GAINED: GAIN_COLOUR, LOST: LOSS_COLOUR, "none": theme.INK}
-    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+        labels += [{**place, "text": number(level, 2)} for place in _label(plane, at)]
+    dash = alt.condition(f"datum.name == '{NEITHER}'", alt.value([5, 4]), alt.value([1, 0]))
+    scale = alt.Scale(domain=[GAINED, LOST, NEITHER], range=[GAIN_COLOUR, LOSS_COLOUR, theme.INK])
+    colour = alt.Color("name:N", scale=scale, legend=None)
     base = alt.Chart(inline(lines)).mark_line(strokeWidth=1, opacity=0.75, clip=True)
-    dash = alt.condition("datum.level == 0", alt.value([5, 4]), alt.value([1, 0]))
-    drawn = base.encode(
-        x=plane.x(), y=plane.y(), detail="level:Q", color=alt.Color("name:N", scale=scale, legend=None), strokeDash=dash
-    )
-    text = alt.Chart(inline(labels)).mark_text(fontSize=9, color=theme.MUTED, dy=-5)
-    return [drawn, text.encode(x=plane.x(), y=plane.y(), text="text:N")]
+    drawn = base.encode(x=plane.x(), y=plane.y(), detail="level:Q", color=colour, strokeDash=dash)
+    return [drawn, *_contour_labels(plane, labels)]
+
+
+def _contour_labels(plane: Plane, labels: Sequence[dict[str, Any]]) -> list[Any]:
+    """Profits where the lines leave the plane: above its top or right of it, or inside at its left."""
+    import altair as alt
+
+    looks: dict[str, dict[str, Any]] = {
+        "top": {"dy": -6},
+        "right": {"align": "left", "dx": 3},
+        "left": {"align": "left", "dx": 3, "dy": -6},
+    }
+    return [
+        alt.Chart(inline(here)).mark_text(fontSize=9, color=theme.MUTED, **looks[side]).encode(
+            x=plane.x(), y=plane.y(), text="text:N"
+        )
+        for side in looks
+        if (here := [row for row in labels if row["side"] == side])
+    ]
 
 
 def _on_line(plane: Plane, price: float, cost: float, level: float, y: float) -> dict[str, float]:
     return {"x": (price - level * y * plane.time_size) / cost / plane.energy_size, "y": y}
 
 
-def _levels(plane: Plane, price: float, cost: float) -> list[float]:
-    """Round profits per second, a few of which have their line inside the plane."""
-    corners = [
-        (price - cost * x * plane.energy_size) / (y * plane.time_size)
-        for x in plane.x_domain
-        for y in plane.y_domain
-        if y > 0
-    ]
-    low, high = min(corners), max(corners)
+def _levels(region: pl.DataFrame, price: float, cost: float) -> list[float]:
+    """Round profits per second between the least and the most that the region holds."""
+    profits = (price - cost * region["energy_j"]) / region["makespan_s"]
+    low, high = float(profits.min()), float(profits.max())  # type: ignore[arg-type]
     step = _round_step((high - low) / _N_LEVELS)
     return [step * i for i in range(math.ceil(low / step), math.floor(high / step) + 1)] if step > 0 else []
 
@@ -272,10 +283,13 @@ def _round_step(step: float) -> float:
     return next(part * size for part in (1, 2, 5, 10) if part * size >= step)
 
 
-def _label(plane: Plane, ends: Sequence[dict[str, float]]) -> list[dict[str, float]]:
-    """Where a line leaves the plane at its top; no label where it leaves at a side."""
+def _label(plane: Plane, ends: Sequence[dict[str, float]]) -> list[dict[str, Any]]:
+    """Where a line leaves the plane upward, and at which side; none where it never enters."""
+    bottom, top = ends
     left, right = plane.x_domain
-    top = max(ends, key=lambda end: end["y"])
-    return [top] if left <= top["x"] <= right else []
-
-
+    if left <= top["x"] <= right:
+        return [{**top, "side": "top"}]
+    edge, side = (right, "right") if top["x"] > right else (left, "left")
+    part = (edge - bottom["x"]) / (top["x"] - bottom["x"])
+    y = bottom["y"] + part * (top["y"] - bottom["y"])
+    return [{"x": edge, "y": y, "side": side}] if bottom["y"] < y < top["y"] else []
