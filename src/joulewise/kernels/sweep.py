@@ -1,0 +1,478 @@
+"""Every vertex of the bound of a bag: minimise extra energy + weight x makespan, for the weight from 0 to infinity.
+
+The linear program has a row per task type (its tasks are all run) and a row per machine type (its load is no more
+than its machines can do by the makespan). A simplex basis then holds, for each task type, at least one choice: one
+of them is its *key*, and its number of tasks is whatever the others leave over. What remains is a square system
+with a row per machine type; its *inside* columns are slacks, the makespan, and choices measured against their key.
+
+Starting from the least energy, the weight grows until some column starts to pay; it enters, one leaves, and so on
+until no column can lower the makespan. Where several could leave at once, the one that would leave first if the
+numbers of tasks and the loads were all a little larger goes: that order cannot come back to a basis it has left.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joulewise.kernels.jit import inlined, kernel, shared
+
+SLACK, MAKESPAN = -1, -2
+"""What stands in `Basis.task_type` for an inside column that is no choice."""
+
+DONE, FULL, LOST = 0, 1, 2
+"""How a sweep ended: at its end, for want of room for vertices, or unable to go on with the accuracy it has."""
+
+_ROUNDING = 1e-12
+_BROKEN = 1e-7
+_BETWEEN_FACTORINGS = 24
+_GOLDEN, _SILVER = 0.6180339887498949, 0.41421356237309515
+
+
+class Choices(NamedTuple):
+    """Time and extra energy by [task type, column]; columns are P-states by machine type.
+
+    Choices that cannot be made take 0 s and infinite energy. `present` lists the task types that have tasks.
+    """
+
+    exec_s: NDArray[np.float64]
+    extra_j: NDArray[np.float64]
+    machine_type: NDArray[np.int64]
+    n_machines: NDArray[np.float64]
+    n_tasks: NDArray[np.float64]
+    present: NDArray[np.int64]
+
+
+class Basis(NamedTuple):
+    """The key of each task type; the inside columns, their values, and the inverse of their matrix."""
+
+    key: NDArray[np.int64]
+    task_type: NDArray[np.int64]
+    column: NDArray[np.int64]
+    value: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+    matrix: NDArray[np.float64]
+
+
+class Prices(NamedTuple):
+    """What a second on a machine of each type costs, `fixed + weight * slope`; by machine type and by column."""
+
+    fixed: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    column_fixed: NDArray[np.float64]
+    column_slope: NDArray[np.float64]
+
+
+class Step(NamedTuple):
+    """How fast basic variables fall as one enters: inside columns, and the keys of the task types `touched`.
+
+    `load` is room for a right-hand side, `shifted` for values when all counts are a little larger.
+    """
+
+    rate: NDArray[np.float64]
+    touched: NDArray[np.int64]
+    key_rate: NDArray[np.float64]
+    load: NDArray[np.float64]
+    shifted: NDArray[np.float64]
+
+
+class Vertices(NamedTuple):
+    """What the sweep finds; a vertex is the best for weights from its own to that of the next.
+
+    Its inside columns and their values are kept, and machine prices that prove it. Keys are those of the start
+    (`first_key`) with the first `n_switches` switches of a task type to a new key made.
+    """
+
+    weight_w: NDArray[np.float64]
+    extra_j: NDArray[np.float64]
+    makespan_s: NDArray[np.float64]
+    task_type: NDArray[np.int64]
+    column: NDArray[np.int64]
+    value: NDArray[np.float64]
+    price: NDArray[np.float64]
+    n_switches: NDArray[np.int64]
+    first_key: NDArray[np.int64]
+    switched: NDArray[np.int64]
+    switched_to: NDArray[np.int64]
+    last_slope: NDArray[np.float64]
+
+
+@kernel
+def sweep(choices, basis, prices, step, vertices, until_w):
+    """Walk from the least energy to the weight `until_w` (or the end); returns the number of vertices and how it ended.
+
+    A pivot at the weight at which the newest vertex began replaces it: it was only a point of an edge.
+    """
+    _start(choices, basis, step)
+    _copy(basis.key, vertices.first_key)
+    weight_w, newest, n_switches, since_factoring = 0.0, 0, 0, 0
+    if not _solve(choices, basis, step):
+        return 0, LOST
+    _find_prices(choices, basis, prices)
+    _keep(choices, basis, prices, vertices, 0, 0.0, 0)
+    most_pivots = 20 * choices.present.size * choices.exec_s.shape[1] + 1000
+    for _ in range(most_pivots):
+        task_type, column, next_w = _entering(choices, basis, prices)
+        if task_type == MAKESPAN or next_w >= until_w:
+            _copy(prices.slope, vertices.last_slope)
+            return newest + 1, DONE
+        if newest + 1 == vertices.weight_w.size or n_switches == vertices.switched.size:
+            return newest + 1, FULL
+        _find_rates(choices, basis, step, task_type, column)
+        leaving = _leaving(choices, basis, step)
+        if leaving < 0:
+            return newest + 1, LOST
+        switched = _exchange(choices, basis, step, leaving, task_type, column)
+        if switched >= 0:
+            vertices.switched[n_switches], vertices.switched_to[n_switches] = switched, basis.key[switched]
+            n_switches += 1
+        since_factoring += 1
+        if since_factoring == _BETWEEN_FACTORINGS:
+            _factor(choices, basis)
+            since_factoring = 0
+        if not _solve(choices, basis, step):
+            return newest + 1, LOST
+        _find_prices(choices, basis, prices)
+        weight_w = max(weight_w, next_w)
+        if _makespan(basis) < vertices.makespan_s[newest] * (1.0 - _ROUNDING):
+            newest += weight_w > vertices.weight_w[newest] * (1.0 + _ROUNDING)
+            _keep(choices, basis, prices, vertices, newest, weight_w, n_switches)
+    return newest + 1, LOST
+
+
+@inlined
+def _copy(source, target):
+    for j in range(source.size):
+        target[j] = source[j]
+
+
+@inlined
+def _scale(row, factor):
+    for j in range(row.size):
+        row[j] *= factor
+
+
+@inlined
+def _add(row, factor, other):
+    for j in range(row.size):
+        row[j] += factor * other[j]
+
+
+@shared
+def _start(choices, basis, step):
+    """Every task type on the choice of least energy (then time); the busiest machine type sets the makespan."""
+    for i in choices.present:
+        best = 0
+        for c in range(1, choices.exec_s.shape[1]):
+            extra_j, least_j = choices.extra_j[i, c], choices.extra_j[i, best]
+            if extra_j < least_j or (extra_j == least_j and choices.exec_s[i, c] < choices.exec_s[i, best]):
+                best = c
+        basis.key[i] = best
+    for j in range(basis.column.size):
+        basis.task_type[j], basis.column[j] = SLACK, j
+    basis.task_type[_busiest(choices, basis, step)] = MAKESPAN
+    _factor(choices, basis)
+
+
+@shared
+def _busiest(choices, basis, step):
+    """The machine type that would be done last; among equals the one that would be with slightly larger loads."""
+    _fill_load(choices, basis, step.load, False)
+    _fill_load(choices, basis, step.shifted, True)
+    busiest, longest_s, second_s = -1, -1.0, 0.0
+    for j in range(step.load.size):
+        if choices.n_machines[j] > 0:
+            done_s = -step.load[j] / choices.n_machines[j]
+            shifted_s = -step.shifted[j] / choices.n_machines[j]
+            is_equal = abs(done_s - longest_s) <= _ROUNDING * longest_s
+            if (done_s > longest_s and not is_equal) or (is_equal and shifted_s > second_s):
+                busiest, longest_s, second_s = j, done_s, shifted_s
+    return busiest
+
+
+@shared
+def _fill_load(choices, basis, load, is_shift):
+    """The right-hand side: less the load that all keys would make; or what is added when all counts grow a little."""
+    load[:] = 0.0
+    longest_s = 0.0
+    for i in choices.present:
+        exec_s = choices.exec_s[i, basis.key[i]]
+        longest_s = max(longest_s, exec_s)
+        n_tasks = 1.0 + (i * _GOLDEN) % 1.0 if is_shift else choices.n_tasks[i]
+        load[choices.machine_type[basis.key[i]]] -= n_tasks * exec_s
+    if is_shift:
+        for j in range(load.size):
+            load[j] += longest_s * (0.1 + (j * _SILVER) % 1.0)
+
+
+@shared
+def _fill_column(choices, basis, vector, task_type, column):
+    """The coefficients of a column by machine type; a choice is measured against the key of its task type."""
+    vector[:] = 0.0
+    if task_type == SLACK:
+        vector[column] = 1.0
+    elif task_type == MAKESPAN:
+        for j in range(vector.size):
+            vector[j] = -choices.n_machines[j]
+    else:
+        key = basis.key[task_type]
+        vector[choices.machine_type[column]] += choices.exec_s[task_type, column]
+        vector[choices.machine_type[key]] -= choices.exec_s[task_type, key]
+
+
+@shared
+def _factor(choices, basis):
+    """The inverse of the inside columns afresh, by elimination with row exchanges."""
+    matrix, inverse = basis.matrix, basis.inverse
+    n = basis.value.size
+    for p in range(n):
+        _fill_column(choices, basis, matrix[p], basis.task_type[p], basis.column[p])
+    inverse[:, :] = 0.0
+    for p in range(n):
+        inverse[p, p] = 1.0
+    for j in range(n):  # rows of `matrix` are columns of the system: what results is the transposed inverse
+        best = j
+        for p in range(j + 1, n):
+            if abs(matrix[p, j]) > abs(matrix[best, j]):
+                best = p
+        _swap_rows(matrix, best, j)
+        _swap_rows(inverse, best, j)
+        _clear_column(matrix, inverse, j)
+    for p in range(n):
+        for q in range(p):
+            inverse[p, q], inverse[q, p] = inverse[q, p], inverse[p, q]
+
+
+@shared
+def _swap_rows(matrix, p, q):
+    if p != q:
+        for j in range(matrix.shape[1]):
+            matrix[p, j], matrix[q, j] = matrix[q, j], matrix[p, j]
+
+
+@shared
+def _clear_column(matrix, inverse, j):
+    """Divide row j so that its j-th entry is 1, and take it off all other rows so that theirs are 0."""
+    divisor = matrix[j, j]
+    _scale(matrix[j], 1.0 / divisor)
+    _scale(inverse[j], 1.0 / divisor)
+    for p in range(matrix.shape[0]):
+        factor = matrix[p, j]
+        if p != j and factor != 0.0:
+            _add(matrix[p], -factor, matrix[j])
+            _add(inverse[p], -factor, inverse[j])
+
+
+@shared
+def _solve(choices, basis, step):
+    """Values of the inside columns; whether none is below 0 by more than rounding. What is almost 0 becomes 0."""
+    _fill_load(choices, basis, step.load, False)
+    _multiply(basis.inverse, step.load, basis.value)
+    makespan_s = _makespan(basis)
+    for p in range(basis.value.size):
+        i = basis.task_type[p]
+        scale = choices.n_tasks[i] if i >= 0 else makespan_s
+        if i == SLACK:
+            scale *= max(choices.n_machines[basis.column[p]], 1.0)
+        if not basis.value[p] > -_BROKEN * scale:
+            return False
+        if basis.value[p] < _ROUNDING * scale:
+            basis.value[p] = 0.0
+    return True
+
+
+@shared
+def _multiply(inverse, load, value):
+    for p in range(value.size):
+        total = 0.0
+        for j in range(load.size):
+            total += inverse[p, j] * load[j]
+        value[p] = total
+
+
+@shared
+def _makespan(basis):
+    for p in range(basis.value.size):
+        if basis.task_type[p] == MAKESPAN:
+            return basis.value[p]
+    return np.nan
+
+
+@shared
+def _find_prices(choices, basis, prices):
+    """Machine prices at which every inside column just breaks even with its key."""
+    fixed, slope = prices.fixed, prices.slope
+    fixed[:] = 0.0
+    for p in range(fixed.size):
+        i = basis.task_type[p]
+        if i >= 0:
+            dearer_j = choices.extra_j[i, basis.column[p]] - choices.extra_j[i, basis.key[i]]
+            _add(fixed, -dearer_j, basis.inverse[p])
+        elif i == MAKESPAN:
+            for j in range(fixed.size):
+                slope[j] = -basis.inverse[p, j]
+    for c in range(choices.machine_type.size):
+        prices.column_fixed[c] = fixed[choices.machine_type[c]]
+        prices.column_slope[c] = slope[choices.machine_type[c]]
+
+
+@shared
+def _entering(choices, basis, prices):
+    """The column that pays first as the weight grows, and that weight; task type MAKESPAN when none ever does."""
+    task_type, column, gain, loss = MAKESPAN, 0, 1.0, np.inf  # it pays from the weight loss / gain on
+    steepest = 0.0
+    for j in range(prices.slope.size):
+        steepest = max(steepest, abs(prices.slope[j]))
+    for i in choices.present:
+        key = basis.key[i]
+        key_j = choices.extra_j[i, key] + choices.exec_s[i, key] * prices.column_fixed[key]
+        key_slope = choices.exec_s[i, key] * prices.column_slope[key]
+        tiny_slope = _ROUNDING * steepest * choices.exec_s[i, key]
+        for c in range(choices.exec_s.shape[1]):
+            exec_s = choices.exec_s[i, c]
+            falls = key_slope - exec_s * prices.column_slope[c]
+            above_j = choices.extra_j[i, c] + exec_s * prices.column_fixed[c] - key_j
+            if above_j * gain < loss * falls and falls > tiny_slope + _ROUNDING * steepest * exec_s:
+                task_type, column, gain, loss = i, c, falls, above_j
+    for j in range(prices.slope.size):
+        if prices.fixed[j] * gain < loss * -prices.slope[j] and prices.slope[j] < -_ROUNDING * steepest:
+            task_type, column, gain, loss = SLACK, j, -prices.slope[j], prices.fixed[j]
+    return task_type, column, loss / gain
+
+
+@shared
+def _find_rates(choices, basis, step, task_type, column):
+    """How fast each basic variable falls for every unit of the entering one."""
+    _fill_column(choices, basis, step.load, task_type, column)
+    _multiply(basis.inverse, step.load, step.rate)
+    step.touched[:] = -1
+    for p in range(step.rate.size):
+        if basis.task_type[p] >= 0:
+            _add_rate(step, basis.task_type[p], -step.rate[p])
+    if task_type >= 0:
+        _add_rate(step, task_type, 1.0)
+
+
+@shared
+def _add_rate(step, task_type, rate):
+    """Add to the rate at which the key of a task type falls."""
+    for t in range(step.touched.size):
+        if step.touched[t] == -1:
+            step.touched[t], step.key_rate[t] = task_type, 0.0
+        if step.touched[t] == task_type:
+            step.key_rate[t] += rate
+            return
+
+
+@shared
+def _leaving(choices, basis, step):
+    """Which variable reaches 0 first: an inside column, or n + t for the key of the t-th task type touched; -1: none.
+
+    Among equals, the one that would be first with slightly larger counts.
+    """
+    n, is_tied = step.rate.size, False
+    first, nearest = -1, np.inf
+    tiny = 0.0
+    for j in range(n):
+        tiny = max(tiny, _ROUNDING * abs(step.load[j]))
+    for candidate in range(n + step.touched.size):
+        rate = _rate_of(basis, step, candidate, tiny)
+        if rate > 0.0:
+            distance = _value_of(choices, basis, basis.value, step, candidate, False) / rate
+            if distance < nearest * (1.0 - _ROUNDING):
+                first, nearest, is_tied = candidate, distance, False
+            elif distance <= nearest * (1.0 + _ROUNDING):
+                is_tied = True
+    if not is_tied:
+        return first
+    _fill_load(choices, basis, step.load, True)
+    _multiply(basis.inverse, step.load, step.shifted)
+    first, least = -1, np.inf
+    for candidate in range(n + step.touched.size):
+        rate = _rate_of(basis, step, candidate, tiny)
+        if rate > 0.0:
+            distance = _value_of(choices, basis, basis.value, step, candidate, False) / rate
+            shifted = _value_of(choices, basis, step.shifted, step, candidate, True) / rate
+            if distance <= nearest * (1.0 + _ROUNDING) and shifted < least:
+                first, least = candidate, shifted
+    return first
+
+
+@shared
+def _rate_of(basis, step, candidate, tiny_s):
+    """The rate at which a candidate falls; 0 where it is within rounding, or where there is no such candidate."""
+    n = step.rate.size
+    if candidate < n:
+        tiny = _ROUNDING if basis.task_type[candidate] >= 0 else tiny_s
+        return step.rate[candidate] if step.rate[candidate] > 10.0 * tiny else 0.0
+    if step.touched[candidate - n] < 0:
+        return 0.0
+    return step.key_rate[candidate - n] if step.key_rate[candidate - n] > 10.0 * _ROUNDING else 0.0
+
+
+@shared
+def _value_of(choices, basis, value, step, candidate, is_shift):
+    """The value of a candidate, the inside columns having the values given."""
+    n = step.rate.size
+    if candidate < n:
+        return value[candidate]
+    i = step.touched[candidate - n]
+    left = 1.0 + (i * _GOLDEN) % 1.0 if is_shift else choices.n_tasks[i]
+    for p in range(n):
+        if basis.task_type[p] == i:
+            left -= value[p]
+    return left if is_shift or left > _ROUNDING * choices.n_tasks[i] else 0.0
+
+
+@shared
+def _exchange(choices, basis, step, leaving, task_type, column):
+    """Let one column enter for another; returns the task type whose key changed, or -1."""
+    n, switched = step.rate.size, -1
+    if leaving >= n:
+        switched, leaving_rate = step.touched[leaving - n], step.key_rate[leaving - n]
+        leaving = _give_up_key(basis, switched)
+        if leaving < 0:
+            basis.key[switched] = column
+            return switched
+        step.rate[leaving] = leaving_rate
+    basis.task_type[leaving], basis.column[leaving] = task_type, column
+    _scale(basis.inverse[leaving], 1.0 / step.rate[leaving])
+    for p in range(n):
+        if p != leaving and step.rate[p] != 0.0:
+            _add(basis.inverse[p], -step.rate[p], basis.inverse[leaving])
+    return switched
+
+
+@shared
+def _give_up_key(basis, task_type):
+    """Make an inside choice of the task type its key; returns where the old key now stands, -1 if there is none."""
+    at = -1
+    for p in range(basis.value.size):
+        if basis.task_type[p] == task_type:
+            if at < 0:
+                at = p
+            else:
+                _add(basis.inverse[at], 1.0, basis.inverse[p])
+    if at >= 0:
+        _scale(basis.inverse[at], -1.0)
+        basis.key[task_type], basis.column[at] = basis.column[at], basis.key[task_type]
+    return at
+
+
+@shared
+def _keep(choices, basis, prices, vertices, at, weight_w, n_switches):
+    """Write the basis down as a vertex."""
+    extra_j = 0.0
+    for i in choices.present:
+        extra_j += choices.n_tasks[i] * choices.extra_j[i, basis.key[i]]
+    for p in range(basis.value.size):
+        i = basis.task_type[p]
+        if i >= 0:
+            extra_j += basis.value[p] * (choices.extra_j[i, basis.column[p]] - choices.extra_j[i, basis.key[i]])
+        vertices.task_type[at, p], vertices.column[at, p] = i, basis.column[p]
+        vertices.value[at, p] = basis.value[p]
+        vertices.price[at, p] = prices.fixed[p] + weight_w * prices.slope[p]
+    vertices.weight_w[at], vertices.extra_j[at], vertices.makespan_s[at] = weight_w, extra_j, _makespan(basis)
+    vertices.n_switches[at] = n_switches

@@ -1,0 +1,267 @@
+"""The lower bound on energy and makespan of a bag, for every trade-off between the two (Tarplee, eq. 2-5).
+
+Tasks may be split at will and machines of a type are one; what that linear program can reach, no allocation beats.
+All of it is stated in extra energy (above idle), to which idle power adds its share of the makespan.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
+
+import numpy as np
+
+from joulewise.errors import InputError, JoulewiseError, Problem, unknown_name
+from joulewise.kernels.sweep import DONE, FULL, Basis, Choices, Prices, Step, Vertices, sweep
+from joulewise.model.arrays import Floats, freeze_fields
+from joulewise.model.bag import Bag
+from joulewise.optimise.highs import BagProgram, all_vertices
+
+Engine: TypeAlias = Literal["auto", "sweep", "highs"]
+
+MOST_CHOICES_TO_SWEEP = 200_000
+"""Bags with more choices than this go to HiGHS unless told otherwise: each pivot of the sweep looks at all of them."""
+
+_sweep: Any = sweep
+
+
+class Solutions(Protocol):
+    """How tasks are split at each vertex, in whatever form the engine left it."""
+
+    def split(self, vertex: int) -> Floats:
+        """Tasks of each [task type, machine type x P-state]."""
+
+
+@dataclass(frozen=True, eq=False)
+class BoundFront:
+    """The vertices of the bound, from the least extra energy to the least makespan.
+
+    Vertex k minimises `extra_j + weight * makespan_s` for every weight from `weight_w[k]` to `weight_w[k + 1]`; the
+    first weight is 0, the last infinite. Points between neighbours are on the bound too. `price_per_s` holds, by
+    [weight, machine type], what proves it; the last row, for the makespan alone, is per watt of weight.
+    """
+
+    bag: Bag
+    weight_w: Floats
+    extra_j: Floats
+    makespan_s: Floats
+    price_per_s: Floats
+    solutions: Solutions
+
+    def __post_init__(self) -> None:
+        freeze_fields(self, dict.fromkeys(("weight_w", "extra_j", "makespan_s", "price_per_s"), np.float64))
+
+    def __len__(self) -> int:
+        return self.extra_j.size
+
+    @cached_property
+    def energy_j(self) -> Floats:
+        """Energy of each vertex, idle power of all machines until the makespan included."""
+        return np.asarray(self.extra_j + self.bag.total_idle_w * self.makespan_s)
+
+    @property
+    def pareto(self) -> slice:
+        """The vertices that no other point beats in both energy and makespan."""
+        return slice(int(np.searchsorted(self.weight_w[1:], self.bag.total_idle_w, side="right")), len(self))
+
+    @property
+    def least_makespan_s(self) -> float:
+        return float(self.makespan_s[-1])
+
+    @property
+    def least_energy_j(self) -> float:
+        return float(self.energy_j[self.pareto.start])
+
+    def split(self, vertex: int, share: float = 0.0) -> Floats:
+        """Tasks of each choice at the point `share` of the way from a vertex to the next, not whole numbers."""
+        split = self.solutions.split(vertex)
+        if share > 0.0:
+            split = (1.0 - share) * split + share * self.solutions.split(vertex + 1)
+        return split.reshape(self.bag.exec_s.shape)
+
+    def duals(self, vertex: int) -> tuple[Floats, Floats]:
+        """Prices by task type and by machine-second that prove a vertex (and the one before) at its first weight.
+
+        `duals(len(front))` are those of the infinite weight: with energy for nothing, they prove the least makespan.
+        """
+        machine_price = np.maximum(self.price_per_s[vertex], 0.0)
+        paid = _time_s(self.bag) * machine_price[None, :, None]
+        cost = np.where(np.isfinite(self.bag.extra_j), paid if vertex == len(self) else paid + self.bag.extra_j, np.inf)
+        return cost.min(axis=(1, 2)), machine_price
+
+    def value_at(self, weight_w: float) -> float:
+        """The least of extra energy + weight x makespan."""
+        vertex = max(int(np.searchsorted(self.weight_w, weight_w, side="right")) - 1, 0)
+        return float(self.extra_j[vertex] + weight_w * self.makespan_s[vertex])
+
+    def energy_at(self, makespan_s: float) -> float:
+        """The least energy of anything that is done by then; infinite where nothing can be."""
+        if makespan_s < self.least_makespan_s:
+            return math.inf
+        energy_j, at_s = self.energy_j[self.pareto], self.makespan_s[self.pareto]
+        return float(np.interp(makespan_s, at_s[::-1], energy_j[::-1]))
+
+
+class BoundPoint(NamedTuple):
+    """One point of the bound, and how tasks are split there."""
+
+    extra_j: float
+    makespan_s: float
+    split: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Swept:
+    """Solutions as the sweep leaves them."""
+
+    choices: Choices
+    vertices: Vertices
+
+    def split(self, vertex: int) -> Floats:
+        """Tasks of each [task type, column]: inside columns as they are, the rest with the key."""
+        found, n = self.vertices, int(self.vertices.n_switches[vertex])
+        key = found.first_key.copy()
+        key[found.switched[:n]] = found.switched_to[:n]
+        inside = found.task_type[vertex] >= 0
+        task_type, column = found.task_type[vertex][inside], found.column[vertex][inside]
+        value = found.value[vertex][inside]
+        left = self.choices.n_tasks - np.bincount(task_type, value, key.size)
+        split, present = np.zeros(self.choices.exec_s.shape), self.choices.present
+        split[present, key[present]] = np.maximum(left[present], 0.0)
+        split[task_type, column] += value
+        return split
+
+
+@dataclass(frozen=True, eq=False)
+class _Listed:
+    """Solutions that are there in full, as HiGHS leaves them."""
+
+    shape: tuple[int, int]
+    cells: tuple[Any, Any]
+    tasks: tuple[Floats, ...]
+
+    def split(self, vertex: int) -> Floats:
+        """Tasks of each [task type, column]."""
+        split = np.zeros(self.shape)
+        split[self.cells] = self.tasks[vertex]
+        return split
+
+
+def bound_front(bag: Bag, engine: Engine = "auto") -> BoundFront:
+    """All vertices of the bound of a bag.
+
+    The sweep is our own and the fast one; `"auto"` leaves bags with very many choices, and any on which the sweep
+    loses its accuracy, to HiGHS.
+    """
+    return _front(bag, _columns(bag.extra_j), engine)
+
+
+def bound_at(bag: Bag, weight_w: float, engine: Engine = "auto") -> BoundPoint:
+    """The least of extra energy + weight x makespan for one weight. Raises InputError for one below 0 or not finite."""
+    if not 0.0 <= weight_w < math.inf:
+        raise InputError(Problem("weight_w", f"found {weight_w}", "must be 0 or more, and finite"))
+    extra_j = _columns(bag.extra_j)
+    front = _swept(bag, extra_j, engine, weight_w)
+    if front is not None:
+        last = len(front) - 1
+        return BoundPoint(float(front.extra_j[last]), float(front.makespan_s[last]), front.split(last))
+    program = BagProgram(bag, extra_j)
+    found = program.at_weight(weight_w)
+    return BoundPoint(found.extra_j, found.makespan_s, program.split(found).reshape(bag.exec_s.shape))
+
+
+def region(bag: Bag, longest_s: float, engine: Engine = "auto") -> Floats:
+    """The corners, as (energy_j, makespan_s), of all that tasks split at will can reach by `longest_s`.
+
+    Counter-clockwise from the cheapest point of that makespan: along the bound to the least makespan, then back up
+    the dearest side (Tarplee, fig. 5). Raises InputError where nothing can be done by then.
+    """
+    cheap = _front(bag, _columns(bag.extra_j), engine)
+    if not cheap.least_makespan_s <= longest_s < math.inf:
+        allowed = f"must be finite and no less than the least makespan, {cheap.least_makespan_s:.6g} s"
+        raise InputError(Problem("longest_s", f"found {longest_s}", allowed))
+    extra_j = _columns(bag.extra_j)
+    dear = _front(bag, np.where(np.isfinite(extra_j), -extra_j, np.inf), engine)
+    sides = [_cut(cheap.extra_j, cheap.makespan_s, longest_s), _cut(-dear.extra_j, dear.makespan_s, longest_s)[::-1]]
+    corners = np.concatenate(sides)
+    corners[:, 0] += bag.total_idle_w * corners[:, 1]
+    return corners
+
+
+def _cut(extra_j: Floats, makespan_s: Floats, longest_s: float) -> Floats:
+    """The part of a side, makespan falling, that is done in time, from the point where it is cut."""
+    cut_j = np.interp(longest_s, makespan_s[::-1], extra_j[::-1])
+    inside = makespan_s < longest_s
+    return np.column_stack((np.append(cut_j, extra_j[inside]), np.append(longest_s, makespan_s[inside])))
+
+
+def _columns(by_choice: Floats) -> Floats:
+    """By [task type, machine type x P-state]."""
+    return by_choice.reshape(by_choice.shape[0], -1)
+
+
+def _time_s(bag: Bag) -> Floats:
+    """Execution time of each choice, 0 where it cannot be made."""
+    return np.where(np.isfinite(bag.exec_s), bag.exec_s, 0.0)
+
+
+def _front(bag: Bag, extra_j: Floats, engine: Engine) -> BoundFront:
+    """All vertices with these costs of the choices."""
+    return _swept(bag, extra_j, engine, math.inf) or _solved(bag, extra_j)
+
+
+def _solved(bag: Bag, extra_j: Floats) -> BoundFront:
+    """All vertices by HiGHS."""
+    program = BagProgram(bag, extra_j)
+    points, weight_w, price_per_s = all_vertices(program)
+    found_j, found_s = np.array([(point.extra_j, point.makespan_s) for point in points]).T
+    solutions = _Listed(extra_j.shape, (program.task_type, program.column), tuple(point.tasks for point in points))
+    return BoundFront(bag, np.array(weight_w), found_j, found_s, np.array(price_per_s), solutions)
+
+
+def _swept(bag: Bag, extra_j: Floats, engine: Engine, until_w: float) -> BoundFront | None:
+    """The vertices up to a weight by our own sweep; None where HiGHS is to do it."""
+    if engine not in get_args(Engine):
+        raise InputError(unknown_name("engine", engine, get_args(Engine)))
+    if engine == "highs" or (engine == "auto" and extra_j.size > MOST_CHOICES_TO_SWEEP):
+        return None
+    choices, room, end = _choices(bag, extra_j), 4 * (bag.counts.size + bag.system.n_machine_types), FULL
+    while end == FULL:
+        room *= 4
+        vertices = _vertices(choices, room)
+        n, end = _sweep(choices, *_workplace(choices), vertices, until_w)
+    if end == DONE:
+        weight_w = np.append(vertices.weight_w[:n], math.inf)
+        price_per_s = np.concatenate((vertices.price[:n], vertices.last_slope[None]))
+        solutions = _Swept(choices, vertices)
+        return BoundFront(bag, weight_w, vertices.extra_j[:n], vertices.makespan_s[:n], price_per_s, solutions)
+    if engine == "sweep":
+        raise JoulewiseError("the sweep lost its accuracy on this bag; engine 'highs' or 'auto' will do it")
+    return None
+
+
+def _choices(bag: Bag, extra_j: Floats) -> Choices:
+    """The bag as the sweep wants it."""
+    machine_type = np.repeat(np.arange(bag.system.n_machine_types), bag.system.n_pstates)
+    n_machines, n_tasks = bag.system.counts.astype(np.float64), bag.counts.astype(np.float64)
+    return Choices(_columns(_time_s(bag)), extra_j, machine_type, n_machines, n_tasks, np.flatnonzero(bag.counts))
+
+
+def _workplace(choices: Choices) -> tuple[Basis, Prices, Step]:
+    """Room for the sweep to work in."""
+    (n_types, n_columns), n = choices.exec_s.shape, choices.n_machines.size
+    whole = [np.zeros(size, np.int64) for size in (n_types, n, n)]
+    basis = Basis(*whole, np.empty(n), np.empty((n, n)), np.empty((n, n)))
+    prices = Prices(np.empty(n), np.empty(n), np.empty(n_columns), np.empty(n_columns))
+    return basis, prices, Step(np.empty(n), np.empty(n + 1, np.int64), np.empty(n + 1), np.empty(n), np.empty(n))
+
+
+def _vertices(choices: Choices, room: int) -> Vertices:
+    """Room for vertices."""
+    n = choices.n_machines.size
+    single = [np.empty(room) for _ in range(3)]
+    basis = [np.empty((room, n), dtype) for dtype in (np.int64, np.int64, np.float64, np.float64)]
+    switches = [np.empty(size, np.int64) for size in (room, choices.n_tasks.size, room, room)]
+    return Vertices(*single, *basis, *switches, np.empty(n))

@@ -1,0 +1,186 @@
+"""The bound of a bag by HiGHS: one weight at a time, each from the basis of the one before."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import highspy
+import numpy as np
+from scipy.sparse import csc_array
+
+from joulewise.errors import JoulewiseError
+from joulewise.model.arrays import Counts, Floats
+from joulewise.model.bag import Bag
+
+_SAME = 1e-11
+_TOLERANCE = 1e-10
+_OPTIONS: dict[str, Any] = {
+    "output_flag": False,
+    "threads": 1,
+    "presolve": "off",
+    "solver": "simplex",
+    "primal_feasibility_tolerance": _TOLERANCE,
+    "dual_feasibility_tolerance": _TOLERANCE,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One solution: tasks of each choice (by number), extra energy and makespan, and prices that prove it."""
+
+    tasks: Floats
+    extra_j: float
+    makespan_s: float
+    price_per_s: Floats
+
+    def value(self, weight_w: float) -> float:
+        """Extra energy + weight x makespan."""
+        return self.extra_j + weight_w * self.makespan_s
+
+
+class _Units(NamedTuple):
+    """What one unit of the program's energy and time is, so that its numbers are near 1."""
+
+    energy_j: float
+    time_s: float
+
+
+class BagProgram:
+    """The linear program of a bag: shares of the tasks of each task type by choice, then the makespan.
+
+    `extra_j` is what each [task type, machine type x P-state] costs, infinite where it cannot be chosen.
+    """
+
+    def __init__(self, bag: Bag, extra_j: Floats) -> None:
+        counts = bag.counts.astype(np.float64)
+        possible = np.isfinite(extra_j) & (counts > 0)[:, None]
+        self.task_type, self.column = np.nonzero(possible)
+        self.shape = extra_j.shape
+        self.n_tasks = counts[self.task_type]
+        self.machine_type = self.column // bag.system.n_pstates
+        self.extra_j = extra_j[possible] * self.n_tasks
+        self.time_s = bag.exec_s.reshape(self.shape)[possible] * self.n_tasks
+        self.n_machines = bag.system.counts.astype(np.float64)
+        self.units = _Units(float(np.abs(self.extra_j).mean()) or 1.0, float(self.time_s.mean()))
+        self.highs = self._program(np.flatnonzero(counts))
+
+    def _program(self, present: Counts) -> Any:
+        n, n_rows = self.column.size, present.size + self.n_machines.size
+        machine_rows = present.size + np.arange(self.n_machines.size)
+        rows = np.concatenate(
+            (np.searchsorted(present, self.task_type), present.size + self.machine_type, machine_rows)
+        )
+        columns = np.concatenate((np.arange(n), np.arange(n), np.full(machine_rows.size, n)))
+        values = np.concatenate((np.ones(n), self.time_s / self.units.time_s, -self.n_machines))
+        matrix = csc_array((values, (rows, columns)), shape=(n_rows, n + 1))
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = n + 1, n_rows
+        lp.col_cost_ = np.append(self.extra_j / self.units.energy_j, 0.0)
+        lp.col_lower_, lp.col_upper_ = np.zeros(n + 1), np.full(n + 1, highspy.kHighsInf)
+        is_task = np.arange(n_rows) < present.size
+        lp.row_lower_, lp.row_upper_ = np.where(is_task, 1.0, -highspy.kHighsInf), np.where(is_task, 1.0, 0.0)
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
+        lp.a_matrix_.value_ = matrix.data
+        highs = highspy.Highs()
+        for name, value in _OPTIONS.items():
+            highs.setOptionValue(name, value)
+        highs.passModel(lp)
+        return highs
+
+    def at_weight(self, weight_w: float) -> Point:
+        """The least of extra energy + weight x makespan."""
+        self.highs.changeColCost(self.column.size, weight_w * self.units.time_s / self.units.energy_j)
+        return self._solved(self.units.energy_j / self.units.time_s)
+
+    def least_energy(self) -> Point:
+        """The least makespan of all that have the least extra energy: no choice but the cheapest ones."""
+        cheapest = np.full(self.shape[0], np.inf)
+        np.minimum.at(cheapest, self.task_type, self.extra_j)
+        is_cheapest = self.extra_j == cheapest[self.task_type]
+        self._limit(np.where(is_cheapest, np.inf, 0.0))
+        point = self.at_weight(self.units.energy_j / self.units.time_s)
+        self._limit(np.full(self.column.size, np.inf))
+        return Point(point.tasks, point.extra_j, point.makespan_s, np.zeros(self.n_machines.size))
+
+    def least_makespan(self) -> tuple[Point, Floats]:
+        """The least extra energy of all that have the least makespan, and prices that prove that makespan."""
+        n = self.column.size
+        everything = np.arange(n, dtype=np.int32)
+        self.highs.changeColsCost(n, everything, np.zeros(n))
+        self.highs.changeColCost(n, 1.0)
+        fastest = self._solved(1.0)
+        self.highs.changeColsCost(n, everything, self.extra_j / self.units.energy_j)
+        self.highs.changeColBounds(n, 0.0, fastest.makespan_s / self.units.time_s)
+        point = self.at_weight(0.0)
+        self.highs.changeColBounds(n, 0.0, highspy.kHighsInf)
+        return point, fastest.price_per_s
+
+    def _limit(self, most: Floats) -> None:
+        n = self.column.size
+        self.highs.changeColsBounds(n, np.arange(n, dtype=np.int32), np.zeros(n), most)
+
+    def _solved(self, price_unit: float) -> Point:
+        self.highs.run()
+        status = self.highs.getModelStatus()
+        if status != highspy.HighsModelStatus.kOptimal:
+            raise JoulewiseError(
+                f"HiGHS could not solve the bound of the bag: {self.highs.modelStatusToString(status)}"
+            )
+        solution = self.highs.getSolution()
+        share = np.maximum(np.array(solution.col_value[:-1]), 0.0)
+        done_s = np.bincount(self.machine_type, share * self.time_s, self.n_machines.size)
+        has_machines = self.n_machines > 0
+        makespan_s = float((done_s[has_machines] / self.n_machines[has_machines]).max())
+        price = -np.array(solution.row_dual)[-self.n_machines.size :] * price_unit
+        return Point(share * self.n_tasks, float(share @ self.extra_j), makespan_s, price)
+
+    def split(self, point: Point) -> Floats:
+        """Tasks of each [task type, machine type x P-state]."""
+        split = np.zeros(self.shape)
+        split[self.task_type, self.column] = point.tasks
+        return split
+
+
+class Edges(NamedTuple):
+    """All vertices in order, the weight at which each one begins to be best, and prices that prove it."""
+
+    points: list[Point]
+    weight_w: list[float]
+    price_per_s: list[Floats]
+
+
+def all_vertices(program: BagProgram) -> Edges:
+    """Every vertex, by splitting the front where a weighted sum finds something below the chord of two neighbours."""
+    first = program.least_energy()
+    last, fastest_price = program.least_makespan()
+    edges = Edges([first], [0.0], [first.price_per_s])
+    waiting = [last] if last.makespan_s < first.makespan_s * (1 - _SAME) else []
+    while waiting:
+        here, there = edges.points[-1], waiting[-1]
+        weight_w = (there.extra_j - here.extra_j) / (here.makespan_s - there.makespan_s)
+        found = program.at_weight(weight_w)
+        if _is_below(found, here, there, weight_w):
+            waiting.append(found)
+            continue
+        _go_on(edges, waiting.pop(), weight_w, found.price_per_s)
+    return Edges(edges.points, [*edges.weight_w, math.inf], [*edges.price_per_s, fastest_price])
+
+
+def _is_below(found: Point, here: Point, there: Point, weight_w: float) -> bool:
+    """Whether a point lies below the chord of two others, strictly between them."""
+    gain = here.value(weight_w) - found.value(weight_w)
+    is_between = here.makespan_s * (1 - _SAME) > found.makespan_s > there.makespan_s * (1 + _SAME)
+    return is_between and gain > _SAME * abs(here.value(weight_w))
+
+
+def _go_on(edges: Edges, point: Point, weight_w: float, price_per_s: Floats) -> None:
+    """Add a vertex; one that lies on an edge with its neighbours gives way to the next."""
+    if len(edges.points) > 1 and weight_w <= edges.weight_w[-1] * (1 + _SAME):
+        edges.points[-1] = point
+        return
+    edges.points.append(point)
+    edges.weight_w.append(weight_w)
+    edges.price_per_s.append(price_per_s)
