@@ -60,9 +60,7 @@ def _profit_metrics(ratio: float, size: int, trial: int, idle_w: float) -> dict[
     price = ratio * COST_PER_J * least_j
     energy_j, makespan_s = max(vertices, key=lambda point: (price - COST_PER_J * point[0]) / point[1])
     pareto = [point for point in vertices if point[0] <= vertices[_cheapest(vertices)][0] or point[1] <= makespan_s]
-    best = max(
-        (price - COST_PER_J * e) / t for e, t in pareto[-(_N_VERTICES - _cheapest(vertices)) :]
-    )
+    best = max((price - COST_PER_J * e) / t for e, t in pareto[-(_N_VERTICES - _cheapest(vertices)) :])
     bound = (price - COST_PER_J * energy_j) / makespan_s
     gap = (4 + 6 * max(ratio - 1, 0)) * 100 / size * (1 + 0.3 * math.sin(7 * trial + size + 10 * ratio))
     return {
@@ -85,7 +83,9 @@ def _profit_curves(row: Mapping[str, Any], idle_w: float) -> pl.DataFrame:
     vertices = bound_vertices(idle_w)
     dear = [(energy_j + 3e6 * (makespan_s / LEAST_S - 1), makespan_s) for energy_j, makespan_s in vertices]
     region = [*vertices, *reversed(dear), vertices[0]]
-    return pl.concat([_curve(row["run"], "bound", vertices[_cheapest(vertices) :]), _curve(row["run"], "region", region)])
+    return pl.concat(
+        [_curve(row["run"], "bound", vertices[_cheapest(vertices) :]), _curve(row["run"], "region", region)]
+    )
 
 
 def _curve(

@@ -243,4 +243,3 @@ def _told_changes(system: System, changes: Mapping[str, int]) -> str:
     come = [f"{n} more {name}" for name, n in changes.items() if n > 0]
     parts = [f"{word} {_listed(tuple(names))}" for word, names in (("without", gone), ("with", come)) if names]
     return " and ".join(parts) if parts else "with the same machines"
-

@@ -35,7 +35,9 @@ def write_report(
     from joulewise.present.report import render_report
 
     path = folder / "report.html"
-    write_atomic(path, render_report(_records(study, runs, summary, differences, traces, titles, modes, fronts, machines)))
+    write_atomic(
+        path, render_report(_records(study, runs, summary, differences, traces, titles, modes, fronts, machines))
+    )
     return path
 
 

@@ -256,9 +256,9 @@ def _contour_labels(plane: Plane, labels: Sequence[dict[str, Any]]) -> list[Any]
         "left": {"align": "left", "dx": 3, "dy": -6},
     }
     return [
-        alt.Chart(inline(here)).mark_text(fontSize=9, color=theme.MUTED, **looks[side]).encode(
-            x=plane.x(), y=plane.y(), text="text:N"
-        )
+        alt.Chart(inline(here))
+        .mark_text(fontSize=9, color=theme.MUTED, **looks[side])
+        .encode(x=plane.x(), y=plane.y(), text="text:N")
         for side in looks
         if (here := [row for row in labels if row["side"] == side])
     ]
