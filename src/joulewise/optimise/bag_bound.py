@@ -15,7 +15,7 @@ import numpy as np
 
 from joulewise.errors import InputError, JoulewiseError, Problem, unknown_name
 from joulewise.kernels.sweep import DONE, FULL, Basis, Choices, Prices, Step, Vertices, sweep
-from joulewise.model.arrays import Floats, freeze_fields
+from joulewise.model.arrays import Counts, Floats, freeze_fields
 from joulewise.model.bag import Bag
 from joulewise.optimise.highs import BagProgram, all_vertices
 
@@ -252,16 +252,20 @@ def _choices(bag: Bag, extra_j: Floats) -> Choices:
 def _workplace(choices: Choices) -> tuple[Basis, Prices, Step]:
     """Room for the sweep to work in."""
     (n_types, n_columns), n = choices.exec_s.shape, choices.n_machines.size
-    whole = [np.zeros(size, np.int64) for size in (n_types, n, n)]
-    basis = Basis(*whole, np.empty(n), np.empty((n, n)), np.empty((n, n)))
+    basis = Basis(_ints(n_types), _ints(n), _ints(n), np.empty(n), np.empty((n, n)), np.empty((n, n)))
     prices = Prices(np.empty(n), np.empty(n), np.empty(n_columns), np.empty(n_columns))
-    return basis, prices, Step(np.empty(n), np.empty(n + 1, np.int64), np.empty(n + 1), np.empty(n), np.empty(n))
+    return basis, prices, Step(np.empty(n), _ints(n + 1), np.empty(n + 1), np.empty(n), np.empty(n))
 
 
 def _vertices(choices: Choices, room: int) -> Vertices:
     """Room for vertices."""
-    n = choices.n_machines.size
-    single = [np.empty(room) for _ in range(3)]
-    basis = [np.empty((room, n), dtype) for dtype in (np.int64, np.int64, np.float64, np.float64)]
-    switches = [np.empty(size, np.int64) for size in (room, choices.n_tasks.size, room, room)]
-    return Vertices(*single, *basis, *switches, np.empty(n))
+    n_types, n = choices.n_tasks.size, choices.n_machines.size
+    return Vertices(
+        weight_w=np.empty(room), extra_j=np.empty(room), makespan_s=np.empty(room), task_type=_ints(room, n),
+        column=_ints(room, n), value=np.empty((room, n)), price=np.empty((room, n)), n_switches=_ints(room),
+        first_key=_ints(n_types), switched=_ints(room), switched_to=_ints(room), last_slope=np.empty(n),
+    )  # fmt: skip
+
+
+def _ints(*shape: int) -> Counts:
+    return np.empty(shape, np.int64)

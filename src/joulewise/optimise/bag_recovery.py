@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,14 +61,14 @@ class Recovery:
         """Makespan and energy of the full allocations at these places, without making them."""
         ticks, extra_j = np.empty(places.share.size, np.int64), np.empty(places.share.size)
         begin = np.append(np.flatnonzero(np.diff(places.vertex, prepend=-1)), places.share.size)
-        for first, last in zip(begin[:-1], begin[1:]):
+        for first, last in pairwise(begin):
             vertex, part = int(places.vertex[first]), slice(first, last)
             start = front.split(vertex).reshape(self.bench.split.shape)
             end = start
             if places.share[part].any():
                 end = front.split(vertex + 1).reshape(start.shape)
             _score(self.lengths, self.bench, _NO_COUNTS, start, end, places.share[part], ticks[part], extra_j[part])
-        makespan_s = ticks * self.tick_s
+        makespan_s = np.asarray(ticks * self.tick_s, np.float64)
         return Scores(makespan_s, extra_j + self.bag.total_idle_w * makespan_s)
 
 
