@@ -102,7 +102,7 @@ def places_along(front: BoundFront, n_points: int, first: int = 0) -> Places:
 
 def tick_s(bag: Bag, exec_s: Floats) -> float:
     """The shortest power of two, in seconds, of which no machine's load has more than 2^62."""
-    longest_s = float(bag.counts @ exec_s.max(axis=1))
+    longest_s = float(np.maximum(bag.counts, 1) @ exec_s.max(axis=1))
     return math.ldexp(1.0, math.frexp(longest_s / _MOST_TICKS)[1])
 
 

@@ -17,7 +17,8 @@ from joulewise.model.bag import Bag
 _new_highs: Any = highspy.Highs
 _SAME, _ROUNDING = 1e-11, 1e-12
 _TOLERANCES = (1e-10, 1e-10, 1e-9, 1e-7)
-_OPTIONS: dict[str, Any] = {"output_flag": False, "threads": 1, "presolve": "off", "solver": "simplex"}
+_OPTIONS: dict[str, Any] = {"output_flag": False, "threads": 1, "presolve": "off"}
+_LARGE = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,7 @@ class BagProgram:
         highs = _new_highs()
         for name, value in _OPTIONS.items():
             highs.setOptionValue(name, value)
+        highs.setOptionValue("solver", "ipm" if n > _LARGE else "simplex")
         highs.passModel(lp)
         return highs
 
@@ -129,12 +131,16 @@ class BagProgram:
         return Point(share * self.n_tasks, float(share @ self.extra_j), makespan_s, price)
 
     def _run(self) -> None:
-        """Solve from the last basis, and where that fails from none, with less and less accuracy."""
+        """Solve from the last basis, and where that fails from none, with less and less accuracy.
+
+        Large programs start with an interior-point method; from its basis on the simplex method is faster.
+        """
         for tolerance in _TOLERANCES:
             for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
                 self.highs.setOptionValue(name, tolerance)
             self.highs.run()
             if self.highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+                self.highs.setOptionValue("solver", "simplex")
                 return
             self.highs.clearSolver()
         raise JoulewiseError("HiGHS could not solve the bound of the bag")
