@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, NamedTuple
 
@@ -60,7 +61,7 @@ class Recovery:
         """Makespan and energy of the full allocations at these places, without making them."""
         ticks, extra_j = np.empty(places.share.size, np.int64), np.empty(places.share.size)
         begin = np.append(np.flatnonzero(np.diff(places.vertex, prepend=-1)), places.share.size)
-        for first, last in zip(begin[:-1], begin[1:]):
+        for first, last in itertools.pairwise(begin):
             vertex, part = int(places.vertex[first]), slice(first, last)
             start = front.split(vertex).reshape(self.bench.split.shape)
             end = start

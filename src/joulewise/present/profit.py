@@ -219,7 +219,8 @@ def feasible_region(records: Records) -> Drawing:
 
 
 def _region_panel(records: Records, panel: Panel, size_px: int) -> Any:
-    region, runs = curve_of(records, panel.rows, REGION), panel.rows
+    corners, runs = curve_of(records, panel.rows, REGION), panel.rows
+    region = pl.concat([corners, corners.head(1)])
     plane = plane_of([frame.select("energy_j", "makespan_s") for frame in (region, runs, optima(runs))])
     plane = replace(plane, width_px=size_px, height_px=size_px)
     layers = [*_contours(plane, region, runs), plane.line(region, color=theme.INK), *_marks(plane, runs)]
