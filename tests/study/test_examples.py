@@ -23,7 +23,7 @@ def test_an_example_is_sound(path: Path, tmp_path: Path) -> None:
 def test_the_demonstration_has_every_policy_of_its_chapter_at_three_thresholds() -> None:
     chapter_2 = [name for name, policy in POLICIES.items() if policy.source.startswith("Friese 2")]
     study = read_study(EXAMPLES / "demo.toml")
-    managers = {(p.manager.parameters.policy, p.manager.parameters.dropping_threshold) for p in study.points}
+    managers = {(p.decision.parameters.policy, p.decision.parameters.dropping_threshold) for p in study.points}
     assert managers == {(policy, threshold) for policy in chapter_2 for threshold in (0.0, 0.5, 1.5)}
     assert study.points[0].workload.parameters.tasks_per_day == 33_000
     assert study.heading.trials == 3

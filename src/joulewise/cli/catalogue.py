@@ -63,12 +63,43 @@ def _generators() -> list[Entry]:
                 "name": name,
                 "summary": section.sources[name].summary,
                 "keys": ", ".join(k.path.partition(".")[2] for k in keys if k.source == name),
-                "use": f'{section.name}.generator = "{name}"',
+                "use": f'{section.name}.{section.selector} = "{name}"',
             },
         )
         for section in SECTIONS.values()
-        for name in section.generators
+        for name in section.choices
     ]
+
+
+def _methods() -> list[Entry]:
+    from joulewise.study.fronts import METHODS
+
+    return [
+        Entry(
+            "method",
+            (name, method.title),
+            {"name": name, "summary": method.summary},
+            {"name": name, "title": method.title, "summary": method.summary, "source": method.source,
+             "use": f'optimise.method = "{name}"'},
+        )
+        for name, method in METHODS.items()
+    ]  # fmt: skip
+
+
+def _kinds() -> list[Entry]:
+    from joulewise.study.kinds import KINDS as STUDY_KINDS
+
+    return [
+        Entry(
+            "kind of study",
+            (f"{name} study",),
+            {"name": name, "summary": kind.summary},
+            {"name": name, "summary": kind.summary, "section": f"[{kind.section}]",
+             "workloads": ", ".join(kind.workloads), "tables": ", ".join(kind.tables),
+             "use": f"joulewise new --kind {name}"},
+        )
+        for name, kind in STUDY_KINDS.items()
+    ]  # fmt: skip
 
 
 def _figures() -> list[Entry]:
@@ -108,11 +139,12 @@ def _columns() -> list[Entry]:
         Entry(
             "output column",
             (column.name, f"{column.table}.{column.name}"),
-            {"table": column.table, "column": column.name, "unit": column.unit, "meaning": column.meaning},
-            {"table": f"{column.table}.parquet", "unit": column.unit, "meaning": column.meaning},
+            {"table": column.table, "column": column.name, "unit": column.unit, "studies": column.kinds or "all",
+             "meaning": column.meaning},
+            {"table": column.table, "studies": column.kinds or "all", "unit": column.unit, "meaning": column.meaning},
         )
         for column in COLUMNS
-    ]
+    ]  # fmt: skip
 
 
 def _experiments() -> list[Entry]:
@@ -139,7 +171,9 @@ def _rules() -> list[Entry]:
 
 
 KINDS: dict[str, Callable[[], list[Entry]]] = {
+    "kinds": _kinds,
     "policies": _policies,
+    "methods": _methods,
     "generators": _generators,
     "figures": _figures,
     "experiments": _experiments,
@@ -147,5 +181,5 @@ KINDS: dict[str, Callable[[], list[Entry]]] = {
     "columns": _columns,
     "rules": _rules,
 }
-SHORT = ("policies", "generators", "figures", "experiments")
+SHORT = ("kinds", "policies", "methods", "generators", "figures", "experiments")
 """The kinds that a plain `list` shows."""

@@ -18,7 +18,7 @@ from joulewise.worlds.affinity import AFFINITIES, with_affinity
 from joulewise.worlds.cov import MAX_COV, cov_matrix, gamma_values
 from joulewise.worlds.groups import GENERAL, SPECIAL
 from joulewise.worlds.outages import FailureParameters, failure_problems
-from joulewise.worlds.parameters import broken_rules, explained, is_not_negative, is_positive
+from joulewise.worlds.parameters import broken_rules, explained, is_not_negative, is_positive, numbered
 from joulewise.worlds.standby import StandbyParameters, standby_of, standby_problems
 
 MAX_CELLS = 20_000_000
@@ -78,10 +78,10 @@ def generate_system(parameters: SystemParameters, seed: int, trial: int) -> Syst
     fastest_s = _fastest_etc_s(parameters, seed, trial)
     drawn = System(
         task_types=(
-            *_names("special-task", parameters.special_task_types),
-            *_names("general-task", parameters.task_types - parameters.special_task_types),
+            *numbered("special-task", parameters.special_task_types),
+            *numbered("general-task", parameters.task_types - parameters.special_task_types),
         ),
-        machine_types=(*_names("special-machine", n_special), *_names("general-machine", n_general)),
+        machine_types=(*numbered("special-machine", n_special), *numbered("general-machine", n_general)),
         counts=np.array(parameters.counts),
         etc_s=fastest_s[:, :, None] * _time_factors(parameters, seed, trial),
         power_w=_power_w(parameters, seed, trial),
@@ -89,10 +89,6 @@ def generate_system(parameters: SystemParameters, seed: int, trial: int) -> Syst
         standby=standby_of(parameters, n_special + n_general),
     )
     return with_affinity(drawn, parameters.affinity)
-
-
-def _names(stem: str, n: int) -> tuple[str, ...]:
-    return tuple(f"{stem}-{number:0{len(str(n))}d}" for number in range(1, n + 1))
 
 
 def _fastest_etc_s(parameters: SystemParameters, seed: int, trial: int) -> Floats:

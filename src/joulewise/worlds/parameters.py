@@ -1,4 +1,4 @@
-"""What the parameter classes of this room share: explained fields and checks."""
+"""What the parameter classes of this room share: explained fields, checks and names."""
 
 from __future__ import annotations
 
@@ -36,3 +36,8 @@ def is_positive(*values: float) -> bool:
 def is_not_negative(*values: float) -> bool:
     """Whether all values are 0 or more and finite (NaN is not)."""
     return all(0 <= value < math.inf for value in values)
+
+
+def numbered(stem: str, n: int) -> tuple[str, ...]:
+    """The names of n things that have none of their own, such as task-01."""
+    return tuple(f"{stem}-{number:0{len(str(n))}d}" for number in range(1, n + 1))

@@ -1,5 +1,6 @@
-"""Systems and workloads from tables that people write, in CSV or Parquet files."""
+"""Systems, workloads and bags from tables that people write, in CSV or Parquet files."""
 
+from joulewise.worlds.bags import BAG_COLUMNS, BagTable, bag_frame, read_bag
 from joulewise.worlds.frames import Column
 from joulewise.worlds.series import SERIES_COLUMNS
 from joulewise.worlds.system_tables import (
@@ -14,9 +15,12 @@ from joulewise.worlds.workload_tables import TASK_COLUMNS, WorkloadTable, read_w
 
 __all__ = [
     "TABLES",
+    "BagTable",
     "Column",
     "SystemTables",
     "WorkloadTable",
+    "bag_frame",
+    "read_bag",
     "read_system",
     "read_workload",
     "system_frames",
@@ -28,6 +32,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "power_w": POWER_COLUMNS,
     "machines": MACHINE_COLUMNS,
     "tasks": TASK_COLUMNS,
+    "bag": BAG_COLUMNS,
     "power_cap_by_hour": SERIES_COLUMNS,
     "tariff": SERIES_COLUMNS,
 }

@@ -1,0 +1,240 @@
+"""Making an allocation of a bag shorter and cheaper, one task at a time.
+
+The machine that is done last gives a task away, or trades it for a shorter one, as cheaply as the prices of machine
+time say, again and again; then tasks that would be cheaper elsewhere go there while there is room. What earned most
+on the way is kept.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joulewise.kernels.jit import inlined, kernel, shared
+
+_SHORTER = 1e-9
+
+
+class Costs(NamedTuple):
+    """Of each [task type, machine type x P-state]: time (+inf where impossible), energy above idle, cost, and cost
+    with the time of the machine paid for; and the machine type of each machine, and where machine types begin."""
+
+    exec_s: NDArray[np.float64]
+    extra_j: NDArray[np.float64]
+    cost: NDArray[np.float64]
+    priced: NDArray[np.float64]
+    machine_type: NDArray[np.int32]
+    first_machine: NDArray[np.int64]
+    n_pstates: int
+
+
+class Deal(NamedTuple):
+    """What the bag brings in, the power above idle that the cap leaves, the deadline, and the bound on the makespan."""
+
+    income: float
+    extra_limit_w: float
+    deadline_s: float
+    shortest_s: float
+
+
+class Books(NamedTuple):
+    """What changes: tasks by [machine, task type x P-state], busy time by machine, the machine of each type that is
+    ready first, a log of moves (task type, from machine, P-state, to machine, P-state), and the sums [extra_j, cost]."""
+
+    counts: NDArray[np.int64]
+    busy_s: NDArray[np.float64]
+    first_ready: NDArray[np.int64]
+    log: NDArray[np.int64]
+    sums: NDArray[np.float64]
+
+
+@kernel
+def tighten(costs, books, deal):
+    """Change the allocation to the one that earned most on the way, by income less cost per second."""
+    _open(costs, books)
+    best, n_moves, n_best = _earned(books, deal), 0, 0
+    while n_moves + 2 <= books.log.shape[0]:
+        latest = _latest(books.busy_s)
+        if books.busy_s[latest] <= deal.shortest_s:
+            break
+        n_new = _give_away(costs, books, latest, n_moves)
+        if n_new == 0:
+            n_new = _trade(costs, books, latest, n_moves)
+        if n_new == 0:
+            break
+        n_moves += n_new
+        earned = _earned(books, deal)
+        if earned > best or best == -np.inf:
+            best, n_best = earned, n_moves
+    for at in range(n_moves - 1, n_best - 1, -1):
+        task, start, from_p, end, to_p = books.log[at]
+        _move(costs, books, task, end, to_p, start, from_p)
+    _cheapen(costs, books)
+
+
+@shared
+def _open(costs, books):
+    """Sum up what the allocation takes."""
+    books.sums[:] = 0.0
+    for m in range(books.busy_s.size):
+        books.busy_s[m] = 0.0
+        for at in range(books.counts.shape[1]):
+            n = books.counts[m, at]
+            if n > 0:
+                task, column = _cell(costs, m, at)
+                books.busy_s[m] += n * costs.exec_s[task, column]
+                books.sums[0] += n * costs.extra_j[task, column]
+                books.sums[1] += n * costs.cost[task, column]
+    for j in range(books.first_ready.size):
+        _find_first(costs, books, j)
+
+
+@inlined
+def _cell(costs, machine, at):
+    """Task type and column of one of a machine's counts."""
+    return at // costs.n_pstates, costs.machine_type[machine] * costs.n_pstates + at % costs.n_pstates
+
+
+@inlined
+def _find_first(costs, books, j):
+    """Note which machine of a type is ready first; -1 where it has none."""
+    first = -1
+    for m in range(costs.first_machine[j], costs.first_machine[j + 1]):
+        if first < 0 or books.busy_s[m] < books.busy_s[first]:
+            first = m
+    books.first_ready[j] = first
+
+
+@inlined
+def _latest(busy_s):
+    latest = 0
+    for m in range(busy_s.size):
+        if busy_s[m] > busy_s[latest]:
+            latest = m
+    return latest
+
+
+@inlined
+def _earned(books, deal):
+    """Income less cost per second, waiting for the power cap or, at a loss, for the deadline; -inf if that is missed."""
+    period_s = max(books.busy_s[_latest(books.busy_s)], books.sums[0] / deal.extra_limit_w)
+    if period_s > deal.deadline_s:
+        return -np.inf
+    if deal.income < books.sums[1] and deal.deadline_s < np.inf:
+        period_s = deal.deadline_s
+    return (deal.income - books.sums[1]) / period_s
+
+
+@shared
+def _move(costs, books, task, start, from_p, end, to_p):
+    """Move one task from a machine and P-state to another."""
+    for machine, pstate, n in ((start, from_p, -1), (end, to_p, 1)):
+        column = costs.machine_type[machine] * costs.n_pstates + pstate
+        books.counts[machine, task * costs.n_pstates + pstate] += n
+        books.busy_s[machine] += n * costs.exec_s[task, column]
+        books.sums[0] += n * costs.extra_j[task, column]
+        books.sums[1] += n * costs.cost[task, column]
+        _find_first(costs, books, costs.machine_type[machine])
+
+
+@inlined
+def _noted(books, at, task, start, from_p, end, to_p):
+    books.log[at, 0], books.log[at, 1], books.log[at, 2] = task, start, from_p
+    books.log[at, 3], books.log[at, 4] = end, to_p
+
+
+@shared
+def _give_away(costs, books, latest, n_moves):
+    """Move a task of the latest machine to one that is then done sooner, at the least rise in priced cost."""
+    limit_s = books.busy_s[latest] * (1.0 - _SHORTER)
+    best, found, end, to_p = np.inf, -1, -1, -1
+    for at in range(books.counts.shape[1]):
+        if books.counts[latest, at] == 0:
+            continue
+        task, column = _cell(costs, latest, at)
+        for to_column in range(costs.exec_s.shape[1]):
+            j, p = to_column // costs.n_pstates, to_column % costs.n_pstates
+            m = books.first_ready[j]
+            if m < 0 or m == latest or books.busy_s[m] + costs.exec_s[task, to_column] > limit_s:
+                continue
+            rise = costs.priced[task, to_column] - costs.priced[task, column]
+            if rise < best:
+                best, found, end, to_p = rise, at, m, p
+    if found < 0:
+        return 0
+    task, from_p = found // costs.n_pstates, found % costs.n_pstates
+    _noted(books, n_moves, task, latest, from_p, end, to_p)
+    _move(costs, books, task, latest, from_p, end, to_p)
+    return 1
+
+
+@shared
+def _trade(costs, books, latest, n_moves):
+    """Trade a task of the latest machine for one of another, in their P-states' like, so that both are done sooner."""
+    limit_s = books.busy_s[latest] * (1.0 - _SHORTER)
+    best, mine, other, theirs = np.inf, -1, -1, -1
+    here = costs.machine_type[latest] * costs.n_pstates
+    for at in range(books.counts.shape[1]):
+        if books.counts[latest, at] == 0:
+            continue
+        task, column = _cell(costs, latest, at)
+        p = at % costs.n_pstates
+        for m in range(books.busy_s.size):
+            there = costs.machine_type[m] * costs.n_pstates
+            arriving_s = costs.exec_s[task, there + p]
+            if m == latest or arriving_s == np.inf:
+                continue
+            for to in range(books.counts.shape[1]):
+                if books.counts[m, to] == 0 or to == at:
+                    continue
+                task2, p2 = to // costs.n_pstates, to % costs.n_pstates
+                mine_s = books.busy_s[latest] - costs.exec_s[task, column] + costs.exec_s[task2, here + p2]
+                theirs_s = books.busy_s[m] + arriving_s - costs.exec_s[task2, there + p2]
+                if mine_s > limit_s or theirs_s > limit_s:
+                    continue
+                rise = costs.priced[task, there + p] - costs.priced[task, column]
+                rise += costs.priced[task2, here + p2] - costs.priced[task2, there + p2]
+                if rise < best:
+                    best, mine, other, theirs = rise, at, m, to
+    if mine < 0:
+        return 0
+    task, p = mine // costs.n_pstates, mine % costs.n_pstates
+    task2, p2 = theirs // costs.n_pstates, theirs % costs.n_pstates
+    _noted(books, n_moves, task, latest, p, other, p)
+    _noted(books, n_moves + 1, task2, other, p2, latest, p2)
+    _move(costs, books, task, latest, p, other, p)
+    _move(costs, books, task2, other, p2, latest, p2)
+    return 2
+
+
+@shared
+def _cheapen(costs, books):
+    """Move tasks to where they cost less while the makespan stays."""
+    limit_s = books.busy_s[_latest(books.busy_s)]
+    moved = True
+    while moved:
+        moved = False
+        for m in range(books.busy_s.size):
+            for at in range(books.counts.shape[1]):
+                if books.counts[m, at] > 0:
+                    moved |= _sent_cheaper(costs, books, m, at, limit_s)
+
+
+@inlined
+def _sent_cheaper(costs, books, machine, at, limit_s):
+    """Move one task to the cheapest place with room, if that costs less."""
+    task, column = _cell(costs, machine, at)
+    best, end, to_p = costs.cost[task, column] * (1.0 - _SHORTER), -1, -1
+    for to_column in range(costs.exec_s.shape[1]):
+        j, p = to_column // costs.n_pstates, to_column % costs.n_pstates
+        m = books.first_ready[j]
+        if m < 0 or m == machine or books.busy_s[m] + costs.exec_s[task, to_column] > limit_s:
+            continue
+        if costs.cost[task, to_column] < best:
+            best, end, to_p = costs.cost[task, to_column], m, p
+    if end < 0:
+        return False
+    _move(costs, books, task, machine, at % costs.n_pstates, end, to_p)
+    return True

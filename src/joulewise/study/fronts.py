@@ -1,0 +1,276 @@
+"""Studies of the front of energy and makespan of a bag: how it is searched, measured, stored and judged."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from joulewise import units
+from joulewise.study import bags
+from joulewise.study.case import Candidates, Case, Outcome, Tables
+from joulewise.study.columns import COUNTS, FRONTS, MACHINES
+from joulewise.study.optimising import FrontParameters
+from joulewise.study.sources import Draw, expected_tasks
+from joulewise.study.spec import Point
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from joulewise.model.arrays import Floats
+    from joulewise.model.bag import Bag, BagAllocation
+    from joulewise.optimise.bag_bound import BoundFront
+    from joulewise.optimise.front import Front
+    from joulewise.study.planning import Run
+    from joulewise.study.store import Store
+
+_BEYOND_NADIR = 1.1
+# Rough figures of one ordinary processor of 2024.
+_RUN_S, _POINT_S, _MOVE_S, _GENE_S = 0.05, 3e-4, 5e-7, 2e-8
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a method found: the front, the fronts on the way there, and how fast it went where that is a speed."""
+
+    front: Front
+    snapshots: Mapping[int, Floats] = field(default_factory=dict)
+    generations_per_s: float = math.nan
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to find allocations along the front; `draws`: it draws from the seed and the trial."""
+
+    title: str
+    summary: str
+    source: str
+    search: Callable[[Bag, BoundFront, FrontParameters, int], Found]
+    seconds: Callable[[FrontParameters, float], float]
+    draws: bool
+
+
+def _recovered(bag: Bag, bound: BoundFront, p: FrontParameters, _seed: int) -> Found:
+    from joulewise.optimise.bag_recovery import recovered
+    from joulewise.optimise.front import bag_front
+
+    return Found(bag_front(recovered(bag, bound, p.n_points)))
+
+
+def _annealed(bag: Bag, bound: BoundFront, p: FrontParameters, seed: int) -> Found:
+    from joulewise.optimise.annealing import improve
+    from joulewise.optimise.bag_recovery import recovered
+
+    return Found(improve(bag, bound, recovered(bag, bound, p.n_points), moves=p.moves, seed=seed))
+
+
+def _evolved(bag: Bag, _bound: BoundFront, p: FrontParameters, seed: int) -> Found:
+    from joulewise.optimise.genetic import BagProblem, evolve
+    from joulewise.optimise.seeds import SEEDS
+
+    evolution = evolve(
+        BagProblem(bag),
+        [SEEDS[name](bag) for name in p.seeds],
+        population=p.population,
+        generations=p.generations,
+        mutation=p.mutation,
+        archive=p.archive,
+        ranks=p.ranks,
+        snapshots=p.snapshots,
+        seed=seed,
+    )
+    return Found(evolution.front, evolution.snapshots, evolution.generations_per_s)
+
+
+METHODS = {
+    "lp": Method(
+        "Recovered LP",
+        "whole allocations near the linear program's, at its vertices and between",
+        "Tarplee III",
+        _recovered,
+        lambda p, _n_genes: _POINT_S * p.n_points,
+        draws=False,
+    ),
+    "annealing": Method(
+        "Annealing",
+        "the recovered allocations, improved by moving and swapping tasks",
+        "ours",
+        _annealed,
+        lambda p, _n_genes: _POINT_S * p.n_points + _MOVE_S * p.moves,
+        draws=True,
+    ),
+    "nsga2": Method(
+        "NSGA-II",
+        "a population of allocations that evolves, seeded with two heuristics",
+        "Friese 5.4.4, 6.4",
+        _evolved,
+        lambda p, n_genes: _GENE_S * p.generations * p.population * n_genes,
+        draws=True,
+    ),
+}
+"""Every value of `optimise.method`."""
+
+
+def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
+    """What must hold before anything is run."""
+    return bags.checks(found, draw, (), lambda _world, _parameters: None)
+
+
+def draws(point: Point, _folder: Path) -> bool:
+    """Whether the method draws from the trial."""
+    return METHODS[point.decision.parameters.method].draws
+
+
+def titles(points: Sequence[Point], _folder: Path) -> dict[str, dict[str, str]]:
+    """How reports are to call the methods."""
+    names = dict.fromkeys(point.decision.parameters.method for point in points)
+    return {name: {"title": METHODS[name].title, "mode": ""} for name in names}
+
+
+def seconds(missing: Sequence[Run], _store: Store, folder: Path) -> float:
+    """The time of one process for the runs."""
+    workloads = {run.point.workload for run in missing}
+    n_tasks = {part: expected_tasks(part, Draw(0, 0, folder)) for part in workloads}
+    return sum(_RUN_S + _run_s(run.point, n_tasks[run.point.workload]) for run in missing)
+
+
+def _run_s(point: Point, n_tasks: float) -> float:
+    return METHODS[point.decision.parameters.method].seconds(point.decision.parameters, n_tasks)
+
+
+def compute(case: Case) -> Outcome:
+    """Search the front; JoulewiseError when an allocation on it is none of the bag."""
+    from joulewise.optimise.bag_bound import bound_front
+
+    bag, p = case.world.bag, case.decision
+    began_s = time.perf_counter()
+    bound = bound_front(bag)
+    found = METHODS[p.method].search(bag, bound, p, _seed(case.run))
+    solve_s = time.perf_counter() - began_s
+    allocations = _by_energy(found.front)
+    bags.raise_if_broken(allocations)
+    bags.write_certificate(case, bound)
+    columns = {**_columns(bound, allocations, found.snapshots), "generations_per_s": found.generations_per_s}
+    return Outcome({**columns, "solve_s": solve_s}, lambda: _tables(bound, allocations, found.snapshots))
+
+
+def _seed(run: Run) -> int:
+    """The seed of the search of one trial."""
+    from joulewise.rng import generator
+
+    return int(generator(run.seed, run.trial, "optimise").integers(2**63))
+
+
+def _by_energy(front: Front) -> list[BagAllocation]:
+    """The allocations of a front by rising energy."""
+    return sorted(front.payload, key=lambda allocation: (allocation.energy_j, allocation.makespan_s))
+
+
+def reference_of(bound: BoundFront) -> tuple[float, float]:
+    """The point up to which hypervolume counts: 1.1 x the most energy and makespan on the bound front."""
+    part = bound.pareto
+    return _BEYOND_NADIR * float(bound.energy_j[part].max()), _BEYOND_NADIR * float(bound.makespan_s[part].max())
+
+
+def _columns(
+    bound: BoundFront, allocations: Sequence[BagAllocation], snapshots: Mapping[int, Floats]
+) -> dict[str, Any]:
+    """The columns that follow from the bound and the allocations of a front, by rising energy."""
+    points, (energy_j, makespan_s) = bags.points_of(allocations), reference_of(bound)
+    knee = bags.knee_of(points)
+    return {
+        **bags.bag_columns(bound),
+        "points": len(points),
+        "hypervolume_percent": _share_percent(bound, points),
+        **{f"hypervolume_percent:{n}": _share_percent(bound, found) for n, found in snapshots.items()},
+        "reference_energy_j": energy_j,
+        "reference_makespan_s": makespan_s,
+        "least_energy_j": float(points[:, 0].min()),
+        "least_makespan_s": float(points[:, 1].min()),
+        "gap_percent": float(np.mean(100 * (points[:, 0] / bags.least_energies_j(bound, points[:, 1]) - 1))),
+        "knee_energy_j": float(points[knee, 0]),
+        "knee_makespan_s": float(points[knee, 1]),
+        "mean_power_w": float(points[knee, 0] / points[knee, 1]),
+        **_machine_columns(allocations, knee),
+    }
+
+
+def _share_percent(bound: BoundFront, points: Floats) -> float:
+    """How much of what the bound dominates points dominate too."""
+    from joulewise.optimise.front import front_of
+
+    front = front_of(points, range(len(points)))
+    return 100 * front.share_of(bags.bound_points(bound), reference_of(bound))
+
+
+def _machine_columns(allocations: Sequence[BagAllocation], knee: int) -> dict[str, float]:
+    """How tasks are shared among machine types over the front, and how evenly machines work at three points of it."""
+    system, n_tasks = allocations[0].bag.system, allocations[0].bag.n_tasks
+    by_type = np.mean([allocation.split.sum(axis=(0, 2)) for allocation in allocations], axis=0)
+    chosen = {"least energy": allocations[0], "knee": allocations[knee], "least makespan": allocations[-1]}
+    return {
+        "unused_types": int(((system.counts > 0) & (by_type == 0)).sum()),
+        **{f"task_percent:{name}": 100 * n / n_tasks for name, n in zip(system.machine_types, by_type, strict=True)},
+        **{f"busy_cov:{name}": _variation(found.busy_s) for name, found in chosen.items()},
+        **{f"energy_cov:{name}": _variation(found.machine_energy_j) for name, found in chosen.items()},
+    }
+
+
+def _variation(values: Floats) -> float:
+    """Standard deviation over mean."""
+    return float(values.std() / values.mean()) if values.mean() > 0 else math.nan
+
+
+def _tables(bound: BoundFront, allocations: Sequence[BagAllocation], snapshots: Mapping[int, Floats]) -> Tables:
+    import polars as pl
+
+    curves = [
+        bags.curve("front", bags.points_of(allocations), bound, has_knee=True),
+        bags.bound_curve(bound),
+        *(bags.curve("snapshot", found, bound, generation=n) for n, found in snapshots.items()),
+    ]
+    return {
+        FRONTS: pl.concat(curves),
+        MACHINES: bags.machines_table(bound.bag, allocations),
+        COUNTS: bags.counts_table(bound.bag, allocations),
+    }
+
+
+def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
+    """What does not hold of a run: the certificate of the bound, the allocations and all that follows from them.
+
+    Allocations that are not stored are searched again.
+    """
+    from joulewise.optimise.bag_bound import bound_front
+
+    bag, p = case.world.bag, case.decision
+    bound = bound_front(bag)
+    yield from bags.judge_bound(case, bound)
+    if stored is None:
+        found = METHODS[p.method].search(bag, bound, p, _seed(case.run))
+        allocations, snapshots = _by_energy(found.front), found.snapshots
+    else:
+        allocations, snapshots = bags.allocations_of(bag, stored[COUNTS]), bags.snapshots_of(stored[FRONTS])
+    yield from bags.judge_allocations(allocations)
+    columns, tables = _columns(bound, allocations, snapshots), _tables(bound, allocations, snapshots)
+    yield from bags.judge_columns(row, columns)
+    yield from bags.judge_tables(stored or {}, tables)
+
+
+def sentences(runs: pl.DataFrame) -> Iterator[str]:
+    """What was found, in words: the best run's front."""
+    done = runs.filter(runs["hypervolume_percent"].is_not_null()) if "hypervolume_percent" in runs.columns else None
+    if done is None or done.is_empty():
+        return
+    best = done.row(int(done["hypervolume_percent"].arg_max() or 0), named=True)
+    ends = f"{units.energy(best['least_energy_j'])} to {units.duration(best['least_makespan_s'])}"
+    knee = f"{units.energy(best['knee_energy_j'])} and {units.duration(best['knee_makespan_s'])}"
+    yield (
+        f"{METHODS[best['optimise.method']].title}: {best['points']:.0f} points from least energy to least makespan "
+        f"({ends}), {best['hypervolume_percent']:.2f} % of the proven hypervolume; the knee is at {knee}."
+    )

@@ -1,0 +1,75 @@
+"""Slow twins of the maximum profit: equation 10 as it stands, solved by HiGHS, and all allocations of a tiny bag."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.optimize import linprog
+
+from joulewise.model.arrays import Floats
+from joulewise.model.bag import Bag, BagAllocation
+from joulewise.optimise.market import Market
+
+
+def equation_10(bag: Bag, market: Market) -> float | None:
+    """The bound on profit per second; the variables are tasks per second of each possible choice, then bags per second."""
+    assert market.cost_per_j is not None
+    system, joule_cost = bag.system, market.cost_per_j * market.pue
+    task, machine, pstate = cells = np.nonzero(np.isfinite(bag.exec_s))
+    exec_s, extra_j = bag.exec_s[cells], bag.extra_j[cells]
+    wear = np.zeros(system.n_machine_types) if market.wear_per_s is None else market.wear_per_s
+    cost = np.append(joule_cost * extra_j + wear[machine] * exec_s, -market.income)
+    balance = np.zeros((system.n_task_types, task.size + 1))
+    balance[task, np.arange(task.size)] = 1.0
+    balance[:, -1] = -bag.counts
+    load = np.zeros((system.n_machine_types + 1, task.size + 1))
+    load[machine, np.arange(task.size)] = exec_s
+    load[-1, :-1] = extra_j
+    limit = np.append(system.counts.astype(float), market.power_cap_w / market.pue - bag.total_idle_w)
+    load, limit = load[np.isfinite(limit)], limit[np.isfinite(limit)]
+    ranges = [(0.0, None)] * task.size + [(1.0 / market.deadline_s, None)]
+    # HiGHS judges by absolute tolerances, so rows and costs are brought to the order of one.
+    scale = np.abs(cost).max()
+    found = linprog(cost / scale, load, limit, balance, np.zeros(system.n_task_types), ranges, method="highs")
+    if found.status == 2:
+        return None
+    assert found.status == 0, found.message
+    return float(-found.fun * scale - joule_cost * bag.total_idle_w - market.depreciation_per_s)
+
+
+def all_allocations(bag: Bag) -> Iterator[BagAllocation]:
+    """Every allocation of a tiny bag, task by task."""
+    n_machines, shape = bag.system.n_machines, (bag.system.n_machines, bag.system.n_task_types, bag.system.n_pstates)
+    tasks = np.repeat(np.arange(bag.counts.size), bag.counts)
+    places = [
+        [(m, p) for m in range(n_machines) for p in range(shape[2])
+         if np.isfinite(bag.exec_s[task, bag.system.machine_type[m], p])]
+        for task in tasks
+    ]  # fmt: skip
+    for chosen in itertools.product(*places):
+        counts = np.zeros(shape, np.int64)
+        for task, (machine, pstate) in zip(tasks, chosen, strict=True):
+            counts[machine, task, pstate] += 1
+        yield BagAllocation(bag, counts)
+
+
+def true_profit(allocation: BagAllocation, market: Market) -> float:
+    """What an allocation earns per second at most, waiting on purpose for the cap; -inf when that breaks the deadline."""
+    bag, system = allocation.bag, allocation.bag.system
+    wear = np.zeros(system.n_machine_types) if market.wear_per_s is None else market.wear_per_s
+    extra_j = float(allocation.energy_j - bag.total_idle_w * allocation.makespan_s)
+    worn = float(wear[system.machine_type] @ allocation.busy_s)
+    left_w = market.power_cap_w / market.pue - bag.total_idle_w
+    soonest_s = max(allocation.makespan_s, extra_j / left_w)
+    if soonest_s > market.deadline_s:
+        return -math.inf
+
+    def earned(period_s: float) -> float:
+        cost = market.joule_cost(period_s)
+        running = (market.income - worn - cost * extra_j) / period_s
+        return running - cost * bag.total_idle_w - market.depreciation_per_s
+
+    return max(earned(at) for at in (soonest_s, market.deadline_s) if math.isfinite(at))
