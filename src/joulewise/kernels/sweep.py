@@ -103,7 +103,7 @@ class Vertices(NamedTuple):
 def sweep(choices, basis, prices, step, vertices, until_w):
     """Walk from the least energy to the weight `until_w` (or the end); returns the number of vertices and how it ended.
 
-    A pivot at the weight at which the newest vertex began replaces it: it was only a point of an edge.
+    A pivot at the weight at which the newest vertex began, or at no cost, replaces it: it was but a point of an edge.
     """
     _start(choices, basis, step)
     _copy(basis.key, vertices.first_key)
@@ -137,7 +137,7 @@ def sweep(choices, basis, prices, step, vertices, until_w):
         _find_prices(choices, basis, prices)
         weight_w = max(weight_w, next_w)
         if _makespan(basis) < vertices.makespan_s[newest] * (1.0 - _ROUNDING):
-            newest += weight_w > vertices.weight_w[newest] * (1.0 + _ROUNDING)
+            newest += _is_new(choices, basis, vertices, newest, weight_w)
             _keep(choices, basis, prices, vertices, newest, weight_w, n_switches)
     return newest + 1, LOST
 
@@ -462,8 +462,8 @@ def _give_up_key(basis, task_type):
 
 
 @shared
-def _keep(choices, basis, prices, vertices, at, weight_w, n_switches):
-    """Write the basis down as a vertex."""
+def _extra_j(choices, basis):
+    """Extra energy: that of all tasks on their keys, and the difference of those that are not."""
     extra_j = 0.0
     for i in choices.present:
         extra_j += choices.n_tasks[i] * choices.extra_j[i, basis.key[i]]
@@ -471,8 +471,25 @@ def _keep(choices, basis, prices, vertices, at, weight_w, n_switches):
         i = basis.task_type[p]
         if i >= 0:
             extra_j += basis.value[p] * (choices.extra_j[i, basis.column[p]] - choices.extra_j[i, basis.key[i]])
+    return extra_j
+
+
+@shared
+def _is_new(choices, basis, vertices, newest, weight_w):
+    """Whether the basis is a vertex after the newest one, not one in its place."""
+    rise_j = _extra_j(choices, basis) - vertices.extra_j[newest]
+    is_later = weight_w > vertices.weight_w[newest] * (1.0 + _ROUNDING)
+    return is_later and rise_j > _ROUNDING * abs(vertices.extra_j[newest])
+
+
+@shared
+def _keep(choices, basis, prices, vertices, at, weight_w, n_switches):
+    """Write the basis down as a vertex; the first one begins at weight 0, where machine time is free."""
+    for p in range(basis.value.size):
+        i = basis.task_type[p]
         vertices.task_type[at, p], vertices.column[at, p] = i, basis.column[p]
         vertices.value[at, p] = basis.value[p]
-        vertices.price[at, p] = prices.fixed[p] + weight_w * prices.slope[p]
-    vertices.weight_w[at], vertices.extra_j[at], vertices.makespan_s[at] = weight_w, extra_j, _makespan(basis)
+        vertices.price[at, p] = prices.fixed[p] + weight_w * prices.slope[p] if at > 0 else 0.0
+    vertices.weight_w[at] = weight_w if at > 0 else 0.0
+    vertices.extra_j[at], vertices.makespan_s[at] = _extra_j(choices, basis), _makespan(basis)
     vertices.n_switches[at] = n_switches

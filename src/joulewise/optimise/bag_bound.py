@@ -15,7 +15,7 @@ import numpy as np
 
 from joulewise.errors import InputError, JoulewiseError, Problem, unknown_name
 from joulewise.kernels.sweep import DONE, FULL, Basis, Choices, Prices, Step, Vertices, sweep
-from joulewise.model.arrays import Floats, freeze_fields
+from joulewise.model.arrays import Counts, Floats, freeze_fields
 from joulewise.model.bag import Bag
 from joulewise.optimise.highs import BagProgram, all_vertices
 
@@ -24,6 +24,7 @@ Engine: TypeAlias = Literal["auto", "sweep", "highs"]
 MOST_CHOICES_TO_SWEEP = 200_000
 """Bags with more choices than this go to HiGHS unless told otherwise: each pivot of the sweep looks at all of them."""
 
+_ROUNDING = 1e-12
 _sweep: Any = sweep
 
 
@@ -187,7 +188,8 @@ def region(bag: Bag, longest_s: float, engine: Engine = "auto") -> Floats:
     sides = [_cut(cheap.extra_j, cheap.makespan_s, longest_s), _cut(-dear.extra_j, dear.makespan_s, longest_s)[::-1]]
     corners = np.concatenate(sides)
     corners[:, 0] += bag.total_idle_w * corners[:, 1]
-    return corners
+    moved = (np.abs(np.diff(corners, axis=0)) > _ROUNDING * corners[1:]).any(axis=1)
+    return np.asarray(corners[np.append(True, moved)])
 
 
 def _cut(extra_j: Floats, makespan_s: Floats, longest_s: float) -> Floats:
@@ -246,22 +248,27 @@ def _choices(bag: Bag, extra_j: Floats) -> Choices:
     """The bag as the sweep wants it."""
     machine_type = np.repeat(np.arange(bag.system.n_machine_types), bag.system.n_pstates)
     n_machines, n_tasks = bag.system.counts.astype(np.float64), bag.counts.astype(np.float64)
-    return Choices(_columns(_time_s(bag)), extra_j, machine_type, n_machines, n_tasks, np.flatnonzero(bag.counts))
+    costs = np.array(extra_j)  # the kernel is compiled for arrays that can be written
+    return Choices(_columns(_time_s(bag)), costs, machine_type, n_machines, n_tasks, np.flatnonzero(bag.counts))
 
 
 def _workplace(choices: Choices) -> tuple[Basis, Prices, Step]:
     """Room for the sweep to work in."""
     (n_types, n_columns), n = choices.exec_s.shape, choices.n_machines.size
-    whole = [np.zeros(size, np.int64) for size in (n_types, n, n)]
-    basis = Basis(*whole, np.empty(n), np.empty((n, n)), np.empty((n, n)))
+    basis = Basis(_ints(n_types), _ints(n), _ints(n), np.empty(n), np.empty((n, n)), np.empty((n, n)))
     prices = Prices(np.empty(n), np.empty(n), np.empty(n_columns), np.empty(n_columns))
-    return basis, prices, Step(np.empty(n), np.empty(n + 1, np.int64), np.empty(n + 1), np.empty(n), np.empty(n))
+    return basis, prices, Step(np.empty(n), _ints(n + 1), np.empty(n + 1), np.empty(n), np.empty(n))
 
 
 def _vertices(choices: Choices, room: int) -> Vertices:
     """Room for vertices."""
-    n = choices.n_machines.size
-    single = [np.empty(room) for _ in range(3)]
-    basis = [np.empty((room, n), dtype) for dtype in (np.int64, np.int64, np.float64, np.float64)]
-    switches = [np.empty(size, np.int64) for size in (room, choices.n_tasks.size, room, room)]
-    return Vertices(*single, *basis, *switches, np.empty(n))
+    n_types, n = choices.n_tasks.size, choices.n_machines.size
+    return Vertices(
+        weight_w=np.empty(room), extra_j=np.empty(room), makespan_s=np.empty(room), task_type=_ints(room, n),
+        column=_ints(room, n), value=np.empty((room, n)), price=np.empty((room, n)), n_switches=_ints(room),
+        first_key=_ints(n_types), switched=_ints(room), switched_to=_ints(room), last_slope=np.empty(n),
+    )  # fmt: skip
+
+
+def _ints(*shape: int) -> Counts:
+    return np.empty(shape, np.int64)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,14 +61,14 @@ class Recovery:
         """Makespan and energy of the full allocations at these places, without making them."""
         ticks, extra_j = np.empty(places.share.size, np.int64), np.empty(places.share.size)
         begin = np.append(np.flatnonzero(np.diff(places.vertex, prepend=-1)), places.share.size)
-        for first, last in itertools.pairwise(begin):
+        for first, last in pairwise(begin):
             vertex, part = int(places.vertex[first]), slice(first, last)
             start = front.split(vertex).reshape(self.bench.split.shape)
             end = start
             if places.share[part].any():
                 end = front.split(vertex + 1).reshape(start.shape)
             _score(self.lengths, self.bench, _NO_COUNTS, start, end, places.share[part], ticks[part], extra_j[part])
-        makespan_s = ticks * self.tick_s
+        makespan_s = np.asarray(ticks * self.tick_s, np.float64)
         return Scores(makespan_s, extra_j + self.bag.total_idle_w * makespan_s)
 
 
@@ -102,7 +102,7 @@ def places_along(front: BoundFront, n_points: int, first: int = 0) -> Places:
 
 def tick_s(bag: Bag, exec_s: Floats) -> float:
     """The shortest power of two, in seconds, of which no machine's load has more than 2^62."""
-    longest_s = float(bag.counts @ exec_s.max(axis=1))
+    longest_s = float(np.maximum(bag.counts, 1) @ exec_s.max(axis=1))
     return math.ldexp(1.0, math.frexp(longest_s / _MOST_TICKS)[1])
 
 

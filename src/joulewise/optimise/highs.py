@@ -14,16 +14,11 @@ from joulewise.errors import JoulewiseError
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.bag import Bag
 
-_SAME = 1e-11
-_TOLERANCE = 1e-10
-_OPTIONS: dict[str, Any] = {
-    "output_flag": False,
-    "threads": 1,
-    "presolve": "off",
-    "solver": "simplex",
-    "primal_feasibility_tolerance": _TOLERANCE,
-    "dual_feasibility_tolerance": _TOLERANCE,
-}
+_new_highs: Any = highspy.Highs
+_SAME, _ROUNDING = 1e-11, 1e-12
+_TOLERANCES = (1e-10, 1e-10, 1e-9, 1e-7)
+_OPTIONS: dict[str, Any] = {"output_flag": False, "threads": 1, "presolve": "off"}
+_LARGE = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +58,7 @@ class BagProgram:
         self.extra_j = extra_j[possible] * self.n_tasks
         self.time_s = bag.exec_s.reshape(self.shape)[possible] * self.n_tasks
         self.n_machines = bag.system.counts.astype(np.float64)
-        self.units = _Units(float(np.abs(self.extra_j).mean()) or 1.0, float(self.time_s.mean()))
+        self.units = _Units(*(float(self._least(np.abs(v)).mean()) or 1.0 for v in (self.extra_j, self.time_s)))
         self.highs = self._program(np.flatnonzero(counts))
 
     def _program(self, present: Counts) -> Any:
@@ -84,9 +79,10 @@ class BagProgram:
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
         lp.a_matrix_.value_ = matrix.data
-        highs = highspy.Highs()
+        highs = _new_highs()
         for name, value in _OPTIONS.items():
             highs.setOptionValue(name, value)
+        highs.setOptionValue("solver", "ipm" if n > _LARGE else "simplex")
         highs.passModel(lp)
         return highs
 
@@ -97,38 +93,35 @@ class BagProgram:
 
     def least_energy(self) -> Point:
         """The least makespan of all that have the least extra energy: no choice but the cheapest ones."""
-        cheapest = np.full(self.shape[0], np.inf)
-        np.minimum.at(cheapest, self.task_type, self.extra_j)
-        is_cheapest = self.extra_j == cheapest[self.task_type]
+        least_j = self._least(self.extra_j)
+        is_cheapest = self.extra_j <= least_j + _ROUNDING * np.abs(least_j)
         self._limit(np.where(is_cheapest, np.inf, 0.0))
         point = self.at_weight(self.units.energy_j / self.units.time_s)
         self._limit(np.full(self.column.size, np.inf))
         return Point(point.tasks, point.extra_j, point.makespan_s, np.zeros(self.n_machines.size))
 
-    def least_makespan(self) -> tuple[Point, Floats]:
-        """The least extra energy of all that have the least makespan, and prices that prove that makespan."""
+    def least_makespan(self) -> Point:
+        """The least makespan, whatever the energy; its prices are for the makespan alone."""
         n = self.column.size
         everything = np.arange(n, dtype=np.int32)
         self.highs.changeColsCost(n, everything, np.zeros(n))
         self.highs.changeColCost(n, 1.0)
-        fastest = self._solved(1.0)
+        point = self._solved(1.0)
         self.highs.changeColsCost(n, everything, self.extra_j / self.units.energy_j)
-        self.highs.changeColBounds(n, 0.0, fastest.makespan_s / self.units.time_s)
-        point = self.at_weight(0.0)
-        self.highs.changeColBounds(n, 0.0, highspy.kHighsInf)
-        return point, fastest.price_per_s
+        return point
+
+    def _least(self, by_choice: Floats) -> Floats:
+        """The least of its task type, for each choice."""
+        least = np.full(self.shape[0], np.inf)
+        np.minimum.at(least, self.task_type, by_choice)
+        return least[self.task_type]
 
     def _limit(self, most: Floats) -> None:
         n = self.column.size
         self.highs.changeColsBounds(n, np.arange(n, dtype=np.int32), np.zeros(n), most)
 
     def _solved(self, price_unit: float) -> Point:
-        self.highs.run()
-        status = self.highs.getModelStatus()
-        if status != highspy.HighsModelStatus.kOptimal:
-            raise JoulewiseError(
-                f"HiGHS could not solve the bound of the bag: {self.highs.modelStatusToString(status)}"
-            )
+        self._run()
         solution = self.highs.getSolution()
         share = np.maximum(np.array(solution.col_value[:-1]), 0.0)
         done_s = np.bincount(self.machine_type, share * self.time_s, self.n_machines.size)
@@ -136,6 +129,21 @@ class BagProgram:
         makespan_s = float((done_s[has_machines] / self.n_machines[has_machines]).max())
         price = -np.array(solution.row_dual)[-self.n_machines.size :] * price_unit
         return Point(share * self.n_tasks, float(share @ self.extra_j), makespan_s, price)
+
+    def _run(self) -> None:
+        """Solve from the last basis, and where that fails from none, with less and less accuracy.
+
+        Large programs start with an interior-point method; from its basis on the simplex method is faster.
+        """
+        for tolerance in _TOLERANCES:
+            for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+                self.highs.setOptionValue(name, tolerance)
+            self.highs.run()
+            if self.highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+                self.highs.setOptionValue("solver", "simplex")
+                return
+            self.highs.clearSolver()
+        raise JoulewiseError("HiGHS could not solve the bound of the bag")
 
     def split(self, point: Point) -> Floats:
         """Tasks of each [task type, machine type x P-state]."""
@@ -154,26 +162,26 @@ class Edges(NamedTuple):
 
 def all_vertices(program: BagProgram) -> Edges:
     """Every vertex, by splitting the front where a weighted sum finds something below the chord of two neighbours."""
-    first = program.least_energy()
-    last, fastest_price = program.least_makespan()
+    first, fastest = program.least_energy(), program.least_makespan()
     edges = Edges([first], [0.0], [first.price_per_s])
-    waiting = [last] if last.makespan_s < first.makespan_s * (1 - _SAME) else []
+    waiting = [fastest] if fastest.makespan_s < first.makespan_s * (1 - _SAME) else []
     while waiting:
         here, there = edges.points[-1], waiting[-1]
         weight_w = (there.extra_j - here.extra_j) / (here.makespan_s - there.makespan_s)
         found = program.at_weight(weight_w)
-        if _is_below(found, here, there, weight_w):
+        if not _is_below(found, here, there, weight_w):
+            _go_on(edges, waiting.pop(), weight_w, found.price_per_s)
+        elif found.makespan_s > there.makespan_s * (1 + _SAME):
             waiting.append(found)
-            continue
-        _go_on(edges, waiting.pop(), weight_w, found.price_per_s)
-    return Edges(edges.points, [*edges.weight_w, math.inf], [*edges.price_per_s, fastest_price])
+        else:
+            waiting[-1] = found
+    return Edges(edges.points, [*edges.weight_w, math.inf], [*edges.price_per_s, fastest.price_per_s])
 
 
 def _is_below(found: Point, here: Point, there: Point, weight_w: float) -> bool:
-    """Whether a point lies below the chord of two others, strictly between them."""
-    gain = here.value(weight_w) - found.value(weight_w)
-    is_between = here.makespan_s * (1 - _SAME) > found.makespan_s > there.makespan_s * (1 + _SAME)
-    return is_between and gain > _SAME * abs(here.value(weight_w))
+    """Whether a point lies below the chord of two others, and is no better than they are in what they are best in."""
+    is_between = found.makespan_s < here.makespan_s * (1 - _SAME) and here.extra_j < found.extra_j < there.extra_j
+    return is_between and here.value(weight_w) - found.value(weight_w) > _SAME * abs(here.value(weight_w))
 
 
 def _go_on(edges: Edges, point: Point, weight_w: float, price_per_s: Floats) -> None:

@@ -1,0 +1,66 @@
+"""The validator of bags: every kind of wrong allocation or price is found, and nothing is said of right ones."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from joulewise.check.bag import certified_front, check_bag
+from joulewise.errors import InputError
+from joulewise.model import Bag, BagAllocation
+from joulewise.optimise.bag_bound import bound_front
+from joulewise.optimise.bag_recovery import recover
+from tests.random_bags import system_of
+
+
+def a_bag() -> Bag:
+    """Two machines; the second type cannot run the second task type."""
+    etc_s = np.array([[[1.0], [2.0]], [[3.0], [math.inf]]])
+    return Bag(system_of(np.array([1, 1]), etc_s, np.full((2, 2, 1), 10.0), np.array([1.0, 2.0])), np.array([3, 2]))
+
+
+def an_allocation() -> BagAllocation:
+    bag = a_bag()
+    return recover(bag, bound_front(bag).split(0))
+
+
+def changed(cells: dict[tuple[int, int, int], int]) -> BagAllocation:
+    allocation = an_allocation()
+    counts = allocation.counts.copy()
+    for cell, n_tasks in cells.items():
+        counts[cell] += n_tasks
+    return BagAllocation(allocation.bag, counts)
+
+
+def test_nothing_is_wrong_with_a_right_one() -> None:
+    assert check_bag(an_allocation()) == []
+
+
+def test_what_is_wrong_is_said() -> None:
+    assert "expected 3" in check_bag(changed({(0, 0, 0): 1}))[0]
+    assert "cannot run t1" in check_bag(changed({(0, 1, 0): -1, (1, 1, 0): 1}))[0]
+    assert "expected 0 or more" in check_bag(changed({(1, 0, 0): -9, (0, 0, 0): 9}))[0]
+    allocation = an_allocation()
+    assert "shape" in check_bag(BagAllocation(allocation.bag, allocation.counts[:1]))[0]
+
+
+@pytest.mark.parametrize("name", ["makespan_s", "energy_j"])
+def test_values_are_computed_again(name: str) -> None:
+    allocation = an_allocation()
+    allocation.__dict__[name] = 0.99 * getattr(allocation, name)
+    assert any(line.startswith(name) for line in check_bag(allocation))
+
+
+def test_prices_that_prove_nothing_are_refused() -> None:
+    front = bound_front(a_bag())
+    task_price, machine_price = front.duals(1)
+    weight_w = front.weight_w[1]
+    assert certified_front(front.bag, weight_w, task_price, machine_price)[0] == pytest.approx(front.value_at(weight_w))
+    assert certified_front(front.bag, weight_w, 0.5 * task_price, machine_price)[0] < front.value_at(weight_w)
+    with pytest.raises(InputError, match="task_price"):
+        certified_front(front.bag, weight_w, 1.1 * task_price, machine_price)
+    for wrong in (2.0 * machine_price, -machine_price, math.nan * machine_price):
+        with pytest.raises(InputError, match="machine_price"):
+            certified_front(front.bag, weight_w, task_price, wrong)
