@@ -162,7 +162,4 @@ def _ratio_plot(found: dict[str, tuple[list[Panel], str]], i: int, y: Axis) -> P
 
 
 def _ratio_points(rows: pl.DataFrame) -> list[Point]:
-    return [
-        Point(row[RATIO], row["mean"], row["low"], row["high"])
-        for row in rows.sort(RATIO).iter_rows(named=True)
-    ]
+    return [Point(row[RATIO], row["mean"], row["low"], row["high"]) for row in rows.sort(RATIO).iter_rows(named=True)]

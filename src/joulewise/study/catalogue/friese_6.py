@@ -25,9 +25,9 @@ _READING = (
     "Time, no archive, mutation probability 0.5 for the text gives none"
 )
 _READING_TWO = (
-    "the nine-machine table of the text is not public: a stand-in of the same nine processors and five benchmarks, built "
-    "from public figures and expanded to 30 task types, takes its place, so numbers may differ; fronts by annealing from "
-    "the bound, which dominate those of the genetic search; machines are switched off when they are done"
+    "the nine-machine table of the text is not public: a stand-in of the same nine processors and five benchmarks, "
+    "built from public figures and expanded to 30 task types, takes its place, so numbers may differ; fronts by "
+    "annealing from the bound, which dominate those of the genetic search; machines are switched off when they are done"
 )
 
 
@@ -160,7 +160,7 @@ FIG_6_8 = Experiment(
             "machine types 8 and 9, both i7-3770K, run the most tasks",
             "best to invest in",
             ordering(_best_types),
-            "compared in the share of all tasks, mean over the points of the front; the stand-in is not the published table",
+            "compared in the share of all tasks, mean over the points of the front, on the stand-in table",
         ),
     ),
 )

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
-from joulewise.study.catalogue.judging import Claim, Samples, beside, ordering, per_trial
+from joulewise.study.catalogue.judging import Claim, Samples, Verdict, ordering, per_trial
 
 RATIO, SIZE, IDLE = "optimise.profit_ratio", "workload.n_tasks", "system.idle_percent"
 ENERGY_END, KNEE, MAKESPAN_END = 1.01, 1.2, 1.5
@@ -23,7 +23,10 @@ _READING = (
     "equally likely, for the paper does not print its counts; 40 machines of each type; allocations come from the "
     "optimum of the bound alone, as published"
 )
-_IDLE_READING = f"{_READING}; idle machines draw 5 % of their mean power until the makespan; the bag must be run"
+_IDLE_READING = (
+    f"{_READING}; idle machines draw 5 % of their mean power until the makespan; the bag must be run, and "
+    "within 4 h, for below a ratio of about 0.91 the loss per second falls without end as the makespan grows"
+)
 
 
 def _metric(runs: pl.DataFrame, metric: str, **where: object) -> Samples:
@@ -58,8 +61,10 @@ def _larger_ratios(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     ]
 
 
-def _solve_ms(runs: pl.DataFrame) -> list[Samples]:
-    return [1e3 * _metric(runs, "solve_s", size=size) for size in _swept(runs, SIZE)]
+def _solve_ms(runs: pl.DataFrame) -> tuple[str, Verdict]:
+    """Medians, for the first run of a process includes that it loads compiled code."""
+    medians = [float(np.nanmedian(1e3 * _metric(runs, "solve_s", size=size))) for size in _swept(runs, SIZE)]
+    return f"{' / '.join(f'{median:.2g}' for median in medians)} ms (medians)", "not testable"
 
 
 def _over_the_front(runs: pl.DataFrame, ratio: float) -> Samples:
@@ -111,7 +116,7 @@ def _power(runs: pl.DataFrame, ratio: float, variant: str) -> Samples:
 
 
 def _cut_by_the_cap(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    """In kW: the optima of low prices are within the cap and those of high ones beyond; under the cap all are within."""
+    """In kW: optima of low prices are within the cap and those of high ones beyond; under the cap all are within."""
     low, high = _swept(runs, RATIO)[0], _swept(runs, RATIO)[-1]
     within = [(f"under the cap, ratio {ratio:g}", 1e-6 + (CAP_W - _power(runs, ratio, CAPPED)) / 1e3)
               for ratio in _swept(runs, RATIO)]  # fmt: skip
@@ -237,7 +242,7 @@ TIME = Experiment(
             "T3",
             "milliseconds for 10,000, 100,000 and 1,000,000 tasks",
             "3.6 / 8.9 / 74 ms",
-            beside(_solve_ms, " ms"),
+            _solve_ms,
             "a time of the authors' computer of 2009; ours is that of this one",
         ),
     ),
