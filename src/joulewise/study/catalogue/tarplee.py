@@ -15,6 +15,7 @@ ENERGY_END, KNEE, MAKESPAN_END = 1.01, 1.2, 1.5
 CAP_W = 55e3
 FREE, CAPPED = "free", "55 kW"
 _SAME_PERCENT = 0.01
+_END_PERCENT = 1.0
 _NEAR_PERCENT = 10.0
 
 _READING = (
@@ -96,12 +97,12 @@ def _above(runs: pl.DataFrame, metric: str, least: str, **where: object) -> Samp
 
 
 def _fastest_when_idle_is_dear(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    """A hundredth of a percent less how far the makespan lies above the least, at the highest idle power."""
+    """One percent less how far the makespan lies above the least, at the highest idle power."""
     highest = _swept(runs, IDLE)[-1]
     return [
         (
             f"ratio {ratio:g}, idle {highest:g} %",
-            _SAME_PERCENT - _above(runs, "optimum_makespan_s", "makespan_bound_s", ratio=ratio, idle=highest),
+            _END_PERCENT - _above(runs, "optimum_makespan_s", "makespan_bound_s", ratio=ratio, idle=highest),
         )
         for ratio in _swept(runs, RATIO)
     ]
@@ -135,8 +136,14 @@ def _ends_and_knee(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
         for at, of in (("optimum_energy_j", "knee_energy_j"), ("optimum_makespan_s", "knee_makespan_s"))
     ]
     return [
-        ("1 % less the energy above the least at 1.01", 1 - _above(runs, *cheapest, ratio=ENERGY_END, variant=FREE)),
-        ("1 % less the makespan above the least at 1.5", 1 - _above(runs, *fastest, ratio=MAKESPAN_END, variant=FREE)),
+        (
+            "1 % less the energy above the least at 1.01",
+            _END_PERCENT - _above(runs, *cheapest, ratio=ENERGY_END, variant=FREE),
+        ),
+        (
+            "1 % less the makespan above the least at 1.5",
+            _END_PERCENT - _above(runs, *fastest, ratio=MAKESPAN_END, variant=FREE),
+        ),
         ("energy above the least at 1.2", _above(runs, *cheapest, ratio=KNEE, variant=FREE) - _SAME_PERCENT),
         ("makespan above the least at 1.2", _above(runs, *fastest, ratio=KNEE, variant=FREE) - _SAME_PERCENT),
         ("10 % less the distance from the knee at 1.2, energy", _NEAR_PERCENT - knee[0]),
@@ -252,7 +259,7 @@ IDLE_POWER = Experiment(
     "tarplee-idle",
     "Where the most profit lies as idle power rises",
     "Tarplee V-C",
-    f"{_READING}; very high idle power is read as 40 % of the mean power of a machine",
+    f"{_READING}; very high idle power is read as 65 % of the mean power of a machine: beyond, some task draws less",
     "profit-on-front",
     (
         Claim(
@@ -260,7 +267,7 @@ IDLE_POWER = Experiment(
             "with very high idle power the most profit is at the least makespan, whatever the price",
             "always the least makespan",
             ordering(_fastest_when_idle_is_dear, " %"),
-            "read as: within 0.01 % of the least",
+            "read as: within 1 % of the least",
         ),
     ),
 )
