@@ -50,8 +50,8 @@ def test_the_study_of_an_experiment_is_sound(experiment: Experiment) -> None:
     assert study.heading.description
     assert experiment.figure in {figure.name for figure in FIGURES}
     for point in study.points:
-        assert point.manager.parameters.policy in POLICIES
-        build_manager(point.manager, Draw(0, 0, Path()))
+        assert point.decision.parameters.policy in POLICIES
+        build_manager(point.decision, Draw(0, 0, Path()))
 
 
 @every_experiment

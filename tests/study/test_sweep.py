@@ -77,9 +77,9 @@ manager.dropping_threshold = 1
 """
     study = small(lambda text: text + variants)
     found = [
-        (p.variant, p.workload.parameters.tasks_per_day, p.manager.parameters.dropping_threshold)
+        (p.variant, p.workload.parameters.tasks_per_day, p.decision.parameters.dropping_threshold)
         for p in study.points
-        if p.manager.parameters.policy == "random"
+        if p.decision.parameters.policy == "random"
     ]
     assert found == [("calm", 150, 0), ("calm", 150, 0.5), ("busy", 300, 1), ("busy", 400, 1)]
     assert study.axes == (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,7 +53,7 @@ def _every_task_once(allocation: BagAllocation) -> Iterator[str]:
 
 def _values(allocation: BagAllocation) -> Iterator[str]:
     busy_s, energy_j = _recomputed(allocation)
-    stored = {
+    stored: dict[str, tuple[Any, Any]] = {
         "busy_s": (allocation.busy_s, busy_s),
         "makespan_s": (allocation.makespan_s, busy_s.max()),
         "machine_energy_j": (allocation.machine_energy_j, energy_j),
@@ -83,8 +84,9 @@ def _recomputed(allocation: BagAllocation) -> tuple[Floats, Floats]:
     return busy_s, active_j + idle_w * (busy_s.max() - busy_s)
 
 
-def _first(rows: ArrayLike) -> ArrayLike:
-    return np.asarray(rows)[:N_SHOWN]
+def _first(rows: Any) -> Any:
+    """The rows to be named."""
+    return rows[:N_SHOWN]
 
 
 def _choice(allocation: BagAllocation, task_type: int, pstate: int) -> str:

@@ -22,9 +22,10 @@ from joulewise.optimise.highs import BagProgram, all_vertices
 Engine: TypeAlias = Literal["auto", "sweep", "highs"]
 
 MOST_CHOICES_TO_SWEEP = 200_000
-"""Bags with more choices than this go to HiGHS unless told otherwise: each pivot of the sweep looks at all of them."""
+"""A single point of a bag with more choices than this is left to HiGHS, which need not pass all others on its way."""
 
 _ROUNDING = 1e-12
+_OF_OTHER_LENGTH = frozenset(("first_key", "switched", "switched_to", "last_slope"))
 _sweep: Any = sweep
 
 
@@ -153,8 +154,7 @@ class _Listed:
 def bound_front(bag: Bag, engine: Engine = "auto") -> BoundFront:
     """All vertices of the bound of a bag.
 
-    The sweep is our own and the fast one; `"auto"` leaves bags with very many choices, and any on which the sweep
-    loses its accuracy, to HiGHS.
+    The sweep is our own and the fast one; `"auto"` leaves to HiGHS only what the sweep has not the accuracy for.
     """
     return _front(bag, _columns(bag.extra_j), engine)
 
@@ -164,6 +164,8 @@ def bound_at(bag: Bag, weight_w: float, engine: Engine = "auto") -> BoundPoint:
     if not 0.0 <= weight_w < math.inf:
         raise InputError(Problem("weight_w", f"found {weight_w}", "must be 0 or more, and finite"))
     extra_j = _columns(bag.extra_j)
+    if engine == "auto" and extra_j.size > MOST_CHOICES_TO_SWEEP:
+        engine = "highs"
     front = _swept(bag, extra_j, engine, weight_w)
     if front is not None:
         last = len(front) - 1
@@ -227,7 +229,7 @@ def _swept(bag: Bag, extra_j: Floats, engine: Engine, until_w: float) -> BoundFr
     """The vertices up to a weight by our own sweep; None where HiGHS is to do it."""
     if engine not in get_args(Engine):
         raise InputError(unknown_name("engine", engine, get_args(Engine)))
-    if engine == "highs" or (engine == "auto" and extra_j.size > MOST_CHOICES_TO_SWEEP):
+    if engine == "highs":
         return None
     choices, room, end = _choices(bag, extra_j), 4 * (bag.counts.size + bag.system.n_machine_types), FULL
     while end == FULL:
@@ -237,7 +239,7 @@ def _swept(bag: Bag, extra_j: Floats, engine: Engine, until_w: float) -> BoundFr
     if end == DONE:
         weight_w = np.append(vertices.weight_w[:n], math.inf)
         price_per_s = np.concatenate((vertices.price[:n], vertices.last_slope[None]))
-        solutions = _Swept(choices, vertices)
+        solutions = _Swept(choices, _cut_to(vertices, n))
         return BoundFront(bag, weight_w, vertices.extra_j[:n], vertices.makespan_s[:n], price_per_s, solutions)
     if engine == "sweep":
         raise JoulewiseError("the sweep lost its accuracy on this bag; engine 'highs' or 'auto' will do it")
@@ -268,6 +270,14 @@ def _vertices(choices: Choices, room: int) -> Vertices:
         column=_ints(room, n), value=np.empty((room, n)), price=np.empty((room, n)), n_switches=_ints(room),
         first_key=_ints(n_types), switched=_ints(room), switched_to=_ints(room), last_slope=np.empty(n),
     )  # fmt: skip
+
+
+def _cut_to(vertices: Vertices, n: int) -> Vertices:
+    """The first n vertices, without the room for more."""
+    n_switches = int(vertices.n_switches[n - 1])
+    shorter = {name: array[:n] for name, array in vertices._asdict().items() if name not in _OF_OTHER_LENGTH}
+    switches = {name: getattr(vertices, name)[:n_switches] for name in ("switched", "switched_to")}
+    return vertices._replace(**shorter, **switches)
 
 
 def _ints(*shape: int) -> Counts:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from joulewise.errors import JoulewiseError, Problem, raise_if_any
+from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study.agreement import differs
 from joulewise.study.case import Candidates, Case, Tables
 from joulewise.study.sources import Draw, build_bag, build_supply
@@ -211,15 +211,36 @@ def _certificate(bound: BoundFront) -> pl.DataFrame:
 
 
 def judge_bound(case: Case, bound: BoundFront) -> Iterator[str]:
-    """What does not hold of the stored certificate: it must prove the bound without solving anything."""
+    """What does not hold of the stored certificate: its prices must prove the bound, without solving anything."""
     path = case.store.certificate_file(case.run.world_key, LP)
     if not path.is_file():
         yield "bounds: the certificate of the world's bound is missing"
         return
     table = case.store.read_table(path)
-    for name in ("extra_j", "makespan_s"):
-        yield from differs(f"bounds: {name}", table[name].drop_nulls().to_numpy(), getattr(bound, name))
-    raise NotImplementedError
+    if table.height != len(bound) + 1:
+        yield f"bounds: {table.height} vertices are stored, {len(bound) + 1} come out"
+        return
+    *points, last_s = _proven(bound, table)
+    weight_w = bound.weight_w[:-1]
+    for name, stored, anew in (
+        ("weight_w", table["weight_w"][:-1], weight_w),
+        ("extra_j", table["extra_j"][:-1], bound.extra_j),
+        ("makespan_s", table["makespan_s"][:-1], bound.makespan_s),
+        ("what the prices prove", points, bound.extra_j + weight_w * bound.makespan_s),
+        ("the least makespan that prices prove", last_s, bound.least_makespan_s),
+    ):
+        yield from differs(f"bounds: {name}", stored, anew)
+
+
+def _proven(bound: BoundFront, table: pl.DataFrame) -> list[float]:
+    """The value that the stored prices prove for each weight; NaN for all where they are no prices of this bag."""
+    from joulewise.check.bag import certified_front
+
+    prices = [np.array(table[name].to_list()) for name in ("task_price", "machine_price")]
+    try:
+        return certified_front(bound.bag, bound.weight_w, *prices).tolist()
+    except InputError:
+        return [math.nan] * table.height
 
 
 # --- judging -----------------------------------------------------------------------------------------------------
