@@ -18,7 +18,7 @@ TIME, ENERGY = 0, 1
 
 
 class BagFacts(NamedTuple):
-    """What a chromosome is evaluated with. A place is a machine in a P-state: machine x P-states + P-state.
+    """What a chromosome is evaluated with. A place is a machine in a P-state; `machine[place]` says which.
 
     `cost[task type, place]` are ticks of time and of extra energy, `allowed[task type, :n_allowed]` the places that
     can run a task type; `tick_s` and `tick_j` are what the ticks stand for.
@@ -28,7 +28,7 @@ class BagFacts(NamedTuple):
     cost: NDArray[np.int64]
     allowed: NDArray[np.int32]
     n_allowed: NDArray[np.int64]
-    n_pstates: int
+    machine: NDArray[np.int64]
     tick_s: float
     tick_j: float
     idle_w: float
@@ -81,14 +81,14 @@ def _two_parents(bits, parents):
 @inlined
 def _add(facts, pool, row, gene, place):
     kind = facts.task_type[gene]
-    pool.busy[row, place // facts.n_pstates] += facts.cost[kind, place, TIME]
+    pool.busy[row, facts.machine[place]] += facts.cost[kind, place, TIME]
     pool.extra[row] += facts.cost[kind, place, ENERGY]
 
 
 @inlined
 def _take(facts, pool, row, gene, place):
     kind = facts.task_type[gene]
-    pool.busy[row, place // facts.n_pstates] -= facts.cost[kind, place, TIME]
+    pool.busy[row, facts.machine[place]] -= facts.cost[kind, place, TIME]
     pool.extra[row] -= facts.cost[kind, place, ENERGY]
 
 
@@ -122,14 +122,20 @@ def _copy(pool, source, target):
 @inlined
 def _swap(facts, pool, daughter, son, begin, end):
     """Swap genes between two children; only those that differ change anything."""
+    more = np.int64(0)
     for gene in range(begin, end):
         hers, his = pool.genes[daughter, gene], pool.genes[son, gene]
         if hers != his:
             pool.genes[daughter, gene], pool.genes[son, gene] = his, hers
-            _take(facts, pool, daughter, gene, hers)
-            _add(facts, pool, daughter, gene, his)
-            _take(facts, pool, son, gene, his)
-            _add(facts, pool, son, gene, hers)
+            cost = facts.cost[facts.task_type[gene]]
+            from_her, from_him = facts.machine[hers], facts.machine[his]
+            pool.busy[daughter, from_her] -= cost[hers, TIME]
+            pool.busy[son, from_her] += cost[hers, TIME]
+            pool.busy[daughter, from_him] += cost[his, TIME]
+            pool.busy[son, from_him] -= cost[his, TIME]
+            more += cost[his, ENERGY] - cost[hers, ENERGY]
+    pool.extra[daughter] += more
+    pool.extra[son] -= more
 
 
 @inlined

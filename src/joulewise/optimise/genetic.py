@@ -259,7 +259,7 @@ def _bag_facts(bag: Bag) -> BagFacts:
         cost=np.stack(ticks, axis=-1),
         allowed=np.argsort(~allowed, axis=1, kind="stable").astype(np.int32),
         n_allowed=allowed.sum(axis=1),
-        n_pstates=system.n_pstates,
+        machine=np.repeat(np.arange(system.n_machines), system.n_pstates),
         tick_s=units[0],
         tick_j=units[1],
         idle_w=bag.total_idle_w,
