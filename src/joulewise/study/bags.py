@@ -62,7 +62,15 @@ def checks(
 def _check_world(
     parts: WorldParts, draw: Draw, check: Callable[[BagWorld, Sequence[Any]], None], sought: Sequence[Any]
 ) -> None:
-    check(build_world(parts, draw), sought)
+    try:
+        check(build_world(parts, draw), sought)
+    except InputError as error:
+        raise InputError(*map(_in_study, error.problems)) from None
+
+
+def _in_study(problem: Problem) -> Problem:
+    """A problem of the bag at the section that describes it."""
+    return dataclasses.replace(problem, where=problem.where.replace("bag.counts", "workload"))
 
 
 def _failures(system: Part) -> Iterator[Problem]:
@@ -125,7 +133,7 @@ def knee_of(points: Floats) -> int:
     """Which point of a front, given by rising energy, is its knee."""
     from joulewise.optimise.front import front_of
 
-    return front_of(points, range(len(points))).knee()
+    return front_of(points).knee()
 
 
 def least_energies_j(bound: BoundFront, makespans_s: Floats) -> Floats:

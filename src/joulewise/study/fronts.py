@@ -13,6 +13,7 @@ import numpy as np
 
 from joulewise import units
 from joulewise.study import bags
+from joulewise.study.bags import BagWorld
 from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.columns import COUNTS, FRONTS, MACHINES
 from joulewise.study.optimising import FrontParameters
@@ -26,27 +27,28 @@ if TYPE_CHECKING:
     from joulewise.model import System
     from joulewise.model.bag import Bag, BagAllocation
     from joulewise.optimise.bag_bound import BoundFront
-    from joulewise.optimise.front import Front
     from joulewise.study.planning import Run
     from joulewise.study.store import Store
 
-_BEYOND_NADIR = 1.1
 # Rough figures of one ordinary processor of 2024.
 _RUN_S, _POINT_S, _MOVE_S, _GENE_S = 0.05, 3e-4, 5e-7, 2e-8
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a method found: the front, the fronts on the way there, and how fast it went where that is a speed."""
+    """What a method found: allocations, the points of fronts on the way there, and how fast it went, if at a speed."""
 
-    front: Front
+    allocations: Sequence[BagAllocation]
     snapshots: Mapping[int, Floats] = field(default_factory=dict)
     generations_per_s: float = math.nan
 
 
 @dataclass(frozen=True)
 class Method:
-    """One way to find allocations along the front; `draws`: it draws from the seed and the trial."""
+    """One way to find allocations along the front; `draws`: it draws from the seed and the trial.
+
+    `seconds` is about how long it takes for a bag of so many tasks.
+    """
 
     title: str
     summary: str
@@ -58,25 +60,26 @@ class Method:
 
 def _recovered(bag: Bag, bound: BoundFront, p: FrontParameters, _seed: int) -> Found:
     from joulewise.optimise.bag_recovery import recovered
-    from joulewise.optimise.front import bag_front
 
-    return Found(bag_front(recovered(bag, bound, p.n_points)))
+    return Found(recovered(bag, bound, p.n_points))
 
 
 def _annealed(bag: Bag, bound: BoundFront, p: FrontParameters, seed: int) -> Found:
     from joulewise.optimise.annealing import improve
     from joulewise.optimise.bag_recovery import recovered
 
-    return Found(improve(bag, bound, recovered(bag, bound, p.n_points), moves=p.moves, seed=seed))
+    front = improve(bag, bound, recovered(bag, bound, p.n_points), moves=p.moves, seed=seed)
+    return Found(front.payload)
 
 
 def _evolved(bag: Bag, _bound: BoundFront, p: FrontParameters, seed: int) -> Found:
+    from joulewise.optimise import seeds
     from joulewise.optimise.genetic import BagProblem, evolve
-    from joulewise.optimise.seeds import SEEDS
 
-    evolution = evolve(
+    known = {"min-energy": seeds.min_energy, "min-min": seeds.min_min_completion_time}
+    found = evolve(
         BagProblem(bag),
-        [SEEDS[name](bag) for name in p.seeds],
+        [known[name](bag) for name in p.seeds],
         population=p.population,
         generations=p.generations,
         mutation=p.mutation,
@@ -85,7 +88,8 @@ def _evolved(bag: Bag, _bound: BoundFront, p: FrontParameters, seed: int) -> Fou
         snapshots=p.snapshots,
         seed=seed,
     )
-    return Found(evolution.front, evolution.snapshots, evolution.generations_per_s)
+    snapshots = {n: front.points[::-1, ::-1] for n, front in found.snapshots.items()}
+    return Found(found.front.payload, snapshots, found.generations_per_s)
 
 
 METHODS = {
@@ -119,7 +123,15 @@ METHODS = {
 
 def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
     """What must hold before anything is run."""
-    return bags.checks(found, draw, (), lambda _world, _parameters: None)
+    return bags.checks(found, draw, (), _check)
+
+
+def _check(world: BagWorld, parameters: Sequence[FrontParameters]) -> None:
+    """InputError when a bag is too large for the genetic algorithm."""
+    from joulewise.optimise.genetic import BagProblem
+
+    if any(p.method == "nsga2" for p in parameters):
+        BagProblem(world.bag)
 
 
 def draws(point: Point, _folder: Path) -> bool:
@@ -153,7 +165,7 @@ def compute(case: Case) -> Outcome:
     bound = bound_front(bag)
     found = METHODS[p.method].search(bag, bound, p, _seed(case.run))
     solve_s = time.perf_counter() - began_s
-    allocations = _by_energy(found.front)
+    allocations = _front(found)
     bags.raise_if_broken(allocations)
     bags.write_certificate(case, bound)
     columns = {**_columns(bound, allocations, found.snapshots), "generations_per_s": found.generations_per_s}
@@ -167,30 +179,28 @@ def _seed(run: Run) -> int:
     return int(generator(run.seed, run.trial, "optimise").integers(2**63))
 
 
-def _by_energy(front: Front) -> list[BagAllocation]:
-    """The allocations of a front by rising energy."""
-    return sorted(front.payload, key=lambda allocation: (allocation.energy_j, allocation.makespan_s))
+def _front(found: Found) -> list[BagAllocation]:
+    """The allocations that no other beats in both objectives, by rising energy."""
+    from joulewise.optimise.front import non_dominated
 
-
-def reference_of(bound: BoundFront) -> tuple[float, float]:
-    """The point up to which hypervolume counts: 1.1 x the most energy and makespan on the bound front."""
-    part = bound.pareto
-    return _BEYOND_NADIR * float(bound.energy_j[part].max()), _BEYOND_NADIR * float(bound.makespan_s[part].max())
+    return [found.allocations[i] for i in non_dominated(bags.points_of(found.allocations))]
 
 
 def _columns(
     bound: BoundFront, allocations: Sequence[BagAllocation], snapshots: Mapping[int, Floats]
 ) -> dict[str, Any]:
     """The columns that follow from the bound and the allocations of a front, by rising energy."""
-    points, (energy_j, makespan_s) = bags.points_of(allocations), reference_of(bound)
+    from joulewise.optimise.front import nadir_reference
+
+    points, (energy_j, makespan_s) = bags.points_of(allocations), nadir_reference(bags.bound_points(bound))
     knee = bags.knee_of(points)
     return {
         **bags.bag_columns(bound),
         "points": len(points),
         "hypervolume_percent": _share_percent(bound, points),
         **{f"hypervolume_percent:{n}": _share_percent(bound, found) for n, found in snapshots.items()},
-        "reference_energy_j": energy_j,
-        "reference_makespan_s": makespan_s,
+        "reference_energy_j": float(energy_j),
+        "reference_makespan_s": float(makespan_s),
         "least_energy_j": float(points[:, 0].min()),
         "least_makespan_s": float(points[:, 1].min()),
         "gap_percent": float(np.mean(100 * (points[:, 0] / bags.least_energies_j(bound, points[:, 1]) - 1))),
@@ -203,10 +213,10 @@ def _columns(
 
 def _share_percent(bound: BoundFront, points: Floats) -> float:
     """How much of what the bound dominates points dominate too."""
-    from joulewise.optimise.front import front_of
+    from joulewise.optimise.front import front_of, nadir_reference
 
-    front = front_of(points, range(len(points)))
-    return 100 * front.share_of(bags.bound_points(bound), reference_of(bound))
+    proven = bags.bound_points(bound)
+    return 100 * front_of(points).share_of(proven, nadir_reference(proven).tolist())
 
 
 def _machine_columns(allocations: Sequence[BagAllocation], knee: int) -> dict[str, float]:
@@ -273,7 +283,7 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
     yield from bags.judge_bound(case, bound)
     if stored is None:
         found = METHODS[p.method].search(bag, bound, p, _seed(case.run))
-        allocations, snapshots = _by_energy(found.front), found.snapshots
+        allocations, snapshots = _front(found), found.snapshots
     else:
         allocations, snapshots = bags.allocations_of(bag, stored[COUNTS]), bags.snapshots_of(stored[FRONTS])
     yield from bags.judge_allocations(allocations)

@@ -26,7 +26,7 @@ class FrontParameters:
         100, "points along the bound, besides its vertices, at which whole allocations are made (lp, annealing)"
     )
     moves: Annotated[int, Field(ge=0)] = explained(
-        1_000_000, "moves that annealing tries, over all points of the front together"
+        20_000_000, "moves that annealing tries, over the whole front together"
     )
     population: Annotated[int, Field(ge=2, le=100_000)] = explained(100, "chromosomes of a generation (nsga2)")
     generations: Annotated[int, Field(ge=0, le=MOST_GENERATIONS)] = explained(1000, "generations (nsga2)")
@@ -49,6 +49,8 @@ class FrontParameters:
 
 
 def _front_problems(p: FrontParameters) -> Iterator[Problem]:
+    if p.population % 2:
+        yield Problem("optimise.population", f"found {p.population}", "must be even: chromosomes are paired")
     wrong = [n for n in p.snapshots if not 0 <= n <= p.generations]
     if wrong:
         yield Problem("optimise.snapshots", f"found {wrong[0]}", f"must be from 0 to generations, {p.generations}")
