@@ -82,7 +82,7 @@ def _cheapest(vertices: Sequence[tuple[float, float]]) -> int:
 def _profit_curves(row: Mapping[str, Any], idle_w: float) -> pl.DataFrame:
     vertices = bound_vertices(idle_w)
     dear = [(energy_j + 3e6 * (makespan_s / LEAST_S - 1), makespan_s) for energy_j, makespan_s in vertices]
-    region = [*vertices, *reversed(dear), vertices[0]]
+    region = [*vertices, *reversed(dear)]
     return pl.concat(
         [_curve(row["run"], "bound", vertices[_cheapest(vertices) :]), _curve(row["run"], "region", region)]
     )

@@ -18,7 +18,7 @@ from joulewise.model.bag import Bag, BagAllocation
 from joulewise.model.system import System
 from joulewise.optimise.bag_bound import BoundFront, bound_front
 from joulewise.optimise.bag_recovery import recovered
-from joulewise.optimise.front import Front, bag_front
+from joulewise.optimise.front import Front, front_of
 
 POINTS = ("a", "b", "c", "d", "e")
 """The chosen points of a front: from least energy over the middle to least makespan."""
@@ -209,7 +209,9 @@ def _change_problems(system: System, changes: Mapping[str, int]) -> Iterator[Pro
 
 def _outcome(bag: Bag, n_points: int) -> Outcome:
     bound = bound_front(bag)
-    return Outcome(bound, bag_front(recovered(bag, bound, n_points)))
+    allocations = recovered(bag, bound, n_points)
+    points = np.array([(found.makespan_s, found.energy_j) for found in allocations])
+    return Outcome(bound, front_of(points, allocations))
 
 
 def _longest_s(bound: BoundFront) -> float:

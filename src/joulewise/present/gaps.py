@@ -51,33 +51,33 @@ def profit_gap(records: Records) -> Drawing:
     keys = [key for key in records.varying if key not in (RATIO, _BAG_SIZE)]
     panels, note = panels_of(records, records.runs.drop_nulls([GAP, SIZE]), keys)
     most = max(float(panel.rows[GAP].max()) for panel in panels)  # type: ignore[arg-type]
-    parts = [_gap_panel(records, panel, most) for panel in panels]
-    n_trials = max(len(group.gaps) for panel in panels for group in _groups(records, panel.rows))
+    parts = [_gap_panel(panel, most) for panel in panels]
+    n_trials = max(len(group.gaps) for panel in panels for group in _groups(panel.rows))
     caption = (
-        "How far the profit per second of an allocation lies below the proven bound, in percent of it: the distribution "
+        "How far the profit per second of an allocation lies below the proven bound, in percent: the distribution "
         f"over {count(n_trials, 'trial')}, each shape scaled to the same width. Bars span the middle half, white dots "
         f"are medians.{note}"
     )
     return Drawing(assemble(parts), caption)
 
 
-def _groups(records: Records, runs: pl.DataFrame) -> list[_Group]:
+def _groups(runs: pl.DataFrame) -> list[_Group]:
     """One group for every bag size and ratio, sizes left to right, ratios beside each other."""
     sizes = runs.with_columns(pl.col(SIZE).round(1))[SIZE].unique().sort().to_list()
-    ratios = runs["profit_ratio"].round(6).unique().sort().to_list()
+    ratios = runs[RATIO].unique().sort().to_list()
     groups = []
     for i, size in enumerate(sizes):
         for j, ratio in enumerate(ratios):
-            here = runs.filter((pl.col(SIZE).round(1) == size) & (pl.col("profit_ratio").round(6) == ratio))
+            here = runs.filter((pl.col(SIZE).round(1) == size) & pl.col(RATIO).eq_missing(pl.lit(ratio)))
             at = i + (j + 0.5) / len(ratios) * 0.9 + 0.05
             groups.append(_Group(plain(size), plain(ratio), at, here[GAP].to_list()))
     return [group for group in groups if group.gaps]
 
 
-def _gap_panel(records: Records, panel: Panel, most: float) -> Any:
+def _gap_panel(panel: Panel, most: float) -> Any:
     import altair as alt
 
-    groups = _groups(records, panel.rows)
+    groups = _groups(panel.rows)
     ratios, sizes = (list(dict.fromkeys(getattr(group, name) for group in groups)) for name in ("ratio", "size"))
     width = _HALF * 0.9 / len(ratios)
     ticks = {i + 0.5: size for i, size in enumerate(sizes)}
@@ -85,13 +85,13 @@ def _gap_panel(records: Records, panel: Panel, most: float) -> Any:
     y = encoded(alt.Y, "y:Q", Axis("profit below its bound (%)", 0.0, 1.04 * most or 1.0))
     colours = dict(zip(ratios, theme.categorical(len(ratios)), strict=True))
     colour = legend_of(colours, sentence(key_words(RATIO).name), symbolType="square")
-    shapes = [row for group in groups for row in _shape(group, width, most)]
+    shapes = [row for group in groups for row in _shape(group, width)]
     area = alt.Chart(inline(shapes)).mark_area(orient="horizontal", opacity=0.45)
     drawn = area.encode(x=x, x2="x2:Q", y=y, color=colour, detail="at:Q")
     return alt.layer(drawn, *_quartiles(groups, x, y, colour)).properties(width=520, height=300, title=panel.title)
 
 
-def _shape(group: _Group, width: float, most: float) -> list[dict[str, Any]]:
+def _shape(group: _Group, width: float) -> list[dict[str, Any]]:
     """The outline of a distribution: a kernel density, cut at the least and the greatest value."""
     levels, density = kernel_density(group.gaps)
     half = width * density / density.max()
@@ -135,7 +135,7 @@ def profit_by_ratio(records: Records) -> Drawing:
     """Most profit per second, its best on the front alone and that of the allocation, over the profit ratio."""
     keys = [key for key in records.varying if key != RATIO]
     metrics = [name for name in _LINES if records.measures(name)]
-    means = {name: records.means(name, ["profit_ratio", *keys]) for name in metrics}
+    means = {name: records.means(name, [RATIO, *keys]) for name in metrics}
     found = {name: panels_of(records, frame, keys) for name, frame in means.items()}
     n_panels = min(len(panels) for panels, _ in found.values())
     shown = [v for frame in means.values() for name in ("mean", "low", "high") for v in frame[name].drop_nulls()]
@@ -162,7 +162,4 @@ def _ratio_plot(found: dict[str, tuple[list[Panel], str]], i: int, y: Axis) -> P
 
 
 def _ratio_points(rows: pl.DataFrame) -> list[Point]:
-    return [
-        Point(row["profit_ratio"], row["mean"], row["low"], row["high"])
-        for row in rows.sort("profit_ratio").iter_rows(named=True)
-    ]
+    return [Point(row[RATIO], row["mean"], row["low"], row["high"]) for row in rows.sort(RATIO).iter_rows(named=True)]

@@ -33,7 +33,7 @@ class _Scene:
 
     @property
     def names(self) -> list[str]:
-        return [name for name in self.front[_CHOSEN].drop_nulls().unique().sort()]
+        return list(self.front[_CHOSEN].drop_nulls().unique().sort())
 
     def axis(self, metric: str) -> tuple[Axis, float]:
         """The axis from zero to the most of any machine at any of the points, and the size of its unit."""

@@ -49,7 +49,7 @@ def _means(records: Records, row: Mapping[str, Any]) -> dict[str, float]:
 def _ends(means: Mapping[str, float]) -> str:
     """The least energy and makespan beside what is proven."""
     parts = [
-        f"the least {word} is {metric_value(least, means[least])}, at least {metric_value(bound, means[bound])} is proven"
+        f"the least {word} is {metric_value(least, means[least])} ({metric_value(bound, means[bound])} is proven)"
         for word, least, bound in (
             ("energy", "least_energy_j", "energy_bound_j"),
             ("makespan", "least_makespan_s", "makespan_bound_s"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,6 +35,7 @@ class _Scene:
     plane: Plane
     bar_size: float
     cap_w: float | None
+    colours: Mapping[str, str]
 
 
 def with_optima(records: Records) -> pl.DataFrame:
@@ -49,7 +50,8 @@ def profit_on_front(records: Records) -> Drawing:
     """Where on the bound of the front the most profit lies as the price rises, and the allocations recovered there."""
     keys = [key for key in records.varying if key != RATIO]
     panels, note = panels_of(records, with_optima(records), keys)
-    scenes = [_scene(records, panel) for panel in panels]
+    colours = _colours(pl.concat([panel.rows for panel in panels]))
+    scenes = [_scene(records, panel, colours) for panel in panels]
     parts = [_front_panel(scene, panel.title) for scene, panel in zip(scenes, panels, strict=True)]
     cap = next((scene.cap_w for scene in scenes if scene.cap_w is not None), None)
     capped = f" In the shaded part the mean power is at most {_watts(cap)}." if cap is not None else ""
@@ -70,7 +72,7 @@ def optima(runs: pl.DataFrame) -> pl.DataFrame:
     return runs.with_columns(energy_j=pl.col("optimum_energy_j"), makespan_s=pl.col("optimum_makespan_s"))
 
 
-def _scene(records: Records, panel: Panel) -> _Scene:
+def _scene(records: Records, panel: Panel, colours: Mapping[str, str]) -> _Scene:
     runs, bound = panel.rows, curve_of(records, panel.rows, BOUND)
     points = [frame.select("energy_j", "makespan_s") for frame in (bound, runs, optima(runs))]
     plane = plane_of(points, width_px=470)
@@ -81,8 +83,25 @@ def _scene(records: Records, panel: Panel) -> _Scene:
     y_domain = max(0.0, min([low, *ends])), max([high, *(1.02 * end for end in ends)])
     left, right = plane.x_domain
     plane = replace(plane, x_domain=(left - _LABEL_PART * (right - left), right), y_domain=y_domain)
-    caps = runs[_CAP].drop_nulls() if _CAP in runs.columns else []
-    return _Scene(runs, bound, plane, bar_size, next((cap for cap in caps if math.isfinite(cap)), None))
+    return _Scene(runs, bound, plane, bar_size, next(iter(_caps(runs)), None), colours)
+
+
+def _caps(runs: pl.DataFrame) -> list[float]:
+    """The power caps of these runs."""
+    found = runs[_CAP].drop_nulls().unique(maintain_order=True).to_list() if _CAP in runs.columns else []
+    return [cap for cap in found if math.isfinite(cap)]
+
+
+def _colours(runs: pl.DataFrame) -> dict[str, str]:
+    """The colour of each thing that some panel shows, by its name in the legend."""
+    profits = runs["profit_bound_per_s"].drop_nulls()
+    gained = {GAINED: GAIN_COLOUR} if (profits > 0).any() else {}
+    lost = {LOST: LOSS_COLOUR} if (profits < 0).any() else {}
+    return {FRONT_LINE: BOUND_COLOUR, **gained, **lost, **{_within(cap): CAP_COLOUR for cap in _caps(runs)}}
+
+
+def _within(cap_w: float) -> str:
+    return f"up to {_watts(cap_w)}"
 
 
 def _squares(plane: Plane, runs: pl.DataFrame) -> list[dict[str, Any]]:
@@ -95,12 +114,7 @@ def _front_panel(scene: _Scene, title: str) -> Any:
 
 
 def _names(scene: _Scene) -> Any:
-    profits = scene.runs["profit_bound_per_s"].drop_nulls()
-    colours = {FRONT_LINE: BOUND_COLOUR}
-    colours |= {GAINED: GAIN_COLOUR} if (profits > 0).any() else {}
-    colours |= {LOST: LOSS_COLOUR} if (profits < 0).any() else {}
-    colours |= {f"up to {_watts(scene.cap_w)}": CAP_COLOUR} if scene.cap_w is not None else {}
-    return legend_of(colours, symbolType="square", symbolOpacity=1, offset=8)
+    return legend_of(scene.colours, symbolType="square", symbolOpacity=1, offset=8)
 
 
 def _front_line(scene: _Scene) -> Any:
@@ -119,7 +133,7 @@ def _cap(scene: _Scene) -> list[Any]:
         return []
     plane, (left, right), top = scene.plane, scene.plane.x_domain, scene.plane.y_domain[1]
     per_unit = plane.energy_size / scene.cap_w / plane.time_size
-    name = f"up to {_watts(scene.cap_w)}"
+    name = _within(scene.cap_w)
     rows = [{"x": x, "y": per_unit * x, "top": top, "name": name} for x in (left, right)]
     base = alt.Chart(inline(rows)).encode(x=plane.x(), y=plane.y())
     area = base.mark_area(opacity=0.45, clip=True).encode(y2="top:Q", color=_names(scene))
@@ -219,7 +233,8 @@ def feasible_region(records: Records) -> Drawing:
 
 
 def _region_panel(records: Records, panel: Panel, size_px: int) -> Any:
-    region, runs = curve_of(records, panel.rows, REGION), panel.rows
+    corners, runs = curve_of(records, panel.rows, REGION), panel.rows
+    region = pl.concat([corners, corners.head(1)])
     plane = plane_of([frame.select("energy_j", "makespan_s") for frame in (region, runs, optima(runs))])
     plane = replace(plane, width_px=size_px, height_px=size_px)
     layers = [*_contours(plane, region, runs), plane.line(region, color=theme.INK), *_marks(plane, runs)]

@@ -134,6 +134,11 @@ COLUMNS = (
     _metric("vertices", "vertices", "vertices of the proven bound that none beats in both objectives", kinds=BAGS),
     _metric("unused_types", "types", "machine types that have machines but no task at any point", kinds=FRONT),
     _metric(
+        "unused_types:*", "types",
+        "machine types without a task at the point of least energy, the knee and the point of least makespan",
+        kinds=FRONT,
+    ),
+    _metric(
         "task_percent:*", "%",
         "100 x tasks on machines of a type / all tasks, mean over the points; a column for each machine type",
         kinds=FRONT,
@@ -217,6 +222,11 @@ COLUMNS = (
     Column(FRONTS, "gap_percent", "%", "100 x (energy_j / energy_bound_j - 1)", kinds=BAGS),
     Column(FRONTS, "profit_per_s", "", "profit per second; null in studies of fronts", kinds=BAGS),
     Column(FRONTS, "is_knee", "", "whether it is the knee of the curve", kinds=BAGS),
+    Column(
+        FRONTS, "chosen", "",
+        "a to e, from least energy to least makespan, on the points that figures show machine by machine; else null",
+        kinds=FRONT,
+    ),
     Column(MACHINES, "point", "", "number of the point, as in fronts", kinds=BAGS),
     Column(MACHINES, "machine", "", "number of the machine, from 0 by machine type", kinds=BAGS),
     Column(MACHINES, "machine_type", "", "name of the machine type", kinds=BAGS),

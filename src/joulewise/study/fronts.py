@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from joulewise.model.arrays import Floats
+    from joulewise.model import System
     from joulewise.model.bag import Bag, BagAllocation
     from joulewise.optimise.bag_bound import BoundFront
     from joulewise.study.planning import Run
@@ -224,11 +225,17 @@ def _machine_columns(allocations: Sequence[BagAllocation], knee: int) -> dict[st
     by_type = np.mean([allocation.split.sum(axis=(0, 2)) for allocation in allocations], axis=0)
     chosen = {"least energy": allocations[0], "knee": allocations[knee], "least makespan": allocations[-1]}
     return {
-        "unused_types": int(((system.counts > 0) & (by_type == 0)).sum()),
+        "unused_types": _unused_types(system, by_type),
+        **{f"unused_types:{name}": _unused_types(system, found.split.sum(axis=(0, 2))) for name, found in chosen.items()},
         **{f"task_percent:{name}": 100 * n / n_tasks for name, n in zip(system.machine_types, by_type, strict=True)},
         **{f"busy_cov:{name}": _variation(found.busy_s) for name, found in chosen.items()},
         **{f"energy_cov:{name}": _variation(found.machine_energy_j) for name, found in chosen.items()},
     }
+
+
+def _unused_types(system: System, tasks_by_type: Floats) -> int:
+    """How many machine types have machines and no task."""
+    return int(((system.counts > 0) & (tasks_by_type == 0)).sum())
 
 
 def _variation(values: Floats) -> float:
@@ -240,15 +247,28 @@ def _tables(bound: BoundFront, allocations: Sequence[BagAllocation], snapshots: 
     import polars as pl
 
     curves = [
-        bags.curve("front", bags.points_of(allocations), bound, has_knee=True),
+        _found_curve(bound, bags.points_of(allocations)),
         bags.bound_curve(bound),
         *(bags.curve("snapshot", found, bound, generation=n) for n, found in snapshots.items()),
     ]
     return {
-        FRONTS: pl.concat(curves),
+        FRONTS: pl.concat(curves, how="diagonal"),
         MACHINES: bags.machines_table(bound.bag, allocations),
         COUNTS: bags.counts_table(bound.bag, allocations),
     }
+
+
+def _found_curve(bound: BoundFront, points: Floats) -> pl.DataFrame:
+    """The front that was found, with the letters of the points that figures show machine by machine."""
+    import polars as pl
+
+    from joulewise.optimise.machines import POINTS, chosen_points
+
+    letters: list[str | None] = [None] * len(points)
+    for letter, i in reversed(list(zip(POINTS, chosen_points(points), strict=True))):
+        letters[i] = letter
+    table = bags.curve("front", points, bound, has_knee=True)
+    return table.with_columns(chosen=pl.Series(letters, dtype=pl.String))
 
 
 def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
