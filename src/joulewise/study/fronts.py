@@ -23,8 +23,8 @@ from joulewise.study.spec import Point
 if TYPE_CHECKING:
     import polars as pl
 
-    from joulewise.model.arrays import Floats
     from joulewise.model import System
+    from joulewise.model.arrays import Floats
     from joulewise.model.bag import Bag, BagAllocation
     from joulewise.optimise.bag_bound import BoundFront
     from joulewise.study.planning import Run
@@ -128,9 +128,9 @@ def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
 
 def _check(world: BagWorld, parameters: Sequence[FrontParameters]) -> None:
     """InputError when a bag is too large for the genetic algorithm."""
-    from joulewise.optimise.genetic import BagProblem
-
     if any(p.method == "nsga2" for p in parameters):
+        from joulewise.optimise.genetic import BagProblem
+
         BagProblem(world.bag)
 
 
@@ -226,7 +226,10 @@ def _machine_columns(allocations: Sequence[BagAllocation], knee: int) -> dict[st
     chosen = {"least energy": allocations[0], "knee": allocations[knee], "least makespan": allocations[-1]}
     return {
         "unused_types": _unused_types(system, by_type),
-        **{f"unused_types:{name}": _unused_types(system, found.split.sum(axis=(0, 2))) for name, found in chosen.items()},
+        **{
+            f"unused_types:{name}": _unused_types(system, found.split.sum(axis=(0, 2)))
+            for name, found in chosen.items()
+        },
         **{f"task_percent:{name}": 100 * n / n_tasks for name, n in zip(system.machine_types, by_type, strict=True)},
         **{f"busy_cov:{name}": _variation(found.busy_s) for name, found in chosen.items()},
         **{f"energy_cov:{name}": _variation(found.machine_energy_j) for name, found in chosen.items()},
