@@ -301,9 +301,10 @@ def sentences(runs: pl.DataFrame) -> Iterator[str]:
     if done is None or done.is_empty():
         return
     best = done.row(int(done["hypervolume_percent"].arg_max() or 0), named=True)
-    ends = f"{units.energy(best['least_energy_j'])} to {units.duration(best['least_makespan_s'])}"
     knee = f"{units.energy(best['knee_energy_j'])} and {units.duration(best['knee_makespan_s'])}"
     yield (
-        f"{METHODS[best['optimise.method']].title}: {best['points']:.0f} points from least energy to least makespan "
-        f"({ends}), {best['hypervolume_percent']:.2f} % of the proven hypervolume; the knee is at {knee}."
+        f"{METHODS[best['optimise.method']].title}: {best['points']:.0f} points, "
+        f"{best['hypervolume_percent']:.2f} % of the proven hypervolume; least energy "
+        f"{units.energy(best['least_energy_j'])}, least makespan {units.duration(best['least_makespan_s'])}, "
+        f"knee at {knee}."
     )
