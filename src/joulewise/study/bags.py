@@ -90,6 +90,16 @@ def _not_for_bags(supply: Part, keys: Sequence[str]) -> Iterator[Problem]:
             yield Problem(f"supply.{key}", f"found {value!r}", allowed, "leave it out")
 
 
+def tiny_bag() -> Bag:
+    """A bag that any search is done with at once."""
+    from joulewise.model import System
+    from joulewise.model.bag import Bag
+
+    etc_s, power_w = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[90.0, 20.0], [80.0, 30.0]])
+    system = System(("x", "y"), ("a", "b"), np.array([1, 1]), etc_s[:, :, None], power_w[:, :, None])
+    return Bag(system, np.array([2, 2]))
+
+
 def size(kept: Sequence[Run], _folder: Path) -> float:
     """The bytes of the detail tables of these runs."""
     return float(_KEPT_BYTES * len(kept))
