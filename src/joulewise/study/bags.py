@@ -320,17 +320,25 @@ def counts_table(bag: Bag, allocations: Sequence[BagAllocation]) -> pl.DataFrame
 
 
 def allocations_of(bag: Bag, table: pl.DataFrame) -> list[BagAllocation]:
-    """The allocations that a table of counts describes."""
+    """The allocations that a table of counts describes; rows of machines or tasks that there are not are left out."""
     from joulewise.model.bag import BagAllocation
 
-    system = bag.system
-    codes = {name: code for code, name in enumerate(system.task_types)}
+    codes = {name: code for code, name in enumerate(bag.system.task_types)}
     task_type = np.array([codes.get(name, -1) for name in table["task_type"]], np.int64)
-    point, machine, pstate = (table[name].to_numpy() for name in ("point", "machine", "pstate"))
-    n_points = int(point.max()) + 1 if table.height else 0
-    counts = np.zeros((n_points, system.n_machines, system.n_task_types, system.n_pstates), np.int64)
-    np.add.at(counts, (point, machine, task_type, pstate), table["tasks"].to_numpy())
-    return [BagAllocation(bag, found) for found in counts]
+    cells = (table["machine"].to_numpy(), task_type, table["pstate"].to_numpy())
+    point, tasks = table["point"].to_numpy(), table["tasks"].to_numpy()
+    known = np.all([(cell >= 0) & (cell < n) for cell, n in zip(cells, _shape(bag), strict=True)], axis=0)
+
+    def one(rows: Any) -> BagAllocation:
+        counts = np.zeros(_shape(bag), np.int64)
+        np.add.at(counts, tuple(cell[rows] for cell in cells), tasks[rows])
+        return BagAllocation(bag, counts)
+
+    return [one((point == i) & known) for i in np.unique(point)]
+
+
+def _shape(bag: Bag) -> tuple[int, int, int]:
+    return bag.system.n_machines, bag.system.n_task_types, bag.system.n_pstates
 
 
 def machines_table(bag: Bag, allocations: Sequence[BagAllocation]) -> pl.DataFrame:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from joulewise.study.store import Store
 
 # Rough figures of one ordinary processor of 2024.
-_RUN_S, _POINT_S, _MOVE_S, _GENE_S = 0.05, 3e-4, 5e-7, 2e-8
+_RUN_S, _POINT_S, _MOVE_S, _GENE_S = 0.1, 3e-3, 1e-7, 5e-9
 
 
 @dataclass(frozen=True)
