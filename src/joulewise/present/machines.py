@@ -68,9 +68,9 @@ def _sorted(records: Records, metric: str, says: str, order: str) -> Drawing:
     parts = [_front_part(scene, 250, 170), *(_sorted_part(scene, name, metric) for name in scene.names)]
     of = f", {scene.title}" if scene.title else ""
     caption = (
-        f"{says} at the points that bear letters of the front that {scene.method} found{of}: a is the least energy, e the least makespan, the "
-        f"others lie evenly between. Machines are sorted in each panel, {order}; all panels have the same scale. "
-        f"First trial.{note}"
+        f"{says} at the points that bear letters of the front that {scene.method} found{of}: a is the least energy, "
+        f"e the least makespan, the others lie evenly between. Machines are sorted in each panel, {order}; all panels "
+        f"have the same scale. First trial.{note}"
     )
     return Drawing(assemble(parts, across=3), caption)
 
@@ -170,8 +170,8 @@ def machines_by_type(records: Records) -> Drawing:
     parts = [_type_block(scene) for scene in scenes]
     caption = (
         f"The front that {scenes[0].method} found, and for each of its points that bear letters the finishing time "
-        "(top) and the energy (below) of every machine, grouped by machine type; a is the least energy, e the least makespan. Panels of one row have "
-        f"the same scale. First trial.{note}"
+        "(top) and the energy (below) of every machine, grouped by machine type; a is the least energy, e the least "
+        f"makespan. Panels of one row have the same scale. First trial.{note}"
     )
     return Drawing(assemble(parts), caption)
 
