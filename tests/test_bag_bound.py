@@ -224,7 +224,7 @@ def test_what_a_user_can_get_wrong() -> None:
 def test_where_the_sweep_gives_up_highs_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     bag = random_bag(3, "real")
     expected = bound_front(bag).makespan_s
-    monkeypatch.setattr(bag_bound, "_sweep", lambda *_: (1, 2))
+    monkeypatch.setattr(bag_bound, "sweep_bag", lambda *_: None)
     assert bound_front(bag).makespan_s == close(expected, 1e-9)
     with pytest.raises(JoulewiseError, match="highs"):
         bound_front(bag, "sweep")
@@ -234,5 +234,5 @@ def test_single_points_of_large_bags_go_to_highs(monkeypatch: pytest.MonkeyPatch
     bag = random_bag(3, "real")
     expected = bound_at(bag, 10.0)
     monkeypatch.setattr(bag_bound, "MOST_CHOICES_TO_SWEEP", 1)
-    monkeypatch.setattr(bag_bound, "_sweep", None)
+    monkeypatch.setattr(bag_bound, "sweep_bag", None)
     assert bound_at(bag, 10.0)[:2] == close(expected[:2], 1e-9)

@@ -104,7 +104,7 @@ def test_run_verify_and_report(study: Path, capsys: Capture) -> None:
     assert Path("results/small/report.html").is_file()
     said = call(capsys, "verify", "results/small")
     assert (said.code, "8 of 8 runs hold" in said.out) == (0, True)
-    assert "4 of 8 runs have stored allocations; the others were simulated again." in said.out
+    assert "4 of 8 runs have stored allocations; the others were computed again." in said.out
     said = call(capsys, "report", "results/small", "--format", "svg")
     assert said.code == 0
     written = [Path(line) for line in said.out.splitlines()]

@@ -245,7 +245,7 @@ def _factor(choices, basis):
             inverse[p, q], inverse[q, p] = inverse[q, p], inverse[p, q]
 
 
-@shared
+@inlined
 def _swap_rows(matrix, p, q):
     if p != q:
         for j in range(matrix.shape[1]):
@@ -283,7 +283,7 @@ def _solve(choices, basis, step):
     return True
 
 
-@shared
+@inlined
 def _multiply(inverse, load, value):
     for p in range(value.size):
         total = 0.0
@@ -292,7 +292,7 @@ def _multiply(inverse, load, value):
         value[p] = total
 
 
-@shared
+@inlined
 def _makespan(basis):
     for p in range(basis.value.size):
         if basis.task_type[p] == MAKESPAN:
@@ -320,26 +320,40 @@ def _find_prices(choices, basis, prices):
 
 @shared
 def _entering(choices, basis, prices):
-    """The column that pays first as the weight grows, and that weight; task type MAKESPAN when none ever does."""
-    task_type, column, gain, loss = MAKESPAN, 0, 1.0, np.inf  # it pays from the weight loss / gain on
+    """The column that pays first as the weight grows, and that weight; task type MAKESPAN when none ever does.
+
+    A column pays from the weight at which what it is dearer by, `above`, is made up for by what it `falls` per watt.
+    """
+    task_type, column, above, falls = MAKESPAN, 0, np.inf, 1.0
     steepest = 0.0
     for j in range(prices.slope.size):
         steepest = max(steepest, abs(prices.slope[j]))
-    for i in choices.present:
-        key = basis.key[i]
-        key_j = choices.extra_j[i, key] + choices.exec_s[i, key] * prices.column_fixed[key]
-        key_slope = choices.exec_s[i, key] * prices.column_slope[key]
-        tiny_slope = _ROUNDING * steepest * choices.exec_s[i, key]
-        for c in range(choices.exec_s.shape[1]):
-            exec_s = choices.exec_s[i, c]
-            falls = key_slope - exec_s * prices.column_slope[c]
-            above_j = choices.extra_j[i, c] + exec_s * prices.column_fixed[c] - key_j
-            if above_j * gain < loss * falls and falls > tiny_slope + _ROUNDING * steepest * exec_s:
-                task_type, column, gain, loss = i, c, falls, above_j
     for j in range(prices.slope.size):
-        if prices.fixed[j] * gain < loss * -prices.slope[j] and prices.slope[j] < -_ROUNDING * steepest:
-            task_type, column, gain, loss = SLACK, j, -prices.slope[j], prices.fixed[j]
-    return task_type, column, loss / gain
+        if prices.fixed[j] * falls < above * -prices.slope[j] and prices.slope[j] < -_ROUNDING * steepest:
+            task_type, column, above, falls = SLACK, j, prices.fixed[j], -prices.slope[j]
+    for i in choices.present:
+        exec_s, extra_j, key = choices.exec_s[i], choices.extra_j[i], basis.key[i]
+        key_j = extra_j[key] + exec_s[key] * prices.column_fixed[key]
+        key_slope = exec_s[key] * prices.column_slope[key]
+        if _does_any_pay(exec_s, extra_j, prices, key_j, key_slope, above, falls):
+            for c in range(exec_s.size):
+                above_c = extra_j[c] + exec_s[c] * prices.column_fixed[c] - key_j
+                falls_c = key_slope - exec_s[c] * prices.column_slope[c]
+                tiny = _ROUNDING * steepest * (exec_s[c] + exec_s[key])
+                if above_c * falls < above * falls_c and falls_c > tiny:
+                    task_type, column, above, falls = i, c, above_c, falls_c
+    return task_type, column, above / falls
+
+
+@inlined
+def _does_any_pay(exec_s, extra_j, prices, key_j, key_slope, above, falls):
+    """Whether some column of a task type may pay earlier than the best so far: a loop that compiles to vectors."""
+    n_found = 0
+    for c in range(exec_s.size):
+        above_c = extra_j[c] + exec_s[c] * prices.column_fixed[c] - key_j
+        falls_c = key_slope - exec_s[c] * prices.column_slope[c]
+        n_found += above_c * falls < above * falls_c
+    return n_found > 0
 
 
 @shared
@@ -355,7 +369,7 @@ def _find_rates(choices, basis, step, task_type, column):
         _add_rate(step, task_type, 1.0)
 
 
-@shared
+@inlined
 def _add_rate(step, task_type, rate):
     """Add to the rate at which the key of a task type falls."""
     for t in range(step.touched.size):
@@ -400,7 +414,7 @@ def _leaving(choices, basis, step):
     return first
 
 
-@shared
+@inlined
 def _rate_of(basis, step, candidate, tiny_s):
     """The rate at which a candidate falls; 0 where it is within rounding, or where there is no such candidate."""
     n = step.rate.size
@@ -412,7 +426,7 @@ def _rate_of(basis, step, candidate, tiny_s):
     return step.key_rate[candidate - n] if step.key_rate[candidate - n] > 10.0 * _ROUNDING else 0.0
 
 
-@shared
+@inlined
 def _value_of(choices, basis, value, step, candidate, is_shift):
     """The value of a candidate, the inside columns having the values given."""
     n = step.rate.size
@@ -461,7 +475,7 @@ def _give_up_key(basis, task_type):
     return at
 
 
-@shared
+@inlined
 def _extra_j(choices, basis):
     """Extra energy: that of all tasks on their keys, and the difference of those that are not."""
     extra_j = 0.0
@@ -474,7 +488,7 @@ def _extra_j(choices, basis):
     return extra_j
 
 
-@shared
+@inlined
 def _is_new(choices, basis, vertices, newest, weight_w):
     """Whether the basis is a vertex after the newest one, not one in its place."""
     rise_j = _extra_j(choices, basis) - vertices.extra_j[newest]

@@ -14,19 +14,18 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 import numpy as np
 
 from joulewise.errors import InputError, JoulewiseError, Problem, unknown_name
-from joulewise.kernels.sweep import DONE, FULL, Basis, Choices, Prices, Step, Vertices, sweep
-from joulewise.model.arrays import Counts, Floats, freeze_fields
+from joulewise.model.arrays import Floats, freeze_fields
 from joulewise.model.bag import Bag
 from joulewise.optimise.highs import BagProgram, all_vertices
+from joulewise.optimise.swept import sweep_bag, time_s
 
 Engine: TypeAlias = Literal["auto", "sweep", "highs"]
+_ENGINES: tuple[str, ...] = get_args(Engine)
 
-MOST_CHOICES_TO_SWEEP = 200_000
+MOST_CHOICES_TO_SWEEP = 300_000
 """A single point of a bag with more choices than this is left to HiGHS, which need not pass all others on its way."""
 
 _ROUNDING = 1e-12
-_OF_OTHER_LENGTH = frozenset(("first_key", "switched", "switched_to", "last_slope"))
-_sweep: Any = sweep
 
 
 class Solutions(Protocol):
@@ -89,7 +88,7 @@ class BoundFront:
         `duals(len(front))` are those of the infinite weight: with energy for nothing, they prove the least makespan.
         """
         machine_price = np.maximum(self.price_per_s[vertex], 0.0)
-        paid = _time_s(self.bag) * machine_price[None, :, None]
+        paid = time_s(self.bag) * machine_price[None, :, None]
         cost = np.where(np.isfinite(self.bag.extra_j), paid if vertex == len(self) else paid + self.bag.extra_j, np.inf)
         return cost.min(axis=(1, 2)), machine_price
 
@@ -112,28 +111,6 @@ class BoundPoint(NamedTuple):
     extra_j: float
     makespan_s: float
     split: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class _Swept:
-    """Solutions as the sweep leaves them."""
-
-    choices: Choices
-    vertices: Vertices
-
-    def split(self, vertex: int) -> Floats:
-        """Tasks of each [task type, column]: inside columns as they are, the rest with the key."""
-        found, n = self.vertices, int(self.vertices.n_switches[vertex])
-        key = found.first_key.copy()
-        key[found.switched[:n]] = found.switched_to[:n]
-        inside = found.task_type[vertex] >= 0
-        task_type, column = found.task_type[vertex][inside], found.column[vertex][inside]
-        value = found.value[vertex][inside]
-        left = self.choices.n_tasks - np.bincount(task_type, value, key.size)
-        split, present = np.zeros(self.choices.exec_s.shape), self.choices.present
-        split[present, key[present]] = np.maximum(left[present], 0.0)
-        split[task_type, column] += value
-        return split
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,14 +183,26 @@ def _columns(by_choice: Floats) -> Floats:
     return by_choice.reshape(by_choice.shape[0], -1)
 
 
-def _time_s(bag: Bag) -> Floats:
-    """Execution time of each choice, 0 where it cannot be made."""
-    return np.where(np.isfinite(bag.exec_s), bag.exec_s, 0.0)
-
-
 def _front(bag: Bag, extra_j: Floats, engine: Engine) -> BoundFront:
     """All vertices with these costs of the choices."""
-    return _swept(bag, extra_j, engine, math.inf) or _solved(bag, extra_j)
+    front = _swept(bag, extra_j, engine, math.inf)
+    return _solved(bag, extra_j) if front is None else front
+
+
+def _swept(bag: Bag, extra_j: Floats, engine: Engine, until_w: float) -> BoundFront | None:
+    """The vertices up to a weight by our own sweep; None where HiGHS is to do it."""
+    if engine not in _ENGINES:
+        raise InputError(unknown_name("engine", engine, _ENGINES))
+    if engine == "highs":
+        return None
+    swept = sweep_bag(bag, extra_j, until_w)
+    if swept is None:
+        if engine == "sweep":
+            raise JoulewiseError("the sweep lost its accuracy on this bag; engine 'highs' or 'auto' will do it")
+        return None
+    found = swept.vertices
+    weight_w, price_per_s = np.append(found.weight_w, math.inf), np.vstack((found.price, found.last_slope))
+    return BoundFront(bag, weight_w, found.extra_j, found.makespan_s, price_per_s, swept)
 
 
 def _solved(bag: Bag, extra_j: Floats) -> BoundFront:
@@ -223,62 +212,3 @@ def _solved(bag: Bag, extra_j: Floats) -> BoundFront:
     found_j, found_s = np.array([(point.extra_j, point.makespan_s) for point in points]).T
     solutions = _Listed(extra_j.shape, (program.task_type, program.column), tuple(point.tasks for point in points))
     return BoundFront(bag, np.array(weight_w), found_j, found_s, np.array(price_per_s), solutions)
-
-
-def _swept(bag: Bag, extra_j: Floats, engine: Engine, until_w: float) -> BoundFront | None:
-    """The vertices up to a weight by our own sweep; None where HiGHS is to do it."""
-    if engine not in get_args(Engine):
-        raise InputError(unknown_name("engine", engine, get_args(Engine)))
-    if engine == "highs":
-        return None
-    choices, room, end = _choices(bag, extra_j), 4 * (bag.counts.size + bag.system.n_machine_types), FULL
-    while end == FULL:
-        room *= 4
-        vertices = _vertices(choices, room)
-        n, end = _sweep(choices, *_workplace(choices), vertices, until_w)
-    if end == DONE:
-        weight_w = np.append(vertices.weight_w[:n], math.inf)
-        price_per_s = np.concatenate((vertices.price[:n], vertices.last_slope[None]))
-        solutions = _Swept(choices, _cut_to(vertices, n))
-        return BoundFront(bag, weight_w, vertices.extra_j[:n], vertices.makespan_s[:n], price_per_s, solutions)
-    if engine == "sweep":
-        raise JoulewiseError("the sweep lost its accuracy on this bag; engine 'highs' or 'auto' will do it")
-    return None
-
-
-def _choices(bag: Bag, extra_j: Floats) -> Choices:
-    """The bag as the sweep wants it."""
-    machine_type = np.repeat(np.arange(bag.system.n_machine_types), bag.system.n_pstates)
-    n_machines, n_tasks = bag.system.counts.astype(np.float64), bag.counts.astype(np.float64)
-    costs = np.array(extra_j)  # the kernel is compiled for arrays that can be written
-    return Choices(_columns(_time_s(bag)), costs, machine_type, n_machines, n_tasks, np.flatnonzero(bag.counts))
-
-
-def _workplace(choices: Choices) -> tuple[Basis, Prices, Step]:
-    """Room for the sweep to work in."""
-    (n_types, n_columns), n = choices.exec_s.shape, choices.n_machines.size
-    basis = Basis(_ints(n_types), _ints(n), _ints(n), np.empty(n), np.empty((n, n)), np.empty((n, n)))
-    prices = Prices(np.empty(n), np.empty(n), np.empty(n_columns), np.empty(n_columns))
-    return basis, prices, Step(np.empty(n), _ints(n + 1), np.empty(n + 1), np.empty(n), np.empty(n))
-
-
-def _vertices(choices: Choices, room: int) -> Vertices:
-    """Room for vertices."""
-    n_types, n = choices.n_tasks.size, choices.n_machines.size
-    return Vertices(
-        weight_w=np.empty(room), extra_j=np.empty(room), makespan_s=np.empty(room), task_type=_ints(room, n),
-        column=_ints(room, n), value=np.empty((room, n)), price=np.empty((room, n)), n_switches=_ints(room),
-        first_key=_ints(n_types), switched=_ints(room), switched_to=_ints(room), last_slope=np.empty(n),
-    )  # fmt: skip
-
-
-def _cut_to(vertices: Vertices, n: int) -> Vertices:
-    """The first n vertices, without the room for more."""
-    n_switches = int(vertices.n_switches[n - 1])
-    shorter = {name: array[:n] for name, array in vertices._asdict().items() if name not in _OF_OTHER_LENGTH}
-    switches = {name: getattr(vertices, name)[:n_switches] for name in ("switched", "switched_to")}
-    return vertices._replace(**shorter, **switches)
-
-
-def _ints(*shape: int) -> Counts:
-    return np.empty(shape, np.int64)

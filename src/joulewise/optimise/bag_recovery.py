@@ -13,6 +13,7 @@ from joulewise.kernels.lpt import Bench, Lengths, assign, score
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.bag import Bag, BagAllocation
 from joulewise.optimise.bag_bound import BoundFront
+from joulewise.optimise.swept import time_s
 
 _assign: Any = assign
 _score: Any = score
@@ -40,7 +41,7 @@ class Recovery:
     def __init__(self, bag: Bag) -> None:
         self.bag = bag
         system, shape = bag.system, (bag.counts.size, bag.system.n_machine_types * bag.system.n_pstates)
-        exec_s = np.where(np.isfinite(bag.exec_s), bag.exec_s, 0.0).reshape(shape)
+        exec_s = time_s(bag).reshape(shape)
         self.tick_s = tick_s(bag, exec_s)
         ticks = np.maximum(np.rint(exec_s / self.tick_s), 1.0).astype(np.int64)
         first_machine = np.concatenate(([0], np.cumsum(system.counts)))

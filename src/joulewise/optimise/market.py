@@ -69,7 +69,7 @@ class Market:
         hours = np.minimum(hours, _MOST_HOURS)
         rounds = np.floor(hours / n_hours)
         paid = rounds * self._paid[-1] + np.interp(hours - rounds * n_hours, np.arange(n_hours + 1), self._paid)
-        return np.where(hours > 0, paid / np.where(hours > 0, hours, 1.0), self.cost_by_hour[0])
+        return np.asarray(paid / hours)
 
     def least_mean_cost(self, first_s: float, last_s: float) -> float:
         """The least mean of the costs by hour that a bag with a makespan in this range can have.
@@ -140,5 +140,5 @@ def _cost_problems(market: Market) -> Iterator[Problem]:
         if not found.size or not ((found >= 0) & np.isfinite(found)).all():
             yield Problem(f"market.{name}", f"found {found.tolist()}", "must be 0 or more, and finite")
     if market.cost_by_hour is not None and market.cost_by_hour.ndim != 1:
-        found = f"found the shape {market.cost_by_hour.shape}"
-        yield Problem("market.cost_by_hour", found, "must be a list, one cost for each hour")
+        shape = f"found the shape {market.cost_by_hour.shape}"
+        yield Problem("market.cost_by_hour", shape, "must be a list, one cost for each hour")

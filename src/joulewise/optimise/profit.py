@@ -15,6 +15,7 @@ from joulewise.errors import InputError, Problem, unknown_name
 from joulewise.model.arrays import Floats, freeze_fields
 from joulewise.model.bag import Bag, BagAllocation
 from joulewise.optimise.bag_bound import BoundFront
+from joulewise.optimise.drawn_out import least_loss
 from joulewise.optimise.market import Market
 from joulewise.optimise.profit_bound import Terms
 from joulewise.optimise.profit_recovery import Maker, Outcome
@@ -100,11 +101,27 @@ def most_profit(bag: Bag, market: Market, recovery: Recovery = "one", front: Bou
     bound_per_s, optimum = found
     if bound_per_s <= -market.depreciation_per_s and not market.must_run:
         return _stands("better not to run", market, bound_per_s, _why_not(bound_per_s, market))
-    if optimum.rate == 0:
-        raise InputError(_without_end(terms))
     maker, joule_cost = Maker(terms), market.joule_cost(optimum.makespan_s)
+    if optimum.rate == 0:
+        return _drawn_out(maker, joule_cost)
     best = maker.from_one(optimum) if recovery == "one" else maker.from_many(optimum, joule_cost)
     return _judged(terms, bound_per_s, best)
+
+
+def _drawn_out(maker: Maker, joule_cost: float) -> Profit:
+    """The least loss of a bag that loses the less, the longer it takes, and so ends with its last machine."""
+    terms = maker.terms
+    if terms.market.cost_by_hour is not None:
+        raise InputError(_without_end(terms))
+    gain_per_s, allocations = least_loss(terms, joule_cost)
+    best = max(map(maker.made, allocations), key=lambda outcome: outcome.profit_per_s)
+    return replace(_judged(terms, gain_per_s - terms.standing_per_s(joule_cost), best), why=_DRAWN_OUT)
+
+
+_DRAWN_OUT = (
+    " The price is below the cost above idle, so the longer the bag takes the less is lost per second: without a"
+    " deadline it ends when its last machine is done, and one machine is kept busy for as long as that helps."
+)
 
 
 def _judged(terms: Terms, bound_per_s: float, found: Outcome) -> Profit:
@@ -145,16 +162,8 @@ def _what_is_infeasible(terms: Terms) -> str:
 
 
 def _without_end(terms: Terms) -> Problem:
-    """At such a price each second more makes the loss per second smaller, so no finite schedule is best."""
-    market = terms.market
-    curve = terms.curve(market.joule_cost(math.inf))
-    least = market.overhead + float(curve.cost_per_s[1] / curve.rate[1])
-    return Problem(
-        "market.deadline_s",
-        f"found none, and at the price {terms.market.price:g} a bag that must run loses less the longer it takes",
-        f"must be finite for a bag that must run at a price below {least:.6g}, its cost above idle",
-        "give a deadline",
-    )
+    price = f"at the price {terms.market.price:g} a bag that must run loses the less per second, the longer it takes"
+    return Problem("market.deadline_s", f"found none, and {price}", "must be finite with costs by hour")
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from joulewise.model.arrays import Floats
+from joulewise.model.arrays import Counts, Floats
 from joulewise.model.bag import Bag
 from joulewise.optimise.bag_bound import BoundFront, bound_front
 from joulewise.optimise.market import Market
@@ -95,7 +95,11 @@ class Terms:
         exec_s = np.where(np.isfinite(self.bag.exec_s), self.bag.exec_s, 0.0)
         return np.asarray(exec_s * self.wear_per_s[None, :, None])
 
-    def worn(self, split: Floats) -> float:
+    def cost(self, joule_cost: float) -> Floats:
+        """What each choice costs, above what an idle machine does; +inf where it cannot be made."""
+        return np.where(np.isfinite(self.bag.extra_j), joule_cost * self._extra_j + self.wear, np.inf)
+
+    def worn(self, split: Floats | Counts) -> float:
         """What a split costs by wear."""
         return float(np.vdot(split, self.wear)) if self.market.has_wear else 0.0
 
@@ -103,7 +107,7 @@ class Terms:
     def _extra_j(self) -> Floats:
         return np.where(np.isfinite(self.bag.extra_j), self.bag.extra_j, 0.0)
 
-    def extra_j(self, split: Floats) -> float:
+    def extra_j(self, split: Floats | Counts) -> float:
         """The energy above idle of a split."""
         return float(np.vdot(split, self._extra_j))
 
@@ -137,7 +141,7 @@ class Terms:
     def _worn_curve(self, joule_cost: float) -> Curve:
         """With wear, what is cheap depends on the cost of a joule: a sweep of its own, in joules' worth."""
         scale = joule_cost or 1.0
-        front = bound_front(_worn(self.bag, (joule_cost / scale) * self.bag.extra_j + self.wear / scale))
+        front = bound_front(_worn(self.bag, self.cost(joule_cost) / scale))
         energies = np.array([self.extra_j(front.split(k)) for k in range(len(front))])
         rate = _after_nothing(1.0 / front.makespan_s)
         return Curve(front, rate, _after_nothing(scale * front.extra_j) * rate, _after_nothing(energies) * rate)
@@ -208,9 +212,7 @@ class Terms:
         rate, cost_per_s, extra_w = (
             sum(w * getattr(part, name) for part, w in parts) for name in ("rate", "cost_per_s", "extra_w")
         )
-        points = (
-            (front, makespan_s, w * part.rate) for part, w in parts for front, makespan_s, _ in part.points
-        )
+        points = ((front, makespan_s, w * part.rate) for part, w in parts for front, makespan_s, _ in part.points)
         return self._optimum(rate, cost_per_s, extra_w, tuple(point for point in points if point[2] > 0))
 
     def bound(self) -> tuple[float, Optimum] | None:
@@ -220,10 +222,10 @@ class Terms:
             return self._bound_by_hour()
         joule_cost = market.cost_per_j * market.pue
         found = self.best(joule_cost, (1.0 / market.deadline_s, math.inf))
-        return found and (found.gain_per_s - self.standing_per_s(joule_cost), found)
+        return None if found is None else (found.gain_per_s - self.standing_per_s(joule_cost), found)
 
     def _bound_by_hour(self) -> tuple[float, Optimum] | None:
-        """The best of spans of makespans, each with the least mean cost in it; a true bound, tighter for short spans."""
+        """The best of short spans of makespans, each with the least mean cost that a makespan in it can have."""
         bound, best = -math.inf, None
         for first_s, last_s in self._spans():
             joule_cost = self.market.least_mean_cost(first_s, last_s) * self.market.pue
@@ -233,7 +235,7 @@ class Terms:
             bound = max(bound, found.gain_per_s - self.standing_per_s(joule_cost))
             if best is None or self._true_profit(found) > self._true_profit(best):
                 best = found
-        return best and (bound, best)
+        return None if best is None else (bound, best)
 
     def _true_profit(self, found: Optimum) -> float:
         """What a divided schedule earns at the mean cost of the hours it takes."""

@@ -12,14 +12,14 @@ from joulewise.kernels.bag_repair import Books, Costs, Deal, tighten
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.bag import BagAllocation
 from joulewise.optimise.bag_bound import BoundFront
-from joulewise.optimise.bag_recovery import Recovery, places_along
+from joulewise.optimise.bag_recovery import Recovery
 from joulewise.optimise.profit_bound import Optimum, Terms, split_at
 
 _tighten: Any = tighten
 _MOST_RETRIES = 12
-_N_PLACES = 60
-_N_STARTS = 6
+_NEAR = np.array([0.99, 0.995, 1.005, 1.01, 1.015])
 _MOST_MOVES = 4000
+_PATIENCE = 100
 
 
 class Outcome(NamedTuple):
@@ -57,11 +57,23 @@ class Maker:
         return best
 
     def from_many(self, optimum: Optimum, joule_cost: float) -> Outcome:
-        """The best allocation of those at all vertices and between, the most promising made shorter and cheaper."""
-        curve = self.terms.curve(joule_cost)
+        """The best allocation of those at and near the optimum, each made shorter and cheaper task by task."""
         costs, deal = self._costs(optimum, joule_cost), self._deal()
-        starts = [optimum.split, *self._most_promising(curve.front, joule_cost)]
-        return min((self._tightened(self._at(split), costs, deal) for split in starts), key=_rank)
+        starts = [self._at(split) for split in self._near(optimum, self.terms.curve(joule_cost).front)]
+        return min(starts + [self._tightened(start, costs, deal) for start in starts], key=_rank)
+
+    def _near(self, optimum: Optimum, front: BoundFront) -> Iterator[Floats]:
+        """The split of the optimum, and those of makespans a little shorter and longer."""
+        yield optimum.split
+        center_s = min(optimum.makespan_s, float(front.makespan_s[0]))
+        targets_s = np.clip(center_s * _NEAR, front.least_makespan_s, front.makespan_s[0])
+        for target_s in np.unique(targets_s[targets_s != center_s]):
+            yield split_at(front, float(target_s))
+
+    def made(self, allocation: BagAllocation) -> Outcome:
+        """What a given allocation comes to."""
+        split = allocation.split
+        return self._outcome(allocation, allocation.makespan_s, self.terms.extra_j(split), self.terms.worn(split))
 
     def _at(self, split: Floats) -> Outcome:
         """The allocation by rounding and longest tasks first."""
@@ -78,39 +90,36 @@ class Maker:
         profit_per_s, period_s = max((self.terms.profit(at, extra_j, worn), at) for at in periods)
         return Outcome(late_s, profit_per_s, period_s, makespan_s, extra_j, allocation)
 
-    def _most_promising(self, front: BoundFront, joule_cost: float) -> Iterator[Floats]:
-        """Splits whose allocations earn most as they are."""
-        places = places_along(front, _N_PLACES)
-        scores = self.recovery.scores(front, places)
-        extra_j = scores.energy_j - self.terms.bag.total_idle_w * scores.makespan_s
-        period_s = np.maximum(scores.makespan_s, extra_j / self.terms.extra_limit_w)
-        earned = (self.terms.market.income - joule_cost * extra_j) / period_s
-        earned[period_s > self.terms.market.deadline_s] = -np.inf
-        for k in np.argsort(-earned, kind="stable")[:_N_STARTS]:
-            yield front.split(int(places.vertex[k]), float(places.share[k]))
-
     def _deal(self) -> Deal:
         market = self.terms.market
-        return Deal(market.income, self.terms.extra_limit_w, market.deadline_s, self.terms.front.least_makespan_s)
+        return Deal(
+            market.income, self.terms.extra_limit_w, market.deadline_s, self.terms.front.least_makespan_s, _PATIENCE
+        )
 
     def _costs(self, optimum: Optimum, joule_cost: float) -> Costs:
-        bag = self.terms.bag
-        shape = self.recovery.bench.split.shape
-        cost = np.where(np.isfinite(bag.extra_j), joule_cost * bag.extra_j + self.terms.wear, np.inf)
-        front = self.terms.curve(joule_cost).front
-        time_price = (joule_cost or 1.0) * _machine_prices(front, optimum, joule_cost)
+        """What tasks cost by choice, and what they cost with machine time paid for as it is worth at the optimum."""
+        bag, shape = self.terms.bag, self.recovery.bench.split.shape
+        cost = self.terms.cost(joule_cost)
+        price_per_s = (joule_cost or 1.0) * _machine_prices(self.terms.curve(joule_cost).front, optimum, joule_cost)
         exec_s = np.where(np.isfinite(bag.exec_s), bag.exec_s, 0.0)
-        priced = cost + time_price[None, :, None] * exec_s
-        first = self.recovery.lengths.first_machine
-        arrays = (np.ascontiguousarray(a).reshape(shape) for a in (bag.exec_s, bag.extra_j, cost, priced))
-        return Costs(*arrays, bag.system.machine_type, first, bag.system.n_pstates)
+        priced = cost + price_per_s[None, :, None] * exec_s
+        return Costs(
+            bag.exec_s.reshape(shape),
+            bag.extra_j.reshape(shape),
+            cost.reshape(shape),
+            priced.reshape(shape),
+            bag.system.machine_type,
+            self.recovery.lengths.first_machine,
+            bag.system.n_pstates,
+        )
 
     def _tightened(self, start: Outcome, costs: Costs, deal: Deal) -> Outcome:
         """The allocation made shorter and cheaper."""
         system = self.terms.bag.system
         counts: Counts = start.allocation.counts.reshape(system.n_machines, -1).copy()
-        first_ready, log = np.empty(system.n_machine_types, np.int64), np.empty((_MOST_MOVES, 5), np.int64)
-        books = Books(counts, np.empty(system.n_machines), first_ready, log, np.empty(2))
+        held, n_held = np.empty_like(counts), np.empty(system.n_machines, np.int64)
+        first_ready, moves = np.empty(system.n_machine_types, np.int64), np.empty((_MOST_MOVES, 5), np.int64)
+        books = Books(counts, held, n_held, np.empty(system.n_machines), first_ready, moves, np.empty(2))
         _tighten(costs, books, deal)
         allocation = BagAllocation(self.terms.bag, counts.reshape(start.allocation.counts.shape))
         worn = self.terms.worn(allocation.split) if self.terms.market.has_wear else 0.0

@@ -246,7 +246,7 @@ def _proven(bound: BoundFront, table: pl.DataFrame) -> list[float]:
 
     prices = [np.array(table[name].to_list()) for name in ("task_price", "machine_price")]
     try:
-        return certified_front(bound.bag, bound.weight_w, *prices).tolist()
+        return list(map(float, certified_front(bound.bag, bound.weight_w, *prices)))
     except InputError:
         return [math.nan] * table.height
 

@@ -128,9 +128,9 @@ def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
 
 def _check(world: BagWorld, parameters: Sequence[FrontParameters]) -> None:
     """InputError when a bag is too large for the genetic algorithm."""
-    from joulewise.optimise.genetic import BagProblem
-
     if any(p.method == "nsga2" for p in parameters):
+        from joulewise.optimise.genetic import BagProblem
+
         BagProblem(world.bag)
 
 
@@ -222,20 +222,18 @@ def _share_percent(bound: BoundFront, points: Floats) -> float:
 def _machine_columns(allocations: Sequence[BagAllocation], knee: int) -> dict[str, float]:
     """How tasks are shared among machine types over the front, and how evenly machines work at three points of it."""
     system, n_tasks = allocations[0].bag.system, allocations[0].bag.n_tasks
-    by_type = np.mean([_by_type(allocation) for allocation in allocations], axis=0)
+    by_type = np.mean([allocation.split.sum(axis=(0, 2)) for allocation in allocations], axis=0)
     chosen = {"least energy": allocations[0], "knee": allocations[knee], "least makespan": allocations[-1]}
     return {
         "unused_types": _unused_types(system, by_type),
-        **{f"unused_types:{name}": _unused_types(system, _by_type(found)) for name, found in chosen.items()},
+        **{
+            f"unused_types:{name}": _unused_types(system, found.split.sum(axis=(0, 2)))
+            for name, found in chosen.items()
+        },
         **{f"task_percent:{name}": 100 * n / n_tasks for name, n in zip(system.machine_types, by_type, strict=True)},
         **{f"busy_cov:{name}": _variation(found.busy_s) for name, found in chosen.items()},
         **{f"energy_cov:{name}": _variation(found.machine_energy_j) for name, found in chosen.items()},
     }
-
-
-def _by_type(allocation: BagAllocation) -> Floats:
-    """How many tasks the machines of each type run."""
-    return np.asarray(allocation.split.sum(axis=(0, 2)), np.float64)
 
 
 def _unused_types(system: System, tasks_by_type: Floats) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.errors import InputError, JoulewiseError, raise_if_any
 from joulewise.study import details
@@ -28,7 +28,7 @@ from joulewise.study.spec import Point
 
 if TYPE_CHECKING:
     from joulewise.model import Allocation, World
-    from joulewise.optimise import Proof
+    from joulewise.optimise import BoundKind, Proof
     from joulewise.policies import Policy
     from joulewise.study.planning import Run
     from joulewise.study.store import Store
@@ -129,7 +129,7 @@ def _proof(case: Case) -> Proof:
     known = store.read_proof(run.world_key, run.bound)
     if known is not None:
         return Proof.from_json(known)
-    proof = prove(case.world, run.bound)
+    proof = prove(case.world, cast("BoundKind", run.bound))
     store.write_proof(run.world_key, run.bound, proof.as_json())
     return proof
 

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,17 +67,25 @@ def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
 
 
 def _check(world: BagWorld, parameters: Sequence[ProfitParameters]) -> None:
-    """InputError when one of the markets is none, or has no best schedule."""
-    from joulewise.optimise.bag_bound import bound_front
-
+    """InputError when one of the markets is none, or its power cap leaves nothing to compute with."""
     problems: list[Problem] = []
-    bound = bound_front(world.bag)
     for p in parameters:
         try:
-            _solved(world, dataclasses.replace(p, recovery="one"), bound)
+            with _at_study_keys():
+                _market(world, p).extra_power_w(world.bag)
         except InputError as error:
             problems += error.problems
     raise_if_any(dict.fromkeys(problems))
+
+
+@contextmanager
+def _at_study_keys() -> Iterator[None]:
+    """Problems of a market under the names of the study file."""
+    try:
+        yield
+    except InputError as error:
+        problems = (dataclasses.replace(found, where=_PLACES.get(found.where, found.where)) for found in error.problems)
+        raise InputError(*problems) from None
 
 
 def titles(points: Sequence[Point], _folder: Path) -> dict[str, dict[str, str]]:
@@ -92,23 +101,22 @@ def seconds(missing: Sequence[Run], _store: Store, _folder: Path) -> float:
 
 def _solved(world: BagWorld, p: ProfitParameters, bound: BoundFront) -> tuple[Market, Profit]:
     """The market of a study and what the bag comes to in it; InputError under the names of the study file."""
-    from joulewise.optimise.profit import most_profit
+    from joulewise.optimise.profit import most_profit, price_at_ratio
 
-    try:
-        market = _market(world, p, bound)
+    with _at_study_keys():
+        market = _market(world, p)
+        if p.profit_ratio is not None:
+            market = dataclasses.replace(market, price=price_at_ratio(bound, market, p.profit_ratio))
         return market, most_profit(world.bag, market, p.recovery, bound)
-    except InputError as error:
-        problems = (dataclasses.replace(found, where=_PLACES.get(found.where, found.where)) for found in error.problems)
-        raise InputError(*problems) from None
 
 
-def _market(world: BagWorld, p: ProfitParameters, bound: BoundFront) -> Market:
+def _market(world: BagWorld, p: ProfitParameters) -> Market:
+    """The market of a study; its price is 1 where the study gives a ratio."""
     from joulewise.optimise.market import Market
-    from joulewise.optimise.profit import price_at_ratio
 
     supply = world.supply
     raise_if_any(_market_problems(world, p))
-    market = Market(
+    return Market(
         price=1.0 if p.price is None else p.price,
         cost_per_j=None if p.cost_per_kwh is None else p.cost_per_kwh / _KWH_J,
         cost_by_hour=None if supply.tariff is None else supply.tariff / _KWH_J,
@@ -120,9 +128,6 @@ def _market(world: BagWorld, p: ProfitParameters, bound: BoundFront) -> Market:
         deadline_s=math.inf if p.deadline_s is None else p.deadline_s,
         must_run=p.must_run,
     )
-    if p.profit_ratio is None:
-        return market
-    return dataclasses.replace(market, price=price_at_ratio(bound, market, p.profit_ratio))
 
 
 def _wear_per_s(bag: Bag, p: ProfitParameters) -> Any:
