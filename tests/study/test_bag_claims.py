@@ -20,7 +20,7 @@ def verdicts(experiment: str, metrics: Callable[[Row], dict[str, float]]) -> dic
     """The verdict on each claim if every run had these metrics, a little different in each trial."""
     rows = []
     for run in plan(EXPERIMENTS[experiment].study(TRIALS)):
-        cells = run.cells()
+        cells: dict[str, Any] = run.cells()
         wobble = 1 + 1e-4 * math.sin(3 * cells["trial"])
         rows.append({**cells, **{name: wobble * value for name, value in metrics(cells).items()}})
     runs = pl.DataFrame(rows, infer_schema_length=None)

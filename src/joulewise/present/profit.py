@@ -189,13 +189,13 @@ def _ratios(scene: _Scene) -> list[Any]:
     losses = [row for row in squares if (row["profit_bound_per_s"] or 0.0) < 0]
     sides = {"right": [row for row in squares if row not in losses], "left": losses}
     looks: dict[str, dict[str, Any]] = {
-        "right": {"baseline": "top", "dx": -7, "dy": 3},
-        "left": {"baseline": "bottom", "dx": 14, "dy": -2},
+        "right": {"align": "right", "baseline": "top", "dx": -7, "dy": 3},
+        "left": {"align": "left", "baseline": "bottom", "dx": 14, "dy": -2},
     }
     text: dict[str, Any] = {"fontSize": theme.LABEL_PX - 1, "color": theme.INK}
     return [
         alt.Chart(inline(_labels(scene.plane, rows)))
-        .mark_text(align=side, **looks[side], **text)
+        .mark_text(**looks[side], **text)
         .encode(x=scene.plane.x(), y=scene.plane.y(), text="text:N")
         for side, rows in sides.items()
         if rows
@@ -219,7 +219,7 @@ def _overlap(one: Sequence[dict[str, Any]], other: Sequence[dict[str, Any]], x_p
     """Whether the labels of two groups would overlap, at so many pixels for a unit of each axis."""
     wide_px = _CHARACTER_PX * max(len(_span(one)), len(_span(other)))
     apart_x, apart_y = (abs(one[-1][axis] - other[-1][axis]) for axis in ("x", "y"))
-    return apart_x * x_px < wide_px and apart_y * y_px < _LINE_PX
+    return bool(apart_x * x_px < wide_px and apart_y * y_px < _LINE_PX)
 
 
 def _span(group: Sequence[dict[str, Any]]) -> str:
