@@ -40,7 +40,7 @@ def _with(drawing: Drawing, *fields: str) -> list[dict[str, Any]]:
 
 
 def test_searches_get_the_figures_they_hold() -> None:
-    assert _names(front_records()) == OF_FRONTS
+    assert _names(front_records(n_trials=6)) == OF_FRONTS
     assert _names(front_records(["lp"])) == OF_FRONTS - {"front-by-generations"}
     assert _names(profit_records()) == OF_PROFIT
     assert _names(profit_records(n_trials=6)) == OF_PROFIT | {"profit-gap"}
