@@ -160,7 +160,7 @@ def test_profit_and_its_best_on_the_front_part_below_one() -> None:
 def test_reports_of_searches_have_findings_tables_and_words() -> None:
     front = front_records(["lp", "nsga2"], [2, 6], n_trials=3)
     found = front_findings(front)
-    assert [finding.lead[:32] for finding in found] == [f"At machine types {n}, LP found the" for n in (2, 6)]
+    assert [finding.lead[:31] for finding in found] == [f"Machine types {n}: LP found the b" for n in (2, 6)]
     assert "of the hypervolume of the proven bound (±" in found[0].lead
     (table,) = search_tables(front)
     assert len(table.rows) == 4

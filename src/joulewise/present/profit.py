@@ -182,22 +182,22 @@ def _marks(plane: Plane, runs: pl.DataFrame) -> list[Any]:
 
 
 def _ratios(scene: _Scene) -> list[Any]:
-    """The profit ratios left below their squares, those of losses right above; labels that would overlap are one."""
+    """The profit ratios left below their squares, those of losses left above; labels that would overlap are one."""
     import altair as alt
 
     squares = _squares(scene.plane, scene.runs)
     losses = [row for row in squares if (row["profit_bound_per_s"] or 0.0) < 0]
-    sides = {"right": [row for row in squares if row not in losses], "left": losses}
+    places = {"below": [row for row in squares if row not in losses], "above": losses}
     looks: dict[str, dict[str, Any]] = {
-        "right": {"align": "right", "baseline": "top", "dx": -7, "dy": 3},
-        "left": {"align": "left", "baseline": "bottom", "dx": 14, "dy": -2},
+        "below": {"baseline": "top", "dy": 3},
+        "above": {"baseline": "bottom", "dy": -3},
     }
-    text: dict[str, Any] = {"fontSize": theme.LABEL_PX - 1, "color": theme.INK}
+    text: dict[str, Any] = {"align": "right", "dx": -7, "fontSize": theme.LABEL_PX - 1, "color": theme.INK}
     return [
         alt.Chart(inline(_labels(scene.plane, rows)))
-        .mark_text(**looks[side], **text)
+        .mark_text(**looks[place], **text)
         .encode(x=scene.plane.x(), y=scene.plane.y(), text="text:N")
-        for side, rows in sides.items()
+        for place, rows in places.items()
         if rows
     ]
 
