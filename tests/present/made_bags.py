@@ -170,7 +170,7 @@ def _records(
     machines: pl.DataFrame | None,
     info: Mapping[str, Any],
 ) -> Records:
-    study = StudyInfo(axes=axes, trials=n_trials, kind=kind, **(INFO | info))
+    study = StudyInfo(axes=axes, trials=n_trials, kind=kind, **{**INFO, **info})
     keys = {*axes, "trial", "run", "verdict", "supply.power_cap_w"}
     metrics = [name for name in runs.columns if name not in keys]
     summary = statistics.summary(runs, axes, metrics)

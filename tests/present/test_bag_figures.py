@@ -40,7 +40,7 @@ def _with(drawing: Drawing, *fields: str) -> list[dict[str, Any]]:
 
 
 def test_searches_get_the_figures_they_hold() -> None:
-    assert _names(front_records()) == OF_FRONTS
+    assert _names(front_records(n_trials=6)) == OF_FRONTS
     assert _names(front_records(["lp"])) == OF_FRONTS - {"front-by-generations"}
     assert _names(profit_records()) == OF_PROFIT
     assert _names(profit_records(n_trials=6)) == OF_PROFIT | {"profit-gap"}
@@ -160,9 +160,7 @@ def test_profit_and_its_best_on_the_front_part_below_one() -> None:
 def test_reports_of_searches_have_findings_tables_and_words() -> None:
     front = front_records(["lp", "nsga2"], [2, 6], n_trials=3)
     found = front_findings(front)
-    assert [finding.lead[:32] for finding in found] == ["At machine types 2, LP found the"] + [
-        "At machine types 6, LP found the"
-    ]
+    assert [finding.lead[:31] for finding in found] == [f"Machine types {n}: LP found the b" for n in (2, 6)]
     assert "of the hypervolume of the proven bound (±" in found[0].lead
     (table,) = search_tables(front)
     assert len(table.rows) == 4

@@ -14,7 +14,7 @@ from joulewise.present.formats import count, key_words, number, plain
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, sentence
 from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
 from joulewise.present.plane import legend_of
-from joulewise.present.records import RATIO, Records
+from joulewise.present.records import PROFIT, RATIO, Records
 
 SIZE, GAP = "tasks_per_machine", "gap_percent"
 _BAG_SIZE = "workload.n_tasks"
@@ -39,8 +39,8 @@ class _Group:
 
 
 def has_gaps(records: Records) -> bool:
-    """Whether some point has enough trials for a distribution of its gap."""
-    if not records.measures(GAP, SIZE):
+    """Whether some point has enough trials for a distribution of the gap of its profit."""
+    if records.study.kind != PROFIT or not records.measures(GAP, SIZE):
         return False
     runs = records.runs.drop_nulls([GAP, SIZE])
     return bool((runs.group_by(records.study.axes).len()["len"] >= _LEAST_TRIALS).any())

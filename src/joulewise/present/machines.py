@@ -13,7 +13,7 @@ from joulewise.present.fronts import front_panels
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline
 from joulewise.present.lines import Axis
 from joulewise.present.plane import BOUND, FOUND, Plane, curve_of, plane_of
-from joulewise.present.records import Records
+from joulewise.present.records import METHOD, Records
 
 BUSY, ENERGY = "busy_s", "energy_j"
 _CHOSEN = "chosen"
@@ -30,6 +30,7 @@ class _Scene:
     front: pl.DataFrame
     bound: pl.DataFrame
     title: str
+    method: str
 
     @property
     def names(self) -> list[str]:
@@ -65,11 +66,11 @@ def _sorted(records: Records, metric: str, says: str, order: str) -> Drawing:
     scenes, note = _scenes(records)
     scene = scenes[0]
     parts = [_front_part(scene, 250, 170), *(_sorted_part(scene, name, metric) for name in scene.names)]
-    of = f" for {scene.title}" if scene.title else ""
+    of = f", {scene.title}" if scene.title else ""
     caption = (
-        f"{says} at the points of the front that bear letters{of}: a is the least energy, e the least makespan, the "
-        f"others lie evenly between. Machines are sorted in each panel, {order}; all panels have the same scale. "
-        f"First trial.{note}"
+        f"{says} at the points that bear letters of the front that {scene.method} found{of}: a is the least energy, "
+        f"e the least makespan, the others lie evenly between. Machines are sorted in each panel, {order}; all panels "
+        f"have the same scale. First trial.{note}"
     )
     return Drawing(assemble(parts, across=3), caption)
 
@@ -87,7 +88,8 @@ def _scene(records: Records, panel: Panel) -> _Scene:
     chosen = front.filter(pl.col(_CHOSEN).is_not_null()).select("point", _CHOSEN)
     assert records.machines is not None
     machines = records.machines.filter(pl.col("run") == run["run"][0]).join(chosen, on="point")
-    return _Scene(machines, front, curve_of(records, run, BOUND), panel.title)
+    method = records.label(METHOD, run[METHOD][0])
+    return _Scene(machines, front, curve_of(records, run, BOUND), panel.title, method)
 
 
 def _front_part(scene: _Scene, width_px: int, height_px: int, title: str = "the front") -> Any:
@@ -134,7 +136,7 @@ def _height(axis: Axis, *, is_named: bool = True) -> Any:
     import altair as alt
 
     looks = alt.Axis(format=AXIS_FORMAT, tickCount=4)
-    scale = alt.Scale(domain=[axis.low, axis.high], nice=False)
+    scale = alt.Scale(domain=[axis.low, axis.high], nice=True)
     return alt.Y("y:Q", title=axis.title if is_named else None, scale=scale, axis=looks)
 
 
@@ -167,9 +169,9 @@ def machines_by_type(records: Records) -> Drawing:
     scenes, note = _scenes(records)
     parts = [_type_block(scene) for scene in scenes]
     caption = (
-        "The front, and for each of its points that bear letters the finishing time (top) and the energy (below) of "
-        "every machine, grouped by machine type; a is the least energy, e the least makespan. Panels of one row have "
-        f"the same scale. First trial.{note}"
+        f"The front that {scenes[0].method} found, and for each of its points that bear letters the finishing time "
+        "(top) and the energy (below) of every machine, grouped by machine type; a is the least energy, e the least "
+        f"makespan. Panels of one row have the same scale. First trial.{note}"
     )
     return Drawing(assemble(parts), caption)
 

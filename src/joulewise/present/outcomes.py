@@ -9,7 +9,7 @@ import polars as pl
 
 from joulewise.present.findings import Finding
 from joulewise.present.formats import count, decimals_for, fixed, metric_value, number, percent, plain
-from joulewise.present.layout import hold, panels_of
+from joulewise.present.layout import Panel, hold, panels_of, sentence
 from joulewise.present.records import METHOD, RATIO, Records
 
 _MAX_FINDINGS = 6
@@ -22,22 +22,30 @@ def front_findings(records: Records) -> list[Finding]:
     volumes = records.summary.filter(pl.col("metric") == _VOLUME, pl.col("mean").is_not_null())
     panels, _ = panels_of(records, volumes, [key for key in records.varying if key != METHOD])
     best = [panel.rows.row(int(panel.rows["mean"].arg_max() or 0), named=True) for panel in panels]
-    return [_front_finding(records, row, panel.title) for row, panel in zip(best, panels, strict=True)][
-        :_MAX_FINDINGS
-    ] or _NONE_YET
+    found = [_front_finding(records, row, panel) for row, panel in zip(best, panels, strict=True)]
+    return found[:_MAX_FINDINGS] or _NONE_YET
 
 
-def _front_finding(records: Records, row: Mapping[str, Any], setting: str) -> Finding:
-    place = f"At {setting}, " if setting else ""
-    method = records.label(METHOD, row[METHOD]) if METHOD in row else "the search"
-    best = " found the best front:" if records.varies(METHOD) else " found a front with"
+def _front_finding(records: Records, row: Mapping[str, Any], panel: Panel) -> Finding:
+    """What the best method at one setting reached."""
+    there = _means(records, row)
+    method = records.label(METHOD, _method(records, row))
+    best = " found the best front:" if panel.rows.height > 1 else " found a front with"
     half = None if row["low"] is None else (row["high"] - row["low"]) / 2
     reached = percent(row["mean"], max(2, decimals_for(half)))
     interval = "" if half is None else f" (± {fixed(half, max(2, decimals_for(half)))}, {count(row['n'], 'trial')})"
-    lead = f"{place}{method}{best} {reached} of the hypervolume of the proven bound{interval}."
-    there = _means(records, row)
+    lead = f"{_place(panel)}{method}{best} {reached} of the hypervolume of the proven bound{interval}."
     support = (_ends(there), _never_used(there))
-    return Finding(lead[:1].upper() + lead[1:], " ".join(part for part in support if part))
+    return Finding(sentence(lead), " ".join(part for part in support if part))
+
+
+def _place(panel: Panel) -> str:
+    return f"{panel.title}: " if panel.title else ""
+
+
+def _method(records: Records, row: Mapping[str, Any]) -> object:
+    """The method of the runs at the point of a row of the summary."""
+    return hold(records.runs, {key: row[key] for key in records.study.axes})[METHOD][0]
 
 
 def _means(records: Records, row: Mapping[str, Any]) -> dict[str, float]:
@@ -56,8 +64,7 @@ def _ends(means: Mapping[str, float]) -> str:
         )
         if least in means and bound in means
     ]
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    return f"{sentence('; '.join(parts))}." if parts else ""
 
 
 def _never_used(means: Mapping[str, float]) -> str:
@@ -70,20 +77,19 @@ def profit_findings(records: Records) -> list[Finding]:
     """At each setting how near to its bound the profit came, and for which prices the optimum is off the front."""
     gaps = records.summary.filter(pl.col("metric") == _GAP, pl.col("mean").is_not_null())
     panels, _ = panels_of(records, gaps, [key for key in records.varying if key != RATIO])
-    found = [_gap_finding(records, panel.rows, panel.title) for panel in panels[: _MAX_FINDINGS - 1]]
+    found = [_gap_finding(records, panel) for panel in panels[: _MAX_FINDINGS - 1]]
     return [*found, *_place_finding(records)] or _NONE_YET
 
 
-def _gap_finding(records: Records, rows: pl.DataFrame, setting: str) -> Finding:
-    place = f"At {setting}, " if setting else ""
-    ranked = list(rows.sort("mean").iter_rows(named=True))
+def _gap_finding(records: Records, panel: Panel) -> Finding:
+    ranked = list(panel.rows.sort("mean").iter_rows(named=True))
     least, most = ranked[0], ranked[-1]
     if len(ranked) == 1:
-        lead = f"{place}the allocation earns {_below(least)} less per second than the proven bound."
-        return Finding(lead[:1].upper() + lead[1:], _earned(_means(records, least)))
-    lead = f"{place}allocations earn {_below(least)} to {_below(most)} less per second than the proven bound."
+        lead = f"{_place(panel)}the allocation earns {_below(least)} less per second than the proven bound."
+        return Finding(sentence(lead), _earned(_means(records, least)))
+    lead = f"{_place(panel)}allocations earn {_below(least)} to {_below(most)} less per second than the proven bound."
     support = f"Nearest at {records.phrase(RATIO, least[RATIO])}, farthest at {records.phrase(RATIO, most[RATIO])}."
-    return Finding(lead[:1].upper() + lead[1:], support)
+    return Finding(sentence(lead), support)
 
 
 def _below(row: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ _CAP = "supply.power_cap_w"
 _J_PER_KWH = 3.6e6
 _BAR_PART = 0.24  # of the height of the points, for the largest profit
 _LABEL_PART = 0.08  # of the width, left of the points for their labels
-_APART_PX = 16
+_CHARACTER_PX, _LINE_PX = 6.5, 13
 _N_LEVELS = 9
 
 
@@ -109,7 +109,7 @@ def _squares(plane: Plane, runs: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _front_panel(scene: _Scene, title: str) -> Any:
-    layers = [*_cap(scene), _front_line(scene), *_bars(scene), *_marks(scene.plane, scene.runs), _ratios(scene)]
+    layers = [*_cap(scene), _front_line(scene), *_bars(scene), *_marks(scene.plane, scene.runs), *_ratios(scene)]
     return scene.plane.sized(layers, title)
 
 
@@ -181,35 +181,50 @@ def _marks(plane: Plane, runs: pl.DataFrame) -> list[Any]:
     return [base.encode(x=plane.x(), y=plane.y(), shape=shape, color=alt.value(theme.INK), tooltip=tip)]
 
 
-def _ratios(scene: _Scene) -> Any:
-    """The profit ratios left below their squares; those whose squares lie together are told once."""
+def _ratios(scene: _Scene) -> list[Any]:
+    """The profit ratios left below their squares, those of losses left above; labels that would overlap are one."""
     import altair as alt
 
-    groups = _together(scene.plane, _squares(scene.plane, scene.runs))
-    rows = [
-        {"x": group[-1]["x"], "y": group[-1]["y"], "text": _span([row["profit_ratio"] for row in group])}
-        for group in groups
+    squares = _squares(scene.plane, scene.runs)
+    losses = [row for row in squares if (row["profit_bound_per_s"] or 0.0) < 0]
+    places = {"below": [row for row in squares if row not in losses], "above": losses}
+    looks: dict[str, dict[str, Any]] = {
+        "below": {"baseline": "top", "dy": 3},
+        "above": {"baseline": "bottom", "dy": -3},
+    }
+    text: dict[str, Any] = {"align": "right", "dx": -7, "fontSize": theme.LABEL_PX - 1, "color": theme.INK}
+    return [
+        alt.Chart(inline(_labels(scene.plane, rows)))
+        .mark_text(**looks[place], **text)
+        .encode(x=scene.plane.x(), y=scene.plane.y(), text="text:N")
+        for place, rows in places.items()
+        if rows
     ]
-    mark = alt.Chart(inline(rows)).mark_text(
-        align="right", baseline="top", dx=-7, dy=3, fontSize=theme.LABEL_PX - 1, color=theme.INK
-    )
-    return mark.encode(x=scene.plane.x(), y=scene.plane.y(), text="text:N")
 
 
-def _together(plane: Plane, rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Neighbouring rows put together while their places are closer than their labels are high."""
+def _labels(plane: Plane, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A label at the last of each group of ratios whose labels would overlap."""
     x_px = plane.width_px / (plane.x_domain[1] - plane.x_domain[0])
     y_px = plane.height_px / (plane.y_domain[1] - plane.y_domain[0])
-    groups = [[row] for row in rows[:1]]
-    for row in rows[1:]:
-        last = groups[-1][0]
-        apart = math.hypot((row["x"] - last["x"]) * x_px, (row["y"] - last["y"]) * y_px)
-        groups = [*groups[:-1], [*groups[-1], row]] if apart < _APART_PX else [*groups, [row]]
-    return groups
+    groups: list[list[dict[str, Any]]] = []
+    for row in rows:
+        groups.append([row])
+        while len(groups) > 1 and _overlap(groups[-2], groups[-1], x_px, y_px):
+            last = groups.pop()
+            groups[-1] += last
+    return [{"x": group[-1]["x"], "y": group[-1]["y"], "text": _span(group)} for group in groups]
 
 
-def _span(ratios: Sequence[float]) -> str:
-    return plain(ratios[0]) if len(ratios) == 1 else f"{plain(ratios[0])}\N{EN DASH}{plain(ratios[-1])}"
+def _overlap(one: Sequence[dict[str, Any]], other: Sequence[dict[str, Any]], x_px: float, y_px: float) -> bool:
+    """Whether the labels of two groups would overlap, at so many pixels for a unit of each axis."""
+    wide_px = _CHARACTER_PX * max(len(_span(one)), len(_span(other)))
+    apart_x, apart_y = (abs(one[-1][axis] - other[-1][axis]) for axis in ("x", "y"))
+    return bool(apart_x * x_px < wide_px and apart_y * y_px < _LINE_PX)
+
+
+def _span(group: Sequence[dict[str, Any]]) -> str:
+    first, last = (plain(row["profit_ratio"]) for row in (group[0], group[-1]))
+    return first if len(group) == 1 else f"{first}\N{EN DASH}{last}"
 
 
 # --- the region with lines of equal profit --------------------------------------------------------------
