@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from joulewise.model.bag import Bag, BagAllocation
     from joulewise.optimise.bag_bound import BoundFront
     from joulewise.optimise.market import Market
-    from joulewise.optimise.profit import Profit, Recovery
+    from joulewise.optimise.profit import Profit, RecoveryKind
     from joulewise.study.planning import Run
     from joulewise.study.store import Store
 
@@ -160,7 +160,7 @@ def compute(case: Case) -> Outcome:
 
 
 @cache
-def _warm_up(recovery: Recovery) -> None:
+def _warm_up(recovery: RecoveryKind) -> None:
     """Load what a recovery needs, once in a process, so that times are those of searches alone."""
     from joulewise.kernels.jit import mark_kernels_compiled
     from joulewise.optimise.market import Market
