@@ -196,8 +196,17 @@ def test_region_holds_every_split(seed: int, kind: str) -> None:
             assert (cross >= -1e-9 * np.ptp(corners[:, 0]) * np.ptp(corners[:, 1]) - 1e-9 * energy_j * makespan_s).all()
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_both_engines_find_the_same_region(seed: int) -> None:
+    bag = random_bag(seed, "real")
+    longest_s = 1.2 * float(bound_front(bag).makespan_s[0])
+    ours, theirs = region(bag, longest_s, "sweep"), region(bag, longest_s, "highs")
+    assert ours.shape == theirs.shape
+    assert ours.ravel() == close(theirs.ravel(), 1e-9)
+
+
 def test_size_of_the_bag_changes_nothing_but_scale() -> None:
-    few, many = usual_bag(), usual_bag()
+    few = usual_bag()
     many = Bag(few.system, 10_000 * few.counts)
     small, large = bound_front(few), bound_front(many)
     assert large.makespan_s == close(10_000 * small.makespan_s)

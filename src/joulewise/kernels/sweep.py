@@ -25,6 +25,7 @@ SLACK, MAKESPAN = -1, -2
 DONE, FULL, LOST = 0, 1, 2
 """How a sweep ended: at its end, for want of room for vertices, or unable to go on with the accuracy it has."""
 
+_NO_KEY, _NO_WAY = -1, -2
 _ROUNDING = 1e-12
 _BROKEN = 1e-7
 _BETWEEN_FACTORINGS = 24
@@ -107,39 +108,43 @@ def sweep(choices, basis, prices, step, vertices, until_w):
     """
     _start(choices, basis, step)
     _copy(basis.key, vertices.first_key)
-    weight_w, newest, n_switches, since_factoring = 0.0, 0, 0, 0
+    weight_w, newest, n_switches = 0.0, 0, 0
     if not _solve(choices, basis, step):
         return 0, LOST
     _find_prices(choices, basis, prices)
     _keep(choices, basis, prices, vertices, 0, 0.0, 0)
-    most_pivots = 20 * choices.present.size * choices.exec_s.shape[1] + 1000
-    for _ in range(most_pivots):
+    for n_pivots in range(1, 20 * choices.present.size * choices.exec_s.shape[1] + 1000):
         task_type, column, next_w = _entering(choices, basis, prices)
         if task_type == MAKESPAN or next_w >= until_w:
             _copy(prices.slope, vertices.last_slope)
             return newest + 1, DONE
         if newest + 1 == vertices.weight_w.size or n_switches == vertices.switched.size:
             return newest + 1, FULL
-        _find_rates(choices, basis, step, task_type, column)
-        leaving = _leaving(choices, basis, step)
-        if leaving < 0:
+        switched = _pivot(choices, basis, step, task_type, column, n_pivots % _BETWEEN_FACTORINGS == 0)
+        if switched == _NO_WAY:
             return newest + 1, LOST
-        switched = _exchange(choices, basis, step, leaving, task_type, column)
-        if switched >= 0:
+        if switched != _NO_KEY:
             vertices.switched[n_switches], vertices.switched_to[n_switches] = switched, basis.key[switched]
             n_switches += 1
-        since_factoring += 1
-        if since_factoring == _BETWEEN_FACTORINGS:
-            _factor(choices, basis)
-            since_factoring = 0
-        if not _solve(choices, basis, step):
-            return newest + 1, LOST
         _find_prices(choices, basis, prices)
         weight_w = max(weight_w, next_w)
         if _makespan(basis) < vertices.makespan_s[newest] * (1.0 - _ROUNDING):
             newest += _is_new(choices, basis, vertices, newest, weight_w)
             _keep(choices, basis, prices, vertices, newest, weight_w, n_switches)
     return newest + 1, LOST
+
+
+@shared
+def _pivot(choices, basis, step, task_type, column, is_factored):
+    """Let a column enter; returns the task type whose key changed, _NO_KEY, or _NO_WAY where accuracy is lost."""
+    _find_rates(choices, basis, step, task_type, column)
+    leaving = _leaving(choices, basis, step)
+    if leaving < 0:
+        return _NO_WAY
+    switched = _exchange(basis, step, leaving, task_type, column)
+    if is_factored:
+        _factor(choices, basis)
+    return switched if _solve(choices, basis, step) else _NO_WAY
 
 
 @inlined
@@ -441,9 +446,9 @@ def _value_of(choices, basis, value, step, candidate, is_shift):
 
 
 @shared
-def _exchange(choices, basis, step, leaving, task_type, column):
-    """Let one column enter for another; returns the task type whose key changed, or -1."""
-    n, switched = step.rate.size, -1
+def _exchange(basis, step, leaving, task_type, column):
+    """Let one column enter for another; returns the task type whose key changed, or _NO_KEY."""
+    n, switched = step.rate.size, _NO_KEY
     if leaving >= n:
         switched, leaving_rate = step.touched[leaving - n], step.key_rate[leaving - n]
         leaving = _give_up_key(basis, switched)
