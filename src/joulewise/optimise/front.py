@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from joulewise.errors import InputError, Problem
 from joulewise.model.arrays import Counts, Floats, freeze_fields
 
 REFERENCE_FACTOR = 1.1
+Pair: TypeAlias = Sequence[float] | Floats
+"""One value of each objective."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,10 @@ class Front:
     @property
     def shown(self) -> Floats:
         """The points as people read them: a maximised objective is positive again."""
-        return self.points * np.array([-1.0 if objective.is_maximised else 1.0 for objective in self.objectives])
+        sign = [-1.0 if objective.is_maximised else 1.0 for objective in self.objectives]
+        return np.asarray(self.points * sign, np.float64)
 
-    def hypervolume(self, reference: Sequence[float]) -> float:
+    def hypervolume(self, reference: Pair) -> float:
         """The area between the front and a reference point, in the product of the objectives' units.
 
         Points that are not better than the reference in both objectives add nothing.
@@ -59,7 +62,7 @@ class Front:
         widths = np.diff(inside[:, 0], append=first)
         return float(widths @ (second - inside[:, 1]))
 
-    def share_of(self, bound_points: Floats, reference: Sequence[float]) -> float:
+    def share_of(self, bound_points: Floats, reference: Pair) -> float:
         """The hypervolume as a share of that of a bound, whose points are joined by straight lines."""
         return self.hypervolume(reference) / hypervolume_of_line(bound_points, reference)
 
@@ -72,7 +75,7 @@ class Front:
         scaled = (self.points - self.points.min(axis=0)) / np.where(reach > 0, reach, 1.0)
         return int(np.argmin(scaled.sum(axis=1)))
 
-    def dominates(self, point: Sequence[float]) -> bool:
+    def dominates(self, point: Pair) -> bool:
         """Whether some point of the front is nowhere worse than this one and somewhere better."""
         other = np.asarray(point)
         return bool(((self.points <= other).all(axis=1) & (self.points < other).any(axis=1)).any())
@@ -117,7 +120,7 @@ def nadir_reference(bound_points: Floats) -> Floats:
     return np.asarray(REFERENCE_FACTOR * bound_points.max(axis=0))
 
 
-def hypervolume_of_line(bound_points: Floats, reference: Sequence[float]) -> float:
+def hypervolume_of_line(bound_points: Floats, reference: Pair) -> float:
     """The area between the straight lines that join a front's points and a reference point, exactly."""
     first, second = reference
     points = bound_points[non_dominated(bound_points)]

@@ -188,8 +188,8 @@ class BagProblem:
     Raises InputError for bags of too many tasks.
     """
 
-    gene_names = ("place",)
-    objectives = MAKESPAN_ENERGY
+    gene_names: tuple[str, ...] = ("place",)
+    objectives: tuple[Objective, Objective] = MAKESPAN_ENERGY
 
     def __init__(self, bag: Bag) -> None:
         raise_if_any(_size_problems(bag))
