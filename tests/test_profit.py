@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
+from joulewise.kernels.bag_repair import Books, Costs, Deal, tighten
 from joulewise.model.bag import Bag
 from joulewise.model.system import Standby, System
 from joulewise.optimise.bag_bound import bound_front
@@ -19,6 +20,7 @@ from joulewise.optimise.market import Market
 from joulewise.optimise.profit import Profit, most_profit, price_at_ratio, profit_sweep
 from joulewise.optimise.profit_bound import Terms
 from tests.twins.profit import all_allocations, equation_10, true_profit
+from tests.twins.repair import Repair
 
 
 def make_bag(seed: int, n_types: int, n_machine_types: int, n_tasks: int, *, machines: int = 3, idle: float = 0.0,
@@ -39,6 +41,9 @@ def make_bag(seed: int, n_types: int, n_machine_types: int, n_tasks: int, *, mac
     standby = Standby(idle_w, none, none, none, never)
     system = System(task_types, machine_types, counts, etc_s[:, :, None] * slower, power_w, standby=standby)
     return Bag(system, np.maximum(rng.multinomial(n_tasks, np.full(n_types, 1 / n_types)), 1))
+
+
+_tighten: Any = tighten
 
 
 @st.composite
@@ -71,6 +76,7 @@ def cases(draw: st.DrawFn) -> tuple[Bag, Market]:
 
 
 @given(cases())
+@settings(max_examples=100)
 def test_the_bound_is_equation_10(case: tuple[Bag, Market]) -> None:
     bag, market = case
     found, wanted = Terms(bag, market).bound(), equation_10(bag, market)
@@ -127,6 +133,42 @@ def test_a_loss_without_a_deadline_ends_with_the_last_machine(seed: int) -> None
     assert "last machine" in found.sentence()
     assert 1.5 * best <= found.profit_per_s <= best + 1e-9 * abs(best)
     assert best <= found.bound_per_s + 1e-9 * abs(best)
+
+
+@given(st.integers(0, 2**30))
+@settings(max_examples=40)
+def test_repair_is_that_of_its_twin(seed: int) -> None:
+    """In whole numbers, so that sums are exact and ties are the same for both."""
+    rng = np.random.default_rng(seed)
+    n_types, n_pstates, machines = int(rng.integers(1, 5)), int(rng.integers(1, 3)), rng.integers(0, 4, 3)
+    machines[0] += 1
+    shape = (n_types, 3 * n_pstates)
+    exec_s, extra_j, cost = (rng.integers(1, most, shape).astype(float) for most in (10**5, 10**4, 10**6))
+    for of in (exec_s, extra_j, cost):
+        of[:, n_pstates:][rng.random((n_types, 2 * n_pstates)) < 0.2] = np.inf
+    impossible = np.isinf(exec_s) | np.isinf(cost) | np.isinf(extra_j)
+    for of in (exec_s, extra_j, cost):
+        of[impossible] = np.inf
+    machine_type = np.repeat(np.arange(3, dtype=np.int32), machines)
+    priced = cost + rng.integers(0, 10**5, shape).astype(float)
+    first_machine = np.concatenate([[0], np.cumsum(machines)])
+    costs = Costs(exec_s, extra_j, cost, priced, machine_type, first_machine, n_pstates)
+    counts = rng.integers(0, 4, (machine_type.size, n_types, n_pstates))
+    counts[impossible.reshape(n_types, 3, n_pstates).transpose(1, 0, 2)[machine_type]] = 0
+    deadline_s = float(rng.choice([np.inf, 1e5 * n_types, 1e5]))
+    deal = Deal(float(rng.integers(1, 10**8)), float(rng.choice([np.inf, 0.3])), deadline_s, 1.0, 12)
+    for of in (exec_s, extra_j, machine_type):  # as they come from a bag: kernels compile once for both
+        of.setflags(write=False)
+    ours = counts.reshape(machine_type.size, -1).copy()
+    n = machine_type.size
+    held, n_held, ready, moves = (
+        np.empty_like(ours),
+        np.empty(n, np.int64),
+        np.empty(3, np.int64),
+        np.empty((30, 5), np.int64),
+    )
+    _tighten(costs, Books(ours, held, n_held, np.empty(n), ready, moves, np.empty(2)), deal)
+    np.testing.assert_array_equal(ours.reshape(counts.shape), Repair(costs, deal, counts).tighten(30))
 
 
 def test_the_gap_shrinks_with_tasks_per_machine_and_with_the_best_of_many() -> None:

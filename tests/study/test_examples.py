@@ -1,4 +1,4 @@
-"""The bundled examples are sound, and the small one runs."""
+"""The bundled examples are sound, and the quick ones run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def test_the_demonstration_has_every_policy_of_its_chapter_at_three_thresholds()
     assert study.heading.trials == 3
 
 
-def test_the_first_example_runs(tmp_path: Path) -> None:
-    results = run_study(read_study(EXAMPLES / "first.toml"), tmp_path, 1)
+@pytest.mark.parametrize("name", ["first", "front", "profit", "gpus"])
+def test_a_quick_example_runs(name: str, tmp_path: Path) -> None:
+    results = run_study(read_study(EXAMPLES / f"{name}.toml"), tmp_path, 1)
     assert results.failed.is_empty()
     assert estimate(results.study, tmp_path).n_missing == 0

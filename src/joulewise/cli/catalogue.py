@@ -63,10 +63,11 @@ def _generators() -> list[Entry]:
                 "name": name,
                 "summary": section.sources[name].summary,
                 "keys": ", ".join(k.path.partition(".")[2] for k in keys if k.source == name),
-                "use": f'{section.name}.{section.selector} = "{name}"',
+                "use": f'{section.name}.generator = "{name}"',
             },
         )
         for section in SECTIONS.values()
+        if section.selector == "generator"
         for name in section.choices
     ]
 
@@ -92,7 +93,7 @@ def _kinds() -> list[Entry]:
     return [
         Entry(
             "kind of study",
-            (f"{name} study",),
+            (name,),
             {"name": name, "summary": kind.summary},
             {"name": name, "summary": kind.summary, "section": f"[{kind.section}]",
              "workloads": ", ".join(kind.workloads), "tables": ", ".join(kind.tables),

@@ -170,9 +170,12 @@ def _note(books, k, task, start, from_p, end, to_p):
 
 @shared
 def _give_away(costs, books, latest, n_moves):
-    """Move a task of the latest machine to one that is then done sooner, at the least rise in priced cost."""
+    """Move a task of the latest machine to one that is then done sooner, at the least rise in priced cost.
+
+    Of equal ones it is the move after which the later of the two machines is done soonest.
+    """
     limit_s = books.busy_s[latest] * (1.0 - _SHORTER)
-    best, found, end, to_p = np.inf, -1, -1, -1
+    best, soonest_s, found, end, to_p = np.inf, np.inf, -1, -1, -1
     for k in range(books.n_held[latest]):
         at = books.held[latest, k]
         task, column = _cell(costs, latest, at)
@@ -181,8 +184,11 @@ def _give_away(costs, books, latest, n_moves):
             if m < 0 or m == latest or books.busy_s[m] + costs.exec_s[task, to_column] > limit_s:
                 continue
             rise = costs.priced[task, to_column] - costs.priced[task, column]
-            if rise < best:
-                best, found, end, to_p = rise, at, m, to_column % costs.n_pstates
+            done_s = max(
+                books.busy_s[latest] - costs.exec_s[task, column], books.busy_s[m] + costs.exec_s[task, to_column]
+            )
+            if rise < best or (rise == best and done_s < soonest_s):
+                best, soonest_s, found, end, to_p = rise, done_s, at, m, to_column % costs.n_pstates
     if found < 0:
         return 0
     task, from_p = found // costs.n_pstates, found % costs.n_pstates
@@ -195,7 +201,7 @@ def _give_away(costs, books, latest, n_moves):
 def _trade(costs, books, latest, n_moves):
     """Trade a task of the latest machine for one of another, P-states kept, so that both are then done sooner."""
     limit_s = books.busy_s[latest] * (1.0 - _SHORTER)
-    best, mine, other, theirs = np.inf, -1, -1, -1
+    best, soonest_s, mine, other, theirs = np.inf, np.inf, -1, -1, -1
     here = costs.machine_type[latest] * costs.n_pstates
     for k in range(books.n_held[latest]):
         at = books.held[latest, k]
@@ -210,13 +216,12 @@ def _trade(costs, books, latest, n_moves):
             for h in range(books.n_held[m]):
                 to = books.held[m, h]
                 task2, p2 = to // costs.n_pstates, to % costs.n_pstates
-                if left_s + costs.exec_s[task2, here + p2] > limit_s or (
-                    filled_s - costs.exec_s[task2, there + p2] > limit_s
-                ):
+                done_s = max(left_s + costs.exec_s[task2, here + p2], filled_s - costs.exec_s[task2, there + p2])
+                if done_s > limit_s:
                     continue
                 rise = rise_there + costs.priced[task2, here + p2] - costs.priced[task2, there + p2]
-                if rise < best:
-                    best, mine, other, theirs = rise, at, m, to
+                if rise < best or (rise == best and done_s < soonest_s):
+                    best, soonest_s, mine, other, theirs = rise, done_s, at, m, to
     if mine < 0:
         return 0
     task, p = mine // costs.n_pstates, mine % costs.n_pstates
@@ -236,8 +241,9 @@ def _cheapen(costs, books):
     while n_before < n_moves < books.moves.shape[0]:
         n_before = n_moves
         for m in range(books.busy_s.size):
-            for k in range(books.n_held[m] - 1, -1, -1):
-                n_moves += _send_cheaper(costs, books, m, books.held[m, k], limit_s)
+            for at in range(books.counts.shape[1]):
+                if books.counts[m, at] > 0:
+                    n_moves += _send_cheaper(costs, books, m, at, limit_s)
 
 
 @shared

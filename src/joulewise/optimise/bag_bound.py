@@ -128,12 +128,14 @@ class _Listed:
         return split
 
 
-def bound_front(bag: Bag, engine: Engine = "auto") -> BoundFront:
+def bound_front(bag: Bag, engine: Engine = "auto", cost_j: Floats | None = None) -> BoundFront:
     """All vertices of the bound of a bag.
 
     The sweep is our own and the fast one; `"auto"` leaves to HiGHS only what the sweep has not the accuracy for.
+    `cost_j`, by choice, takes the place of extra energy where choices cost more than that; the front's energies then
+    are such costs.
     """
-    return _front(bag, _columns(bag.extra_j), engine)
+    return _front(bag, _columns(bag.extra_j if cost_j is None else cost_j), engine)
 
 
 def bound_at(bag: Bag, weight_w: float, engine: Engine = "auto") -> BoundPoint:

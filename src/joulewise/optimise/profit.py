@@ -20,7 +20,7 @@ from joulewise.optimise.market import Market
 from joulewise.optimise.profit_bound import Terms
 from joulewise.optimise.profit_recovery import Maker, Outcome
 
-Recovery: TypeAlias = Literal["one", "best"]
+RecoveryKind: TypeAlias = Literal["one", "best"]
 Verdict: TypeAlias = Literal[
     "profit",
     "covers part of the depreciation",
@@ -85,15 +85,15 @@ _SENTENCES: dict[str, Callable[[Profit], str]] = {
 }
 
 
-def most_profit(bag: Bag, market: Market, recovery: Recovery = "one", front: BoundFront | None = None) -> Profit:
+def most_profit(bag: Bag, market: Market, recovery: RecoveryKind = "one", front: BoundFront | None = None) -> Profit:
     """The allocation of a bag that earns most per second under a market, and the proven bound.
 
     With recovery "one" it comes from the best divided schedule alone, with "best" from many near it, improved task by
     task. `front` is the bag's bound front, where it is known already. Raises InputError where the market does not fit
     the bag, and for a power cap that idle machines alone exceed.
     """
-    if recovery not in get_args(Recovery):
-        raise InputError(unknown_name("recovery", recovery, get_args(Recovery)))
+    if recovery not in get_args(RecoveryKind):
+        raise InputError(unknown_name("recovery", recovery, get_args(RecoveryKind)))
     terms = Terms(bag, market, front)
     found = terms.bound()
     if found is None:

@@ -141,7 +141,7 @@ class Terms:
     def _worn_curve(self, joule_cost: float) -> Curve:
         """With wear, what is cheap depends on the cost of a joule: a sweep of its own, in joules' worth."""
         scale = joule_cost or 1.0
-        front = bound_front(_worn(self.bag, self.cost(joule_cost) / scale))
+        front = bound_front(self.bag, cost_j=self.cost(joule_cost) / scale)
         energies = np.array([self.extra_j(front.split(k)) for k in range(len(front))])
         rate = _after_nothing(1.0 / front.makespan_s)
         return Curve(front, rate, _after_nothing(scale * front.extra_j) * rate, _after_nothing(energies) * rate)
@@ -258,13 +258,6 @@ def _after_nothing(values: Floats) -> Floats:
     out = np.zeros(values.size + 1)
     out[1:] = values
     return out
-
-
-def _worn(bag: Bag, worth_j: Floats) -> Bag:
-    """A bag that takes for the extra energy of a choice all that the choice is worth."""
-    worn = Bag(bag.system, bag.counts, bag.is_off_when_done)
-    worn.__dict__["extra_j"] = worth_j
-    return worn
 
 
 def _rate_within(curve: Curve, extra_limit_w: float) -> float:

@@ -60,7 +60,8 @@ class Maker:
         """The best allocation of those at and near the optimum, each made shorter and cheaper task by task."""
         costs, deal = self._costs(optimum, joule_cost), self._deal()
         starts = [self._at(split) for split in self._near(optimum, self.terms.curve(joule_cost).front)]
-        return min(starts + [self._tightened(start, costs, deal) for start in starts], key=_rank)
+        best = min(starts + [self._tightened(start, costs, deal) for start in starts], key=_rank)
+        return best if best.late_s == 0.0 else min(best, self.from_one(optimum), key=_rank)
 
     def _near(self, optimum: Optimum, front: BoundFront) -> Iterator[Floats]:
         """The split of the optimum, and those of makespans a little shorter and longer."""

@@ -90,6 +90,16 @@ def _not_for_bags(supply: Part, keys: Sequence[str]) -> Iterator[Problem]:
             yield Problem(f"supply.{key}", f"found {value!r}", allowed, "leave it out")
 
 
+def tiny_bag() -> Bag:
+    """A bag that any search is done with at once."""
+    from joulewise.model import System
+    from joulewise.model.bag import Bag
+
+    etc_s, power_w = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[90.0, 20.0], [80.0, 30.0]])
+    system = System(("x", "y"), ("a", "b"), np.array([1, 1]), etc_s[:, :, None], power_w[:, :, None])
+    return Bag(system, np.array([2, 2]))
+
+
 def size(kept: Sequence[Run], _folder: Path) -> float:
     """The bytes of the detail tables of these runs."""
     return float(_KEPT_BYTES * len(kept))
@@ -310,17 +320,25 @@ def counts_table(bag: Bag, allocations: Sequence[BagAllocation]) -> pl.DataFrame
 
 
 def allocations_of(bag: Bag, table: pl.DataFrame) -> list[BagAllocation]:
-    """The allocations that a table of counts describes."""
+    """The allocations that a table of counts describes; rows of machines or tasks that there are not are left out."""
     from joulewise.model.bag import BagAllocation
 
-    system = bag.system
-    codes = {name: code for code, name in enumerate(system.task_types)}
+    codes = {name: code for code, name in enumerate(bag.system.task_types)}
     task_type = np.array([codes.get(name, -1) for name in table["task_type"]], np.int64)
-    point, machine, pstate = (table[name].to_numpy() for name in ("point", "machine", "pstate"))
-    n_points = int(point.max()) + 1 if table.height else 0
-    counts = np.zeros((n_points, system.n_machines, system.n_task_types, system.n_pstates), np.int64)
-    np.add.at(counts, (point, machine, task_type, pstate), table["tasks"].to_numpy())
-    return [BagAllocation(bag, found) for found in counts]
+    cells = (table["machine"].to_numpy(), task_type, table["pstate"].to_numpy())
+    point, tasks = table["point"].to_numpy(), table["tasks"].to_numpy()
+    known = np.all([(cell >= 0) & (cell < n) for cell, n in zip(cells, _shape(bag), strict=True)], axis=0)
+
+    def one(rows: Any) -> BagAllocation:
+        counts = np.zeros(_shape(bag), np.int64)
+        np.add.at(counts, tuple(cell[rows] for cell in cells), tasks[rows])
+        return BagAllocation(bag, counts)
+
+    return [one((point == i) & known) for i in np.unique(point)]
+
+
+def _shape(bag: Bag) -> tuple[int, int, int]:
+    return bag.system.n_machines, bag.system.n_task_types, bag.system.n_pstates
 
 
 def machines_table(bag: Bag, allocations: Sequence[BagAllocation]) -> pl.DataFrame:

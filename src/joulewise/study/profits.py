@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from joulewise.model.bag import Bag, BagAllocation
     from joulewise.optimise.bag_bound import BoundFront
     from joulewise.optimise.market import Market
-    from joulewise.optimise.profit import Profit
+    from joulewise.optimise.profit import Profit, RecoveryKind
     from joulewise.study.planning import Run
     from joulewise.study.store import Store
 
@@ -147,6 +148,7 @@ def compute(case: Case) -> Outcome:
     """Find the schedule that earns most; JoulewiseError when its allocation is none of the bag."""
     from joulewise.optimise.bag_bound import bound_front
 
+    _warm_up(case.decision.recovery)
     began_s = time.perf_counter()
     bound = bound_front(case.world.bag)
     market, profit = _solved(case.world, case.decision, bound)
@@ -155,6 +157,17 @@ def compute(case: Case) -> Outcome:
     bags.write_certificate(case, bound)
     columns = {**_columns(market, bound, profit), "solve_s": solve_s}
     return Outcome(columns, lambda: _tables(market, bound, profit))
+
+
+@cache
+def _warm_up(recovery: RecoveryKind) -> None:
+    """Load what a recovery needs, once in a process, so that times are those of searches alone."""
+    from joulewise.kernels.jit import mark_kernels_compiled
+    from joulewise.optimise.market import Market
+    from joulewise.optimise.profit import most_profit
+
+    most_profit(bags.tiny_bag(), Market(price=1.0, cost_per_j=0.0), recovery)
+    mark_kernels_compiled()
 
 
 def _allocations(profit: Profit) -> list[BagAllocation]:

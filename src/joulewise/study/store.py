@@ -29,7 +29,7 @@ SCHEMA_VERSION = 2
 MARKER = "study.json"
 DONE, FAILED = "done", "failed"
 _IDENTITY = ("run", "world", "variant", "trial", "seed")
-_TEXT = ("variant", "error")
+_TEXT = ("variant", "error", "verdict")
 _MARKED = (
     "name", "trials", "joulewise", "machine", "run_at", "seconds", "study_file", "study_folder", "study_hash",
     "policies", "is_finished",
