@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise import units
-from joulewise.study import bags
+from joulewise.study import bag_tables, bags
 from joulewise.study.bags import BagWorld
 from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.columns import COUNTS, FRONTS, MACHINES
@@ -197,7 +197,7 @@ def _front(found: Found) -> list[BagAllocation]:
     """The allocations that no other beats in both objectives, by rising energy."""
     from joulewise.optimise.front import non_dominated
 
-    return [found.allocations[i] for i in non_dominated(bags.points_of(found.allocations))]
+    return [found.allocations[i] for i in non_dominated(bag_tables.points_of(found.allocations))]
 
 
 def _columns(
@@ -206,8 +206,8 @@ def _columns(
     """The columns that follow from the bound and the allocations of a front, by rising energy."""
     from joulewise.optimise.front import nadir_reference
 
-    points, (energy_j, makespan_s) = bags.points_of(allocations), nadir_reference(bags.bound_points(bound))
-    knee = bags.knee_of(points)
+    points, (energy_j, makespan_s) = bag_tables.points_of(allocations), nadir_reference(bag_tables.bound_points(bound))
+    knee = bag_tables.knee_of(points)
     return {
         **bags.bag_columns(bound),
         "points": len(points),
@@ -217,7 +217,7 @@ def _columns(
         "reference_makespan_s": float(makespan_s),
         "least_energy_j": float(points[:, 0].min()),
         "least_makespan_s": float(points[:, 1].min()),
-        "gap_percent": float(np.mean(100 * (points[:, 0] / bags.least_energies_j(bound, points[:, 1]) - 1))),
+        "gap_percent": float(np.mean(100 * (points[:, 0] / bag_tables.least_energies_j(bound, points[:, 1]) - 1))),
         "knee_energy_j": float(points[knee, 0]),
         "knee_makespan_s": float(points[knee, 1]),
         "mean_power_w": float(points[knee, 0] / points[knee, 1]),
@@ -229,7 +229,7 @@ def _share_percent(bound: BoundFront, points: Floats) -> float:
     """How much of what the bound dominates points dominate too."""
     from joulewise.optimise.front import front_of, nadir_reference
 
-    proven = bags.bound_points(bound)
+    proven = bag_tables.bound_points(bound)
     return 100 * front_of(points).share_of(proven, nadir_reference(proven).tolist())
 
 
@@ -264,14 +264,14 @@ def _tables(bound: BoundFront, allocations: Sequence[BagAllocation], snapshots: 
     import polars as pl
 
     curves = [
-        _found_curve(bound, bags.points_of(allocations)),
-        bags.bound_curve(bound),
-        *(bags.curve("snapshot", found, bound, generation=n) for n, found in snapshots.items()),
+        _found_curve(bound, bag_tables.points_of(allocations)),
+        bag_tables.bound_curve(bound),
+        *(bag_tables.curve("snapshot", found, bound, generation=n) for n, found in snapshots.items()),
     ]
     return {
         FRONTS: pl.concat(curves, how="diagonal"),
-        MACHINES: bags.machines_table(bound.bag, allocations),
-        COUNTS: bags.counts_table(bound.bag, allocations),
+        MACHINES: bag_tables.machines_table(bound.bag, allocations),
+        COUNTS: bag_tables.counts_table(bound.bag, allocations),
     }
 
 
@@ -284,7 +284,7 @@ def _found_curve(bound: BoundFront, points: Floats) -> pl.DataFrame:
     letters: list[str | None] = [None] * len(points)
     for letter, i in reversed(list(zip(POINTS, chosen_points(points), strict=True))):
         letters[i] = letter
-    table = bags.curve("front", points, bound, has_knee=True)
+    table = bag_tables.curve("front", points, bound, has_knee=True)
     return table.with_columns(chosen=pl.Series(letters, dtype=pl.String))
 
 
@@ -302,7 +302,7 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
         found = METHODS[p.method].search(bag, bound, p, _seed(case.run))
         allocations, snapshots = _front(found), found.snapshots
     else:
-        allocations, snapshots = bags.allocations_of(bag, stored[COUNTS]), bags.snapshots_of(stored[FRONTS])
+        allocations, snapshots = bag_tables.allocations_of(bag, stored[COUNTS]), bag_tables.snapshots_of(stored[FRONTS])
     yield from bags.judge_allocations(allocations)
     columns, tables = _columns(bound, allocations, snapshots), _tables(bound, allocations, snapshots)
     yield from bags.judge_columns(row, columns)

@@ -15,7 +15,7 @@ import numpy as np
 
 from joulewise import units
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
-from joulewise.study import bags
+from joulewise.study import bag_tables, bags
 from joulewise.study.agreement import differs
 from joulewise.study.bags import BagWorld
 from joulewise.study.case import Candidates, Case, Outcome, Tables
@@ -178,7 +178,7 @@ def _columns(market: Market, bound: BoundFront, profit: Profit) -> dict[str, Any
     from joulewise.optimise.profit import price_at_ratio
 
     runs = profit.allocation is not None
-    knee_j, knee_s = (points := bags.bound_points(bound))[bags.knee_of(points)]
+    knee_j, knee_s = (points := bag_tables.bound_points(bound))[bag_tables.knee_of(points)]
     cost = market.joule_cost(profit.makespan_s if runs else bound.least_makespan_s) / market.pue
     return {
         **bags.bag_columns(bound),
@@ -251,18 +251,18 @@ def _tables(market: Market, bound: BoundFront, profit: Profit) -> Tables:
     found_s = profit.makespan_s if profit.allocation is not None else 0.0
     longest_s = _BEYOND * np.nanmax([bound.makespan_s[bound.pareto].max(), makespan_s, found_s])
     pue, per_s = market.pue, profit.profit_per_s
-    curves = [bags.curve("region", region(bound.bag, longest_s), pue=pue), bags.bound_curve(bound, pue=pue)]
+    curves = [bag_tables.curve("region", region(bound.bag, longest_s), pue=pue), bag_tables.bound_curve(bound, pue=pue)]
     if math.isfinite(makespan_s):
         at = np.array([[energy_j / pue, makespan_s]])
-        curves.append(bags.curve("optimum", at, pue=pue, profit_per_s=np.array([profit.bound_per_s])))
+        curves.append(bag_tables.curve("optimum", at, pue=pue, profit_per_s=np.array([profit.bound_per_s])))
     if profit.allocation is not None:
         at = np.array([[profit.energy_j / pue, profit.makespan_s]])
-        curves.append(bags.curve("allocation", at, bound, pue=pue, profit_per_s=np.array([per_s])))
+        curves.append(bag_tables.curve("allocation", at, bound, pue=pue, profit_per_s=np.array([per_s])))
     allocations = _allocations(profit)
     return {
         FRONTS: pl.concat(curves),
-        MACHINES: bags.machines_table(bound.bag, allocations),
-        COUNTS: bags.counts_table(bound.bag, allocations),
+        MACHINES: bag_tables.machines_table(bound.bag, allocations),
+        COUNTS: bag_tables.counts_table(bound.bag, allocations),
     }
 
 
@@ -273,7 +273,7 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
     bound = bound_front(case.world.bag)
     yield from bags.judge_bound(case, bound)
     market, profit = _solved(case.world, case.decision, bound)
-    kept = _allocations(profit) if stored is None else bags.allocations_of(case.world.bag, stored[COUNTS])
+    kept = _allocations(profit) if stored is None else bag_tables.allocations_of(case.world.bag, stored[COUNTS])
     yield from bags.judge_allocations(kept)
     for allocation in kept:
         yield from differs("runs: profit_per_s", row["profit_per_s"], _earned(market, allocation, row["makespan_s"]))
