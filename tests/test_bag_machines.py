@@ -95,6 +95,7 @@ def test_machines_may_come_even_of_a_type_that_has_none() -> None:
     assert found.after.bag.system.counts.tolist() == [2, 3, 0]
     assert found.makespan_percent < 0
     assert found.sentence().startswith("Without the 1 m2 and with 3 more m1, ")
+    assert ", the same makespan costs up to " in what_if(thrifty_and_fast(), {"m0": 1}).sentence()
     assert found.before.bound.least_makespan_s > found.after.bound.least_makespan_s
 
 

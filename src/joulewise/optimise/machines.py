@@ -229,14 +229,14 @@ def _ends(front: Front) -> tuple[float, float]:
 
 
 def _change(low: float, high: float, more: str, less: str, same: str) -> str:
-    """A change between two percentages in words: "0.2 % to 3.1 % more energy"."""
+    """A change between two percentages in words: "0.2 % to 3.1 % more energy", "up to 3.1 % more energy"."""
     small, large = sorted((low, high), key=abs)
     if abs(large) < _SAME:
         return same
     if small * large < 0 and abs(small) >= _SAME:
         return f"from {abs(low):.1f} % {less} to {abs(high):.1f} % {more}"
-    span = f"{abs(large):.1f} %" if abs(large - small) < _SAME else f"{abs(small):.1f} % to {abs(large):.1f} %"
-    return f"{span} {more if large > 0 else less}"
+    start = "" if abs(large - small) < _SAME else "up to " if abs(small) < _SAME else f"{abs(small):.1f} % to "
+    return f"{start}{abs(large):.1f} % {more if large > 0 else less}"
 
 
 def _told_changes(system: System, changes: Mapping[str, int]) -> str:

@@ -67,10 +67,11 @@ def _sorted(records: Records, metric: str, says: str, order: str) -> Drawing:
     scene = scenes[0]
     parts = [_front_part(scene, 250, 170), *(_sorted_part(scene, name, metric) for name in scene.names)]
     of = f", {scene.title}" if scene.title else ""
+    first = f" Of {len(scenes)} settings the first is shown." if len(scenes) > 1 else ""
     caption = (
         f"{says} at the points that bear letters of the front that {scene.method} found{of}: a is the least energy, "
         f"e the least makespan, the others lie evenly between. Machines are sorted in each panel, {order}; all panels "
-        f"have the same scale. First trial.{note}"
+        f"have the same scale. First trial.{first}{note}"
     )
     return Drawing(assemble(parts, across=3), caption)
 

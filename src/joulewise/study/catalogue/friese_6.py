@@ -27,7 +27,7 @@ _READING = (
 _READING_TWO = (
     "the nine-machine table of the text is not public: a stand-in of the same nine processors and five benchmarks, "
     "built from public figures and expanded to 30 task types, takes its place, so numbers may differ; fronts by "
-    "annealing from the bound, which dominate those of the genetic search; machines are switched off when they are done"
+    "annealing from the bound instead of the genetic search; machines are switched off when they are done"
 )
 
 

@@ -244,7 +244,7 @@ TIME = Experiment(
     "Time to find the schedule of most profit for 10,000, 100,000 and 1,000,000 tasks",
     "Tarplee V-B",
     f"{_READING}; the time includes the bound and the allocation, as counts by machine",
-    "profit-on-front",
+    "profit-gap",
     (
         Claim(
             "T3",
