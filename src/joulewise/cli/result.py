@@ -102,7 +102,7 @@ def _info(results: Results) -> StudyInfo:
     from joulewise.present import StudyInfo
 
     study, about = results.study, results.about
-    is_timed = any(point.decision.parameters.mapping_time == "measured" for point in study.points)
+    is_timed = any(getattr(point.decision.parameters, "mapping_time", "free") == "measured" for point in study.points)
     return StudyInfo(
         name=study.name,
         seed=study.heading.seed,
