@@ -50,11 +50,12 @@ def policies() -> str:
 # --- study files -------------------------------------------------------------------------------------------------
 
 _STUDY_INTRO = """\
-A study is a TOML file with a heading and the sections `[system]`, `[workload]` and `[manager]`; `[supply]` may be
-left out. Quantities are text with a unit ("10 min", "66 W", "1.11 GJ"). A list where one value may stand is a sweep;
-several lists make every combination; a key whose value is a list is swept by a list of lists. `[[variant]]` gives
-named combinations that are laid over the sections. Files are named relative to the study. `joulewise schema` prints
-the JSON schema, with which editors complete and check study files."""
+A study is a TOML file with a heading, the sections `[system]` and `[workload]`, and one that decides: `[manager]` maps
+tasks as they arrive, `[optimise]` searches for a bag of tasks. `[supply]` may be left out. Quantities are text with a
+unit ("10 min", "66 W", "1.11 GJ"). A list where one value may stand is a sweep; several lists make every combination; a
+key whose value is a list is swept by a list of lists. `[[variant]]` gives named combinations that are laid over the
+sections. Files are named relative to the study. `joulewise schema` prints the JSON schema, with which editors complete
+and check study files."""
 _SECTIONS = ("", *SECTIONS)
 
 
@@ -86,8 +87,8 @@ def _input_tables() -> list[str]:
 _RESULTS_INTRO = """\
 A study writes into `results/NAME/`, or the folder given by `--out`: the study itself, Parquet tables, `report.html`.
 `runs.parquet` has one row for every run, with the study's keys by their dotted names (`manager.policy`), then the
-columns below; a `*` in a name stands for a level or group. Records, traces and losses are kept for the runs that `keep`
-says, one file for each run."""
+columns below, as far as studies of its kind have them; a `*` in a name stands for a level, a group, a machine type, ...
+The other tables are kept for the runs that `keep` says, one file for each run."""
 
 _FIGURES_INTRO = """\
 The report has each figure for which the results hold what it needs; `joulewise report FOLDER --format png` writes them
@@ -104,8 +105,8 @@ def results() -> str:
 
 
 def _columns(columns: list[Any]) -> str:
-    cells = ((code(column.name), column.unit, column.meaning) for column in columns)
-    return table(("column", "unit", "meaning"), cells)
+    cells = ((code(column.name), column.unit, column.kinds or "all", column.meaning) for column in columns)
+    return table(("column", "unit", "studies", "meaning"), cells)
 
 
 # --- command line ------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from joulewise.cli.catalogue import KINDS
 from joulewise.policies import POLICIES
 from tests.cli.calling import COMMAND, call
 from tests.study.small import HEURISTIC, TEXT
+from tests.study.small_bags import FRONT, PROFIT
 
 Capture = pytest.CaptureFixture[str]
 
@@ -54,6 +55,43 @@ def test_new_writes_a_study_that_check_accepts(study: Path, capsys: Capture) -> 
     said = call(capsys, "check", "mine/My study.toml", "--json")
     assert json.loads(said.out)["name"] == "My-study"
     assert json.loads(said.out)["n_runs"] == 18
+
+
+@pytest.mark.parametrize(("kind", "n_runs"), [("front", 6), ("profit", 9)])
+def test_new_writes_a_study_of_each_kind(kind: str, n_runs: int, study: Path, capsys: Capture) -> None:
+    assert call(capsys, "new", "bag.toml", "--kind", kind).code == 0
+    found = json.loads(call(capsys, "check", "bag.toml", "--json").out)
+    assert found["n_runs"] == n_runs
+    assert call(capsys, "new", "other.toml", "--kind", "x").code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (FRONT, ("percent of the proven hypervolume", "Recovered LP: ", "knee at", "2 runs in")),
+        (PROFIT, ("profit per second", "Verdicts: better not to run (2 of 4), profit (2 of 4).", "The most is")),
+    ],
+    ids=["front", "profit"],
+)
+def test_run_verify_and_report_of_bags(text: str, words: tuple[str, ...], study: Path, capsys: Capture) -> None:
+    study.write_text(text)
+    said = call(capsys, "run", study, "--workers", 1, "--out", "here")
+    assert said.code == 0, said.err
+    assert all(word in said.out for word in words), said.out
+    assert Path("here/report.html").is_file()
+    said = call(capsys, "verify", "here")
+    assert (said.code, "runs hold" in said.out) == (0, True), said.out
+    found = json.loads(call(capsys, "run", study, "--out", "here", "--no-report", "--json").out)
+    assert found["n_failed"] == 0
+    assert {"mean", "metric"} <= found["summary"][0].keys()
+
+
+def test_methods_and_columns_of_bags_are_listed_and_explained(study: Path, capsys: Capture) -> None:
+    assert "nsga2" in call(capsys, "list", "methods").out
+    assert "profit" in call(capsys, "list", "kinds").out
+    assert "Friese 5.4.4" in call(capsys, "explain", "nsga2").out
+    assert "reference point" in call(capsys, "explain", "hypervolume_percent").out
+    assert "optimise" in call(capsys, "explain", "optimise.profit_ratio").out
 
 
 def test_new_overwrites_nothing(study: Path, capsys: Capture) -> None:
@@ -104,7 +142,7 @@ def test_run_verify_and_report(study: Path, capsys: Capture) -> None:
     assert Path("results/small/report.html").is_file()
     said = call(capsys, "verify", "results/small")
     assert (said.code, "8 of 8 runs hold" in said.out) == (0, True)
-    assert "4 of 8 runs have stored allocations; the others were simulated again." in said.out
+    assert "4 of 8 runs have stored allocations; the others were computed again." in said.out
     said = call(capsys, "report", "results/small", "--format", "svg")
     assert said.code == 0
     written = [Path(line) for line in said.out.splitlines()]

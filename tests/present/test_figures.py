@@ -17,6 +17,7 @@ from joulewise.present.layout import Drawing, inline
 from joulewise.present.lines import BUDGET, spread
 from joulewise.present.records import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, VARIANT, WEIGHT, Records
 from tests.present.made import BUDGET_J, MANAGED, TITLES, WEIGHED, make_records
+from tests.present.made_bags import front_records, profit_records
 
 ALL = [figure.name for figure in FIGURES]
 
@@ -48,6 +49,7 @@ def test_names_are_unique_and_needs_are_known() -> None:
 
 def test_full_studies_get_every_figure() -> None:
     found = {name for sweep in (None, MANAGED, WEIGHED) for name in _names(make_records(sweep))}
+    found |= {name for records in (front_records(), profit_records(n_trials=6)) for name in _names(records)}
     assert found == set(ALL)
 
 

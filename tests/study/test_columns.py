@@ -6,14 +6,15 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from joulewise.study.columns import COLUMNS, RECORDS, RUNS, TRACES, metrics
+from joulewise.study.columns import COLUMNS, MANAGED, RECORDS, RUNS, TRACES, metrics
+from joulewise.study.kinds import KINDS
 from joulewise.study.schema import study_keys
 from joulewise.study.store import Store
 from tests.study.small import run_small
 
 
-def documented(table: str) -> list[str]:
-    return [column.name for column in COLUMNS if column.table == table]
+def documented(table: str, kind: str = MANAGED) -> list[str]:
+    return [column.name for column in COLUMNS if column.table == table and column.is_of(kind)]
 
 
 def test_every_column_that_is_written_is_documented(tmp_path: Path) -> None:
@@ -26,7 +27,7 @@ def test_every_column_that_is_written_is_documented(tmp_path: Path) -> None:
         documented(RUNS)
     )
     assert results.records(run).columns == documented(RECORDS)
-    assert Store(tmp_path).read_table(Store(tmp_path).traces_file(run)).columns == documented(TRACES)
+    assert Store(tmp_path).read_table(Store(tmp_path).detail_file(TRACES, run)).columns == documented(TRACES)
     found = metrics(results.runs.columns)
     assert found[0] == "utility"
     assert found[-6:-2] == [f"priority_percent:{level}" for level in ("critical", "high", "medium", "low")]
@@ -34,8 +35,9 @@ def test_every_column_that_is_written_is_documented(tmp_path: Path) -> None:
 
 
 def test_no_column_is_documented_twice() -> None:
-    names = [(column.table, column.name) for column in COLUMNS]
-    assert len(set(names)) == len(names)
+    for kind in KINDS:
+        names = [(column.table, column.name) for column in COLUMNS if column.is_of(kind)]
+        assert len(set(names)) == len(names)
 
 
 def test_every_column_and_every_key_is_explained() -> None:

@@ -1,4 +1,4 @@
-"""The bundled examples are sound, and the small one runs."""
+"""The bundled examples are sound, and the quick ones run."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ def test_an_example_is_sound(path: Path, tmp_path: Path) -> None:
 def test_the_demonstration_has_every_policy_of_its_chapter_at_three_thresholds() -> None:
     chapter_2 = [name for name, policy in POLICIES.items() if policy.source.startswith("Friese 2")]
     study = read_study(EXAMPLES / "demo.toml")
-    managers = {(p.manager.parameters.policy, p.manager.parameters.dropping_threshold) for p in study.points}
+    managers = {(p.decision.parameters.policy, p.decision.parameters.dropping_threshold) for p in study.points}
     assert managers == {(policy, threshold) for policy in chapter_2 for threshold in (0.0, 0.5, 1.5)}
     assert study.points[0].workload.parameters.tasks_per_day == 33_000
     assert study.heading.trials == 3
 
 
-def test_the_first_example_runs(tmp_path: Path) -> None:
-    results = run_study(read_study(EXAMPLES / "first.toml"), tmp_path, 1)
+@pytest.mark.parametrize("name", ["first", "front", "profit", "gpus"])
+def test_a_quick_example_runs(name: str, tmp_path: Path) -> None:
+    results = run_study(read_study(EXAMPLES / f"{name}.toml"), tmp_path, 1)
     assert results.failed.is_empty()
     assert estimate(results.study, tmp_path).n_missing == 0

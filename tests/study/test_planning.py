@@ -75,7 +75,7 @@ def test_a_named_file_counts_by_its_content(tmp_path: Path) -> None:
     def with_file(name: str, text: str) -> set[str]:
         (tmp_path / name).write_text(text)
         study = parse_study(TEXT.replace("random", f"{name}:mine"), "study.toml", tmp_path)
-        return {run.key for run in plan(study) if run.point.manager.parameters.policy != "max-max-upt"}
+        return {run.key for run in plan(study) if run.point.decision.parameters.policy != "max-max-upt"}
 
     first = with_file("mine.py", HEURISTIC)
     assert with_file("moved.py", HEURISTIC) == first

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from joulewise.cli.new import TEMPLATE
+from joulewise.cli.new import TEMPLATES
 from joulewise.study.schema import json_schema, study_keys
 from tests.study.small import TEXT
 from tests.study.test_study_file import TABLES
@@ -31,10 +31,10 @@ def test_it_accepts_the_examples(path: Path) -> None:
     assert accepts(path.read_text())
 
 
-def test_it_accepts_tables_variants_and_the_template() -> None:
+def test_it_accepts_tables_variants_and_the_templates() -> None:
     assert accepts(TEXT)
     assert accepts(TABLES)
-    assert accepts(TEMPLATE.format(file="a.toml", name="a"))
+    assert all(accepts(template.format(file="a.toml", name="a")) for template in TEMPLATES.values())
     assert accepts(TEXT + '[[variant]]\nname = "a"\nworkload.tasks_per_day = [1, 2]\n')
 
 

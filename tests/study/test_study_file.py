@@ -24,10 +24,10 @@ def lines(text: str, folder: Path = Path()) -> list[str]:
 def test_a_sound_file_gives_resolved_points_in_a_fixed_order() -> None:
     study = small()
     assert (study.name, study.heading.trials, study.heading.seed, study.heading.keep) == ("small", 2, 0, "first")
-    managers = [(p.manager.parameters.policy, p.manager.parameters.dropping_threshold) for p in study.points]
+    managers = [(p.decision.parameters.policy, p.decision.parameters.dropping_threshold) for p in study.points]
     assert managers == [("random", 0), ("random", 0.5), ("max-max-upt", 0), ("max-max-upt", 0.5)]
     assert study.points[0].workload.parameters.warm_up_s == 600
-    assert study.points[0].manager.parameters.mapping_interval_s == 60
+    assert study.points[0].decision.parameters.mapping_interval_s == 60
     assert study.axes == ("manager.policy", "manager.dropping_threshold")
 
 
@@ -35,7 +35,7 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     "unknown key at the top": (
         lambda text: "trils = 3\n" + text,
         "study.toml: trils: there is no such key; must be one of name, description, seed, trials, keep, bound, system, "
-        "workload, supply, manager, variant; did you mean 'trials'?",
+        "workload, supply, manager, optimise, variant; did you mean 'trials'?",
     ),
     "unknown section": (lambda text: text + "[managr]\nx = 1", "study.toml: managr: there is no such key"),
     "unknown key in a section": (
@@ -44,8 +44,8 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "unknown generator": (
         lambda text: text.replace('"oversubscribed"', '"oversubscribd"'),
-        "study.toml: system.generator: found 'oversubscribd'; must be one of oversubscribed; "
-        "did you mean 'oversubscribed'?",
+        "study.toml: system.generator: found 'oversubscribd'; must be one of oversubscribed, nine-machines, "
+        "cov, gpus; did you mean 'oversubscribed'?",
     ),
     "unknown policy": (
         lambda text: text.replace('"random"', '"randm"'),
@@ -331,7 +331,7 @@ def test_tables_make_a_world_that_no_trial_changes(tmp_path: Path) -> None:
     runs = plan(parse_study(TABLES, "study.toml", tmp_path, check_inputs=True))
     assert len({run.world_key for run in runs}) == 1
     assert len({run.key for run in runs}) == len(runs) == 6
-    n_trials = Counter(run.point.manager.parameters.policy for run in runs)
+    n_trials = Counter(run.point.decision.parameters.policy for run in runs)
     assert n_trials == {"random": 4, "max-max-upt": 2}  # where nothing is random, one trial says it all
 
 

@@ -47,12 +47,12 @@ def test_one_at_a_time_shows_every_value(section: dict[str, list[int]]) -> None:
 
 
 def test_a_variant_replaces_keys_or_the_whole_source() -> None:
-    keys = frozenset({"generator", "tasks"})
+    keys = ("generator", ("tasks",))
     base = {"generator": "day", "tasks_per_day": 5}
-    assert sweep.lay_over(base, {"tasks_per_day": 7}, keys) == {"generator": "day", "tasks_per_day": 7}
-    assert sweep.lay_over(base, {"tasks": "t.csv"}, keys) == {"tasks": "t.csv"}
-    assert sweep.lay_over(base, {"generator": "day"}, keys) == base
-    assert sweep.lay_over({"tasks": "a.csv"}, {"tasks": "b.csv"}, keys) == {"tasks": "b.csv"}
+    assert sweep.lay_over(base, {"tasks_per_day": 7}, *keys) == {"generator": "day", "tasks_per_day": 7}
+    assert sweep.lay_over(base, {"tasks": "t.csv"}, *keys) == {"tasks": "t.csv"}
+    assert sweep.lay_over(base, {"generator": "day"}, *keys) == base
+    assert sweep.lay_over({"tasks": "a.csv"}, {"tasks": "b.csv"}, *keys) == {"tasks": "b.csv"}
 
 
 def test_list_valued_keys_are_swept_by_lists_of_lists() -> None:
@@ -77,9 +77,9 @@ manager.dropping_threshold = 1
 """
     study = small(lambda text: text + variants)
     found = [
-        (p.variant, p.workload.parameters.tasks_per_day, p.manager.parameters.dropping_threshold)
+        (p.variant, p.workload.parameters.tasks_per_day, p.decision.parameters.dropping_threshold)
         for p in study.points
-        if p.manager.parameters.policy == "random"
+        if p.decision.parameters.policy == "random"
     ]
     assert found == [("calm", 150, 0), ("calm", 150, 0.5), ("busy", 300, 1), ("busy", 400, 1)]
     assert study.axes == (

@@ -11,6 +11,7 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.study import parse_study, run_study, verify
+from joulewise.study.columns import RECORDS
 from joulewise.study.store import Store
 from tests.study.small import HEURISTIC, TEXT, run_small
 
@@ -36,12 +37,12 @@ def change_percent(store: Store, _: str) -> None:
 
 
 def change_records(store: Store, run: str) -> None:
-    table = store.read_table(store.records_file(run))
-    store.write_table(store.records_file(run), table.with_columns(pl.col("start_s") - 1))
+    table = store.read_table(store.detail_file(RECORDS, run))
+    store.write_table(store.detail_file(RECORDS, run), table.with_columns(pl.col("start_s") - 1))
 
 
 def drop_records(store: Store, run: str) -> None:
-    store.write_table(store.records_file(run), store.read_table(store.records_file(run)).head(3))
+    store.write_table(store.detail_file(RECORDS, run), store.read_table(store.detail_file(RECORDS, run)).head(3))
 
 
 def change_bounds(store: Store, _: str) -> None:

@@ -67,8 +67,40 @@ def _generators() -> list[Entry]:
             },
         )
         for section in SECTIONS.values()
-        for name in section.generators
+        if section.selector == "generator"
+        for name in section.choices
     ]
+
+
+def _methods() -> list[Entry]:
+    from joulewise.study.fronts import METHODS
+
+    return [
+        Entry(
+            "method",
+            (name, method.title),
+            {"name": name, "summary": method.summary},
+            {"name": name, "title": method.title, "summary": method.summary, "source": method.source,
+             "use": f'optimise.method = "{name}"'},
+        )
+        for name, method in METHODS.items()
+    ]  # fmt: skip
+
+
+def _kinds() -> list[Entry]:
+    from joulewise.study.kinds import KINDS as STUDY_KINDS
+
+    return [
+        Entry(
+            "kind of study",
+            (name,),
+            {"name": name, "summary": kind.summary},
+            {"name": name, "summary": kind.summary, "section": f"[{kind.section}]",
+             "workloads": ", ".join(kind.workloads), "tables": ", ".join(kind.tables),
+             "use": f"joulewise new --kind {name}"},
+        )
+        for name, kind in STUDY_KINDS.items()
+    ]  # fmt: skip
 
 
 def _figures() -> list[Entry]:
@@ -108,11 +140,12 @@ def _columns() -> list[Entry]:
         Entry(
             "output column",
             (column.name, f"{column.table}.{column.name}"),
-            {"table": column.table, "column": column.name, "unit": column.unit, "meaning": column.meaning},
-            {"table": f"{column.table}.parquet", "unit": column.unit, "meaning": column.meaning},
+            {"table": column.table, "column": column.name, "unit": column.unit, "studies": column.kinds or "all",
+             "meaning": column.meaning},
+            {"table": column.table, "studies": column.kinds or "all", "unit": column.unit, "meaning": column.meaning},
         )
         for column in COLUMNS
-    ]
+    ]  # fmt: skip
 
 
 def _experiments() -> list[Entry]:
@@ -139,7 +172,9 @@ def _rules() -> list[Entry]:
 
 
 KINDS: dict[str, Callable[[], list[Entry]]] = {
+    "kinds": _kinds,
     "policies": _policies,
+    "methods": _methods,
     "generators": _generators,
     "figures": _figures,
     "experiments": _experiments,
@@ -147,5 +182,5 @@ KINDS: dict[str, Callable[[], list[Entry]]] = {
     "columns": _columns,
     "rules": _rules,
 }
-SHORT = ("policies", "generators", "figures", "experiments")
+SHORT = ("kinds", "policies", "methods", "generators", "figures", "experiments")
 """The kinds that a plain `list` shows."""

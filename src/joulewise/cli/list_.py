@@ -12,7 +12,10 @@ from joulewise.cli.output import AsJson, print_json, print_table
 def list_(
     kind: Annotated[
         str,
-        typer.Argument(metavar="[KIND]", help="policies, generators, figures, experiments, keys, columns or rules."),
+        typer.Argument(
+            metavar="[KIND]",
+            help="kinds, policies, methods, generators, figures, experiments, keys, columns or rules.",
+        ),
     ] = "",
     as_json: AsJson = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-TEMPLATE = """\
+_HEADING = """\
 # A Joulewise study. Check it with `joulewise check {file}`, run it with `joulewise run {file}`.
 # Durations, powers and energies are text with a unit ("10 min", "66 W", "1.11 GJ").
 # A list where one value may stand is a sweep; several lists make every combination.
@@ -18,7 +18,10 @@ name = "{name}"               # also the name of the results folder
 description = ""
 seed = 0                     # the same seed gives the same results, on any number of processors
 trials = 3                   # every combination is drawn this many times; intervals come from them
-keep = "first"               # task records and traces of the first trial ("all", "none")
+keep = "first"               # detail tables of the first trial ("all", "none")
+"""
+
+_MANAGED = """\
 
 [system]
 generator = "oversubscribed" # 100 machines of 13 types; or your own tables in place of this line:
@@ -52,18 +55,81 @@ mapping_interval = "1 min"                            # time between the mapping
 # workload.tasks_per_day = 50_000
 """
 
+_BAG = """\
+
+[system]
+generator = "nine-machines"  # 36 machines of nine types; also "cov", "gpus"; or your own tables in place of this line:
+idle_percent = 5             # power of an idle machine, in percent of what it draws on average
+# etc_s = "etc.csv"          #   execution times in seconds: task types by machine types
+# machines = "machines.csv"  #   machine_type, count, idle_w
+# power_w = "power.csv"      #   powers in watts, shaped like etc_s
+
+[workload]
+generator = "bag"            # tasks that are all there at once; or your own in place of this section:
+n_tasks = 1000
+# off_when_done = true       #   machines are switched off when they are done, and draw nothing any more
+# bag = "bag.csv"            #   task_type, count
+"""
+
+_FRONT = """\
+[optimise]
+goal = "front"               # the trade-off between energy and makespan
+method = ["lp", "annealing"] # `joulewise list methods`; "nsga2" is the genetic algorithm
+n_points = 100               # points along the proven bound at which whole allocations are made
+moves = 2_000_000            # of annealing
+# population = 100           # of nsga2
+# generations = 1000
+# snapshots = [10, 100]      #   fronts after so many generations are stored too
+
+# Named combinations, laid over the sections above and run for each of them:
+# [[variant]]
+# name = "larger"
+# workload.n_tasks = 10_000
+"""
+
+_PROFIT = """\
+# [supply]                   # left out: no limits
+# power_cap = "15 kW"        #   on the mean power of the bag
+# pue = 1.2                  #   all energy of the facility over that of its machines
+# tariff = "prices.csv"      #   what a kWh costs by the hour, in place of cost_per_kwh
+
+[optimise]
+goal = "profit"              # the most profit per second
+profit_ratio = [1.01, 1.2, 1.5]  # the price over what the least energy costs; or a price:
+# price = 10.0
+cost_per_kwh = 0.10
+recovery = "best"            # whole allocations at many points, the best is kept; "one": at the optimum alone
+# deadline = "2 h"
+# must_run = true            # an agreement requires the bag to be run even at a loss
+# overhead = 0.5             # for each bag, however it is run
+# depreciation_per_hour = 1  # of all machines together, computing or not
+
+# Named combinations, laid over the sections above and run for each of them:
+# [[variant]]
+# name = "larger"
+# workload.n_tasks = 10_000
+"""
+
+TEMPLATES = {"managed": _HEADING + _MANAGED, "front": _HEADING + _BAG + "\n" + _FRONT,
+             "profit": _HEADING + _BAG + "\n" + _PROFIT}  # fmt: skip
+"""A study to start from of each kind."""
+
 
 def new(
     path: Annotated[Path, typer.Argument(metavar="[PATH]", help="The file to write.")] = Path("study.toml"),
+    kind: Annotated[str, typer.Option(help=f"The kind of study: {', '.join(TEMPLATES)}.")] = "managed",
 ) -> None:
     """Write a commented study to start from."""
-    from joulewise.errors import InputError, Problem
+    from joulewise.errors import InputError, Problem, unknown_name
     from joulewise.files import write_atomic
+
+    if kind not in TEMPLATES:
+        raise InputError(unknown_name("--kind", kind, TEMPLATES))
 
     if path.exists():
         advice = "choose another name"
         raise InputError(Problem(str(path), "is there already", "a new study overwrites nothing", advice))
-    write_atomic(path, TEMPLATE.format(file=path, name=_name(path.stem)))
+    write_atomic(path, TEMPLATES[kind].format(file=path, name=_name(path.stem)))
     print(f"Wrote {path}. Next: joulewise check {path}")
 
 

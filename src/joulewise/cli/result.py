@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,29 +11,38 @@ from joulewise.errors import as_written
 from joulewise.units import duration
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from joulewise.present import StudyInfo
     from joulewise.study import Results
+    from joulewise.study.kinds import Shown
 
 _MOST_ROWS = 60
 _MOST_FAILURES = 5
 
 
 def show_summary(results: Results, page: Path | None) -> None:
-    """Print the percentage of maximum utility at every point, and where everything is."""
+    """Print what matters most at every point, what was found, and where everything is."""
     from joulewise.present.formats import count
-    from joulewise.study.results import HEADLINE, POSSIBLE
     from joulewise.study.statistics import best
 
-    summary = results.summary()
-    rows = [row for row in summary.iter_rows(named=True) if row["metric"] == HEADLINE]
-    winner = best(summary, HEADLINE) if results.failed.is_empty() else None  # on fewer trials nobody is the best
-    axes = results.study.axes
-    possible = {_place(row, axes): row["mean"] for row in summary.iter_rows(named=True) if row["metric"] == POSSIBLE}
-    shown = [_line(row, axes, possible.get(_place(row, axes)), is_best=row == winner) for row in rows[:_MOST_ROWS]]
-    title = f"{results.study.name}: percent of maximum utility, mean and 95 % interval over trials"
-    print_table(title, shown, numbers=("mean", "±", "trials", "of possible"))
+    summary, kind = results.summary(), results.study.kind
+    headline, *others = kind.shown
+    rows = [row for row in summary.iter_rows(named=True) if row["metric"] == headline.metric]
+    is_whole = results.failed.is_empty()  # on fewer trials nobody is the best
+    winner = best(summary, headline.metric) if kind.has_best and is_whole else None
+    means = {(row["metric"], *_place(row, results.study.axes)): row["mean"] for row in summary.iter_rows(named=True)}
+    shown = [
+        {**_line(row, results.study.axes, headline), **_others(row, results.study.axes, others, means),
+         "": "best" if row == winner else ""}
+        for row in rows[:_MOST_ROWS]
+    ]  # fmt: skip
+    title = f"{results.study.name}: {kind.title}, mean and 95 % interval over trials"
+    print_table(title, shown, numbers=(headline.head, "±", "trials", *(other.head for other in others)))
     if len(rows) > len(shown):
         print(f"... and {count(len(rows) - len(shown), 'more point')}.")
+    for sentence in kind.sentences(results.runs):
+        print(sentence)
     n_runs = count(results.runs.height, "run")
     print(f"{n_runs} in {duration(results.about['seconds'])}. Results: {results.folder}")
     if page is not None:
@@ -70,9 +80,15 @@ def frames(results: Results) -> dict[str, Any]:
         "summary": results.summary(),
         "differences": results.differences(),
         "traces": results.traces(),
+        "fronts": _or_none(results.fronts()),
+        "machines": _or_none(results.machines()),
         "titles": titles,
         "modes": modes,
     }
+
+
+def _or_none(table: pl.DataFrame) -> pl.DataFrame | None:
+    return None if table.is_empty() else table
 
 
 def _policies(results: Results) -> tuple[dict[str, str], dict[str, str]]:
@@ -86,7 +102,7 @@ def _info(results: Results) -> StudyInfo:
     from joulewise.present import StudyInfo
 
     study, about = results.study, results.about
-    is_timed = any(point.manager.parameters.mapping_time == "measured" for point in study.points)
+    is_timed = any(getattr(point.decision.parameters, "mapping_time", "free") == "measured" for point in study.points)
     return StudyInfo(
         name=study.name,
         seed=study.heading.seed,
@@ -102,6 +118,7 @@ def _info(results: Results) -> StudyInfo:
         seconds=about["seconds"],
         n_failed=results.failed.height,
         deterministic=not is_timed,
+        kind=study.kind.name,
     )
 
 
@@ -114,9 +131,16 @@ def _cell(value: object) -> object:
     return as_written(value) if isinstance(value, bool | list) else value
 
 
-def _line(row: dict[str, Any], axes: tuple[str, ...], possible: float | None, *, is_best: bool) -> dict[str, Any]:
-    half = None if row["high"] is None else f"{row['high'] - row['mean']:.2f}"
+def _line(row: dict[str, Any], axes: tuple[str, ...], headline: Shown) -> dict[str, Any]:
+    """The axes of a point and its headline."""
+    half = None if row["high"] is None else headline.form(row["high"] - row["mean"])
     cells = {axis.rpartition(".")[2]: _cell(row[axis]) for axis in axes}
-    numbers = {"mean": f"{row['mean']:.2f}", "±": half, "trials": row["n"]}
-    numbers["of possible"] = None if possible is None else f"≥ {possible:.1f} %"
-    return {**cells, **numbers, "": "best" if is_best else ""}
+    return {**cells, headline.head: headline.form(row["mean"]), "±": half, "trials": row["n"]}
+
+
+def _others(
+    row: dict[str, Any], axes: tuple[str, ...], others: Sequence[Shown], means: Mapping[tuple[Any, ...], float]
+) -> dict[str, str | None]:
+    """The other metrics of a point, None where it has none."""
+    found = {other: means.get((other.metric, *_place(row, axes))) for other in others}
+    return {other.head: None if mean is None else other.form(mean) for other, mean in found.items()}

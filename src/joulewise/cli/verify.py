@@ -11,8 +11,8 @@ from joulewise.cli.output import AsJson, FolderPath, print_json, print_table, pr
 def verify(folder: FolderPath, as_json: AsJson = False) -> None:
     """Check stored results against their study.
 
-    Worlds are made anew, every stored allocation is checked, runs without one are simulated again, and
-    utilities, percentages and bounds are computed a second time.
+    Worlds are made anew, every stored allocation is checked, runs without one are computed again, and
+    utilities, energies, percentages and bounds are computed a second time.
     """
     from joulewise.study import verify as judge
 
@@ -33,7 +33,7 @@ def verify(folder: FolderPath, as_json: AsJson = False) -> None:
         n, n_stored = len(verdicts), sum(verdict.has_records for verdict in verdicts)
         runs_hold, runs_have = ("run holds", "run has") if n == 1 else ("runs hold", "runs have")
         print_table(f"{n - len(broken)} of {n} {runs_hold}", rows)
-        others = "; the others were simulated again" if n_stored < n else ""
+        others = "; the others were computed again" if n_stored < n else ""
         print(f"{n_stored} of {n} {runs_have} stored allocations{others}.")
     if broken:
         raise typer.Exit(OUR_FAULT)

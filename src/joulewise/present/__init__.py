@@ -28,12 +28,16 @@ def write_report(
     traces: pl.DataFrame | None = None,
     titles: Mapping[str, str],
     modes: Mapping[str, str] | None = None,
+    fronts: pl.DataFrame | None = None,
+    machines: pl.DataFrame | None = None,
 ) -> Path:
     """Write `report.html` into `folder` and return its path; the frames are those of `Records`."""
     from joulewise.present.report import render_report
 
     path = folder / "report.html"
-    write_atomic(path, render_report(_records(study, runs, summary, differences, traces, titles, modes)))
+    write_atomic(
+        path, render_report(_records(study, runs, summary, differences, traces, titles, modes, fronts, machines))
+    )
     return path
 
 
@@ -47,6 +51,8 @@ def write_figures(
     traces: pl.DataFrame | None = None,
     titles: Mapping[str, str],
     modes: Mapping[str, str] | None = None,
+    fronts: pl.DataFrame | None = None,
+    machines: pl.DataFrame | None = None,
     formats: Sequence[str] = ("png",),
 ) -> list[Path]:
     """Write every figure the records allow as `folder/NAME.FORMAT` in each format and return the paths.
@@ -56,7 +62,7 @@ def write_figures(
     from joulewise.present.figures import drawings
 
     raise_if_any(unknown_name("figure format", kind, FORMATS) for kind in formats if kind not in FORMATS)
-    records = _records(study, runs, summary, differences, traces, titles, modes)
+    records = _records(study, runs, summary, differences, traces, titles, modes, fronts, machines)
     return [
         export(drawing.chart, folder / f"{figure.name}.{kind}")
         for figure, drawing in drawings(records)
@@ -72,5 +78,7 @@ def _records(
     traces: pl.DataFrame | None,
     titles: Mapping[str, str],
     modes: Mapping[str, str] | None,
+    fronts: pl.DataFrame | None,
+    machines: pl.DataFrame | None,
 ) -> Records:
-    return Records(study, tidy(runs), tidy(summary), tidy(differences), traces, titles, modes or {})
+    return Records(study, tidy(runs), tidy(summary), tidy(differences), traces, titles, modes or {}, fronts, machines)

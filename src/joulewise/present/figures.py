@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from joulewise.present.bars import completed_by_policy, utility_by_policy, utility_by_setting, utility_by_threshold
 from joulewise.present.curves import ENERGY_TRACE, UTILITY_TRACE, energy_over_time, trace_frame, utility_over_time
 from joulewise.present.fates import COUNTS, fates, fates_by_priority, shares
+from joulewise.present.fronts import front_by_generations, fronts
+from joulewise.present.gaps import has_gaps, profit_by_ratio, profit_gap
 from joulewise.present.intervals import differences
 from joulewise.present.layout import Drawing
 from joulewise.present.levels import BY_GROUP, BY_PRIORITY, levels_of, utility_by_group, utility_by_priority
-from joulewise.present.records import ENVIRONMENT, FILTER, LENIENCY, THRESHOLD, WEIGHT, Records
+from joulewise.present.machines import finishing_times, has_machines, machine_energies, machines_by_type
+from joulewise.present.plane import BOUND, FOUND, REGION, SNAPSHOT, has_curve
+from joulewise.present.profit import feasible_region, profit_on_front, with_optima
+from joulewise.present.records import ENVIRONMENT, FILTER, LENIENCY, RATIO, THRESHOLD, WEIGHT, Records
 from joulewise.present.sensitivity import over_leniency, over_weight
 from joulewise.present.settings import tunes
 from joulewise.present.tradeoff import utility_against_energy
@@ -41,6 +46,14 @@ NEEDS: dict[str, Callable[[Records], bool]] = {
     "task counts by priority": lambda records: all(levels_of(records, metric) for metric in COUNTS),
     "priority levels": lambda records: len(levels_of(records, BY_PRIORITY.metric)) > 1,
     "machine groups": lambda records: len(levels_of(records, BY_GROUP.metric)) > 1,
+    "optima": lambda records: records.measures("optimum_energy_j") and not with_optima(records).is_empty(),
+    "bound front": lambda records: has_curve(records, BOUND),
+    "region": lambda records: has_curve(records, REGION),
+    "front": lambda records: has_curve(records, FOUND),
+    "generations": lambda records: has_curve(records, SNAPSHOT),
+    "machines": has_machines,
+    "profit ratios": lambda records: records.varies(RATIO) and records.measures("profit_bound_per_s"),
+    "many trials of a profit": has_gaps,
     "energy": lambda records: records.measures("utility", "energy_j") and records.runs["energy_j"].n_unique() > 1,
 }
 
@@ -69,6 +82,15 @@ FIGURES = (
     Figure("utility-by-priority", "Utility by priority level", ("priority levels",), utility_by_priority),
     Figure("utility-by-group", "Utility by machine group", ("machine groups",), utility_by_group),
     Figure("fates-by-priority", "Who was dropped", ("task counts by priority",), fates_by_priority),
+    Figure("front", "Energy and makespan", ("front", "bound front"), fronts),
+    Figure("front-by-generations", "How the search came there", ("generations", "bound front"), front_by_generations),
+    Figure("finishing-times", "Finishing times of the machines", ("machines", "front", "bound front"), finishing_times),
+    Figure("machine-energies", "Energies of the machines", ("machines", "front", "bound front"), machine_energies),
+    Figure("machines-by-type", "Machines by type", ("machines", "front", "bound front"), machines_by_type),
+    Figure("profit-on-front", "Most profit along the front", ("optima", "bound front"), profit_on_front),
+    Figure("profit-gap", "Distance to the bound on profit", ("many trials of a profit",), profit_gap),
+    Figure("profit-by-ratio", "Profit by profit ratio", ("profit ratios",), profit_by_ratio),
+    Figure("feasible-region", "What can be reached, and its profit", ("optima", "region"), feasible_region),
 )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from joulewise.units import duration, energy, joules
+from joulewise.units import duration, energy, joules, seconds
 
 MISSING = "\N{EN DASH}"
 _MINUS = "\N{MINUS SIGN}"
@@ -91,6 +91,7 @@ _KEYS = {
     "manager.best_types": Key("K", "machine types"),
     "manager.weight": Key("weight of energy"),
     "workload.tasks_per_day": Key("load", "tasks/day"),
+    "workload.n_tasks": Key("bag", "tasks"),
     "priority": Key("priority level"),
     "group": Key("machine group"),
 }
@@ -116,6 +117,12 @@ def energy_unit(most_j: float) -> tuple[str, float]:
     """The unit that suits energies up to this one, with its size in joules: ("GJ", 1e9)."""
     unit = energy(most_j).split()[-1]
     return unit, joules(f"1 {unit}")
+
+
+def time_unit(most_s: float) -> tuple[str, float]:
+    """The unit that suits durations up to this one, with its size in seconds: ("min", 60)."""
+    unit = duration(most_s).split()[-1]
+    return unit, seconds(f"1 {unit}")
 
 
 def key_title(key: str) -> str:
@@ -157,6 +164,36 @@ METRICS = {
     "late_events": Metric("late mapping events"),
     "mapping_s": Metric("time spent mapping", "", duration),
     "run_s": Metric("time to compute", "", duration),
+    "tasks": Metric("tasks"),
+    "tasks_per_machine": Metric("tasks per machine"),
+    "points": Metric("points of the front"),
+    "vertices": Metric("vertices of the bound"),
+    "hypervolume_percent": Metric("hypervolume", "% of the bound's"),
+    "gap_percent": Metric("distance to the bound", "%"),
+    "least_energy_j": Metric("least energy", "", energy),
+    "least_makespan_s": Metric("least makespan", "", duration),
+    "energy_bound_j": Metric("proven least energy", "", energy),
+    "makespan_bound_s": Metric("proven least makespan", "", duration),
+    "knee_energy_j": Metric("energy at the knee", "", energy),
+    "knee_makespan_s": Metric("makespan at the knee", "", duration),
+    "makespan_s": Metric("makespan", "", duration),
+    "mean_power_w": Metric("mean power", "W"),
+    "unused_types": Metric("machine types never used"),
+    "task_percent": Metric("tasks", "%"),
+    "busy_cov": Metric("variation of finishing times"),
+    "energy_cov": Metric("variation of energies"),
+    "price": Metric("price of the bag"),
+    "cost_per_kwh": Metric("cost per kWh"),
+    "profit_ratio": Metric("profit ratio"),
+    "profit": Metric("profit per bag"),
+    "profit_per_s": Metric("profit per second"),
+    "profit_bound_per_s": Metric("proven most profit per second"),
+    "pareto_profit_per_s": Metric("most on the front"),
+    "on_front_percent": Metric("optimum on the front", "% of trials"),
+    "optimum_energy_j": Metric("energy at the optimum", "", energy),
+    "optimum_makespan_s": Metric("makespan at the optimum", "", duration),
+    "solve_s": Metric("time to solve", "", duration),
+    "generations_per_s": Metric("generations per second"),
 }
 
 

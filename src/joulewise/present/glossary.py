@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-GLOSSARY = {
+from joulewise.present.records import FRONT, MANAGED, PROFIT
+
+_STATISTICS = {
+    "Run": "One trial of one combination of the swept values.",
+    "95 % confidence interval": (
+        "The range that would hold the true mean in 95 of 100 such studies (Student's t over the trials). "
+        "With one trial there is none."
+    ),
+}
+
+_MANAGED = {
     "Utility": (
         "What the system earns for a task. It depends on the task's priority and falls with the time "
         "between its arrival and its completion."
@@ -30,14 +40,47 @@ GLOSSARY = {
         "A task is dropped once the most it can still earn is below this value. At 0 nothing is dropped."
     ),
     "Trial": "One drawing of all random numbers. All policies meet the same trials.",
-    "Run": "One trial of one combination of the swept values.",
-    "95 % confidence interval": (
-        "The range that would hold the true mean in 95 of 100 such studies (Student's t over the trials). "
-        "With one trial there is none."
-    ),
+    **_STATISTICS,
     "Paired difference": (
         "Two policies compared trial by trial, so that what is common to both cancels. If its interval "
         "reaches zero, these trials do not tell the two apart. Intervals are for one comparison each, not "
         "for all at once."
     ),
 }
+
+_BAG = {
+    "Bag": "Tasks that are all there at once, counted by task type.",
+    "Makespan": "The time until the last machine is done.",
+    "Energy": (
+        "What all machines use from the start until the makespan; a machine that is done draws its idle power, or "
+        "nothing where machines are switched off when done."
+    ),
+    "Allocation": "Which machine runs which tasks, and in which P-state.",
+    "Front": "Allocations of which none is beaten by another in both energy and makespan.",
+    "Proven bound": (
+        "What tasks that may be split at will, on machines of a type taken together, could reach (a linear program). "
+        "No allocation is better, and `joulewise verify` checks the proof."
+    ),
+    "Knee": "The point of a front farthest from the straight line between its ends, both axes scaled to their range.",
+    "Trial": "One drawing of all random numbers. All methods meet the same trials.",
+    **_STATISTICS,
+}
+GLOSSARIES = {
+    MANAGED: _MANAGED,
+    FRONT: _BAG
+    | {
+        "Hypervolume": (
+            "The area between a front and a reference point that is worse than all of it (1.1 times the worst of "
+            "either objective on the bound), in percent of the same area of the proven bound."
+        ),
+        "Distance to the bound": "How much more energy a point uses than is proven to be needed for its makespan.",
+        "Variation": "Standard deviation over machines divided by their mean: 0 where all are alike.",
+    },
+    PROFIT: _BAG
+    | {
+        "Profit per second": "The price of the bag less the cost of running it, divided by the makespan.",
+        "Profit ratio": "The price of the bag divided by the least that its energy can cost.",
+        "Distance to the bound": "How far the profit per second lies below the most that is proven possible.",
+    },
+}
+"""The words of each kind of study."""

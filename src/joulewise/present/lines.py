@@ -39,7 +39,10 @@ class Axis:
 
 @dataclass(frozen=True)
 class Plot:
-    """What is drawn: lines by name, how each looks, both axes, and whether intervals are bands or whiskers."""
+    """What is drawn: lines by name, how each looks, both axes, and whether intervals are bands or whiskers.
+
+    `base` is a level at which a thin line is drawn across.
+    """
 
     lines: Mapping[str, Sequence[Point]]
     looks: Looks
@@ -48,6 +51,7 @@ class Plot:
     title: str = ""
     width_px: int = 270
     has_bands: bool = False
+    base: float | None = None
 
     @property
     def height_px(self) -> int:
@@ -72,7 +76,7 @@ def draw_lines(plot: Plot) -> Any:
         for point in points
     ]
     base = alt.Chart(inline(rows)).encode(
-        x=_encoded(alt.X, "x:Q", plot.x),
+        x=encoded(alt.X, "x:Q", plot.x),
         color=_colour(plot.looks),
         detail="piece:N",
         tooltip=[
@@ -81,12 +85,21 @@ def draw_lines(plot: Plot) -> Any:
             alt.Tooltip("y:Q", title=plot.y.title, format=",.4~r"),
         ],
     )
-    y = _encoded(alt.Y, "y:Q", plot.y)
+    y = encoded(alt.Y, "y:Q", plot.y)
     dashes = alt.Scale(domain=list(plot.looks), range=[dash for _, dash in plot.looks.values()])
     line = base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=alt.StrokeDash("name:N", legend=None, scale=dashes))
     spans = _bands(base) if plot.has_bands else _whiskers(base, y)
-    chart = alt.layer(*spans, line, *_end_labels(plot))
+    chart = alt.layer(*_base_line(plot), *spans, line, *_end_labels(plot))
     return chart.properties(width=plot.width_px, height=plot.height_px, title=plot.title)
+
+
+def _base_line(plot: Plot) -> list[Any]:
+    import altair as alt
+
+    if plot.base is None:
+        return []
+    rule = alt.Chart(inline([{"y": plot.base}])).mark_rule(color=theme.MUTED, strokeDash=[2, 2])
+    return [rule.encode(y=encoded(alt.Y, "y:Q", plot.y))]
 
 
 def _from(lowest: float, low: float | None) -> float | None:
@@ -107,7 +120,8 @@ def _whiskers(base: Any, y: Any) -> list[Any]:
     ]
 
 
-def _encoded(channel: Any, field: str, axis: Axis) -> Any:
+def encoded(channel: Any, field: str, axis: Axis) -> Any:
+    """A position on the axis."""
     import altair as alt
 
     looks: dict[str, Any] = {"format": AXIS_FORMAT, "tickCount": 6, "labelFlush": False}

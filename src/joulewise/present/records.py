@@ -19,11 +19,17 @@ LENIENCY = "manager.leniency"
 WEIGHT = "manager.weight"
 LOAD = "workload.tasks_per_day"
 TARIFF_UNIT = "supply.tariff_unit"
+METHOD = "optimise.method"
+RECOVERY = "optimise.recovery"
+RATIO = "optimise.profit_ratio"
 VARIANT = "variant"
 SETTING = "setting"
 PRIORITY = "priority"
 GROUP = "group"
 UTILITY = "utility_percent"
+MANAGED, FRONT, PROFIT = "managed", "front", "profit"
+_COUNTED = {MANAGED: UTILITY, FRONT: "tasks", PROFIT: "tasks"}
+"""By kind of study a column that every run with a result has."""
 MODES = ("immediate", "batch")
 
 
@@ -33,7 +39,8 @@ class StudyInfo:
 
     `axes` are the swept keys in the order of the study file; `source` is that file's text; `seconds` is the
     wall-clock time of the runs; `study_hash` identifies file and inputs; `n_failed` counts runs without a
-    result; `made_at` is the instant of the report, written as it should be read.
+    result; `made_at` is the instant of the report, written as it should be read; `kind` is what the runs do:
+    manage tasks over time, or search for the front or the most profit of a bag.
     """
 
     name: str
@@ -50,6 +57,7 @@ class StudyInfo:
     seconds: float | None = None
     n_failed: int = 0
     deterministic: bool = True
+    kind: str = MANAGED
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,7 @@ class Records:
     of this row's value of the key minus that one, all other axes being equal; every ordered pair of values.
     `traces`: `run`, `at_s` and cumulative columns; the keys of a run are looked up in `runs`.
     `titles` and `modes`: policy name -> title and "immediate" or "batch", in the order of the policy table.
+    `fronts` and `machines`: `run` and the columns of those tables, of the runs of a search that were kept.
     """
 
     study: StudyInfo
@@ -72,6 +81,8 @@ class Records:
     traces: pl.DataFrame | None = None
     titles: Mapping[str, str] = field(default_factory=dict)
     modes: Mapping[str, str] = field(default_factory=dict)
+    fronts: pl.DataFrame | None = None
+    machines: pl.DataFrame | None = None
 
     @cached_property
     def varying(self) -> tuple[str, ...]:
@@ -86,7 +97,8 @@ class Records:
     @property
     def n_runs(self) -> int:
         """The number of runs that have a result."""
-        return self.runs[UTILITY].count() if UTILITY in self.runs.columns else 0
+        headline = _COUNTED[self.study.kind]
+        return self.runs[headline].count() if headline in self.runs.columns else 0
 
     def utility(self) -> pl.DataFrame:
         """The summary of the percentage of maximum utility, one row per point."""
@@ -171,14 +183,14 @@ class Records:
 
     def label(self, key: str, value: object) -> str:
         """One value of a key without its unit: a policy's title, "33,000", "10 min"."""
-        if key == POLICY and not is_missing(value):
+        if key in (POLICY, METHOD, RECOVERY) and not is_missing(value):
             return self.titles.get(str(value), str(value))
         return key_value(key, value)
 
     def phrase(self, key: str, value: object) -> str:
         """One value of a key so that it can stand alone: "33,000 tasks/day", "dropping threshold 0.5"."""
         words, text = key_words(key), self.label(key, value)
-        if key in (POLICY, VARIANT, SETTING):
+        if key in (POLICY, METHOD, VARIANT, SETTING):
             return text
         if isinstance(value, bool):
             return f"{words.name}: {text}"

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from joulewise.present.export import render, spec_of
 from joulewise.present.figures import drawings
-from joulewise.present.findings import findings
+from joulewise.present.findings import Finding, findings
 from joulewise.present.formats import count, key_words
-from joulewise.present.glossary import GLOSSARY
+from joulewise.present.glossary import GLOSSARIES
 from joulewise.present.layout import sentence
+from joulewise.present.outcomes import front_findings, profit_findings
 from joulewise.present.pages import libraries, page
-from joulewise.present.records import Records
-from joulewise.present.tables import cost_tables, difference_tables, full_table, utility_tables
+from joulewise.present.records import FRONT, MANAGED, PROFIT, Records
+from joulewise.present.tables import Table, cost_tables, difference_tables, full_table, search_tables, utility_tables
 from joulewise.units import duration
 
 
@@ -29,20 +31,35 @@ class Plate:
     picture: str
 
 
+@dataclass(frozen=True)
+class _Content:
+    """What a page says of one kind of study."""
+
+    findings: Callable[[Records], list[Finding]]
+    tables: Callable[[Records], list[Table]]
+
+
+_CONTENT = {
+    MANAGED: _Content(findings, lambda records: [*utility_tables(records), *cost_tables(records)]),
+    FRONT: _Content(front_findings, search_tables),
+    PROFIT: _Content(profit_findings, search_tables),
+}
+
+
 def render_report(records: Records) -> str:
     """The whole report as one HTML document that loads nothing; whatever a user wrote in it is escaped."""
-    plates = _plates(records)
+    plates, content = _plates(records), _CONTENT[records.study.kind]
     return page(
         "report.html",
         study=records.study,
         facts=_facts(records),
-        findings=findings(records),
+        findings=content.findings(records),
         axes=[(sentence(key_words(key).name), key, _values(records, key)) for key in records.study.axes],
         plates=plates,
-        utility_tables=[*utility_tables(records), *cost_tables(records)],
+        main_tables=content.tables(records),
         difference_tables=difference_tables(records),
         full_table=full_table(records),
-        glossary=GLOSSARY,
+        glossary=GLOSSARIES[records.study.kind],
         particulars=_particulars(records),
         citation=_citation(records),
         libraries=libraries() if plates else "",

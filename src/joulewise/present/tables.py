@@ -21,10 +21,21 @@ from joulewise.present.formats import (
     signed,
 )
 from joulewise.present.layout import Panel, panels_of, sentence
-from joulewise.present.records import TARIFF_UNIT, THRESHOLD, Records
+from joulewise.present.records import FRONT, PROFIT, TARIFF_UNIT, THRESHOLD, Records
 
 MAX_ROWS = 500
 _MAX_COLUMNS = 10
+_REACHED = {
+    FRONT: (
+        "points", "hypervolume_percent", "gap_percent", "least_energy_j", "energy_bound_j", "least_makespan_s",
+        "makespan_bound_s", "knee_energy_j", "knee_makespan_s", "unused_types", "solve_s",
+    ),
+    PROFIT: (
+        "profit_per_s", "profit_bound_per_s", "gap_percent", "energy_j", "makespan_s", "mean_power_w",
+        "on_front_percent", "solve_s",
+    ),
+}  # fmt: skip
+"""The metrics of the first table, by kind of study."""
 _BEST, _ALIKE, _WORDS, _PLAIN = "best", "alike", "words", ""
 
 
@@ -140,10 +151,21 @@ def _pivot(
 
 def full_table(records: Records) -> Table:
     """Every metric at every point of the study, at most MAX_ROWS points."""
-    keys = list(records.varying)
     metrics = records.summary["metric"].unique(maintain_order=True).to_list()
+    return _points_table(records, metrics, "All metrics at every point")
+
+
+def search_tables(records: Records) -> list[Table]:
+    """What a search reached at every point of the study beside what is proven; none without results."""
+    found = set(records.summary["metric"])
+    metrics = [name for name in _REACHED[records.study.kind] if name in found]
+    return [_points_table(records, metrics, "What was reached, and what is proven")] if metrics else []
+
+
+def _points_table(records: Records, metrics: Sequence[str], caption: str) -> Table:
+    keys = list(records.varying)
     points: dict[tuple[object, ...], dict[str, Mapping[str, Any]]] = {}
-    for row in records.summary.iter_rows(named=True):
+    for row in records.summary.filter(pl.col("metric").is_in(metrics)).iter_rows(named=True):
         points.setdefault(tuple(row[key] for key in keys), {})[row["metric"]] = row
     rows = tuple(_full_row(records, keys, metrics, point, found) for point, found in list(points.items())[:MAX_ROWS])
     note = f"The first {MAX_ROWS} of {count(len(points), 'point')}." if len(points) > MAX_ROWS else ""
@@ -153,7 +175,7 @@ def full_table(records: Records) -> Table:
         *(sentence(metric_title(m)) for m in metrics),
         "Trials",
     )
-    return Table("All metrics at every point", sentence(key_title(first)), columns, rows, note)
+    return Table(caption, sentence(key_title(first)), columns, rows, note)
 
 
 def _full_row(

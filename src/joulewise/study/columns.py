@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 RUNS, RECORDS, TRACES, LOSSES = "runs", "records", "traces", "losses"
+FRONTS, MACHINES, COUNTS = "fronts", "machines", "counts"
+MANAGED, FRONT, PROFIT, BAGS = "managed", "front", "profit", "front, profit"
+"""Of which kinds of studies a column is."""
 
 
 @dataclass(frozen=True)
 class Column:
     """One column; `is_metric`: averaged over trials; `is_measured`: a time of the machine.
 
-    A `*` in its name stands for any text: there is a column for each level or group that the world has.
+    `kinds` names the kinds of studies that have it, "" all of them. A `*` in its name stands for any text: there is a
+    column for each level, group or machine type that the world has.
     """
 
     table: str
@@ -22,21 +26,30 @@ class Column:
     meaning: str
     is_metric: bool = False
     is_measured: bool = False
+    kinds: str = MANAGED
+
+    def is_of(self, kind: str) -> bool:
+        """Whether studies of a kind have it."""
+        return not self.kinds or kind in self.kinds.split(", ")
 
 
-def _metric(name: str, unit: str, meaning: str, *, is_measured: bool = False) -> Column:
-    return Column(RUNS, name, unit, meaning, is_metric=True, is_measured=is_measured)
+def _metric(name: str, unit: str, meaning: str, *, is_measured: bool = False, kinds: str = MANAGED) -> Column:
+    return Column(RUNS, name, unit, meaning, is_metric=True, is_measured=is_measured, kinds=kinds)
 
 
 COLUMNS = (
-    Column(RUNS, "run", "", "key of the run: a hash of its world, manager, seed, trial and files"),
-    Column(RUNS, "world", "", "key of the world; runs with the same one met the same machines and tasks"),
-    Column(RUNS, "variant", "", "name of the variant, null in a study without variants"),
-    Column(RUNS, "trial", "", "number of the trial, from 0"),
-    Column(RUNS, "seed", "", "seed of the study"),
-    Column(RUNS, "bound", "", "how utility_bound is proven: prices, or trivial (each task alone)"),
-    Column(RUNS, "status", "", "done or failed"),
-    Column(RUNS, "error", "", "why the run failed, null if it did not"),
+    Column(RUNS, "run", "", "key of the run: a hash of its world, decisions, seed, trial and files", kinds=""),
+    Column(RUNS, "world", "", "key of the world; runs with the same one met the same machines and tasks", kinds=""),
+    Column(RUNS, "variant", "", "name of the variant, null in a study without variants", kinds=""),
+    Column(RUNS, "trial", "", "number of the trial, from 0", kinds=""),
+    Column(RUNS, "seed", "", "seed of the study", kinds=""),
+    Column(
+        RUNS, "bound", "",
+        "how bounds are proven: of utility by prices, or trivially (each task alone); of bags by the duals of an lp",
+        kinds="",
+    ),
+    Column(RUNS, "status", "", "done or failed", kinds=""),
+    Column(RUNS, "error", "", "why the run failed, null if it did not", kinds=""),
     _metric(
         "utility", "utility",
         "sum of the utility of the tasks that completed in the counted window; in a workload that is prorated, of each "
@@ -80,7 +93,7 @@ COLUMNS = (
     _metric("mapping_events", "events", "mapping events in the counted window"),
     _metric("late_events", "events", "those of them that had to wait until the mapping before them was over"),
     _metric("mapping_s", "s", "wall-clock time that the policy took for the whole run", is_measured=True),
-    _metric("run_s", "s", "wall-clock time of the run with its checks and files", is_measured=True),
+    _metric("run_s", "s", "wall-clock time of the run with its checks and files", is_measured=True, kinds=""),
     *(
         _metric(f"{name}:*", "tasks", f"{name}, of a priority level; a column for each level")
         for name in ("tasks_arrived", "tasks_completed", "tasks_dropped", "tasks_killed", "tasks_waiting")
@@ -94,6 +107,73 @@ COLUMNS = (
         "group_percent:*", "%",
         "100 x utility earned on the machines of a group / utility; a column for each machine group",
     ),
+    _metric("tasks", "tasks", "tasks of the bag", kinds=BAGS),
+    _metric("tasks_per_machine", "tasks", "tasks / machines", kinds=BAGS),
+    _metric("points", "points", "points of the front that was found", kinds=FRONT),
+    _metric(
+        "hypervolume_percent", "%",
+        "100 x area that the front dominates up to the reference point / area that the proven bound dominates",
+        kinds=FRONT,
+    ),
+    _metric(
+        "hypervolume_percent:*", "%", "the same after so many generations; a column for each snapshot", kinds=FRONT
+    ),
+    _metric("reference_energy_j", "J", "energy of the reference point: 1.1 x the most on the bound front", kinds=FRONT),
+    _metric("reference_makespan_s", "s", "makespan of the reference point: 1.1 x the most on it", kinds=FRONT),
+    _metric("least_energy_j", "J", "least energy of a point of the front", kinds=FRONT),
+    _metric("least_makespan_s", "s", "least makespan of a point of the front", kinds=FRONT),
+    _metric("energy_bound_j", "J", "proven: no allocation uses less energy", kinds=BAGS),
+    _metric("makespan_bound_s", "s", "proven: no allocation has a shorter makespan", kinds=BAGS),
+    _metric(
+        "gap_percent", "%",
+        "mean over the points of 100 x (energy / least energy that is proven for the makespan - 1)", kinds=FRONT,
+    ),
+    _metric("knee_energy_j", "J", "energy at the knee of the front; in studies of profit, of the bound", kinds=BAGS),
+    _metric("knee_makespan_s", "s", "makespan at the same knee", kinds=BAGS),
+    _metric("mean_power_w", "W", "energy / makespan: of the allocation, or at the knee of a front", kinds=BAGS),
+    _metric("vertices", "vertices", "vertices of the proven bound that none beats in both objectives", kinds=BAGS),
+    _metric("unused_types", "types", "machine types that have machines but no task at any point", kinds=FRONT),
+    _metric(
+        "unused_types:*", "types",
+        "machine types without a task at the point of least energy, the knee and the point of least makespan",
+        kinds=FRONT,
+    ),
+    _metric(
+        "task_percent:*", "%",
+        "100 x tasks on machines of a type / all tasks, mean over the points; a column for each machine type",
+        kinds=FRONT,
+    ),
+    _metric(
+        "busy_cov:*", "",
+        "standard deviation / mean over machines of the time they compute, at the point of least energy, the knee and "
+        "the point of least makespan",
+        kinds=FRONT,
+    ),
+    _metric("energy_cov:*", "", "the same of the energy of machines", kinds=FRONT),
+    _metric("generations_per_s", "1/s", "generations per second (nsga2)", is_measured=True, kinds=FRONT),
+    _metric("price", "", "price of the bag", kinds=PROFIT),
+    _metric("profit_ratio", "", "price / cost of the least energy", kinds=PROFIT),
+    _metric("cost_per_kwh", "", "what a kWh costs, the mean over the hours of the bag where it changes", kinds=PROFIT),
+    _metric("profit_per_s", "", "(price - all costs) / makespan of the allocation; null if nothing runs", kinds=PROFIT),
+    _metric("profit_bound_per_s", "", "proven: no allocation earns more per second", kinds=PROFIT),
+    _metric(
+        "gap_percent", "%", "100 x (profit_bound_per_s - profit_per_s) / |profit_bound_per_s|", kinds=PROFIT
+    ),
+    _metric("profit", "", "profit_per_s x makespan_s", kinds=PROFIT),
+    _metric("energy_j", "J", "energy of the allocation at the meter; null if nothing runs", kinds=PROFIT),
+    _metric("makespan_s", "s", "time from one bag to the next; null if nothing runs", kinds=PROFIT),
+    _metric("wait_s", "s", "the part of makespan_s in which all machines wait on purpose", kinds=PROFIT),
+    _metric("optimum_energy_j", "J", "energy where the bound of the profit lies, at the meter", kinds=PROFIT),
+    _metric("optimum_makespan_s", "s", "makespan where the bound of the profit lies", kinds=PROFIT),
+    _metric(
+        "on_front_percent", "%",
+        "100 if no divided schedule beats that place in both energy and makespan, else 0", kinds=PROFIT,
+    ),
+    _metric(
+        "pareto_profit_per_s", "", "the most profit per second on the bound front of energy and makespan", kinds=PROFIT
+    ),
+    Column(RUNS, "verdict", "", "what comes out for the bag: profit, loss under agreement, ...", kinds=PROFIT),
+    _metric("solve_s", "s", "wall-clock time of bound and search", is_measured=True, kinds=BAGS),
     Column(RECORDS, "task", "", "number of the task in order of arrival, from 0"),
     Column(RECORDS, "task_type", "", "name of the task type"),
     Column(RECORDS, "priority", "", "priority level of the task, where the workload has them"),
@@ -129,10 +209,40 @@ COLUMNS = (
     Column(LOSSES, "pstate", "", "P-state in which the task ran"),
     Column(LOSSES, "start_s", "s", "instant at which the run started"),
     Column(LOSSES, "end_s", "s", "instant at which the machine failed"),
+    Column(FRONTS, "curve", "",
+           "what the point is of: front (found), bound (vertices of the proven bound), snapshot (front after so many "
+           "generations), region (the corners of all that divided tasks can reach), optimum (of the proven bound of "
+           "profit), allocation (found for it)", kinds=BAGS),
+    Column(FRONTS, "point", "", "number of the point on its curve, from 0, by rising energy or around", kinds=BAGS),
+    Column(FRONTS, "generation", "", "number of generations of a snapshot; null on other curves", kinds=BAGS),
+    Column(FRONTS, "energy_j", "J", "energy, idle power until the makespan included; at the meter", kinds=BAGS),
+    Column(FRONTS, "makespan_s", "s", "when the last machine is done", kinds=BAGS),
+    Column(FRONTS, "mean_power_w", "W", "energy_j / makespan_s", kinds=BAGS),
+    Column(FRONTS, "energy_bound_j", "J", "proven: nothing done by then uses less; null on bounds", kinds=BAGS),
+    Column(FRONTS, "gap_percent", "%", "100 x (energy_j / energy_bound_j - 1)", kinds=BAGS),
+    Column(FRONTS, "profit_per_s", "", "profit per second; null in studies of fronts", kinds=BAGS),
+    Column(FRONTS, "is_knee", "", "whether it is the knee of the curve", kinds=BAGS),
+    Column(
+        FRONTS, "chosen", "",
+        "a to e, from least energy to least makespan, on the points that figures show machine by machine; else null",
+        kinds=FRONT,
+    ),
+    Column(MACHINES, "point", "", "number of the point, as in fronts", kinds=BAGS),
+    Column(MACHINES, "machine", "", "number of the machine, from 0 by machine type", kinds=BAGS),
+    Column(MACHINES, "machine_type", "", "name of the machine type", kinds=BAGS),
+    Column(MACHINES, "group", "", "group of the machine type", kinds=BAGS),
+    Column(MACHINES, "tasks", "tasks", "tasks that it runs", kinds=BAGS),
+    Column(MACHINES, "busy_s", "s", "when it is done: it computes without a break", kinds=BAGS),
+    Column(MACHINES, "energy_j", "J", "its energy, idle power until the makespan included", kinds=BAGS),
+    Column(COUNTS, "point", "", "number of the point, as in fronts", kinds=BAGS),
+    Column(COUNTS, "machine", "", "number of the machine", kinds=BAGS),
+    Column(COUNTS, "task_type", "", "name of the task type", kinds=BAGS),
+    Column(COUNTS, "pstate", "", "P-state, 0 the fastest", kinds=BAGS),
+    Column(COUNTS, "tasks", "tasks", "how many of these tasks the machine runs in that P-state", kinds=BAGS),
 )  # fmt: skip
 
 
 def metrics(found: Sequence[str]) -> list[str]:
     """Those of the columns found that are averaged over trials, in the order of the table above."""
-    wanted = [column.name for column in COLUMNS if column.is_metric]
+    wanted = dict.fromkeys(column.name for column in COLUMNS if column.is_metric)
     return [name for pattern in wanted for name in found if fnmatchcase(name, pattern)]

@@ -134,6 +134,8 @@ def kind_of(field_name: str, hint: Any) -> str:
 
 
 def _plural(kind: str) -> str:
+    if kind.endswith('"'):  # names to choose from
+        return kind
     first, *rest = kind.split(" of ")
     return " of ".join([f"{first}s", *rest])
 

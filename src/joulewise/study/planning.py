@@ -1,16 +1,12 @@
-"""The runs of a study: worlds x managers x trials, each with the key that resume and reuse go by."""
+"""The runs of a study: worlds x decisions x trials, each with the key that resume and reuse go by."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from joulewise.study.sources import SECTIONS, is_random, is_random_world
+from joulewise.study.sources import SECTIONS, is_random_part
 from joulewise.study.spec import Fingerprints, Point
 from joulewise.study.study import Study
-
-if TYPE_CHECKING:
-    from joulewise.optimise import BoundKind
 
 
 @dataclass(frozen=True)
@@ -26,16 +22,16 @@ class Run:
     seed: int
     trial: int
     keep: bool
-    bound: BoundKind
+    bound: str
     files: tuple[tuple[str, str], ...] = ()
 
     def cells(self) -> dict[str, object]:
         """The columns that say what was run."""
         identity = {"run": self.key, "world": self.world_key, "variant": self.point.variant}
-        parts = self.point.parts
-        generators = {f"{name}.generator": part.source for name, part in parts.items() if SECTIONS[name].source_keys}
-        dotted = {key: value for name, part in parts.items() for key, value in part.cells(name).items()}
-        return {**identity, "trial": self.trial, "seed": self.seed, "bound": self.bound, **generators, **dotted}
+        selected = [(SECTIONS[part.section].selector, part) for part in self.point.parts]
+        sources = {f"{part.section}.{selector}": part.source for selector, part in selected if selector}
+        dotted = {key: value for part in self.point.parts for key, value in part.cells().items()}
+        return {**identity, "trial": self.trial, "seed": self.seed, "bound": self.bound, **sources, **dotted}
 
 
 def plan(study: Study) -> tuple[Run, ...]:
@@ -51,12 +47,16 @@ def plan(study: Study) -> tuple[Run, ...]:
 
 def _n_trials(study: Study, point: Point) -> int:
     trials = study.heading.trials
-    return trials if trials == 1 or is_random(point, study.folder) else 1
+    return trials if trials == 1 or _is_random_world(point) or study.kind.draws(point, study.folder) else 1
+
+
+def _is_random_world(point: Point) -> bool:
+    return any(map(is_random_part, point.world))
 
 
 def _run(study: Study, fingerprints: Fingerprints, point: Point, trial: int) -> Run:
-    seed = study.heading.seed
-    world_key = fingerprints.of_world(point, seed, trial, is_random_world(point))
-    run_key = fingerprints.of_run(world_key, point, seed, trial, study.heading.bound)
+    seed, bound = study.heading.seed, study.kind.bound or study.heading.bound
+    world_key = fingerprints.of_world(point, seed, trial, _is_random_world(point))
+    run_key = fingerprints.of_run(world_key, point, seed, trial, bound)
     keep = {"first": trial == 0, "all": True, "none": False}[study.heading.keep]
-    return Run(run_key, world_key, point, seed, trial, keep, study.heading.bound, fingerprints.of_files(point))
+    return Run(run_key, world_key, point, seed, trial, keep, bound, fingerprints.of_files(point))

@@ -10,12 +10,9 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem
 from joulewise.study import statistics
-from joulewise.study.columns import COLUMNS, TRACES, metrics
+from joulewise.study.columns import COLUMNS, FRONTS, MACHINES, RECORDS, TRACES, metrics
 from joulewise.study.store import FAILED, MARKER, Store
 from joulewise.study.study import VARIANT, Study, parse_study, read_source
-
-HEADLINE, POSSIBLE = "utility_percent", "possible_percent"
-_COMPARED = (statistics.POLICY, VARIANT)
 
 
 @dataclass(frozen=True)
@@ -34,9 +31,10 @@ class Results:
 
     @property
     def compared(self) -> str:
-        """The axis whose values are compared: the policy if it varies, else the variant, else the first."""
+        """The axis whose values are compared: the kind's main one if it varies, else the variant, else the first."""
         varying = [axis for axis in self.study.axes if self.runs[axis].n_unique() > 1]
-        return next((axis for axis in (*_COMPARED, *varying) if axis in varying), self.study.axes[0])
+        first = (self.study.kind.main_axis, VARIANT, *varying)
+        return next((axis for axis in first if axis in varying), self.study.axes[0])
 
     def summary(self) -> pl.DataFrame:
         """Mean and 95 % interval of every metric at every point."""
@@ -48,17 +46,31 @@ class Results:
 
     def traces(self) -> pl.DataFrame:
         """The stored traces of all runs: run, then the columns of traces."""
+        return self._details(TRACES)
+
+    def fronts(self) -> pl.DataFrame:
+        """The stored fronts of all runs: run, then the columns of fronts."""
+        return self._details(FRONTS)
+
+    def machines(self) -> pl.DataFrame:
+        """What each machine does at each point of the stored fronts of all runs: run, then the columns of machines."""
+        return self._details(MACHINES)
+
+    def _details(self, table: str) -> pl.DataFrame:
         store = Store(self.folder)
-        runs = self.runs["run"].unique(maintain_order=True)
-        keys = [key for key in runs if store.traces_file(key).is_file()]
-        named = [store.read_table(store.traces_file(key)).select(pl.lit(key).alias("run"), pl.all()) for key in keys]
-        numbers = {column.name: pl.Float64 for column in COLUMNS if column.table == TRACES}
+        paths = {key: store.detail_file(table, key) for key in self.runs["run"].unique(maintain_order=True)}
+        named = [
+            store.read_table(path).select(pl.lit(key).alias("run"), pl.all())
+            for key, path in paths.items()
+            if path.is_file()
+        ]
+        numbers = {column.name: pl.Float64 for column in COLUMNS if column.table == table}
         return pl.concat(named) if named else pl.DataFrame(schema={"run": pl.String, **numbers})
 
     def records(self, run: str) -> pl.DataFrame:
         """The stored records of one run; InputError when they were not kept."""
         store = Store(self.folder)
-        return store.read_table(store.records_file(run))
+        return store.read_table(store.detail_file(RECORDS, run))
 
     def _metrics(self) -> list[str]:
         return metrics(self.runs.columns)

@@ -7,7 +7,6 @@ import json
 import platform
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +18,6 @@ from joulewise.files import locked
 from joulewise.study.execute import available_cpus, execute
 from joulewise.study.planning import Run, plan
 from joulewise.study.results import Results
-from joulewise.study.sources import policy_of
 from joulewise.study.spec import RESULTS_VERSION
 from joulewise.study.store import Store
 from joulewise.study.study import Study
@@ -61,7 +59,7 @@ def run_study(
     _make(store.folder)
     with locked(store.folder):
         store.remove_leftovers()
-        missing = missing_runs(store, runs)
+        missing = missing_runs(study, store, runs)
         about = _about(study, store, runs)
         store.claim(study, about)
         began = time.perf_counter()
@@ -71,14 +69,14 @@ def run_study(
     return Results(store.folder, study, table, about)
 
 
-def missing_runs(store: Store, runs: tuple[Run, ...]) -> list[Run]:
+def missing_runs(study: Study, store: Store, runs: tuple[Run, ...]) -> list[Run]:
     """The runs that must be computed, each computation once."""
-    results = store.results()
+    results, details = store.results(), study.kind.tables
     by_key: dict[str, Run] = {}
     for run in runs:
         known = by_key.get(run.key)
         by_key[run.key] = replace(run, keep=run.keep or (known is not None and known.keep))
-    return [run for run in by_key.values() if not store.is_finished(run, results.get(run.key))]
+    return [run for run in by_key.values() if not store.is_finished(run, results.get(run.key), details)]
 
 
 def _counter(
@@ -113,16 +111,6 @@ def _checked_workers(workers: int | None) -> int:
     return workers
 
 
-def _policies(study: Study) -> dict[str, dict[str, str]]:
-    """How reports are to call the study's policies, so that they need not load a user's code again."""
-    found = {}
-    for spec in dict.fromkeys(point.manager.parameters.policy for point in study.points):
-        with suppress(InputError):  # a policy that cannot be loaded fails its runs and goes by its bare name
-            policy = policy_of(spec, study.folder)
-            found[spec] = {"title": policy.title, "mode": policy.mode}
-    return found
-
-
 def _about(study: Study, store: Store, runs: tuple[Run, ...]) -> dict[str, Any]:
     """What the folder says of itself: versions, machine, where files were found and what they held."""
     earlier = store.marker() or {}
@@ -138,6 +126,6 @@ def _about(study: Study, store: Store, runs: tuple[Run, ...]) -> dict[str, Any]:
         "study_file": study.file_name,
         "study_folder": str(study.folder.resolve()),
         "files": files,
-        "policies": _policies(study),
+        "policies": study.kind.titles(study.points, study.folder),
         "study_hash": hashlib.sha256(json.dumps([study.source, files]).encode()).hexdigest()[:16],
     }

@@ -47,7 +47,7 @@ def study_keys() -> tuple[Key, ...]:
         for source in section.sources.values()
         for key in _keys_of(f"{section.name}.", _shown_source(section, source), source.parameters, is_swept=True)
     )
-    return (*heading, *_generator_keys(), *sections)
+    return (*heading, *_selector_keys(), *sections)
 
 
 def json_schema() -> Json:
@@ -56,7 +56,8 @@ def json_schema() -> Json:
     defaults = {key.path: key.default for key in _keys_of("", "", Heading, is_swept=False)}
     sections = {name: _section_schema(section, partial=False) for name, section in SECTIONS.items()}
     overrides = {name: _section_schema(section, partial=True) for name, section in SECTIONS.items()}
-    required = [name for name, section in SECTIONS.items() if section.is_required]
+    required = [name for name, section in SECTIONS.items() if section.is_required and not section.decides]
+    deciding = [name for name, section in SECTIONS.items() if section.decides]
     variant = {
         "type": "object",
         "description": "a named combination: its keys are laid over those of the file",
@@ -74,7 +75,8 @@ def json_schema() -> Json:
             "variant": {"type": "array", "items": variant, "minItems": 1},
         },
         "required": ["name"],
-        "anyOf": [{"required": required}, {"required": ["variant"]}],
+        "anyOf": [*({"required": [*required, name]} for name in deciding), {"required": ["variant"]}],
+        "not": {"required": deciding},
         "additionalProperties": False,
     }
 
@@ -94,17 +96,16 @@ def _keys_of(prefix: str, source: str, owner: type, *, is_swept: bool) -> Iterat
         )
 
 
-def _generator_keys() -> Iterator[Key]:
+def _selector_keys() -> Iterator[Key]:
     for section in SECTIONS.values():
-        if section.generators:
-            names = " or ".join(f'"{name}"' for name in section.generators)
-            meaning = f"where {section.summary} come from; left out when tables are named"
-            path = f"{section.name}.generator"
-            yield Key(path, "", names, "", meaning, path, is_swept=False)
+        if section.selector:
+            names = " or ".join(f'"{name}"' for name in section.choices)
+            path = f"{section.name}.{section.selector}"
+            yield Key(path, "", names, "", section.chosen, path, is_swept=False)
 
 
 def _shown_source(section: Section, source: Source) -> str:
-    return source.name if section.source_keys else ""
+    return source.name if section.selector else ""
 
 
 def _default(field: dataclasses.Field[Any], hint: Any) -> str:
@@ -129,9 +130,9 @@ def _source_schema(section: Section, source: Source, *, partial: bool) -> Json:
     defaults = {key.path: key.default for key in _keys_of("", "", source.parameters, is_swept=True)}
     properties = {name: _or_sweep(_tidy(value, defaults[name])) for name, value in found["properties"].items()}
     required = list(found.get("required", []))
-    if source.name in section.generators:
-        properties = {"generator": {"const": source.name, "description": source.summary}, **properties}
-        required.insert(0, "generator")
+    if source.name in section.choices:
+        properties = {section.selector: {"const": source.name, "description": source.summary}, **properties}
+        required.insert(0, section.selector)
     form: Json = {"type": "object", "properties": properties, "additionalProperties": False}
     return form if partial or not required else {**form, "required": required}
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.files import sha256_of
 from joulewise.study.managers import ManagerParameters
-from joulewise.study.spec import Part, Point, WorldParts
+from joulewise.study.optimising import FrontParameters, ProfitParameters
+from joulewise.study.spec import Part, WorldParts
 from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
+from joulewise.worlds.bags import BagParameters, BagTable, generate_bag, read_bag
+from joulewise.worlds.cov_system import CovSystemParameters, generate_cov_system
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.frames import read_table
+from joulewise.worlds.gpus import GpuParameters, gpu_system
+from joulewise.worlds.nine_machines import NineMachineParameters, generate_nine_machines
 from joulewise.worlds.outages import draw_outages
 from joulewise.worlds.supply import SupplyParameters, check_limits, read_supply
 from joulewise.worlds.tables import SystemTables, WorkloadTable, read_system, read_workload
@@ -21,11 +26,13 @@ from joulewise.worlds.truth import truth_stream, with_truth
 
 if TYPE_CHECKING:
     from joulewise.model import Supply, System, Workload, World
+    from joulewise.model.bag import Bag
     from joulewise.policies import Policy
     from joulewise.simulate import Manager
 
-SYSTEM, WORKLOAD, SUPPLY, MANAGER = "system", "workload", "supply", "manager"
-TABLES = "tables"
+SYSTEM, WORKLOAD, SUPPLY, MANAGER, OPTIMISE = "system", "workload", "supply", "manager", "optimise"
+TABLES, BAG, BAG_TABLE = "tables", "bag", "bag table"
+FRONT, PROFIT = "front", "profit"
 
 
 @dataclass(frozen=True)
@@ -56,24 +63,44 @@ class Source:
 class Section:
     """One section of a study file.
 
-    `source_keys` are the keys that say where its values come from; without any it has one source, of its own name.
+    The key `selector` names its source, or a key of `tables` stands for one; without both, it has one source, of its
+    own name. `chosen` says what the selector chooses. A section that `decides` is the only such one in a study.
     """
 
     name: str
     summary: str
     sources: Mapping[str, Source]
-    source_keys: frozenset[str]
-    tables: str = TABLES
+    selector: str = ""
+    tables: Mapping[str, str] = field(default_factory=dict)
+    chosen: str = ""
     is_required: bool = True
+    decides: bool = False
 
     @property
-    def generators(self) -> list[str]:
-        """The names that the key `generator` may have."""
-        return [name for name in self.sources if name not in (TABLES, self.name)]
+    def choices(self) -> list[str]:
+        """The names that the key `selector` may have."""
+        return [name for name in self.sources if self.selector and name not in self.tables.values()]
+
+
+def _failing(parameters: Any) -> bool:
+    """Whether the machines of a system that is itself the same in all trials fail at instants that are drawn."""
+    return parameters.mtbf_s is not None
 
 
 def _generated_system(parameters: SystemParameters, draw: Draw) -> System:
     return generate_system(parameters, draw.seed, draw.trial)
+
+
+def _cov_system(parameters: CovSystemParameters, draw: Draw) -> System:
+    return generate_cov_system(parameters, draw.seed, draw.trial)
+
+
+def _nine_machines(parameters: NineMachineParameters, draw: Draw) -> System:
+    return generate_nine_machines(parameters, draw.seed)
+
+
+def _gpus(parameters: GpuParameters, _draw: Draw) -> System:
+    return gpu_system(parameters)
 
 
 def _tabled_system(tables: SystemTables, draw: Draw) -> System:
@@ -88,12 +115,24 @@ def _tabled_workload(table: WorkloadTable, system: System, draw: Draw) -> Worklo
     return with_truth(read_workload(table, system, draw.folder), table, truth_stream(draw.seed, draw.trial))
 
 
+def _generated_bag(parameters: BagParameters, system: System, draw: Draw) -> Bag:
+    return generate_bag(parameters, system, draw.seed, draw.trial)
+
+
+def _tabled_bag(table: BagTable, system: System, draw: Draw) -> Bag:
+    return read_bag(table, system, draw.folder)
+
+
 def _supply(parameters: SupplyParameters, draw: Draw) -> Supply:
     return read_supply(parameters, draw.folder)
 
 
 def _manager(parameters: ManagerParameters, draw: Draw) -> Manager:
     return parameters.manager(policy_of(parameters.policy, draw.folder))
+
+
+def _as_given(parameters: Any, _draw: Draw) -> Any:
+    return parameters
 
 
 _SYSTEMS = (
@@ -105,11 +144,32 @@ _SYSTEMS = (
         is_random=lambda _: True,
     ),
     Source(
+        "nine-machines",
+        "machines of nine desktop types and task types like five benchmarks, a stand-in (Friese 5.3.4, 6.6; Tarplee V)",
+        NineMachineParameters,
+        _nine_machines,
+        is_random=_failing,
+    ),
+    Source(
+        "cov",
+        "50 machines of 10 types and 50 task types, all drawn with given coefficients of variation (Friese 6.5)",
+        CovSystemParameters,
+        _cov_system,
+        is_random=lambda _: True,
+    ),
+    Source(
+        "gpus",
+        "GPUs of four models that train six networks under power limits, as measured",
+        GpuParameters,
+        _gpus,
+        is_random=_failing,
+    ),
+    Source(
         TABLES,
         "execution times, powers and machines from your own files",
         SystemTables,
         _tabled_system,
-        is_random=lambda tables: tables.mtbf_s is not None,
+        is_random=_failing,
     ),
 )
 
@@ -130,40 +190,62 @@ _WORKLOADS = (
         is_random=lambda table: table.time_spread > 0,
         n_tasks=lambda table, draw: read_table(table.tasks, draw.folder).frame.height,
     ),
+    Source(
+        BAG,
+        "tasks that are all there at once, their types drawn (Tarplee V, Friese 6.5)",
+        BagParameters,
+        _generated_bag,
+        is_random=lambda _: True,
+        n_tasks=lambda bag, _: bag.n_tasks,
+    ),
+    Source(BAG_TABLE, "numbers of tasks that are all there at once, from your own file", BagTable, _tabled_bag),
+)
+
+_GOALS = (
+    Source(FRONT, "the trade-off between energy and makespan (Friese 6, Tarplee III)", FrontParameters, _as_given),
+    Source(PROFIT, "the most profit per second (Tarplee IV)", ProfitParameters, _as_given),
 )
 
 _SUPPLY = Source(SUPPLY, "limits and costs of energy", SupplyParameters, _supply)
 _MANAGER = Source(MANAGER, "how tasks are mapped to machines", ManagerParameters, _manager)
 
+
+def _named(sources: tuple[Source, ...]) -> dict[str, Source]:
+    return {source.name: source for source in sources}
+
+
+_FROM = "where {} come from; left out when tables are named"
+
 SECTIONS = {
     section.name: section
     for section in (
-        Section(SYSTEM, "the machines", {s.name: s for s in _SYSTEMS}, frozenset({"generator", "etc_s"})),
-        Section(WORKLOAD, "the tasks", {s.name: s for s in _WORKLOADS}, frozenset({"generator", "tasks"})),
-        Section(SUPPLY, "the energy", {SUPPLY: _SUPPLY}, frozenset(), is_required=False),
-        Section(MANAGER, "the decisions", {MANAGER: _MANAGER}, frozenset()),
+        Section(SYSTEM, "the machines", _named(_SYSTEMS), "generator", {"etc_s": TABLES}, _FROM.format("the machines")),
+        Section(
+            WORKLOAD,
+            "the tasks",
+            _named(_WORKLOADS),
+            "generator",
+            {"tasks": TABLES, "bag": BAG_TABLE},
+            _FROM.format("the tasks"),
+        ),
+        Section(SUPPLY, "the energy", _named((_SUPPLY,)), is_required=False),
+        Section(MANAGER, "the decisions over time, as tasks arrive", _named((_MANAGER,)), decides=True),
+        Section(
+            OPTIMISE,
+            "the decisions for a bag, all at once",
+            _named(_GOALS),
+            "goal",
+            chosen="what is sought for a bag of tasks",
+            decides=True,
+        ),
     )
 }
 """Every section of a study file, in the order in which sweeps multiply."""
 
 
-def is_random_world(point: Point) -> bool:
-    """Whether the world of a point differs from trial to trial."""
-    return any(_source(name, part).is_random(part.parameters) for name, part in point.world._asdict().items())
-
-
-def is_random_system(system: Part) -> bool:
-    """Whether a system, or when it fails, differs from trial to trial."""
-    return _source(SYSTEM, system).is_random(system.parameters)
-
-
-def is_random(point: Point, folder: Path) -> bool:
-    """Whether the runs of a point differ from trial to trial: its world does, or its policy draws machines."""
-    return is_random_world(point) or _draws(policy_of(point.manager.parameters.policy, folder))
-
-
-def _draws(policy: Policy) -> bool:
-    return policy.picks is not None or policy.rule == "at-random"
+def is_random_part(part: Part) -> bool:
+    """Whether what a section describes differs from trial to trial."""
+    return _source(part).is_random(part.parameters)
 
 
 def reads_tables(parts: WorldParts) -> bool:
@@ -176,43 +258,62 @@ def build_world(parts: WorldParts, draw: Draw) -> World:
     from joulewise.model import World
 
     system = build_system(parts.system, draw)
-    workload = _source(WORKLOAD, parts.workload).build(parts.workload.parameters, system, draw)
-    supply = _build(SUPPLY, parts.supply, draw)
+    workload = build_workload(parts.workload, system, draw)
+    supply = build_supply(parts.supply, draw)
     check_limits(supply, system)
     failures = parts.system.parameters
     outages = draw_outages(failures, system.n_machines, workload.end_s, draw.seed, draw.trial)
     return World(system, workload, supply, outages)
 
 
-def build_supply(supply: Part, system: Part, draw: Draw) -> Supply:
-    """The supply that a section describes; InputError when the system of a trial could run nothing with it."""
-    found: Supply = _build(SUPPLY, supply, draw)
+def check_supply(supply: Part, system: Part, draw: Draw) -> None:
+    """InputError when a section describes no supply, or one with which the system of a trial could run nothing."""
+    found = build_supply(supply, draw)
     if found.is_limited:
         check_limits(found, build_system(system, draw))
-    return found
+
+
+def build_supply(supply: Part, draw: Draw) -> Supply:
+    """The supply that a section describes; InputError when it describes none."""
+    return cast("Supply", _build(supply, draw))
 
 
 def build_system(system: Part, draw: Draw) -> System:
     """The system of one trial; InputError when tables do not describe one."""
-    return cast("System", _build(SYSTEM, system, draw))
+    return cast("System", _build(system, draw))
+
+
+def build_workload(workload: Part, system: System, draw: Draw) -> Any:
+    """The workload, or the bag, of one trial; InputError when tables do not describe one."""
+    return _source(workload).build(workload.parameters, system, draw)
+
+
+def build_bag(parts: WorldParts, draw: Draw) -> Bag:
+    """The bag of one trial with its system; InputError when tables do not describe one."""
+    return cast("Bag", build_workload(parts.workload, build_system(parts.system, draw), draw))
 
 
 def expected_tasks(workload: Part, draw: Draw) -> float:
     """About how many tasks a workload has, warm-up included."""
-    return _source(WORKLOAD, workload).n_tasks(workload.parameters, draw)
+    return _source(workload).n_tasks(workload.parameters, draw)
 
 
 def build_manager(manager: Part, draw: Draw) -> Manager:
     """The manager that a section describes; InputError when its policy cannot be found or compiled."""
-    return cast("Manager", _build(MANAGER, manager, draw))
+    return cast("Manager", _build(manager, draw))
 
 
-def _build(section: str, part: Part, draw: Draw) -> Any:
-    return _source(section, part).build(part.parameters, draw)
+def build_decision(decision: Part, draw: Draw) -> Any:
+    """What decides: a manager, or the parameters of a search; InputError when a policy cannot be found or compiled."""
+    return _build(decision, draw)
 
 
-def _source(section: str, part: Part) -> Source:
-    return SECTIONS[section].sources[part.source]
+def _build(part: Part, draw: Draw) -> Any:
+    return _source(part).build(part.parameters, draw)
+
+
+def _source(part: Part) -> Source:
+    return SECTIONS[part.section].sources[part.source]
 
 
 def policy_of(spec: str, folder: Path) -> Policy:

@@ -21,8 +21,9 @@ _LONGEST_CELL = 60
 
 @dataclass(frozen=True)
 class Part:
-    """One resolved section: the name of its source (a generator, or "tables") and the values, in SI units."""
+    """One resolved section: its name, that of its source (a generator, or "tables") and the values, in SI units."""
 
+    section: str
     source: str
     parameters: Any
 
@@ -33,17 +34,17 @@ class Part:
             if field.metadata.get("file") and isinstance(value, str):
                 yield field.name, value.partition(":")[0] if field.metadata["file"] == "code" else value
 
-    def cells(self, section: str) -> dict[str, object]:
+    def cells(self) -> dict[str, object]:
         """The section as columns of a run's row: dotted names with the unit at the end."""
         owner: type = type(self.parameters)
         hints = hints_of(owner)
         values = {field.name: getattr(self.parameters, field.name) for field in dataclasses.fields(self.parameters)}
         tables = {name: dict(value) for name, value in values.items() if table_of(hints[name])}
-        return {f"{section}.{name}": _cell(value) for name, value in {**values, **tables}.items()}
+        return {f"{self.section}.{name}": _cell(value) for name, value in {**values, **tables}.items()}
 
 
 class WorldParts(NamedTuple):
-    """The sections that make a world, whoever manages it."""
+    """The sections that make a world, whatever is decided in it."""
 
     system: Part
     workload: Part
@@ -52,13 +53,16 @@ class WorldParts(NamedTuple):
 
 @dataclass(frozen=True)
 class Point:
-    """One combination of a study: everything about its runs but the trial."""
+    """One combination of a study: everything about its runs but the trial.
+
+    `decision` is the section that says how decisions are made, [manager] or [optimise].
+    """
 
     variant: str | None
     system: Part
     workload: Part
     supply: Part
-    manager: Part
+    decision: Part
 
     @property
     def world(self) -> WorldParts:
@@ -66,9 +70,9 @@ class Point:
         return WorldParts(self.system, self.workload, self.supply)
 
     @property
-    def parts(self) -> dict[str, Part]:
-        """All sections by their names."""
-        return {**self.world._asdict(), "manager": self.manager}
+    def parts(self) -> tuple[Part, ...]:
+        """All sections."""
+        return (*self.world, self.decision)
 
 
 class Fingerprints:
@@ -85,12 +89,12 @@ class Fingerprints:
         return _digest("world", *map(self._part, point.world), *drawn)
 
     def of_run(self, world_key: str, point: Point, seed: int, trial: int, bound: str) -> str:
-        """The key of a run: its world, its manager, the trial that the policy may draw from, and the bound's kind."""
-        return _digest("run", world_key, self._part(point.manager), str(seed), str(trial), bound)
+        """The key of a run: its world, what decides, the trial that this may draw from, and the bound's kind."""
+        return _digest("run", world_key, self._part(point.decision), str(seed), str(trial), bound)
 
     def of_files(self, point: Point) -> tuple[tuple[str, str], ...]:
         """The files that a point's runs read, by the names the study gives, with the hash of their content."""
-        names = dict.fromkeys(name for part in point.parts.values() for _, name in part.files())
+        names = dict.fromkeys(name for part in point.parts for _, name in part.files())
         return tuple((name, self._content(name)) for name in names if (self.folder / name).is_file())
 
     def _part(self, part: Part) -> str:

@@ -19,6 +19,7 @@ from joulewise.files import write_atomic
 if TYPE_CHECKING:
     import polars as pl
 
+    from joulewise.study.case import Tables
     from joulewise.study.planning import Run
     from joulewise.study.study import Study
 
@@ -28,7 +29,7 @@ SCHEMA_VERSION = 2
 MARKER = "study.json"
 DONE, FAILED = "done", "failed"
 _IDENTITY = ("run", "world", "variant", "trial", "seed")
-_TEXT = ("variant", "error")
+_TEXT = ("variant", "error", "verdict")
 _MARKED = (
     "name", "trials", "joulewise", "machine", "run_at", "seconds", "study_file", "study_folder", "study_hash",
     "policies", "is_finished",
@@ -65,14 +66,12 @@ class Store:
     def proof_file(self, world_key: str, kind: str) -> Path:
         return self.folder / "bounds" / f"{world_key}.{kind}.json"
 
-    def records_file(self, key: str) -> Path:
-        return self.folder / "records" / f"{key}.parquet"
+    def certificate_file(self, world_key: str, kind: str) -> Path:
+        return self.folder / "bounds" / f"{world_key}.{kind}.parquet"
 
-    def traces_file(self, key: str) -> Path:
-        return self.folder / "traces" / f"{key}.parquet"
-
-    def losses_file(self, key: str) -> Path:
-        return self.folder / "losses" / f"{key}.parquet"
+    def detail_file(self, table: str, key: str) -> Path:
+        """One of the detail tables of a run."""
+        return self.folder / table / f"{key}.parquet"
 
     def marker(self) -> dict[str, Any] | None:
         """What the folder says about itself, or None when it says nothing; InputError when it is damaged."""
@@ -168,11 +167,26 @@ class Store:
             found[part["run"]] = part
         return found
 
-    def is_finished(self, run: Run, result: Result | None) -> bool:
+    def write_details(self, run: Run, tables: Tables) -> None:
+        """Store the detail tables of a run."""
+        for name, table in tables.items():
+            self.write_table(self.detail_file(name, run.key), table)
+
+    def read_details(self, run: Run, names: Sequence[str]) -> Tables | None:
+        """The detail tables of a run that are there, or None when one of these names is missing."""
+        if not self._has_details(run, names):
+            return None
+        found = {path.parent.name: path for path in self.folder.glob(f"*/{run.key}.parquet")}
+        return {name: self.read_table(path) for name, path in found.items()}
+
+    def _has_details(self, run: Run, names: Sequence[str]) -> bool:
+        return all(self.detail_file(name, run.key).is_file() for name in names)
+
+    def is_finished(self, run: Run, result: Result | None, details: Sequence[str]) -> bool:
         """Whether a run need not be computed: it is done, and so are its details if they are to be kept."""
         if result is None or result["status"] != DONE:
             return False
-        return not run.keep or (self.records_file(run.key).is_file() and self.traces_file(run.key).is_file())
+        return not run.keep or self._has_details(run, details)
 
     def merge(self, runs: Sequence[Run]) -> pl.DataFrame:
         """Write the table of the study's runs from all parts, then delete the parts; returns the table."""

@@ -7,7 +7,6 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -15,21 +14,9 @@ from pydantic import Field
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.study import parameters, sweep
-from joulewise.study.fitting import class_problems, fit_problems, idle_switches
-from joulewise.study.sources import (
-    MANAGER,
-    SECTIONS,
-    SUPPLY,
-    SYSTEM,
-    WORKLOAD,
-    Draw,
-    Section,
-    Source,
-    build_manager,
-    build_supply,
-    build_world,
-    reads_tables,
-)
+from joulewise.study.case import Candidates
+from joulewise.study.kinds import KINDS, Kind
+from joulewise.study.sources import MANAGER, SECTIONS, SUPPLY, SYSTEM, WORKLOAD, Draw, Section, Source
 from joulewise.study.spec import Part, Point, WorldParts
 
 MAX_RUNS = 1_000_000
@@ -54,25 +41,28 @@ class Heading:
     )
     trials: Annotated[int, Field(ge=1, le=100_000)] = field(
         default=1,
-        metadata={"help": "how often each point is drawn anew; policies share the draws of a trial"},
+        metadata={"help": "how often each point is drawn anew; policies and methods share the draws of a trial"},
     )
     keep: Literal["first", "all", "none"] = field(
         default="first",
-        metadata={"help": "runs whose records and traces are stored: the first trial of each point, all, or none"},
+        metadata={"help": "runs whose detail tables are stored: the first trial of each point, all, or none"},
     )
     bound: Literal["prices", "trivial"] = field(
         default="prices",
-        metadata={"help": "how utility is bounded, once per world: prices (tight, a second or two), or trivial"},
+        metadata={
+            "help": "how utility is bounded over time, once per world: prices (tight, a second or two), or trivial"
+        },
     )
 
 
 @dataclass(frozen=True)
 class Study:
-    """A valid study: its heading, its points in a fixed order, the swept columns and the text it came from.
+    """A valid study: its kind and heading, its points in a fixed order, the swept columns and the text it came from.
 
     `folder` is where the files it names are looked up.
     """
 
+    kind: Kind
     heading: Heading
     points: tuple[Point, ...]
     axes: tuple[str, ...]
@@ -121,12 +111,13 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
     draft = _Draft(raw, file_name)
     heading = draft.heading()
     combinations = [draft.combination(variant) for variant in draft.variants()]
+    draft.check_kinds(combinations)
     if draft.has_sane_size(combinations, heading) and check_inputs:
         draft.check_inputs(combinations, Draw(heading.seed if heading else 0, 0, folder))
     raise_if_any(dict.fromkeys(draft.problems))
     assert heading is not None
     points = dict.fromkeys(itertools.chain.from_iterable(_points(found) for found in combinations))
-    return Study(heading, tuple(points), _axes(combinations), source, file_name, folder)
+    return Study(combinations[0].kind, heading, tuple(points), _axes(combinations), source, file_name, folder)
 
 
 @dataclass
@@ -143,7 +134,13 @@ class _Combination:
     """The sections of one variant (or of the file, when it has none)."""
 
     variant: str | None
+    kind: Kind
     sections: dict[str, _Parts]
+
+    @property
+    def decisions(self) -> list[Part]:
+        """What its section that decides stands for."""
+        return self.sections[self.kind.section].values
 
 
 @dataclass
@@ -196,8 +193,39 @@ class _Draft:
     def combination(self, variant: Mapping[str, Any] | None) -> _Combination:
         """The sections with a variant laid over them."""
         name = None if variant is None else str(variant.get("name"))
-        sections = {key: self._section(section, variant or {}, name) for key, section in SECTIONS.items()}
-        return _Combination(name, sections)
+        kind = self._kind(variant or {})
+        wanted = [section for section in SECTIONS.values() if not section.decides or section.name == kind.section]
+        return _Combination(
+            name, kind, {section.name: self._section(kind.of(section), variant or {}, name) for section in wanted}
+        )
+
+    def _kind(self, variant: Mapping[str, Any]) -> Kind:
+        """The kind of study that the section which decides makes it; where that cannot be told, the nearest one."""
+        present = self._deciding()
+        kinds = [kind for kind in KINDS.values() if kind.section == (present[0] if present else MANAGER)]
+        section = SECTIONS[kinds[0].section]
+        named = [found.get(section.name) for found in (variant, self.raw)]
+        goals = [found[section.selector] for found in named if isinstance(found, dict) and section.selector in found]
+        return next((kind for kind in kinds if goals and kind.goal == goals[0]), kinds[0])
+
+    def _deciding(self) -> list[str]:
+        """The sections of the file, variants included, that say how decisions are made."""
+        variants = self.raw.get(VARIANT)
+        places = [self.raw, *(variants if isinstance(variants, list) else [])]
+        names = [name for name, section in SECTIONS.items() if section.decides]
+        return [name for name in names if any(isinstance(place, dict) and name in place for place in places)]
+
+    def check_kinds(self, combinations: list[_Combination]) -> None:
+        """A study is of one kind, so that its runs can be compared."""
+        deciding, kinds = self._deciding(), dict.fromkeys(found.kind.name for found in combinations)
+        if len(deciding) > 1:
+            found = f"found {' and '.join(f'[{name}]' for name in deciding)}"
+            allowed, advice = "a study has one of them", "make two studies of it"
+            self.problems.append(Problem(self.file_name, found, allowed, advice))
+        elif len(kinds) > 1:
+            where = f"{self.file_name}: {combinations[0].kind.section}"
+            found = f"found variants of the kinds {' and '.join(kinds)}"
+            self.problems.append(Problem(where, found, "a study is of one kind", "make two studies of it"))
 
     def has_sane_size(self, combinations: list[_Combination], heading: Heading | None) -> bool:
         """Whether the study has no more runs than anyone can want; a problem if it has."""
@@ -209,31 +237,10 @@ class _Draft:
         return n_runs <= MAX_RUNS
 
     def check_inputs(self, combinations: list[_Combination], draw: Draw) -> None:
-        """Look up the policies, read the tables and hold the limits against the systems of the first trial."""
-        parts_of_managers = dict.fromkeys(part for found in combinations for part in found.sections[MANAGER].values)
-        managers = {part: self._collect(partial(build_manager, part, draw)) for part in parts_of_managers}
-        worlds = dict.fromkeys(parts for found in combinations for parts in _worlds(found))
-        for parts in worlds:
-            worlds[parts] = self._collect(partial(build_world, parts, draw)) if reads_tables(parts) else None
-        for system, supply in dict.fromkeys((parts.system, parts.supply) for parts in worlds):
-            self._collect(partial(build_supply, supply, system, draw))
-        points = dict.fromkeys(
-            (point.world, point.manager) for point in itertools.chain.from_iterable(map(_points, combinations))
-        )
-        found = [(parts, managers[manager]) for parts, manager in points if managers[manager] is not None]
-        for parts, manager in found:
-            self._check_fit(parts, manager, worlds[parts], draw)
-        self.problems += map(self._in_file, idle_switches(found))
-
-    def _check_fit(self, parts: WorldParts, manager: Any, world: Any, draw: Draw) -> None:
-        """Hold a manager against the sections of a world, and against that itself where it has been made."""
-        from joulewise.simulate import misfits
-
-        told = [*fit_problems(parts, manager), *(self._collect(lambda: [*class_problems(parts, manager, draw)]) or ())]
-        places = {problem.where for problem in told}
-        if world is not None:
-            told += [problem for problem in misfits(world, manager) if problem.where not in places]
-        self.problems += map(self._in_file, told)
+        """Hold what the sections ask for against each other, against the files they name and the first trial."""
+        for kind in dict.fromkeys(found.kind for found in combinations):
+            for check in kind.checks(_candidates([found for found in combinations if found.kind == kind]), draw):
+                self._collect(check)
 
     def _section(self, section: Section, variant: Mapping[str, Any], name: str | None) -> _Parts:
         base, override = self.raw.get(section.name, {}), variant.get(section.name, {})
@@ -242,8 +249,9 @@ class _Draft:
             where = f"{self.file_name}: {prefix}{section.name}"
             self.problems.append(Problem(where, "found a value", f"must be a section, [{section.name}]"))
             return _Parts([], [], 0)
-        merged = sweep.lay_over(base, override, section.source_keys)
-        own = merged if name and sweep.changes_source(base, override, section.source_keys) else override
+        keys = (section.selector, section.tables)
+        merged = sweep.lay_over(base, override, *keys)
+        own = merged if name and sweep.changes_source(base, override, *keys) else override
 
         def where_of(key: str) -> str:
             prefix = f"variant {name!r}: " if name and _name_of(key) in own else ""
@@ -252,7 +260,7 @@ class _Draft:
         found = self._collect(lambda: _choose(section, merged, where_of))
         if found is None:
             return _Parts([], [], 0)
-        plain = {key: value for key, value in merged.items() if key != "generator" or not section.generators}
+        plain = {key: value for key, value in merged.items() if key != section.selector}
         return self._expand(section, found, plain, where_of)
 
     def _expand(self, section: Section, source: Source, raw: sweep.Raw, where_of: parameters.Where) -> _Parts:
@@ -268,13 +276,13 @@ class _Draft:
         n_points, before = sweep.n_points(swept), len(self.problems)
         if n_points == 0:
             return _Parts([], names, 0)
-        parts = self._one_at_a_time(source, raw, swept, where_of)
+        parts = self._one_at_a_time(section, source, raw, swept, where_of)
         if n_points <= MAX_RUNS and len(self.problems) == before:
-            parts = [self._part(source, point, where_of) for point in sweep.product(raw, swept)]
+            parts = [self._part(section, source, point, where_of) for point in sweep.product(raw, swept)]
         return _Parts([part for part in parts if part is not None], names, n_points)
 
     def _one_at_a_time(
-        self, source: Source, raw: sweep.Raw, swept: list[sweep.Axis], where_of: parameters.Where
+        self, section: Section, source: Source, raw: sweep.Raw, swept: list[sweep.Axis], where_of: parameters.Where
     ) -> list[Part | None]:
         """Parts in which every swept value occurs, so that each is judged without making the product."""
 
@@ -284,14 +292,14 @@ class _Draft:
                 index = f"[{position[name]}]" if name in position else ""
                 return where_of(f"{name}{index}{key.removeprefix(name)}")
 
-            return self._part(source, point, where)
+            return self._part(section, source, point, where)
 
         return [part(point, position) for point, position in sweep.one_at_a_time(raw, swept)]
 
-    def _part(self, source: Source, raw: sweep.Raw, where_of: parameters.Where) -> Part | None:
+    def _part(self, section: Section, source: Source, raw: sweep.Raw, where_of: parameters.Where) -> Part | None:
         found, problems = parameters.read(source.parameters, raw, where_of)
         self.problems += problems
-        return None if found is None else Part(source.name, found)
+        return None if found is None else Part(section.name, source.name, found)
 
     def _collect(self, attempt: Callable[[], Any]) -> Any:
         try:
@@ -308,20 +316,22 @@ class _Draft:
 
 def _choose(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Source:
     """The source of values that a section names."""
-    if not section.source_keys:
+    selector = section.selector
+    if not selector:
         return section.sources[section.name]
-    if "generator" not in raw and not any(key in raw for key in section.source_keys):
-        keys = " or ".join(sorted(section.source_keys))
-        generators = ", ".join(f'"{name}"' for name in section.generators)
+    tables = [source for key, source in section.tables.items() if key in raw]
+    if selector not in raw and not tables:
+        choices = ", ".join(f'"{name}"' for name in section.choices)
+        keys = " or ".join(sorted([selector, *section.tables]))
         problem = Problem(where_of(""), "says nothing of where its values come from", f"must have {keys}",
-                          f"generators are {generators}")  # fmt: skip
+                          f"{selector}s are {choices}")  # fmt: skip
         raise InputError(problem)
-    name = raw.get("generator", section.tables)
+    name = raw.get(selector, *tables[:1])
     if not isinstance(name, str):
         advice = "give several as variants, [[variant]]"
-        raise InputError(Problem(where_of("generator"), f"found {name!r}", "must be one name", advice))
-    if "generator" in raw and name not in section.generators:
-        raise InputError(unknown_name(where_of("generator"), name, section.generators))
+        raise InputError(Problem(where_of(selector), f"found {name!r}", "must be one name", advice))
+    if selector in raw and name not in section.choices:
+        raise InputError(unknown_name(where_of(selector), name, section.choices))
     return section.sources[name]
 
 
@@ -349,13 +359,22 @@ def _worlds(combination: _Combination) -> Iterator[WorldParts]:
 
 def _points(combination: _Combination) -> Iterator[Point]:
     for parts in _worlds(combination):
-        for manager in combination.sections[MANAGER].values:
-            yield Point(combination.variant, *parts, manager)
+        for decision in combination.decisions:
+            yield Point(combination.variant, *parts, decision)
+
+
+def _candidates(combinations: list[_Combination]) -> Candidates:
+    """The decisions, worlds and points of combinations, each once."""
+    return Candidates(
+        tuple(dict.fromkeys(part for found in combinations for part in found.decisions)),
+        tuple(dict.fromkeys(parts for found in combinations for parts in _worlds(found))),
+        tuple(dict.fromkeys(point for found in combinations for point in _points(found))),
+    )
 
 
 def _axes(combinations: list[_Combination]) -> tuple[str, ...]:
-    """The columns that tell points apart; the policy is one of them unless it follows from the variant."""
+    """The columns that tell points apart; the kind's main one is among them unless it follows from the variant."""
     swept = [name for found in combinations for parts in found.sections.values() for name in parts.swept]
     if combinations[0].variant is not None:
         return tuple(dict.fromkeys([VARIANT, *swept]))
-    return tuple(dict.fromkeys([*swept, f"{MANAGER}.policy"]))
+    return tuple(dict.fromkeys([*swept, combinations[0].kind.main_axis]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -60,20 +60,19 @@ def one_at_a_time(section: Raw, swept: list[Axis]) -> Iterator[tuple[dict[str, A
         yield {**section, **chosen}, position
 
 
-def lay_over(section: Raw, override: Raw, source_keys: frozenset[str]) -> dict[str, Any]:
+def lay_over(section: Raw, override: Raw, selector: str, tables: Collection[str]) -> dict[str, Any]:
     """The section with a variant's keys laid over it.
 
     Where the variant takes its values from elsewhere (another generator, tables in place of one), the keys of
     the section mean nothing any more and the variant's stand alone.
     """
-    if changes_source(section, override, source_keys):
+    if changes_source(section, override, selector, tables):
         return dict(override)
     return {**section, **override}
 
 
-def changes_source(section: Raw, override: Raw, source_keys: frozenset[str]) -> bool:
-    """Whether an override names a source of values that the section does not have."""
-    named = {key for key in source_keys if key in override}
-    if "generator" in named:
-        return bool(override["generator"] != section.get("generator"))
-    return bool(named) and "generator" in section
+def changes_source(section: Raw, override: Raw, selector: str, tables: Collection[str]) -> bool:
+    """Whether an override names a source of values, by the selector's key or one of a table, that the section lacks."""
+    if selector in override:
+        return bool(override[selector] != section.get(selector))
+    return selector in section and any(key in override for key in tables)

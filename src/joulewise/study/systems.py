@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from joulewise.study.sources import SYSTEM, Draw, build_system, is_random_system
+from joulewise.study.sources import Draw, build_system, is_random_part
 from joulewise.study.spec import Part
 from joulewise.study.study import Study
 from joulewise.worlds.heterogeneity import heterogeneity_metrics
@@ -29,11 +29,11 @@ class SystemMeasures:
 def measure_systems(study: Study) -> Iterator[SystemMeasures]:
     """TMA, TDH and MPH of the general-purpose part of each distinct system of a study."""
     parts = list(dict.fromkeys(point.system for point in study.points))
-    cells = [part.cells(SYSTEM) for part in parts]
+    cells = [part.cells() for part in parts]
     keys = dict.fromkeys(key for row in cells for key in row)
     swept = [key for key in keys if any(row.get(key) != cells[0].get(key) for row in cells)]
     for part, row in zip(parts, cells, strict=True):
-        n_trials = study.heading.trials if is_random_system(part) else 1
+        n_trials = study.heading.trials if is_random_part(part) else 1
         differs = {key: row.get(key) for key in swept}
         yield SystemMeasures(part.source, differs, n_trials, _ranges(study, part, n_trials))
 

@@ -1,4 +1,4 @@
-"""What a worker process does: build a world once, run managers on it, write each run's part file."""
+"""What a worker process does: build a world once, decide in it run by run, write each run's part file."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from joulewise.errors import InputError, JoulewiseError
 from joulewise.files import sha256_of
-from joulewise.study import details
+from joulewise.study.case import Case
+from joulewise.study.kinds import kind_of
 from joulewise.study.planning import Run
-from joulewise.study.sources import Draw, build_manager, build_world
+from joulewise.study.sources import Draw, build_decision
 from joulewise.study.store import DONE, FAILED, Result, Store
-
-if TYPE_CHECKING:
-    from joulewise.model import Allocation, World
-    from joulewise.optimise import Proof
 
 CACHED_WORLDS = 2
 
@@ -57,35 +54,17 @@ def do_run(run: Run, job: Job) -> Finished:
 
 
 def _compute(run: Run, job: Job, store: Store) -> Result:
-    from joulewise.check import check_allocation
-    from joulewise.simulate import measures, simulate
-    from joulewise.worlds.heterogeneity import heterogeneity_metrics
-
     started_s = time.perf_counter()
-    draw = Draw(run.seed, run.trial, job.study_folder)
+    draw, kind = Draw(run.seed, run.trial, job.study_folder), kind_of(run.point.decision)
     _check_files(run, job.study_folder)
     world = world_of(run, draw)
-    manager = build_manager(run.point.manager, draw)
+    decision = build_decision(run.point.decision, draw)
     _check_files(run, job.study_folder)  # once more, for what changed while it was read
-    outcome = simulate(world, manager, run.seed, run.trial)
-    broken = check_allocation(world, outcome.allocation, manager)
-    if broken:
-        raise JoulewiseError(f"the allocation breaks {len(broken)} rules; the first: {broken[0]}")
-    metrics, proof = measures(world, outcome), _proof(run, world, store)
-    metrics["maximum_utility"], metrics["utility_bound"] = proof.maximum_utility, proof.utility_bound
-    metrics |= shares(metrics["utility"], proof.maximum_utility, proof.utility_bound)
-    metrics |= heterogeneity_metrics(world.system)
+    outcome = kind.compute(Case(run, world, decision, store))
     if run.keep:
-        _write_details(run, world, outcome.allocation, store)
+        store.write_details(run, outcome.tables())
     seconds = time.perf_counter() - started_s
-    return {"status": DONE, "error": None, **_without_nan(metrics), "run_s": seconds}
-
-
-def _write_details(run: Run, world: World, allocation: Allocation, store: Store) -> None:
-    store.write_table(store.records_file(run.key), details.records(world, allocation))
-    store.write_table(store.traces_file(run.key), details.trace(world, allocation))
-    if allocation.lost.task.size:
-        store.write_table(store.losses_file(run.key), details.losses(allocation))
+    return {"status": DONE, "error": None, **_without_nan(outcome.columns), "run_s": seconds}
 
 
 def _check_files(run: Run, folder: Path) -> None:
@@ -95,41 +74,16 @@ def _check_files(run: Run, folder: Path) -> None:
             raise JoulewiseError(f"{name} changed while the study was running; run it again")
 
 
-def shares(utility: float, maximum_utility: float, utility_bound: float) -> dict[str, float]:
-    """The columns in percent that follow from the utility and its two bounds; NaN where a bound is 0."""
-    return {
-        "utility_percent": 100 * _share(utility, maximum_utility),
-        "possible_percent": 100 * _share(utility, utility_bound),
-    }
-
-
-def _share(part: float, whole: float) -> float:
-    """A part of something that may be nothing."""
-    return part / whole if whole > 0 else math.nan
-
-
-def _proof(run: Run, world: World, store: Store) -> Proof:
-    """The proof of the world's bound: stored if known, else found and stored for the other runs on it."""
-    from joulewise.optimise import Proof, prove
-
-    known = store.read_proof(run.world_key, run.bound)
-    if known is not None:
-        return Proof.from_json(known)
-    proof = prove(world, run.bound)
-    store.write_proof(run.world_key, run.bound, proof.as_json())
-    return proof
-
-
-_worlds: dict[str, World] = {}
+_worlds: dict[str, Any] = {}
 """The last worlds of this process, by key; consecutive runs share them."""
 
 
-def world_of(run: Run, draw: Draw) -> World:
+def world_of(run: Run, draw: Draw) -> Any:
     """The world of a run, made anew unless this process has just made it."""
     if run.world_key not in _worlds:
         if len(_worlds) == CACHED_WORLDS:
             del _worlds[next(iter(_worlds))]
-        world = build_world(run.point.world, draw)
+        world = kind_of(run.point.decision).build_world(run.point.world, draw)
         _check_files(run, draw.folder)
         _worlds[run.world_key] = world
     return _worlds[run.world_key]

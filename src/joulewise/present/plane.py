@@ -1,0 +1,120 @@
+"""The plane of energy and makespan in which fronts are drawn: axes, curves and points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from joulewise.present import theme
+from joulewise.present.formats import energy_unit, time_unit
+from joulewise.present.layout import AXIS_FORMAT, inline
+from joulewise.present.records import Records
+
+FOUND, BOUND, REGION, SNAPSHOT = "front", "bound", "region", "snapshot"
+"""The curves in the table of fronts that are drawn."""
+
+BOUND_COLOUR = theme.PALETTE[0]
+_ROOM = 0.06
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Both axes: unit, its size in joules or seconds, and the span in that unit."""
+
+    energy_unit: str
+    energy_size: float
+    x_domain: tuple[float, float]
+    time_unit: str
+    time_size: float
+    y_domain: tuple[float, float]
+    width_px: int = 430
+    height_px: int = 320
+
+    @property
+    def energy_title(self) -> str:
+        return f"energy ({self.energy_unit})"
+
+    @property
+    def makespan_title(self) -> str:
+        return f"makespan ({self.time_unit})"
+
+    def x(self, field: str = "x:Q", **options: Any) -> Any:
+        """The axis of energy."""
+        import altair as alt
+
+        axis = alt.Axis(grid=True, format=AXIS_FORMAT, tickCount=5, labelFlush=False)
+        scale = alt.Scale(domain=list(self.x_domain), nice=False, zero=False)
+        return alt.X(field, title=self.energy_title, scale=scale, axis=axis, **options)
+
+    def y(self, field: str = "y:Q", **options: Any) -> Any:
+        """The axis of makespan."""
+        import altair as alt
+
+        axis = alt.Axis(format=AXIS_FORMAT, tickCount=5)
+        scale = alt.Scale(domain=list(self.y_domain), nice=False, zero=False)
+        return alt.Y(field, title=self.makespan_title, scale=scale, axis=axis, **options)
+
+    def place(self, energy_j: float, makespan_s: float) -> dict[str, float]:
+        """A point in the units of the plane."""
+        return {"x": energy_j / self.energy_size, "y": makespan_s / self.time_size}
+
+    def rows(self, curve: pl.DataFrame, *kept: str) -> list[dict[str, Any]]:
+        """The points of a curve in the units of the plane, in order, with these further columns."""
+        return [
+            {**self.place(row["energy_j"], row["makespan_s"]), "order": i, **{name: row[name] for name in kept}}
+            for i, row in enumerate(curve.iter_rows(named=True))
+        ]
+
+    def line(self, curve: pl.DataFrame, **mark: Any) -> Any:
+        """A curve through points in their order."""
+        import altair as alt
+
+        looks: dict[str, Any] = {"strokeWidth": 2, "color": BOUND_COLOUR, "clip": True, **mark}
+        return alt.Chart(inline(self.rows(curve))).mark_line(**looks).encode(x=self.x(), y=self.y(), order="order:Q")
+
+    def sized(self, layers: Sequence[Any], title: str = "") -> Any:
+        """The layers as one chart of the size of the plane."""
+        import altair as alt
+
+        return alt.layer(*layers).properties(width=self.width_px, height=self.height_px, title=title)
+
+
+def plane_of(points: Iterable[pl.DataFrame], width_px: int = 430, height_px: int = 320) -> Plane:
+    """A plane that holds these points (`energy_j`, `makespan_s`) with a little room around them."""
+    both = pl.concat([frame.select(pl.col("energy_j", "makespan_s").cast(pl.Float64)) for frame in points]).drop_nulls()
+    spans = [(float(both[name].min()), float(both[name].max())) for name in both.columns]  # type: ignore[arg-type]
+    (least_j, most_j), (least_s, most_s) = spans
+    unit_e, size_e = energy_unit(most_j)
+    unit_t, size_t = time_unit(most_s)
+    x, y = _with_room(least_j / size_e, most_j / size_e), _with_room(least_s / size_t, most_s / size_t)
+    return Plane(unit_e, size_e, x, unit_t, size_t, y, width_px, height_px)
+
+
+def _with_room(low: float, high: float) -> tuple[float, float]:
+    room = _ROOM * (high - low) or 0.05 * abs(high) or 1.0
+    return max(0.0, low - room), high + room
+
+
+def curve_of(records: Records, runs: pl.DataFrame, curve: str) -> pl.DataFrame:
+    """The points of a curve of the first of these runs that has it; empty where none has."""
+    assert records.fronts is not None
+    found = records.fronts.filter((pl.col("curve") == curve) & pl.col("run").is_in(runs["run"].to_list()))
+    first = next((run for run in runs["run"] if run in set(found["run"])), None)
+    return found.filter(pl.col("run") == first).sort("point", maintain_order=True)
+
+
+def has_curve(records: Records, curve: str) -> bool:
+    """Whether some run kept such a curve."""
+    return records.fronts is not None and bool((records.fronts["curve"] == curve).any())
+
+
+def legend_of(colours: Mapping[str, str], title: str | None = None, **options: Any) -> Any:
+    """A colour channel of the field `name` that says what each colour is."""
+    import altair as alt
+
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    legend = alt.Legend(title=title, **options)
+    return alt.Color("name:N", scale=scale, legend=legend, sort=None)

@@ -1,0 +1,43 @@
+"""One run while it is computed or judged, and what comes out of it, whatever the kind of study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from joulewise.study.planning import Run
+    from joulewise.study.spec import Part, Point, WorldParts
+    from joulewise.study.store import Store
+
+Tables = Mapping[str, "pl.DataFrame"]
+"""Detail tables of one run, by their names."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run with its world, what decides in it, and the store that holds the proof of the world's bound."""
+
+    run: Run
+    world: Any
+    decision: Any
+    store: Store
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out of a run: its columns, and its detail tables, made when they are asked for."""
+
+    columns: dict[str, Any]
+    tables: Callable[[], Tables]
+
+
+class Candidates(NamedTuple):
+    """What a study file asks for, as far as it could be read: decisions, worlds, and both together."""
+
+    decisions: tuple[Part, ...]
+    worlds: tuple[WorldParts, ...]
+    points: tuple[Point, ...]
