@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from joulewise.optimise.bag_recovery import recover, recovered
     from joulewise.optimise.front import Front, front_of
     from joulewise.optimise.genetic import BagProblem, evolve
+    from joulewise.optimise.machines import analyse, what_if
     from joulewise.optimise.market import Market
     from joulewise.optimise.profit import Profit, most_profit, price_at_ratio, profit_sweep
     from joulewise.optimise.seeds import min_energy, min_min_completion_time
@@ -65,6 +66,7 @@ _ROOM_OF = {
     "joulewise.optimise.bag_recovery": ("recover", "recovered"),
     "joulewise.optimise.front": ("Front", "front_of"),
     "joulewise.optimise.genetic": ("BagProblem", "evolve"),
+    "joulewise.optimise.machines": ("analyse", "what_if"),
     "joulewise.optimise.market": ("Market",),
     "joulewise.optimise.profit": ("Profit", "most_profit", "price_at_ratio", "profit_sweep"),
     "joulewise.optimise.seeds": ("min_energy", "min_min_completion_time"),
@@ -121,6 +123,7 @@ __all__ = [
     "World",
     "__version__",
     "affinity_report",
+    "analyse",
     "bound_at",
     "bound_front",
     "certified_bound",
@@ -164,6 +167,7 @@ __all__ = [
     "simulate_days",
     "step",
     "utility_ceiling",
+    "what_if",
     "with_affinity",
 ]
 
