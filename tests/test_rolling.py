@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from joulewise.kernels import managed, rolling
+from joulewise.kernels import batch, rolling
 from joulewise.kernels.jit import kernel
 from joulewise.kernels.program import LEFT, STRETCH, Program, new_program, solve_program
 from joulewise.model import World
@@ -186,7 +186,7 @@ def run_of(world: World, manager: Manager) -> Engine:
 def assert_bag_is_remembered(world: World, manager: Manager) -> None:
     """The bag is that of the definition, and the last prices prove what it can be worth at most."""
     engine = run_of(world, manager)
-    program, last_s = engine.rolling.program, engine.clock.instants[managed.LAST]
+    program, last_s = engine.rolling.program, engine.clock.instants[batch.LAST]
     n, worth = expected_bag(world, manager, last_s)
     np.testing.assert_allclose(program.n, n, rtol=1e-6)
     np.testing.assert_allclose(engine.rolling.worth, worth, rtol=1e-6, atol=1e-9)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
-from joulewise.kernels import managed
+from joulewise.kernels.batch import ARRIVED, COUNTED, IN_ORDER, UNFIXED, WORKED
 from joulewise.kernels.jit import mark_kernels_compiled
 from joulewise.kernels.layout import DROPPED, WAITING
 from joulewise.kernels.machines import NOBODY
@@ -104,7 +104,7 @@ class _Run:
         before, began = engine.clock.counts.copy(), time.perf_counter()
         engine.run(end_s if number == n_days - 1 else math.nextafter(end_s, -math.inf), is_last=False)
         mapping_s = time.perf_counter() - began
-        worked, counted = (engine.clock.counts - before)[[managed.WORKED, managed.COUNTED]].tolist()
+        worked, counted = (engine.clock.counts - before)[[WORKED, COUNTED]].tolist()
         allocation = engine.looked_ahead().allocation()
         work = replace(self.world.workload, start_s=start_s, end_s=end_s)
         supply = replace(self.world.supply, budget_j=share_j, is_total=False)
@@ -205,7 +205,7 @@ def _drop(engine: Engine, tasks: Counts) -> None:
     """Drop tasks that wait and are not planned."""
     batch, types = engine.batch, engine.world_of_kernel[0].task_type[tasks]
     engine.plan.status[tasks] = DROPPED
-    engine.clock.counts[managed.UNFIXED] -= tasks.size
+    engine.clock.counts[UNFIXED] -= tasks.size
     batch.n_unfixed[:] -= np.bincount(types, minlength=batch.n_unfixed.size)
 
 
@@ -217,7 +217,7 @@ def _hand_over(before: Engine, after: Engine, kept: Counts, from_s: float) -> No
         getattr(after.plan, name)[: kept.size] = column[kept]
     for name in ("clock", "rules", "prices", "rolling", "machines"):
         setattr(after, name, getattr(before, name))
-    after.clock.counts[managed.ARRIVED] = np.searchsorted(kept, before.clock.counts[managed.ARRIVED])
+    after.clock.counts[ARRIVED] = np.searchsorted(kept, before.clock.counts[ARRIVED])
     for ends in (after.machines.head, after.machines.tail):
         ends[:] = row[ends]
     after.ledger.used_j[:] = before.ledger.used_j
@@ -233,7 +233,7 @@ def _hand_over_batch(before: Engine, after: Engine, kept: Counts, row: Counts) -
     n = int(old.n_returning[0])
     new.n_returning[0], new.returning[:n], new.returns_s[:n] = n, row[old.returning[:n]], old.returns_s[:n]
     heap = new.waiting
-    in_order = before.rules.rule == managed.IN_ORDER
+    in_order = before.rules.rule == IN_ORDER
     heap.value[rows] = -after.place[rows] if in_order else old.waiting.value[kept]
     heap.completion_s[rows] = old.waiting.completion_s[kept]
     items = row[old.waiting.items[: old.waiting.size[0]]]

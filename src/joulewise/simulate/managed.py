@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
-from joulewise.kernels import energy, managed, market, rolling
+from joulewise.kernels import batch, energy, managed, market, rolling
 from joulewise.kernels.layout import Options, empty_plan
 from joulewise.kernels.machines import Downtimes, Machines, Standing, new_machines
 from joulewise.model.allocation import Allocation, LostRuns
@@ -28,7 +28,7 @@ from joulewise.simulate.manager import Manager
 
 _map_managed: Any = managed.map_managed
 
-_RULES = {"greedy": managed.GREEDY, "in-order": managed.IN_ORDER, "at-random": managed.AT_RANDOM}
+_RULES = {"greedy": batch.GREEDY, "in-order": batch.IN_ORDER, "at-random": batch.AT_RANDOM}
 _FILTERS = {"none": energy.NO_FILTER, "fair-share": energy.FAIR_SHARE, "adaptive": energy.ADAPTIVE}
 _PROGRAMS = {None: rolling.NO_PROGRAM, "makespan": rolling.MAKESPAN, "worth": rolling.WORTH}
 _ALL_EVENTS = 2**62
@@ -71,11 +71,11 @@ def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_reco
     engine.run(world.workload.end_s)
     return Managed(
         engine.allocation(),
-        int(engine.clock.counts[managed.WORKED]),
-        int(engine.clock.counts[managed.COUNTED]),
-        int(engine.clock.counts[managed.LATE]),
+        int(engine.clock.counts[batch.WORKED]),
+        int(engine.clock.counts[batch.COUNTED]),
+        int(engine.clock.counts[batch.LATE]),
         time.perf_counter() - began,
-        engine.prices.path[: engine.clock.counts[managed.WORKED]],
+        engine.prices.path[: engine.clock.counts[batch.WORKED]],
         engine.quotas(),
     )
 
@@ -101,17 +101,17 @@ class Engine:
         options = _options(layout.options, manager)
         n_tasks, system = world.workload.n_tasks, world.system
         self.name, self.is_measured = manager.policy.name, manager.mapping_time == "measured"
-        self.clock, self.plan = managed.new_clock(), empty_plan(n_tasks)
+        self.clock, self.plan = batch.new_clock(), empty_plan(n_tasks)
         per_s = np.full(system.n_machine_types, _UNKNOWN)
         path = np.full((n_recorded, per_s.size + 1), np.nan)
         self.prices = market.LivePrices(
             per_s, np.zeros(1), per_s.copy(), np.zeros(1), np.full(1, _UNKNOWN), path, _gains(world)
         )
-        self.losses = managed.new_losses(world.outages.machine.size)
+        self.losses = batch.new_losses(world.outages.machine.size)
         charge = _charge(world, manager, options)
         sizes = (n_tasks, system.n_machine_types, system.n_task_types)
         n_pairs = system.n_machines * system.n_pstates
-        self.batch = managed.new_batch(*sizes, charge, manager.permuted, n_pairs)
+        self.batch = batch.new_batch(*sizes, charge, manager.permuted, n_pairs)
         self.rules = _rules(world, manager, seed64)
         self.threshold, self.stretch = thresholds(world, manager), _stretch(world)
         limits = _limits(world, manager, options)
@@ -146,7 +146,7 @@ class Engine:
             self.stretch, self.place, self.option_at, *self.world_of_kernel, self.limits, self.ledger, self.machines,
             self.standing, self.downtimes, self.plan, end_s, n_events, is_last,
         )  # fmt: skip
-        self.clock.instants[managed.MAPPING] = time.perf_counter() - began
+        self.clock.instants[batch.MAPPING] = time.perf_counter() - began
         return int(happened)
 
     def looked_ahead(self) -> Engine:
@@ -159,7 +159,7 @@ class Engine:
 
     def quotas(self) -> Counts:
         """How many tasks were to go where at each recorded event, as [event, task type, machine type, P-state]."""
-        recorded = self.rolling.path[: self.clock.counts[managed.WORKED], self.option_at]
+        recorded = self.rolling.path[: self.clock.counts[batch.WORKED], self.option_at]
         return np.asarray(np.where(self.option_at == -1, 0, recorded))
 
     def allocation(self) -> Allocation:
@@ -271,14 +271,14 @@ def _scale(world: World, manager: Manager) -> float:
     return (1.0 - manager.weight) / highest_value(world, objective)
 
 
-def _rules(world: World, manager: Manager, seed64: int) -> managed.Rules:
+def _rules(world: World, manager: Manager, seed64: int) -> batch.Rules:
     model = manager.mapping_model if manager.mapping_time == "given" else (0.0, 0.0, 0.0)
     has_tariff = manager.follows_tariff and world.supply.tariff is not None
     is_certain = world.workload.stretch is None and world.outages.machine.size == 0
     drops_by_idle, postpones = manager.dropping_by == "idle", manager.postponing == "next-day"
     is_split = manager.policy.program == "makespan"
     at_random = manager.policy.rule == "at-random"
-    return managed.Rules(
+    return batch.Rules(
         rule=_RULES[manager.policy.rule],
         interval_s=manager.mapping_interval_s,
         n_arrivals=manager.mapping_arrivals or 0,
