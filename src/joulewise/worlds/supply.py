@@ -29,7 +29,9 @@ class SupplyParameters:
         None, "energy for all counted days together, in place of budget; each day gets its share of what is left"
     )
     day_s: float = explained(DAY_S, "length of the days of the budget, counted from the start of the counted window")
-    power_cap_w: float | None = explained(None, "power that may be drawn at any instant; left out: no limit")
+    power_cap_w: float | None = explained(
+        None, "power that may be drawn, at any instant or, for the profit of a bag, on average; left out: no limit"
+    )
     power_cap_by_hour: str | None = explained(
         None, "table of power caps in watts by the hour, in place of power_cap; starts again at its end", file=True
     )
