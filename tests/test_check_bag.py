@@ -64,3 +64,12 @@ def test_prices_that_prove_nothing_are_refused() -> None:
     for wrong in (2.0 * machine_price, -machine_price, math.nan * machine_price):
         with pytest.raises(InputError, match="machine_price"):
             certified_front(front.bag, weight_w, task_price, wrong)
+
+
+def test_allocations_of_parts_of_tasks_or_of_another_shape_are_refused() -> None:
+    bag = a_bag()
+    shape = (bag.system.n_machines, bag.system.n_task_types, bag.system.n_pstates)
+    with pytest.raises(InputError, match="whole numbers"):
+        BagAllocation(bag, np.full(shape, 1.5))
+    with pytest.raises(InputError, match="found the shape"):
+        BagAllocation(bag, np.zeros((1, 1, 1)))
