@@ -42,8 +42,6 @@ def test_what_is_wrong_is_said() -> None:
     assert "expected 3" in check_bag(changed({(0, 0, 0): 1}))[0]
     assert "cannot run t1" in check_bag(changed({(0, 1, 0): -1, (1, 1, 0): 1}))[0]
     assert "expected 0 or more" in check_bag(changed({(1, 0, 0): -9, (0, 0, 0): 9}))[0]
-    allocation = an_allocation()
-    assert "shape" in check_bag(BagAllocation(allocation.bag, allocation.counts[:1]))[0]
 
 
 @pytest.mark.parametrize("name", ["makespan_s", "energy_j"])
