@@ -68,6 +68,6 @@ def test_allocations_of_parts_of_tasks_or_of_another_shape_are_refused() -> None
     bag = a_bag()
     shape = (bag.system.n_machines, bag.system.n_task_types, bag.system.n_pstates)
     with pytest.raises(InputError, match="whole numbers"):
-        BagAllocation(bag, np.full(shape, 1.5))  # type: ignore[arg-type]
+        BagAllocation(bag, np.full(shape, 1.5))
     with pytest.raises(InputError, match="found the shape"):
         BagAllocation(bag, np.zeros((1, 1, 1), np.int64))
