@@ -217,12 +217,17 @@ def _columns(
         "reference_makespan_s": float(makespan_s),
         "least_energy_j": float(points[:, 0].min()),
         "least_makespan_s": float(points[:, 1].min()),
-        "gap_percent": float(np.mean(100 * (points[:, 0] / bag_tables.least_energies_j(bound, points[:, 1]) - 1))),
+        "gap_percent": _gap_percent(bound, points),
         "knee_energy_j": float(points[knee, 0]),
         "knee_makespan_s": float(points[knee, 1]),
         "mean_power_w": float(points[knee, 0] / points[knee, 1]),
         **_machine_columns(allocations, knee),
     }
+
+
+def _gap_percent(bound: BoundFront, points: Floats) -> float:
+    """The mean over points of how much more energy they use than is proven to be needed."""
+    return float(np.mean(bag_tables.gaps_percent(points[:, 0], bag_tables.least_energies_j(bound, points[:, 1]))))
 
 
 def _share_percent(bound: BoundFront, points: Floats) -> float:

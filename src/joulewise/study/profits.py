@@ -107,8 +107,16 @@ def _solved(world: BagWorld, p: ProfitParameters, bound: BoundFront) -> tuple[Ma
     with _at_study_keys():
         market = _market(world, p)
         if p.profit_ratio is not None:
-            market = dataclasses.replace(market, price=price_at_ratio(bound, market, p.profit_ratio))
+            market = dataclasses.replace(market, price=_price(price_at_ratio(bound, market, 1.0), p.profit_ratio))
         return market, most_profit(world.bag, market, p.recovery, bound)
+
+
+def _price(least_cost: float, ratio: float) -> float:
+    """So many times the least cost of energy; InputError where that is nothing."""
+    if least_cost > 0:
+        return ratio * least_cost
+    found = f"found {ratio:g}, and the energy of the bag costs nothing"
+    raise InputError(Problem("optimise.profit_ratio", found, "needs costs that are above 0", "give price instead"))
 
 
 def _market(world: BagWorld, p: ProfitParameters) -> Market:
@@ -175,8 +183,6 @@ def _allocations(profit: Profit) -> list[BagAllocation]:
 
 
 def _columns(market: Market, bound: BoundFront, profit: Profit) -> dict[str, Any]:
-    from joulewise.optimise.profit import price_at_ratio
-
     runs = profit.allocation is not None
     knee_j, knee_s = (points := bag_tables.bound_points(bound))[bag_tables.knee_of(points)]
     cost = market.joule_cost(profit.makespan_s if runs else bound.least_makespan_s) / market.pue
@@ -184,17 +190,31 @@ def _columns(market: Market, bound: BoundFront, profit: Profit) -> dict[str, Any
         **bags.bag_columns(bound),
         "energy_bound_j": market.pue * bound.least_energy_j,
         "price": market.price,
-        "profit_ratio": market.price / price_at_ratio(bound, market, 1.0),
+        "profit_ratio": _profit_ratio(market, bound),
         "cost_per_kwh": cost * _KWH_J,
         "profit_per_s": profit.profit_per_s,
         "profit_bound_per_s": _finite(profit.bound_per_s),
-        "gap_percent": 100 * _finite(profit.gap) if runs else math.nan,
+        "gap_percent": _gap_percent(profit) if runs else math.nan,
         **_schedule_columns(profit),
         **_optimum_columns(market, bound),
         "knee_energy_j": market.pue * float(knee_j),
         "knee_makespan_s": float(knee_s),
         "verdict": profit.verdict,
     }
+
+
+def _profit_ratio(market: Market, bound: BoundFront) -> float:
+    """The price over the cost of the least energy; NaN where that costs nothing."""
+    from joulewise.optimise.profit import price_at_ratio
+
+    least_cost = price_at_ratio(bound, market, 1.0)
+    return market.price / least_cost if least_cost > 0 else math.nan
+
+
+def _gap_percent(profit: Profit) -> float:
+    """How far the profit is from its bound; 0 where only rounding is between them."""
+    gap = _finite(profit.gap)
+    return 0.0 if abs(gap) < bag_tables.ROUNDING else 100 * gap
 
 
 def _schedule_columns(profit: Profit) -> dict[str, float]:
