@@ -58,10 +58,10 @@ mapping_interval = "1 min"                            # time between the mapping
 _BAG = """\
 
 [system]
-generator = "nine-machines"  # 36 machines of nine types; also "cov", "gpus"; or your own tables in place of this line:
+generator = "nine-machines"  # 36 machines of nine types; also "cov", "gpus"; or tables in place of these two lines:
 idle_percent = 5             # power of an idle machine, in percent of what it draws on average
 # etc_s = "etc.csv"          #   execution times in seconds: task types by machine types
-# machines = "machines.csv"  #   machine_type, count, idle_w
+# machines = "machines.csv"  #   machine_type, count, and idle_w: the power of an idle machine in watts
 # power_w = "power.csv"      #   powers in watts, shaped like etc_s
 
 [workload]

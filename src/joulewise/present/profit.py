@@ -14,6 +14,7 @@ from joulewise.present.formats import number, plain
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of
 from joulewise.present.plane import BOUND, BOUND_COLOUR, REGION, Plane, curve_of, legend_of, plane_of
 from joulewise.present.records import RATIO, Records
+from joulewise.units import power
 
 OPTIMUM, RECOVERED = "optimum of the bound", "allocation"
 FRONT_LINE, GAINED, LOST, NEITHER = "bound of the front", "profit", "loss", "neither"
@@ -54,17 +55,13 @@ def profit_on_front(records: Records) -> Drawing:
     scenes = [_scene(records, panel, colours) for panel in panels]
     parts = [_front_panel(scene, panel.title) for scene, panel in zip(scenes, panels, strict=True)]
     cap = next((scene.cap_w for scene in scenes if scene.cap_w is not None), None)
-    capped = f" In the shaded part the mean power is at most {_watts(cap)}." if cap is not None else ""
+    capped = f" In the shaded part the mean power is at most {power(cap)}." if cap is not None else ""
     caption = (
         "The line is the proven bound of the energy/makespan front. Squares are the optima of the bound on profit per "
         "second, diamonds the allocations recovered from them; numbers are the profit ratio, the price in units of "
         f"the least cost of energy. Bars upward are profit, downward loss, in proportion.{capped} First trial.{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
-
-
-def _watts(power_w: float) -> str:
-    return f"{power_w / 1e3:.4g} kW" if power_w >= 1e3 else f"{power_w:.4g} W"
 
 
 def optima(runs: pl.DataFrame) -> pl.DataFrame:
@@ -101,7 +98,7 @@ def _colours(runs: pl.DataFrame) -> dict[str, str]:
 
 
 def _within(cap_w: float) -> str:
-    return f"up to {_watts(cap_w)}"
+    return f"up to {power(cap_w)}"
 
 
 def _squares(plane: Plane, runs: pl.DataFrame) -> list[dict[str, Any]]:

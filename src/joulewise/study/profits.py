@@ -39,6 +39,8 @@ _SAME = 1e-9
 _BEYOND = 1.25
 """How much longer than its optimum and its front the region of a bag is drawn."""
 _RUN_S = 0.1
+_WAIT_S = 1e-3
+"""Waits that are worth telling of are longer than rounding makes them."""
 
 SUPPLY_KEYS = ("power_cap_w", "pue", "tariff", "tariff_column", "tariff_unit")
 """What of the supply matters to profit."""
@@ -163,7 +165,7 @@ def compute(case: Case) -> Outcome:
     solve_s = time.perf_counter() - began_s
     bags.raise_if_broken(_allocations(profit))
     bags.write_certificate(case, bound)
-    columns = {**_columns(market, bound, profit), "solve_s": solve_s}
+    columns = {**_columns(market, bound, profit), "reason": profit.why.strip() or None, "solve_s": solve_s}
     return Outcome(columns, lambda: _tables(market, bound, profit))
 
 
@@ -310,16 +312,49 @@ def _earned(market: Market, allocation: BagAllocation, period_s: float) -> float
     return (market.price - costs) / period_s - market.depreciation_per_s
 
 
-def sentences(runs: pl.DataFrame) -> Iterator[str]:
-    """What was found, in words: how the verdicts are spread, and the run that earns most."""
+def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+    """What was found, in words: how the verdicts are spread and why, and the run that earns most."""
     if "verdict" not in runs.columns:
         return
-    counted = runs.drop_nulls("verdict").group_by("verdict", maintain_order=True).len()
+    done = runs.drop_nulls("verdict")
+    counted = done.group_by("verdict", maintain_order=True).len()
     yield "Verdicts: " + ", ".join(f"{verdict} ({n} of {runs.height})" for verdict, n in counted.iter_rows()) + "."
-    ran = runs.drop_nulls("makespan_s") if "makespan_s" in runs.columns else runs.clear()
+    yield from _reasons(done, axes)
+    ran = done.drop_nulls("makespan_s") if "makespan_s" in runs.columns else runs.clear()
     if not ran.is_empty():
-        best = ran.row(int(ran["profit_per_s"].arg_max() or 0), named=True)
+        yield _most(ran, axes)
+        yield from _waiting(ran, axes)
+
+
+def _reasons(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+    """Why a verdict is what it is, at the first run of each."""
+    told = runs.drop_nulls("reason") if "reason" in runs.columns else runs.clear()
+    for row in told.unique("verdict", keep="first", maintain_order=True).iter_rows(named=True):
+        place = bags.place_of(row, runs, axes)
+        yield f"{row['verdict'].capitalize()}{f' at {place}' if place else ''}: {row['reason'].rstrip('.')}."
+
+
+def _most(ran: pl.DataFrame, axes: Sequence[str]) -> str:
+    """The run that earns most, or loses least."""
+    best = ran.row(int(ran["profit_per_s"].arg_max() or 0), named=True)
+    place = bags.place_of(best, ran, axes)
+    word = "most" if best["profit_per_s"] >= 0 else "least loss"
+    near = "" if best["gap_percent"] is None else f", within {best['gap_percent']:.2f} % of the proven bound"
+    waits = f", {units.duration(best['wait_s'])} of it waiting on purpose" if best["wait_s"] > _WAIT_S else ""
+    return (
+        f"The {word} is {abs(best['profit_per_s']):.4g} per second{f' (at {place})' if place else ''}{near}: "
+        f"{abs(best['profit']):.4g} for the bag, with {units.energy(best['energy_j'])} in "
+        f"{units.duration(best['makespan_s'])}{waits}."
+    )
+
+
+def _waiting(ran: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+    """Where all machines wait on purpose, if there is more than one run."""
+    waits = ran.filter(ran["wait_s"] > _WAIT_S)
+    if ran.height > 1 and not waits.is_empty():
+        longest = waits.row(int(waits["wait_s"].arg_max() or 0), named=True)
         yield (
-            f"The most is {best['profit_per_s']:.4g} per second, within {best['gap_percent']:.2f} % of the proven "
-            f"bound, with {units.energy(best['energy_j'])} in {units.duration(best['makespan_s'])}."
+            f"In {waits.height} of {ran.height} runs all machines wait on purpose after the last task, to keep the "
+            f"power cap or because waiting loses less: up to {units.duration(longest['wait_s'])}, at "
+            f"{bags.place_of(longest, ran, axes)}."
         )
