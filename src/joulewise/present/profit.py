@@ -12,7 +12,7 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import number, plain
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of
-from joulewise.present.plane import BOUND, BOUND_COLOUR, REGION, Plane, curve_of, legend_of, plane_of
+from joulewise.present.plane import BOUND, REGION, Plane, bound_line, curve_of, legend_of, plane_of
 from joulewise.present.records import RATIO, Records
 from joulewise.units import power
 
@@ -94,7 +94,7 @@ def _colours(runs: pl.DataFrame) -> dict[str, str]:
     profits = runs["profit_bound_per_s"].drop_nulls()
     gained = {GAINED: GAIN_COLOUR} if (profits > 0).any() else {}
     lost = {LOST: LOSS_COLOUR} if (profits < 0).any() else {}
-    return {FRONT_LINE: BOUND_COLOUR, **gained, **lost, **{_within(cap): CAP_COLOUR for cap in _caps(runs)}}
+    return {**gained, **lost, **{_within(cap): CAP_COLOUR for cap in _caps(runs)}}
 
 
 def _within(cap_w: float) -> str:
@@ -106,20 +106,13 @@ def _squares(plane: Plane, runs: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _front_panel(scene: _Scene, title: str) -> Any:
-    layers = [*_cap(scene), _front_line(scene), *_bars(scene), *_marks(scene.plane, scene.runs), *_ratios(scene)]
+    line = bound_line(scene.plane, scene.bound, FRONT_LINE)
+    layers = [*_cap(scene), line, *_bars(scene), *_marks(scene.plane, scene.runs), *_ratios(scene)]
     return scene.plane.sized(layers, title)
 
 
 def _names(scene: _Scene) -> Any:
     return legend_of(scene.colours, symbolType="square", symbolOpacity=1, offset=8)
-
-
-def _front_line(scene: _Scene) -> Any:
-    import altair as alt
-
-    rows = [{**row, "name": FRONT_LINE} for row in scene.plane.rows(scene.bound)]
-    base = alt.Chart(inline(rows)).encode(x=scene.plane.x(), y=scene.plane.y(), color=_names(scene), order="order:Q")
-    return base.mark_line(strokeWidth=2)
 
 
 def _cap(scene: _Scene) -> list[Any]:
@@ -239,7 +232,7 @@ def feasible_region(records: Records) -> Drawing:
     caption = (
         "Inside the black line lie the energies and makespans that divisible tasks can reach, cut off at a long "
         "makespan. Thin lines join points of equal profit per second, before overhead, wear and depreciation: green "
-        f"profit, red loss, black dashes neither. First trial.{note}"
+        f"profit, orange loss, black dashes neither. First trial.{note}"
     )
     return Drawing(assemble(parts, across), caption)
 
