@@ -65,10 +65,10 @@ idle_percent = 5             # power of an idle machine, in percent of what it d
 # power_w = "power.csv"      #   powers in watts, shaped like etc_s
 
 [workload]
-generator = "bag"            # tasks that are all there at once; or your own in place of this section:
+generator = "bag"            # tasks that are all there at once; or a table in place of these two lines:
 n_tasks = 1000
-# off_when_done = true       #   machines are switched off when they are done, and draw nothing any more
 # bag = "bag.csv"            #   task_type, count
+# off_when_done = true       # machines are switched off when they are done, and draw nothing any more
 """
 
 _FRONT = """\

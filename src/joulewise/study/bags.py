@@ -187,6 +187,9 @@ def judge_bound(case: Case, bound: BoundFront) -> Iterator[str]:
         yield f"bounds: {table.height} vertices are stored, {len(bound) + 1} come out"
         return
     *points, last_s = _proven(bound, table)
+    if math.isnan(last_s):
+        yield "bounds: what is stored as duals proves nothing: they are no prices of this bag"
+        return
     weight_w = bound.weight_w[:-1]
     for name, stored, anew in (
         ("weight_w", table["weight_w"][:-1], weight_w),

@@ -246,8 +246,9 @@ def _columns(
 
 
 def _gap_percent(bound: BoundFront, points: Floats) -> float:
-    """The mean over points of how much more energy they use than is proven to be needed."""
-    return float(np.mean(bag_tables.gaps_percent(points[:, 0], bag_tables.least_energies_j(bound, points[:, 1]))))
+    """The mean of how much more energy points use than is proven to be needed, over those that need any."""
+    gaps = bag_tables.gaps_percent(points[:, 0], bag_tables.least_energies_j(bound, points[:, 1]))
+    return float(np.nanmean(gaps)) if np.isfinite(gaps).any() else math.nan
 
 
 def _share_percent(bound: BoundFront, points: Floats) -> float:
@@ -341,11 +342,12 @@ def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         return
     best = done.row(int(done["hypervolume_percent"].arg_max() or 0), named=True)
     knee = f"{units.energy(best['knee_energy_j'])} and {units.duration(best['knee_makespan_s'])}"
+    gap = "" if best["gap_percent"] is None else f", energies {best['gap_percent']:.2f} % above the bound on average"
     place = bags.place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
     yield (
         f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: "
         f"{best['points']:.0f} point{'' if best['points'] == 1 else 's'}, "
-        f"{best['hypervolume_percent']:.2f} % of the proven hypervolume; least energy "
-        f"{units.energy(best['least_energy_j'])}, least makespan {units.duration(best['least_makespan_s'])}, "
-        f"knee at {knee}."
+        f"{best['hypervolume_percent']:.2f} % of the proven hypervolume{gap}; "
+        f"least energy {units.energy(best['least_energy_j'])} ({units.energy(best['energy_bound_j'])} is proven), least makespan "
+        f"{units.duration(best['least_makespan_s'])} ({units.duration(best['makespan_bound_s'])}), knee at {knee}."
     )

@@ -149,7 +149,7 @@ def _wear_per_s(bag: Bag, p: ProfitParameters) -> Any:
 def _market_problems(world: BagWorld, p: ProfitParameters) -> Iterator[Problem]:
     if (p.cost_per_kwh is None) == (world.supply.tariff is None):
         found = "found neither it nor supply.tariff" if p.cost_per_kwh is None else "found supply.tariff as well"
-        yield Problem("optimise.cost_per_kwh", found, "must be one of both")
+        yield Problem("optimise.cost_per_kwh", found, "must be exactly one of the two")
     names = world.bag.system.machine_types
     yield from (unknown_name("optimise.wear_per_hour", name, names) for name, _ in p.wear_per_hour if name not in names)
 
@@ -196,7 +196,7 @@ def _columns(market: Market, bound: BoundFront, profit: Profit) -> dict[str, Any
         "cost_per_kwh": cost * _KWH_J,
         "profit_per_s": profit.profit_per_s,
         "profit_bound_per_s": _finite(profit.bound_per_s),
-        "gap_percent": _gap_percent(profit) if runs else math.nan,
+        "gap_percent": _gap_percent(market, profit) if runs else math.nan,
         **_schedule_columns(profit),
         **_optimum_columns(market, bound),
         "knee_energy_j": market.pue * float(knee_j),
@@ -213,8 +213,11 @@ def _profit_ratio(market: Market, bound: BoundFront) -> float:
     return market.price / least_cost if least_cost > 0 else math.nan
 
 
-def _gap_percent(profit: Profit) -> float:
-    """How far the profit is from its bound; 0 where only rounding is between them."""
+def _gap_percent(market: Market, profit: Profit) -> float:
+    """How far the profit is from its bound: 0 where only rounding is between them, NaN where the bound itself is 0."""
+    rounding = bag_tables.ROUNDING * market.price / profit.makespan_s
+    if abs(profit.bound_per_s) < rounding:
+        return math.nan
     gap = _finite(profit.gap)
     return 0.0 if abs(gap) < bag_tables.ROUNDING else 100 * gap
 
@@ -339,10 +342,11 @@ def _most(ran: pl.DataFrame, axes: Sequence[str]) -> str:
     best = ran.row(int(ran["profit_per_s"].arg_max() or 0), named=True)
     place = bags.place_of(best, ran, axes)
     word = "most" if best["profit_per_s"] >= 0 else "least loss"
+    per_s = f"{best.get('supply.tariff_unit') or ''} per second".strip()
     near = "" if best["gap_percent"] is None else f", within {best['gap_percent']:.2f} % of the proven bound"
     waits = f", {units.duration(best['wait_s'])} of it waiting on purpose" if best["wait_s"] > _WAIT_S else ""
     return (
-        f"The {word} is {abs(best['profit_per_s']):.4g} per second{f' (at {place})' if place else ''}{near}: "
+        f"The {word} is {abs(best['profit_per_s']):.4g} {per_s}{f' (at {place})' if place else ''}{near}: "
         f"{abs(best['profit']):.4g} for the bag, with {units.energy(best['energy_j'])} in "
         f"{units.duration(best['makespan_s'])}{waits}."
     )
