@@ -348,6 +348,7 @@ def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: "
         f"{best['points']:.0f} point{'' if best['points'] == 1 else 's'}, "
         f"{best['hypervolume_percent']:.2f} % of the proven hypervolume{gap}; "
-        f"least energy {units.energy(best['least_energy_j'])} ({units.energy(best['energy_bound_j'])} is proven), least makespan "
-        f"{units.duration(best['least_makespan_s'])} ({units.duration(best['makespan_bound_s'])}), knee at {knee}."
+        f"least energy {units.energy(best['least_energy_j'])} ({units.energy(best['energy_bound_j'])} is proven), "
+        f"least makespan {units.duration(best['least_makespan_s'])} ({units.duration(best['makespan_bound_s'])}), "
+        f"knee at {knee}."
     )
