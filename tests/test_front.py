@@ -79,6 +79,13 @@ def test_the_share_of_a_bound_is_exact() -> None:
     assert front.share_of(bound, reference) == pytest.approx((0.3 + 2 * 2.3 + 0.4 * 3.3) / area)
 
 
+def test_a_bound_without_area_is_reached_or_not() -> None:
+    bound = np.array([[5.0, 0.0]])
+    reference = nadir_reference(bound)
+    assert front_of(bound).share_of(bound, reference) == 1.0
+    assert front_of(np.array([[6.0, 0.0]])).share_of(bound, reference) == 0.0
+
+
 def test_the_knee_is_farthest_below_the_line_between_the_ends() -> None:
     points = np.array([[0.0, 100.0], [1.0, 60.0], [2.0, 20.0], [6.0, 10.0], [10.0, 0.0]])
     assert front_of(points).knee() == 2

@@ -59,6 +59,11 @@ def duration(value_s: float) -> str:
     return _largest(value_s, (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)))
 
 
+def power(value_w: float) -> str:
+    """Watts in the unit a person would choose: 15000.0 is "15 kW"."""
+    return _largest(value_w, (("MW", 1e6), ("kW", 1e3), ("W", 1.0)))
+
+
 def energy(value_j: float) -> str:
     """Joules in the unit a person would choose: 1.11e9 is "1.11 GJ"."""
     return _largest(value_j, (("TJ", 1e12), ("GJ", 1e9), ("MJ", 1e6), ("kJ", 1e3), ("J", 1.0)))

@@ -148,7 +148,7 @@ def test_run_verify_and_report(study: Path, capsys: Capture) -> None:
     written = [Path(line) for line in said.out.splitlines()]
     assert {path.suffix for path in written} == {".html", ".svg"}
     assert all(path.is_file() for path in written)
-    assert "8 are stored already" in call(capsys, "check", study).out
+    assert "8 stored already" in call(capsys, "check", study).out
 
 
 def test_run_in_json_has_the_summary(study: Path, capsys: Capture) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from joulewise.study import Results, open_results, parse_study, plan, verify
+from joulewise.study import Results, open_results, parse_study, plan, run_study, verify
 from joulewise.study.columns import COLUMNS, COUNTS, FRONTS, MACHINES, RUNS
 from joulewise.study.schema import study_keys
 from joulewise.study.store import Store
@@ -98,6 +98,41 @@ def test_a_price_below_the_costs_is_told_apart(profits: Results) -> None:
     assert ["allocation", "bound", "optimum", "region"] in curves["curve"].to_list()
 
 
+def test_verdicts_are_told_with_their_reasons_and_places(profits: Results) -> None:
+    low = profits.runs.filter(pl.col("optimise.profit_ratio") == 0.8)
+    assert all("switched off" in reason for reason in low["reason"])
+    verdicts, reason, most = profits.study.kind.sentences(profits.runs, profits.study.axes)
+    assert verdicts == "Verdicts: better not to run (2 of 4), profit (2 of 4)."
+    assert reason.startswith("Better not to run at profit_ratio 0.8, trial 0: ")
+    assert most.startswith("The most is ")
+    assert "per second (at trial " in most
+
+
+def test_a_front_is_told_with_its_method_and_trial(fronts: Results) -> None:
+    (told,) = fronts.study.kind.sentences(fronts.runs, fronts.study.axes)
+    assert told.startswith("Annealing (trial ")
+
+
+@pytest.mark.parametrize(("text", "change"), [(FRONT, ""), (PROFIT, "price = 1")], ids=["front", "profit"])
+def test_energy_may_be_nothing(text: str, change: str, tmp_path: Path) -> None:
+    (tmp_path / "etc.csv").write_text("task_type,a,b\nx,1,2\ny,3,1\n")
+    (tmp_path / "power.csv").write_text("task_type,a,b\nx,0,0\ny,0,0\n")
+    (tmp_path / "bag.csv").write_text("task_type,count\nx,30\ny,50\n")
+    tables = '[system]\netc_s = "etc.csv"\npower_w = "power.csv"\ncounts = [2, 3]\n[workload]\nbag = "bag.csv"\n'
+    text = text.replace(WORLD, tables).replace("profit_ratio = [0.8, 1.2]", change)
+    results = run_study(bag_study(text, folder=tmp_path), tmp_path / "out", 1)
+    assert results.failed.is_empty(), results.failed["error"].to_list()
+    assert results.runs["gap_percent"].is_between(0, 30).all()
+
+
+def test_bounds_that_were_removed_are_proven_again(tmp_path: Path) -> None:
+    run_bags(PROFIT, tmp_path)
+    for path in (tmp_path / "bounds").iterdir():
+        path.unlink()
+    run_bags(PROFIT, tmp_path)
+    assert {verdict.problems for verdict in verify(tmp_path)} == {()}
+
+
 def test_what_is_stored_is_found_again(results: Results) -> None:
     again = run_bags(FRONT if results.study.name == "front" else PROFIT, results.folder, lambda _: results.study.source)
     assert again.runs.equals(results.runs)
@@ -110,8 +145,6 @@ def test_the_market_of_a_study_is_that_of_its_sections(tmp_path: Path) -> None:
     supply = '[supply]\npue = 1.5\npower_cap = "2 kW"\ntariff = "prices.csv"\n'
     text = PROFIT.replace("cost_per_kwh = 0.1\n", "must_run = true\n") + more + supply
     study = parse_study(text.replace("[0.8, 1.2]", "3"), "study.toml", tmp_path, check_inputs=True)
-    from joulewise.study import run_study
-
     results = run_study(study, tmp_path / "out", 1)
     assert results.failed.is_empty(), results.failed["error"].to_list()
     assert results.runs["mean_power_w"].max() <= 2000 * (1 + 1e-9)  # type: ignore[operator]
@@ -162,7 +195,7 @@ def change_certificate(store: Store, _: str) -> None:
         (change_counts, "expected"),
         (change_points, "fronts: energy_j"),
         (change_runs, "runs: gap_percent"),
-        (change_certificate, "bounds: what the prices prove"),
+        (change_certificate, "bounds: what is stored as duals proves nothing"),
     ],
 )
 @pytest.mark.parametrize("text", [FRONT, PROFIT], ids=["front", "profit"])

@@ -154,7 +154,7 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "two budgets": (
         lambda text: text + '[supply]\nbudget = "1 GJ"\nbudget_total = "1 GJ"',
-        "study.toml: supply.budget_total: found budget as well; must be one of both",
+        "study.toml: supply.budget_total: found budget as well; must be exactly one of the two",
     ),
     "tariff that is not there": (
         lambda text: text + '[supply]\ntariff = "prices.csv"',

@@ -164,6 +164,24 @@ def _experiments() -> list[Entry]:
     ]  # fmt: skip
 
 
+def _words() -> list[Entry]:
+    from joulewise.present.glossary import GLOSSARIES
+
+    found: dict[tuple[str, str], list[str]] = {}
+    for kind, words in GLOSSARIES.items():
+        for word, meaning in words.items():
+            found.setdefault((word, meaning), []).append(kind)
+    return [
+        Entry(
+            "word",
+            (word, word.lower()),
+            {"word": word, "studies": ", ".join(kinds), "meaning": meaning},
+            {"studies": ", ".join(kinds), "meaning": meaning},
+        )
+        for (word, meaning), kinds in found.items()
+    ]
+
+
 def _rules() -> list[Entry]:
     from joulewise.study.catalogue import judging
 
@@ -180,6 +198,7 @@ KINDS: dict[str, Callable[[], list[Entry]]] = {
     "experiments": _experiments,
     "keys": _keys,
     "columns": _columns,
+    "words": _words,
     "rules": _rules,
 }
 SHORT = ("kinds", "policies", "methods", "generators", "figures", "experiments")

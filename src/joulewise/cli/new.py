@@ -58,17 +58,17 @@ mapping_interval = "1 min"                            # time between the mapping
 _BAG = """\
 
 [system]
-generator = "nine-machines"  # 36 machines of nine types; also "cov", "gpus"; or your own tables in place of this line:
+generator = "nine-machines"  # 36 machines of nine types; also "cov", "gpus"; or tables in place of these two lines:
 idle_percent = 5             # power of an idle machine, in percent of what it draws on average
 # etc_s = "etc.csv"          #   execution times in seconds: task types by machine types
-# machines = "machines.csv"  #   machine_type, count, idle_w
+# machines = "machines.csv"  #   machine_type, count, and idle_w: the power of an idle machine in watts
 # power_w = "power.csv"      #   powers in watts, shaped like etc_s
 
 [workload]
-generator = "bag"            # tasks that are all there at once; or your own in place of this section:
+generator = "bag"            # tasks that are all there at once; or a table in place of these two lines:
 n_tasks = 1000
-# off_when_done = true       #   machines are switched off when they are done, and draw nothing any more
 # bag = "bag.csv"            #   task_type, count
+# off_when_done = true       # machines are switched off when they are done, and draw nothing any more
 """
 
 _FRONT = """\

@@ -41,7 +41,7 @@ def show_summary(results: Results, page: Path | None) -> None:
     print_table(title, shown, numbers=(headline.head, "±", "trials", *(other.head for other in others)))
     if len(rows) > len(shown):
         print(f"... and {count(len(rows) - len(shown), 'more point')}.")
-    for sentence in kind.sentences(results.runs):
+    for sentence in kind.sentences(results.runs, results.study.axes):
         print(sentence)
     n_runs = count(results.runs.height, "run")
     print(f"{n_runs} in {duration(results.about['seconds'])}. Results: {results.folder}")

@@ -65,4 +65,4 @@ def _announce_compilation() -> None:
     from joulewise.kernels.jit import kernels_are_compiled
 
     if not kernels_are_compiled():
-        note("Compiling for this machine, once; this may take a minute or two.")
+        note("Compiling for this machine, once; this takes a minute or two.")

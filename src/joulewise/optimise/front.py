@@ -63,8 +63,17 @@ class Front:
         return float(widths @ (second - inside[:, 1]))
 
     def share_of(self, bound_points: Floats, reference: Pair) -> float:
-        """The hypervolume as a share of that of a bound, whose points are joined by straight lines."""
-        return self.hypervolume(reference) / hypervolume_of_line(bound_points, reference)
+        """The hypervolume as a share of that of a bound, whose points are joined by straight lines.
+
+        Where the bound has no area, the share is 1 if the front reaches the bound, else 0.
+        """
+        area = hypervolume_of_line(bound_points, reference)
+        return self.hypervolume(reference) / area if area > 0 else float(self._reaches(bound_points))
+
+    def _reaches(self, bound_points: Floats) -> bool:
+        """Whether some point of the front is, but for rounding, nowhere worse than some point of a bound."""
+        slack = 1e-9 * np.abs(bound_points)
+        return bool((self.points[:, None, :] <= (bound_points + slack)[None, :, :]).all(axis=2).any())
 
     def knee(self) -> int:
         """The point farthest below the straight line between both ends, each objective scaled to its range.

@@ -64,6 +64,14 @@ def decimals_for(half_width: float | None, fallback: int = 1) -> int:
     return min(_MAX_DECIMALS, max(0, 1 - math.floor(math.log10(half_width))))
 
 
+def small(mean: float, half: float) -> str:
+    """A mean near zero and half of its interval, both with the same power of ten."""
+    power = math.floor(math.log10(max(abs(mean), half)))
+    size = 10.0**power
+    decimals = max(2, decimals_for(half / size, fallback=2))
+    return f"({fixed(mean / size, decimals)} ± {fixed(half / size, decimals)})e{power}".replace("-", _MINUS)
+
+
 def plain(value: object) -> str:
     """Any swept value in words: numbers with separators, lists with commas, everything else as it stands."""
     if is_missing(value):
@@ -160,6 +168,12 @@ METRICS = {
     "priority_percent": Metric("utility", "% of the level's maximum"),
     "group_percent": Metric("utility", "% of what was earned"),
     "busy_percent": Metric("machines busy", "%"),
+    "idle_percent": Metric("machines idle", "%"),
+    "runs_lost": Metric("runs lost to outages"),
+    "energy_peak_w": Metric("highest power", "W"),
+    "system_tma": Metric("task-machine affinity"),
+    "system_tdh": Metric("task difficulty homogeneity"),
+    "system_mph": Metric("machine performance homogeneity"),
     "mapping_events": Metric("mapping events"),
     "late_events": Metric("late mapping events"),
     "mapping_s": Metric("time spent mapping", "", duration),
@@ -177,6 +191,9 @@ METRICS = {
     "knee_energy_j": Metric("energy at the knee", "", energy),
     "knee_makespan_s": Metric("makespan at the knee", "", duration),
     "makespan_s": Metric("makespan", "", duration),
+    "wait_s": Metric("waiting on purpose", "", duration),
+    "reference_energy_j": Metric("energy of the reference point", "", energy),
+    "reference_makespan_s": Metric("makespan of the reference point", "", duration),
     "mean_power_w": Metric("mean power", "W"),
     "unused_types": Metric("machine types never used"),
     "task_percent": Metric("tasks", "%"),

@@ -10,10 +10,10 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import plain
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, sentence
-from joulewise.present.plane import BOUND, BOUND_COLOUR, FOUND, SNAPSHOT, Plane, curve_of, legend_of, plane_of
+from joulewise.present.plane import BOUND, FOUND, SNAPSHOT, Plane, bound_line, curve_of, legend_of, plane_of
 from joulewise.present.records import METHOD, Records
 
-BOUND_NAME = "proven bound"
+BOUND_NAME, KNEE_NAME = "proven bound", "knee"
 POINT_COLOURS = (theme.PALETTE[1], theme.PALETTE[2], theme.PALETTE[3], theme.PALETTE[6])
 
 
@@ -54,20 +54,12 @@ def _found_panel(records: Records, panel: Panel, *, alone: bool) -> Any:
     }
     bound = curve_of(records, panel.rows, BOUND)
     plane = plane_of([bound, *curves.values()], *((520, 340) if alone else (300, 240)))
-    colours = dict(zip(labels.values(), _colours(len(labels)), strict=True)) | {BOUND_NAME: BOUND_COLOUR}
-    return plane.sized([_bound_line(plane, bound, colours), *_found_points(plane, curves, colours)], panel.title)
+    colours = dict(zip(labels.values(), _colours(len(labels)), strict=True))
+    return plane.sized([bound_line(plane, bound, BOUND_NAME), *_found_points(plane, curves, colours)], panel.title)
 
 
 def _colours(n: int) -> list[str]:
     return [POINT_COLOURS[i % len(POINT_COLOURS)] for i in range(n)]
-
-
-def _bound_line(plane: Plane, bound: pl.DataFrame, colours: dict[str, str], title: str | None = None) -> Any:
-    import altair as alt
-
-    rows = [{**row, "name": BOUND_NAME} for row in plane.rows(bound)]
-    line = alt.Chart(inline(rows)).mark_line(strokeWidth=2)
-    return line.encode(x=plane.x(), y=plane.y(), order="order:Q", color=_named(colours, title))
 
 
 def _named(colours: dict[str, str], title: str | None) -> Any:
@@ -78,7 +70,9 @@ def _found_points(plane: Plane, curves: dict[str, pl.DataFrame], colours: dict[s
     import altair as alt
 
     rows = [
-        {**row, "name": name} for name, curve in curves.items() for row in plane.rows(curve, "gap_percent", "is_knee")
+        {**row, "name": name, "mark": KNEE_NAME}
+        for name, curve in curves.items()
+        for row in plane.rows(curve, "gap_percent", "is_knee")
     ]
     tip = [
         alt.Tooltip("name:N", title="method"),
@@ -88,7 +82,9 @@ def _found_points(plane: Plane, curves: dict[str, pl.DataFrame], colours: dict[s
     ]
     base = alt.Chart(inline(rows)).encode(x=plane.x(), y=plane.y(), color=_named(colours, None), tooltip=tip)
     ring = base.transform_filter("datum.is_knee").mark_point(filled=False, size=240, strokeWidth=2, opacity=1)
-    return [base.mark_point(filled=True, size=16, opacity=0.9), ring]
+    legend = alt.Legend(title=None, symbolFillColor="transparent", symbolStrokeColor=theme.INK, symbolSize=160)
+    shape = alt.Shape("mark:N", scale=alt.Scale(domain=[KNEE_NAME], range=["circle"]), legend=legend)
+    return [base.mark_point(filled=True, size=16, opacity=0.9), ring.encode(shape=shape)]
 
 
 def front_by_generations(records: Records) -> Drawing:
@@ -108,7 +104,7 @@ def _generations_panel(records: Records, panel: Panel, *, alone: bool) -> Any:
     found, bound = curve_of(records, panel.rows, SNAPSHOT), curve_of(records, panel.rows, BOUND)
     steps: Sequence[int] = found["generation"].unique().sort().to_list()
     names = [plain(step) for step in steps]
-    colours = dict(zip(names, theme.ordered_lines(len(names)), strict=True)) | {BOUND_NAME: BOUND_COLOUR}
+    colours = dict(zip(names, theme.ordered_lines(len(names)), strict=True))
     plane = plane_of([bound, found], *((520, 340) if alone else (300, 240)))
     rows = [{**row, "name": plain(row["generation"])} for row in plane.rows(found, "generation")]
     title = sentence("generations")
@@ -120,4 +116,4 @@ def _generations_panel(records: Records, panel: Panel, *, alone: bool) -> Any:
         scale=alt.Scale(domain=names, range=[shapes[i % len(shapes)] for i in range(len(names))]),
     )
     points = base.mark_point(filled=True, size=22, opacity=0.9).encode(shape=shape)
-    return plane.sized([_bound_line(plane, bound, colours, title), points], panel.title)
+    return plane.sized([bound_line(plane, bound, BOUND_NAME), points], panel.title)

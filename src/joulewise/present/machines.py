@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,13 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import energy_unit, time_unit
 from joulewise.present.fronts import front_panels
-from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline
+from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, hold, inline
 from joulewise.present.lines import Axis
 from joulewise.present.plane import BOUND, FOUND, Plane, curve_of, plane_of
 from joulewise.present.records import METHOD, Records
 
 BUSY, ENERGY = "busy_s", "energy_j"
-_CHOSEN = "chosen"
+_CHOSEN, _VOLUME = "chosen", "hypervolume_percent"
 _BAR_COLOURS = {BUSY: theme.PALETTE[0], ENERGY: theme.PALETTE[5]}
 _TYPE_GAP = 0.8  # in bars, between machine types
 _ENDS = {"a": "least energy", "e": "least makespan"}
@@ -69,22 +70,27 @@ def _sorted(records: Records, metric: str, says: str, order: str) -> Drawing:
     of = f", {scene.title}" if scene.title else ""
     first = f" Of {len(scenes)} settings the first is shown." if len(scenes) > 1 else ""
     caption = (
-        f"{says} at the points that bear letters of the front that {scene.method} found{of}: a is the least energy, "
-        f"e the least makespan, the others lie evenly between. Machines are sorted in each panel, {order}; all panels "
-        f"have the same scale. First trial.{first}{note}"
+        f"{says} at the points that bear letters of the front that {scene.method} found{_chosen(records)}{of}: a is "
+        "the least energy, e the least makespan, the others lie evenly between. Machines are sorted in each panel, "
+        f"{order}; all panels have the same scale. First trial.{first}{note}"
     )
     return Drawing(assemble(parts, across=3), caption)
 
 
+def _chosen(records: Records) -> str:
+    """Why this method is shown, where there are several."""
+    return ", the best of the methods" if records.varies(METHOD) else ""
+
+
 def _scenes(records: Records) -> tuple[list[_Scene], str]:
-    """One scene for each setting; of several methods the last that is listed is shown."""
+    """One scene for each setting; of several methods the best is shown."""
     assert records.machines is not None
     panels, note = front_panels(records, FOUND)
     return [_scene(records, panel) for panel in panels], note
 
 
 def _scene(records: Records, panel: Panel) -> _Scene:
-    run = panel.rows.tail(1)
+    run = _of_best_method(records, panel.rows)
     front = curve_of(records, run, FOUND)
     chosen = front.filter(pl.col(_CHOSEN).is_not_null()).select("point", _CHOSEN)
     assert records.machines is not None
@@ -93,7 +99,17 @@ def _scene(records: Records, panel: Panel) -> _Scene:
     return _Scene(machines, front, curve_of(records, run, BOUND), panel.title, method)
 
 
-def _front_part(scene: _Scene, width_px: int, height_px: int, title: str = "the front") -> Any:
+def _of_best_method(records: Records, runs: pl.DataFrame) -> pl.DataFrame:
+    """The run of the method with the highest mean of the hypervolume over trials, the first of equals."""
+    if _VOLUME not in runs.columns:
+        return runs.head(1)
+    places = [{key: row[key] for key in records.study.axes} for row in runs.iter_rows(named=True)]
+    volumes = [hold(records.runs, place)[_VOLUME].drop_nulls().to_list() for place in places]
+    best = max(range(runs.height), key=lambda i: sum(volumes[i]) / len(volumes[i]) if volumes[i] else -math.inf)
+    return runs[best]
+
+
+def _front_part(scene: _Scene, width_px: int, height_px: int) -> Any:
     """The small front on which the chosen points bear their letters."""
     import altair as alt
 
@@ -104,7 +120,7 @@ def _front_part(scene: _Scene, width_px: int, height_px: int, title: str = "the 
     square = marked.mark_point(filled=True, shape="square", size=46, color=theme.PALETTE[1], opacity=1)
     letter = marked.mark_text(dx=8, dy=-8, fontWeight=600, fontSize=theme.LABEL_PX, color=theme.INK)
     line = plane.line(scene.bound, strokeWidth=1.4)
-    return plane.sized([line, found, square, letter.encode(text=alt.Text(f"{_CHOSEN}:N"))], title)
+    return plane.sized([line, found, square, letter.encode(text=alt.Text(f"{_CHOSEN}:N"))], f"front of {scene.method}")
 
 
 def _points(plane: Plane, curve: pl.DataFrame, *kept: str) -> Any:
@@ -170,9 +186,9 @@ def machines_by_type(records: Records) -> Drawing:
     scenes, note = _scenes(records)
     parts = [_type_block(scene) for scene in scenes]
     caption = (
-        f"The front that {scenes[0].method} found, and for each of its points that bear letters the finishing time "
-        "(top) and the energy (below) of every machine, grouped by machine type; a is the least energy, e the least "
-        f"makespan. Panels of one row have the same scale. First trial.{note}"
+        f"The front that the method named over it found{_chosen(records)}, and for each of its points that bear "
+        "letters the finishing time (top) and the energy (below) of every machine, grouped by machine type; a is the "
+        f"least energy, e the least makespan. Panels of one row have the same scale. First trial.{note}"
     )
     return Drawing(assemble(parts), caption)
 

@@ -78,7 +78,23 @@ def profit_findings(records: Records) -> list[Finding]:
     gaps = records.summary.filter(pl.col("metric") == _GAP, pl.col("mean").is_not_null())
     panels, _ = panels_of(records, gaps, [key for key in records.varying if key != RATIO])
     found = [_gap_finding(records, panel) for panel in panels[: _MAX_FINDINGS - 1]]
-    return [*found, *_place_finding(records)] or _NONE_YET
+    return [*found, *_standing_findings(records), *_place_finding(records)] or _NONE_YET
+
+
+def _standing_findings(records: Records) -> list[Finding]:
+    """Where nothing runs: how often, and why at the first of these runs."""
+    if "reason" not in records.runs.columns:
+        return []
+    stands = records.runs.filter(pl.col("verdict").is_not_null() & pl.col("makespan_s").is_null())
+    first = stands.unique("verdict", keep="first", maintain_order=True)
+    return [
+        Finding(
+            f"Nothing runs in {stands.filter(pl.col('verdict') == row['verdict']).height} of "
+            f"{count(records.n_runs, 'run')}: {row['verdict']}.",
+            sentence(f"{records.phrases(row, list(records.varying))}: {row['reason']}.".removeprefix(": ")),
+        )
+        for row in first.iter_rows(named=True)
+    ]
 
 
 def _gap_finding(records: Records, panel: Panel) -> Finding:

@@ -111,6 +111,17 @@ def has_curve(records: Records, curve: str) -> bool:
     return records.fronts is not None and bool((records.fronts["curve"] == curve).any())
 
 
+def bound_line(plane: Plane, bound: pl.DataFrame, name: str) -> Any:
+    """The line of a bound, and a line in the legend that names it."""
+    import altair as alt
+
+    rows = [{**row, "line": name} for row in plane.rows(bound)]
+    legend = alt.Legend(title=None, symbolType="stroke", symbolStrokeColor=BOUND_COLOUR, symbolStrokeWidth=2)
+    solid = alt.StrokeDash("line:N", scale=alt.Scale(domain=[name], range=[[1, 0]]), legend=legend)
+    line = alt.Chart(inline(rows)).mark_line(strokeWidth=2, color=BOUND_COLOUR)
+    return line.encode(x=plane.x(), y=plane.y(), order="order:Q", strokeDash=solid)
+
+
 def legend_of(colours: Mapping[str, str], title: str | None = None, **options: Any) -> Any:
     """A colour channel of the field `name` that says what each colour is."""
     import altair as alt

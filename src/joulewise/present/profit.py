@@ -12,8 +12,9 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import number, plain
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of
-from joulewise.present.plane import BOUND, BOUND_COLOUR, REGION, Plane, curve_of, legend_of, plane_of
+from joulewise.present.plane import BOUND, REGION, Plane, bound_line, curve_of, legend_of, plane_of
 from joulewise.present.records import RATIO, Records
+from joulewise.units import power
 
 OPTIMUM, RECOVERED = "optimum of the bound", "allocation"
 FRONT_LINE, GAINED, LOST, NEITHER = "bound of the front", "profit", "loss", "neither"
@@ -54,17 +55,13 @@ def profit_on_front(records: Records) -> Drawing:
     scenes = [_scene(records, panel, colours) for panel in panels]
     parts = [_front_panel(scene, panel.title) for scene, panel in zip(scenes, panels, strict=True)]
     cap = next((scene.cap_w for scene in scenes if scene.cap_w is not None), None)
-    capped = f" In the shaded part the mean power is at most {_watts(cap)}." if cap is not None else ""
+    capped = f" In the shaded part the mean power is at most {power(cap)}." if cap is not None else ""
     caption = (
         "The line is the proven bound of the energy/makespan front. Squares are the optima of the bound on profit per "
         "second, diamonds the allocations recovered from them; numbers are the profit ratio, the price in units of "
         f"the least cost of energy. Bars upward are profit, downward loss, in proportion.{capped} First trial.{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
-
-
-def _watts(power_w: float) -> str:
-    return f"{power_w / 1e3:.4g} kW" if power_w >= 1e3 else f"{power_w:.4g} W"
 
 
 def optima(runs: pl.DataFrame) -> pl.DataFrame:
@@ -97,11 +94,11 @@ def _colours(runs: pl.DataFrame) -> dict[str, str]:
     profits = runs["profit_bound_per_s"].drop_nulls()
     gained = {GAINED: GAIN_COLOUR} if (profits > 0).any() else {}
     lost = {LOST: LOSS_COLOUR} if (profits < 0).any() else {}
-    return {FRONT_LINE: BOUND_COLOUR, **gained, **lost, **{_within(cap): CAP_COLOUR for cap in _caps(runs)}}
+    return {**gained, **lost, **{_within(cap): CAP_COLOUR for cap in _caps(runs)}}
 
 
 def _within(cap_w: float) -> str:
-    return f"up to {_watts(cap_w)}"
+    return f"up to {power(cap_w)}"
 
 
 def _squares(plane: Plane, runs: pl.DataFrame) -> list[dict[str, Any]]:
@@ -109,20 +106,13 @@ def _squares(plane: Plane, runs: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _front_panel(scene: _Scene, title: str) -> Any:
-    layers = [*_cap(scene), _front_line(scene), *_bars(scene), *_marks(scene.plane, scene.runs), *_ratios(scene)]
+    line = bound_line(scene.plane, scene.bound, FRONT_LINE)
+    layers = [*_cap(scene), line, *_bars(scene), *_marks(scene.plane, scene.runs), *_ratios(scene)]
     return scene.plane.sized(layers, title)
 
 
 def _names(scene: _Scene) -> Any:
     return legend_of(scene.colours, symbolType="square", symbolOpacity=1, offset=8)
-
-
-def _front_line(scene: _Scene) -> Any:
-    import altair as alt
-
-    rows = [{**row, "name": FRONT_LINE} for row in scene.plane.rows(scene.bound)]
-    base = alt.Chart(inline(rows)).encode(x=scene.plane.x(), y=scene.plane.y(), color=_names(scene), order="order:Q")
-    return base.mark_line(strokeWidth=2)
 
 
 def _cap(scene: _Scene) -> list[Any]:
@@ -242,7 +232,7 @@ def feasible_region(records: Records) -> Drawing:
     caption = (
         "Inside the black line lie the energies and makespans that divisible tasks can reach, cut off at a long "
         "makespan. Thin lines join points of equal profit per second, before overhead, wear and depreciation: green "
-        f"profit, red loss, black dashes neither. First trial.{note}"
+        f"profit, orange loss, black dashes neither. First trial.{note}"
     )
     return Drawing(assemble(parts, across), caption)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,12 +20,14 @@ from joulewise.present.formats import (
     metric_title,
     metric_value,
     signed,
+    small,
 )
 from joulewise.present.layout import Panel, panels_of, sentence
 from joulewise.present.records import FRONT, PROFIT, TARIFF_UNIT, THRESHOLD, Records
 
 MAX_ROWS = 500
 _MAX_COLUMNS = 10
+_NEAR_ZERO = 1e-3  # what is nearer is written with a power of ten
 _REACHED = {
     FRONT: (
         "points", "hypervolume_percent", "gap_percent", "least_energy_j", "energy_bound_j", "least_makespan_s",
@@ -110,8 +113,15 @@ def plus_minus(row: Mapping[str, Any], show: Callable[[float | None, int], str] 
     if row["low"] is None or row["high"] is None:
         return show(row["mean"], 1)
     half = (row["high"] - row["low"]) / 2
-    decimals = decimals_for(half, fallback=0 if float(row["mean"]).is_integer() else 1)
+    if 0 < max(abs(row["mean"]), half) < _NEAR_ZERO:
+        return small(row["mean"], half)
+    decimals = decimals_for(half, fallback=_decimals_of(row["mean"]))
     return f"{show(row['mean'], decimals)} ± {fixed(half, decimals)}"
+
+
+def _decimals_of(mean: float) -> int:
+    """Decimals of a mean without a spread: three significant digits, at least one decimal, none for whole numbers."""
+    return 0 if float(mean).is_integer() else max(1, 2 - math.floor(math.log10(abs(mean))))
 
 
 def _pivots(

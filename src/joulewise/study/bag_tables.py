@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from joulewise.optimise.bag_bound import BoundFront
 
 
+ROUNDING = 1e-9
+"""Differences below this share are those of floating-point arithmetic."""
+
+
 def points_of(allocations: Sequence[BagAllocation]) -> Floats:
     """Energy and makespan of allocations."""
     return np.array([(allocation.energy_j, allocation.makespan_s) for allocation in allocations])
@@ -35,6 +39,12 @@ def knee_of(points: Floats) -> int:
 def least_energies_j(bound: BoundFront, makespans_s: Floats) -> Floats:
     """The least energy that is proven for each makespan."""
     return np.array([bound.energy_at(makespan_s) for makespan_s in makespans_s.tolist()])
+
+
+def gaps_percent(energy_j: Floats, bound_j: Floats) -> Floats:
+    """How many percent more energy points use than is proven to be needed; 0 where nothing is but rounding."""
+    share = np.divide(energy_j, bound_j, out=np.where(energy_j > 0, np.nan, 1.0), where=bound_j != 0)
+    return 100 * np.where(np.abs(share - 1) < ROUNDING, 0.0, share - 1)
 
 
 def curve(
@@ -63,7 +73,7 @@ def curve(
             "makespan_s": makespan_s,
             "mean_power_w": pue * energy_j / makespan_s,
             "energy_bound_j": pue * bound_j,
-            "gap_percent": 100 * (energy_j / bound_j - 1),
+            "gap_percent": nothing if bound is None else gaps_percent(energy_j, bound_j),
             "profit_per_s": nothing if profit_per_s is None else profit_per_s,
             "is_knee": np.arange(len(points)) == knee,
         }

@@ -15,7 +15,7 @@ import numpy as np
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study.agreement import differs
 from joulewise.study.case import Candidates, Case, Tables
-from joulewise.study.parameters import hints_of, key_of
+from joulewise.study.parameters import UNITS, hints_of, key_of, shown
 from joulewise.study.sources import Draw, build_bag, build_supply
 from joulewise.study.spec import Part, WorldParts
 
@@ -49,7 +49,10 @@ def build_world(parts: WorldParts, draw: Draw) -> BagWorld:
 def checks(
     found: Candidates, draw: Draw, supply_keys: Sequence[str], check: Callable[[BagWorld, Sequence[Any]], None]
 ) -> Iterator[Callable[[], object]]:
-    """Hold the sections against what a bag can have, and make the bag of the first trial of each world."""
+    """Hold the sections against what a bag can have, and make the bag of the first trial of each world.
+
+    `supply_keys` are the fields of the supply that matter to what is sought.
+    """
     systems, supplies = ({getattr(parts, name): None for parts in found.worlds} for name in ("system", "supply"))
     yield lambda: raise_if_any(problem for system in systems for problem in _failures(system))
     yield lambda: raise_if_any(problem for supply in supplies for problem in _not_for_bags(supply, supply_keys))
@@ -84,11 +87,27 @@ def _not_for_bags(supply: Part, keys: Sequence[str]) -> Iterator[Problem]:
     owner: type = type(supply.parameters)
     written = {name: key_of(name, hint) for name, hint in hints_of(owner).items()}
     known = ", ".join(written[name] for name in keys)
-    allowed = f"of the energy, this goal knows {known}" if keys else "this goal knows no limits of energy"
+    allowed = f"of [supply], this goal uses only {known}" if keys else "this goal uses nothing of [supply]"
     for field in dataclasses.fields(supply.parameters):
         value = getattr(supply.parameters, field.name)
         if field.name not in keys and value != field.default:
-            yield Problem(f"supply.{written[field.name]}", f"found {value!r}", allowed, "leave it out")
+            yield Problem(f"supply.{written[field.name]}", f"found {shown(field.name, value)}", allowed, "leave it out")
+
+
+def place_of(row: Mapping[str, Any], runs: pl.DataFrame, axes: Sequence[str]) -> str:
+    """Which of the runs a row is, by what differs between them: "profit_ratio 1.5, trial 2"; "" where they are one."""
+    varying = [axis for axis in axes if runs[axis].n_unique() > 1]
+    values = [f"{_key(axis, row[axis])} {_told(axis, row[axis])}" for axis in varying]
+    return ", ".join([*values, f"trial {row['trial']}"] if runs["trial"].n_unique() > 1 else values)
+
+
+def _key(axis: str, value: object) -> str:
+    name = axis.rpartition(".")[2]
+    return name[:-2] if name[-2:] in UNITS and isinstance(value, float) else name
+
+
+def _told(axis: str, value: object) -> str:
+    return value if isinstance(value, str) else shown(axis, value)
 
 
 def tiny_bag() -> Bag:
@@ -168,6 +187,9 @@ def judge_bound(case: Case, bound: BoundFront) -> Iterator[str]:
         yield f"bounds: {table.height} vertices are stored, {len(bound) + 1} come out"
         return
     *points, last_s = _proven(bound, table)
+    if math.isnan(last_s):
+        yield "bounds: what is stored as duals proves nothing: they are no prices of this bag"
+        return
     weight_w = bound.weight_w[:-1]
     for name, stored, anew in (
         ("weight_w", table["weight_w"][:-1], weight_w),

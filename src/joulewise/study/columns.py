@@ -152,12 +152,18 @@ COLUMNS = (
     _metric("energy_cov:*", "", "the same of the energy of machines", kinds=FRONT),
     _metric("generations_per_s", "1/s", "generations per second (nsga2)", is_measured=True, kinds=FRONT),
     _metric("price", "", "price of the bag", kinds=PROFIT),
-    _metric("profit_ratio", "", "price / cost of the least energy", kinds=PROFIT),
+    _metric("profit_ratio", "", "price / cost of the least energy; null where that costs nothing", kinds=PROFIT),
     _metric("cost_per_kwh", "", "what a kWh costs, the mean over the hours of the bag where it changes", kinds=PROFIT),
-    _metric("profit_per_s", "", "(price - all costs) / makespan of the allocation; null if nothing runs", kinds=PROFIT),
+    _metric(
+        "profit_per_s", "",
+        "(price - all costs) / makespan of the allocation; if nothing runs, what depreciation takes away alone",
+        kinds=PROFIT,
+    ),
     _metric("profit_bound_per_s", "", "proven: no allocation earns more per second", kinds=PROFIT),
     _metric(
-        "gap_percent", "%", "100 x (profit_bound_per_s - profit_per_s) / |profit_bound_per_s|", kinds=PROFIT
+        "gap_percent", "%",
+        "100 x (profit_bound_per_s - profit_per_s) / |profit_bound_per_s|; null where the bound is 0",
+        kinds=PROFIT,
     ),
     _metric("profit", "", "profit_per_s x makespan_s", kinds=PROFIT),
     _metric("energy_j", "J", "energy of the allocation at the meter; null if nothing runs", kinds=PROFIT),
@@ -172,7 +178,13 @@ COLUMNS = (
     _metric(
         "pareto_profit_per_s", "", "the most profit per second on the bound front of energy and makespan", kinds=PROFIT
     ),
-    Column(RUNS, "verdict", "", "what comes out for the bag: profit, loss under agreement, ...", kinds=PROFIT),
+    Column(
+        RUNS, "verdict", "",
+        "what comes out for the bag: profit, covers part of the depreciation, loss under agreement, better not to run, "
+        "deadline missed (by every allocation found) or infeasible",
+        kinds=PROFIT,
+    ),
+    Column(RUNS, "reason", "", "why, in words, where nothing runs or a loss needs explaining; else null", kinds=PROFIT),
     _metric("solve_s", "s", "wall-clock time of bound and search", is_measured=True, kinds=BAGS),
     Column(RECORDS, "task", "", "number of the task in order of arrival, from 0"),
     Column(RECORDS, "task_type", "", "name of the task type"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise import units
+from joulewise.errors import Problem, raise_if_any
 from joulewise.study import bag_tables, bags
 from joulewise.study.bags import BagWorld
 from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.columns import COUNTS, FRONTS, MACHINES
 from joulewise.study.optimising import FrontParameters
+from joulewise.study.parameters import shown
 from joulewise.study.sources import Draw, expected_tasks
 from joulewise.study.spec import Point
 
@@ -48,7 +51,7 @@ class Found:
 class Method:
     """One way to find allocations along the front; `draws`: it draws from the seed and the trial.
 
-    `seconds` is about how long it takes for a bag of so many tasks.
+    `seconds` is about how long it takes for a bag of so many tasks, `keys` are the parameters that it uses.
     """
 
     title: str
@@ -57,6 +60,7 @@ class Method:
     search: Callable[[Bag, BoundFront, FrontParameters, int], Found]
     seconds: Callable[[FrontParameters, float], float]
     draws: bool
+    keys: tuple[str, ...]
 
 
 def _recovered(bag: Bag, bound: BoundFront, p: FrontParameters, _seed: int) -> Found:
@@ -101,6 +105,7 @@ METHODS = {
         _recovered,
         lambda p, _n_genes: _POINT_S * p.n_points,
         draws=False,
+        keys=("n_points",),
     ),
     "annealing": Method(
         "Annealing",
@@ -109,6 +114,7 @@ METHODS = {
         _annealed,
         lambda p, _n_genes: _POINT_S * p.n_points + _MOVE_S * p.moves,
         draws=True,
+        keys=("n_points", "moves"),
     ),
     "nsga2": Method(
         "NSGA-II",
@@ -117,6 +123,7 @@ METHODS = {
         _evolved,
         lambda p, n_genes: _GENE_S * p.generations * p.population * n_genes,
         draws=True,
+        keys=("population", "generations", "mutation", "archive", "ranks", "seeds", "snapshots"),
     ),
 }
 """Every value of `optimise.method`."""
@@ -124,7 +131,20 @@ METHODS = {
 
 def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
     """What must hold before anything is run."""
-    return bags.checks(found, draw, (), _check)
+    parameters = [part.parameters for part in found.decisions]
+    yield lambda: raise_if_any(_idle_keys(parameters))
+    yield from bags.checks(found, draw, (), _check)
+
+
+def _idle_keys(parameters: Sequence[FrontParameters]) -> Iterator[Problem]:
+    """Parameters that a study sets and that none of the methods it sets them for uses."""
+    for entry in dataclasses.fields(FrontParameters):
+        given = [p for p in parameters if getattr(p, entry.name) != entry.default]
+        users = [name for name, method in METHODS.items() if entry.name in method.keys]
+        if given and users and not any(p.method in users for p in given):
+            found = f"found {shown(entry.name, getattr(given[0], entry.name))} with method {given[0].method!r}"
+            allowed = f"is for {' and '.join(map(repr, users))}"
+            yield Problem(f"optimise.{entry.name}", found, allowed, "use such a method as well, or leave it out")
 
 
 def _check(world: BagWorld, parameters: Sequence[FrontParameters]) -> None:
@@ -217,12 +237,18 @@ def _columns(
         "reference_makespan_s": float(makespan_s),
         "least_energy_j": float(points[:, 0].min()),
         "least_makespan_s": float(points[:, 1].min()),
-        "gap_percent": float(np.mean(100 * (points[:, 0] / bag_tables.least_energies_j(bound, points[:, 1]) - 1))),
+        "gap_percent": _gap_percent(bound, points),
         "knee_energy_j": float(points[knee, 0]),
         "knee_makespan_s": float(points[knee, 1]),
         "mean_power_w": float(points[knee, 0] / points[knee, 1]),
         **_machine_columns(allocations, knee),
     }
+
+
+def _gap_percent(bound: BoundFront, points: Floats) -> float:
+    """The mean of how much more energy points use than is proven to be needed, over those that need any."""
+    gaps = bag_tables.gaps_percent(points[:, 0], bag_tables.least_energies_j(bound, points[:, 1]))
+    return float(np.nanmean(gaps)) if np.isfinite(gaps).any() else math.nan
 
 
 def _share_percent(bound: BoundFront, points: Floats) -> float:
@@ -309,16 +335,20 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
     yield from bags.judge_tables(stored or {}, tables)
 
 
-def sentences(runs: pl.DataFrame) -> Iterator[str]:
+def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
     """What was found, in words: the best run's front."""
     done = runs.filter(runs["hypervolume_percent"].is_not_null()) if "hypervolume_percent" in runs.columns else None
     if done is None or done.is_empty():
         return
     best = done.row(int(done["hypervolume_percent"].arg_max() or 0), named=True)
     knee = f"{units.energy(best['knee_energy_j'])} and {units.duration(best['knee_makespan_s'])}"
+    gap = "" if best["gap_percent"] is None else f", energies {best['gap_percent']:.2f} % above the bound on average"
+    place = bags.place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
     yield (
-        f"{METHODS[best['optimise.method']].title}: {best['points']:.0f} points, "
-        f"{best['hypervolume_percent']:.2f} % of the proven hypervolume; least energy "
-        f"{units.energy(best['least_energy_j'])}, least makespan {units.duration(best['least_makespan_s'])}, "
+        f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: "
+        f"{best['points']:.0f} point{'' if best['points'] == 1 else 's'}, "
+        f"{best['hypervolume_percent']:.2f} % of the proven hypervolume{gap}; "
+        f"least energy {units.energy(best['least_energy_j'])} ({units.energy(best['energy_bound_j'])} is proven), "
+        f"least makespan {units.duration(best['least_makespan_s'])} ({units.duration(best['makespan_bound_s'])}), "
         f"knee at {knee}."
     )

@@ -70,7 +70,7 @@ class Kind:
     titles: Callable[[Sequence[Point], Path], dict[str, dict[str, str]]]
     seconds: Callable[[Sequence[Run], Store, Path], float]
     size: Callable[[Sequence[Run], Path], float]
-    sentences: Callable[[pl.DataFrame], Iterator[str]]
+    sentences: Callable[[pl.DataFrame, Sequence[str]], Iterator[str]]
 
     @property
     def main_axis(self) -> str:
@@ -87,7 +87,7 @@ class Kind:
 
 
 def _percent(value: float) -> str:
-    return f"{value:.2f}"
+    return f"{round(value, 2) + 0.0:.2f}"  # never -0.00
 
 
 KINDS = {
@@ -116,7 +116,7 @@ KINDS = {
             titles=managed.titles,
             seconds=managed.seconds,
             size=managed.size,
-            sentences=lambda _runs: iter(()),
+            sentences=lambda _runs, _axes: iter(()),
         ),
         Kind(
             FRONT,

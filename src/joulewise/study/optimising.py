@@ -91,4 +91,4 @@ class ProfitParameters:
 def _profit_problems(p: ProfitParameters) -> Iterator[Problem]:
     if (p.price is None) == (p.profit_ratio is None):
         found = "found neither price nor profit_ratio" if p.price is None else "found profit_ratio as well"
-        yield Problem("optimise.price", found, "must be one of both")
+        yield Problem("optimise.price", found, "must be exactly one of the two")

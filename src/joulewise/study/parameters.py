@@ -38,12 +38,13 @@ class Unit:
     kind: str
     example: str
     parse: Callable[[str], float]
+    show: Callable[[float], str]
 
 
 UNITS = {
-    "_s": Unit("s", "duration", "10 min", units.seconds),
-    "_w": Unit("W", "power", "66 W", units.watts),
-    "_j": Unit("J", "energy", "1.11 GJ", units.joules),
+    "_s": Unit("s", "duration", "10 min", units.seconds, units.duration),
+    "_w": Unit("W", "power", "66 W", units.watts, units.power),
+    "_j": Unit("J", "energy", "1.11 GJ", units.joules, units.energy),
 }
 """Units by the end of a field's name."""
 
@@ -98,6 +99,14 @@ def unit_of(field_name: str, hint: Any) -> Unit | None:
 def key_of(field_name: str, hint: Any) -> str:
     """The key under which a study file gives a field: the name without its unit."""
     return field_name[:-2] if unit_of(field_name, hint) else field_name
+
+
+def shown(field_name: str, value: object) -> str:
+    """A value of a field as people read it: a quantity with its unit, all else as a study file writes it."""
+    unit = UNITS.get(field_name[-2:])
+    if unit and isinstance(value, int | float):
+        return unit.show(value)
+    return f"{value:g}" if isinstance(value, float) else as_written(value)
 
 
 def table_of(hint: Any) -> Table | None:
@@ -171,12 +180,18 @@ def read(parameters: type, raw: Mapping[str, Any], where: Where) -> tuple[Any | 
         wrong = {found["loc"][0] for found in errors}
         if not wrong & raw.keys():
             return None, problems
-        found, more = read(parameters, {key: raw[key] for key in raw.keys() - wrong}, where)
-        return found, problems + [problem for problem in more if problem.found != MISSING]
+        rest = {key: raw[key] for key in raw.keys() - wrong}
+        found, more = read(parameters, rest, where)
+        return found, problems + [problem for problem in more if any(_is_at(problem, where(key)) for key in rest)]
     try:
         return parameters(**{name: getattr(values, name) for name in type(values).model_fields}), []
     except InputError as error:
         return None, [_relocated(problem, parameters, raw, where) for problem in error.problems]
+
+
+def _is_at(problem: Problem, place: str) -> bool:
+    """Whether a problem is of this key or of a value in it; what is not there may be what is wrong elsewhere."""
+    return problem.where == place or problem.where.startswith((f"{place}[", f"{place}."))
 
 
 def _bare(hint: Any) -> Any:
@@ -248,7 +263,8 @@ def _relocated(problem: Problem, parameters: type, raw: Mapping[str, Any], where
     hint = hints_of(parameters).get(field_name)
     key = key_of(field_name, hint) if hint else field_name
     is_number = re.fullmatch(r"found -?[.0-9e+-]+", problem.found) is not None
-    found = f"found {as_written(raw[key])}" if is_number and key in raw else problem.found
+    is_one = key in raw and not isinstance(raw[key], list)
+    found = f"found {as_written(raw[key])}" if is_number and is_one else problem.found
     return dataclasses.replace(problem, where=where(key), found=found)
 
 

@@ -39,6 +39,8 @@ _SAME = 1e-9
 _BEYOND = 1.25
 """How much longer than its optimum and its front the region of a bag is drawn."""
 _RUN_S = 0.1
+_WAIT_S = 1e-3
+"""Waits that are worth telling of are longer than rounding makes them."""
 
 SUPPLY_KEYS = ("power_cap_w", "pue", "tariff", "tariff_column", "tariff_unit")
 """What of the supply matters to profit."""
@@ -107,8 +109,16 @@ def _solved(world: BagWorld, p: ProfitParameters, bound: BoundFront) -> tuple[Ma
     with _at_study_keys():
         market = _market(world, p)
         if p.profit_ratio is not None:
-            market = dataclasses.replace(market, price=price_at_ratio(bound, market, p.profit_ratio))
+            market = dataclasses.replace(market, price=_price(price_at_ratio(bound, market, 1.0), p.profit_ratio))
         return market, most_profit(world.bag, market, p.recovery, bound)
+
+
+def _price(least_cost: float, ratio: float) -> float:
+    """So many times the least cost of energy; InputError where that is nothing."""
+    if least_cost > 0:
+        return ratio * least_cost
+    found = f"found {ratio:g}, and the energy of the bag costs nothing"
+    raise InputError(Problem("optimise.profit_ratio", found, "needs costs that are above 0", "give price instead"))
 
 
 def _market(world: BagWorld, p: ProfitParameters) -> Market:
@@ -139,7 +149,7 @@ def _wear_per_s(bag: Bag, p: ProfitParameters) -> Any:
 def _market_problems(world: BagWorld, p: ProfitParameters) -> Iterator[Problem]:
     if (p.cost_per_kwh is None) == (world.supply.tariff is None):
         found = "found neither it nor supply.tariff" if p.cost_per_kwh is None else "found supply.tariff as well"
-        yield Problem("optimise.cost_per_kwh", found, "must be one of both")
+        yield Problem("optimise.cost_per_kwh", found, "must be exactly one of the two")
     names = world.bag.system.machine_types
     yield from (unknown_name("optimise.wear_per_hour", name, names) for name, _ in p.wear_per_hour if name not in names)
 
@@ -155,7 +165,7 @@ def compute(case: Case) -> Outcome:
     solve_s = time.perf_counter() - began_s
     bags.raise_if_broken(_allocations(profit))
     bags.write_certificate(case, bound)
-    columns = {**_columns(market, bound, profit), "solve_s": solve_s}
+    columns = {**_columns(market, bound, profit), "reason": profit.why.strip() or None, "solve_s": solve_s}
     return Outcome(columns, lambda: _tables(market, bound, profit))
 
 
@@ -175,8 +185,6 @@ def _allocations(profit: Profit) -> list[BagAllocation]:
 
 
 def _columns(market: Market, bound: BoundFront, profit: Profit) -> dict[str, Any]:
-    from joulewise.optimise.profit import price_at_ratio
-
     runs = profit.allocation is not None
     knee_j, knee_s = (points := bag_tables.bound_points(bound))[bag_tables.knee_of(points)]
     cost = market.joule_cost(profit.makespan_s if runs else bound.least_makespan_s) / market.pue
@@ -184,17 +192,34 @@ def _columns(market: Market, bound: BoundFront, profit: Profit) -> dict[str, Any
         **bags.bag_columns(bound),
         "energy_bound_j": market.pue * bound.least_energy_j,
         "price": market.price,
-        "profit_ratio": market.price / price_at_ratio(bound, market, 1.0),
+        "profit_ratio": _profit_ratio(market, bound),
         "cost_per_kwh": cost * _KWH_J,
         "profit_per_s": profit.profit_per_s,
         "profit_bound_per_s": _finite(profit.bound_per_s),
-        "gap_percent": 100 * _finite(profit.gap) if runs else math.nan,
+        "gap_percent": _gap_percent(market, profit) if runs else math.nan,
         **_schedule_columns(profit),
         **_optimum_columns(market, bound),
         "knee_energy_j": market.pue * float(knee_j),
         "knee_makespan_s": float(knee_s),
         "verdict": profit.verdict,
     }
+
+
+def _profit_ratio(market: Market, bound: BoundFront) -> float:
+    """The price over the cost of the least energy; NaN where that costs nothing."""
+    from joulewise.optimise.profit import price_at_ratio
+
+    least_cost = price_at_ratio(bound, market, 1.0)
+    return market.price / least_cost if least_cost > 0 else math.nan
+
+
+def _gap_percent(market: Market, profit: Profit) -> float:
+    """How far the profit is from its bound: 0 where only rounding is between them, NaN where the bound itself is 0."""
+    rounding = bag_tables.ROUNDING * market.price / profit.makespan_s
+    if abs(profit.bound_per_s) < rounding:
+        return math.nan
+    gap = _finite(profit.gap)
+    return 0.0 if abs(gap) < bag_tables.ROUNDING else 100 * gap
 
 
 def _schedule_columns(profit: Profit) -> dict[str, float]:
@@ -290,16 +315,50 @@ def _earned(market: Market, allocation: BagAllocation, period_s: float) -> float
     return (market.price - costs) / period_s - market.depreciation_per_s
 
 
-def sentences(runs: pl.DataFrame) -> Iterator[str]:
-    """What was found, in words: how the verdicts are spread, and the run that earns most."""
+def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+    """What was found, in words: how the verdicts are spread and why, and the run that earns most."""
     if "verdict" not in runs.columns:
         return
-    counted = runs.drop_nulls("verdict").group_by("verdict", maintain_order=True).len()
+    done = runs.drop_nulls("verdict")
+    counted = done.group_by("verdict", maintain_order=True).len()
     yield "Verdicts: " + ", ".join(f"{verdict} ({n} of {runs.height})" for verdict, n in counted.iter_rows()) + "."
-    ran = runs.drop_nulls("makespan_s") if "makespan_s" in runs.columns else runs.clear()
+    yield from _reasons(done, axes)
+    ran = done.drop_nulls("makespan_s") if "makespan_s" in runs.columns else runs.clear()
     if not ran.is_empty():
-        best = ran.row(int(ran["profit_per_s"].arg_max() or 0), named=True)
+        yield _most(ran, axes)
+        yield from _waiting(ran, axes)
+
+
+def _reasons(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+    """Why a verdict is what it is, at the first run of each."""
+    told = runs.drop_nulls("reason") if "reason" in runs.columns else runs.clear()
+    for row in told.unique("verdict", keep="first", maintain_order=True).iter_rows(named=True):
+        place = bags.place_of(row, runs, axes)
+        yield f"{row['verdict'].capitalize()}{f' at {place}' if place else ''}: {row['reason'].rstrip('.')}."
+
+
+def _most(ran: pl.DataFrame, axes: Sequence[str]) -> str:
+    """The run that earns most, or loses least."""
+    best = ran.row(int(ran["profit_per_s"].arg_max() or 0), named=True)
+    place = bags.place_of(best, ran, axes)
+    word = "most" if best["profit_per_s"] >= 0 else "least loss"
+    per_s = f"{best.get('supply.tariff_unit') or ''} per second".strip()
+    near = "" if best["gap_percent"] is None else f", within {best['gap_percent']:.2f} % of the proven bound"
+    waits = f", {units.duration(best['wait_s'])} of it waiting on purpose" if best["wait_s"] > _WAIT_S else ""
+    return (
+        f"The {word} is {abs(best['profit_per_s']):.4g} {per_s}{f' (at {place})' if place else ''}{near}: "
+        f"{abs(best['profit']):.4g} for the bag, with {units.energy(best['energy_j'])} in "
+        f"{units.duration(best['makespan_s'])}{waits}."
+    )
+
+
+def _waiting(ran: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+    """Where all machines wait on purpose, if there is more than one run."""
+    waits = ran.filter(ran["wait_s"] > _WAIT_S)
+    if ran.height > 1 and not waits.is_empty():
+        longest = waits.row(int(waits["wait_s"].arg_max() or 0), named=True)
         yield (
-            f"The most is {best['profit_per_s']:.4g} per second, within {best['gap_percent']:.2f} % of the proven "
-            f"bound, with {units.energy(best['energy_j'])} in {units.duration(best['makespan_s'])}."
+            f"In {waits.height} of {ran.height} runs all machines wait on purpose after the last task, to keep the "
+            f"power cap or because waiting loses less: up to {units.duration(longest['wait_s'])}, at "
+            f"{bags.place_of(longest, ran, axes)}."
         )

@@ -183,10 +183,15 @@ class Store:
         return all(self.detail_file(name, run.key).is_file() for name in names)
 
     def is_finished(self, run: Run, result: Result | None, details: Sequence[str]) -> bool:
-        """Whether a run need not be computed: it is done, and so are its details if they are to be kept."""
-        if result is None or result["status"] != DONE:
+        """Whether a run need not be computed: it is done, its bound is proven, and its details are there if kept."""
+        if result is None or result["status"] != DONE or not self._has_bound(run):
             return False
         return not run.keep or self._has_details(run, details)
+
+    def _has_bound(self, run: Run) -> bool:
+        """Whether what proves the bound of its world is there, whatever the kind of study."""
+        files = (self.proof_file(run.world_key, run.bound), self.certificate_file(run.world_key, run.bound))
+        return any(path.is_file() for path in files)
 
     def merge(self, runs: Sequence[Run]) -> pl.DataFrame:
         """Write the table of the study's runs from all parts, then delete the parts; returns the table."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -238,9 +238,12 @@ class _Draft:
 
     def check_inputs(self, combinations: list[_Combination], draw: Draw) -> None:
         """Hold what the sections ask for against each other, against the files they name and the first trial."""
+        known = {_key_at(problem) for problem in self.problems}  # what is wrong is not missed as well
+        n_before = len(self.problems)
         for kind in dict.fromkeys(found.kind for found in combinations):
             for check in kind.checks(_candidates([found for found in combinations if found.kind == kind]), draw):
                 self._collect(check)
+        self.problems[n_before:] = [found for found in self.problems[n_before:] if _key_at(found) not in known]
 
     def _section(self, section: Section, variant: Mapping[str, Any], name: str | None) -> _Parts:
         base, override = self.raw.get(section.name, {}), variant.get(section.name, {})
@@ -320,6 +323,7 @@ def _choose(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Sou
     if not selector:
         return section.sources[section.name]
     tables = [source for key, source in section.tables.items() if key in raw]
+    raise_if_any(_for_others(section, raw, where_of))
     if selector not in raw and not tables:
         choices = ", ".join(f'"{name}"' for name in section.choices)
         keys = " or ".join(sorted([selector, *section.tables]))
@@ -333,6 +337,28 @@ def _choose(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Sou
     if selector in raw and name not in section.choices:
         raise InputError(unknown_name(where_of(selector), name, section.choices))
     return section.sources[name]
+
+
+def _for_others(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Iterator[Problem]:
+    """The source that a section names, where it is for studies of other kinds than this one."""
+    every = SECTIONS[section.name]
+    named = {every.selector: raw.get(every.selector)} if every.selector in raw else {}
+    named |= {key: source for key, source in every.tables.items() if key in raw}
+    for key, name in named.items():
+        if isinstance(name, str) and name in every.sources and name not in section.sources:
+            needed = dict.fromkeys(f"[{kind.section}]" for kind in KINDS.values() if name in kind.workloads)
+            allowed = f"is for studies with {' or '.join(needed)}"
+            advice = f"here, give {' or '.join(section.tables)}, or {every.selector} = {_quoted(section.choices)}"
+            yield Problem(where_of(key), f"found {raw[key]!r}", allowed, advice)
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return " or ".join(f'"{name}"' for name in names)
+
+
+def _key_at(problem: Problem) -> str:
+    """The key that a problem is at, without the number of a swept value."""
+    return re.sub(r"\[\d+\]", "", problem.where).rpartition(": ")[2]
 
 
 def _name_of(place: str) -> str:

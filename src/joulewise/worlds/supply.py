@@ -102,7 +102,9 @@ def _parameter_problems(p: SupplyParameters) -> Iterator[Problem]:
         ("power_cap_by_hour", "power_cap_w", "power_cap"),
     ):
         if None not in (getattr(p, name), getattr(p, other)):
-            yield Problem(f"supply.{name}", f"found {key} as well", "must be one of both", "leave one of them out")
+            yield Problem(
+                f"supply.{name}", f"found {key} as well", "must be exactly one of the two", "leave one of them out"
+            )
     needs = (("power_cap_column", "power_cap_by_hour"), ("tariff_column", "tariff"), ("tariff_unit", "tariff"))
     for name, table in needs:
         if getattr(p, name) and getattr(p, table) is None:

@@ -83,6 +83,8 @@ class _Matrix(NamedTuple):
     task_types: tuple[str, ...]
     machine_types: tuple[str, ...]
     values: Floats
+    rows: Ints
+    """The row of the table of each [task type, P-state]."""
 
 
 class _Machines(NamedTuple):
@@ -163,7 +165,7 @@ def _read_matrix(name: str, folder: Path, *, positive: bool) -> _Matrix:
     _check_size(table, machine_types, task_types, int(pstates.max()) + 1)
     rows = _rows(table, key, names, task_types, pstates)
     values = np.where(rows[:, :, None] < 0, np.nan, cells[rows])
-    return _Matrix(table, task_types, machine_types, values.transpose(0, 2, 1))
+    return _Matrix(table, task_types, machine_types, values.transpose(0, 2, 1), rows)
 
 
 def _check_size(table: Table, machine_types: tuple[str, ...], task_types: tuple[str, ...], n_pstates: int) -> None:
@@ -246,18 +248,17 @@ def _power_like(etc: _Matrix, power: _Matrix) -> Floats:
     task_types = [power.task_types.index(name) for name in etc.task_types]
     machine_types = [power.machine_types.index(name) for name in etc.machine_types]
     power_w: Floats = power.values[np.ix_(task_types, machine_types)]
-    raise_if_any(_missing_powers(etc, power.table, power_w))
+    _report_missing_powers(etc, power, power_w, power.rows[task_types])
     return power_w
 
 
-def _missing_powers(etc: _Matrix, table: Table, power_w: Floats) -> Iterator[Problem]:
-    missing = np.argwhere(np.isfinite(etc.values) & np.isposinf(power_w))
-    allowed = f"must be a number, because {etc.table.name} has a time there"
-    for task_type, machine_type, pstate in missing[:MAX_LISTED]:
-        cell = f"{etc.task_types[task_type]}, P-state {pstate}, {etc.machine_types[machine_type]}"
-        yield Problem(f"{table.name}: {cell}", "found no power", allowed)
-    if len(missing) > MAX_LISTED:
-        yield Problem(table.name, f"{len(missing) - MAX_LISTED} more powers are missing", allowed)
+def _report_missing_powers(etc: _Matrix, power: _Matrix, power_w: Floats, rows: Ints) -> None:
+    """InputError with the cells without a power where there is a time, by the row of [task type, P-state]."""
+    missing = np.argwhere(~np.isposinf(etc.values) & np.isposinf(power_w))
+    cells = [(int(rows[task_type, pstate]), etc.machine_types[column]) for task_type, column, pstate in missing]
+    n_before = len(power.table.problems)
+    power.table.report(cells, f"must be a number, because {etc.table.name} has a time there")
+    raise_if_any(power.table.problems[n_before:])
 
 
 def _name_problems(
@@ -295,6 +296,8 @@ def _count_problems(counts: tuple[int, ...], n_machine_types: int) -> Iterator[P
     if len(counts) != n_machine_types:
         allowed = f"must be one for each of the {n_machine_types} machine types"
         yield Problem("system.counts", f"found {len(counts)} counts", allowed)
+    if not any(counts):
+        yield Problem("system.counts", f"found {list(counts)}", "must be one machine at least in all")
     if min(counts, default=0) < 0:
         yield Problem("system.counts", f"found {min(counts)}", "must be 0 or more machines of each type")
     if sum(counts) > MAX_MACHINES:
@@ -310,6 +313,8 @@ def _read_machines(name: str, folder: Path, etc: _Matrix, *, has_powers: bool) -
     names = tuple(table.texts(key).fill_null("").to_list())
     counts = table.quantity(_COUNT)
     table.report_rows(_COUNT.name, np.isfinite(counts) & (counts != np.floor(counts)), "must be a whole number")
+    if (counts == 0).all():
+        table.add("found no machines", "must be one at least in all", column=_COUNT.name)
     if np.nansum(counts) > MAX_MACHINES:
         table.add(f"found {np.nansum(counts):,.0f} machines", f"there may be up to {MAX_MACHINES:,} in all")
     table.report_rows(key, np.array([name in names[:row] for row, name in enumerate(names)]), "may have one row")

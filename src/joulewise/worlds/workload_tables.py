@@ -151,7 +151,7 @@ def _check_columns(table: Table) -> None:
     by_hand = [column.name for column in _BY_HAND if column.name in table.columns]
     if levels and by_hand:
         found = f"found utilities both by level ({', '.join(levels)}) and by hand ({', '.join(by_hand)})"
-        table.add(found, "must be one of both", column="header")
+        table.add(found, "must be exactly one of the two", column="header")
     if levels and len(levels) < len(_LEVELS):
         wanted = ", ".join(column.name for column in _LEVELS)
         table.add(f"found only {', '.join(levels)}", f"utilities by level need {wanted}", column="header")
@@ -170,7 +170,7 @@ def _stretch(table: Table, parameters: WorkloadTable) -> Floats | None:
         return None
     if parameters.time_spread > 0:
         found = f"found a column of true times, and workload.time_spread = {parameters.time_spread:g}"
-        table.add(found, "must be one of both", "leave time_spread or the column out", column=_STRETCH.name)
+        table.add(found, "must be exactly one of the two", "leave time_spread or the column out", column=_STRETCH.name)
     return table.quantity(_STRETCH, 1.0, positive=True)
 
 

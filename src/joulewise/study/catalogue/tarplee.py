@@ -179,6 +179,7 @@ FIG_1 = Experiment(
             "a limit of 55 kW cuts the front: low prices keep it, high ones do not, and under it all do",
             "the shaded region",
             ordering(_cut_by_the_cap, " kW"),
+            "at the limit counts as within it: a milliwatt is added to what is left below it",
         ),
         Claim(
             "T8",
