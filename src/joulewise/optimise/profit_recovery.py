@@ -79,7 +79,7 @@ class Maker:
     def _at(self, split: Floats) -> Outcome:
         """The allocation by rounding and longest tasks first."""
         allocation, made = self.recovery.allocation(split), self.recovery.bench
-        makespan_s = float(made.ready.max()) * self.recovery.tick_s
+        makespan_s = float(made.busy_s.max())
         whole = made.whole.reshape(split.shape)
         return self._outcome(allocation, makespan_s, self.terms.extra_j(whole), self.terms.worn(whole))
 
