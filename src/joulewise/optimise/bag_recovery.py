@@ -57,6 +57,7 @@ def recover(bag: Bag, split: Floats) -> BagAllocation:
 
 def recovered(bag: Bag, front: BoundFront, n_points: int) -> list[BagAllocation]:
     """Full allocations at every vertex that no other beats, and at `n_points` more evenly along the front."""
+    front.raise_if_not_of(bag)
     recovery, places = Recovery(bag), places_along(front, n_points, front.pareto.start)
     return [recovery.allocation(front.split(int(k), float(share))) for k, share in zip(*places)]
 
@@ -82,7 +83,7 @@ def _ticks_s(system: System, exec_s: Floats) -> Floats:
     no more than 2^58: even 2^53 tasks, each off by half a tick, then shift the balance by little of one long task.
     """
     longest_s = exec_s.max(axis=0).reshape(system.n_machine_types, -1).max(axis=1) * np.maximum(system.counts, 1)
-    return np.ldexp(1.0, np.frexp(longest_s / _LONGEST_TICKS)[1])
+    return np.asarray(np.ldexp(1.0, np.frexp(longest_s / _LONGEST_TICKS)[1]))
 
 
 def _check_split(bag: Bag, split: Floats) -> None:
