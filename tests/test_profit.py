@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from joulewise.check.bag import certified_profit
 from joulewise.errors import InputError
 from joulewise.kernels.bag_repair import Books, Costs, Deal, tighten
 from joulewise.model.bag import Bag
@@ -84,6 +85,18 @@ def test_the_bound_is_equation_10(case: tuple[Bag, Market]) -> None:
     if found is not None and wanted is not None:
         scale = abs(market.income) / bound_front(bag).least_makespan_s + abs(wanted)
         assert found[0] == pytest.approx(wanted, abs=1e-7 * scale)
+
+
+@given(cases())
+@settings(max_examples=150)
+def test_prices_prove_the_bound(case: tuple[Bag, Market]) -> None:
+    bag, market = case
+    found = most_profit(bag, market)
+    if found.certificate is not None:
+        scale = abs(market.income) / bound_front(bag).least_makespan_s + abs(found.bound_per_s)
+        proven = certified_profit(bag, market, *found.certificate)
+        assert proven == pytest.approx(found.bound_per_s, abs=1e-9 * scale)
+        assert most_profit(bag, replace(market, must_run=False)).certificate is not None or market.income <= 0
 
 
 @given(cases(), st.sampled_from(["one", "best"]))

@@ -17,7 +17,8 @@ from joulewise.model.bag import Bag, BagAllocation
 from joulewise.optimise.bag_bound import BoundFront
 from joulewise.optimise.drawn_out import least_loss
 from joulewise.optimise.market import Market
-from joulewise.optimise.profit_bound import Terms
+from joulewise.optimise.profit_bound import Optimum, Terms
+from joulewise.optimise.profit_prices import ProfitPrices, profit_prices
 from joulewise.optimise.profit_recovery import Maker, Outcome
 
 _SAME = 1e-12
@@ -42,6 +43,8 @@ class Profit:
     purpose after the last task, to keep the power cap or, at a loss, because waiting loses less. Without an allocation
     nothing runs, and `bound_per_s` tells what running would have earned at most (-inf where nothing is feasible). A
     bag that must run although no allocation found keeps the deadline is `late_s` after it, which the bound is not.
+    `certificate` holds prices that prove the bound; there are none with costs by hour, where each span of makespans
+    would have its own, nor where a bag at a loss ends with its last machine, nor where nothing is feasible.
     """
 
     verdict: Verdict
@@ -53,6 +56,7 @@ class Profit:
     wait_s: float = 0.0
     late_s: float = 0.0
     why: str = ""
+    certificate: ProfitPrices | None = None
 
     @property
     def gap(self) -> float:
@@ -109,6 +113,14 @@ def most_profit(bag: Bag, market: Market, recovery: RecoveryKind = "one", front:
         raise InputError(unknown_name("recovery", recovery, get_args(RecoveryKind)))
     terms = Terms(bag, market, front)
     found = terms.bound()
+    profit = _most_profit(terms, found, recovery)
+    if found is None or (found[1].rate == 0 and market.must_run):
+        return profit
+    return replace(profit, certificate=profit_prices(terms, found[1]))
+
+
+def _most_profit(terms: Terms, found: tuple[float, Optimum] | None, recovery: RecoveryKind) -> Profit:
+    market = terms.market
     if found is None and not market.must_run:
         return _stands("infeasible", market, -math.inf, _what_is_infeasible(terms))
     bound_per_s, optimum = found or (-math.inf, terms.soonest())

@@ -44,7 +44,8 @@ class Curve:
 class Optimum:
     """A divided schedule: bags per second, what running them costs, and the points of fronts that it mixes.
 
-    Each point is (front, makespan, weight). `gain_per_s` is income less cost, before what idle machines cost.
+    Each point is (front, makespan, weight). `gain_per_s` is income less cost, before what idle machines cost;
+    `cap_price` is what a joule is worth on top of its cost where wear counts and the power cap is reached.
     """
 
     rate: float
@@ -52,6 +53,7 @@ class Optimum:
     extra_w: float
     gain_per_s: float
     points: tuple[tuple[BoundFront, float, float], ...]
+    cap_price: float = 0.0
 
     @property
     def makespan_s(self) -> float:
@@ -186,10 +188,10 @@ class Terms:
         Dearer joules lead away from power. At each price on top of the joule's, the gain of a schedule is a line;
         the lowest point of the upper envelope of all these lines is the answer, and two of them meet there.
         """
-        under = self._least_power(joule_cost, rates[0])
+        under, on_top = self._least_power(joule_cost, rates[0]), 0.0
         for _ in range(_MOST_CUTS):
             if under is None or over.extra_w <= under.extra_w:
-                return under
+                return None if under is None else replace(under, cap_price=on_top)
             on_top = max((over.gain_per_s - under.gain_per_s) / (over.extra_w - under.extra_w), 0.0)
             dearer = self._best_on(self.curve(joule_cost + on_top), rates)
             assert dearer is not None
@@ -199,7 +201,7 @@ class Terms:
             if above <= _ROUNDING * (abs(over.gain_per_s) + on_top * over.extra_w):
                 break
             over, under = (cut, under) if cut.extra_w > self.extra_limit_w else (over, cut)
-        return self._mix(over, under)
+        return replace(self._mix(over, under), cap_price=on_top)
 
     def _least_power(self, joule_cost: float, rate: float) -> Optimum | None:
         """The schedule of this rate that draws least; None when even that is above the cap."""
