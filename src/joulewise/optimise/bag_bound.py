@@ -26,6 +26,7 @@ MOST_CHOICES_TO_SWEEP = 300_000
 """A single point of a bag with more choices than this is left to HiGHS, which need not pass all others on its way."""
 
 _ROUNDING = 1e-12
+_UNPROVEN = 1e-6
 
 
 class Solutions(Protocol):
@@ -237,4 +238,25 @@ def _solved(bag: Bag, extra_j: Floats) -> BoundFront:
     points, weight_w, price_per_s = all_vertices(program)
     found_j, found_s = np.array([(point.extra_j, point.makespan_s) for point in points]).T
     solutions = _Listed(extra_j.shape, (program.task_type, program.column), tuple(point.tasks for point in points))
-    return BoundFront(bag, np.array(weight_w), found_j, found_s, np.array(price_per_s), solutions, extra_j)
+    prices = _lowered(bag, np.array(weight_w), np.array(price_per_s))
+    front = BoundFront(bag, np.array(weight_w), found_j, found_s, prices, solutions, extra_j)
+    _raise_if_unproven(front)
+    return front
+
+
+def _lowered(bag: Bag, weight_w: Floats, price_per_s: Floats) -> Floats:
+    """Prices of which a second of all machines costs no more than its weight, or than 1 for the makespan alone."""
+    price_per_s = np.maximum(price_per_s, 0.0)
+    limit_w, paid_w = np.where(np.isfinite(weight_w), weight_w, 1.0), price_per_s @ bag.system.counts
+    over = paid_w > limit_w
+    price_per_s[over] *= (limit_w[over] / paid_w[over])[:, None]
+    return price_per_s
+
+
+def _raise_if_unproven(front: BoundFront) -> None:
+    """JoulewiseError where prices do not prove the vertices they belong to."""
+    counts = front.bag.counts.astype(np.float64)
+    proven_j = np.array([counts @ front.duals(k)[0] for k in range(len(front))])
+    paid_j = front.weight_w[:-1] * front.makespan_s
+    if not (front.extra_j + paid_j - proven_j <= _UNPROVEN * (np.abs(front.extra_j) + paid_j)).all():
+        raise JoulewiseError("the bound of this bag cannot be proven: its times or powers are too far apart")
