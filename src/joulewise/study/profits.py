@@ -302,6 +302,7 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
     yield from bags.judge_allocations(kept)
     for allocation in kept:
         yield from differs("runs: profit_per_s", row["profit_per_s"], _earned(market, allocation, row["makespan_s"]))
+        yield from differs("runs: makespan_s - wait_s", row["makespan_s"] - row["wait_s"], allocation.makespan_s)
     yield from bags.judge_columns(row, _columns(market, bound, profit))
     yield from bags.judge_tables(stored or {}, _tables(market, bound, profit))
 
@@ -309,9 +310,10 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
 def _earned(market: Market, allocation: BagAllocation, period_s: float) -> float:
     """What an allocation earns per second if a bag is run every so often."""
     bag = allocation.bag
-    energy_j = allocation.energy_j + bag.total_idle_w * (period_s - allocation.makespan_s)
+    idle_j, extra_j = bag.total_idle_w * period_s, allocation.energy_j - bag.total_idle_w * allocation.makespan_s
+    energy_cost = market.joule_cost(period_s) * idle_j + market.joule_cost(allocation.makespan_s) * extra_j
     wear_per_s = market.wear_of(bag)[bag.system.machine_type]
-    costs = market.overhead + market.joule_cost(period_s) * energy_j + float(allocation.busy_s @ wear_per_s)
+    costs = market.overhead + energy_cost + float(allocation.busy_s @ wear_per_s)
     return (market.price - costs) / period_s - market.depreciation_per_s
 
 
