@@ -376,9 +376,9 @@ class TestCostsByHour:
         market = Market(0.9 * front.least_energy_j, cost_by_hour=by_hour, must_run=True, deadline_s=(dear + 24) * 3600)
         found = most_profit(bag, market, "best", front)
         assert found.allocation is not None
-        if found.allocation.makespan_s <= dear * 3600:
-            assert found.verdict == "loss under agreement"
-            assert found.profit_per_s * found.makespan_s == pytest.approx(market.price - found.allocation.energy_j)
+        assert found.allocation.makespan_s <= dear * 3600
+        assert found.verdict == "loss under agreement"
+        assert found.profit_per_s * found.makespan_s == pytest.approx(market.price - found.allocation.energy_j)
 
     @given(st.lists(st.floats(0.0, 2.0), min_size=1, max_size=30), st.sampled_from([0.5, 0.9, 1.2]), st.booleans(),
            st.sampled_from([math.inf, 0.6]), st.integers(0, 99))  # fmt: skip
