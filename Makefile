@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint docs reference smoke bench lock clean
+.PHONY: help demo test lint docs reference smoke bench lock clean $(BENCHMARKS:%=smoke-%)
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -17,7 +17,8 @@ demo: $(READY) ## run the bundled study and say where the report is
 	$(BIN)/joulewise run examples/demo.toml
 
 # pytest comes last, so that its verdict is the last line.
-test: lint docs smoke ## lint, types, docs, a smoke run of the benchmarks, and all tests
+test: $(READY) ## lint, types, docs, a smoke run of the benchmarks, and all tests
+	$(MAKE) --no-print-directory -j $(WORKERS) lint docs smoke
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 lint: $(READY) ## ruff (rules and format) and mypy --strict
@@ -31,8 +32,10 @@ docs: $(READY) ## build the documentation into site/, warnings are errors
 reference: $(READY) ## write the reference pages that come from tables anew
 	$(BIN)/python -m tools.reference
 
-smoke: $(READY) ## every benchmark at a tiny size, without judging the figures
-	set -e; for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks $$name --smoke; done
+smoke: $(BENCHMARKS:%=smoke-%) ## every benchmark at a tiny size, without judging the figures
+
+$(BENCHMARKS:%=smoke-%): smoke-%: $(READY)
+	$(BIN)/python -m benchmarks $* --smoke
 
 bench: $(READY) ## every benchmark at full size; fails where a bar is missed
 	set -e; for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks $$name --json; done

@@ -171,7 +171,7 @@ def genetic(case: Case) -> dict[str, float]:
     bag, n = _investigation_one(case, 0), 5 if case.smoke else GENERATIONS
     seeds = (min_energy(bag), min_min_completion_time(bag))
     evolve(BagProblem(bag), seeds, generations=2, seed=case.seed)
-    ours = evolve(BagProblem(bag), seeds, generations=100 * n if not case.smoke else n, seed=case.seed)
+    ours = evolve(BagProblem(bag), seeds, generations=100 * n, seed=case.seed)
     peer = evolve_with_pymoo(bag, seeds, n, seed=case.seed)
     corners = corners_of(bound_front(bag))
     return {

@@ -100,7 +100,7 @@ def evolve_with_pymoo(
 
 
 def most_profit_as_published(bag: Bag, market: Market) -> float:
-    """The makespan of the most profitable schedule by HiGHS, rounding, a sorted list of all tasks and a heap.
+    """The makespan of the most profitable schedule by HiGHS, rounding, a list of all tasks and a heap.
 
     Equation 10 of Tarplee as it stands, without idle power or a cap, and his two algorithms; the heap is compiled.
     """
@@ -112,9 +112,9 @@ def most_profit_as_published(bag: Bag, market: Market) -> float:
         whole[i, np.argsort(whole[i] - split[i], kind="stable")[:short]] += 1
     makespan_s = 0.0
     for j, n_machines in enumerate(bag.system.counts):
-        tasks = np.repeat(np.arange(bag.counts.size), whole[:, j].astype(np.int64))
-        longest_first = np.argsort(-bag.exec_s[tasks, j, 0], kind="stable")
-        ready_s = hand_out(bag.exec_s[tasks[longest_first], j, 0], np.zeros(n_machines), np.empty(tasks.size, np.int64))
+        longest_first = np.argsort(-bag.exec_s[:, j, 0], kind="stable")
+        exec_s = np.repeat(bag.exec_s[longest_first, j, 0], whole[longest_first, j].astype(np.int64))
+        ready_s = hand_out(exec_s, np.zeros(n_machines), np.empty(exec_s.size, np.int64))
         makespan_s = max(makespan_s, float(ready_s.max()))
     return makespan_s
 

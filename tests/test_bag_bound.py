@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,35 @@ def test_prices_prove_every_vertex(seed: int, kind: str) -> None:
     at_weight = front.extra_j + front.weight_w[:-1] * front.makespan_s
     assert proven[:-1] == close(at_weight)
     assert proven[-1] == close(front.least_makespan_s)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 41, 44, 57])
+def test_prices_prove_vertices_of_very_wide_data(seed: int) -> None:
+    """What the sweep has not the accuracy for (here, the last three) its own prices tell, and HiGHS does it."""
+    rng = np.random.default_rng(seed)
+    etc_s, power_w = (10.0 ** rng.uniform(-span, span, (12, 5, 1)) for span in (8.0, 4.0))
+    bag = Bag(system_of(np.full(5, 4), etc_s, power_w), rng.integers(1, 10**4, 12))
+    front = bound_front(bag)
+    prices = [front.duals(k) for k in range(len(front))]
+    proven = certified_front(bag, front.weight_w[:-1], *map(np.array, zip(*prices)))
+    assert proven == close(front.extra_j + front.weight_w[:-1] * front.makespan_s, 1e-9)
+
+
+def test_what_prices_do_not_prove_is_not_told() -> None:
+    front = bound_front(usual_bag(n_types=6, n_machine_types=3), "highs")
+    unpriced = replace(front, price_per_s=np.zeros_like(front.price_per_s))
+    with pytest.raises(JoulewiseError, match="cannot be proven"):
+        bag_bound._raise_if_unproven(unpriced)
+
+
+def test_prices_with_other_costs_are_those_of_these_costs() -> None:
+    bag = random_bag(3, "real")
+    front = bound_front(bag, cost_j=2.0 * bag.extra_j)
+    task_price, machine_price = front.duals(len(front) - 1)
+    proven = certified_front(bag, front.weight_w[-2] / 2, task_price / 2, machine_price / 2)
+    assert 2 * proven[0] == close(front.value_at(front.weight_w[-2]))
+    with pytest.raises(InputError, match="other costs"):
+        front.raise_if_not_of(bag)
 
 
 @given(seeds, kinds)

@@ -7,11 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from joulewise.check.bag import certified_front, check_bag
+from joulewise.check.bag import certified_front, certified_profit, check_bag
 from joulewise.errors import InputError
 from joulewise.model import Bag, BagAllocation
 from joulewise.optimise.bag_bound import bound_front
 from joulewise.optimise.bag_recovery import recover
+from joulewise.optimise.market import Market
+from joulewise.optimise.profit import most_profit
 from tests.random_bags import system_of
 
 
@@ -42,8 +44,6 @@ def test_what_is_wrong_is_said() -> None:
     assert "expected 3" in check_bag(changed({(0, 0, 0): 1}))[0]
     assert "cannot run t1" in check_bag(changed({(0, 1, 0): -1, (1, 1, 0): 1}))[0]
     assert "expected 0 or more" in check_bag(changed({(1, 0, 0): -9, (0, 0, 0): 9}))[0]
-    allocation = an_allocation()
-    assert "shape" in check_bag(BagAllocation(allocation.bag, allocation.counts[:1]))[0]
 
 
 @pytest.mark.parametrize("name", ["makespan_s", "energy_j"])
@@ -51,6 +51,25 @@ def test_values_are_computed_again(name: str) -> None:
     allocation = an_allocation()
     allocation.__dict__[name] = 0.99 * getattr(allocation, name)
     assert any(line.startswith(name) for line in check_bag(allocation))
+
+
+def test_any_prices_bound_the_profit() -> None:
+    """Poor ones prove less, ones that are none are refused, and none proves less than an allocation earns."""
+    bag, front = a_bag(), bound_front(a_bag())
+    market = Market(2.0 * front.least_energy_j, 1.0)
+    found = most_profit(bag, market, "best")
+    assert found.certificate is not None
+    best = certified_profit(bag, market, *found.certificate)
+    assert best == pytest.approx(found.bound_per_s, rel=1e-12)
+    task_price, machine_price, _ = found.certificate
+    for poor in (0.9 * task_price, 0.0 * task_price):
+        assert certified_profit(bag, market, poor, machine_price) > best
+    with pytest.raises(InputError, match="task_price"):
+        certified_profit(bag, market, 1.1 * task_price, machine_price)
+    with pytest.raises(InputError, match="machine_price"):
+        certified_profit(bag, market, task_price, -machine_price)
+    with pytest.raises(InputError, match="costs by hour"):
+        certified_profit(bag, Market(1.0, cost_by_hour=np.ones(2)), task_price, machine_price)
 
 
 def test_prices_that_prove_nothing_are_refused() -> None:
@@ -64,3 +83,12 @@ def test_prices_that_prove_nothing_are_refused() -> None:
     for wrong in (2.0 * machine_price, -machine_price, math.nan * machine_price):
         with pytest.raises(InputError, match="machine_price"):
             certified_front(front.bag, weight_w, task_price, wrong)
+
+
+def test_allocations_of_parts_of_tasks_or_of_another_shape_are_refused() -> None:
+    bag = a_bag()
+    shape = (bag.system.n_machines, bag.system.n_task_types, bag.system.n_pstates)
+    with pytest.raises(InputError, match="whole numbers"):
+        BagAllocation(bag, np.full(shape, 1.5))
+    with pytest.raises(InputError, match="found the shape"):
+        BagAllocation(bag, np.zeros((1, 1, 1), np.int64))

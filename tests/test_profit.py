@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from joulewise.check.bag import certified_profit
 from joulewise.errors import InputError
 from joulewise.kernels.bag_repair import Books, Costs, Deal, tighten
 from joulewise.model.bag import Bag
@@ -86,24 +87,40 @@ def test_the_bound_is_equation_10(case: tuple[Bag, Market]) -> None:
         assert found[0] == pytest.approx(wanted, abs=1e-7 * scale)
 
 
+@given(cases())
+@settings(max_examples=150)
+def test_prices_prove_the_bound(case: tuple[Bag, Market]) -> None:
+    bag, market = case
+    found = most_profit(bag, market)
+    if found.certificate is not None:
+        scale = abs(market.income) / bound_front(bag).least_makespan_s + abs(found.bound_per_s)
+        proven = certified_profit(bag, market, *found.certificate)
+        assert proven == pytest.approx(found.bound_per_s, abs=1e-9 * scale)
+        assert most_profit(bag, replace(market, must_run=False)).certificate is not None or market.income <= 0
+
+
 @given(cases(), st.sampled_from(["one", "best"]))
 @settings(max_examples=60)
 def test_what_is_reported_is_what_the_allocation_earns(case: tuple[Bag, Market], recovery: str) -> None:
     bag, market = case
     market = replace(market, deadline_s=min(market.deadline_s, 50 * bound_front(bag).makespan_s[0]))
     found = most_profit(bag, market, recovery)  # type: ignore[arg-type]
-    assert all(map(math.isfinite, (found.profit_per_s, found.energy_j, found.makespan_s, found.gap)))
+    assert all(map(math.isfinite, (found.profit_per_s, found.energy_j, found.makespan_s)))
     assert found.sentence()
-    if found.allocation is None:
-        assert found.verdict in ("infeasible", "deadline missed")
-        return
-    assert (found.allocation.split.sum(axis=(1, 2)) == bag.counts).all()
+    allocation = found.allocation
+    assert allocation is not None
+    assert (allocation.split.sum(axis=(1, 2)) == bag.counts).all()
+    if found.verdict == "deadline missed":
+        assert math.isnan(found.gap)
+        assert found.makespan_s == pytest.approx(market.deadline_s + found.late_s)
+        market = replace(market, deadline_s=found.makespan_s * (1 + 1e-12))
+        found = replace(found, bound_per_s=math.inf)
     scale = abs(found.profit_per_s) + abs(market.price) / found.makespan_s
-    assert found.profit_per_s == pytest.approx(true_profit(found.allocation, market), abs=1e-9 * scale)
+    assert found.profit_per_s == pytest.approx(true_profit(allocation, market), abs=1e-9 * scale)
     assert found.profit_per_s <= found.bound_per_s + 1e-9 * scale
     assert found.mean_power_w <= market.power_cap_w * (1 + 1e-9)
     assert found.makespan_s <= market.deadline_s
-    assert found.makespan_s - found.wait_s == pytest.approx(found.allocation.makespan_s)
+    assert found.makespan_s - found.wait_s == pytest.approx(allocation.makespan_s)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -203,6 +220,28 @@ def test_a_loss_is_least_off_the_energy_makespan_front_when_machines_idle() -> N
     assert (np.diff(swept.makespan_s) <= 0).all()
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_limits_cross_the_front_between_vertices(seed: int) -> None:
+    """What is best on the front is then where they cross it; without idle power it is best of all."""
+    front = bound_front(make_bag(seed, 10, 4, 1000, machines=10))
+    cap_w = 0.8 * float(front.energy_j[-1] / front.makespan_s[-1])
+    wear = np.full(4, 1e-3)
+    for ratio, limit in ((1.5, {"power_cap_w": cap_w}), (1.01, {"deadline_s": 1.3 * front.least_makespan_s})):
+        for worn in (None, wear):
+            market = Market(1.0, 1.0, wear_per_s=worn, **limit)  # type: ignore[arg-type]
+            swept = profit_sweep(front, market, [price_at_ratio(front, market, ratio)])
+            assert swept.pareto_per_s[0] == pytest.approx(swept.profit_per_s[0], rel=1e-9 if worn is None else 1e-3)
+            assert swept.pareto_per_s[0] <= swept.profit_per_s[0] + 1e-9 * abs(swept.profit_per_s[0])
+
+
+def test_a_front_of_another_bag_is_refused() -> None:
+    bag, other = make_bag(1, 3, 2, 20), make_bag(2, 3, 2, 20)
+    same = Bag(bag.system, bag.counts)
+    assert most_profit(bag, Market(1e9, 1.0), front=bound_front(same)).verdict == "profit"
+    with pytest.raises(InputError, match="another bag"):
+        most_profit(bag, Market(1e9, 1.0), front=bound_front(other))
+
+
 def test_one_sweep_serves_every_price() -> None:
     bag = make_bag(5, 8, 4, 500, machines=9, idle=0.1)
     front = bound_front(bag)
@@ -255,6 +294,22 @@ class TestVerdicts:
         found = self.found(3.0, power_cap_w=cap_w)
         assert found.wait_s > 0
         assert found.mean_power_w == pytest.approx(cap_w)
+
+    def test_a_bag_that_must_run_runs_late(self) -> None:
+        """Nothing is claimed of its gap, and it is not told to earn what standing machines do."""
+        for share in (0.5, 1.0 + 1e-9):
+            terms = {"deadline_s": share * self.front.least_makespan_s}
+            stands, late = self.found(2.0, **terms), self.found(2.0, must_run=True, **terms)
+            assert stands.allocation is None
+            assert stands.profit_per_s == 0.0
+            assert late.allocation is not None
+            assert late.verdict == "deadline missed"
+            assert late.late_s == pytest.approx(late.allocation.makespan_s - terms["deadline_s"])
+            on_time = Market(2.0 * self.least, 1.0, must_run=True)
+            assert late.profit_per_s == pytest.approx(true_profit(late.allocation, on_time))
+            assert math.isnan(stands.gap)
+            assert math.isnan(late.gap)
+            assert "runs late because an agreement requires it" in late.sentence()
 
     def test_a_deadline_before_the_least_makespan_is_infeasible(self) -> None:
         found = self.found(2.0, deadline_s=0.5 * self.front.least_makespan_s)
@@ -311,6 +366,48 @@ class TestCostsByHour:
         assert market.joule_cost(math.inf) == pytest.approx(6.0)
         assert market.least_mean_cost(3600.0, 3 * 3600.0) == 1.0
         assert market.least_mean_cost(2 * 3600.0, math.inf) == 2.0
+
+    def test_waiting_does_not_make_joules_cheaper_that_are_used_before(self) -> None:
+        """Dear hours first: a bag at a loss that waits for cheap ones has paid for its joules already."""
+        bag = make_bag(2, 6, 3, 180, machines=2)
+        front = bound_front(bag)
+        dear = int(front.makespan_s[0] / 3600) + 1
+        by_hour = np.append(np.full(dear, 1.0), np.full(24, 0.02))
+        market = Market(0.9 * front.least_energy_j, cost_by_hour=by_hour, must_run=True, deadline_s=(dear + 24) * 3600)
+        found = most_profit(bag, market, "best", front)
+        assert found.allocation is not None
+        assert found.allocation.makespan_s <= dear * 3600
+        assert found.verdict == "loss under agreement"
+        assert found.profit_per_s * found.makespan_s == pytest.approx(market.price - found.allocation.energy_j)
+
+    @given(st.lists(st.floats(0.0, 2.0), min_size=1, max_size=30), st.sampled_from([0.5, 0.9, 1.2]), st.booleans(),
+           st.sampled_from([math.inf, 0.6]), st.integers(0, 99))  # fmt: skip
+    @settings(max_examples=40)
+    def test_no_wait_earns_more_than_the_bound(
+        self, by_hour: list[float], ratio: float, must_run: bool, cap: float, seed: int
+    ) -> None:
+        bag = make_bag(seed, 2, 2, 5, machines=2, idle=0.1 * (seed % 2))
+        bag = Bag(bag.system, bag.counts * 20)
+        front = bound_front(bag)
+        idle_w, deadline_s = bag.total_idle_w, 3 * float(front.makespan_s[0])
+        cap_w = idle_w + cap * float(front.extra_j[0] / front.makespan_s[0])
+        price = ratio * (max(by_hour) + 0.1) * front.least_energy_j
+        by_hour_ = np.array(by_hour) + 0.1
+        market = Market(price, power_cap_w=cap_w, cost_by_hour=by_hour_, must_run=must_run, deadline_s=deadline_s)
+        terms = Terms(bag, market, front)
+        found = terms.bound()
+        if found is None:
+            return
+        for at in np.linspace(0, len(front) - 1, 4).astype(int):
+            makespan_s, extra_j = float(front.makespan_s[at]), float(front.extra_j[at])
+            soonest_s = max(makespan_s, extra_j / terms.extra_limit_w)
+            if soonest_s > deadline_s:
+                continue
+            waits = np.linspace(soonest_s, deadline_s if must_run else soonest_s, 50)
+            best = max(terms.profit(float(wait_s), extra_j, 0.0, makespan_s) for wait_s in waits)
+            assert best <= found[0] + 1e-9 * abs(price / soonest_s)
+        earned = most_profit(bag, market, "best", front)
+        assert not earned.gap < -1e-9
 
     def test_a_bag_of_many_years_is_no_trouble(self) -> None:
         bag = Bag(self.bag.system, self.bag.counts * 10**11)

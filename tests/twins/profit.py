@@ -71,8 +71,7 @@ def true_profit(allocation: BagAllocation, market: Market) -> float:
         return -math.inf
 
     def earned(period_s: float) -> float:
-        cost = market.joule_cost(period_s)
-        running = (market.income - worn - cost * extra_j) / period_s
-        return running - cost * bag.total_idle_w - market.depreciation_per_s
+        running = (market.income - worn - market.joule_cost(allocation.makespan_s) * extra_j) / period_s
+        return running - market.joule_cost(period_s) * bag.total_idle_w - market.depreciation_per_s
 
     return max(earned(at) for at in (soonest_s, market.deadline_s) if math.isfinite(at))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,10 +24,6 @@ def check_bag(allocation: BagAllocation) -> list[str]:
     Every task runs once, on a choice that exists; finishing times, makespan and energy are computed a second time,
     task type by task type, and are held equal up to 1e-9 of themselves.
     """
-    system = allocation.bag.system
-    expected = (system.n_machines, system.n_task_types, system.n_pstates)
-    if allocation.counts.shape != expected:
-        return [f"allocation: found counts of the shape {allocation.counts.shape}; expected {expected}"]
     lines = [line for rule in _COUNT_RULES for line in rule(allocation)]
     return lines or [line for rule in _VALUE_RULES for line in rule(allocation)]
 
@@ -113,19 +109,74 @@ def _certified(bag: Bag, weight_w: float, task_price: Floats, machine_price: Flo
             Problem("machine_price", f"found {paid_w} W in all", f"must be 0 or more each, {limit_w} W in all")
         )
     lowered = machine_price * min(1.0, limit_w / paid_w) if paid_w > 0 else machine_price
-    cost = _cheapest(bag, lowered, is_free=not math.isfinite(weight_w))
+    cost = _cheapest(bag, lowered, joule_cost=1.0 if math.isfinite(weight_w) else 0.0)
     if not (task_price <= cost * (1 + _ROUNDING)).all():
         found = f"found {task_price.tolist()}"
         raise InputError(Problem("task_price", found, f"must be no more than the cheapest choices, {cost.tolist()}"))
     return float(bag.counts @ np.minimum(task_price, cost))
 
 
-def _cheapest(bag: Bag, machine_price: Floats, is_free: bool) -> Floats:
-    """What a task of each type costs at least, in energy (unless that is free) and machine time."""
+class Terms(Protocol):
+    """What is paid for a bag and what it costs, and the limits it keeps."""
+
+    @property
+    def price(self) -> float: ...
+    @property
+    def overhead(self) -> float: ...
+    @property
+    def cost_per_j(self) -> float | None: ...
+    @property
+    def pue(self) -> float: ...
+    @property
+    def wear_per_s(self) -> Floats | None: ...
+    @property
+    def power_cap_w(self) -> float: ...
+    @property
+    def deadline_s(self) -> float: ...
+    @property
+    def depreciation_per_s(self) -> float: ...
+
+
+def certified_profit(
+    bag: Bag, terms: Terms, task_price: ArrayLike, machine_price: ArrayLike, cap_price: float = 0.0
+) -> float:
+    """What prices prove: no allocation of the bag that keeps the limits earns more per second.
+
+    Tasks have prices by type, seconds of machines by machine type, and a joule above idle one on top of its cost
+    under the power cap. Raises InputError where a price is below 0, where that of a task exceeds what one of its
+    choices costs with all these paid for, and for costs by hour, which no one set of prices covers.
+    """
+    if terms.cost_per_j is None:
+        raise InputError(Problem("cost_per_j", "found costs by hour", "must be one cost"))
+    per_s, joule_cost = np.asarray(machine_price, np.float64), terms.cost_per_j * terms.pue
+    if not (per_s >= 0).all() or not cap_price >= 0:
+        found = f"found {per_s.tolist()} and {cap_price:g} under the cap"
+        raise InputError(Problem("machine_price", found, "must be 0 or more each"))
+    wear_per_s = np.zeros(per_s.size) if terms.wear_per_s is None else terms.wear_per_s
+    cost = _cheapest(bag, per_s + wear_per_s, joule_cost + cap_price)
+    worth = np.asarray(task_price, np.float64)
+    if not (worth - cost <= _ROUNDING * np.abs(cost)).all():
+        allowed = f"must be no more than the cheapest choices, {cost.tolist()}"
+        raise InputError(Problem("task_price", f"found {worth.tolist()}", allowed))
+    left = terms.price - terms.overhead - float(bag.counts @ np.minimum(worth, cost))
+    left_w = terms.power_cap_w / terms.pue - bag.total_idle_w
+    paid = float(bag.system.counts @ per_s) + (cap_price * left_w if cap_price > 0 else 0.0)
+    standing = joule_cost * bag.total_idle_w + terms.depreciation_per_s
+    return paid + left / (_shortest_s(bag) if left > 0 else terms.deadline_s) - standing
+
+
+def _shortest_s(bag: Bag) -> float:
+    """No allocation is done before: every task on its fastest choice, all machines busy to the end."""
+    etc_s = np.where((bag.system.counts > 0)[None, :, None], bag.system.etc_s, np.inf)
+    return float(bag.counts @ etc_s.min(axis=(1, 2))) / float(bag.system.counts.sum())
+
+
+def _cheapest(bag: Bag, machine_price: Floats, joule_cost: float) -> Floats:
+    """What a task of each type costs at least, in energy above idle and machine time."""
     system = bag.system
     assert system.power_w is not None
     etc_s = np.where((system.counts > 0)[None, :, None], system.etc_s, np.inf)
     possible = np.isfinite(etc_s)
-    extra_w = 0.0 if is_free else np.where(possible, system.power_w, 0.0) - bag.idle_w[None, :, None]
-    rate_w = np.broadcast_to(extra_w + machine_price[None, :, None], etc_s.shape)
-    return np.asarray(np.where(possible, np.where(possible, etc_s, 0.0) * rate_w, np.inf).min(axis=(1, 2)))
+    extra_w = np.where(possible, system.power_w, 0.0) - bag.idle_w[None, :, None]
+    per_s = joule_cost * extra_w + machine_price[None, :, None]
+    return np.asarray(np.where(possible, np.where(possible, etc_s, 0.0) * per_s, np.inf).min(axis=(1, 2)))

@@ -3,7 +3,8 @@
 Among the machines of one type each task goes to the one that is ready first, longest tasks first. Tasks that are
 alike fill the machines up to a common level: each machine takes what fits below it at once, and the few tasks that
 are left over go to the machines that are then ready first, one each. Time is counted in whole ticks, so the result
-is exactly that of handing the tasks out one by one, at a cost that does not depend on how many there are.
+is exactly that of handing the tasks out one by one, at a cost that does not depend on how many there are. Machines
+never are further apart than their longest task: only that is counted, from the one that is ready first.
 """
 
 from __future__ import annotations
@@ -20,21 +21,27 @@ NEARLY_WHOLE = 1e-6
 
 
 class Lengths(NamedTuple):
-    """Ticks and extra energy by [task type, machine type x P-state], tasks by type, and where machine types begin."""
+    """Ticks and seconds by [task type, machine type x P-state], tasks by type, and where machine types begin.
+
+    Ticks may differ from machine type to machine type.
+    """
 
     ticks: NDArray[np.int64]
-    extra_j: NDArray[np.float64]
+    exec_s: NDArray[np.float64]
     n_tasks: NDArray[np.int64]
     first_machine: NDArray[np.int64]
     n_pstates: int
 
 
 class Bench(NamedTuple):
-    """Room to work in: the split, its rounding, the order of a machine type's choices, ready times by machine."""
+    """Room to work in: the split, its rounding, the order of a machine type's choices, and by machine how long it
+    computes, and in ticks how long after the first of its type it is ready.
+    """
 
     split: NDArray[np.float64]
     whole: NDArray[np.int64]
     order: NDArray[np.int64]
+    busy_s: NDArray[np.float64]
     ready: NDArray[np.int64]
     given: NDArray[np.int64]
     scratch: NDArray[np.int64]
@@ -45,18 +52,6 @@ def assign(lengths, bench, counts):
     """Round `bench.split` and hand the tasks out: fills `counts[machine, task type x P-state]`, which holds zeros."""
     _round_all(lengths, bench)
     _assign_all(lengths, bench, counts)
-
-
-@kernel
-def score(lengths, bench, counts, start, end, share, makespan_ticks, extra_j):
-    """The makespan and extra energy that `assign` would reach at each share of the way from one split to another."""
-    for k in range(share.size):
-        for i in range(start.shape[0]):
-            for c in range(start.shape[1]):
-                bench.split[i, c] = (1.0 - share[k]) * start[i, c] + share[k] * end[i, c]
-        _round_all(lengths, bench)
-        _assign_all(lengths, bench, counts)
-        makespan_ticks[k], extra_j[k] = _latest(bench.ready), _total_j(lengths, bench)
 
 
 @shared
@@ -92,20 +87,20 @@ def _round_row(split, n_tasks, whole):
 
 @shared
 def _assign_all(lengths, bench, counts):
-    """Hand out the tasks of every machine type; ready times start from 0."""
+    """Hand out the tasks of every machine type."""
     for machine_type in range(lengths.first_machine.size - 1):
         begin, end = lengths.first_machine[machine_type], lengths.first_machine[machine_type + 1]
         ready, given, scratch = bench.ready[begin:end], bench.given[begin:end], bench.scratch[begin:end]
-        for k in range(ready.size):
-            ready[k] = 0
+        bench.busy_s[begin:end] = 0.0
+        ready[:] = 0
         for at in range(_sort_choices(lengths, bench, machine_type)):
             task_type, pstate = divmod(bench.order[at], lengths.n_pstates)
             column = machine_type * lengths.n_pstates + pstate
             n_tasks, ticks = bench.whole[task_type, column], lengths.ticks[task_type, column]
             _hand_out(ready, given, scratch, n_tasks, ticks)
-            if counts.shape[0] > 0:
-                for k in range(ready.size):
-                    counts[begin + k, bench.order[at]] = given[k]
+            for k in range(ready.size):
+                counts[begin + k, bench.order[at]] = given[k]
+                bench.busy_s[begin + k] += given[k] * lengths.exec_s[task_type, column]
 
 
 @shared
@@ -134,15 +129,34 @@ def _ticks_at(lengths, bench, machine_type, at):
 
 @shared
 def _hand_out(ready, given, scratch, n_tasks, ticks):
-    """Give equal tasks to the machines that are ready first; `given` becomes how many each one gets."""
-    level = _level(ready, n_tasks * ticks)
-    left = n_tasks
+    """Give equal tasks to the machines that are ready first; `given` becomes how many each one gets.
+
+    What every machine gets in any case is set aside, so that what is counted stays small.
+    """
+    apart = ready[0]
+    for k in range(1, ready.size):
+        apart = max(apart, ready[k])
+    each = max(n_tasks // ready.size - apart // ticks - 2, 0)
+    left = n_tasks - each * ready.size
+    level = _level(ready, left * ticks)
     for k in range(ready.size):
-        given[k] = (level - ready[k]) // ticks if ready[k] <= level else 0
-        ready[k] += given[k] * ticks
-        left -= given[k]
+        more = (level - ready[k]) // ticks if ready[k] <= level else 0
+        given[k] = each + more
+        ready[k] += more * ticks
+        left -= more
     if left > 0:
         _give_rest(ready, given, scratch, left, ticks)
+    _count_from_first(ready)
+
+
+@inlined
+def _count_from_first(ready):
+    """Lower all ready times so that the first is 0."""
+    first = ready[0]
+    for k in range(1, ready.size):
+        first = min(first, ready[k])
+    for k in range(ready.size):
+        ready[k] -= first
 
 
 @inlined
@@ -199,23 +213,3 @@ def _smallest(values, nth):
         else:
             break
     return values[wanted]
-
-
-@inlined
-def _latest(ready):
-    """When the last machine is ready."""
-    latest = np.int64(0)
-    for k in range(ready.size):
-        latest = max(latest, ready[k])
-    return latest
-
-
-@shared
-def _total_j(lengths, bench):
-    """Extra energy of all tasks."""
-    total_j = 0.0
-    for i in range(bench.whole.shape[0]):
-        for c in range(bench.whole.shape[1]):
-            if bench.whole[i, c] > 0:
-                total_j += bench.whole[i, c] * lengths.extra_j[i, c]
-    return total_j

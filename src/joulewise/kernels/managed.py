@@ -43,8 +43,8 @@ from joulewise.kernels.greedy import (
 )
 from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.layout import DROPPED, WAITING
+from joulewise.kernels.live_prices import MINUTE_S, adjust_prices, first_prices, record_prices
 from joulewise.kernels.machines import open_machines
-from joulewise.kernels.market import MINUTE_S, adjust_prices, first_prices, record_prices
 from joulewise.kernels.orders import (
     map_in_order,
     permute,

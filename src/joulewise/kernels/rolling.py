@@ -17,7 +17,7 @@ from joulewise.kernels.choice import utility_of
 from joulewise.kernels.energy import AT_FIRST, NOW
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.layout import Options
-from joulewise.kernels.market import idle_share, to_come_j
+from joulewise.kernels.live_prices import idle_share, to_come_j
 from joulewise.kernels.program import LEFT, Program, new_program, solve_program
 
 NO_PROGRAM, MAKESPAN, WORTH = 0, 1, 2

@@ -28,6 +28,8 @@ DONE, FULL, LOST = 0, 1, 2
 _NO_KEY, _NO_WAY = -1, -2
 _ROUNDING = 1e-12
 _BROKEN = 1e-7
+_PROVEN = 1e-9
+_MOST_PROOFS = 32
 _BETWEEN_FACTORINGS = 24
 _GOLDEN, _SILVER = 0.6180339887498949, 0.41421356237309515
 
@@ -117,7 +119,7 @@ def sweep(choices, basis, prices, step, vertices, until_w):
         task_type, column, next_w = _entering(choices, basis, prices)
         if task_type == MAKESPAN or next_w >= until_w:
             _copy(prices.slope, vertices.last_slope)
-            return newest + 1, DONE
+            return newest + 1, DONE if _are_proven(choices, vertices, newest + 1) else LOST
         if newest + 1 == vertices.weight_w.size or n_switches == vertices.switched.size:
             return newest + 1, FULL
         switched = _pivot(choices, basis, step, task_type, column, n_pivots % _BETWEEN_FACTORINGS == 0)
@@ -145,6 +147,33 @@ def _pivot(choices, basis, step, task_type, column, is_factored):
     if is_factored:
         _factor(choices, basis)
     return switched if _solve(choices, basis, step) else _NO_WAY
+
+
+@shared
+def _are_proven(choices, vertices, n):
+    """Whether the prices of vertices, of up to 32 spread over all of them, prove them up to rounding."""
+    for at in range(n - 1, -1, -(n // _MOST_PROOFS + 1)):
+        price, weight_w, paid_w = vertices.price[at], vertices.weight_w[at], 0.0
+        for j in range(price.size):
+            paid_w += choices.n_machines[j] * max(price[j], 0.0)
+        lowered = weight_w / paid_w if paid_w > weight_w else 1.0
+        value_j, proven_j = vertices.extra_j[at] + weight_w * vertices.makespan_s[at], 0.0
+        for i in choices.present:
+            proven_j += choices.n_tasks[i] * _cheapest(choices, price, lowered, i)
+        scale_j = abs(vertices.extra_j[at]) + weight_w * vertices.makespan_s[at]
+        if not value_j - proven_j <= _PROVEN * scale_j:
+            return False
+    return True
+
+
+@inlined
+def _cheapest(choices, price, lowered, i):
+    """What a task of a type costs at least, in energy and machine time."""
+    least_j = np.inf
+    for c in range(choices.exec_s.shape[1]):
+        per_s = lowered * max(price[choices.machine_type[c]], 0.0)
+        least_j = min(least_j, choices.extra_j[i, c] + choices.exec_s[i, c] * per_s)
+    return least_j
 
 
 @inlined

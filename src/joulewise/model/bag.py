@@ -82,14 +82,27 @@ def _count_problems(system: System, counts: Counts) -> Iterator[Problem]:
         yield Problem("system.power_w", "found none", "a bag needs the power of every choice")
 
 
+def _shape_problems(system: System, counts: Counts) -> Iterator[Problem]:
+    shape = (system.n_machines, system.n_task_types, system.n_pstates)
+    if counts.shape != shape:
+        yield Problem("allocation.counts", f"found the shape {counts.shape}", f"must be {shape}")
+    if counts.dtype.kind not in "iu" and not (counts == np.floor(counts)).all():
+        yield Problem("allocation.counts", "found parts of tasks", "must be whole numbers")
+
+
 @dataclass(frozen=True, eq=False)
 class BagAllocation:
-    """Which machine runs how many tasks of each type, in which P-state: `counts[machine, task type, P-state]`."""
+    """Which machine runs how many tasks of each type, in which P-state: `counts[machine, task type, P-state]`.
+
+    Raises InputError where counts are not whole numbers or have another shape; whether they run the bag is for
+    `check_bag` to say.
+    """
 
     bag: Bag
     counts: Counts
 
     def __post_init__(self) -> None:
+        raise_if_any(_shape_problems(self.bag.system, np.asarray(self.counts)))
         freeze_fields(self, {"counts": np.int64})
 
     @cached_property

@@ -120,6 +120,7 @@ class _Search:
     """Everything about a bag that annealing needs, made ready once."""
 
     def __init__(self, bag: Bag, bound: BoundFront, seed: int) -> None:
+        bound.raise_if_not_of(bag)
         self.bag, self.bound, self.state = bag, bound, draws_of(generator(seed, "annealing"))
         self.recovery, self.types = Recovery(bag), np.flatnonzero(bag.system.counts)
         self.n_machines = bag.system.counts[self.types].astype(np.float64)

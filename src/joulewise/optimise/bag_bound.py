@@ -26,6 +26,7 @@ MOST_CHOICES_TO_SWEEP = 300_000
 """A single point of a bag with more choices than this is left to HiGHS, which need not pass all others on its way."""
 
 _ROUNDING = 1e-12
+_UNPROVEN = 1e-6
 
 
 class Solutions(Protocol):
@@ -41,7 +42,8 @@ class BoundFront:
 
     Vertex k minimises `extra_j + weight * makespan_s` for every weight from `weight_w[k]` to `weight_w[k + 1]`; the
     first weight is 0, the last infinite. Points between neighbours are on the bound too. `price_per_s` holds, by
-    [weight, machine type], what proves it; the last row, for the makespan alone, is per watt of weight.
+    [weight, machine type], what proves it; the last row, for the makespan alone, is per watt of weight. `cost_j` is
+    what each choice costs: its extra energy, unless the front was asked for with other costs.
     """
 
     bag: Bag
@@ -50,6 +52,7 @@ class BoundFront:
     makespan_s: Floats
     price_per_s: Floats
     solutions: Solutions
+    cost_j: Floats
 
     def __post_init__(self) -> None:
         freeze_fields(self, dict.fromkeys(("weight_w", "extra_j", "makespan_s", "price_per_s"), np.float64))
@@ -88,9 +91,31 @@ class BoundFront:
         `duals(len(front))` are those of the infinite weight: with energy for nothing, they prove the least makespan.
         """
         machine_price = np.maximum(self.price_per_s[vertex], 0.0)
+        is_free = vertex == len(self)
+        return self.cheapest(machine_price, is_free), machine_price
+
+    def cheapest(self, machine_price: Floats, is_free: bool = False) -> Floats:
+        """What a task of each type costs at least, with its energy (unless that is free) and machine time paid for."""
         paid = time_s(self.bag) * machine_price[None, :, None]
-        cost = np.where(np.isfinite(self.bag.extra_j), paid if vertex == len(self) else paid + self.bag.extra_j, np.inf)
-        return cost.min(axis=(1, 2)), machine_price
+        cost_j = self.cost_j.reshape(paid.shape)
+        return np.asarray(np.where(np.isfinite(cost_j), paid if is_free else paid + cost_j, np.inf).min(axis=(1, 2)))
+
+    def prices_at(self, weight_w: float) -> Floats:
+        """Prices of a second of each machine type that prove the least of extra energy + weight x makespan."""
+        k = max(int(np.searchsorted(self.weight_w, weight_w, side="right")) - 1, 0)
+        low, high, prices = self.weight_w[k], self.weight_w[k + 1], self.price_per_s
+        if k + 1 == len(self):
+            return np.asarray(np.maximum(prices[k], 0.0) + (weight_w - low) * np.maximum(prices[k + 1], 0.0))
+        share = (weight_w - low) / (high - low)
+        return np.asarray(np.maximum((1.0 - share) * prices[k] + share * prices[k + 1], 0.0))
+
+    def raise_if_not_of(self, bag: Bag) -> None:
+        """InputError when this is the front of another bag, or of other costs than extra energy."""
+        ours, theirs = ((of.counts, of.system.counts, of.exec_s) for of in (self.bag, bag))
+        is_its = self.bag is bag or all(map(np.array_equal, ours, theirs))
+        if not (is_its and np.array_equal(self.cost_j, _columns(bag.extra_j))):
+            found = "found the bound front of another bag or of other costs"
+            raise InputError(Problem("front", found, "must be the one of this bag's extra energy"))
 
     def value_at(self, weight_w: float) -> float:
         """The least of extra energy + weight x makespan."""
@@ -204,7 +229,7 @@ def _swept(bag: Bag, extra_j: Floats, engine: Engine, until_w: float) -> BoundFr
         return None
     found = swept.vertices
     weight_w, price_per_s = np.append(found.weight_w, math.inf), np.vstack((found.price, found.last_slope))
-    return BoundFront(bag, weight_w, found.extra_j, found.makespan_s, price_per_s, swept)
+    return BoundFront(bag, weight_w, found.extra_j, found.makespan_s, price_per_s, swept, extra_j)
 
 
 def _solved(bag: Bag, extra_j: Floats) -> BoundFront:
@@ -213,4 +238,25 @@ def _solved(bag: Bag, extra_j: Floats) -> BoundFront:
     points, weight_w, price_per_s = all_vertices(program)
     found_j, found_s = np.array([(point.extra_j, point.makespan_s) for point in points]).T
     solutions = _Listed(extra_j.shape, (program.task_type, program.column), tuple(point.tasks for point in points))
-    return BoundFront(bag, np.array(weight_w), found_j, found_s, np.array(price_per_s), solutions)
+    prices = _lowered(bag, np.array(weight_w), np.array(price_per_s))
+    front = BoundFront(bag, np.array(weight_w), found_j, found_s, prices, solutions, extra_j)
+    _raise_if_unproven(front)
+    return front
+
+
+def _lowered(bag: Bag, weight_w: Floats, price_per_s: Floats) -> Floats:
+    """Prices of which a second of all machines costs no more than its weight, or than 1 for the makespan alone."""
+    price_per_s = np.maximum(price_per_s, 0.0)
+    limit_w, paid_w = np.where(np.isfinite(weight_w), weight_w, 1.0), price_per_s @ bag.system.counts
+    over = paid_w > limit_w
+    price_per_s[over] *= (limit_w[over] / paid_w[over])[:, None]
+    return price_per_s
+
+
+def _raise_if_unproven(front: BoundFront) -> None:
+    """JoulewiseError where prices do not prove the vertices they belong to."""
+    counts = front.bag.counts.astype(np.float64)
+    proven_j = np.array([counts @ front.duals(k)[0] for k in range(len(front))])
+    paid_j = front.weight_w[:-1] * front.makespan_s
+    if not (front.extra_j + paid_j - proven_j <= _UNPROVEN * (np.abs(front.extra_j) + paid_j)).all():
+        raise JoulewiseError("the bound of this bag cannot be proven: its times or powers are too far apart")

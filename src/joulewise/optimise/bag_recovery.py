@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from joulewise.errors import InputError, Problem
-from joulewise.kernels.lpt import Bench, Lengths, assign, score
+from joulewise.kernels.lpt import Bench, Lengths, assign
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.bag import Bag, BagAllocation
+from joulewise.model.system import System
 from joulewise.optimise.bag_bound import BoundFront
 from joulewise.optimise.swept import time_s
 
 _assign: Any = assign
-_score: Any = score
-_NO_COUNTS = np.empty((0, 0), np.int64)
-_MOST_TICKS = 2**61
+_LONGEST_TICKS = 2.0**58
 
 
 class Places(NamedTuple):
@@ -28,27 +25,20 @@ class Places(NamedTuple):
     share: Floats
 
 
-class Scores(NamedTuple):
-    """What full allocations reach, one row per place."""
-
-    makespan_s: Floats
-    energy_j: Floats
-
-
 class Recovery:
     """Everything about a bag that recovering allocations needs, made ready once."""
 
     def __init__(self, bag: Bag) -> None:
         self.bag = bag
         system, shape = bag.system, (bag.counts.size, bag.system.n_machine_types * bag.system.n_pstates)
-        exec_s = time_s(bag).reshape(shape)
-        self.tick_s = tick_s(bag, exec_s)
-        ticks = np.maximum(np.rint(exec_s / self.tick_s), 1.0).astype(np.int64)
+        exec_s = np.where((bag.counts > 0)[:, None], time_s(bag).reshape(shape), 0.0)
+        ticks_s = np.repeat(_ticks_s(system, exec_s), system.n_pstates)
+        ticks = np.maximum(np.rint(exec_s / ticks_s), 1.0).astype(np.int64)
         first_machine = np.concatenate(([0], np.cumsum(system.counts)))
-        self.lengths = Lengths(ticks, bag.extra_j.reshape(shape), bag.counts, first_machine, system.n_pstates)
+        self.lengths = Lengths(ticks, exec_s, bag.counts, first_machine, system.n_pstates)
         by_machine = [np.empty(system.n_machines, np.int64) for _ in range(3)]
         order = np.empty(shape[0] * system.n_pstates, np.int64)
-        self.bench = Bench(np.empty(shape), np.empty(shape, np.int64), order, *by_machine)
+        self.bench = Bench(np.empty(shape), np.empty(shape, np.int64), order, np.empty(system.n_machines), *by_machine)
 
     def allocation(self, split: Floats) -> BagAllocation:
         """The full allocation of a split."""
@@ -57,20 +47,6 @@ class Recovery:
         counts = np.zeros((system.n_machines, self.bench.order.size), np.int64)
         _assign(self.lengths, self.bench, counts)
         return BagAllocation(self.bag, counts.reshape(system.n_machines, self.bag.counts.size, system.n_pstates))
-
-    def scores(self, front: BoundFront, places: Places) -> Scores:
-        """Makespan and energy of the full allocations at these places, without making them."""
-        ticks, extra_j = np.empty(places.share.size, np.int64), np.empty(places.share.size)
-        begin = np.append(np.flatnonzero(np.diff(places.vertex, prepend=-1)), places.share.size)
-        for first, last in pairwise(begin):
-            vertex, part = int(places.vertex[first]), slice(first, last)
-            start = front.split(vertex).reshape(self.bench.split.shape)
-            end = start
-            if places.share[part].any():
-                end = front.split(vertex + 1).reshape(start.shape)
-            _score(self.lengths, self.bench, _NO_COUNTS, start, end, places.share[part], ticks[part], extra_j[part])
-        makespan_s = np.asarray(ticks * self.tick_s, np.float64)
-        return Scores(makespan_s, extra_j + self.bag.total_idle_w * makespan_s)
 
 
 def recover(bag: Bag, split: Floats) -> BagAllocation:
@@ -81,6 +57,7 @@ def recover(bag: Bag, split: Floats) -> BagAllocation:
 
 def recovered(bag: Bag, front: BoundFront, n_points: int) -> list[BagAllocation]:
     """Full allocations at every vertex that no other beats, and at `n_points` more evenly along the front."""
+    front.raise_if_not_of(bag)
     recovery, places = Recovery(bag), places_along(front, n_points, front.pareto.start)
     return [recovery.allocation(front.split(int(k), float(share))) for k, share in zip(*places)]
 
@@ -101,10 +78,12 @@ def places_along(front: BoundFront, n_points: int, first: int = 0) -> Places:
     return Places(vertex + first, (at - along[vertex]) / step[vertex])
 
 
-def tick_s(bag: Bag, exec_s: Floats) -> float:
-    """The shortest power of two, in seconds, of which no machine's load has more than 2^62."""
-    longest_s = float(np.maximum(bag.counts, 1) @ exec_s.max(axis=1))
-    return math.ldexp(1.0, math.frexp(longest_s / _MOST_TICKS)[1])
+def _ticks_s(system: System, exec_s: Floats) -> Floats:
+    """For each machine type the shortest power of two, in seconds, of which its longest task times its machines has
+    no more than 2^58: even 2^53 tasks, each off by half a tick, then shift the balance by little of one long task.
+    """
+    longest_s = exec_s.max(axis=0).reshape(system.n_machine_types, -1).max(axis=1) * np.maximum(system.counts, 1)
+    return np.asarray(np.ldexp(1.0, np.frexp(longest_s / _LONGEST_TICKS)[1]))
 
 
 def _check_split(bag: Bag, split: Floats) -> None:

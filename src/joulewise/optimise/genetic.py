@@ -17,11 +17,11 @@ from joulewise.kernels.draws import draws_of
 from joulewise.kernels.genes import BagFacts, Pool, breed, evaluate
 from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.bag import Bag, BagAllocation
-from joulewise.optimise.bag_recovery import tick_s
 from joulewise.optimise.front import MAKESPAN_ENERGY, Front, Objective, front_of
 from joulewise.rng import generator
 
 Ranks: TypeAlias = Literal["peeling", "dominators"]
+_MOST_TICKS = 2**61
 MOST_GENES = 100_000
 """Every generation handles each gene of each chromosome; beyond this, linear programs are the way."""
 
@@ -251,7 +251,7 @@ def _bag_facts(bag: Bag) -> BagFacts:
     ticks, units = [], []
     for by_choice in (bag.exec_s, bag.extra_j):
         finite = np.where(possible, by_choice, 0.0)
-        units.append(tick_s(bag, finite.reshape(finite.shape[0], -1)))
+        units.append(_tick(bag, finite.reshape(finite.shape[0], -1)))
         ticks.append(np.rint(finite / units[-1]).astype(np.int64)[:, system.machine_type].reshape(bag.counts.size, -1))
     allowed = possible[:, system.machine_type].reshape(bag.counts.size, -1)
     return BagFacts(
@@ -264,3 +264,9 @@ def _bag_facts(bag: Bag) -> BagFacts:
         tick_j=units[1],
         idle_w=bag.total_idle_w,
     )
+
+
+def _tick(bag: Bag, by_choice: Floats) -> float:
+    """The least power of two of which all tasks of a bag together, each at its most, have no more than 2^62."""
+    most = float(np.maximum(bag.counts, 1) @ by_choice.max(axis=1))
+    return math.ldexp(1.0, math.frexp(most / _MOST_TICKS)[1])

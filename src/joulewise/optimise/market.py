@@ -20,10 +20,11 @@ class Market:
     """The terms of a bag; power, energy and their costs are those of the facility, `pue` times the machines'.
 
     The customer pays `price` for the bag, of which `overhead` goes into handling it. A joule costs `cost_per_j`, or
-    `cost_by_hour` hour by hour from the start on, beginning anew at its end: then every joule of a bag costs the mean
-    of the time the bag takes. A machine of each type wears by `wear_per_s` while it computes, and all machines
-    together lose `depreciation_per_s` in any case. The mean power stays within `power_cap_w`, the makespan within
-    `deadline_s`. `must_run` tells of an agreement: the bag runs even at a loss. Raises InputError with every problem.
+    `cost_by_hour` hour by hour from the start on, beginning anew at its end: then every joule above idle costs the
+    mean of the makespan, and every idle one that of the time to the next bag. A machine of each type wears by
+    `wear_per_s` while it computes, and all machines together lose `depreciation_per_s` in any case. The mean power
+    stays within `power_cap_w`, the makespan within `deadline_s`. `must_run` tells of an agreement: the bag runs even
+    at a loss. Raises InputError with every problem.
     """
 
     price: float
@@ -82,6 +83,18 @@ class Market:
         marks = np.concatenate([[first], np.arange(math.floor(first) + 1.0, last), [last]])
         least = float(self.mean_costs(marks).min())
         return least if last_s / HOUR_S <= last else min(least, float(self._paid[-1]) / n_hours)
+
+    def ends_of_hours(self, first_s: float, last_s: float) -> list[float]:
+        """The times between two others at which a mean of the costs by hour may be least or most.
+
+        Within an hour it only rises or falls, and one round later it has come nearer to the mean of a round: the full
+        hours of the first and of the last round.
+        """
+        if self.cost_by_hour is None:
+            return []
+        first, last, n_hours = math.ceil(first_s / HOUR_S), min(last_s / HOUR_S, _MOST_HOURS), self.cost_by_hour.size
+        ends = [*range(first, first + n_hours), *range(max(int(last) - n_hours, first), int(last))]
+        return [end * HOUR_S for end in ends if first_s < end * HOUR_S < last_s]
 
     def extra_power_w(self, bag: Bag) -> float:
         """What the cap leaves to computing beyond the idle power of all machines; InputError if that is nothing."""

@@ -17,8 +17,12 @@ from joulewise.model.bag import Bag, BagAllocation
 from joulewise.optimise.bag_bound import BoundFront
 from joulewise.optimise.drawn_out import least_loss
 from joulewise.optimise.market import Market
-from joulewise.optimise.profit_bound import Terms
+from joulewise.optimise.profit_bound import Optimum, Terms
+from joulewise.optimise.profit_prices import ProfitPrices, profit_prices
 from joulewise.optimise.profit_recovery import Maker, Outcome
+
+_SAME = 1e-12
+_MOST_TRIED = 400
 
 RecoveryKind: TypeAlias = Literal["one", "best"]
 Verdict: TypeAlias = Literal[
@@ -37,7 +41,10 @@ class Profit:
 
     Energy is the facility's, and `makespan_s` the time from one bag to the next: `wait_s` of it all machines wait on
     purpose after the last task, to keep the power cap or, at a loss, because waiting loses less. Without an allocation
-    nothing runs, and `bound_per_s` tells what running would have earned at most (-inf where nothing is feasible).
+    nothing runs, and `bound_per_s` tells what running would have earned at most (-inf where nothing is feasible). A
+    bag that must run although no allocation found keeps the deadline is `late_s` after it, which the bound is not.
+    `certificate` holds prices that prove the bound; there are none with costs by hour, where each span of makespans
+    would have its own, nor where a bag at a loss ends with its last machine, nor where nothing is feasible.
     """
 
     verdict: Verdict
@@ -47,12 +54,16 @@ class Profit:
     energy_j: float = 0.0
     makespan_s: float = 0.0
     wait_s: float = 0.0
+    late_s: float = 0.0
     why: str = ""
+    certificate: ProfitPrices | None = None
 
     @property
     def gap(self) -> float:
-        """How far, as a share of the bound, the profit is from it; 0 where nothing runs."""
-        if self.allocation is None or self.profit_per_s == self.bound_per_s:
+        """How far, as a share of the bound, the profit is from it; NaN where nothing runs in time: there is none."""
+        if self.allocation is None or self.late_s > 0:
+            return math.nan
+        if self.profit_per_s == self.bound_per_s:
             return 0.0
         return (self.bound_per_s - self.profit_per_s) / abs(self.bound_per_s) if self.bound_per_s else math.inf
 
@@ -67,10 +78,16 @@ class Profit:
 
 def _ran(profit: Profit) -> str:
     waits = f", {units.duration(profit.wait_s)} of it waiting on purpose" if profit.wait_s > 0 else ""
+    most = "" if profit.late_s > 0 else f" (at most {profit.bound_per_s:.6g})"
     return (
-        f"{profit.profit_per_s:.6g} per second (at most {profit.bound_per_s:.6g}) with "
+        f"{profit.profit_per_s:.6g} per second{most} with "
         f"{units.energy(profit.energy_j)} in {units.duration(profit.makespan_s)}{waits}"
     )
+
+
+def _missed(profit: Profit) -> str:
+    run = "" if profit.allocation is None else f" It runs late because an agreement requires it: {_ran(profit)}."
+    return f"No allocation found keeps the deadline: {profit.why}.{run}"
 
 
 _SENTENCES: dict[str, Callable[[Profit], str]] = {
@@ -80,7 +97,7 @@ _SENTENCES: dict[str, Callable[[Profit], str]] = {
     ),
     "loss under agreement": lambda p: f"The bag runs at a loss because an agreement requires it: {_ran(p)}.{p.why}",
     "better not to run": lambda p: f"Better not to run: {p.why}.",
-    "deadline missed": lambda p: f"No allocation found keeps the deadline: {p.why}.",
+    "deadline missed": _missed,
     "infeasible": lambda p: f"Infeasible: {p.why}.",
 }
 
@@ -96,16 +113,24 @@ def most_profit(bag: Bag, market: Market, recovery: RecoveryKind = "one", front:
         raise InputError(unknown_name("recovery", recovery, get_args(RecoveryKind)))
     terms = Terms(bag, market, front)
     found = terms.bound()
-    if found is None:
+    profit = _most_profit(terms, found, recovery)
+    if found is None or (found[1].rate == 0 and market.must_run):
+        return profit
+    return replace(profit, certificate=profit_prices(terms, found[1]))
+
+
+def _most_profit(terms: Terms, found: tuple[float, Optimum] | None, recovery: RecoveryKind) -> Profit:
+    market = terms.market
+    if found is None and not market.must_run:
         return _stands("infeasible", market, -math.inf, _what_is_infeasible(terms))
-    bound_per_s, optimum = found
+    bound_per_s, optimum = found or (-math.inf, terms.soonest())
     if bound_per_s <= -market.depreciation_per_s and not market.must_run:
         return _stands("better not to run", market, bound_per_s, _why_not(bound_per_s, market))
     maker, joule_cost = Maker(terms), market.joule_cost(optimum.makespan_s)
     if optimum.rate == 0:
         return _drawn_out(maker, joule_cost)
     best = maker.from_one(optimum) if recovery == "one" else maker.from_many(optimum, joule_cost)
-    return _judged(terms, bound_per_s, best)
+    return _missing(terms, bound_per_s, best) if best.late_s > 0 else _judged(terms, bound_per_s, best)
 
 
 def _drawn_out(maker: Maker, joule_cost: float) -> Profit:
@@ -125,11 +150,8 @@ _DRAWN_OUT = (
 
 
 def _judged(terms: Terms, bound_per_s: float, found: Outcome) -> Profit:
-    """The verdict on an allocation."""
+    """The verdict on an allocation that is in time."""
     market = terms.market
-    if found.late_s > 0:
-        why = f"the best one is {units.duration(found.late_s)} late, though tasks divided at will could be in time"
-        return _stands("deadline missed", market, bound_per_s, why)
     verdict: Verdict = "loss under agreement"
     if found.profit_per_s > 0:
         verdict = "profit"
@@ -138,9 +160,24 @@ def _judged(terms: Terms, bound_per_s: float, found: Outcome) -> Profit:
     elif not market.must_run:
         why = f"no allocation found pays, though tasks divided at will could earn {bound_per_s:.6g} per second"
         return _stands("better not to run", market, bound_per_s, why)
-    energy_j = market.pue * (found.extra_j + terms.bag.total_idle_w * found.period_s)
-    wait_s = found.period_s - found.makespan_s
-    return Profit(verdict, found.allocation, found.profit_per_s, bound_per_s, energy_j, found.period_s, wait_s)
+    return _runs(verdict, terms, bound_per_s, found)
+
+
+def _missing(terms: Terms, bound_per_s: float, found: Outcome) -> Profit:
+    """What becomes of a bag whose best allocation is late: it runs only if it must."""
+    could = "though tasks divided at will could be in time"
+    why = f"the best one is {units.duration(found.late_s)} late, "
+    why += could if bound_per_s > -math.inf else _what_is_infeasible(terms)
+    if not terms.market.must_run:
+        return _stands("deadline missed", terms.market, bound_per_s, why)
+    return replace(_runs("deadline missed", terms, bound_per_s, found), why=why)
+
+
+def _runs(verdict: Verdict, terms: Terms, bound_per_s: float, found: Outcome) -> Profit:
+    """The bag runs as found."""
+    period_s, wait_s = found.period_s, found.period_s - found.makespan_s
+    energy_j = terms.market.pue * (found.extra_j + terms.bag.total_idle_w * period_s)
+    return Profit(verdict, found.allocation, found.profit_per_s, bound_per_s, energy_j, period_s, wait_s, found.late_s)
 
 
 def _stands(verdict: Verdict, market: Market, bound_per_s: float, why: str) -> Profit:
@@ -207,15 +244,21 @@ def _swept(terms: Terms) -> tuple[float, float, float, float]:
 
 
 def _best_on_pareto(terms: Terms) -> float:
-    """The most that a vertex of the energy/makespan front earns within the limits; -inf where none keeps them."""
+    """The most that the energy/makespan front earns within the limits; -inf where nothing on it keeps them.
+
+    It is at a vertex, or where the power cap or the deadline crosses the front; with costs by hour it may be
+    anywhere, and is looked for at many makespans.
+    """
     front, market = terms.front, terms.market
-    best = -math.inf
-    for k in range(*front.pareto.indices(len(front))):
-        makespan_s, extra_j = float(front.makespan_s[k]), float(front.extra_j[k])
-        if makespan_s <= market.deadline_s and extra_j <= terms.extra_limit_w * makespan_s:
-            worn = terms.worn(front.split(k)) if market.has_wear else 0.0
-            best = max(best, terms.profit(makespan_s, extra_j, worn))
-    return best
+    spans, extra_j = front.makespan_s[front.pareto], front.extra_j[front.pareto]
+    least_s, most_s = max(float(spans[-1]), terms.soonest_s), min(float(spans[0]), market.deadline_s)
+    if least_s > most_s * (1 + _SAME):
+        return -math.inf
+    tried = spans if market.cost_by_hour is None else np.append(spans, np.geomspace(least_s, most_s, _MOST_TRIED))
+    at_s = np.unique(np.clip(tried, min(least_s, most_s), most_s))
+    worn = np.array([terms.worn(front.split(k)) for k in range(len(front))])[front.pareto] if market.has_wear else 0.0
+    rows = (np.interp(at_s, spans[::-1], np.broadcast_to(of, spans.shape)[::-1]) for of in (extra_j, worn))
+    return max(map(terms.profit, at_s.tolist(), *(row.tolist() for row in rows)))
 
 
 def price_at_ratio(front: BoundFront, market: Market, ratio: float) -> float:

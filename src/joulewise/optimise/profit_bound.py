@@ -18,12 +18,14 @@ import numpy as np
 
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.bag import Bag
+from joulewise.model.supply import HOUR_S
 from joulewise.optimise.bag_bound import BoundFront, bound_front
 from joulewise.optimise.market import Market
 
 _ROUNDING = 1e-12
 _MOST_CUTS = 100
 _MOST_SPANS = 96
+_MOST_ROUNDS, _LONGER = 8, 20
 
 Rates: TypeAlias = tuple[float, float]
 
@@ -42,7 +44,8 @@ class Curve:
 class Optimum:
     """A divided schedule: bags per second, what running them costs, and the points of fronts that it mixes.
 
-    Each point is (front, makespan, weight). `gain_per_s` is income less cost, before what idle machines cost.
+    Each point is (front, makespan, weight). `gain_per_s` is income less cost, before what idle machines cost;
+    `cap_price` is what a joule is worth on top of its cost where wear counts and the power cap is reached.
     """
 
     rate: float
@@ -50,6 +53,7 @@ class Optimum:
     extra_w: float
     gain_per_s: float
     points: tuple[tuple[BoundFront, float, float], ...]
+    cap_price: float = 0.0
 
     @property
     def makespan_s(self) -> float:
@@ -81,6 +85,7 @@ class Terms:
         self.extra_limit_w = market.extra_power_w(bag)
         self.wear_per_s = market.wear_of(bag)
         self.front = bound_front(bag) if front is None else front
+        self.front.raise_if_not_of(bag)
         self._curves: dict[float, Curve] = {}
 
     def at(self, price: float) -> Terms:
@@ -111,10 +116,14 @@ class Terms:
         """The energy above idle of a split."""
         return float(np.vdot(split, self._extra_j))
 
-    def profit(self, period_s: float, extra_j: float, worn: float) -> float:
-        """What bags earn per second that take so long, so much energy above idle and so much wear each."""
-        joule_cost = self.market.joule_cost(period_s)
-        return (self.market.income - worn - joule_cost * extra_j) / period_s - self.standing_per_s(joule_cost)
+    def profit(self, period_s: float, extra_j: float, worn: float, makespan_s: float | None = None) -> float:
+        """What bags earn per second that take so long, so much energy above idle and so much wear each.
+
+        Machines that compute for `makespan_s` only, and then wait, pay what a joule costs in that time.
+        """
+        standing_per_s = self.standing_per_s(self.market.joule_cost(period_s))
+        joule_cost = self.market.joule_cost(period_s if makespan_s is None else makespan_s)
+        return (self.market.income - worn - joule_cost * extra_j) / period_s - standing_per_s
 
     def standing_per_s(self, joule_cost: float) -> float:
         """What machines cost that stand idle."""
@@ -179,10 +188,10 @@ class Terms:
         Dearer joules lead away from power. At each price on top of the joule's, the gain of a schedule is a line;
         the lowest point of the upper envelope of all these lines is the answer, and two of them meet there.
         """
-        under = self._least_power(joule_cost, rates[0])
+        under, on_top = self._least_power(joule_cost, rates[0]), 0.0
         for _ in range(_MOST_CUTS):
             if under is None or over.extra_w <= under.extra_w:
-                return under
+                return None if under is None else replace(under, cap_price=on_top)
             on_top = max((over.gain_per_s - under.gain_per_s) / (over.extra_w - under.extra_w), 0.0)
             dearer = self._best_on(self.curve(joule_cost + on_top), rates)
             assert dearer is not None
@@ -192,7 +201,7 @@ class Terms:
             if above <= _ROUNDING * (abs(over.gain_per_s) + on_top * over.extra_w):
                 break
             over, under = (cut, under) if cut.extra_w > self.extra_limit_w else (over, cut)
-        return self._mix(over, under)
+        return replace(self._mix(over, under), cap_price=on_top)
 
     def _least_power(self, joule_cost: float, rate: float) -> Optimum | None:
         """The schedule of this rate that draws least; None when even that is above the cap."""
@@ -226,31 +235,57 @@ class Terms:
 
     def _bound_by_hour(self) -> tuple[float, Optimum] | None:
         """The best of short spans of makespans, each with the least mean cost that a makespan in it can have."""
+        market, spans = self.market, list(self._spans())
+        costs = np.array([market.least_mean_cost(*span) for span in spans]) * market.pue
+        does_wait = market.must_run or self.extra_limit_w < math.inf
         bound, best = -math.inf, None
-        for first_s, last_s in self._spans():
-            joule_cost = self.market.least_mean_cost(first_s, last_s) * self.market.pue
-            found = self.best(joule_cost, (1.0 / last_s, 1.0 / first_s))
-            if found is None:
-                continue
-            bound = max(bound, found.gain_per_s - self.standing_per_s(joule_cost))
-            if best is None or self._true_profit(found) > self._true_profit(best):
-                best = found
+        for at, (first_s, last_s) in enumerate(spans):
+            found = self.best(float(costs[at]), (1.0 / last_s, 1.0 / first_s))
+            if found is not None:
+                bound = max(bound, found.gain_per_s - self.standing_per_s(float(costs[at])))
+                if best is None or self._true_profit(found) > self._true_profit(best):
+                    best = found
+            if does_wait and at + 1 < len(spans):
+                bound = max(bound, self._bound_of_waiting(last_s, float(costs[at]), spans[at + 1 :], costs[at + 1 :]))
         return None if best is None else (bound, best)
+
+    def _bound_of_waiting(self, done_s: float, joule_cost: float, spans: list[Rates], costs: Floats) -> float:
+        """A profit that nothing exceeds which is done by then, at this cost of a joule, and waits for a later span.
+
+        Waiting never turns a loss into a profit: it is for the power cap or, under an agreement, to lose less.
+        """
+        curve = self.curve(joule_cost)
+        gain = self.market.income - done_s * float(np.interp(1.0 / done_s, curve.rate, curve.cost_per_s))
+        least_j = float(np.interp(done_s, self.front.makespan_s[::-1], self.front.extra_j[::-1]))
+        begin_s, end_s = np.array(spans).T
+        begin_s = np.maximum(begin_s, least_j / self.extra_limit_w)
+        earned = gain / (begin_s if gain > 0 else end_s) - self.standing_per_s(0.0) - costs * self.bag.total_idle_w
+        return float(earned.max(where=begin_s <= end_s, initial=-math.inf))
 
     def _true_profit(self, found: Optimum) -> float:
         """What a divided schedule earns at the mean cost of the hours it takes."""
-        worn = self.worn(found.split) if found.rate > 0 else 0.0
+        worn = self.worn(found.split) if found.rate > 0 and self.market.has_wear else 0.0
         return self.profit(found.makespan_s, found.extra_w / found.rate if found.rate > 0 else 0.0, worn)
 
-    def _spans(self) -> Iterator[tuple[float, float]]:
+    def _spans(self) -> Iterator[Rates]:
         """Neighbouring ranges that together hold every makespan from the least to the deadline."""
-        front = self.front
-        first_s = front.least_makespan_s
-        longest_s = max(float(front.makespan_s[0]), float(front.extra_j[0]) / self.extra_limit_w, first_s)
-        last_s = min(longest_s, self.market.deadline_s)
-        if last_s > first_s:
-            yield from pairwise(np.geomspace(first_s, last_s, _MOST_SPANS).tolist())
-        yield max(last_s, first_s), self.market.deadline_s
+        front, deadline_s = self.front, self.market.deadline_s
+        assert self.market.cost_by_hour is not None
+        longest_s = max(float(front.makespan_s[0]), float(front.extra_j[0]) / self.extra_limit_w)
+        rounds_s = _MOST_ROUNDS * HOUR_S * self.market.cost_by_hour.size
+        last_s = front.least_makespan_s
+        for until_s in (longest_s, max(rounds_s, _LONGER * longest_s)):
+            first_s, last_s = last_s, max(min(until_s, deadline_s), last_s)
+            if last_s > first_s:
+                yield from pairwise(np.geomspace(first_s, last_s, _MOST_SPANS).tolist())
+        yield last_s, deadline_s
+
+    def soonest(self) -> Optimum:
+        """The divided schedule of the least makespan under the power cap."""
+        curve, makespan_s = self._plain_curve(self.market.joule_cost(self.soonest_s)), self.soonest_s
+        rate = 1.0 / makespan_s
+        cost_per_s, extra_w = (float(np.interp(rate, curve.rate, of)) for of in (curve.cost_per_s, curve.extra_w))
+        return self._optimum(rate, cost_per_s, extra_w, ((curve.front, makespan_s, 1.0),))
 
 
 def _after_nothing(values: Floats) -> Floats:

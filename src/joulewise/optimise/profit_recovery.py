@@ -79,17 +79,28 @@ class Maker:
     def _at(self, split: Floats) -> Outcome:
         """The allocation by rounding and longest tasks first."""
         allocation, made = self.recovery.allocation(split), self.recovery.bench
-        makespan_s = float(made.ready.max()) * self.recovery.tick_s
+        makespan_s = float(made.busy_s.max())
         whole = made.whole.reshape(split.shape)
         return self._outcome(allocation, makespan_s, self.terms.extra_j(whole), self.terms.worn(whole))
 
     def _outcome(self, allocation: BagAllocation, makespan_s: float, extra_j: float, worn: float) -> Outcome:
-        """Machines wait on purpose for the power cap and, at a loss, until the deadline."""
-        soonest_s, deadline_s = max(makespan_s, extra_j / self.terms.extra_limit_w), self.terms.market.deadline_s
-        late_s = max(soonest_s - deadline_s, 0.0)
-        periods = (soonest_s, deadline_s) if soonest_s < deadline_s < math.inf else (soonest_s,)
-        profit_per_s, period_s = max((self.terms.profit(at, extra_j, worn), at) for at in periods)
+        """Machines wait on purpose for the power cap and, at a loss, for as long as that makes it less."""
+        soonest_s = max(makespan_s, extra_j / self.terms.extra_limit_w)
+        profit_per_s, period_s = max(
+            (self.terms.profit(at, extra_j, worn, makespan_s), at) for at in self._periods(soonest_s)
+        )
+        late_s = max(soonest_s - self.terms.market.deadline_s, 0.0)
         return Outcome(late_s, profit_per_s, period_s, makespan_s, extra_j, allocation)
+
+    def _periods(self, soonest_s: float) -> list[float]:
+        """The times to the next bag that may be best."""
+        market = self.terms.market
+        periods = [soonest_s]
+        if soonest_s < market.deadline_s and market.must_run:
+            periods += market.ends_of_hours(soonest_s, market.deadline_s)
+        if soonest_s < market.deadline_s < math.inf:
+            periods.append(market.deadline_s)
+        return periods
 
     def _deal(self) -> Deal:
         market = self.terms.market

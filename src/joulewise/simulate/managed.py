@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
-from joulewise.kernels import batch, energy, managed, market, rolling
+from joulewise.kernels import batch, energy, live_prices, managed, rolling
 from joulewise.kernels.layout import Options, empty_plan
 from joulewise.kernels.machines import Downtimes, Machines, Standing, new_machines
 from joulewise.model.allocation import Allocation, LostRuns
@@ -104,7 +104,7 @@ class Engine:
         self.clock, self.plan = batch.new_clock(), empty_plan(n_tasks)
         per_s = np.full(system.n_machine_types, _UNKNOWN)
         path = np.full((n_recorded, per_s.size + 1), np.nan)
-        self.prices = market.LivePrices(
+        self.prices = live_prices.LivePrices(
             per_s, np.zeros(1), per_s.copy(), np.zeros(1), np.full(1, _UNKNOWN), path, _gains(world)
         )
         self.losses = batch.new_losses(world.outages.machine.size)
@@ -310,9 +310,9 @@ def _n_days_after(world: World, manager: Manager) -> int:
     return 3 + math.ceil(longest_s / world.supply.day_s)
 
 
-def _gains(world: World) -> market.Gains:
+def _gains(world: World) -> live_prices.Gains:
     """Where energy is what runs short, more machines may be idle before their time becomes cheaper."""
-    return market.Gains(idle=0.08 if math.isfinite(world.supply.budget_j) else 0.03)
+    return live_prices.Gains(idle=0.08 if math.isfinite(world.supply.budget_j) else 0.03)
 
 
 def _stretch(world: World) -> Floats:

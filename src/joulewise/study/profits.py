@@ -293,6 +293,7 @@ def _tables(market: Market, bound: BoundFront, profit: Profit) -> Tables:
 
 def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
     """What does not hold of a run: the certificate of the bound, the allocation, and what it earns."""
+    from joulewise.check import certified_profit
     from joulewise.optimise.bag_bound import bound_front
 
     bound = bound_front(case.world.bag)
@@ -300,8 +301,15 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
     market, profit = _solved(case.world, case.decision, bound)
     kept = _allocations(profit) if stored is None else bag_tables.allocations_of(case.world.bag, stored[COUNTS])
     yield from bags.judge_allocations(kept)
+    unit = abs(market.price) / bound.least_makespan_s or 1.0  # profits may be tiny in the currency of a study
     for allocation in kept:
-        yield from differs("runs: profit_per_s", row["profit_per_s"], _earned(market, allocation, row["makespan_s"]))
+        earned = _earned(market, allocation, row["makespan_s"])
+        yield from differs("runs: profit_per_s, of the price", row["profit_per_s"] / unit, earned / unit)
+        yield from differs("runs: makespan_s - wait_s", row["makespan_s"] - row["wait_s"], allocation.makespan_s)
+    if profit.certificate is not None:
+        proven = certified_profit(case.world.bag, market, *profit.certificate)
+        bound_per_s = row["profit_bound_per_s"]
+        yield from differs("bounds: profit proven by prices, of the price", bound_per_s / unit, proven / unit)
     yield from bags.judge_columns(row, _columns(market, bound, profit))
     yield from bags.judge_tables(stored or {}, _tables(market, bound, profit))
 
@@ -309,9 +317,10 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
 def _earned(market: Market, allocation: BagAllocation, period_s: float) -> float:
     """What an allocation earns per second if a bag is run every so often."""
     bag = allocation.bag
-    energy_j = allocation.energy_j + bag.total_idle_w * (period_s - allocation.makespan_s)
+    idle_j, extra_j = bag.total_idle_w * period_s, allocation.energy_j - bag.total_idle_w * allocation.makespan_s
+    energy_cost = market.joule_cost(period_s) * idle_j + market.joule_cost(allocation.makespan_s) * extra_j
     wear_per_s = market.wear_of(bag)[bag.system.machine_type]
-    costs = market.overhead + market.joule_cost(period_s) * energy_j + float(allocation.busy_s @ wear_per_s)
+    costs = market.overhead + energy_cost + float(allocation.busy_s @ wear_per_s)
     return (market.price - costs) / period_s - market.depreciation_per_s
 
 
