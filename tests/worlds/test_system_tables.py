@@ -189,7 +189,7 @@ def test_wrong_tables_of_times(tmp_path: Path, etc_s: str, message: str) -> None
 @pytest.mark.parametrize(
     ("power_w", "message"),
     [
-        ("task_type,fast,slow\nrender,1,2\nsolve,,\n", "solve, P-state 0, slow: found no power"),
+        ("task_type,fast,slow\nrender,1,2\nsolve,,\n", "line 3, slow: found nothing"),
         ("task_type,fast,slow\nrender,1,2\nsolv,,3\n", "did you mean 'solve'?"),
         ("task_type,fast,slow\nrender,1,2\n", "has no task type 'solve'"),
         ("task_type,fast\nrender,1\nsolve,2\n", "has no machine type 'slow'"),
@@ -294,7 +294,7 @@ def test_wrong_rows_are_passed_over_without_further_complaints(tmp_path: Path) -
         "etc_s.csv: line 4, task_type: found nothing",
         "etc_s.csv: line 3, pstate: found 'first'",
         "power_w.csv: line 2, x: found '-1'",
-        "power_w.csv: b, P-state 1, x: found no power",
+        "power_w.csv: line 5, x: found nothing",
         "system.etc_s: b on x, P-state 1: found 4.0",
     ]
 
