@@ -165,13 +165,16 @@ def _end_labels(plot: Plot) -> list[Any]:
 
 def spread(ends: Mapping[str, float], gap: float, highest: float) -> dict[str, float]:
     """Positions near the values, in their order, at least `gap` apart, from 0 to `highest` if they fit."""
-    ranked = sorted(ends, key=lambda name: ends[name])
+
+    def centre_of(names: list[str]) -> float:
+        half = gap * (len(names) - 1) / 2
+        return max(min(sum(ends[name] for name in names) / len(names), highest - half), half)
+
     blocks: list[tuple[float, list[str]]] = []  # (centre, names from below) of labels that touch
-    for name in ranked:
-        centre, names = ends[name], [name]
+    for name in sorted(ends, key=lambda name: ends[name]):
+        names, centre = [name], centre_of([name])
         while blocks and centre - blocks[-1][0] < gap * (len(names) + len(blocks[-1][1])) / 2:
             names = blocks.pop()[1] + names
-            centre = sum(ends[n] for n in names) / len(names)
-        half = gap * (len(names) - 1) / 2
-        blocks.append((max(min(centre, highest - half), half), names))
+            centre = centre_of(names)
+        blocks.append((centre, names))
     return {name: centre + gap * (i - (len(names) - 1) / 2) for centre, names in blocks for i, name in enumerate(names)}
