@@ -99,10 +99,11 @@ def evolve_with_pymoo(
     return PeerEvolution(found.pop.get("F"), generations / (time.perf_counter() - began))
 
 
-def most_profit_as_published(bag: Bag, market: Market) -> float:
+def most_profit_as_published(bag: Bag, market: Market, sorts_tasks: bool = True) -> float:
     """The makespan of the most profitable schedule by HiGHS, rounding, a list of all tasks and a heap.
 
-    Equation 10 of Tarplee as it stands, without idle power or a cap, and his two algorithms; the heap is compiled.
+    Equation 10 of Tarplee as it stands, without idle power or a cap, and his two algorithms; the heap is compiled. His
+    algorithm 2 sorts the list of all tasks; without `sorts_tasks` only the task types are sorted.
     """
     assert market.cost_per_j is not None
     split = _equation_10(bag, market.cost_per_j * bag.extra_j[:, :, 0], market.price)
@@ -112,8 +113,10 @@ def most_profit_as_published(bag: Bag, market: Market) -> float:
         whole[i, np.argsort(whole[i] - split[i], kind="stable")[:short]] += 1
     makespan_s = 0.0
     for j, n_machines in enumerate(bag.system.counts):
-        longest_first = np.argsort(-bag.exec_s[:, j, 0], kind="stable")
-        exec_s = np.repeat(bag.exec_s[longest_first, j, 0], whole[longest_first, j].astype(np.int64))
+        order = np.arange(bag.counts.size) if sorts_tasks else np.argsort(-bag.exec_s[:, j, 0], kind="stable")
+        exec_s = np.repeat(bag.exec_s[order, j, 0], whole[order, j].astype(np.int64))
+        if sorts_tasks:
+            exec_s = exec_s[np.argsort(-exec_s, kind="stable")]
         ready_s = hand_out(exec_s, np.zeros(n_machines), np.empty(exec_s.size, np.int64))
         makespan_s = max(makespan_s, float(ready_s.max()))
     return makespan_s

@@ -82,7 +82,7 @@ class System:
     def n_pstates(self) -> int:
         return int(self.etc_s.shape[2])
 
-    @property
+    @cached_property
     def n_machines(self) -> int:
         return int(self.counts.sum())
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -43,8 +44,6 @@ class Profit:
     purpose after the last task, to keep the power cap or, at a loss, because waiting loses less. Without an allocation
     nothing runs, and `bound_per_s` tells what running would have earned at most (-inf where nothing is feasible). A
     bag that must run although no allocation found keeps the deadline is `late_s` after it, which the bound is not.
-    `certificate` holds prices that prove the bound; there are none with costs by hour, where each span of makespans
-    would have its own, nor where a bag at a loss ends with its last machine, nor where nothing is feasible.
     """
 
     verdict: Verdict
@@ -56,7 +55,16 @@ class Profit:
     wait_s: float = 0.0
     late_s: float = 0.0
     why: str = ""
-    certificate: ProfitPrices | None = None
+    prove: Callable[[], ProfitPrices | None] = field(default=lambda: None, repr=False)
+
+    @cached_property
+    def certificate(self) -> ProfitPrices | None:
+        """Prices that prove the bound, made when they are asked for.
+
+        There are none with costs by hour, where each span of makespans would have its own, nor where a bag at a loss
+        ends with its last machine, nor where nothing is feasible.
+        """
+        return self.prove()
 
     @property
     def gap(self) -> float:
@@ -116,7 +124,7 @@ def most_profit(bag: Bag, market: Market, recovery: RecoveryKind = "one", front:
     profit = _most_profit(terms, found, recovery)
     if found is None or (found[1].rate == 0 and market.must_run):
         return profit
-    return replace(profit, certificate=profit_prices(terms, found[1]))
+    return replace(profit, prove=partial(profit_prices, terms, found[1]))
 
 
 def _most_profit(terms: Terms, found: tuple[float, Optimum] | None, recovery: RecoveryKind) -> Profit:

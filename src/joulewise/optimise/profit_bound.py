@@ -84,8 +84,9 @@ class Terms:
         self.bag, self.market = bag, market
         self.extra_limit_w = market.extra_power_w(bag)
         self.wear_per_s = market.wear_of(bag)
+        if front is not None:
+            front.raise_if_not_of(bag)
         self.front = bound_front(bag) if front is None else front
-        self.front.raise_if_not_of(bag)
         self._curves: dict[float, Curve] = {}
 
     def at(self, price: float) -> Terms:
