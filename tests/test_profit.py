@@ -20,7 +20,8 @@ from joulewise.optimise.bag_bound import bound_front
 from joulewise.optimise.market import Market
 from joulewise.optimise.profit import Profit, most_profit, price_at_ratio, profit_sweep
 from joulewise.optimise.profit_bound import Terms
-from tests.twins.profit import all_allocations, equation_10, true_profit
+from tests.twins.bag import all_allocations
+from tests.twins.profit import equation_10, true_profit
 from tests.twins.repair import Repair
 
 

@@ -1,10 +1,8 @@
-"""Slow twins of the maximum profit: equation 10 as it stands, solved by HiGHS, and all allocations of a tiny bag."""
+"""Slow twins of the maximum profit: equation 10 as it stands, solved by HiGHS, and what an allocation truly earns."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
 
 import numpy as np
 from scipy.optimize import linprog
@@ -41,22 +39,6 @@ def equation_10(bag: Bag, market: Market) -> float | None:
         return None
     assert found.status == 0, found.message
     return float(-found.fun * scale / unit_s - joule_cost * bag.total_idle_w - market.depreciation_per_s)
-
-
-def all_allocations(bag: Bag) -> Iterator[BagAllocation]:
-    """Every allocation of a tiny bag, task by task."""
-    n_machines, shape = bag.system.n_machines, (bag.system.n_machines, bag.system.n_task_types, bag.system.n_pstates)
-    tasks = np.repeat(np.arange(bag.counts.size), bag.counts)
-    places = [
-        [(m, p) for m in range(n_machines) for p in range(shape[2])
-         if np.isfinite(bag.exec_s[task, bag.system.machine_type[m], p])]
-        for task in tasks
-    ]  # fmt: skip
-    for chosen in itertools.product(*places):
-        counts = np.zeros(shape, np.int64)
-        for task, (machine, pstate) in zip(tasks, chosen, strict=True):
-            counts[machine, task, pstate] += 1
-        yield BagAllocation(bag, counts)
 
 
 def true_profit(allocation: BagAllocation, market: Market) -> float:
