@@ -16,7 +16,7 @@ from llvmlite import binding
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _MARKER = "complete"
-_OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
 # _nrt=False: kernels own no memory. Every array comes from the caller, who keeps it alive, so counting references
 # to the arrays in named tuples (atomic operations in every inner loop otherwise) is left out.
 

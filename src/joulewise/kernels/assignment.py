@@ -1,0 +1,119 @@
+"""What an assignment earns and uses: tasks in their order, each on its machine as soon as both are ready."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joulewise.kernels.choice import utility_of
+from joulewise.kernels.jit import inlined, kernel
+from joulewise.kernels.layout import Tasks, Utilities
+
+PLACE, ORDER = 0, 1
+"""The kinds of genes: where a task runs, and when in the global order."""
+
+NOWHERE = -1
+"""The place of a task that is not to run."""
+
+ENERGY, UTILITY = 0, 1
+"""The objectives of a point: energy in joules, and minus the utility."""
+
+
+class AssignmentFacts(NamedTuple):
+    """What assignments of one world are evaluated with.
+
+    A place is a machine in a P-state, `place = machine * n_pstates + pstate`; a choice is a machine type in a P-state,
+    `choice[place]` says which, `machine[place]` on which machine. `exec_s` and `energy_j` are by [task type, choice]
+    and +inf where it cannot be made; `allowed[task type, :n_allowed[task type]]` are the places that can run a task
+    type. A task that would earn less than `drop_below` when its turn comes is dropped: it takes no time and no energy.
+    """
+
+    tasks: Tasks
+    utilities: Utilities
+    exec_s: NDArray[np.float64]
+    energy_j: NDArray[np.float64]
+    machine: NDArray[np.int32]
+    choice: NDArray[np.int32]
+    allowed: NDArray[np.int32]
+    n_allowed: NDArray[np.int64]
+    drop_below: float
+
+
+class AssignmentRoom(NamedTuple):
+    """Work space of one evaluation: tasks by order, how many have each order, when each machine is free."""
+
+    sequence: NDArray[np.int32]
+    n_before: NDArray[np.int32]
+    free_s: NDArray[np.float64]
+
+
+def room_to_evaluate(n_tasks: int, n_machines: int) -> AssignmentRoom:
+    """Work space for assignments of so many tasks to so many machines."""
+    return AssignmentRoom(np.zeros(n_tasks, np.int32), np.zeros(n_tasks + 1, np.int32), np.zeros(n_machines))
+
+
+@inlined
+def sort_by_order(order, room):
+    """Fill `sequence` with the tasks by order, then by arrival."""
+    n = order.size
+    room.n_before[:] = 0
+    for i in range(n):
+        room.n_before[order[i] + 1] += 1
+    for position in range(n):
+        room.n_before[position + 1] += room.n_before[position]
+    for i in range(n):
+        room.sequence[room.n_before[order[i]]] = i
+        room.n_before[order[i]] += 1
+
+
+@kernel
+def evaluate_assignments(facts, room, genes, rows, points):
+    """Set the points of these rows of genes `[kind of gene, row, task]`: (energy in J, minus utility)."""
+    for at in range(rows.size):
+        row = rows[at]
+        energy_j, utility, _ = walk(facts, room, genes[PLACE, row], genes[ORDER, row])
+        points[row, ENERGY], points[row, UTILITY] = energy_j, -utility
+
+
+@inlined
+def walk(facts, room, place, order):
+    """Run the tasks in their order; returns energy, utility and how many tasks ran."""
+    sort_by_order(order, room)
+    room.free_s[:] = 0.0
+    energy_j, utility, n_ran = 0.0, 0.0, 0
+    for at in range(order.size):
+        i = room.sequence[at]
+        if place[i] == NOWHERE:
+            continue
+        machine, choice, kind = facts.machine[place[i]], facts.choice[place[i]], facts.tasks.task_type[i]
+        end_s = max(room.free_s[machine], facts.tasks.arrival_s[i]) + facts.exec_s[kind, choice]
+        earned = utility_of(facts.tasks, facts.utilities, i, end_s)
+        if earned < facts.drop_below:
+            continue
+        room.free_s[machine] = end_s
+        energy_j += facts.energy_j[kind, choice]
+        utility += earned
+        n_ran += 1
+    return energy_j, utility, n_ran
+
+
+@kernel
+def time_assignment(facts, room, place, order, start_s, end_s):
+    """Fill when each task starts and ends, NaN for those that are not to run or are dropped."""
+    sort_by_order(order, room)
+    room.free_s[:] = 0.0
+    start_s[:] = np.nan
+    end_s[:] = np.nan
+    for at in range(order.size):
+        i = room.sequence[at]
+        if place[i] == NOWHERE:
+            continue
+        machine, kind = facts.machine[place[i]], facts.tasks.task_type[i]
+        begins_s = max(room.free_s[machine], facts.tasks.arrival_s[i])
+        ends_s = begins_s + facts.exec_s[kind, facts.choice[place[i]]]
+        if utility_of(facts.tasks, facts.utilities, i, ends_s) < facts.drop_below:
+            continue
+        room.free_s[machine] = ends_s
+        start_s[i], end_s[i] = begins_s, ends_s

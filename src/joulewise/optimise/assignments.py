@@ -1,0 +1,119 @@
+"""Assignments of tasks known in advance, as a problem of two objectives: least energy and most utility."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from joulewise.errors import Problem, raise_if_any
+from joulewise.kernels.assignment import (
+    NOWHERE,
+    AssignmentFacts,
+    evaluate_assignments,
+    room_to_evaluate,
+    time_assignment,
+)
+from joulewise.kernels.layout import Tasks, Utilities
+from joulewise.model.allocation import Allocation, Status
+from joulewise.model.arrays import Floats, Ints
+from joulewise.model.assignment import Assignment
+from joulewise.model.world import World
+from joulewise.optimise.front import Objective
+
+ENERGY_UTILITY = (Objective("energy", "J"), Objective("utility", "", is_maximised=True))
+_evaluate: Any = evaluate_assignments
+_time: Any = time_assignment
+
+
+def assignment_facts(world: World, drop_below: float = 0.0) -> AssignmentFacts:
+    """A world as its assignments are evaluated. Raises InputError for worlds with what assignments do not know."""
+    raise_if_any(_world_problems(world, drop_below))
+    system, work, shapes = world.system, world.workload, world.workload.shapes
+    columns = (shapes.start_s, shapes.level, shapes.span, shapes.rate_per_s, shapes.slope_per_s, shapes.floor)
+    machine = np.repeat(np.arange(system.n_machines), system.n_pstates)
+    pstate = np.tile(np.arange(system.n_pstates), system.n_machines)
+    choice = system.machine_type[machine] * system.n_pstates + pstate
+    exec_s = system.etc_s.reshape(system.n_task_types, -1)
+    allowed = np.isfinite(exec_s)[:, choice]
+    return AssignmentFacts(
+        Tasks(work.arrival_s.copy(), work.task_type.copy(), work.shape.copy(), work.scale.copy(), work.hold_s.copy()),
+        Utilities(shapes.first.copy(), np.stack(columns, axis=1)),
+        exec_s.copy(),
+        world.supply.pue * system.eec_j.reshape(system.n_task_types, -1),
+        machine.astype(np.int32),
+        choice.astype(np.int32),
+        np.argsort(~allowed, axis=1, kind="stable").astype(np.int32),
+        allowed.sum(axis=1),
+        drop_below,
+    )
+
+
+def _world_problems(world: World, drop_below: float) -> Iterator[Problem]:
+    work, system = world.workload, world.system
+    if not (drop_below >= 0 and math.isfinite(drop_below)):
+        yield Problem("drop_below", f"found {drop_below:g}", "must be a utility, 0 or more")
+    if system.power_w is None:
+        yield Problem("system.power_w", "found no powers", "must be given: one objective is energy")
+    if work.start_s > 0 or math.isfinite(work.end_s) or work.is_prorated:
+        found = f"found the counted window ({work.start_s:g} s, {work.end_s:g} s]"
+        yield Problem("workload", found, "every completion must count", "leave out warm-up and the window's end")
+    if work.stretch is not None:
+        advice = "leave out time_spread; chances say how times may turn out"
+        yield Problem(
+            "workload.stretch", "found true times that nobody knows in advance", "must be as estimated", advice
+        )
+    if system.standby is not None and any(values.any() for values in (system.standby.idle_w, system.standby.boot_s)):
+        yield Problem("system.idle_w", "found machines that draw power while idle or boot", "must be 0", "leave it out")
+    if world.outages.machine.size:
+        yield Problem("outages", "found machines that fail", "must not fail", "leave out mtbf")
+    if world.supply.is_limited:
+        advice = "read off the front what a budget allows"
+        yield Problem("supply", "found a limit of energy or power", "must have none", advice)
+    if (system.counts == 0).any():
+        impossible = ~np.isfinite(system.etc_s[:, system.counts > 0]).any(axis=(1, 2))
+        missing = np.intersect1d(np.flatnonzero(impossible), work.task_type)
+        if missing.size:
+            found = f"no machine can run task type {system.task_types[missing[0]]!r}"
+            yield Problem("system.counts", found, "every task must be able to run somewhere")
+
+
+def genes_of(facts: AssignmentFacts, assignment: Assignment) -> Ints:
+    """An assignment as genes `[kind of gene, task]`."""
+    n_pstates = facts.machine.size // (int(facts.machine[-1]) + 1)
+    place = np.where(assignment.runs, assignment.machine * n_pstates + assignment.pstate, NOWHERE)
+    return np.stack([place, assignment.order]).astype(np.int32)
+
+
+def assignment_of(facts: AssignmentFacts, genes: Ints) -> Assignment:
+    """The assignment that genes `[kind of gene, task]` stand for."""
+    place, order = genes
+    n_pstates = facts.machine.size // (int(facts.machine[-1]) + 1)
+    runs = place != NOWHERE
+    machine, pstate = np.divmod(place, n_pstates)
+    return Assignment(np.where(runs, machine, -1), np.where(runs, pstate, 0).astype(np.int8), order)
+
+
+def evaluated(facts: AssignmentFacts, assignments: list[Assignment]) -> Floats:
+    """The points (energy in J, minus utility) of assignments."""
+    genes = np.stack([genes_of(facts, assignment) for assignment in assignments], axis=1)
+    points = np.zeros((len(assignments), 2))
+    _evaluate(facts, _room(facts), genes, np.arange(len(assignments)), points)
+    return points
+
+
+def allocation_of(facts: AssignmentFacts, assignment: Assignment) -> Allocation:
+    """When and where every task runs; what does not run is dropped."""
+    place, order = genes_of(facts, assignment)
+    start_s, end_s = np.zeros(place.size), np.zeros(place.size)
+    _time(facts, _room(facts), place, order, start_s, end_s)
+    ran = np.isfinite(end_s)
+    status = np.where(ran, Status.RAN, Status.DROPPED)
+    machine, pstate = np.where(ran, assignment.machine, -1), np.where(ran, assignment.pstate, -1)
+    return Allocation(machine, pstate, start_s, end_s, status)
+
+
+def _room(facts: AssignmentFacts) -> Any:
+    return room_to_evaluate(facts.tasks.arrival_s.size, int(facts.machine[-1]) + 1)
