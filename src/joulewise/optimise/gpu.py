@@ -1,12 +1,12 @@
 """NSGA-II over assignments with everything on a GPU: genes, samples, archive and all decisions.
 
 Needs CuPy and a CUDA device. The kernels are CUDA C in gpu_kernels.cu; CuPy compiles them once for each kind of
-device and number of points, and keeps them.
+device, and keeps them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.assignment import AssignmentFacts
 from joulewise.kernels.chances import MEAN_COMPLETIONS, PERCENTILE, ChanceFacts
-from joulewise.model.arrays import Counts, Floats, Ints
+from joulewise.model.arrays import Floats, Ints
 from joulewise.optimise.front import Front, front_of
-from joulewise.rng import generator
+from joulewise.optimise.genetic import Ways
+from joulewise.optimise.population import Population
 
 MOST_ROWS = 800
 """Parents and children together: one block sorts them in its shared memory."""
@@ -53,55 +54,72 @@ def gpu_name() -> str:
 
 
 class GpuHerd:
-    """The population, its offspring and the archive on a GPU; steps are queued, and reading anything waits for them.
+    """A population of one island as it lives on, its offspring and its archive, all on a GPU.
 
-    Raises InputError where the device cannot hold the problem.
+    The problem tells the chances it is evaluated with (`chance_facts`). Steps are queued, and reading anything waits
+    for them. Raises InputError where the device cannot hold the problem.
     """
 
-    def __init__(self, problem: Any, facts: ChanceFacts, seeds: Sequence[Any], n: int, keeps: bool, seed: int) -> None:
-        raise_if_any(_problems(facts, n))
-        draws = generator(seed, "genetic")
-        self.problem, self.seed = problem, draws.integers(0, 2**64, 1, np.uint64)[0]
-        genes = np.zeros((_KINDS, 2 * n, problem.n_genes), np.int32)
-        genes[:, len(seeds) : n] = problem.random_genes(draws, n - len(seeds))
-        for row, payload in enumerate(seeds):
-            genes[:, row] = problem.genes_of(payload)
+    def __init__(self, problem: Any, start: Population, ways: Ways) -> None:
+        facts: ChanceFacts = problem.chance_facts
+        raise_if_any(_problems(facts, start.size))
+        self.problem, self.ways, self.states = problem, ways, start.states
         with _Memory():
-            self.evaluator, self.pool = _Evaluator(facts, n), _Pool(facts.facts, genes)
-            self.archive = _Archive(n, problem.n_genes, keeps)
+            self.evaluator, self.pool = _Evaluator(facts, start.size), _Pool(facts.facts, start)
+            self.archive = _Archive(start, ways.archive)
             self.evaluator.evaluate(self.pool, self.pool.parents)
             self.archive.remember(self.pool, self.pool.parents)
 
-    def step(self, mutation: float, by_dominators: bool) -> None:
+    @property
+    def engine(self) -> str:
+        """What it lives on."""
+        return f"GPU {gpu_name()}"
+
+    def step(self) -> None:
         """One generation."""
         with _Memory():
-            self.pool.breed(self.seed, mutation)
+            self.pool.breed(self.states[0], self.ways.mutation)
             self.evaluator.evaluate(self.pool, self.pool.children)
-            self.archive.remember_and_select(self.pool, by_dominators)
+            self.archive.remember_and_select(self.pool, self.ways.ranks == "dominators")
 
-    def front(self, with_payload: bool = False) -> Front:
-        """The front so far."""
-        points, genes = self.archive.content() if self.archive.keeps else self.pool.content()
-        found = front_of(points, range(len(points)), self.problem.objectives)
-        payload = tuple(self.problem.payload(genes[:, row]) for row in found.payload) if with_payload else ()
-        return Front(self.problem.objectives, found.points, payload)
+    def front(self) -> Front:
+        """The front so far, points only."""
+        points, _ = self.archive.content() if self.ways.archive else self.pool.content()
+        return front_of(points, objectives=self.problem.objectives)
+
+    def population(self) -> Population:
+        """The population as it is now."""
+        (points, genes), (archive_points, archive_genes) = self.pool.content(), self.archive.content()
+        rows = np.append(self.pool.parents.get(), self.pool.children.get())[None]
+        generation = int(self.pool.generation.get()[0])
+        return Population(
+            self.problem.fingerprint,
+            generation,
+            self.states,
+            genes,
+            points,
+            rows,
+            archive_genes,
+            archive_points,
+            np.array([len(archive_points)]),
+        )
 
 
 class _Pool:
     """Chromosomes by row, and which rows are parents and children, now and in the next generation."""
 
-    def __init__(self, known: AssignmentFacts, genes: Ints) -> None:
+    def __init__(self, known: AssignmentFacts, start: Population) -> None:
         import cupy
 
-        (_, self.n_rows, self.n_tasks), self.kernels = genes.shape, _kernels(1)
-        self.n = n = self.n_rows // 2
-        self.genes, self.points = cupy.asarray(genes), cupy.zeros((self.n_rows, 2))
-        self.parents, self.children = (cupy.arange(at, at + n, dtype=np.int32) for at in (0, n))
+        n, self.kernels = start.size, _kernels()
+        self.n, self.n_rows, self.n_tasks = n, 2 * n, start.genes.shape[2]
+        self.parents, self.children = _int32(start.rows[0, :n]), _int32(start.rows[0, n:])
         self.next_parents, self.next_children = cupy.zeros(n, np.int32), cupy.zeros(n, np.int32)
-        self.generation = cupy.zeros(1, np.int64)
-        self.task_type, self.allowed, self.n_allowed = map(
-            _int32, (known.tasks.task_type, known.allowed, known.n_allowed)
-        )
+        self.points, self.genes = cupy.zeros((2 * n, 2)), cupy.zeros((_KINDS, 2 * n, self.n_tasks), np.int32)
+        self.genes[:, self.parents] = cupy.asarray(start.genes)
+        self.generation = cupy.full(1, start.generation, np.int64)
+        self.task_type = _int32(known.tasks.task_type)
+        self.allowed, self.n_allowed = _int32(known.allowed), _int32(known.n_allowed)
 
     def breed(self, seed: np.uint64, mutation: float) -> None:
         """Fill the children's rows."""
@@ -127,15 +145,17 @@ class _Evaluator:
     def __init__(self, facts: ChanceFacts, n: int) -> None:
         import cupy
 
-        known, self.kernels = facts.facts, _kernels(facts.time_s.shape[2])
+        known, self.kernels = facts.facts, _kernels()
         self.n_tasks, self.n_machines = known.tasks.arrival_s.size, int(known.machine[-1]) + 1
+        self.n_points = facts.time_s.shape[2]
         self.n_samples, self.n_stored, self.n_choices = (
             facts.n_samples,
             facts.time_point.shape[1],
             facts.time_s.shape[1],
         )
         self.ranks = (facts.utility_rank, facts.energy_rank) if facts.objective == PERCENTILE else (0, 0)
-        self.task_type, self.machine, self.choice = map(_int32, (known.tasks.task_type, known.machine, known.choice))
+        self.task_type, self.machine = _int32(known.tasks.task_type), _int32(known.machine)
+        self.choice = _int32(known.choice)
         mean_j = _float32(known.energy_j) if facts.objective == MEAN_COMPLETIONS else np.uint64(0)
         self.by_mean = (mean_j,) if _is_by_mean(facts) else ()
         self.tables = (
@@ -179,7 +199,7 @@ class _Evaluator:
 
     def _walk(self, n: int) -> None:
         """Utility and energy by row, machine and sample."""
-        sizes = map(np.int32, (self.n_tasks, self.n_machines, self.n_samples, self.n_stored))
+        sizes = map(np.int32, (self.n_tasks, self.n_machines, self.n_samples, self.n_stored, self.n_points))
         arguments = (*sizes, self.first, self.sequence, *self.tables, *self.by_mean, self.utility, self.energy_j)
         if self.by_mean:
             self.kernels["evaluate_by_mean"]((self.n_machines, n), (-(-self.n_samples // 32) * 32,), arguments)
@@ -191,13 +211,17 @@ class _Evaluator:
 class _Archive:
     """What is non-dominated so far, in slots of which some are free; selects, too, which is done at the same time."""
 
-    def __init__(self, n: int, n_tasks: int, keeps: bool) -> None:
+    def __init__(self, start: Population, keeps: bool) -> None:
         import cupy
 
-        self.keeps, self.n, self.n_tasks, self.kernels = keeps, n, n_tasks, _kernels(1)
+        n, n_kept = start.size, len(start.archive_points)
+        self.keeps, self.n, self.n_tasks, self.kernels = keeps, n, start.genes.shape[2], _kernels()
         self.slot, self.free_slot, self.size = (cupy.zeros(size, np.int32) for size in (n, n, 1))
-        self.at_most = 0
-        self._take_room(max(_ARCHIVE_ROOM, 4 * n) if keeps else 1)
+        self.at_most = n_kept
+        self._take_room(max(_ARCHIVE_ROOM, n_kept + _ARCHIVE_SPARE * n) if keeps else 1)
+        if keeps:
+            self.points[:n_kept], self.alive[:n_kept] = cupy.asarray(start.archive_points), 1
+            self.genes[:, :n_kept] = cupy.asarray(start.archive_genes)
 
     def _take_room(self, room: int) -> None:
         import cupy
@@ -245,10 +269,11 @@ class _Archive:
             self.points[:room], self.genes[:, :room], self.alive[:room] = points, genes, alive
 
     def content(self) -> tuple[Floats, Ints]:
-        """Points and genes, in no particular order."""
+        """Points and genes by first objective."""
         import cupy
 
         slots = cupy.flatnonzero(self.alive)
+        slots = slots[cupy.argsort(self.points[slots, 0])]
         return self.points[slots].get(), self.genes[:, slots].get()
 
 
@@ -280,18 +305,17 @@ class _Memory:
 
 
 @cache
-def _kernels(n_points: int) -> dict[str, Any]:
-    """The compiled kernels for tables of so many points."""
+def _kernels() -> dict[str, Any]:
+    """The compiled kernels."""
     import cupy
 
     names = ("breed", "arrange", "evaluate", "evaluate_by_mean", "judge", "settle", "store")
     source = Path(__file__).with_name("gpu_kernels.cu").read_text()
-    options = ("-std=c++17", f"-DKINDS={_KINDS}", f"-DN_POINTS={n_points}")
-    module = cupy.RawModule(code=source, options=options)
+        module = cupy.RawModule(code=source, options=("-std=c++17",))
     return {name: module.get_function(name) for name in names}
 
 
-def _int32(values: Counts | Ints) -> Any:
+def _int32(values: NDArray[Any]) -> Any:
     import cupy
 
     return cupy.asarray(np.ascontiguousarray(values, np.int32))

@@ -3,9 +3,10 @@
 // Rows hold chromosomes: genes [kind][row][task], points [row] = (energy in J, minus utility). `parents` and `children`
 // list rows. A sequence holds the tasks of one child by machine, then by order, then by arrival. Sums are taken in a
 // fixed order and random bits depend on (seed, generation, row, purpose) alone, so equal seeds give equal fronts.
-// Compiled with KINDS and N_POINTS defined.
 
 typedef unsigned long long bits64;
+
+constexpr int KINDS = 2;  // of genes: place and order
 
 struct Task {  // one row of `tasks`
     float arrival_s, hold_ends_s, scale;
@@ -123,7 +124,7 @@ __device__ float utility_of(const Task& task, const int* first_segment, const fl
 constexpr int EACH = 4;  // samples per thread: their points are one word
 
 // One warp per machine, child and 128 samples, four samples per thread: the machine's tasks one after the other.
-extern "C" __global__ void evaluate(int n_tasks, int n_machines, int n_samples, int n_stored, const int* first,
+extern "C" __global__ void evaluate(int n_tasks, int n_machines, int n_samples, int n_stored, int n_points, const int* first,
                                     const int2* sequence, const Task* tasks, const int* first_segment,
                                     const float4* segments, const float* time_s, const float* power_w,
                                     const unsigned char* time_point, const unsigned char* power_point,
@@ -140,8 +141,8 @@ extern "C" __global__ void evaluate(int n_tasks, int n_machines, int n_samples, 
         const int of_samples = run.x * n_stored + sample;
         const unsigned time_at = *(const unsigned*)(time_point + of_samples);
         const unsigned power_at = *(const unsigned*)(power_point + of_samples);
-        const float* times = time_s + run.y * N_POINTS;
-        const float* powers = power_w + run.y * N_POINTS;
+        const float* times = time_s + run.y * n_points;
+        const float* powers = power_w + run.y * n_points;
         const float4 row = *(const float4*)(tasks + run.x);
         if (at + 1 < end) run = mine[at + 1];
         const int shape = __float_as_int(row.w), head = first_segment[shape], last = first_segment[shape + 1] - 1;
@@ -187,7 +188,7 @@ __device__ float mean_over_samples(float value, int n_samples, float* room) {
 
 // As `evaluate`, but what is dropped goes by the mean completion of all samples, which one block holds. Given mean
 // energies, what a task earns is that at its mean completion too, and it takes its mean energy in every sample.
-extern "C" __global__ void evaluate_by_mean(int n_tasks, int n_machines, int n_samples, int n_stored, const int* first,
+extern "C" __global__ void evaluate_by_mean(int n_tasks, int n_machines, int n_samples, int n_stored, int n_points, const int* first,
                                             const int2* sequence, const Task* tasks, const int* first_segment,
                                             const float4* segments, const float* time_s, const float* power_w,
                                             const unsigned char* time_point, const unsigned char* power_point,
@@ -202,8 +203,8 @@ extern "C" __global__ void evaluate_by_mean(int n_tasks, int n_machines, int n_s
     for (int at = begins[0]; at < begins[1]; at++) {
         const int2 run = mine[at];
         const int of_sample = run.x * n_stored + (counts ? sample : 0);
-        const float exec_s = time_s[run.y * N_POINTS + time_point[of_sample]];
-        const float draws_w = power_w[run.y * N_POINTS + power_point[of_sample]];
+        const float exec_s = time_s[run.y * n_points + time_point[of_sample]];
+        const float draws_w = power_w[run.y * n_points + power_point[of_sample]];
         const Task task = tasks[run.x];
         const float end_s = fmaxf(free_s, task.arrival_s) + exec_s;
         const float mean_s = mean_over_samples(counts ? end_s : 0.0f, n_samples, room);
