@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.assignment import AssignmentFacts
-from joulewise.kernels.chances import MEAN_COMPLETIONS, PERCENTILE, ChanceFacts
+from joulewise.kernels.chances import EXPECTED, LANES, MEAN_COMPLETIONS, PERCENTILE, ChanceFacts
 from joulewise.model.arrays import Floats, Ints
 from joulewise.optimise.front import Front, front_of
 from joulewise.optimise.genetic import Ways
@@ -56,12 +56,12 @@ def gpu_name() -> str:
 class GpuHerd:
     """A population of one island as it lives on, its offspring and its archive, all on a GPU.
 
-    The problem tells the chances it is evaluated with (`chance_facts`). Steps are queued, and reading anything waits
-    for them. Raises InputError where the device cannot hold the problem.
+    A problem without chances is one of a single sample, in which all is as estimated. Steps are queued, and reading
+    anything waits for them. Raises InputError where the device cannot hold the problem.
     """
 
     def __init__(self, problem: Any, start: Population, ways: Ways) -> None:
-        facts: ChanceFacts = problem.chance_facts
+        facts = getattr(problem, "chance_facts", None) or _certain(problem.facts)
         raise_if_any(_problems(facts, start.size))
         self.problem, self.ways, self.states = problem, ways, start.states
         with _Memory():
@@ -277,6 +277,17 @@ class _Archive:
         return self.points[slots].get(), self.genes[:, slots].get()
 
 
+def _certain(known: AssignmentFacts) -> ChanceFacts:
+    """Assignments in one sample in which everything takes its mean time and energy."""
+    power_w = np.divide(
+        known.energy_j, known.exec_s, out=np.full_like(known.exec_s, np.inf), where=np.isfinite(known.exec_s)
+    )
+    time_s, power_w = (table[:, :, None].astype(np.float32) for table in (known.exec_s, power_w))
+    point = np.zeros((known.tasks.arrival_s.size, LANES), np.uint8)
+    segments = known.utilities.segments.astype(np.float32)
+    return ChanceFacts(known, time_s, power_w, point, point, segments, 1, EXPECTED, 1, 1, False)
+
+
 def _is_by_mean(facts: ChanceFacts) -> bool:
     """Whether what is dropped goes by mean completions."""
     return facts.drop_by_mean or facts.objective == MEAN_COMPLETIONS
@@ -311,7 +322,7 @@ def _kernels() -> dict[str, Any]:
 
     names = ("breed", "arrange", "evaluate", "evaluate_by_mean", "judge", "settle", "store")
     source = Path(__file__).with_name("gpu_kernels.cu").read_text()
-        module = cupy.RawModule(code=source, options=("-std=c++17",))
+    module = cupy.RawModule(code=source, options=("-std=c++17",))
     return {name: module.get_function(name) for name in names}
 
 

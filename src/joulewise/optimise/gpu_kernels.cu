@@ -124,9 +124,9 @@ __device__ float utility_of(const Task& task, const int* first_segment, const fl
 constexpr int EACH = 4;  // samples per thread: their points are one word
 
 // One warp per machine, child and 128 samples, four samples per thread: the machine's tasks one after the other.
-extern "C" __global__ void evaluate(int n_tasks, int n_machines, int n_samples, int n_stored, int n_points, const int* first,
-                                    const int2* sequence, const Task* tasks, const int* first_segment,
-                                    const float4* segments, const float* time_s, const float* power_w,
+extern "C" __global__ void evaluate(int n_tasks, int n_machines, int n_samples, int n_stored, int n_points,
+                                    const int* first, const int2* sequence, const Task* tasks,
+                                    const int* first_segment, const float4* segments, const float* time_s, const float* power_w,
                                     const unsigned char* time_point, const unsigned char* power_point,
                                     float drop_below, float* utility, float* energy_j) {
     const int k = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, child = blockIdx.y;
@@ -188,8 +188,8 @@ __device__ float mean_over_samples(float value, int n_samples, float* room) {
 
 // As `evaluate`, but what is dropped goes by the mean completion of all samples, which one block holds. Given mean
 // energies, what a task earns is that at its mean completion too, and it takes its mean energy in every sample.
-extern "C" __global__ void evaluate_by_mean(int n_tasks, int n_machines, int n_samples, int n_stored, int n_points, const int* first,
-                                            const int2* sequence, const Task* tasks, const int* first_segment,
+extern "C" __global__ void evaluate_by_mean(int n_tasks, int n_machines, int n_samples, int n_stored, int n_points,
+                                            const int* first, const int2* sequence, const Task* tasks, const int* first_segment,
                                             const float4* segments, const float* time_s, const float* power_w,
                                             const unsigned char* time_point, const unsigned char* power_point,
                                             float drop_below, const float* mean_energy_j, float* utility,
