@@ -47,8 +47,8 @@ COLUMNS = (
     Column(RUNS, "seed", "", "seed of the study", kinds=""),
     Column(
         RUNS, "bound", "",
-        "how bounds are proven: of utility by prices, or trivially (each task alone); of bags by the duals of an lp; of "
-        "fronts of utility by prices at a drop_below, none for objectives of chance",
+        "how bounds are proven: of utility by prices, or trivially (each task alone); of bags by the duals of an lp; "
+        "of fronts of utility by prices at a drop_below, none for objectives of chance",
         kinds="",
     ),
     Column(RUNS, "status", "", "done or failed", kinds=""),
@@ -147,12 +147,12 @@ COLUMNS = (
     _metric("peak_utility_per_mj", "utility/MJ", "its utility per energy", kinds=UTILITY),
     _metric(
         "gap_percent", "%",
-        "mean over the points of 100 x (1 - utility / most that is proven for the energy); null for objectives of chance",
+        "mean over the points of 100 x (1 - utility / most that is proven for the energy); null for chance",
         kinds=UTILITY,
     ),
     _metric(
         "marker_sds", "",
-        "mean over the points of how far the objectives are from their means over fresh samples, in standard deviations",
+        "mean over the points of how far objectives are from their means over fresh samples, in standard deviations",
         kinds=UTILITY,
     ),
     _metric(
@@ -160,7 +160,7 @@ COLUMNS = (
         "100 x standard deviation of the energy over fresh samples / its mean, mean over the points", kinds=UTILITY,
     ),
     _metric("utility_sd_percent", "%", "the same of the utility", kinds=UTILITY),
-    _metric("tasks_dropped", "tasks", "tasks that are dropped or left out, mean over points and samples", kinds=UTILITY),
+    _metric("tasks_dropped", "tasks", "tasks dropped or left out, mean over points and samples", kinds=UTILITY),
     _metric(
         "dropped_sd_correlation", "",
         "rank correlation over the points of the tasks dropped and the standard deviation of the utility",
@@ -177,7 +177,7 @@ COLUMNS = (
         "gap_percent", "%",
         "mean over the points of 100 x (energy / least energy that is proven for the makespan - 1)", kinds=FRONT,
     ),
-    _metric("knee_energy_j", "J", "energy at the knee of the front; in studies of profit, of the bound", kinds=SEARCHES),
+    _metric("knee_energy_j", "J", "energy at the knee of the front; for profit, of the bound", kinds=SEARCHES),
     _metric("knee_makespan_s", "s", "makespan at the same knee", kinds=BAGS),
     _metric("mean_power_w", "W", "energy / makespan: of the allocation, or at the knee of a front", kinds=BAGS),
     _metric("vertices", "vertices", "vertices of the proven bound that none beats in both objectives", kinds=BAGS),
@@ -304,7 +304,7 @@ COLUMNS = (
     Column(FRONTS, "sd_energy_j", "J", "standard deviation over fresh samples", kinds=UTILITY),
     Column(FRONTS, "sd_utility", "utility", "standard deviation over fresh samples", kinds=UTILITY),
     Column(FRONTS, "correlation", "", "of energy and utility over fresh samples", kinds=UTILITY),
-    Column(FRONTS, "tasks_dropped", "tasks", "tasks dropped or left out, mean over fresh samples if any", kinds=UTILITY),
+    Column(FRONTS, "tasks_dropped", "tasks", "tasks dropped or left out, mean over samples if any", kinds=UTILITY),
     Column(MACHINES, "point", "", "number of the point, as in fronts", kinds=BAGS),
     Column(MACHINES, "machine", "", "number of the machine, from 0 by machine type", kinds=BAGS),
     Column(MACHINES, "machine_type", "", "name of the machine type", kinds=BAGS),
@@ -317,7 +317,7 @@ COLUMNS = (
     Column(COUNTS, "task_type", "", "name of the task type", kinds=BAGS),
     Column(COUNTS, "pstate", "", "P-state, 0 the fastest", kinds=BAGS),
     Column(COUNTS, "tasks", "tasks", "how many of these tasks the machine runs in that P-state", kinds=BAGS),
-    Column(CLOUDS, "point", "", "number of the point, as in fronts; the file is there only with chances", kinds=UTILITY),
+    Column(CLOUDS, "point", "", "number of the point, as in fronts; only with chances", kinds=UTILITY),
     Column(CLOUDS, "sample", "", "number of the fresh sample of all times and powers, from 0", kinds=UTILITY),
     Column(CLOUDS, "energy_j", "J", "energy at the meter if they turn out so", kinds=UTILITY),
     Column(CLOUDS, "utility", "utility", "utility if they turn out so", kinds=UTILITY),

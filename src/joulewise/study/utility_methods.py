@@ -1,0 +1,125 @@
+"""The ways to search the front of utility and energy, and what they start from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from joulewise.study.fronts import Method
+from joulewise.study.optimising import SIMULATED, UtilityFrontParameters
+from joulewise.study.uncertain import KnownWorld
+
+if TYPE_CHECKING:
+    from joulewise.model import World
+    from joulewise.model.arrays import Floats
+    from joulewise.model.assignment import Assignment
+    from joulewise.optimise.front import Front
+
+# Rough figures of one ordinary processor of 2024.
+_MOVE_S, _GENE_S, _SAMPLE_S = 1e-6, 2e-8, 1.5e-9
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a method found: a front of assignments, those on the way there, how fast it went and on what.
+
+    `population` is what the search may go on from, None where there is no such thing.
+    """
+
+    front: Front
+    snapshots: Mapping[int, Floats] = field(default_factory=dict)
+    generations_per_s: float = math.nan
+    engine: str = "one core"
+    population: Any = None
+
+
+def _annealed(known: KnownWorld, p: UtilityFrontParameters, seed: int, _folder: Path) -> Found:
+    from joulewise.optimise.assignment_annealing import search_front
+
+    return Found(search_front(known.world, drop_below=p.drop_below, moves=p.moves, seed=seed))
+
+
+def _evolved(known: KnownWorld, p: UtilityFrontParameters, seed: int, folder: Path) -> Found:
+    from joulewise.optimise.genetic import evolve
+
+    found = evolve(
+        problem_of(known, p, seed),
+        seeds_of(known.world, p),
+        population=p.population,
+        generations=p.generations,
+        mutation=p.mutation,
+        archive=p.archive,
+        ranks=p.ranks,
+        snapshots=p.snapshots,
+        seed=seed,
+    )
+    snapshots = {n: front.points for n, front in found.snapshots.items()}
+    return Found(found.front, snapshots, found.generations_per_s)
+
+
+def problem_of(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Any:
+    """What evolution optimises."""
+    from joulewise.optimise.assignments import AssignmentProblem
+
+    return AssignmentProblem(known.world, p.drop_below)
+
+
+def seeds_of(world: World, p: UtilityFrontParameters) -> list[Assignment]:
+    """The assignments that the first population has."""
+    from joulewise.optimise.assignment_seeds import SEEDS
+
+    made = {**SEEDS, **{name: partial(_simulated, name) for name in SIMULATED}}
+    return [made[name](world, p.drop_below) for name in p.seed_names]
+
+
+def _simulated(policy: str, world: World, drop_below: float) -> Assignment:
+    """What a policy does with the tasks as they arrive."""
+    from joulewise.model.assignment import Assignment
+    from joulewise.policies import find_policy
+    from joulewise.simulate import Manager, simulate
+
+    return Assignment.of(simulate(world, Manager(find_policy(policy), drop_below)).allocation)
+
+
+def _generations_s(p: UtilityFrontParameters, n_tasks: float) -> float:
+    gene_s = _GENE_S if p.is_certain else _SAMPLE_S * p.n_samples
+    return gene_s * p.islands * p.generations * p.population * n_tasks
+
+
+METHODS = {
+    "annealing": Method(
+        "Annealing",
+        "assignments improved move by move, from the least energy to the most utility",
+        "ours",
+        _annealed,
+        lambda p, _n_tasks: _MOVE_S * p.moves,
+        draws=True,
+        keys=("moves",),
+    ),
+    "nsga2": Method(
+        "NSGA-II",
+        "a population of assignments that evolves, seeded with heuristics",
+        "Friese 5.4.4, 7.2",
+        _evolved,
+        _generations_s,
+        draws=True,
+        keys=(
+            "population", "generations", "mutation", "archive", "ranks", "seeds", "snapshots", "objective",
+            "percentile_utility", "percentile_energy", "n_samples", "drop_by", "engine", "islands", "exchange_every",
+            "start_from",
+        ),
+    ),
+}  # fmt: skip
+"""Every value of `optimise.method` with the goal of utility."""
+
+
+def only_front(assignments: Sequence[Assignment], points: Floats) -> tuple[list[Assignment], Floats]:
+    """The assignments that no other beats in both objectives, by rising energy, and their points."""
+    from joulewise.optimise.front import non_dominated
+
+    kept = non_dominated(points)
+    return [assignments[i] for i in kept], points[kept]
