@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.kernels.assignment import (
@@ -16,9 +19,10 @@ from joulewise.kernels.assignment import (
     room_to_evaluate,
     time_assignment,
 )
+from joulewise.kernels.assignment_genes import cross_and_mutate
 from joulewise.kernels.layout import Tasks, Utilities
 from joulewise.model.allocation import Allocation, Status
-from joulewise.model.arrays import Floats, Ints
+from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.assignment import Assignment
 from joulewise.model.world import World
 from joulewise.optimise.front import Objective
@@ -26,6 +30,9 @@ from joulewise.optimise.front import Objective
 ENERGY_UTILITY = (Objective("energy", "J"), Objective("utility", "", is_maximised=True))
 _evaluate: Any = evaluate_assignments
 _time: Any = time_assignment
+_cross_and_mutate: Any = cross_and_mutate
+MOST_TASKS = 100_000
+"""Every generation handles each task of each chromosome."""
 
 
 def assignment_facts(world: World, drop_below: float = 0.0) -> AssignmentFacts:
@@ -117,3 +124,85 @@ def allocation_of(facts: AssignmentFacts, assignment: Assignment) -> Allocation:
 
 def _room(facts: AssignmentFacts) -> Any:
     return room_to_evaluate(facts.tasks.arrival_s.size, int(facts.machine[-1]) + 1)
+
+
+class AssignmentProblem:
+    """Energy and utility of tasks known in advance: two genes per task, its place and its number in the global order.
+
+    Raises InputError for worlds with what assignments do not know, or with too many tasks.
+    """
+
+    gene_names: tuple[str, ...] = ("place", "order")
+    objectives: tuple[Objective, Objective] = ENERGY_UTILITY
+
+    def __init__(self, world: World, drop_below: float = 0.0) -> None:
+        raise_if_any(_size_problems(world))
+        self.world, self.n_genes = world, world.workload.n_tasks
+        self.facts = assignment_facts(world, drop_below)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The same for problems in which every assignment has the same energy and utility."""
+        return fingerprint_of(self.facts)
+
+    def random_genes(self, draws: np.random.Generator, n: int) -> Ints:
+        """Random places of those that can run each task, all in random order."""
+        kind = self.facts.tasks.task_type
+        picked = draws.integers(0, self.facts.n_allowed[kind], (n, self.n_genes))
+        order = draws.permuted(np.tile(np.arange(self.n_genes, dtype=np.int32), (n, 1)), axis=1)
+        return np.stack([self.facts.allowed[kind, picked], order])
+
+    def chromosomes(self, genes: Ints) -> AssignmentChromosomes:
+        """A home for chromosomes."""
+        return AssignmentChromosomes(self.facts, genes)
+
+    def genes_of(self, payload: Assignment) -> Ints:
+        """The genes of an assignment."""
+        return genes_of(self.facts, payload)
+
+    def payload(self, genes: Ints) -> Assignment:
+        """The assignment of a chromosome."""
+        return assignment_of(self.facts, genes)
+
+
+class AssignmentChromosomes:
+    """Chromosomes of assignments."""
+
+    def __init__(self, facts: AssignmentFacts, genes: Ints) -> None:
+        self.facts, self.genes, self.points = facts, genes, np.zeros((genes.shape[1], 2))
+        self.room = _room(facts)
+
+    def evaluate(self, n_rows: int) -> None:
+        """Set the points of the first rows."""
+        _evaluate(self.facts, self.room, self.genes, np.arange(n_rows), self.points)
+
+    def breed(self, state: NDArray[np.uint64], parents: Counts, children: Counts, mutation: float) -> None:
+        """Fill and evaluate the children's rows."""
+        _cross_and_mutate(state, self.facts, self.genes, parents, children, mutation)
+        _evaluate(self.facts, self.room, self.genes, children, self.points)
+
+
+def fingerprint_of(facts: Any) -> str:
+    """A digest of facts: nested named tuples of arrays and numbers."""
+    digest = hashlib.sha256()
+    _digest(digest, facts)
+    return digest.hexdigest()
+
+
+def _digest(digest: Any, facts: Any) -> None:
+    if isinstance(facts, tuple):
+        for part in facts:
+            _digest(digest, part)
+    else:
+        array = np.asarray(facts)
+        digest.update(f"{array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array))
+
+
+def _size_problems(world: World) -> Iterator[Problem]:
+    n_tasks = world.workload.n_tasks
+    if n_tasks > MOST_TASKS:
+        advice = "annealing handles workloads of any size"
+        yield Problem(
+            "workload", f"found {n_tasks:,} tasks", f"a genetic algorithm takes {MOST_TASKS:,} at most", advice
+        )
