@@ -18,7 +18,7 @@ from joulewise.model import Bag
 from joulewise.model.arrays import Floats
 from joulewise.optimise.bag_bound import bound_front
 from joulewise.optimise.front import front_of, nadir_reference
-from joulewise.optimise.genetic import BagProblem, Evolution, _Herd, evolve
+from joulewise.optimise.genetic import BagProblem, Evolution, Herd, Ways, evolve, founders
 from joulewise.optimise.seeds import min_energy, min_min_completion_time
 from joulewise.rng import generator
 from tests.random_bags import DRAWS, random_bag, tiny_bag
@@ -33,6 +33,11 @@ def whole_bag(seed: int) -> Bag:
     """A bag of which all times and energies are whole numbers."""
     bag = random_bag(seed, "whole", most_tasks=4, most_machines=2)
     return Bag(bag.system, bag.counts, is_off_when_done=True)
+
+
+def herd_of(bag: Bag, n: int, seed: int, ways: Ways) -> Herd:
+    problem = BagProblem(bag)
+    return Herd(problem, founders(problem, [min_energy(bag)], n, seed), ways)
 
 
 def selected(points: list[tuple[int, int]], n_kept: int, by_dominators: bool) -> tuple[list[int], list[int]]:
@@ -60,14 +65,14 @@ def test_fronts_are_peeled_as_pymoo_does() -> None:
 @given(SEEDS, st.sampled_from([2, 6, 12]), st.sampled_from([0.0, 0.5, 1.0]), st.booleans())
 def test_every_generation_is_that_of_the_twin(seed: int, n: int, mutation: float, by_dominators: bool) -> None:
     bag = whole_bag(seed)
-    herd = _Herd(BagProblem(bag), [min_energy(bag)], n, True, seed)
+    herd = herd_of(bag, n, seed, Ways(mutation, "dominators" if by_dominators else "peeling", archive=True))
     genes = herd.chromosomes.genes[0]
     slow = twin.Herd({row: genes[row].tolist() for row in range(n)}, list(range(n)), list(range(n, 2 * n)))
     for row in range(n):
         twin.remember(slow.archive, twin.evaluate(bag, slow.genes[row]), slow.genes[row])
     draws = Draws(int(herd.state[0]))
     for _ in range(6):
-        herd.step(mutation, by_dominators)
+        herd.step()
         twin.step(bag, slow, draws, mutation, by_dominators)
         assert herd.parents.tolist() == slow.parents
         assert {row: genes[row].tolist() for row in range(2 * n)} == slow.genes
@@ -131,9 +136,9 @@ def test_evolution_is_deterministic_and_its_snapshots_are_fronts_on_the_way() ->
 
 def test_without_an_archive_the_final_population_is_the_front() -> None:
     bag = random_bag(5, "real", most_tasks=20)
-    herd = _Herd(BagProblem(bag), [min_energy(bag)], 10, False, 0)
+    herd = herd_of(bag, 10, 0, Ways(0.5, "peeling", archive=False))
     for _ in range(60):
-        herd.step(0.5, False)
+        herd.step()
     population = herd.chromosomes.points[herd.parents]
     assert evolved(archive=False).front.points.tolist() == front_of(population).points.tolist()
     reference = nadir_reference(population)

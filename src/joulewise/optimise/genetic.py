@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
@@ -18,12 +19,16 @@ from joulewise.kernels.genes import BagFacts, Pool, breed, evaluate
 from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.bag import Bag, BagAllocation
 from joulewise.optimise.front import MAKESPAN_ENERGY, Front, Objective, front_of
+from joulewise.optimise.population import Population, fingerprint_of
 from joulewise.rng import generator
 
 Ranks: TypeAlias = Literal["peeling", "dominators"]
 _MOST_TICKS = 2**61
 MOST_GENES = 100_000
 """Every generation handles each gene of each chromosome; beyond this, linear programs are the way."""
+
+POPULATION = 100
+"""How many chromosomes a population has unless asked otherwise."""
 
 _PROGRESS_S = 0.1
 _select: Any = select
@@ -52,6 +57,14 @@ class GeneticProblem(Protocol):
     n_genes: int
     objectives: tuple[Objective, Objective]
 
+    @property
+    def fingerprint(self) -> str:
+        """The same for equal problems, another for others: `fingerprint_of` what chromosomes are evaluated with."""
+
+    @property
+    def threads(self) -> int:
+        """How many threads evaluate chromosomes."""
+
     def random_genes(self, draws: np.random.Generator, n: int) -> Ints:
         """Genes of n random chromosomes, `[kind of gene, row, gene]`."""
 
@@ -67,9 +80,9 @@ class GeneticProblem(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Evolution:
-    """The front that evolution found, those at the generations asked for, and how fast it went.
+    """The front that evolution found, those at the generations asked for, and how fast it went on which engine.
 
-    Stopped by the clock it is not deterministic: another run may get farther.
+    Stopped by the clock it is not deterministic: another run may get farther. `population` is what it can go on from.
     """
 
     front: Front
@@ -77,6 +90,17 @@ class Evolution:
     n_generations: int
     generations_per_s: float
     is_deterministic: bool
+    population: Population
+    engine: str
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How generations follow each other: the probability of mutations, how ranks are counted, if there is an archive."""
+
+    mutation: float
+    ranks: Ranks
+    archive: bool
 
 
 def evolve(
@@ -84,102 +108,181 @@ def evolve(
     seeds: Sequence[Any] = (),
     *,
     generations: int,
-    population: int = 100,
+    population: int | None = None,
     mutation: float = 0.5,
     archive: bool = True,
     ranks: Ranks = "peeling",
     seed: int = 0,
     snapshots: Collection[int] = (),
     seconds: float = math.inf,
+    start: Population | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Evolution:
-    """Evolve a population that starts from the seeds and random chromosomes.
+    """Evolve a population (of 100) that starts from the seeds and random chromosomes, or go on from a saved one.
 
     The front is everything non-dominated ever seen, or without `archive` the final population, as published. Ranks
-    are fronts taken off one by one, or as in the text the number of dominators. Raises InputError.
+    are fronts taken off one by one, or as in the text the number of dominators. To go on is to do as if there had been
+    no stop; `generations`, `snapshots` and progress count from there. Raises InputError.
     """
-    raise_if_any(_problems(len(seeds), generations, population, mutation, ranks, seconds))
-    herd = _Herd(problem, seeds, population, archive, seed)
+    ways = Ways(mutation, ranks, archive)
+    raise_if_any(problems_of(problem, len(seeds), generations, population, ways, seed, seconds))
+    raise_if_any(start_problems(problem, len(seeds), population, start, 1))
+    herd = Herd(problem, start or founders(problem, seeds, population or POPULATION, seed), ways)
     wanted, taken = set(snapshots), {0: herd.front()} if 0 in set(snapshots) else {}
     began = told = time.perf_counter()
     done, now = 0, began
     while done < generations and now - began < seconds:
-        herd.step(mutation, ranks == "dominators")
+        herd.step()
         done, now = done + 1, time.perf_counter()
         if done in wanted:
             taken[done] = herd.front()
         if on_progress is not None and (now - told >= _PROGRESS_S or done == generations):
             told = now
             on_progress(done)
-    speed = done / (now - began) if done else 0.0
-    return Evolution(herd.front(with_payload=True), taken, done, speed, done == generations)
+    speed, final = done / (now - began) if done else 0.0, herd.population()
+    return Evolution(front_in(problem, final), taken, done, speed, done == generations, final, cores(problem.threads))
 
 
-def _problems(
-    n_seeds: int, generations: int, population: int, mutation: float, ranks: str, seconds: float
+def cores(n: int) -> str:
+    """So many processor cores as the name of an engine."""
+    return "one core" if n == 1 else f"{n} cores"
+
+
+def problems_of(
+    problem: GeneticProblem,
+    n_seeds: int,
+    generations: int,
+    population: int | None,
+    ways: Ways,
+    seed: int,
+    seconds: float,
 ) -> Iterator[Problem]:
-    if population < 2 or population % 2:
-        yield Problem("population", f"found {population}", "must be even, and 2 or more")
-    if n_seeds > population:
-        yield Problem("population", f"found {population}", f"must hold the {n_seeds} seeds")
+    """What is wrong with how a problem is to be evolved."""
+    size = POPULATION if population is None else population
+    if problem.n_genes < 1:
+        yield Problem("problem", "found no genes", "must have a task or more")
+    if size < 2 or size % 2:
+        yield Problem("population", f"found {size}", "must be even, and 2 or more")
+    if n_seeds > size:
+        yield Problem("population", f"found {size}", f"must hold the {n_seeds} seeds")
     if generations < 0:
         yield Problem("generations", f"found {generations}", "must be 0 or more")
-    if not 0 <= mutation <= 1:
-        yield Problem("mutation", f"found {mutation}", "must be a probability")
+    if not 0 <= ways.mutation <= 1:
+        yield Problem("mutation", f"found {ways.mutation}", "must be a probability")
+    if seed < 0:
+        yield Problem("seed", f"found {seed}", "must be 0 or more")
     if not seconds > 0:
         yield Problem("seconds", f"found {seconds}", "must be above 0")
-    if ranks not in get_args(Ranks):
-        yield unknown_name("ranks", ranks, get_args(Ranks))
+    if ways.ranks not in get_args(Ranks):
+        yield unknown_name("ranks", ways.ranks, get_args(Ranks))
 
 
-class _Herd:
-    """The population, its offspring and the archive."""
+def start_problems(
+    problem: GeneticProblem, n_seeds: int, population: int | None, start: Population | None, n_islands: int
+) -> Iterator[Problem]:
+    """What keeps evolution from going on with a population."""
+    if start is None:
+        return
+    if start.fingerprint != problem.fingerprint:
+        found = f"found a population of another study (fingerprint {start.fingerprint[:12]})"
+        allowed = f"must be one of the same tasks, machines and objectives (fingerprint {problem.fingerprint[:12]})"
+        yield Problem("start", found, allowed, "to begin from what it has found, pass that as seeds")
+    elif (start.genes.shape[0], start.genes.shape[2]) != (len(problem.gene_names), problem.n_genes):
+        yield Problem("start", "found other genes than the fingerprint says", "must be a population as it was saved")
+    if start.n_islands != n_islands:
+        yield Problem("start", f"found a population of {start.n_islands} islands", f"must be of {n_islands}")
+    if population is not None and population != start.size:
+        yield Problem("population", f"found {population}", f"must be {start.size}, as large as the one to go on with")
+    if n_seeds:
+        yield Problem("seeds", f"found {n_seeds} beside a population to go on with", "must be one or the other")
 
-    def __init__(self, problem: GeneticProblem, seeds: Sequence[Any], n: int, keeps: bool, seed: int) -> None:
-        draws = generator(seed, "genetic")
-        self.problem, self.state = problem, draws_of(draws)
-        genes = np.zeros((len(problem.gene_names), 2 * n, problem.n_genes), np.int32)
-        genes[:, len(seeds) : n] = problem.random_genes(draws, n - len(seeds))
-        for row, payload in enumerate(seeds):
-            genes[:, row] = problem.genes_of(payload)
+
+def founders(problem: GeneticProblem, seeds: Sequence[Any], n: int, seed: int, island: int = 0) -> Population:
+    """The population that evolution starts with: the seeds, then random chromosomes of the island's own stream."""
+    draws = generator(seed, "genetic", *([island] if island else []))
+    state = draws_of(draws)
+    genes = np.zeros((len(problem.gene_names), n, problem.n_genes), np.int32)
+    genes[:, len(seeds) :] = problem.random_genes(draws, n - len(seeds))
+    for row, payload in enumerate(seeds):
+        genes[:, row] = problem.genes_of(payload)
+    home = problem.chromosomes(genes)
+    home.evaluate(n)
+    empty = genes[:, :0], home.points[:0], np.zeros(1, np.int64)
+    return Population(problem.fingerprint, 0, state, genes, home.points, np.arange(2 * n)[None], *empty)
+
+
+def front_in(problem: GeneticProblem, population: Population) -> Front:
+    """The front of a population, with what its points stand for."""
+    points, genes = population.best
+    found = front_of(points, range(len(points)), problem.objectives)
+    payload = tuple(problem.payload(genes[:, row]) for row in found.payload)
+    return Front(problem.objectives, found.points, payload)
+
+
+class Herd:
+    """A population of one island as it lives on, its offspring and its archive."""
+
+    def __init__(self, problem: GeneticProblem, start: Population, ways: Ways) -> None:
+        n = start.size
+        self.problem, self.ways, self.generation, self.state = problem, ways, start.generation, start.states.copy()
+        self.parents, self.children = start.rows[0, :n].copy(), start.rows[0, n:].copy()
+        genes = np.empty((start.genes.shape[0], 2 * n, start.genes.shape[2]), np.int32)
+        genes[:, self.parents] = genes[:, self.children] = start.genes
         self.chromosomes = problem.chromosomes(genes)
-        self.chromosomes.evaluate(n)
-        self.parents, self.children = np.arange(n), np.arange(n, 2 * n)
+        self.chromosomes.evaluate(int(self.parents.max()) + 1)
         self.sorting = room_to_sort(2 * n)
-        self.archive = empty_archive(len(problem.gene_names), problem.n_genes, 4 * n) if keeps else None
+        self.archive = _filled(start.archive_points, start.archive_genes, 4 * n) if ways.archive else None
         self._remember(self.parents)
 
-    def step(self, mutation: float, by_dominators: bool) -> None:
+    def step(self) -> None:
         """One generation."""
         home = self.chromosomes
-        home.breed(self.state, self.parents, self.children, mutation)
+        home.breed(self.state, self.parents, self.children, self.ways.mutation)
         self._remember(self.children)
-        _select(home.points, by_dominators, self.sorting, self.parents, self.children)
+        _select(home.points, self.ways.ranks == "dominators", self.sorting, self.parents, self.children)
+        self.generation += 1
 
-    def front(self, with_payload: bool = False) -> Front:
-        """The front so far."""
-        points, genes = self.chromosomes.points[self.parents], self.chromosomes.genes[:, self.parents]
-        if self.archive is not None:
-            slots = self.archive.order[: self.archive.size[0]]
-            points, genes = self.archive.points[slots], self.archive.genes[:, slots]
-        found = front_of(points, range(len(points)), self.problem.objectives)
-        payload = tuple(self.problem.payload(genes[:, row]) for row in found.payload) if with_payload else ()
-        return Front(self.problem.objectives, found.points, payload)
+    def front(self) -> Front:
+        """The front so far, points only."""
+        points = self.chromosomes.points[self.parents] if self.archive is None else self._archived()[0]
+        return front_of(points, objectives=self.problem.objectives)
+
+    def population(self) -> Population:
+        """The population as it is now."""
+        home, (points, genes) = self.chromosomes, self._archived()
+        return Population(
+            self.problem.fingerprint,
+            self.generation,
+            self.state,
+            home.genes[:, self.parents],
+            home.points[self.parents],
+            np.append(self.parents, self.children)[None],
+            genes,
+            points,
+            np.array([len(points)]),
+        )
+
+    def _archived(self) -> tuple[Floats, Ints]:
+        """Points and genes of the archive, none without one."""
+        if self.archive is None:
+            return np.zeros((0, 2)), self.chromosomes.genes[:, :0]
+        slots = self.archive.order[: self.archive.size[0]]
+        return self.archive.points[slots], self.archive.genes[:, slots]
 
     def _remember(self, rows: Counts) -> None:
         if self.archive is not None:
             if self.archive.size[0] + rows.size > self.archive.order.size:
-                self.archive = _larger(self.archive)
+                self.archive = _filled(*self._archived(), self.archive.order.size)
             _remember(self.archive, self.chromosomes.points, self.chromosomes.genes, rows)
 
 
-def _larger(archive: Archive) -> Archive:
-    """The same archive with twice the room."""
-    slots, (n_kinds, room, n_genes) = archive.order[: archive.size[0]], archive.genes.shape
-    larger, n = empty_archive(n_kinds, n_genes, 2 * room), slots.size
-    larger.points[:n], larger.genes[:, :n] = archive.points[slots], archive.genes[:, slots]
-    larger.order[:n], larger.size[0] = np.arange(n), n
-    return larger
+def _filled(points: Floats, genes: Ints, room: int) -> Archive:
+    """An archive of a front by first objective, with room for so many points and those of the front."""
+    n, (n_kinds, _, n_genes) = len(points), genes.shape
+    archive = empty_archive(n_kinds, n_genes, room + n)
+    archive.points[:n], archive.genes[:, :n] = points, genes
+    archive.order[:n], archive.size[0] = np.arange(n), n
+    return archive
 
 
 class BagProblem:
@@ -190,11 +293,17 @@ class BagProblem:
 
     gene_names: tuple[str, ...] = ("place",)
     objectives: tuple[Objective, Objective] = MAKESPAN_ENERGY
+    threads: int = 1
 
     def __init__(self, bag: Bag) -> None:
         raise_if_any(_size_problems(bag))
         self.bag, self.n_genes = bag, bag.n_tasks
         self.facts = _bag_facts(bag)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The same for equal bags."""
+        return fingerprint_of("bag", self.facts)
 
     def random_genes(self, draws: np.random.Generator, n: int) -> Ints:
         """Random places of those that can run each task."""
