@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joulewise.study.fronts import Method
@@ -37,13 +36,13 @@ class Found:
     population: Any = None
 
 
-def _annealed(known: KnownWorld, p: UtilityFrontParameters, seed: int, _folder: Path) -> Found:
+def _annealed(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Found:
     from joulewise.optimise.assignment_annealing import search_front
 
     return Found(search_front(known.world, drop_below=p.drop_below, moves=p.moves, seed=seed))
 
 
-def _evolved(known: KnownWorld, p: UtilityFrontParameters, seed: int, folder: Path) -> Found:
+def _evolved(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Found:
     from joulewise.optimise.genetic import evolve
 
     found = evolve(
@@ -115,11 +114,3 @@ METHODS = {
     ),
 }  # fmt: skip
 """Every value of `optimise.method` with the goal of utility."""
-
-
-def only_front(assignments: Sequence[Assignment], points: Floats) -> tuple[list[Assignment], Floats]:
-    """The assignments that no other beats in both objectives, by rising energy, and their points."""
-    from joulewise.optimise.front import non_dominated
-
-    kept = non_dominated(points)
-    return [assignments[i] for i in kept], points[kept]

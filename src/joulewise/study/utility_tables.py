@@ -32,7 +32,7 @@ class Spread:
 
 @dataclass(frozen=True, eq=False)
 class FoundFront:
-    """A front with all that columns and tables tell of it; points are (energy in J, minus utility), by rising energy."""
+    """A front with all that is told of it; points are (energy in J, minus utility), by rising energy."""
 
     facts: AssignmentFacts
     points: Floats
