@@ -207,10 +207,15 @@ def _warm_up(method: str) -> None:
 
 
 def search_seed(run: Run) -> int:
-    """The seed of the search of one trial."""
+    """The seed of the search of a run."""
+    return seed_of(run.seed, run.trial)
+
+
+def seed_of(seed: int, trial: int) -> int:
+    """The seed of the searches of one trial."""
     from joulewise.rng import generator
 
-    return int(generator(run.seed, run.trial, "optimise").integers(2**63))
+    return int(generator(seed, trial, "optimise").integers(2**63))
 
 
 def _front(found: Found) -> list[BagAllocation]:

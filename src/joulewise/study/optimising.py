@@ -62,6 +62,7 @@ HEURISTICS = ("min-energy", "max-utility", "max-utility-per-energy", "min-min")
 SIMULATED = ("max-max-util", "max-max-upt", "max-max-upp", "max-max-upe")
 ALL_SEEDS = "all"
 CERTAIN, PERCENTILE = "mean-times", "percentile"
+ALL_CORES, GPU = "all cores", "gpu"
 
 _SeedName: TypeAlias = Literal[
     "min-energy", "max-utility", "max-utility-per-energy", "min-min",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -136,6 +136,12 @@ def _manager(parameters: ManagerParameters, draw: Draw) -> Manager:
     return parameters.manager(policy_of(parameters.policy, draw.folder))
 
 
+def _with_start(parameters: UtilityFrontParameters, draw: Draw) -> UtilityFrontParameters:
+    """The parameters with the whole path of the population to go on from."""
+    start = parameters.start_from
+    return parameters if start is None else replace(parameters, start_from=str(draw.folder / start))
+
+
 def _as_given(parameters: Any, _draw: Draw) -> Any:
     return parameters
 
@@ -221,7 +227,7 @@ _GOALS = (
         UTILITY,
         "the trade-off between energy and utility of tasks known in advance (Friese 5, 7)",
         UtilityFrontParameters,
-        _as_given,
+        _with_start,
     ),
 )
 

@@ -16,13 +16,13 @@ from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.study import bags, utility_bounds, utility_tables
 from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.columns import ASSIGNMENTS, CLOUDS, FRONTS
-from joulewise.study.fronts import idle_keys, search_seed
+from joulewise.study.fronts import idle_keys, search_seed, seed_of
 from joulewise.study.optimising import PERCENTILE, UtilityFrontParameters
 from joulewise.study.parameters import shown
 from joulewise.study.sources import Draw, expected_tasks
 from joulewise.study.spec import Point, WorldParts
 from joulewise.study.uncertain import KnownWorld, build_world
-from joulewise.study.utility_methods import METHODS, Found
+from joulewise.study.utility_methods import METHODS, Found, problem_of, start_of
 from joulewise.study.utility_tables import FoundFront
 
 if TYPE_CHECKING:
@@ -75,9 +75,8 @@ def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
 
 def _unused_keys(parameters: Sequence[UtilityFrontParameters]) -> Iterator[Problem]:
     """Parameters that a study sets for searches that know nothing of them."""
-    defaults = {entry.name: entry.default for entry in dataclasses.fields(UtilityFrontParameters)}
     for name, (is_used, needed) in _USES.items():
-        given = [p for p in parameters if p.method == "nsga2" and getattr(p, name) != defaults[name]]
+        given = [p for p in parameters if p.method == "nsga2" and getattr(p, name) != _default(name)]
         if given and not any(map(is_used, given)):
             found = f"found {shown(name, getattr(given[0], name))}"
             yield Problem(f"optimise.{name}", found, f"is for {needed}", "leave it out")
@@ -87,12 +86,12 @@ def _check_world(parts: WorldParts, draw: Draw, sought: Sequence[UtilityFrontPar
     """InputError when a world of the first trial is none of tasks known in advance, or not what searches need."""
     try:
         known = build_world(parts, draw)
-        raise_if_any(problem for p in sought for problem in _search_problems(known, p))
+        raise_if_any(problem for p in sought for problem in _search_problems(known, p, draw))
     except InputError as error:
         raise InputError(*map(_in_study, error.problems)) from None
 
 
-def _search_problems(known: KnownWorld, p: UtilityFrontParameters) -> Iterator[Problem]:
+def _search_problems(known: KnownWorld, p: UtilityFrontParameters, draw: Draw) -> Iterator[Problem]:
     from joulewise.optimise.assignments import AssignmentProblem, assignment_facts
 
     if p.method == "nsga2":
@@ -102,6 +101,23 @@ def _search_problems(known: KnownWorld, p: UtilityFrontParameters) -> Iterator[P
     if not p.is_certain and known.chances is None:
         found, advice = f"found {p.objective!r} with certain times and powers", "give system.time_cov_range"
         yield Problem("optimise.objective", found, "needs uncertain ones", advice)
+    elif p.start_from is not None:
+        yield from _start_problems(known, p, draw)
+
+
+def _start_problems(known: KnownWorld, p: UtilityFrontParameters, draw: Draw) -> Iterator[Problem]:
+    """What keeps a search from going on with the population that it is to start from."""
+    from joulewise.optimise.genetic import start_problems
+
+    if p.seeds not in ((), _default("seeds")):
+        yield Problem("optimise.seeds", f"found {list(p.seeds)}", "a population that is there has no more seeds")
+    start = start_of(dataclasses.replace(p, start_from=str(draw.folder / str(p.start_from))))
+    problem = problem_of(known, p, seed_of(draw.seed, draw.trial))
+    yield from start_problems(problem, 0, p.population, start, p.islands)
+
+
+def _default(name: str) -> object:
+    return next(entry.default for entry in dataclasses.fields(UtilityFrontParameters) if entry.name == name)
 
 
 def _in_study(problem: Problem) -> Problem:
@@ -180,7 +196,8 @@ def _front(case: Case, found: Found) -> tuple[list[Assignment], FoundFront]:
     points = evaluated(facts, payload) if p.is_certain else found.front.points
     kept = non_dominated(points)
     assignments = [payload[i] for i in kept]
-    return assignments, FoundFront(facts, points[kept], _dropped(facts, assignments), snapshots=found.snapshots)
+    measure = utility_tables.measure_of(case.world.world, p.drop_below)
+    return assignments, FoundFront(measure, points[kept], _dropped(facts, assignments), snapshots=found.snapshots)
 
 
 def _dropped(facts: Any, assignments: Sequence[Assignment]) -> Floats:

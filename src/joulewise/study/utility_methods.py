@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joulewise.study.fronts import Method
-from joulewise.study.optimising import SIMULATED, UtilityFrontParameters
+from joulewise.study.optimising import ALL_CORES, SIMULATED, UtilityFrontParameters
 from joulewise.study.uncertain import KnownWorld
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from joulewise.model.arrays import Floats
     from joulewise.model.assignment import Assignment
     from joulewise.optimise.front import Front
+    from joulewise.optimise.genetic import GeneticProblem
+    from joulewise.optimise.population import Population
 
 # Rough figures of one ordinary processor of 2024.
 _MOVE_S, _GENE_S, _SAMPLE_S = 1e-6, 2e-8, 1.5e-9
@@ -44,34 +47,73 @@ def _annealed(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Found:
 
 def _evolved(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Found:
     from joulewise.optimise.genetic import evolve
+    from joulewise.optimise.islands import evolve_islands
 
-    found = evolve(
-        problem_of(known, p, seed),
-        seeds_of(known.world, p),
-        population=p.population,
-        generations=p.generations,
-        mutation=p.mutation,
-        archive=p.archive,
-        ranks=p.ranks,
-        snapshots=p.snapshots,
-        seed=seed,
-    )
+    start = start_of(p)
+    seeds = () if start else seeds_of(known.world, p)
+    ways: dict[str, Any] = {
+        "population": p.population,
+        "generations": p.generations,
+        "mutation": p.mutation,
+        "archive": p.archive,
+        "ranks": p.ranks,
+        "snapshots": p.snapshots,
+        "seed": seed,
+        "start": start,
+    }
+    if p.islands > 1:
+        made = partial(problem_of, known, p, seed)
+        places = {"islands": p.islands, "exchange_every": p.exchange_every, "workers": n_cores(p)}
+        found = evolve_islands(made, seeds, **places, **ways)
+    else:
+        found = evolve(problem_of(known, p, seed, n_cores(p)), seeds, **ways)
     snapshots = {n: front.points for n, front in found.snapshots.items()}
-    return Found(found.front, snapshots, found.generations_per_s)
+    return Found(found.front, snapshots, found.generations_per_s, found.engine, found.population)
 
 
-def problem_of(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Any:
+def n_cores(p: UtilityFrontParameters) -> int:
+    """How many cores a run is to use."""
+    from joulewise.study.execute import available_cpus
+
+    return available_cpus() if p.engine == ALL_CORES else 1
+
+
+def start_of(p: UtilityFrontParameters) -> Population | None:
+    """The population to go on from, if there is one; InputError when it cannot be read."""
+    from joulewise.optimise.population import Population
+
+    return None if p.start_from is None else Population.load(Path(p.start_from))
+
+
+def problem_of(known: KnownWorld, p: UtilityFrontParameters, seed: int, threads: int = 1) -> GeneticProblem:
     """What evolution optimises."""
     from joulewise.optimise.assignments import AssignmentProblem
+    from joulewise.optimise.stochastic import StochasticProblem
 
-    return AssignmentProblem(known.world, p.drop_below)
+    if p.is_certain:
+        return AssignmentProblem(known.world, p.drop_below)
+    assert known.chances is not None
+    return StochasticProblem(
+        known.world,
+        known.chances,
+        objective=p.objective,
+        percentile=(p.percentile_utility, p.percentile_energy),
+        n_samples=p.n_samples,
+        drop_below=p.drop_below,
+        drop_by=p.drop_by,
+        seed=seed,
+        threads=threads,
+    )
 
 
 def seeds_of(world: World, p: UtilityFrontParameters) -> list[Assignment]:
     """The assignments that the first population has."""
     from joulewise.optimise.assignment_seeds import SEEDS
 
-    made = {**SEEDS, **{name: partial(_simulated, name) for name in SIMULATED}}
+    made: dict[str, Callable[[World, float], Assignment]] = {
+        **SEEDS,
+        **{name: partial(_simulated, name) for name in SIMULATED},
+    }
     return [made[name](world, p.drop_below) for name in p.seed_names]
 
 

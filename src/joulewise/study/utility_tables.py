@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     import polars as pl
 
-    from joulewise.kernels.assignment import AssignmentFacts
+    from joulewise.model import World
     from joulewise.model.arrays import Floats
     from joulewise.model.assignment import Assignment
     from joulewise.optimise.assignment_bound import UtilityBound
@@ -30,11 +30,47 @@ class Spread:
     dropped: Floats
 
 
+@dataclass(frozen=True)
+class Measure:
+    """What fronts of a world are measured against.
+
+    `least_j` is the energy of all tasks on their cheapest choices, `from_j` the least of any assignment, `most_j` more
+    than any; `ceiling` is what all tasks are worth at most.
+    """
+
+    n_tasks: int
+    n_machines: int
+    least_j: float
+    from_j: float
+    most_j: float
+    ceiling: float
+
+    @property
+    def reference(self) -> tuple[float, float]:
+        """The reference point of hypervolumes, as (energy in J, minus utility)."""
+        return REFERENCE_FACTOR * self.least_j, 0.0
+
+    @property
+    def area(self) -> float:
+        """The hypervolume if everything were worth its most at the least energy."""
+        return (self.reference[0] - self.from_j) * self.ceiling
+
+
+def measure_of(world: World, drop_below: float) -> Measure:
+    """What the fronts of a world are measured against."""
+    work, energy_j = world.workload, world.supply.pue * world.system.eec_j[:, world.system.counts > 0]
+    least_j = float(energy_j.min(axis=(1, 2))[work.task_type].sum())
+    highest_j = float(np.where(np.isfinite(energy_j), energy_j, 0.0).max())
+    ceiling = float((work.scale * work.shapes.value(work.shape, 0.0)).sum())
+    from_j = 0.0 if drop_below > 0 else least_j
+    return Measure(work.n_tasks, world.system.n_machines, least_j, from_j, work.n_tasks * highest_j, ceiling)
+
+
 @dataclass(frozen=True, eq=False)
 class FoundFront:
     """A front with all that is told of it; points are (energy in J, minus utility), by rising energy."""
 
-    facts: AssignmentFacts
+    measure: Measure
     points: Floats
     dropped: Floats
     bound: UtilityBound | None = None
@@ -45,24 +81,18 @@ class FoundFront:
 # --- columns -----------------------------------------------------------------------------------------------------
 
 
-def least_energy_j(facts: AssignmentFacts) -> float:
-    """The least energy of all tasks together, each on its own."""
-    return float(facts.energy_j[:, facts.choice].min(axis=1)[facts.tasks.task_type].sum())
-
-
 def columns_of(front: FoundFront) -> dict[str, Any]:
     """The columns that follow from a front."""
-    facts, (energy_j, utility) = front.facts, _shown(front.points)
+    measure, (energy_j, utility) = front.measure, _shown(front.points)
     knee, peak = _knee(front.points), _peak(front.points)
-    n_tasks, n_machines = facts.tasks.arrival_s.size, int(facts.machine[-1]) + 1
     return {
-        "tasks": n_tasks,
-        "tasks_per_machine": n_tasks / n_machines,
+        "tasks": measure.n_tasks,
+        "tasks_per_machine": measure.n_tasks / measure.n_machines,
         "points": len(front.points),
         **_areas(front),
-        "reference_energy_j": REFERENCE_FACTOR * least_energy_j(facts),
-        "utility_ceiling": float(facts.tasks.scale.sum()),
-        "utility_bound": math.nan if front.bound is None else float(front.bound.utility_at(math.inf)),
+        "reference_energy_j": measure.reference[0],
+        "utility_ceiling": measure.ceiling,
+        "utility_bound": math.nan if front.bound is None else front.bound.utility_at(measure.most_j),
         "most_utility": float(utility[-1]),
         "most_utility_energy_j": float(energy_j[-1]),
         "least_energy_j": float(energy_j[0]),
@@ -84,7 +114,7 @@ def _areas(front: FoundFront) -> dict[str, float]:
     proven = {name: math.nan if bound is None else 100 * _share(bound, points) for name, points in curves.items()}
     return {
         **{f"hypervolume_percent{name}": percent for name, percent in proven.items()},
-        **{f"normalised_percent{name}": _normalised_percent(front.facts, points) for name, points in curves.items()},
+        **{f"normalised_percent{name}": _normalised_percent(front.measure, points) for name, points in curves.items()},
     }
 
 
@@ -92,18 +122,16 @@ def _share(bound: UtilityBound, points: Floats) -> float:
     from joulewise.optimise.assignments import ENERGY_UTILITY
     from joulewise.optimise.front import Front
 
-    return float(bound.share(Front(ENERGY_UTILITY, points)))
+    return bound.share(Front(ENERGY_UTILITY, points))
 
 
-def _normalised_percent(facts: AssignmentFacts, points: Floats) -> float:
-    """Percent of all between the least energy, 1.8 times it, and the most that tasks are worth; NaN of nothing."""
+def _normalised_percent(measure: Measure, points: Floats) -> float:
+    """The hypervolume in percent of what there would be if everything were worth its most; NaN of nothing."""
     from joulewise.optimise.assignments import ENERGY_UTILITY
     from joulewise.optimise.front import front_of
 
-    least_j, most = least_energy_j(facts), float(facts.tasks.scale.sum())
-    whole = (REFERENCE_FACTOR - 1) * least_j * most
-    area = front_of(points, objectives=ENERGY_UTILITY).hypervolume((REFERENCE_FACTOR * least_j, 0.0))
-    return 100 * area / whole if whole > 0 else math.nan
+    area = front_of(points, objectives=ENERGY_UTILITY).hypervolume(measure.reference)
+    return 100 * area / measure.area if measure.area > 0 else math.nan
 
 
 def _fresh_columns(front: FoundFront) -> dict[str, float]:
@@ -118,7 +146,7 @@ def _fresh_columns(front: FoundFront) -> dict[str, float]:
     relative = 100 * sds / np.where(means != 0, np.abs(means), np.nan)
     dropped = spread.dropped.mean(axis=1)
     values = (
-        _normalised_percent(front.facts, means), _mean(off), _mean(relative[:, 0]), _mean(relative[:, 1]),
+        _normalised_percent(front.measure, means), _mean(off), _mean(relative[:, 0]), _mean(relative[:, 1]),
         _rank_correlation(dropped, sds[:, 1]),
     )  # fmt: skip
     return {**dict(zip(names, values, strict=True)), "tasks_dropped": float(dropped.mean())}
