@@ -44,8 +44,8 @@ def random_world(seed: int, kind: str = "real", most_tasks: int = 12, most_machi
     shapes = UtilityShapes.of([_stretched(shape, typical_s) for shape in SHAPES])
     work = Workload(
         np.cumsum(gap_s),
-        rng.integers(0, system.n_task_types, n),
-        rng.integers(0, len(SHAPES), n),
+        rng.integers(0, system.n_task_types, n, np.int32),
+        rng.integers(0, len(SHAPES), n, np.int32),
         rng.choice([1.0, 2.0, 4.0, 8.0], n),
         rng.choice([0.0, 1.0], n) * typical_s,
         shapes,
@@ -66,7 +66,7 @@ def random_assignment(world: World, seed: int, is_complete: bool = True) -> Assi
     places = [rng.choice(np.argwhere(possible[kind])) for kind in world.workload.task_type]
     machine, pstate = np.array(places).T
     left_out = (rng.random(n) < 0.2) & (not is_complete)
-    order = rng.integers(0, n, n) if rng.random() < 0.5 else rng.permutation(n)
+    order = rng.integers(0, n, n, np.int32) if rng.random() < 0.5 else rng.permutation(np.arange(n, dtype=np.int32))
     return Assignment(np.where(left_out, NOT_RUN, machine), np.where(left_out, 0, pstate), order)
 
 

@@ -82,7 +82,8 @@ def genes_of(assignment: Assignment) -> list[Gene]:
 def assignment_of(genes: list[Gene]) -> Assignment:
     """The assignment of genes."""
     places, order = zip(*genes, strict=True)
-    return Assignment(*np.array(places).T, np.array(order))
+    machine, pstate = np.array(places).T
+    return Assignment(machine, pstate, np.array(order))
 
 
 def breed(

@@ -18,11 +18,14 @@ from joulewise.kernels.draws import draws_of
 from joulewise.kernels.genes import BagFacts, Pool, breed, evaluate
 from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.bag import Bag, BagAllocation
-from joulewise.optimise.front import MAKESPAN_ENERGY, Front, Objective, front_of
+from joulewise.optimise.front import MAKESPAN_ENERGY, Front, Objective, front_of, non_dominated
 from joulewise.optimise.population import Population, fingerprint_of
 from joulewise.rng import generator
 
 Ranks: TypeAlias = Literal["peeling", "dominators"]
+Migrants: TypeAlias = tuple[Floats, Ints]
+"""Points `[row, objective]` and genes `[kind of gene, row, gene]` of chromosomes that move to another island."""
+
 _MOST_TICKS = 2**61
 MOST_GENES = 100_000
 """Every generation handles each gene of each chromosome; beyond this, linear programs are the way."""
@@ -96,7 +99,7 @@ class Evolution:
 
 @dataclass(frozen=True)
 class Ways:
-    """How generations follow each other: the probability of mutations, how ranks are counted, if there is an archive."""
+    """How one generation follows another: the chance of a mutation, how ranks are counted, if an archive is kept."""
 
     mutation: float
     ranks: Ranks
@@ -241,6 +244,28 @@ class Herd:
         self._remember(self.children)
         _select(home.points, self.ways.ranks == "dominators", self.sorting, self.parents, self.children)
         self.generation += 1
+
+    def emigrants(self, n: int) -> Migrants:
+        """Points and genes of up to n chromosomes that no other dominates, by chance."""
+        best = self.parents[non_dominated(self.chromosomes.points[self.parents])]
+        draws = generator(int(self.state[0]), "emigrants")
+        chosen = np.sort(draws.choice(best, min(n, best.size), replace=False))
+        return self.chromosomes.points[chosen], self.chromosomes.genes[:, chosen]
+
+    def welcome(self, immigrants: Migrants) -> None:
+        """Let the best of all live on, as many as before; immigrants that earn and use what residents do go away."""
+        home, n, (points, genes) = self.chromosomes, self.parents.size, immigrants
+        residents = home.points[self.parents]
+        is_new = ~(points[:, None] == residents).all(axis=2).any(axis=1)
+        if not is_new.any():
+            return
+        points = np.concatenate([residents, points[is_new]])
+        genes = np.concatenate([home.genes[:, self.parents], genes[:, is_new]], axis=1)
+        self.parents, self.children, kept = np.arange(n), np.arange(n, 2 * n), np.arange(n)
+        sorting, others = room_to_sort(len(points)), np.arange(len(points) - n)
+        _select(points, self.ways.ranks == "dominators", sorting, kept, others)
+        home.genes[:, :n] = genes[:, kept]
+        home.evaluate(n)
 
     def front(self) -> Front:
         """The front so far, points only."""

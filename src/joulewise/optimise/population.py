@@ -26,7 +26,7 @@ _DTYPES = {
     "archive_points": np.float64,
     "archive_sizes": np.int64,
 }
-_UNREADABLE = (ValueError, TypeError, KeyError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error)
+_UNREADABLE = (ValueError, TypeError, LookupError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error)
 """What reading a file that is no population, or only a part of one, may raise."""
 
 
@@ -136,9 +136,9 @@ class Population:
     def load(path: Path) -> Population:
         """The population that was saved. Raises InputError when there is none, or only a part of one."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in _DTYPES}
-                return Population(str(file["fingerprint"]), int(file["generation"]), **arrays)
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
+                arrays = {name: found[name] for name in _DTYPES}
+                return Population(str(found["fingerprint"]), int(found["generation"]), **arrays)
         except OSError as error:
             problem = Problem(str(path), f"cannot be read: {error.strerror}", "must be a file of a saved population")
             raise InputError(problem) from error
@@ -168,5 +168,7 @@ def _problems(population: Population) -> Iterator[Problem]:
             yield Problem(f"population.{name}", "found NaN or infinity", "must be finite")
     if not n_islands or (np.sort(population.rows, axis=-1) != np.arange(n_pool)).any():
         yield Problem("population.rows", "found other rows", "must be those of a pool, each once, for every island")
+    if (population.archive_sizes < 0).any():
+        yield Problem("population.archive_sizes", f"found {population.archive_sizes.min()}", "must be 0 or more")
     if population.generation < 0:
         yield Problem("population.generation", f"found {population.generation}", "must be 0 or more")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from joulewise.kernels.jit import kernels_are_compiled
-from joulewise.study.execute import available_cpus
+from joulewise.processes import available_cpus
 from joulewise.study.planning import plan
 from joulewise.study.running import missing_runs
 from joulewise.study.store import Store

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
-import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
+from joulewise.processes import HEED_S, end, follow_parent, for_children
 from joulewise.study.planning import Run
 from joulewise.study.store import FAILED, Store
 from joulewise.study.worker import Finished, Job, do, do_run
@@ -22,16 +17,7 @@ from joulewise.study.worker import Finished, Job, do, do_run
 Report = Callable[[Finished], None]
 
 _JOBS_PER_WORKER = 8
-_HEED_S = 0.5
-"""How often waiting for a run looks up: libraries may keep a Ctrl-C from ending a wait without a limit."""
 _LARGEST_JOB = 4
-_ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-"""Each worker is one thread: the processes are the parallelism."""
-
-
-def available_cpus() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def execute(runs: Sequence[Run], study_folder: Path, results_folder: Path, workers: int, report: Report) -> None:
@@ -62,20 +48,18 @@ def _jobs(runs: Sequence[Run], study_folder: Path, results_folder: Path, size: i
 def _in_processes(jobs: list[Job], workers: int, report: Report) -> list[Job]:
     """Do the jobs in a pool; returns those that were lost because a process died."""
     before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(
-        min(workers, len(jobs)), multiprocessing.get_context("spawn"), initializer=_follow_parent
-    )
+    pool = ProcessPoolExecutor(min(workers, len(jobs)), multiprocessing.get_context("spawn"), initializer=follow_parent)
     done: set[Job] = set()
     try:
-        with _for_children():
+        with for_children():
             pending: dict[Future[list[Finished]], Job] = {pool.submit(do, job): job for job in jobs}
         left = set(pending)
         while left:
-            ready, left = wait(left, _HEED_S, FIRST_COMPLETED)
+            ready, left = wait(left, HEED_S, FIRST_COMPLETED)
             done |= {pending[future] for future in ready if _collect(future, report)}
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
-        _end(child for child in multiprocessing.active_children() if child not in before)
+        end(child for child in multiprocessing.active_children() if child not in before)
         raise
     pool.shutdown()
     return [job for job in jobs if job not in done]
@@ -100,43 +84,3 @@ def _one_by_one(job: Job, report: Report) -> None:
             error = "the process that ran it died; was it out of memory?"
             Store(job.results_folder).write_part(run, {"status": FAILED, "error": error})
             report(Finished(run.key, error))
-
-
-def _follow_parent() -> None:
-    """In a worker: leave Ctrl-C to the parent, and end when the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-
-    def watch() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def _for_children() -> Iterator[None]:
-    """Start processes in here: they inherit one thread each, and a Ctrl-C that only the parent hears.
-
-    Workers need nothing of the program that started them, so they are not told of it: a script would otherwise
-    be run again in each of them, unless it keeps its calls under `if __name__ == "__main__"`.
-    """
-    saved = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(_ONE_THREAD)
-    program = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        sys.modules["__main__"] = program
-        for name, value in saved.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-def _end(children: Iterable[multiprocessing.process.BaseProcess]) -> None:
-    for child in list(children):
-        child.terminate()
-        child.join()

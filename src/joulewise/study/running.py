@@ -15,7 +15,8 @@ from typing import Any
 from joulewise._version import __version__
 from joulewise.errors import InputError, Problem
 from joulewise.files import locked
-from joulewise.study.execute import available_cpus, execute
+from joulewise.processes import available_cpus
+from joulewise.study.execute import execute
 from joulewise.study.planning import Run, plan
 from joulewise.study.results import Results
 from joulewise.study.spec import RESULTS_VERSION

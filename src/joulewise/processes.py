@@ -1,0 +1,64 @@
+"""Processes that work for this one: started by spawn, ended with their parent, deaf to Ctrl-C."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+
+HEED_S = 0.5
+"""How often waiting for a process looks up: libraries may keep a Ctrl-C from ending a wait without a limit."""
+
+_ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Each process is one thread: the processes are the parallelism."""
+
+
+def available_cpus() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def follow_parent() -> None:
+    """In a worker: leave Ctrl-C to the parent, and end when the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def for_children() -> Iterator[None]:
+    """Start processes in here: they inherit one thread each, and a Ctrl-C that only the parent hears.
+
+    Workers need nothing of the program that started them, so they are not told of it: a script would otherwise
+    be run again in each of them, unless it keeps its calls under `if __name__ == "__main__"`.
+    """
+    saved = {name: os.environ.get(name) for name in _ONE_THREAD}
+    os.environ.update(_ONE_THREAD)
+    program = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        sys.modules["__main__"] = program
+        for name, value in saved.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def end(children: Iterable[multiprocessing.process.BaseProcess]) -> None:
+    """End processes, and wait until they are gone."""
+    for child in list(children):
+        child.terminate()
+        child.join()
