@@ -62,7 +62,7 @@ HEURISTICS = ("min-energy", "max-utility", "max-utility-per-energy", "min-min")
 SIMULATED = ("max-max-util", "max-max-upt", "max-max-upp", "max-max-upe")
 ALL_SEEDS = "all"
 CERTAIN, PERCENTILE = "mean-times", "percentile"
-ALL_CORES, GPU = "all cores", "gpu"
+AUTO, ALL_CORES, GPU = "auto", "all cores", "gpu"
 
 _SeedName: TypeAlias = Literal[
     "min-energy", "max-utility", "max-utility-per-energy", "min-min",

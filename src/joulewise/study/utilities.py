@@ -17,7 +17,7 @@ from joulewise.study import bags, utility_bounds, utility_tables
 from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.columns import ASSIGNMENTS, CLOUDS, FRONTS
 from joulewise.study.fronts import idle_keys, search_seed, seed_of
-from joulewise.study.optimising import PERCENTILE, UtilityFrontParameters
+from joulewise.study.optimising import ALL_CORES, GPU, PERCENTILE, UtilityFrontParameters
 from joulewise.study.parameters import shown
 from joulewise.study.sources import Draw, expected_tasks
 from joulewise.study.spec import Point, WorldParts
@@ -103,6 +103,20 @@ def _search_problems(known: KnownWorld, p: UtilityFrontParameters, draw: Draw) -
         yield Problem("optimise.objective", found, "needs uncertain ones", advice)
     elif p.start_from is not None:
         yield from _start_problems(known, p, draw)
+    yield from _engine_problems(p)
+
+
+def _engine_problems(p: UtilityFrontParameters) -> Iterator[Problem]:
+    from joulewise.optimise.gpu import gpu_name
+
+    found, advice = f"found {p.engine!r}", 'use "auto"'
+    if p.engine == GPU and not gpu_name():
+        yield Problem("optimise.engine", found, "needs a CUDA device and joulewise[gpu]", advice)
+    elif p.engine == GPU and (p.is_certain or p.islands > 1 or p.start_from is not None):
+        allowed = "is for objectives of chance, on one island, from the beginning"
+        yield Problem("optimise.engine", found, allowed, advice)
+    elif p.engine == ALL_CORES and p.is_certain and p.islands == 1:
+        yield Problem("optimise.engine", found, "is for objectives of chance, or two islands or more", advice)
 
 
 def _start_problems(known: KnownWorld, p: UtilityFrontParameters, draw: Draw) -> Iterator[Problem]:
@@ -177,9 +191,7 @@ def compute(case: Case) -> Outcome:
     found = METHODS[p.method].search(case.world, p, search_seed(case.run))
     solve_s = time.perf_counter() - began_s
     if case.run.keep and found.population is not None:
-        path = case.store.population_file(case.run.key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        found.population.save(path)
+        found.population.save(case.store.population_file(case.run.key))
     assignments, front = _front(case, found)
     front = dataclasses.replace(front, bound=bound)
     speed = {"engine": found.engine, "generations_per_s": found.generations_per_s, "solve_s": solve_s}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joulewise.study.fronts import Method
-from joulewise.study.optimising import ALL_CORES, SIMULATED, UtilityFrontParameters
+from joulewise.study.optimising import ALL_CORES, AUTO, GPU, SIMULATED, UtilityFrontParameters
 from joulewise.study.uncertain import KnownWorld
 
 if TYPE_CHECKING:
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from joulewise.model.arrays import Floats
     from joulewise.model.assignment import Assignment
     from joulewise.optimise.front import Front
-    from joulewise.optimise.genetic import GeneticProblem
+    from joulewise.optimise.genetic import Evolution, GeneticProblem
     from joulewise.optimise.population import Population
+    from joulewise.optimise.stochastic import StochasticProblem
 
 # Rough figures of one ordinary processor of 2024.
 _MOVE_S, _GENE_S, _SAMPLE_S = 1e-6, 2e-8, 1.5e-9
@@ -46,34 +47,48 @@ def _annealed(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Found:
 
 
 def _evolved(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Found:
-    from joulewise.optimise.genetic import evolve
-    from joulewise.optimise.islands import evolve_islands
-
     start = start_of(p)
-    seeds = () if start else seeds_of(known.world, p)
-    ways: dict[str, Any] = {
-        "population": p.population,
-        "generations": p.generations,
-        "mutation": p.mutation,
-        "archive": p.archive,
-        "ranks": p.ranks,
-        "snapshots": p.snapshots,
-        "seed": seed,
-        "start": start,
-    }
-    if p.islands > 1:
-        made = partial(problem_of, known, p, seed)
-        places = {"islands": p.islands, "exchange_every": p.exchange_every, "workers": n_cores(p)}
-        found = evolve_islands(made, seeds, **places, **ways)
-    else:
-        found = evolve(problem_of(known, p, seed, n_cores(p)), seeds, **ways)
+    found = _evolution(p)(
+        partial(problem_of, known, p, seed),
+        () if start else seeds_of(known.world, p),
+        population=p.population,
+        generations=p.generations,
+        mutation=p.mutation,
+        archive=p.archive,
+        ranks=p.ranks,
+        snapshots=p.snapshots,
+        seed=seed,
+        start=start,
+    )
     snapshots = {n: front.points for n, front in found.snapshots.items()}
     return Found(found.front, snapshots, found.generations_per_s, found.engine, found.population)
 
 
+def _evolution(p: UtilityFrontParameters) -> Callable[..., Evolution]:
+    """What evolves: islands, a GPU, or as many cores as asked for."""
+    from joulewise.optimise.genetic import evolve
+    from joulewise.optimise.islands import evolve_islands
+
+    if p.islands > 1:
+        return partial(evolve_islands, islands=p.islands, exchange_every=p.exchange_every, workers=n_cores(p))
+    if on_gpu(p):
+        from joulewise.optimise.gpu import evolve_on_gpu
+
+        return lambda made, seeds, **ways: evolve_on_gpu(made(), seeds, **ways)
+    return lambda made, seeds, **ways: evolve(made(n_cores(p)), seeds, **ways)
+
+
+def on_gpu(p: UtilityFrontParameters) -> bool:
+    """Whether a GPU searches: where it is asked for, or where there is one and samples make it worth it."""
+    from joulewise.optimise.gpu import gpu_name
+
+    suits = not p.is_certain and p.islands == 1 and p.start_from is None
+    return p.engine == GPU or (p.engine == AUTO and suits and gpu_name() != "")
+
+
 def n_cores(p: UtilityFrontParameters) -> int:
     """How many cores a run is to use."""
-    from joulewise.study.execute import available_cpus
+    from joulewise.processes import available_cpus
 
     return available_cpus() if p.engine == ALL_CORES else 1
 
@@ -87,12 +102,18 @@ def start_of(p: UtilityFrontParameters) -> Population | None:
 
 def problem_of(known: KnownWorld, p: UtilityFrontParameters, seed: int, threads: int = 1) -> GeneticProblem:
     """What evolution optimises."""
-    from joulewise.optimise.assignments import AssignmentProblem
+    if p.is_certain:
+        from joulewise.optimise.assignments import AssignmentProblem
+
+        return AssignmentProblem(known.world, p.drop_below)
+    return stochastic_problem(known, p, seed, threads)
+
+
+def stochastic_problem(known: KnownWorld, p: UtilityFrontParameters, seed: int, threads: int = 1) -> StochasticProblem:
+    """What evolution optimises where there is chance in the objective."""
     from joulewise.optimise.stochastic import StochasticProblem
 
-    if p.is_certain:
-        return AssignmentProblem(known.world, p.drop_below)
-    assert known.chances is not None
+    assert known.chances is not None, "objectives of chance are checked to have them"
     return StochasticProblem(
         known.world,
         known.chances,

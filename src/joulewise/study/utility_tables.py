@@ -262,7 +262,7 @@ def _correlations(first: Floats, second: Floats) -> Floats:
     scaled = [found - found.mean(axis=1, keepdims=True) for found in (first, second)]
     sizes = np.sqrt((scaled[0] ** 2).sum(axis=1) * (scaled[1] ** 2).sum(axis=1))
     products = (scaled[0] * scaled[1]).sum(axis=1)
-    return np.divide(products, sizes, out=np.full(sizes.size, np.nan), where=sizes > 0)
+    return np.asarray(np.divide(products, sizes, out=np.full(sizes.size, np.nan), where=sizes > 0))
 
 
 def clouds_table(spread: Spread) -> pl.DataFrame:
