@@ -57,7 +57,7 @@ def _metrics(method: str, names: Sequence[str], trial: int, steps: Sequence[int]
     return {
         "tasks": 4000, "points": 60, "hypervolume_percent": 100 * (1 - behind) + 0.1 * math.sin(trial),
         "normalised_percent": 95 * (1 - behind), "most_utility": 9500 * (1 - behind), "least_energy_j": 20.2e6,
-        "energy_bound_j": LEAST_J, "utility_bound": proven(1.8 * LEAST_J), "gap_percent": 100 * behind,
+        "utility_bound": proven(1.8 * LEAST_J), "gap_percent": 100 * behind,
         "knee_energy_j": 24e6, "knee_utility": 8000.0, "peak_energy_j": 25e6, "peak_utility": 8200.0,
         "peak_utility_per_mj": 328.0, "solve_s": 2.0, **snapshots,
     }  # fmt: skip
@@ -96,12 +96,11 @@ def _curve(run: str, name: str, energies: np.ndarray, behind: float, generation:
     return pl.DataFrame(
         {
             "run": [run] * len(at), "curve": [name] * len(at), "point": at, "generation": [generation] * len(at),
-            "name": [None] * len(at), "energy_j": energy_j, "utility": utility, "utility_bound": bounds,
+            "energy_j": energy_j, "utility": utility, "utility_bound": bounds,
             "gap_percent": None if is_bound else 100 * (1 - utility / np.array(bounds)),
             "is_knee": (at == knee) & (name == "front"), "is_peak": (at == peak) & (not is_bound),
-            "chosen": [False] * len(at),
         },
-        schema_overrides={"generation": pl.Int64, "name": pl.String, "utility_bound": pl.Float64,
+        schema_overrides={"generation": pl.Int64, "utility_bound": pl.Float64,
                           "gap_percent": pl.Float64},
     )  # fmt: skip
 
@@ -117,21 +116,18 @@ def fuzzy_records(
     rows = [
         {METHOD: "nsga2", OBJECTIVE: objective, **dict.fromkeys(PERCENTILES, percentile), "trial": 0, "run": str(i),
          **_metrics("nsga2", ["min-energy"], 0, ()), "hypervolume_percent": None, "gap_percent": None,
-         "energy_spread_percent": 1.0, "utility_spread_percent": 3.0, "dropped": 400.0,
-         **{f"{name}_cov:{level}": cov for name in ("time", "power")
-            for level, cov in (("least", 0.1), ("median", 0.8), ("most", 1.5))}}
+         "energy_sd_percent": 1.0, "utility_sd_percent": 3.0, "tasks_dropped": 400.0, "fresh_percent": 60.0,
+         "system.time_cov_range": "0.1, 1.5", "system.power_cov_range": "0.1, 0.5"}
         for i, (objective, percentile) in enumerate(aims)
     ]  # fmt: skip
     runs = pl.DataFrame(rows, schema_overrides={"hypervolume_percent": pl.Float64, "gap_percent": pl.Float64})
     made = [_samples(row, n_points, n_samples) for row in rows]
-    fronts = pl.concat([front for front, _, _ in made])
-    clouds, ellipses = (pl.concat([parts[i] for parts in made]) for i in (1, 2))
-    axes = (METHOD, OBJECTIVE, *PERCENTILES)
-    return _records(runs, axes, 1, info, fronts, clouds=clouds, ellipses=ellipses)
+    fronts, clouds = (pl.concat([parts[i] for parts in made]) for i in (0, 1))
+    return _records(runs, (METHOD, OBJECTIVE, *PERCENTILES), 1, info, fronts, clouds=clouds)
 
 
-def _samples(row: Mapping[str, Any], n_points: int, n_samples: int) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Front, cloud and ellipses of one run."""
+def _samples(row: Mapping[str, Any], n_points: int, n_samples: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Front and cloud of one run."""
     random, run = np.random.default_rng(7), row["run"]
     mean_j = np.linspace(LEAST_J, 1.8 * LEAST_J, n_points) * (1.0 if row[OBJECTIVE] == "percentile" else 1.02)
     mean = np.array([proven(energy_j) for energy_j in mean_j]) * 0.9
@@ -142,21 +138,21 @@ def _samples(row: Mapping[str, Any], n_points: int, n_samples: int) -> tuple[pl.
     off = 0.0 if row[OBJECTIVE] == "percentile" else 0.05
     marked_j, marked = np.median(energy_j, axis=1) * (1 + off), np.median(utility, axis=1) * (1 - off)
     front = _curve(run, "front", mean_j, 0.1).with_columns(
-        energy_j=pl.Series(marked_j), utility=pl.Series(marked), utility_bound=None, gap_percent=None, chosen=True
+        energy_j=pl.Series(marked_j), utility=pl.Series(marked), utility_bound=None, gap_percent=None
     )
     points = np.repeat(np.arange(n_points), n_samples)
     cloud = pl.DataFrame(
         {"run": [run] * points.size, "point": points, "sample": np.tile(np.arange(n_samples), n_points),
          "energy_j": energy_j.ravel(), "utility": utility.ravel()}
     )  # fmt: skip
-    ellipses = pl.DataFrame(
-        {"run": [run] * n_points, "point": np.arange(n_points), "mean_energy_j": energy_j.mean(axis=1),
-         "mean_utility": utility.mean(axis=1), "sd_energy_j": energy_j.std(axis=1), "sd_utility": utility.std(axis=1),
-         "correlation": [float(np.corrcoef(a, b)[0, 1]) for a, b in zip(energy_j, utility, strict=True)],
-         "dropped": np.linspace(800, 20, n_points), "energy_j": marked_j, "utility": marked}
-    )  # fmt: skip
+    spread = {
+        "mean_energy_j": energy_j.mean(axis=1), "mean_utility": utility.mean(axis=1),
+        "sd_energy_j": energy_j.std(axis=1), "sd_utility": utility.std(axis=1),
+        "correlation": [float(np.corrcoef(a, b)[0, 1]) for a, b in zip(energy_j, utility, strict=True)],
+        "tasks_dropped": np.linspace(800, 20, n_points),
+    }  # fmt: skip
     casts = [pl.col(name).cast(pl.Float64) for name in ("utility_bound", "gap_percent")]
-    return front.with_columns(casts), cloud, ellipses
+    return front.with_columns(*casts, **{name: pl.Series(values) for name, values in spread.items()}), cloud
 
 
 def _records(
@@ -168,6 +164,6 @@ def _records(
     **tables: pl.DataFrame,
 ) -> Records:
     study = StudyInfo(axes=axes, trials=n_trials, kind=KNOWN, **{**INFO, **info})
-    metrics = [name for name in runs.columns if name not in {*axes, "trial", "run"}]
+    metrics = [name for name in runs.columns if name not in {*axes, "trial", "run"} and "." not in name]
     summary = statistics.summary(runs, axes, metrics)
     return Records(study, runs, summary, pl.DataFrame(), None, TITLES, {}, fronts, **tables)

@@ -31,13 +31,12 @@ def write_report(
     fronts: pl.DataFrame | None = None,
     machines: pl.DataFrame | None = None,
     clouds: pl.DataFrame | None = None,
-    ellipses: pl.DataFrame | None = None,
 ) -> Path:
     """Write `report.html` into `folder` and return its path; the frames are those of `Records`."""
     from joulewise.present.report import render_report
 
     path = folder / "report.html"
-    details = {"fronts": fronts, "machines": machines, "clouds": clouds, "ellipses": ellipses}
+    details = {"fronts": fronts, "machines": machines, "clouds": clouds}
     write_atomic(path, render_report(_records(study, runs, summary, differences, traces, titles, modes, details)))
     return path
 
@@ -55,7 +54,6 @@ def write_figures(
     fronts: pl.DataFrame | None = None,
     machines: pl.DataFrame | None = None,
     clouds: pl.DataFrame | None = None,
-    ellipses: pl.DataFrame | None = None,
     formats: Sequence[str] = ("png",),
 ) -> list[Path]:
     """Write every figure the records allow as `folder/NAME.FORMAT` in each format and return the paths.
@@ -65,7 +63,7 @@ def write_figures(
     from joulewise.present.figures import drawings
 
     raise_if_any(unknown_name("figure format", kind, FORMATS) for kind in formats if kind not in FORMATS)
-    details = {"fronts": fronts, "machines": machines, "clouds": clouds, "ellipses": ellipses}
+    details = {"fronts": fronts, "machines": machines, "clouds": clouds}
     records = _records(study, runs, summary, differences, traces, titles, modes, details)
     return [
         export(drawing.chart, folder / f"{figure.name}.{kind}")

@@ -1,4 +1,4 @@
-"""How likely execution times and powers are: gamma densities of the least, the middle and the greatest variation."""
+"""How likely execution times and powers are: gamma densities at the ends of the ranges of their variation."""
 
 from __future__ import annotations
 
@@ -9,30 +9,33 @@ import numpy as np
 
 from joulewise.model.arrays import Floats
 from joulewise.present import theme
-from joulewise.present.formats import number
+from joulewise.present.formats import plain
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
 from joulewise.present.plane import legend_of
 from joulewise.present.records import Records
+from joulewise.present.settings import Looks
 
-_TITLES = {"time_cov": "execution time", "power_cov": "power"}
-_LEVELS = ("least", "median", "most")
+_RANGES = {"system.time_cov_range": "execution time", "system.power_cov_range": "power"}
+_EXPONENTIAL = 1.0
 _AT = np.linspace(0.005, 3.0, 600)
 _LEAST_HEIGHT, _ROOM = 1.5, 1.08
 
 
 def has_variations(records: Records) -> bool:
-    """Whether the runs say how much times or powers vary, and some do."""
+    """Whether times or powers vary as ranges say."""
     return bool(_shown(records))
 
 
 def densities(records: Records) -> Drawing:
-    """Gamma densities with mean 1 at the least, the median and the greatest coefficient of variation."""
-    parts = [_part(name, covs) for name, covs in _shown(records).items()]
+    """Gamma densities with mean 1 at the least and the greatest coefficient of variation, and of 1 between."""
+    shown = _shown(records)
+    covs = sorted({cov for found in shown.values() for cov in found})
+    looks = {plain(cov): theme.line_style(i) for i, cov in enumerate(covs)}
+    parts = [_part(_RANGES[name], found, looks) for name, found in shown.items()]
     caption = (
-        "How likely an execution time or a power is, in multiples of its mean, where it varies least, as in the middle "
-        "and most of all (coefficient of variation: standard deviation over mean). Near 0.1 the density is almost that "
-        "of a normal distribution, at 1 it is exponential; above, most values are small and few are very large. "
-        "First run."
+        "How likely an execution time or a power is, in multiples of its mean, at the ends of the range from which its "
+        "coefficient of variation (standard deviation over mean) is drawn. Near 0.1 the density is almost that of a "
+        "normal distribution, at 1 it is exponential; above, most values are small and few are very large."
     )
     return Drawing(assemble(parts, across=2), caption)
 
@@ -44,37 +47,41 @@ def gamma_density(cov: float, at: Floats) -> Floats:
 
 
 def _shown(records: Records) -> dict[str, list[float]]:
-    """The variations of times and powers, rising, each told once; none where nothing varies."""
+    """The variations that are drawn for times and powers, of the first range that a run has; none where none varies."""
     found = {}
-    for name in _TITLES:
-        columns = [f"{name}:{level}" for level in _LEVELS]
-        if records.measures(*columns):
-            row = records.runs.select(columns).drop_nulls().row(0)
-            found[name] = sorted({float(cov) for cov in row if cov > 0})
-    return {name: covs for name, covs in found.items() if covs}
+    for key in _RANGES:
+        texts = [text for text in records.values(key) if text is not None]
+        ends = [float(end) for end in str(texts[0]).split(", ")] if texts else []
+        between = [_EXPONENTIAL] if ends and ends[0] < _EXPONENTIAL < ends[-1] else []
+        found[key] = sorted({cov for cov in (*ends, *between) if cov > 0})
+    return {key: covs for key, covs in found.items() if covs}
 
 
-def _part(name: str, covs: list[float]) -> Any:
+def _part(name: str, covs: list[float], looks: Looks) -> Any:
     import altair as alt
 
     curves = {cov: gamma_density(cov, _AT) for cov in covs}
-    peaks = [float(curve.max()) for cov, curve in curves.items() if cov < 1]
+    peaks = [float(curve.max()) for cov, curve in curves.items() if cov < _EXPONENTIAL]
     highest = _ROOM * max([_LEAST_HEIGHT, *peaks])
     rows = [
-        {"x": float(x), "y": min(float(y), 2 * highest), "name": number(cov), "order": i}
+        {"x": float(x), "y": min(float(y), 2 * highest), "name": plain(cov), "order": i}
         for cov, curve in curves.items()
         for i, (x, y) in enumerate(zip(_AT, curve, strict=True))
     ]
-    names = [number(cov) for cov in covs]
-    dashes = alt.Scale(domain=names, range=list(theme.LINE_DASHES[: len(names)]))
-    colours = dict(zip(names, theme.LINE_PALETTE, strict=False))
     title = "Coefficient of variation"
-    x_axis, y_axis = alt.Axis(format=AXIS_FORMAT, tickCount=6), alt.Axis(format=AXIS_FORMAT, tickCount=5)
+    dashes = alt.Scale(domain=list(looks), range=[dash for _, dash in looks.values()])
+    legend = alt.Legend(title=title, symbolType="stroke")
+    x = alt.X("x:Q", title=f"{name} (1 = its mean)", scale=alt.Scale(domain=[0, _AT[-1]]), axis=_axis())
+    y = alt.Y("y:Q", title="probability density", scale=alt.Scale(domain=[0, highest], nice=False), axis=_axis())
     line = alt.Chart(inline(rows)).mark_line(strokeWidth=2, clip=True).encode(
-        x=alt.X("x:Q", title=f"{_TITLES[name]} (× its mean)", scale=alt.Scale(domain=[0, 3]), axis=x_axis),
-        y=alt.Y("y:Q", title="probability density", scale=alt.Scale(domain=[0, highest], nice=False), axis=y_axis),
-        order="order:Q",
-        color=legend_of(colours, title, symbolType="stroke"),
-        strokeDash=alt.StrokeDash("name:N", scale=dashes, legend=alt.Legend(title=title, symbolType="stroke"), sort=None),
+        x=x, y=y, order="order:Q",
+        color=legend_of({label: colour for label, (colour, _) in looks.items()}, title, symbolType="stroke"),
+        strokeDash=alt.StrokeDash("name:N", scale=dashes, legend=legend, sort=None),
     )  # fmt: skip
-    return line.properties(width=360, height=240, title=_TITLES[name])
+    return line.properties(width=360, height=240)
+
+
+def _axis() -> Any:
+    import altair as alt
+
+    return alt.Axis(format=AXIS_FORMAT, tickCount=5, labelFlush=False)

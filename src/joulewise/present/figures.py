@@ -14,7 +14,7 @@ from joulewise.present.fuzzy import (
     fuzzy_front,
     fuzzy_fronts_compared,
     has_clouds,
-    has_ellipses,
+    has_spread,
     several_aims,
     spread_of_points,
 )
@@ -74,7 +74,7 @@ NEEDS: dict[str, Callable[[Records], bool]] = {
     "several populations": has_populations,
     "hypervolumes by generation": lambda records: len(steps_of(records)) > 1,
     "samples": has_clouds,
-    "means and variances": has_ellipses,
+    "means and variances": has_spread,
     "several objectives": several_aims,
     "variations": has_variations,
     "machines": has_machines,
@@ -111,7 +111,9 @@ FIGURES = (
     Figure("front", "Energy and makespan", ("front", "bound front"), fronts),
     Figure("utility-front", "Utility and energy", ("front of utility",), utility_front),
     Figure("fronts-by-seeds", "What the populations became", ("several populations",), fronts_by_seeds),
-    Figure("front-by-generations", "How the search came there", ("generations", "one population"), front_by_generations),
+    Figure(
+        "front-by-generations", "How the search came there", ("generations", "one population"), front_by_generations
+    ),
     Figure(
         "hypervolume-by-generations",
         "How fast the search came there",

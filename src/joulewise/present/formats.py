@@ -103,7 +103,7 @@ _KEYS = {
     "priority": Key("priority level"),
     "group": Key("machine group"),
 }
-_SPOKEN: dict[str, dict[object, str]] = {"optimise.seeds": {"": "none: random"}}
+_SPOKEN: dict[str, dict[object, str]] = {"optimise.seeds": {"": "random"}}
 """Values of a key that are called otherwise than they are written."""
 _QUANTITIES: dict[str, Callable[[float], str]] = {"_s": duration, "_j": energy}
 """How values of a key are written, by the unit at the end of its name."""
@@ -220,11 +220,14 @@ METRICS = {
     "peak_energy_j": Metric("energy where a joule earns most", "", energy),
     "peak_utility": Metric("utility where a joule earns most"),
     "peak_utility_per_mj": Metric("most utility per energy", "1/MJ"),
-    "energy_spread_percent": Metric("spread of energy", "% of its mean"),
-    "utility_spread_percent": Metric("spread of utility", "% of its mean"),
-    "dropped": Metric("tasks that do not run"),
-    "time_cov": Metric("variation of times"),
-    "power_cov": Metric("variation of powers"),
+    "energy_sd_percent": Metric("spread of energy", "% of its mean"),
+    "utility_sd_percent": Metric("spread of utility", "% of its mean"),
+    "fresh_percent": Metric("hypervolume on fresh samples", "% of the whole box"),
+    "marker_sds": Metric("objective off the mean of samples", "standard deviations"),
+    "dropped_sd_correlation": Metric("rank correlation of tasks dropped and spread of utility"),
+    "utility_ceiling": Metric("what tasks are worth at most"),
+    "most_utility_energy_j": Metric("energy at the most utility", "", energy),
+    "least_energy_utility": Metric("utility at the least energy"),
     "solve_s": Metric("time to solve", "", duration),
     "generations_per_s": Metric("generations per second"),
 }

@@ -23,8 +23,9 @@ VOLUME = "hypervolume_percent"
 MOST_POINTS = 300
 """How many points of a curve are drawn; those that are marked always are."""
 
+_LEGEND_CHARACTERS = 40
 _RINGS = {"is_knee": KNEE_NAME, "is_peak": PEAK_NAME}
-_RING_PX = {KNEE_NAME: 240, PEAK_NAME: 700}
+_RING_PX = {KNEE_NAME: 130, PEAK_NAME: 420}
 _SAYS = {
     "makespan_s": "left is cheaper, down is faster",
     "utility": "left is cheaper, up earns more",
@@ -136,9 +137,10 @@ def told_apart(looks: Mapping[str, Look], title: str | None = None) -> dict[str,
     """Colour and shape of the field `name`, with one legend for both."""
     import altair as alt
 
-    colours = legend_of({name: look.colour for name, look in looks.items()}, title, symbolOpacity=1)
+    columns = {"columns": -(-len(looks) // 2)} if sum(map(len, looks)) > _LEGEND_CHARACTERS else {}
+    colours = legend_of({name: look.colour for name, look in looks.items()}, title, symbolOpacity=1, **columns)
     shapes = alt.Scale(domain=list(looks), range=[look.shape for look in looks.values()])
-    legend = alt.Legend(title=title, symbolOpacity=1)
+    legend = alt.Legend(title=title, symbolOpacity=1, **columns)
     return {"color": colours, "shape": alt.Shape("name:N", scale=shapes, legend=legend, sort=None)}
 
 
@@ -149,10 +151,11 @@ def ring_layer(plane: Plane, rings: Sequence[Mapping[str, Any]], looks: Mapping[
     if not rings:
         return []
     marks = [name for name in _RING_PX if any(ring["mark"] == name for ring in rings)]
-    legend = alt.Legend(title=None, symbolType="circle", symbolFillColor="transparent", symbolStrokeColor=theme.INK)
-    size = alt.Size(
-        "mark:N", legend=legend, sort=None, scale=alt.Scale(domain=marks, range=[_RING_PX[name] for name in marks])
+    legend = alt.Legend(
+        title=None, values=marks, symbolType="circle", symbolFillColor="transparent", symbolStrokeColor=theme.INK
     )
+    sizes = alt.Scale(domain=list(_RING_PX), range=list(_RING_PX.values()))
+    size = alt.Size("mark:N", legend=legend, sort=None, scale=sizes)
     base = alt.Chart(inline(rings)).mark_point(filled=False, shape="circle", strokeWidth=2, opacity=1)
     return [base.encode(x=plane.x(), y=plane.y(), size=size, color=told_apart(looks)["color"])]
 

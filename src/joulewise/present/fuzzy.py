@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import plain
-from joulewise.present.fronts import POINT_COLOURS, first_trials
+from joulewise.present.aims import with_aims
+from joulewise.present.fronts import first_trials
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of
-from joulewise.present.plane import Plane, legend_of, plane_of
-from joulewise.present.records import AIM, OBJECTIVE, PERCENTILES, Records
+from joulewise.present.plane import FOUND, Plane, curve_of, legend_of, plane_of
+from joulewise.present.records import AIM, Records
 from joulewise.present.settings import beside
 
-_PERCENTILE = "percentile"
+_SPREAD = "sd_utility"
 _MOST_DOTS = 3000  # in one cloud: more make a page heavy and no clearer
-_MOST_ELLIPSES = 60
+_MOST_CLOUDS, _MOST_ELLIPSES = 100, 60
 _OUTLINE = np.linspace(0.0, 2 * np.pi, 49)
-_MARKER, _CENTRE = "value of the objective", "mean of the samples"
+_MARKER = "value of the objective"
 
 
 def has_clouds(records: Records) -> bool:
@@ -29,25 +29,10 @@ def has_clouds(records: Records) -> bool:
     return records.fronts is not None and records.clouds is not None and not records.clouds.is_empty()
 
 
-def has_ellipses(records: Records) -> bool:
+def has_spread(records: Records) -> bool:
     """Whether means and variances of points of some front were kept."""
-    return records.fronts is not None and records.ellipses is not None and not records.ellipses.is_empty()
-
-
-def with_aims(records: Records) -> Records:
-    """The records with a column that says in words what each run seeks."""
-    aims = [_aim(row) for row in records.runs.iter_rows(named=True)]
-    axes = tuple(key for key in records.study.axes if key not in (OBJECTIVE, *PERCENTILES))
-    study = replace(records.study, axes=(*axes, AIM))
-    return replace(records, study=study, runs=records.runs.with_columns(pl.Series(AIM, aims, dtype=pl.String)))
-
-
-def _aim(row: Mapping[str, Any]) -> str:
-    objective = str(row.get(OBJECTIVE) or "")
-    if objective != _PERCENTILE:
-        return objective.replace("-", " ")
-    utility, energy = (plain(row[key]) for key in PERCENTILES)
-    return f"percentile {utility}" if utility == energy else f"percentiles {utility} (utility) and {energy} (energy)"
+    fronts = records.fronts
+    return fronts is not None and _SPREAD in fronts.columns and fronts[_SPREAD].count() > 0
 
 
 def several_aims(records: Records) -> bool:
@@ -96,36 +81,43 @@ def fuzzy_fronts_compared(records: Records) -> Drawing:
 
 
 def _thinning(records: Records) -> str:
+    """What a caption says where not every sample is drawn."""
     assert records.clouds is not None
-    most = max(part.height for part in records.clouds.partition_by("run"))
-    return "" if most <= _MOST_DOTS else " Of each assignment's samples as many are drawn as can be told apart."
+    most = records.clouds.group_by("run").len()["len"].max()
+    return "" if most <= _MOST_DOTS else " Where there are very many points or samples, every few of them are drawn."  # type: ignore[operator]
 
 
 def _cloud_part(records: Records, panel: Panel, colours: Mapping[str, str], *, alone: bool) -> Any:
     import altair as alt
 
     clouds = {row["run"]: _dots(records, row["run"]) for row in panel.rows.iter_rows(named=True)}
-    markers = {run: _of_run(records.ellipses, run) for run in clouds}
+    markers = {run: _sampled(records, run, _MOST_CLOUDS) for run in clouds}
     names = {row["run"]: row[AIM] if row[AIM] in colours else next(iter(colours)) for row in panel.rows.to_dicts()}
     plane = plane_of([*clouds.values(), *markers.values()], *((560, 380) if alone else (320, 260)))
     dots = [{**row, "name": names[run]} for run, cloud in clouds.items() for row in _short(plane, cloud)]
-    squares = [{**row, "name": names[run], "kind": _MARKER} for run, found in markers.items() for row in plane.rows(found)]
+    squares = [
+        {**row, "name": names[run], "kind": _MARKER} for run, found in markers.items() for row in plane.rows(found)
+    ]
     colour = legend_of(colours, None, symbolType="circle", symbolOpacity=1)
     base = alt.Chart(inline(dots)).mark_point(filled=True, size=7, opacity=0.35, clip=True)
     cloud = base.encode(x=plane.x(), y=plane.y(), color=colour)
     return plane.sized([cloud, *_squares(plane, squares, colours)], panel.title)
 
 
-def _of_run(table: pl.DataFrame | None, run: str) -> pl.DataFrame:
-    assert table is not None
-    return table.filter(pl.col("run") == run).sort("point", maintain_order=True)
+def _sampled(records: Records, run: str, most: int) -> pl.DataFrame:
+    """At most so many points of the front of a run, evenly along it, that were evaluated on fresh samples."""
+    assert records.fronts is not None
+    front = curve_of(records, records.runs.filter(pl.col("run") == run), FOUND)
+    known = front.filter(pl.col(_SPREAD).is_not_null())
+    return known.filter(pl.int_range(pl.len()) % max(1, -(-known.height // most)) == 0)
 
 
 def _dots(records: Records, run: str) -> pl.DataFrame:
     """The samples of a run, fewer of each point where there are very many."""
-    cloud = _of_run(records.clouds, run)
-    step = -(-cloud.height // _MOST_DOTS)
-    return cloud.filter(pl.col("sample") % step == 0)
+    assert records.clouds is not None
+    points = _sampled(records, run, _MOST_CLOUDS)["point"].to_list()
+    cloud = records.clouds.filter(pl.col("run") == run, pl.col("point").is_in(points))
+    return cloud.filter(pl.col("sample") % max(1, -(-cloud.height // _MOST_DOTS)) == 0)
 
 
 def _short(plane: Plane, cloud: pl.DataFrame) -> list[dict[str, float]]:
@@ -164,8 +156,11 @@ class _Frame:
 def spread_of_points(records: Records) -> Drawing:
     """Each assignment as an ellipse of one standard deviation, coloured by how many tasks do not run."""
     seen = with_aims(records)
-    panels, note = _panels(seen, seen.ellipses, by_aim=True)
-    most = max(float(_of_run(seen.ellipses, run)["dropped"].max() or 0.0) for panel in panels for run in panel.rows["run"])  # type: ignore[arg-type]
+    assert seen.fronts is not None
+    known = seen.fronts.filter(pl.col(_SPREAD).is_not_null())
+    panels, note = _panels(seen, known, by_aim=True)
+    shown = known.filter(pl.col("run").is_in([run for panel in panels for run in panel.rows["run"]]))
+    most = float(shown["tasks_dropped"].max() or 0.0)  # type: ignore[arg-type]
     parts = [_ellipse_part(seen, panel, most, alone=len(panels) == 1) for panel in panels]
     caption = (
         "Each ellipse is an assignment: its centre the mean, its outline one standard deviation over fresh samples of "
@@ -181,10 +176,11 @@ def outlines(ellipses: pl.DataFrame) -> list[dict[str, float]]:
     least_j, most = float(ellipses["mean_energy_j"].min()), float(ellipses["mean_utility"].max())  # type: ignore[arg-type]
     rows = []
     for row in ellipses.iter_rows(named=True):
-        turn = row["correlation"] * np.cos(_OUTLINE) + np.sqrt(1 - row["correlation"] ** 2) * np.sin(_OUTLINE)
+        tilt = row["correlation"] or 0.0
+        turn = tilt * np.cos(_OUTLINE) + np.sqrt(max(0.0, 1 - tilt**2)) * np.sin(_OUTLINE)
         x = (row["mean_energy_j"] + row["sd_energy_j"] * np.cos(_OUTLINE)) / (least_j or 1.0)
         y = (row["mean_utility"] + row["sd_utility"] * turn) / (most or 1.0)
-        about = {"point": row["point"], "dropped": row["dropped"]}
+        about = {"point": row["point"], "dropped": row["tasks_dropped"]}
         rows += [{**about, "order": i, "x": float(a), "y": float(b)} for i, (a, b) in enumerate(zip(x, y, strict=True))]
     return rows
 
@@ -192,17 +188,17 @@ def outlines(ellipses: pl.DataFrame) -> list[dict[str, float]]:
 def _ellipse_part(records: Records, panel: Panel, most_dropped: float, *, alone: bool) -> Any:
     import altair as alt
 
-    found = _of_run(records.ellipses, panel.rows["run"][0])
-    step = -(-found.height // _MOST_ELLIPSES)
-    rows = inline(outlines(found.filter(pl.int_range(pl.len()) % step == 0)))
+    rows = inline(outlines(_sampled(records, panel.rows["run"][0], _MOST_ELLIPSES)))
     frame = _frame(rows, *((640, 460) if alone else (340, 300)))
     ramp = alt.Scale(domain=[0.0, most_dropped or 1.0], range=theme.ordered_lines(5))
-    legend = alt.Legend(title="Tasks that do not run", gradientLength=160, gradientThickness=10, format=AXIS_FORMAT, tickCount=4)
+    legend = alt.Legend(
+        title="Tasks that do not run", gradientLength=160, gradientThickness=10, format=AXIS_FORMAT, tickCount=4
+    )
     colour = alt.Color("dropped:Q", scale=ramp, legend=legend)
     line = alt.Chart(rows).mark_line(strokeWidth=1.2, opacity=0.9, clip=True)
     chart = line.encode(
-        x=_normalised(alt.X, "x:Q", "mean energy (× the least)", frame.x_domain),
-        y=_normalised(alt.Y, "y:Q", "mean utility (part of the most)", frame.y_domain),
+        x=_normalised(alt.X, "x:Q", "mean energy (1 = the least)", frame.x_domain),
+        y=_normalised(alt.Y, "y:Q", "mean utility (1 = the most)", frame.y_domain),
         detail="point:N", order="order:Q", color=colour,
     )  # fmt: skip
     return chart.properties(width=frame.size(frame.x_domain), height=frame.size(frame.y_domain), title=panel.title)

@@ -107,8 +107,8 @@ def curve_of(records: Records, runs: pl.DataFrame, curve: str) -> pl.DataFrame:
     """The points of a curve of the first of these runs that has it; empty where none has."""
     assert records.fronts is not None
     found = records.fronts.filter((pl.col("curve") == curve) & pl.col("run").is_in(runs["run"].to_list()))
-    first = next((run for run in runs["run"] if run in set(found["run"])), None)
-    return found.filter(pl.col("run") == first).sort("point", maintain_order=True)
+    first = [run for run in runs["run"] if run in set(found["run"])][:1]
+    return found.filter(pl.col("run").is_in(first)).sort("point", maintain_order=True)
 
 
 def has_curve(records: Records, curve: str) -> bool:

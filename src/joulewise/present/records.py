@@ -76,8 +76,7 @@ class Records:
     of this row's value of the key minus that one, all other axes being equal; every ordered pair of values.
     `traces`: `run`, `at_s` and cumulative columns; the keys of a run are looked up in `runs`.
     `titles` and `modes`: policy name -> title and "immediate" or "batch", in the order of the policy table.
-    `fronts`, `machines`, `clouds` and `ellipses`: `run` and the columns of those tables, of the runs of a search that
-    were kept.
+    `fronts`, `machines` and `clouds`: `run` and the columns of those tables, of the runs of a search that were kept.
     """
 
     study: StudyInfo
@@ -90,7 +89,6 @@ class Records:
     fronts: pl.DataFrame | None = None
     machines: pl.DataFrame | None = None
     clouds: pl.DataFrame | None = None
-    ellipses: pl.DataFrame | None = None
 
     @cached_property
     def varying(self) -> tuple[str, ...]:

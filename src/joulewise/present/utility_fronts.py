@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import theme
+from joulewise.present.aims import with_aims
 from joulewise.present.formats import count, energy_unit, fixed, plain
 from joulewise.present.fronts import (
     BOUND_NAME,
@@ -27,7 +28,7 @@ from joulewise.present.fronts import (
     thinned,
     told_apart,
 )
-from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of
+from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of, sentence
 from joulewise.present.lines import Axis, Plot, Point, draw_lines
 from joulewise.present.plane import BOUND, FOUND, SNAPSHOT, Plane, bound_line, curve_of, has_curve, plane_of
 from joulewise.present.records import KNOWN, METHOD, SEEDS, Records
@@ -59,7 +60,7 @@ def has_populations(records: Records) -> bool:
     """Whether several populations kept snapshots at one setting."""
     if not of_utilities(records) or not has_curve(records, SNAPSHOT):
         return False
-    panels, _ = front_panels(records, SNAPSHOT, compared(records))
+    panels, _ = front_panels(with_aims(records), SNAPSHOT, compared(records))
     return any(panel.rows.height > 1 for panel in panels)
 
 
@@ -75,6 +76,7 @@ def looks_of(records: Records, key: str) -> dict[str, Look]:
 
 def utility_front(records: Records) -> Drawing:
     """The front that each method or population found, its knee and peak, and the proven bound."""
+    records = with_aims(records)
     key = compared(records)
     panels, note = front_panels(records, FOUND, key)
     looks = looks_of(records, key)
@@ -101,7 +103,8 @@ def _with_shares(records: Records, panel: Panel, key: str) -> Any:
     labels, values = records.labels(key), [fixed(value, 1) for value in told.sort(VOLUME)[VOLUME]]
     named = [f"{labels[row[key]]} {fixed(row[VOLUME], 1)} %" for row in told.iter_rows(named=True)]
     shares = ", ".join(named) if len(named) <= _MOST_TOLD else f"{values[0]} to {values[-1]} %"
-    return alt.TitleParams(panel.title, subtitle=f"of the proven hypervolume: {shares}")
+    said = f"of the proven hypervolume: {shares}"
+    return alt.TitleParams(panel.title, subtitle=said) if panel.title else sentence(said)
 
 
 # --- populations by generation --------------------------------------------------------------------------
@@ -109,6 +112,7 @@ def _with_shares(records: Records, panel: Panel, key: str) -> Any:
 
 def fronts_by_seeds(records: Records) -> Drawing:
     """The fronts of several populations side by side after so many generations."""
+    records = with_aims(records)
     key = compared(records)
     panels, note = front_panels(records, SNAPSHOT, key)
     looks = looks_of(records, key)
@@ -161,6 +165,7 @@ def steps_of(records: Records) -> list[int]:
 
 def hypervolume_by_generations(records: Records) -> Drawing:
     """How much of the proven hypervolume each population dominates after so many generations."""
+    records = with_aims(records)
     key, steps = compared(records), steps_of(records)
     keys = [*beside(records, [key]), key]
     means = pl.concat(
@@ -199,6 +204,7 @@ def _volume_part(records: Records, panel: Panel, key: str, steps: list[int]) -> 
 
 def utility_per_energy(records: Records) -> Drawing:
     """The best front, and its utility per energy against utility and against energy."""
+    records = with_aims(records)
     key = compared(records)
     panels, note = front_panels(records, FOUND, key)
     parts = [_peak_block(records, panel, key) for panel in panels]
@@ -246,7 +252,11 @@ def _layers(plane: Plane, front: pl.DataFrame, x: Any, y: Any, *, across: bool, 
     points, peak = _rated(plane, front)
     lines = [
         *([alt.Chart(peak).mark_rule(color=theme.INK, strokeWidth=1.2).encode(y=y)] if across else []),
-        *([alt.Chart(peak).mark_rule(color=theme.INK, strokeWidth=1.2, strokeDash=[5, 4]).encode(x=x)] if upright else []),
+        *(
+            [alt.Chart(peak).mark_rule(color=theme.INK, strokeWidth=1.2, strokeDash=[5, 4]).encode(x=x)]
+            if upright
+            else []
+        ),
     ]
     dots = alt.Chart(points).mark_point(filled=True, size=18, opacity=0.9, color=theme.PALETTE[1]).encode(x=x, y=y)
     ring = alt.Chart(peak).mark_point(size=240, strokeWidth=2, opacity=1, color=theme.INK).encode(x=x, y=y)
