@@ -1,0 +1,279 @@
+"""Studies of the front of energy and utility of tasks known in advance: how it is searched, stored and judged."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from joulewise import units
+from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.study import bags, utility_bounds, utility_tables
+from joulewise.study.case import Candidates, Case, Outcome, Tables
+from joulewise.study.columns import ASSIGNMENTS, CLOUDS, FRONTS
+from joulewise.study.fronts import idle_keys, search_seed, seed_of
+from joulewise.study.optimising import ALL_CORES, GPU, PERCENTILE, UtilityFrontParameters
+from joulewise.study.parameters import shown
+from joulewise.study.sources import Draw, expected_tasks
+from joulewise.study.spec import Point, WorldParts
+from joulewise.study.uncertain import KnownWorld, build_world
+from joulewise.study.utility_methods import METHODS, Found, problem_of, start_of
+from joulewise.study.utility_tables import FoundFront
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from joulewise.model.arrays import Floats
+    from joulewise.model.assignment import Assignment
+    from joulewise.study.planning import Run
+    from joulewise.study.store import Store
+
+# Rough figures of one ordinary processor of 2024.
+_RUN_S, _BOUND_TASK_S = 0.5, 1e-3
+_KEPT_POINTS, _GENE_BYTES = 200, 4
+
+_PLACES = {
+    "workload.stretch": "workload.time_spread",
+    "system.idle_w": "system",
+    "drop_below": "optimise.drop_below",
+    "start": "optimise.start_from",
+    "population": "optimise.population",
+}
+"""Where a study file has what searches call otherwise."""
+
+_USES: Mapping[str, tuple[Callable[[UtilityFrontParameters], bool], str]] = {
+    "percentile_utility": (lambda p: p.objective == PERCENTILE, 'objective = "percentile"'),
+    "percentile_energy": (lambda p: p.objective == PERCENTILE, 'objective = "percentile"'),
+    "n_samples": (lambda p: not p.is_certain, "objectives of chance"),
+    "drop_by": (lambda p: not p.is_certain and p.drop_below > 0, "objectives of chance with drop_below above 0"),
+    "exchange_every": (lambda p: p.islands > 1, "two islands or more"),
+}
+"""What keys need that matter in some searches only."""
+
+
+# --- checks ------------------------------------------------------------------------------------------------------
+
+
+def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
+    """What must hold before anything is run."""
+    parameters = [part.parameters for part in found.decisions]
+    systems, supplies = ({getattr(parts, name): None for parts in found.worlds} for name in ("system", "supply"))
+    yield lambda: raise_if_any(idle_keys(UtilityFrontParameters, parameters, METHODS))
+    yield lambda: raise_if_any(_unused_keys(parameters))
+    yield lambda: raise_if_any(problem for system in systems for problem in bags.failures(system))
+    yield lambda: raise_if_any(problem for supply in supplies for problem in bags.unused_supply(supply, ("pue",)))
+    decisions: dict[WorldParts, list[UtilityFrontParameters]] = {parts: [] for parts in found.worlds}
+    for point in found.points:
+        decisions[point.world].append(point.decision.parameters)
+    yield from (partial(_check_world, parts, draw, sought) for parts, sought in decisions.items())
+
+
+def _unused_keys(parameters: Sequence[UtilityFrontParameters]) -> Iterator[Problem]:
+    """Parameters that a study sets for searches that know nothing of them."""
+    for name, (is_used, needed) in _USES.items():
+        given = [p for p in parameters if p.method == "nsga2" and getattr(p, name) != _default(name)]
+        if given and not any(map(is_used, given)):
+            found = f"found {shown(name, getattr(given[0], name))}"
+            yield Problem(f"optimise.{name}", found, f"is for {needed}", "leave it out")
+
+
+def _check_world(parts: WorldParts, draw: Draw, sought: Sequence[UtilityFrontParameters]) -> None:
+    """InputError when a world of the first trial is none of tasks known in advance, or not what searches need."""
+    try:
+        known = build_world(parts, draw)
+        raise_if_any(problem for p in sought for problem in _search_problems(known, p, draw))
+    except InputError as error:
+        raise InputError(*map(_in_study, error.problems)) from None
+
+
+def _search_problems(known: KnownWorld, p: UtilityFrontParameters, draw: Draw) -> Iterator[Problem]:
+    from joulewise.optimise.assignments import AssignmentProblem, assignment_facts
+
+    if p.method == "nsga2":
+        AssignmentProblem(known.world, p.drop_below)
+    else:
+        assignment_facts(known.world, p.drop_below)
+    if not p.is_certain and known.chances is None:
+        found, advice = f"found {p.objective!r} with certain times and powers", "give system.time_cov_range"
+        yield Problem("optimise.objective", found, "needs uncertain ones", advice)
+    elif p.start_from is not None:
+        yield from _start_problems(known, p, draw)
+    yield from _engine_problems(p)
+
+
+def _engine_problems(p: UtilityFrontParameters) -> Iterator[Problem]:
+    from joulewise.optimise.gpu import gpu_name
+
+    found, advice = f"found {p.engine!r}", 'use "auto"'
+    if p.engine == GPU and not gpu_name():
+        yield Problem("optimise.engine", found, "needs a CUDA device and joulewise[gpu]", advice)
+    elif p.engine == GPU and (p.is_certain or p.islands > 1 or p.start_from is not None):
+        allowed = "is for objectives of chance, on one island, from the beginning"
+        yield Problem("optimise.engine", found, allowed, advice)
+    elif p.engine == ALL_CORES and p.is_certain and p.islands == 1:
+        yield Problem("optimise.engine", found, "is for objectives of chance, or two islands or more", advice)
+
+
+def _start_problems(known: KnownWorld, p: UtilityFrontParameters, draw: Draw) -> Iterator[Problem]:
+    """What keeps a search from going on with the population that it is to start from."""
+    from joulewise.optimise.genetic import start_problems
+
+    if p.seeds not in ((), _default("seeds")):
+        yield Problem("optimise.seeds", f"found {list(p.seeds)}", "a population that is there has no more seeds")
+    start = start_of(dataclasses.replace(p, start_from=str(draw.folder / str(p.start_from))))
+    problem = problem_of(known, p, seed_of(draw.seed, draw.trial))
+    yield from start_problems(problem, 0, p.population, start, p.islands)
+
+
+def _default(name: str) -> object:
+    return next(entry.default for entry in dataclasses.fields(UtilityFrontParameters) if entry.name == name)
+
+
+def _in_study(problem: Problem) -> Problem:
+    """A problem under the name that the study file has for it."""
+    return dataclasses.replace(problem, where=_PLACES.get(problem.where, problem.where))
+
+
+# --- plans -------------------------------------------------------------------------------------------------------
+
+
+def draws(point: Point, _folder: Path) -> bool:
+    """Whether the method draws from the trial."""
+    return METHODS[point.decision.parameters.method].draws
+
+
+def titles(points: Sequence[Point], _folder: Path) -> dict[str, dict[str, str]]:
+    """How reports are to call the methods."""
+    names = dict.fromkeys(point.decision.parameters.method for point in points)
+    return {name: {"title": METHODS[name].title, "mode": ""} for name in names}
+
+
+def seconds(missing: Sequence[Run], store: Store, folder: Path) -> float:
+    """The time of one process for the runs, and for the bound of each world that has none yet."""
+    n_tasks = _task_counts(missing, folder)
+    runs_s = sum(_RUN_S + _run_s(run.point.decision.parameters, n_tasks[run.key]) for run in missing)
+    worlds = {
+        (run.world_key, run.bound): n_tasks[run.key] for run in missing if run.point.decision.parameters.is_certain
+    }
+    new = (n for (key, bound), n in worlds.items() if not store.proof_file(key, bound).is_file())
+    return runs_s + _BOUND_TASK_S * sum(new)
+
+
+def _run_s(p: UtilityFrontParameters, n_tasks: float) -> float:
+    return METHODS[p.method].seconds(p, n_tasks)
+
+
+def size(kept: Sequence[Run], folder: Path) -> float:
+    """The bytes of the detail tables of these runs."""
+    return _GENE_BYTES * _KEPT_POINTS * sum(_task_counts(kept, folder).values())
+
+
+def _task_counts(runs: Sequence[Run], folder: Path) -> dict[str, float]:
+    workloads = {run.point.workload for run in runs}
+    n_tasks = {part: expected_tasks(part, Draw(0, 0, folder)) for part in workloads}
+    return {run.key: n_tasks[run.point.workload] for run in runs}
+
+
+# --- runs --------------------------------------------------------------------------------------------------------
+
+
+def compute(case: Case) -> Outcome:
+    """Search the front, hold it against the bound, and evaluate it in fresh samples where there is chance."""
+    p = case.decision
+    _warm_up(p.method)
+    bound = utility_bounds.proven(case)
+    began_s = time.perf_counter()
+    found = METHODS[p.method].search(case.world, p, search_seed(case.run))
+    solve_s = time.perf_counter() - began_s
+    if case.run.keep and found.population is not None:
+        found.population.save(case.store.population_file(case.run.key))
+    assignments, front = _front(case, found)
+    front = dataclasses.replace(front, bound=bound)
+    speed = {"engine": found.engine, "generations_per_s": found.generations_per_s, "solve_s": solve_s}
+    return Outcome({**utility_tables.columns_of(front), **speed}, lambda: _tables(front, assignments))
+
+
+def _front(case: Case, found: Found) -> tuple[list[Assignment], FoundFront]:
+    """The assignments of a front by rising energy, and what is told of them."""
+    from joulewise.optimise.assignments import assignment_facts, evaluated
+    from joulewise.optimise.front import non_dominated
+
+    p, payload = case.decision, list(found.front.payload)
+    facts = assignment_facts(case.world.world, p.drop_below)
+    points = evaluated(facts, payload) if p.is_certain else found.front.points
+    kept = non_dominated(points)
+    assignments = [payload[i] for i in kept]
+    measure = utility_tables.measure_of(case.world.world, p.drop_below)
+    return assignments, FoundFront(measure, points[kept], _dropped(facts, assignments), snapshots=found.snapshots)
+
+
+def _dropped(facts: Any, assignments: Sequence[Assignment]) -> Floats:
+    """How many tasks do not run if all goes as expected."""
+    from joulewise.optimise.assignments import allocation_of
+
+    return np.array([float((~allocation_of(facts, assignment).ran).sum()) for assignment in assignments])
+
+
+def _tables(front: FoundFront, assignments: Sequence[Assignment]) -> Tables:
+    tables = {
+        FRONTS: utility_tables.fronts_table(front),
+        ASSIGNMENTS: utility_tables.assignments_table(assignments),
+    }
+    return tables if front.spread is None else {**tables, CLOUDS: utility_tables.clouds_table(front.spread)}
+
+
+@cache
+def _warm_up(method: str) -> None:
+    """Load what a method needs, once in a process, so that times are those of searches alone."""
+    from joulewise.kernels.jit import mark_kernels_compiled
+    from joulewise.model import World
+    from joulewise.worlds.known import KnownParameters, generate_known
+
+    system = bags.tiny_bag().system
+    tiny = KnownWorld(World(system, generate_known(KnownParameters(n_tasks=3), system, 0, 0)), None)
+    METHODS[method].search(tiny, UtilityFrontParameters(moves=2, population=4, generations=1), 0)
+    mark_kernels_compiled()
+
+
+# --- judging -----------------------------------------------------------------------------------------------------
+
+
+def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
+    """What does not hold of a run: the certificate of the bound, the assignments and all that follows from them.
+
+    Assignments that are not stored are searched again.
+    """
+    p = case.decision
+    bound = utility_bounds.proven(case)
+    if stored is None:
+        found = METHODS[p.method].search(case.world, p, search_seed(case.run))
+        assignments, front = _front(case, found)
+    else:
+        raise NotImplementedError
+    front = dataclasses.replace(front, bound=bound)
+    yield from bags.judge_columns(row, utility_tables.columns_of(front))
+    yield from bags.judge_tables(stored or {}, _tables(front, assignments))
+
+
+def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+    """What was found, in words: the best run's front."""
+    done = runs.filter(runs["normalised_percent"].is_not_null()) if "normalised_percent" in runs.columns else None
+    if done is None or done.is_empty():
+        return
+    best = done.row(int(done["normalised_percent"].arg_max() or 0), named=True)
+    place = bags.place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
+    proven = best["hypervolume_percent"]
+    share = "" if proven is None else f", at least {proven:.2f} % of the best possible hypervolume"
+    yield (
+        f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: "
+        f"{best['points']:.0f} point{'' if best['points'] == 1 else 's'}{share}; "
+        f"from {best['least_energy_utility']:.5g} with {units.energy(best['least_energy_j'])} "
+        f"to {best['most_utility']:.5g} with {units.energy(best['most_utility_energy_j'])}; "
+        f"the most utility per energy is {best['peak_utility_per_mj']:.4g} per MJ, "
+        f"at {best['peak_utility']:.5g} with {units.energy(best['peak_energy_j'])}."
+    )

@@ -1,0 +1,33 @@
+"""Proven bounds of fronts of utility and energy: stored once for each world, and judged without solving anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from joulewise.study.case import Case
+from joulewise.study.spec import Point
+from joulewise.study.store import NO_BOUND
+
+if TYPE_CHECKING:
+    from joulewise.optimise.assignment_bound import UtilityBound
+
+
+def name_of(point: Point, _said: str) -> str:
+    """How the bound of a point is proven: its prices are of a way to drop tasks, and of no chance."""
+    p = point.decision.parameters
+    return f"front-prices-{p.drop_below:g}" if p.is_certain else NO_BOUND
+
+
+def proven(case: Case) -> UtilityBound | None:
+    """The bound of a run: stored if known, else found and stored for the other runs on its world."""
+    from joulewise.optimise.assignment_bound import UtilityBound, front_bound
+
+    run, store, world = case.run, case.store, case.world.world
+    if run.bound == NO_BOUND:
+        return None
+    known = store.read_proof(run.world_key, run.bound)
+    if known is not None:
+        return UtilityBound.from_json(known)
+    bound = front_bound(world, case.decision.drop_below)
+    store.write_proof(run.world_key, run.bound, bound.as_json())
+    return bound
