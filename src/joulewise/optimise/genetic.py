@@ -23,6 +23,7 @@ from joulewise.optimise.population import Population, fingerprint_of
 from joulewise.rng import generator
 
 Ranks: TypeAlias = Literal["peeling", "dominators"]
+Engine: TypeAlias = Literal["cores", "gpu"]
 Migrants: TypeAlias = tuple[Floats, Ints]
 """Points `[row, objective]` and genes `[kind of gene, row, gene]` of chromosomes that move to another island."""
 
@@ -119,6 +120,7 @@ def evolve(
     snapshots: Collection[int] = (),
     seconds: float = math.inf,
     start: Population | None = None,
+    engine: Engine = "cores",
     on_progress: Callable[[int], None] | None = None,
 ) -> Evolution:
     """Evolve a population (of 100) that starts from the seeds and random chromosomes, or go on from a saved one.
@@ -130,7 +132,7 @@ def evolve(
     ways = Ways(mutation, ranks, archive)
     raise_if_any(problems_of(problem, len(seeds), generations, population, ways, seed, seconds))
     raise_if_any(start_problems(problem, len(seeds), population, start, 1))
-    herd = Herd(problem, start or founders(problem, seeds, population or POPULATION, seed), ways)
+    herd = _herd(engine)(problem, start or founders(problem, seeds, population or POPULATION, seed), ways)
     wanted, taken = set(snapshots), {0: herd.front()} if 0 in set(snapshots) else {}
     began = told = time.perf_counter()
     done, now = 0, began
@@ -142,8 +144,18 @@ def evolve(
         if on_progress is not None and (now - told >= _PROGRESS_S or done == generations):
             told = now
             on_progress(done)
-    speed, final = done / (now - began) if done else 0.0, herd.population()
-    return Evolution(front_in(problem, final), taken, done, speed, done == generations, final, cores(problem.threads))
+    final = herd.population()
+    speed = done / (time.perf_counter() - began) if done else 0.0
+    return Evolution(front_in(problem, final), taken, done, speed, done == generations, final, herd.engine)
+
+
+def _herd(engine: Engine) -> Any:
+    """What keeps a population on an engine."""
+    if engine == "cores":
+        return Herd
+    from joulewise.optimise.gpu import GpuHerd
+
+    return GpuHerd
 
 
 def cores(n: int) -> str:
@@ -236,6 +248,11 @@ class Herd:
         self.sorting = room_to_sort(2 * n)
         self.archive = _filled(start.archive_points, start.archive_genes, 4 * n) if ways.archive else None
         self._remember(self.parents)
+
+    @property
+    def engine(self) -> str:
+        """What it lives on."""
+        return cores(self.problem.threads)
 
     def step(self) -> None:
         """One generation."""

@@ -3,9 +3,10 @@
 // Rows hold chromosomes: genes [kind][row][task], points [row] = (energy in J, minus utility). `parents` and `children`
 // list rows. A sequence holds the tasks of one child by machine, then by order, then by arrival. Sums are taken in a
 // fixed order and random bits depend on (seed, generation, row, purpose) alone, so equal seeds give equal fronts.
-// Compiled with KINDS, N_POINTS and N_SEGMENT_COLUMNS defined.
 
 typedef unsigned long long bits64;
+
+constexpr int KINDS = 2;  // of genes: place and order
 
 struct Task {  // one row of `tasks`
     float arrival_s, hold_ends_s, scale;
@@ -27,39 +28,41 @@ __device__ int high_below(bits64 bits, int n) { return (int)(((bits >> 32) * (bi
 __device__ int low_below(bits64 bits, int n) { return (int)(((bits & 0xFFFFFFFFull) * (bits64)n) >> 32); }
 __device__ double share_of(bits64 bits) { return (double)(bits >> 11) * (1.0 / 9007199254740992.0); }
 
-// One block per pair of children: the genes between two random places swapped, then each child mutated by chance.
+// What a child is made of: its parents, the genes it has of its father, and what mutation changes, if anything.
+struct Child {
+    const int *mother, *father;
+    int first, last, mutated, with, place;
+};
+
+__device__ int inherited(const Child& child, int kind_at, int gene) {
+    return (child.first <= gene && gene <= child.last ? child.father : child.mother)[kind_at + gene];
+}
+
+// One block per child and part of its genes: those of one parent with those between two random places of the other,
+// then, by chance, one task on a random place and its order swapped with that of another.
 extern "C" __global__ void breed(bits64 seed, const long long* generation, int n_parents, int n_tasks, int n_rows,
                                  const int* parents, const int* children, double mutation, const int* task_type,
                                  const int* allowed, int n_places, const int* n_allowed, int* genes) {
-    const int pair = blockIdx.x, kind_size = n_rows * n_tasks;
+    const int pair = blockIdx.x / 2, is_son = blockIdx.x % 2, kind_size = n_rows * n_tasks, purpose = 2 + 3 * is_son;
     const bits64 who = draw(seed, *generation, pair, 0), where = draw(seed, *generation, pair, 1);
     const int mother_at = high_below(who, n_parents), father_at = low_below(who, n_parents - 1);
-    const int mother = parents[mother_at], father = parents[father_at + (father_at >= mother_at)];
+    const int* hers = genes + parents[mother_at] * n_tasks;
+    const int* his = genes + parents[father_at + (father_at >= mother_at)] * n_tasks;
     const int one = high_below(where, n_tasks), other = low_below(where, n_tasks);
-    const int first = min(one, other), last = max(one, other);
-    const int daughter = children[2 * pair], son = children[2 * pair + 1];
-    for (int kind = 0; kind < KINDS; kind++) {
-        const int* hers = genes + kind * kind_size + mother * n_tasks;
-        const int* his = genes + kind * kind_size + father * n_tasks;
-        int* to_her = genes + kind * kind_size + daughter * n_tasks;
-        int* to_him = genes + kind * kind_size + son * n_tasks;
-        for (int gene = threadIdx.x; gene < n_tasks; gene += blockDim.x) {
-            const bool swaps = first <= gene && gene <= last;
-            to_her[gene] = swaps ? his[gene] : hers[gene];
-            to_him[gene] = swaps ? hers[gene] : his[gene];
-        }
+    Child child = {is_son ? his : hers, is_son ? hers : his, min(one, other), max(one, other), -1, -1, -1};
+    if (share_of(draw(seed, *generation, pair, purpose)) < mutation) {
+        const bits64 bits = draw(seed, *generation, pair, purpose + 1);
+        child.mutated = high_below(bits, n_tasks);
+        const int type = task_type[child.mutated];
+        child.place = allowed[type * n_places + low_below(bits, n_allowed[type])];
+        child.with = low_below(draw(seed, *generation, pair, purpose + 2), n_tasks);
     }
-    __syncthreads();
-    if (threadIdx.x >= 2) return;
-    const int child = threadIdx.x ? son : daughter, purpose = 2 + 3 * threadIdx.x;
-    if (share_of(draw(seed, *generation, pair, purpose)) >= mutation) return;
-    const bits64 bits = draw(seed, *generation, pair, purpose + 1);
-    const int gene = high_below(bits, n_tasks), type = task_type[gene];
-    genes[child * n_tasks + gene] = allowed[type * n_places + low_below(bits, n_allowed[type])];
-    int* order = genes + kind_size + child * n_tasks;
-    const int with = low_below(draw(seed, *generation, pair, purpose + 2), n_tasks), before = order[gene];
-    order[gene] = order[with];
-    order[with] = before;
+    const int gene = blockIdx.y * blockDim.x + threadIdx.x;
+    if (gene >= n_tasks) return;
+    int* to = genes + children[blockIdx.x] * n_tasks;
+    to[gene] = gene == child.mutated ? child.place : inherited(child, 0, gene);
+    const int like = gene == child.mutated ? child.with : gene == child.with ? child.mutated : gene;
+    to[kind_size + gene] = inherited(child, kind_size, like);
 }
 
 // One block per child: its tasks by machine, then by order, then by arrival, as (task, row of the tables of chances).
@@ -103,49 +106,75 @@ extern "C" __global__ void arrange(int n_tasks, int n_rows, int n_machines, int 
     }
 }
 
-// Columns of a segment: start, level, span, rate, slope, floor.
-__device__ float shape_value(const int* first_segment, const float* segments, int shape, float x_s) {
-    int j = first_segment[shape];
-    const int last = first_segment[shape + 1] - 1;
-    const float* segment = segments + j * N_SEGMENT_COLUMNS;
-    if (x_s <= 0.0f) return segment[1] + segment[2];
-    while (j < last && x_s >= segments[(j + 1) * N_SEGMENT_COLUMNS]) j++;
-    segment = segments + j * N_SEGMENT_COLUMNS;
-    const float dx_s = x_s - segment[0];
-    return fmaxf(segment[1] + segment[2] * __expf(-segment[3] * dx_s) + segment[4] * dx_s, segment[5]);
+// A segment is two float4: (start, level, span, rate) and (slope, floor, 0, 0).
+__device__ float segment_value(const float4* segments, int j, float x_s) {
+    const float4 head = segments[2 * j], tail = segments[2 * j + 1];
+    const float dx_s = x_s - head.x;
+    return fmaxf(head.y + head.z * __expf(-head.w * dx_s) + tail.x * dx_s, tail.y);
 }
 
-__device__ float utility_of(const Task& task, const int* first_segment, const float* segments, float end_s) {
-    return task.scale * shape_value(first_segment, segments, task.shape, end_s - task.hold_ends_s);
+__device__ float utility_of(const Task& task, const int* first_segment, const float4* segments, float end_s) {
+    const float x_s = fmaxf(end_s - task.hold_ends_s, 0.0f);
+    const int last = first_segment[task.shape + 1] - 1;
+    int j = first_segment[task.shape];
+    while (j < last && x_s >= segments[2 * j + 2].x) j++;
+    return task.scale * segment_value(segments, j, x_s);
 }
 
-// One block per machine, child and group of samples: the machine's tasks one after the other, a sample per thread.
-extern "C" __global__ void evaluate(int n_tasks, int n_machines, int n_samples, int n_stored, const int* first,
-                                    const int2* sequence, const Task* tasks, const int* first_segment, const float* segments,
-                                    const float* time_s, const float* power_w, const unsigned char* time_point,
+constexpr int EACH = 4;  // samples per thread: their points are one word
+
+// One warp per machine, child and 128 samples, four samples per thread: the machine's tasks one after the other.
+extern "C" __global__ void evaluate(int n_tasks, int n_machines, int n_samples, int n_stored, int n_points,
+                                    const int* first, const int2* sequence, const Task* tasks,
+                                    const int* first_segment, const float4* segments, const float* time_s,
+                                    const float* power_w, const unsigned char* time_point,
                                     const unsigned char* power_point, float drop_below, float* utility,
                                     float* energy_j) {
-    const int k = blockIdx.x, child = blockIdx.y, sample = blockIdx.z * blockDim.x + threadIdx.x;
-    if (sample >= n_samples) return;
+    const int k = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, child = blockIdx.y;
+    const int sample = (blockIdx.z * 32 + threadIdx.x % 32) * EACH;
+    if (k >= n_machines || sample >= n_stored) return;
     const int* begins = first + child * (n_machines + 1) + k;
     const int2* mine = sequence + (size_t)child * n_tasks;
-    float free_s = 0.0f, earned = 0.0f, used_j = 0.0f;
-    for (int at = begins[0]; at < begins[1]; at++) {
-        const int2 run = mine[at];
-        const float exec_s = time_s[run.y * N_POINTS + time_point[run.x * n_stored + sample]];
-        const float draws_w = power_w[run.y * N_POINTS + power_point[run.x * n_stored + sample]];
-        const Task task = tasks[run.x];
-        const float end_s = fmaxf(free_s, task.arrival_s) + exec_s;
-        const float worth = utility_of(task, first_segment, segments, end_s);
-        if (worth >= drop_below) {
-            free_s = end_s;
-            earned += worth;
-            used_j += exec_s * draws_w;
+    const int begin = begins[0], end = begins[1];
+    float free_s[EACH] = {}, earned[EACH] = {}, used_j[EACH] = {};
+    int2 run = begin < end ? mine[begin] : make_int2(0, 0);
+    for (int at = begin; at < end; at++) {
+        const int of_samples = run.x * n_stored + sample;
+        const unsigned time_at = *(const unsigned*)(time_point + of_samples);
+        const unsigned power_at = *(const unsigned*)(power_point + of_samples);
+        const float* times = time_s + run.y * n_points;
+        const float* powers = power_w + run.y * n_points;
+        const float4 row = *(const float4*)(tasks + run.x);
+        if (at + 1 < end) run = mine[at + 1];
+        const int shape = __float_as_int(row.w), head = first_segment[shape], last = first_segment[shape + 1] - 1;
+        float exec_s[EACH], used[EACH], end_s[EACH], x_s[EACH];
+        int j[EACH];
+#pragma unroll
+        for (int s = 0; s < EACH; s++) {
+            exec_s[s] = times[(time_at >> (8 * s)) & 255];
+            used[s] = exec_s[s] * powers[(power_at >> (8 * s)) & 255];
+            end_s[s] = fmaxf(free_s[s], row.x) + exec_s[s];
+            x_s[s] = fmaxf(end_s[s] - row.y, 0.0f);
+            j[s] = head;
+        }
+        for (int next = head + 1; next <= last; next++) {
+            const float start_s = segments[2 * next].x;
+#pragma unroll
+            for (int s = 0; s < EACH; s++) j[s] += x_s[s] >= start_s;
+        }
+#pragma unroll
+        for (int s = 0; s < EACH; s++) {
+            const float worth = row.z * segment_value(segments, j[s], x_s[s]);
+            if (worth >= drop_below) {
+                free_s[s] = end_s[s];
+                earned[s] += worth;
+                used_j[s] += used[s];
+            }
         }
     }
-    const size_t to = ((size_t)child * n_machines + k) * n_samples + sample;
-    utility[to] = earned;
-    energy_j[to] = used_j;
+    const size_t to = ((size_t)child * n_machines + k) * n_stored + sample;
+#pragma unroll
+    for (int s = 0; s < EACH; s++) utility[to + s] = earned[s], energy_j[to + s] = used_j[s];
 }
 
 __device__ float mean_over_samples(float value, int n_samples, float* room) {
@@ -160,12 +189,12 @@ __device__ float mean_over_samples(float value, int n_samples, float* room) {
 
 // As `evaluate`, but what is dropped goes by the mean completion of all samples, which one block holds. Given mean
 // energies, what a task earns is that at its mean completion too, and it takes its mean energy in every sample.
-extern "C" __global__ void evaluate_by_mean(int n_tasks, int n_machines, int n_samples, int n_stored, const int* first,
-                                            const int2* sequence, const Task* tasks, const int* first_segment,
-                                            const float* segments, const float* time_s, const float* power_w,
-                                            const unsigned char* time_point, const unsigned char* power_point,
-                                            float drop_below, const float* mean_energy_j, float* utility,
-                                            float* energy_j) {
+extern "C" __global__ void evaluate_by_mean(int n_tasks, int n_machines, int n_samples, int n_stored, int n_points,
+                                            const int* first, const int2* sequence, const Task* tasks,
+                                            const int* first_segment, const float4* segments, const float* time_s,
+                                            const float* power_w, const unsigned char* time_point,
+                                            const unsigned char* power_point, float drop_below,
+                                            const float* mean_energy_j, float* utility, float* energy_j) {
     __shared__ float room[32];
     const int k = blockIdx.x, child = blockIdx.y, sample = threadIdx.x;
     const bool counts = sample < n_samples;
@@ -175,8 +204,8 @@ extern "C" __global__ void evaluate_by_mean(int n_tasks, int n_machines, int n_s
     for (int at = begins[0]; at < begins[1]; at++) {
         const int2 run = mine[at];
         const int of_sample = run.x * n_stored + (counts ? sample : 0);
-        const float exec_s = time_s[run.y * N_POINTS + time_point[of_sample]];
-        const float draws_w = power_w[run.y * N_POINTS + power_point[of_sample]];
+        const float exec_s = time_s[run.y * n_points + time_point[of_sample]];
+        const float draws_w = power_w[run.y * n_points + power_point[of_sample]];
         const Task task = tasks[run.x];
         const float end_s = fmaxf(free_s, task.arrival_s) + exec_s;
         const float mean_s = mean_over_samples(counts ? end_s : 0.0f, n_samples, room);
@@ -188,13 +217,13 @@ extern "C" __global__ void evaluate_by_mean(int n_tasks, int n_machines, int n_s
         }
     }
     if (!counts) return;
-    const size_t to = ((size_t)child * n_machines + k) * n_samples + sample;
+    const size_t to = ((size_t)child * n_machines + k) * n_stored + sample;
     utility[to] = earned;
     energy_j[to] = used_j;
 }
 
 // One block per child: totals over machines by sample; then their means, or the values of the given ranks (from 1).
-extern "C" __global__ void judge(int n_machines, int n_samples, const int* rows, const float* utility,
+extern "C" __global__ void judge(int n_machines, int n_samples, int n_stored, const int* rows, const float* utility,
                                  const float* energy_j, int utility_rank, int energy_rank, double* totals,
                                  double2* points) {
     __shared__ double sums[2];
@@ -204,7 +233,7 @@ extern "C" __global__ void judge(int n_machines, int n_samples, const int* rows,
     for (int sample = threadIdx.x; sample < n_samples; sample += blockDim.x) {
         double u = 0.0, e = 0.0;
         for (int k = 0; k < n_machines; k++) {
-            const size_t from = ((size_t)child * n_machines + k) * n_samples + sample;
+            const size_t from = ((size_t)child * n_machines + k) * n_stored + sample;
             u += utility[from];
             e += energy_j[from];
         }
@@ -238,10 +267,6 @@ __device__ bool goes_before(double2 a, int i, double2 b, int j) {
     if (a.x != b.x) return a.x < b.x;
     return a.y != b.y ? a.y < b.y : i < j;
 }
-__device__ bool goes_before_by_second(double2 a, int i, double2 b, int j) {
-    if (a.y != b.y) return a.y < b.y;
-    return a.x != b.x ? a.x < b.x : i < j;
-}
 
 // How many threads before this one in the block have the flag, and (in `total`) how many have it at all.
 __device__ int count_before(bool flag, int* room, int* total) {
@@ -259,118 +284,114 @@ __device__ int count_before(bool flag, int* room, int* total) {
     return before;
 }
 
-// The distance between both neighbours of a member of one rank in the second objective, 1e300 at the ends.
-__device__ double apart_by_second(const double2* point, const int* member, int n, int at) {
-    const double2 mine = point[member[at]];
-    int next = -1, previous = -1;
-    double least = mine.y, most = mine.y;
-    for (int other = 0; other < n; other++) {
-        const double2 theirs = point[member[other]];
-        least = fmin(least, theirs.y);
-        most = fmax(most, theirs.y);
-        if (other == at) continue;
-        if (goes_before_by_second(theirs, other, mine, at)) {
-            if (previous < 0 || goes_before_by_second(point[member[previous]], previous, theirs, other))
-                previous = other;
-        } else if (next < 0 || goes_before_by_second(theirs, other, point[member[next]], next)) {
-            next = other;
-        }
-    }
-    if (previous < 0 || next < 0) return 1e300;
-    return most > least ? (point[member[next]].y - point[member[previous]].y) / (most - least) : 0.0;
-}
-
-// One block: the best rows become the parents, the others the children, both by first objective, then second, then
-// row. Ranks are fronts taken off one by one, or numbers of dominators; of the last rank that enters, those farthest
-// from their neighbours. Everything in shared memory is by place in that order.
-extern "C" __global__ void select(int n_rows, int n_kept, int by_dominators, const double2* points, int* parents,
-                                  int* children, long long* generation) {
-    extern __shared__ double2 point[];
-    double* crowd = (double*)(point + n_rows);
-    int *row = (int*)(crowd + n_rows), *rank = row + n_rows, *dominators = rank + n_rows, *member = dominators + n_rows;
-    __shared__ int n_before[32];
-    for (int mine = threadIdx.x; mine < n_rows; mine += blockDim.x) {
-        int at = 0;
-        for (int other = 0; other < n_rows; other++) at += goes_before(points[other], other, points[mine], mine);
-        row[at] = mine;
-        point[at] = points[mine];
-        rank[at] = n_rows;
+// The least of the values of all threads before this one in the block, `none` for the first.
+__device__ int least_before(int value, int none, int* room) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    int least = value;
+    for (int step = 1; step < 32; step *= 2) {
+        const int left = __shfl_up_sync(0xFFFFFFFFu, least, step);
+        if (lane >= step) least = min(least, left);
     }
     __syncthreads();
-    for (int at = threadIdx.x; by_dominators && at < n_rows; at += blockDim.x) {
-        int n = 0;
-        for (int earlier = 0; earlier < at; earlier++) n += dominates(point[earlier], point[at]);
-        dominators[at] = n;
+    if (lane == 31) room[warp] = least;
+    least = __shfl_up_sync(0xFFFFFFFFu, least, 1);
+    if (lane == 0) least = none;
+    __syncthreads();
+    for (int other = 0; other < warp; other++) least = min(least, room[other]);
+    return least;
+}
+
+// How far apart the neighbours of a member are in one objective, as a share of the range of all; infinite at the ends.
+__device__ double apart(const double* value, const int* listed, int n, int at) {
+    if (at == 0 || at == n - 1) return __longlong_as_double(0x7FF0000000000000ll);
+    const double reach = value[listed[n - 1]] - value[listed[0]];
+    return reach > 0.0 ? (value[listed[at + 1]] - value[listed[at - 1]]) / reach : 0.0;
+}
+
+// One block, a thread for each row: the best rows become the next parents, the others the next children, both by first
+// objective, then second, then row. Ranks are fronts taken off one by one, or numbers of dominators; of the last rank
+// that enters, those farthest from their neighbours. Everything in shared memory is by place in that order.
+__device__ void select(int n_rows, int n_kept, int by_dominators, const double2* points, int* parents, int* children,
+                       long long* generation) {
+    extern __shared__ double2 shared[];
+    __shared__ int room[32];
+    double *energy = (double*)(shared + n_rows), *loss = energy + n_rows, *crowd = loss + n_rows;
+    int *row = (int*)(crowd + n_rows), *key = row + n_rows, *member = key + n_rows, *by_second = member + n_rows;
+    const int at = threadIdx.x;
+    const bool is_row = at < n_rows;
+    if (is_row) shared[at] = points[at];
+    __syncthreads();
+    if (is_row) {
+        const double2 mine = shared[at];
+        int place = 0, lower = 0, left = 0;  // how many go before, have less loss, have less energy
+        for (int other = 0; other < n_rows; other++) {
+            const double2 theirs = shared[other];
+            place += goes_before(theirs, other, mine, at);
+            lower += theirs.y < mine.y;
+            left += theirs.x < mine.x;
+        }
+        row[place] = at;
+        energy[place] = mine.x;
+        loss[place] = mine.y;
+        key[place] = lower * n_rows + left;  // of two rows, the later one is dominated iff its key is higher
     }
-    int n_ranked = 0, n_members = 0, front = 0;
+    __syncthreads();
+    const int mine = is_row ? key[at] : 0x7FFFFFFF;
+    int n_dominators = 0;
+    for (int other = 0; by_dominators && other < at && is_row; other++) n_dominators += key[other] < mine;
+    int rank = n_rows, n_ranked = 0, n_members = 0, front = 0, n_before = 0;
     for (; n_ranked < n_kept; front++) {
-        n_members = 0;
-        for (int from = 0; from < n_rows; from += blockDim.x) {
-            const int at = from + threadIdx.x;
-            bool is_in = at < n_rows && rank[at] >= n_rows;  // not in an earlier front
-            if (is_in && by_dominators) is_in = dominators[at] == front;
-            for (int earlier = 0; is_in && !by_dominators && earlier < at; earlier++)
-                is_in = rank[earlier] < front || !dominates(point[earlier], point[at]);
-            int n_here;
-            const int before = count_before(is_in, n_before, &n_here);
-            if (is_in) member[n_members + before] = at;
-            n_members += n_here;
-        }
-        __syncthreads();
-        for (int at = threadIdx.x; at < n_members; at += blockDim.x) rank[member[at]] = front;
+        const int least = least_before(rank == n_rows ? mine : 0x7FFFFFFF, 0x7FFFFFFF, room);
+        const bool is_in = is_row && rank == n_rows && (by_dominators ? n_dominators == front : mine <= least);
+        n_before = count_before(is_in, room, &n_members);
+        if (is_in) rank = front;
         n_ranked += n_members;
-        __syncthreads();
     }
-    const int room = n_kept - (n_ranked - n_members);
-    if (room < n_members) {
-        const double reach = point[member[n_members - 1]].x - point[member[0]].x;
-        for (int at = threadIdx.x; at < n_members; at += blockDim.x) {
-            const bool is_end = at == 0 || at == n_members - 1;
-            double apart = is_end ? 1e300 : apart_by_second(point, member, n_members, at);
-            if (!is_end && reach > 0.0) apart += (point[member[at + 1]].x - point[member[at - 1]].x) / reach;
-            crowd[at] = apart;
-        }
+    const int n_room = n_kept - (n_ranked - n_members);
+    const bool is_last = rank == front - 1;
+    if (is_last) member[n_before] = at;
+    __syncthreads();
+    if (n_room < n_members) {
+        int place = 0;
+        for (int other = 0; other < n_members && is_last; other++)
+            place += key[member[other]] < mine || (key[member[other]] == mine && other < n_before);
+        if (is_last) by_second[place] = at;
         __syncthreads();
-        for (int at = threadIdx.x; at < n_members; at += blockDim.x) {
-            int n_ahead = 0;
-            for (int other = 0; other < n_members; other++)
-                n_ahead += crowd[other] > crowd[at] || (crowd[other] == crowd[at] && other < at);
-            if (n_ahead >= room) rank[member[at]] = n_rows;
-        }
+        if (is_last)
+            crowd[n_before] = apart(energy, member, n_members, n_before) + apart(loss, by_second, n_members, place);
         __syncthreads();
+        int n_ahead = 0;
+        for (int other = 0; other < n_members && is_last; other++)
+            n_ahead += crowd[other] > crowd[n_before] || (crowd[other] == crowd[n_before] && other < n_before);
+        if (is_last && n_ahead >= n_room) rank = n_rows;
     }
-    int n_parents = 0;
-    for (int from = 0; from < n_rows; from += blockDim.x) {
-        const int at = from + threadIdx.x;
-        const bool is_kept = at < n_rows && rank[at] < front;
-        int n_here;
-        const int before = n_parents + count_before(is_kept, n_before, &n_here);
-        if (is_kept) parents[before] = row[at];
-        else if (at < n_rows) children[at - before] = row[at];
-        n_parents += n_here;
-    }
-    if (threadIdx.x == 0) (*generation)++;
+    int n_parents;
+    const int before = count_before(is_row && rank < n_rows, room, &n_parents);
+    if (is_row) (rank < n_rows ? parents + before : children + at - before)[0] = row[at];
+    if (at == 0) (*generation)++;
 }
 
 // One block: which of the rows enter the archive, and where; what they dominate leaves it. `slot[i]` is -1 for those
 // that do not enter, `alive` tells which slots of the archive hold a point, `size` how many do. There must be as many
 // free slots as rows; they are filled from the front, so that equal runs fill equal slots.
-extern "C" __global__ void remember(int n, int room, const int* rows, const double2* points, double2* kept, int* alive,
-                                    int* slot, int* free_slot, int* size) {
+__device__ void remember(int n, int room, const int* rows, const double2* points, double2* kept, int* alive, int* slot,
+                         int* free_slot, int* size) {
+    extern __shared__ double2 fresh[];
+    int* enters = (int*)(fresh + n);
     __shared__ int n_before[32];
-    for (int i = threadIdx.x; i < n; i += blockDim.x) slot[i] = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) fresh[i] = points[rows[i]], enters[i] = 1;
     __syncthreads();
     for (int i = threadIdx.x / 8; i < n; i += blockDim.x / 8) {
-        const double2 mine = points[rows[i]];
+        const double2 mine = fresh[i];
         bool is_out = false;
         for (int at = threadIdx.x % 8; at < room && !is_out; at += 8)
             is_out = alive[at] && kept[at].x <= mine.x && kept[at].y <= mine.y;
         for (int other = threadIdx.x % 8; other < n && !is_out; other += 8) {
-            const double2 theirs = points[rows[other]];
+            const double2 theirs = fresh[other];
             const bool is_equal = theirs.x == mine.x && theirs.y == mine.y;
             is_out = dominates(theirs, mine) || (is_equal && other < i);
         }
-        if (is_out) slot[i] = -1;
+        if (is_out) enters[i] = 0;
     }
     __syncthreads();
     int n_alive = 0, n_free = 0, n_new = 0;
@@ -378,7 +399,8 @@ extern "C" __global__ void remember(int n, int room, const int* rows, const doub
         const int at = from + threadIdx.x;
         bool is_alive = at < room && alive[at];
         if (is_alive) {
-            for (int i = 0; i < n; i++) is_alive = is_alive && !(slot[i] == 0 && dominates(points[rows[i]], kept[at]));
+            const double2 mine = kept[at];
+            for (int i = 0; i < n && is_alive; i++) is_alive = !(enters[i] && dominates(fresh[i], mine));
             alive[at] = is_alive;
         }
         int n_here, n_there;
@@ -391,18 +413,25 @@ extern "C" __global__ void remember(int n, int room, const int* rows, const doub
     __syncthreads();
     for (int from = 0; from < n; from += blockDim.x) {
         const int i = from + threadIdx.x;
-        const bool is_new = i < n && slot[i] == 0;
+        const bool is_new = i < n && enters[i];
         int n_here;
         const int before = n_new + count_before(is_new, n_before, &n_here);
+        if (i < n) slot[i] = is_new ? free_slot[before] : -1;
         if (is_new) {
-            const int at = free_slot[before];
-            slot[i] = at;
-            alive[at] = 1;
-            kept[at] = points[rows[i]];
+            alive[slot[i]] = 1;
+            kept[slot[i]] = fresh[i];
         }
         n_new += n_here;
     }
     if (threadIdx.x == 0) *size = n_alive + n_new;
+}
+
+// Up to two parts, a block each: 0 remembers the rows in the archive, 1 selects the next parents of all rows.
+extern "C" __global__ void settle(int first_part, int n, int room, const int* rows, const double2* points,
+                                  double2* kept, int* alive, int* slot, int* free_slot, int* size, int by_dominators,
+                                  int* next_parents, int* next_children, long long* generation) {
+    if (first_part + blockIdx.x == 0) remember(n, room, rows, points, kept, alive, slot, free_slot, size);
+    else select(2 * n, n, by_dominators, points, next_parents, next_children, generation);
 }
 
 // One block per row: copy the genes of those that entered the archive.
