@@ -89,9 +89,8 @@ def _engine_problems(p: UtilityFrontParameters) -> Iterator[Problem]:
     found, advice = f"found {p.engine!r}", 'use "auto"'
     if p.engine == GPU and not gpu_name():
         yield Problem("optimise.engine", found, "needs a CUDA device and joulewise[gpu]", advice)
-    elif p.engine == GPU and (p.is_certain or p.islands > 1 or p.start_from is not None):
-        allowed = "is for objectives of chance, on one island, from the beginning"
-        yield Problem("optimise.engine", found, allowed, advice)
+    elif p.engine == GPU and p.islands > 1:
+        yield Problem("optimise.engine", found, "evolves one population", advice)
     elif p.engine == ALL_CORES and p.is_certain and p.islands == 1:
         yield Problem("optimise.engine", found, "is for objectives of chance, or two islands or more", advice)
 
