@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,14 +19,17 @@ from joulewise.study.optimising import UtilityFrontParameters
 from joulewise.study.sources import Draw, expected_tasks
 from joulewise.study.spec import Point
 from joulewise.study.uncertain import KnownWorld
-from joulewise.study.utility_methods import METHODS, Found
+from joulewise.study.utility_chances import fresh_seed, spread_of
+from joulewise.study.utility_methods import METHODS, stochastic_problem
 from joulewise.study.utility_tables import FoundFront
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from joulewise.kernels.assignment import AssignmentFacts
     from joulewise.model.arrays import Floats
     from joulewise.model.assignment import Assignment
+    from joulewise.optimise.assignment_bound import UtilityBound
     from joulewise.study.planning import Run
     from joulewise.study.store import Store
 
@@ -89,27 +91,46 @@ def compute(case: Case) -> Outcome:
     solve_s = time.perf_counter() - began_s
     if case.run.keep and found.population is not None:
         found.population.save(case.store.population_file(case.run.key))
-    assignments, front = _front(case, found)
-    front = dataclasses.replace(front, bound=bound)
+    assignments = _front_of(case, found.front.payload)
+    front = found_front(case, assignments, bound, found.snapshots)
     speed = {"engine": found.engine, "generations_per_s": found.generations_per_s, "solve_s": solve_s}
     return Outcome({**utility_tables.columns_of(front), **speed}, lambda: _tables(front, assignments))
 
 
-def _front(case: Case, found: Found) -> tuple[list[Assignment], FoundFront]:
-    """The assignments of a front by rising energy, and what is told of them."""
-    from joulewise.optimise.assignments import assignment_facts, evaluated
+def _front_of(case: Case, assignments: Sequence[Assignment]) -> list[Assignment]:
+    """Those that no other beats in both objectives, by rising energy."""
     from joulewise.optimise.front import non_dominated
 
-    p, payload = case.decision, list(found.front.payload)
-    facts = assignment_facts(case.world.world, p.drop_below)
-    points = evaluated(facts, payload) if p.is_certain else found.front.points
-    kept = non_dominated(points)
-    assignments = [payload[i] for i in kept]
-    measure = utility_tables.measure_of(case.world.world, p.drop_below)
-    return assignments, FoundFront(measure, points[kept], _dropped(facts, assignments), snapshots=found.snapshots)
+    return [assignments[i] for i in non_dominated(_points(case, assignments))]
 
 
-def _dropped(facts: Any, assignments: Sequence[Assignment]) -> Floats:
+def _points(case: Case, assignments: Sequence[Assignment]) -> Floats:
+    """What assignments come to, as (energy in J, minus utility), whatever engine found them."""
+    from joulewise.optimise.assignments import assignment_facts, evaluated
+
+    known, p = case.world, case.decision
+    if p.is_certain:
+        return evaluated(assignment_facts(known.world, p.drop_below), list(assignments))
+    problem = stochastic_problem(known, p, search_seed(case.run))
+    home = problem.chromosomes(np.stack([problem.genes_of(assignment) for assignment in assignments], axis=1))
+    home.evaluate(len(assignments))
+    return home.points
+
+
+def found_front(
+    case: Case, assignments: Sequence[Assignment], bound: UtilityBound | None, snapshots: Mapping[int, Floats]
+) -> FoundFront:
+    """All that is told of the assignments of a front."""
+    from joulewise.optimise.assignments import assignment_facts
+
+    p, known = case.decision, case.world
+    measure = utility_tables.measure_of(known.world, p.drop_below)
+    dropped = _dropped(assignment_facts(known.world, p.drop_below), assignments)
+    spread = None if known.chances is None else spread_of(known, p, assignments, fresh_seed(case.run))
+    return FoundFront(measure, _points(case, assignments), dropped, bound, spread, snapshots)
+
+
+def _dropped(facts: AssignmentFacts, assignments: Sequence[Assignment]) -> Floats:
     """How many tasks do not run if all goes as expected."""
     from joulewise.optimise.assignments import allocation_of
 
@@ -145,16 +166,30 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
 
     Assignments that are not stored are searched again.
     """
-    p = case.decision
+    yield from utility_bounds.judge(case)
     bound = utility_bounds.proven(case)
     if stored is None:
-        found = METHODS[p.method].search(case.world, p, search_seed(case.run))
-        assignments, front = _front(case, found)
+        found = METHODS[case.decision.method].search(case.world, case.decision, search_seed(case.run))
+        assignments, snapshots = _front_of(case, found.front.payload), found.snapshots
     else:
-        raise NotImplementedError
-    front = dataclasses.replace(front, bound=bound)
+        snapshots = utility_tables.snapshots_of(stored[FRONTS])
+        assignments = utility_tables.assignments_of(stored[ASSIGNMENTS])
+        broken = [*_judge_assignments(case, assignments, stored[FRONTS])]
+        yield from broken
+        if broken:
+            return
+    front = found_front(case, assignments, bound, snapshots)
     yield from bags.judge_columns(row, utility_tables.columns_of(front))
     yield from bags.judge_tables(stored or {}, _tables(front, assignments))
+
+
+def _judge_assignments(case: Case, assignments: Sequence[Assignment], fronts: pl.DataFrame) -> Iterator[str]:
+    """What does not hold of stored assignments, and of the points that they are said to come to."""
+    from joulewise.check import check_assignment
+
+    world, drop_below = case.world.world, case.decision.drop_below
+    for point, assignment in enumerate(assignments):
+        yield from (f"point {point}: {finding}" for finding in check_assignment(world, assignment, drop_below))
 
 
 def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
