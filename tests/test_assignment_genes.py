@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from joulewise.kernels.assignment import evaluate_assignments, room_to_evaluate
 from joulewise.kernels.assignment_genes import cross_and_mutate
 from joulewise.model import World
 from joulewise.model.arrays import Ints
@@ -27,6 +28,7 @@ from tests.twins import assignment as twin
 from tests.twins.draws import Draws
 
 _cross_and_mutate: Any = cross_and_mutate
+_evaluate: Any = evaluate_assignments
 NUMBERS = st.integers(0, 10**6)
 DROPS = st.sampled_from([0.0, 0.0, 0.5, 1.0])
 Key = Callable[[float, float], float]
@@ -57,12 +59,14 @@ def test_bred_points_are_exactly_those_of_all_genes(seed: int, drop_below: float
     genes = problem.random_genes(rng, 2 * n)
     genes[:, 0] = problem.genes_of(random_assignment(problem.world, seed, is_complete=drop_below == 0))
     home, state = problem.chromosomes(genes), np.array([seed], np.uint64)
-    home.evaluate(n)
-    rows = np.arange(2 * n)
+    home.evaluate(2 * n)
+    rows, room = np.arange(2 * n), room_to_evaluate(problem.n_genes, problem.world.system.n_machines)
     for _ in range(6):
         home.breed(state, rows[:n], rows[n:], mutation)
         fresh = problem.chromosomes(home.genes.copy())
         fresh.evaluate(2 * n)
+        assert fresh.points.tolist() == home.points.tolist()
+        _evaluate(problem.facts, room, home.genes, np.arange(2 * n), fresh.points)
         assert fresh.points.tolist() == home.points.tolist()
         rng.shuffle(rows)
 

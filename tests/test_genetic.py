@@ -149,6 +149,7 @@ def test_progress_is_told_and_the_clock_stops() -> None:
     told: list[int] = []
     evolved(on_progress=told.append)
     assert told[-1] == 60
+    assert evolved().engine == "one core"
     stopped = evolved(generations=10**9, seconds=0.05)
     assert not stopped.is_deterministic
     assert 0 < stopped.n_generations < 10**9
@@ -158,9 +159,12 @@ def test_progress_is_told_and_the_clock_stops() -> None:
     ("options", "word"),
     [
         ({"population": 7}, "even"),
+        ({"population": 1}, "even"),
         ({"population": 0}, "hold the 1 seeds"),
         ({"generations": -1}, "generations"),
         ({"mutation": 1.5}, "probability"),
+        ({"mutation": float("nan")}, "probability"),
+        ({"seed": -1}, "seed"),
         ({"seconds": 0.0}, "seconds"),
         ({"ranks": "peel"}, "peeling"),
     ],

@@ -100,9 +100,9 @@ def breed(
         cut = slice(first, last + 1)
         herd[daughter] = hers[:first] + his[cut] + hers[last + 1 :]
         herd[son] = his[:first] + hers[cut] + his[last + 1 :]
-    for row in children:
-        if draws.share() < mutation:
-            _mutate(world, herd[row], draws)
+        for row in (daughter, son):
+            if draws.share() < mutation:
+                _mutate(world, herd[row], draws)
 
 
 def _mutate(world: World, genes: list[Gene], draws: Draws) -> None:

@@ -1,4 +1,8 @@
-"""What an assignment earns and uses: tasks in their order, each on its machine as soon as both are ready."""
+"""What an assignment earns and uses: tasks in their order, each on its machine as soon as both are ready.
+
+Sums are by machine, in the order in which it takes its tasks, and then over machines. Whoever knows that a machine
+does the same as in another assignment may take its sums from there: the result is the same to the last bit.
+"""
 
 from __future__ import annotations
 
@@ -42,16 +46,23 @@ class AssignmentFacts(NamedTuple):
 
 
 class AssignmentRoom(NamedTuple):
-    """Work space of one evaluation: tasks by order, how many have each order, when each machine is free."""
+    """Work space of one evaluation: tasks by order, how many have each order; by machine, what it has done so far.
+
+    The columns of `done[machine]` are FREE_S, USED_J and EARNED.
+    """
 
     sequence: NDArray[np.int32]
     n_before: NDArray[np.int32]
-    free_s: NDArray[np.float64]
+    done: NDArray[np.float64]
+
+
+FREE_S, USED_J, EARNED = 0, 1, 2
+"""What a machine has done so far: when it is free again, the energy of its tasks and their utility."""
 
 
 def room_to_evaluate(n_tasks: int, n_machines: int) -> AssignmentRoom:
     """Work space for assignments of so many tasks to so many machines."""
-    return AssignmentRoom(np.zeros(n_tasks, np.int32), np.zeros(n_tasks + 1, np.int32), np.zeros(n_machines))
+    return AssignmentRoom(np.zeros(n_tasks, np.int32), np.zeros(n_tasks + 1, np.int32), np.zeros((n_machines, 3)))
 
 
 @inlined
@@ -81,39 +92,45 @@ def evaluate_assignments(facts, room, genes, rows, points):
 def walk(facts, room, place, order):
     """Run the tasks in their order; returns energy, utility and how many tasks ran."""
     sort_by_order(order, room)
-    room.free_s[:] = 0.0
-    energy_j, utility, n_ran = 0.0, 0.0, 0
+    room.done[:] = 0.0
+    n_ran = 0
     for at in range(order.size):
         i = room.sequence[at]
-        if place[i] == NOWHERE:
-            continue
-        machine, choice, kind = facts.machine[place[i]], facts.choice[place[i]], facts.tasks.task_type[i]
-        end_s = max(room.free_s[machine], facts.tasks.arrival_s[i]) + facts.exec_s[kind, choice]
-        earned = utility_of(facts.tasks, facts.utilities, i, end_s)
-        if earned < facts.drop_below:
-            continue
-        room.free_s[machine] = end_s
-        energy_j += facts.energy_j[kind, choice]
-        utility += earned
-        n_ran += 1
+        if place[i] != NOWHERE:
+            kind, choice, done = facts.tasks.task_type[i], facts.choice[place[i]], room.done[facts.machine[place[i]]]
+            end_s = max(done[FREE_S], facts.tasks.arrival_s[i]) + facts.exec_s[kind, choice]
+            earned = utility_of(facts.tasks, facts.utilities, i, end_s)
+            if earned >= facts.drop_below:
+                done[FREE_S] = end_s
+                done[USED_J] += facts.energy_j[kind, choice]
+                done[EARNED] += earned
+                n_ran += 1
+    energy_j, utility = all_done(room.done)
     return energy_j, utility, n_ran
+
+
+@inlined
+def all_done(done):
+    """Energy and utility of all machines."""
+    energy_j, utility = 0.0, 0.0
+    for machine in range(done.shape[0]):
+        energy_j += done[machine, USED_J]
+        utility += done[machine, EARNED]
+    return energy_j, utility
 
 
 @kernel
 def time_assignment(facts, room, place, order, start_s, end_s):
     """Fill when each task starts and ends, NaN for those that are not to run or are dropped."""
     sort_by_order(order, room)
-    room.free_s[:] = 0.0
+    room.done[:] = 0.0
     start_s[:] = np.nan
     end_s[:] = np.nan
     for at in range(order.size):
         i = room.sequence[at]
-        if place[i] == NOWHERE:
-            continue
-        machine, kind = facts.machine[place[i]], facts.tasks.task_type[i]
-        begins_s = max(room.free_s[machine], facts.tasks.arrival_s[i])
-        ends_s = begins_s + facts.exec_s[kind, facts.choice[place[i]]]
-        if utility_of(facts.tasks, facts.utilities, i, ends_s) < facts.drop_below:
-            continue
-        room.free_s[machine] = ends_s
-        start_s[i], end_s[i] = begins_s, ends_s
+        if place[i] != NOWHERE:
+            done = room.done[facts.machine[place[i]]]
+            begins_s = max(done[FREE_S], facts.tasks.arrival_s[i])
+            ends_s = begins_s + facts.exec_s[facts.tasks.task_type[i], facts.choice[place[i]]]
+            if utility_of(facts.tasks, facts.utilities, i, ends_s) >= facts.drop_below:
+                start_s[i], end_s[i], done[FREE_S] = begins_s, ends_s, ends_s

@@ -70,6 +70,15 @@ def inlined(function: _F) -> _F:
     return compiled
 
 
+def lanes(function: _F) -> _F:
+    """Compile a loop over independent numbers that only kernels call, so that it handles several at a time.
+
+    It must meet no NaN; a product and a sum may be rounded once together.
+    """
+    compiled: _F = numba.njit(forceinline=True, fastmath={"contract", "nnan", "nsz"}, **_FOR_KERNELS)(function)
+    return compiled
+
+
 def shared(function: _F) -> _F:
     """Compile a larger function that only kernels call, once for all of its callers."""
     compiled: _F = numba.njit(**_FOR_KERNELS)(function)

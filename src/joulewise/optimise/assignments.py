@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator
 from functools import cached_property
@@ -19,18 +18,20 @@ from joulewise.kernels.assignment import (
     room_to_evaluate,
     time_assignment,
 )
-from joulewise.kernels.assignment_genes import cross_and_mutate
+from joulewise.kernels.assignment_genes import breed_assignments, evaluate_pool, pool_of, room_to_breed
 from joulewise.kernels.layout import Tasks, Utilities
 from joulewise.model.allocation import Allocation, Status
 from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.assignment import Assignment
 from joulewise.model.world import World
 from joulewise.optimise.front import Objective
+from joulewise.optimise.population import fingerprint_of
 
 ENERGY_UTILITY = (Objective("energy", "J"), Objective("utility", "", is_maximised=True))
 _evaluate: Any = evaluate_assignments
 _time: Any = time_assignment
-_cross_and_mutate: Any = cross_and_mutate
+_evaluate_pool: Any = evaluate_pool
+_breed: Any = breed_assignments
 MOST_TASKS = 100_000
 """Every generation handles each task of each chromosome."""
 
@@ -134,6 +135,7 @@ class AssignmentProblem:
 
     gene_names: tuple[str, ...] = ("place", "order")
     objectives: tuple[Objective, Objective] = ENERGY_UTILITY
+    threads: int = 1
 
     def __init__(self, world: World, drop_below: float = 0.0) -> None:
         raise_if_any(_size_problems(world))
@@ -143,7 +145,7 @@ class AssignmentProblem:
     @cached_property
     def fingerprint(self) -> str:
         """The same for problems in which every assignment has the same energy and utility."""
-        return fingerprint_of(self.facts)
+        return fingerprint_of("assignments", self.facts)
 
     def random_genes(self, draws: np.random.Generator, n: int) -> Ints:
         """Random places of those that can run each task, all in random order."""
@@ -166,37 +168,21 @@ class AssignmentProblem:
 
 
 class AssignmentChromosomes:
-    """Chromosomes of assignments."""
+    """Chromosomes of assignments, with what each machine does in them."""
 
     def __init__(self, facts: AssignmentFacts, genes: Ints) -> None:
-        self.facts, self.genes, self.points = facts, genes, np.zeros((genes.shape[1], 2))
-        self.room = _room(facts)
+        n_machines = int(facts.machine[-1]) + 1
+        self.facts, self.pool = facts, pool_of(genes, n_machines)
+        self.room = room_to_breed(genes.shape[2], n_machines)
+        self.genes, self.points = self.pool.genes, self.pool.points
 
     def evaluate(self, n_rows: int) -> None:
         """Set the points of the first rows."""
-        _evaluate(self.facts, self.room, self.genes, np.arange(n_rows), self.points)
+        _evaluate_pool(self.facts, self.pool, self.room, n_rows)
 
     def breed(self, state: NDArray[np.uint64], parents: Counts, children: Counts, mutation: float) -> None:
         """Fill and evaluate the children's rows."""
-        _cross_and_mutate(state, self.facts, self.genes, parents, children, mutation)
-        _evaluate(self.facts, self.room, self.genes, children, self.points)
-
-
-def fingerprint_of(facts: Any) -> str:
-    """A digest of facts: nested named tuples of arrays and numbers."""
-    digest = hashlib.sha256()
-    _digest(digest, facts)
-    return digest.hexdigest()
-
-
-def _digest(digest: Any, facts: Any) -> None:
-    if isinstance(facts, tuple):
-        for part in facts:
-            _digest(digest, part)
-    else:
-        array = np.asarray(facts)
-        digest.update(f"{array.dtype} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array))
+        _breed(state, self.facts, self.pool, self.room, parents, children, mutation)
 
 
 def _size_problems(world: World) -> Iterator[Problem]:

@@ -126,9 +126,10 @@ constexpr int EACH = 4;  // samples per thread: their points are one word
 // One warp per machine, child and 128 samples, four samples per thread: the machine's tasks one after the other.
 extern "C" __global__ void evaluate(int n_tasks, int n_machines, int n_samples, int n_stored, int n_points,
                                     const int* first, const int2* sequence, const Task* tasks,
-                                    const int* first_segment, const float4* segments, const float* time_s, const float* power_w,
-                                    const unsigned char* time_point, const unsigned char* power_point,
-                                    float drop_below, float* utility, float* energy_j) {
+                                    const int* first_segment, const float4* segments, const float* time_s,
+                                    const float* power_w, const unsigned char* time_point,
+                                    const unsigned char* power_point, float drop_below, float* utility,
+                                    float* energy_j) {
     const int k = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, child = blockIdx.y;
     const int sample = (blockIdx.z * 32 + threadIdx.x % 32) * EACH;
     if (k >= n_machines || sample >= n_stored) return;
@@ -189,11 +190,11 @@ __device__ float mean_over_samples(float value, int n_samples, float* room) {
 // As `evaluate`, but what is dropped goes by the mean completion of all samples, which one block holds. Given mean
 // energies, what a task earns is that at its mean completion too, and it takes its mean energy in every sample.
 extern "C" __global__ void evaluate_by_mean(int n_tasks, int n_machines, int n_samples, int n_stored, int n_points,
-                                            const int* first, const int2* sequence, const Task* tasks, const int* first_segment,
-                                            const float4* segments, const float* time_s, const float* power_w,
-                                            const unsigned char* time_point, const unsigned char* power_point,
-                                            float drop_below, const float* mean_energy_j, float* utility,
-                                            float* energy_j) {
+                                            const int* first, const int2* sequence, const Task* tasks,
+                                            const int* first_segment, const float4* segments, const float* time_s,
+                                            const float* power_w, const unsigned char* time_point,
+                                            const unsigned char* power_point, float drop_below,
+                                            const float* mean_energy_j, float* utility, float* energy_j) {
     __shared__ float room[32];
     const int k = blockIdx.x, child = blockIdx.y, sample = threadIdx.x;
     const bool counts = sample < n_samples;
@@ -332,7 +333,7 @@ __device__ void select(int n_rows, int n_kept, int by_dominators, const double2*
         row[place] = at;
         energy[place] = mine.x;
         loss[place] = mine.y;
-        key[place] = lower * n_rows + left;  // a row after another in the order is dominated by it iff its key is higher
+        key[place] = lower * n_rows + left;  // of two rows, the later one is dominated iff its key is higher
     }
     __syncthreads();
     const int mine = is_row ? key[at] : 0x7FFFFFFF;
@@ -356,7 +357,8 @@ __device__ void select(int n_rows, int n_kept, int by_dominators, const double2*
             place += key[member[other]] < mine || (key[member[other]] == mine && other < n_before);
         if (is_last) by_second[place] = at;
         __syncthreads();
-        if (is_last) crowd[n_before] = apart(energy, member, n_members, n_before) + apart(loss, by_second, n_members, place);
+        if (is_last)
+            crowd[n_before] = apart(energy, member, n_members, n_before) + apart(loss, by_second, n_members, place);
         __syncthreads();
         int n_ahead = 0;
         for (int other = 0; other < n_members && is_last; other++)

@@ -6,16 +6,20 @@ import math
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from joulewise.kernels.chances import EXPECTED, LANES, MEAN_COMPLETIONS, PERCENTILE, ChanceFacts
 from joulewise.model.arrays import Floats
 from joulewise.model.chances import Chances
+from joulewise.model.workload import Workload
 from joulewise.model.world import World
 from joulewise.optimise.assignments import assignment_facts
 from joulewise.rng import generator
 
 StochasticObjective: TypeAlias = Literal["mean-times", "mean-completions", "expected", "percentile"]
 DropBy: TypeAlias = Literal["sampled", "expected"]
+Floats32: TypeAlias = NDArray[np.float32]
+_FOREVER_S = 1e12
 _CODES = {"mean-completions": MEAN_COMPLETIONS, "expected": EXPECTED, "percentile": PERCENTILE}
 
 
@@ -48,10 +52,27 @@ def chance_facts(
         utility_rank,
         energy_rank,
         drop_by == "expected",
+        latest_ends(world.workload, drop_below),
     )
 
 
-def _by_choice(points: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+def latest_ends(work: Workload, drop_below: float) -> Floats32:
+    """How long after its hold each task may end to earn so much: -inf for never, +inf for whenever it ends."""
+    pairs, pair_of = np.unique(np.stack([work.shape, work.scale]), axis=1, return_inverse=True)
+    shape, scale = pairs[0].astype(np.int64), pairs[1]
+    low, high = np.zeros(scale.size), np.full(scale.size, _FOREVER_S)
+    while (high - low > np.spacing(high)).any():
+        middle = low + (high - low) / 2
+        earns = scale * work.shapes.value(shape, middle) >= drop_below
+        low, high = np.where(earns, middle, low), np.where(earns, high, middle)
+    below = low.astype(np.float32)
+    latest = np.where(below > low, np.nextafter(below, np.float32(-1)), below)
+    latest[scale * work.shapes.value(shape, 0.0) < drop_below] = -np.inf
+    latest[scale * work.shapes.value(shape, _FOREVER_S) >= drop_below] = np.inf
+    return latest.astype(np.float32)[pair_of.ravel()]
+
+
+def _by_choice(points: Floats) -> Floats32:
     n_task_types, _, _, n_points = points.shape
     return points.reshape(n_task_types, -1, n_points).astype(np.float32)
 

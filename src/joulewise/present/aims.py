@@ -16,13 +16,14 @@ _PERCENTILE = "percentile"
 
 def with_aims(records: Records) -> Records:
     """The records with one key that says what each run seeks, in place of objective and percentiles."""
-    aims = [_aim(row) for row in records.runs.iter_rows(named=True)]
+    aims = [aim_of(row) for row in records.runs.iter_rows(named=True)]
     axes = tuple(key for key in records.study.axes if key not in (OBJECTIVE, *PERCENTILES))
     runs = records.runs.with_columns(pl.Series(AIM, aims, dtype=pl.String))
     return replace(records, study=replace(records.study, axes=(*axes, AIM)), runs=runs)
 
 
-def _aim(row: Mapping[str, Any]) -> str:
+def aim_of(row: Mapping[str, Any]) -> str:
+    """What a run with these keys seeks."""
     objective = str(row.get(OBJECTIVE) or "")
     if objective != _PERCENTILE:
         return objective.replace("-", " ")

@@ -99,7 +99,7 @@ _KEYS = {
     "manager.best_types": Key("K", "machine types"),
     "manager.weight": Key("weight of energy"),
     "workload.tasks_per_day": Key("load", "tasks/day"),
-    "workload.n_tasks": Key("bag", "tasks"),
+    "workload.n_tasks": Key("size", "tasks"),
     "priority": Key("priority level"),
     "group": Key("machine group"),
 }

@@ -23,6 +23,8 @@ VOLUME = "hypervolume_percent"
 MOST_POINTS = 300
 """How many points of a curve are drawn; those that are marked always are."""
 
+MOST_TOLD = 3
+"""How many fronts of a panel are told of one by one; of more, the best."""
 _LEGEND_CHARACTERS = 40
 _RINGS = {"is_knee": KNEE_NAME, "is_peak": PEAK_NAME}
 _RING_PX = {KNEE_NAME: 130, PEAK_NAME: 420}
@@ -83,7 +85,9 @@ def found_panel(
     curves = curves_by(records, panel.rows, compared, FOUND)
     bound = curve_of(records, panel.rows, BOUND)
     plane = plane_of([bound, *curves.values()], *((520, 340) if alone else (300, 240)))
-    layers = [*bound_line(plane, bound, BOUND_NAME), *found_points(plane, curves, looks)]
+    best = records.labels(compared)[best_run(records, panel.rows)[compared][0]]
+    ringed = list(curves) if len(curves) <= MOST_TOLD else [best]
+    layers = [*bound_line(plane, bound, BOUND_NAME), *found_points(plane, curves, looks, ringed)]
     return plane.sized(layers, panel.title if title is None else title)
 
 
@@ -113,14 +117,14 @@ def thinned(curve: pl.DataFrame) -> pl.DataFrame:
     return curve.filter(pl.any_horizontal(pl.int_range(pl.len()) % step == 0, *marked)) if step > 1 else curve
 
 
-def found_points(plane: Plane, curves: Mapping[str, pl.DataFrame], looks: Mapping[str, Look]) -> list[Any]:
-    """The points of fronts with their looks, and rings around those that are marked."""
+def found_points(
+    plane: Plane, curves: Mapping[str, pl.DataFrame], looks: Mapping[str, Look], ringed: Sequence[str]
+) -> list[Any]:
+    """The points of fronts with their looks, and rings around those that are marked on some of the fronts."""
     import altair as alt
 
     kept = ("gap_percent", *(name for name in _RINGS if all(name in curve.columns for curve in curves.values())))
-    rows = [
-        {**row, "name": name} for name, curve in curves.items() for row in plane.rows(thinned(curve), *kept)
-    ]  # fmt: skip
+    rows = [{**row, "name": name} for name, curve in curves.items() for row in plane.rows(thinned(curve), *kept)]
     tip = [
         alt.Tooltip("name:N", title="front"),
         alt.Tooltip("x:Q", title=plane.energy_title, format=",.5~g"),
@@ -129,7 +133,8 @@ def found_points(plane: Plane, curves: Mapping[str, pl.DataFrame], looks: Mappin
     ]
     base = alt.Chart(inline(rows)).encode(x=plane.x(), y=plane.y(), tooltip=tip)
     points = base.mark_point(filled=True, size=18, opacity=0.9).encode(**told_apart(looks))
-    rings = [{**row, "mark": said} for name, said in _RINGS.items() for row in rows if row.get(name)]
+    marked = [row for row in rows if row["name"] in ringed]
+    rings = [ring(row, said) for name, said in _RINGS.items() for row in marked if row.get(name)]
     return [points, *ring_layer(plane, rings, looks)]
 
 
@@ -142,6 +147,11 @@ def told_apart(looks: Mapping[str, Look], title: str | None = None) -> dict[str,
     shapes = alt.Scale(domain=list(looks), range=[look.shape for look in looks.values()])
     legend = alt.Legend(title=title, symbolOpacity=1, **columns)
     return {"color": colours, "shape": alt.Shape("name:N", scale=shapes, legend=legend, sort=None)}
+
+
+def ring(row: Mapping[str, Any], mark: str) -> dict[str, Any]:
+    """The row of a ring around a point."""
+    return {**{key: row[key] for key in ("x", "y", "name")}, "mark": mark}
 
 
 def ring_layer(plane: Plane, rings: Sequence[Mapping[str, Any]], looks: Mapping[str, Look]) -> list[Any]:

@@ -18,7 +18,7 @@ from joulewise.present.records import AIM, Records
 from joulewise.present.settings import beside
 
 _SPREAD = "sd_utility"
-_MOST_DOTS = 3000  # in one cloud: more make a page heavy and no clearer
+_MOST_DOTS = 1500  # in one cloud: more make a page heavy and no clearer
 _MOST_CLOUDS, _MOST_ELLIPSES = 100, 60
 _OUTLINE = np.linspace(0.0, 2 * np.pi, 49)
 _MARKER = "value of the objective"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from joulewise.present.aims import with_aims
 from joulewise.present.formats import count, energy_unit, fixed, plain
 from joulewise.present.fronts import (
     BOUND_NAME,
+    MOST_TOLD,
     PEAK_NAME,
     SHAPES,
     VOLUME,
@@ -24,6 +25,7 @@ from joulewise.present.fronts import (
     cycled,
     found_panel,
     front_panels,
+    ring,
     ring_layer,
     thinned,
     told_apart,
@@ -42,7 +44,6 @@ _SEED_SHAPES = {
     "": _STAR,
 }  # fmt: skip
 """Markers of the published figures by the seed of a population."""
-_MOST_TOLD = 3
 _MOST_STEPS = 6
 
 
@@ -88,9 +89,13 @@ def utility_front(records: Records) -> Drawing:
     caption = (
         f"Each point is a whole assignment of all tasks; left is cheaper, up earns more.{bound} The small ring marks "
         "the knee, the point farthest from the straight line between the ends; the large one the point that earns "
-        f"most per joule. First trial.{note}"
+        f"most per joule{_of_best(panels)}. First trial.{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
+
+
+def _of_best(panels: Sequence[Panel]) -> str:
+    return ", of the best front where there are many" if any(p.rows.height > MOST_TOLD for p in panels) else ""
 
 
 def _with_shares(records: Records, panel: Panel, key: str) -> Any:
@@ -102,7 +107,7 @@ def _with_shares(records: Records, panel: Panel, key: str) -> Any:
         return panel.title
     labels, values = records.labels(key), [fixed(value, 1) for value in told.sort(VOLUME)[VOLUME]]
     named = [f"{labels[row[key]]} {fixed(row[VOLUME], 1)} %" for row in told.iter_rows(named=True)]
-    shares = ", ".join(named) if len(named) <= _MOST_TOLD else f"{values[0]} to {values[-1]} %"
+    shares = ", ".join(named) if len(named) <= MOST_TOLD else f"{values[0]} to {values[-1]} %"
     said = f"of the proven hypervolume: {shares}"
     return alt.TitleParams(panel.title, subtitle=said) if panel.title else sentence(said)
 
@@ -149,7 +154,7 @@ def _step_part(curves: Mapping[str, pl.DataFrame], bound: pl.DataFrame, looks: M
     rows = [{**row, "name": name} for name, curve in curves.items() for row in plane.rows(thinned(curve))]
     points = alt.Chart(inline(rows)).mark_point(filled=True, size=24, opacity=0.9)
     peak = max(rows, key=lambda row: row["y"] / row["x"] if row["x"] > 0 else -math.inf)
-    rings = ring_layer(plane, [{**peak, "mark": PEAK_NAME}], looks)
+    rings = ring_layer(plane, [ring(peak, PEAK_NAME)], looks)
     layers = [points.encode(x=plane.x(), y=plane.y(), **told_apart(looks)), *rings]
     return plane.sized([*bound_line(plane, bound, BOUND_NAME), *layers], title)
 
@@ -214,7 +219,7 @@ def utility_per_energy(records: Records) -> Drawing:
         "left of it a little more energy earns much, right of it much more energy earns little. "
         f"First trial.{note}"
     )
-    return Drawing(assemble(parts, across=2), caption)
+    return Drawing(assemble(parts), caption)
 
 
 def _peak_block(records: Records, panel: Panel, key: str) -> Any:
@@ -259,8 +264,8 @@ def _layers(plane: Plane, front: pl.DataFrame, x: Any, y: Any, *, across: bool, 
         ),
     ]
     dots = alt.Chart(points).mark_point(filled=True, size=18, opacity=0.9, color=theme.PALETTE[1]).encode(x=x, y=y)
-    ring = alt.Chart(peak).mark_point(size=240, strokeWidth=2, opacity=1, color=theme.INK).encode(x=x, y=y)
-    return [*lines, dots, ring]
+    around = alt.Chart(peak).mark_point(size=240, strokeWidth=2, opacity=1, color=theme.INK).encode(x=x, y=y)
+    return [*lines, dots, around]
 
 
 def _front_part(plane: Plane, front: pl.DataFrame) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joulewise import units
-from joulewise.study import bags, fronts, managed, profits, uncertain, utilities, utility_bounds
+from joulewise.study import bags, fronts, managed, profits, uncertain, utilities, utility_bounds, utility_checks
 from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.columns import (
     ASSIGNMENTS,
@@ -210,7 +210,7 @@ KINDS = {
             has_best=True,
             tables=(FRONTS, ASSIGNMENTS),
             build_world=uncertain.build_world,
-            checks=utilities.checks,
+            checks=utility_checks.checks,
             draws=utilities.draws,
             compute=utilities.compute,
             judge=utilities.judge,

@@ -2,141 +2,40 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from joulewise import units
-from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.study import bags, utility_bounds, utility_tables
-from joulewise.study.case import Candidates, Case, Outcome, Tables
+from joulewise.study.case import Case, Outcome, Tables
 from joulewise.study.columns import ASSIGNMENTS, CLOUDS, FRONTS
-from joulewise.study.fronts import idle_keys, search_seed, seed_of
-from joulewise.study.optimising import ALL_CORES, GPU, PERCENTILE, UtilityFrontParameters
-from joulewise.study.parameters import shown
+from joulewise.study.fronts import search_seed
+from joulewise.study.optimising import UtilityFrontParameters
 from joulewise.study.sources import Draw, expected_tasks
-from joulewise.study.spec import Point, WorldParts
-from joulewise.study.uncertain import KnownWorld, build_world
-from joulewise.study.utility_methods import METHODS, Found, problem_of, start_of
+from joulewise.study.spec import Point
+from joulewise.study.uncertain import KnownWorld
+from joulewise.study.utility_chances import fresh_seed, spread_of
+from joulewise.study.utility_methods import METHODS, stochastic_problem
 from joulewise.study.utility_tables import FoundFront
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from joulewise.kernels.assignment import AssignmentFacts
     from joulewise.model.arrays import Floats
     from joulewise.model.assignment import Assignment
+    from joulewise.optimise.assignment_bound import UtilityBound
     from joulewise.study.planning import Run
     from joulewise.study.store import Store
 
 # Rough figures of one ordinary processor of 2024.
 _RUN_S, _BOUND_TASK_S = 0.5, 1e-3
 _KEPT_POINTS, _GENE_BYTES = 200, 4
-
-_PLACES = {
-    "workload.stretch": "workload.time_spread",
-    "system.idle_w": "system",
-    "drop_below": "optimise.drop_below",
-    "start": "optimise.start_from",
-    "population": "optimise.population",
-}
-"""Where a study file has what searches call otherwise."""
-
-_USES: Mapping[str, tuple[Callable[[UtilityFrontParameters], bool], str]] = {
-    "percentile_utility": (lambda p: p.objective == PERCENTILE, 'objective = "percentile"'),
-    "percentile_energy": (lambda p: p.objective == PERCENTILE, 'objective = "percentile"'),
-    "n_samples": (lambda p: not p.is_certain, "objectives of chance"),
-    "drop_by": (lambda p: not p.is_certain and p.drop_below > 0, "objectives of chance with drop_below above 0"),
-    "exchange_every": (lambda p: p.islands > 1, "two islands or more"),
-}
-"""What keys need that matter in some searches only."""
-
-
-# --- checks ------------------------------------------------------------------------------------------------------
-
-
-def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
-    """What must hold before anything is run."""
-    parameters = [part.parameters for part in found.decisions]
-    systems, supplies = ({getattr(parts, name): None for parts in found.worlds} for name in ("system", "supply"))
-    yield lambda: raise_if_any(idle_keys(UtilityFrontParameters, parameters, METHODS))
-    yield lambda: raise_if_any(_unused_keys(parameters))
-    yield lambda: raise_if_any(problem for system in systems for problem in bags.failures(system))
-    yield lambda: raise_if_any(problem for supply in supplies for problem in bags.unused_supply(supply, ("pue",)))
-    decisions: dict[WorldParts, list[UtilityFrontParameters]] = {parts: [] for parts in found.worlds}
-    for point in found.points:
-        decisions[point.world].append(point.decision.parameters)
-    yield from (partial(_check_world, parts, draw, sought) for parts, sought in decisions.items())
-
-
-def _unused_keys(parameters: Sequence[UtilityFrontParameters]) -> Iterator[Problem]:
-    """Parameters that a study sets for searches that know nothing of them."""
-    for name, (is_used, needed) in _USES.items():
-        given = [p for p in parameters if p.method == "nsga2" and getattr(p, name) != _default(name)]
-        if given and not any(map(is_used, given)):
-            found = f"found {shown(name, getattr(given[0], name))}"
-            yield Problem(f"optimise.{name}", found, f"is for {needed}", "leave it out")
-
-
-def _check_world(parts: WorldParts, draw: Draw, sought: Sequence[UtilityFrontParameters]) -> None:
-    """InputError when a world of the first trial is none of tasks known in advance, or not what searches need."""
-    try:
-        known = build_world(parts, draw)
-        raise_if_any(problem for p in sought for problem in _search_problems(known, p, draw))
-    except InputError as error:
-        raise InputError(*map(_in_study, error.problems)) from None
-
-
-def _search_problems(known: KnownWorld, p: UtilityFrontParameters, draw: Draw) -> Iterator[Problem]:
-    from joulewise.optimise.assignments import AssignmentProblem, assignment_facts
-
-    if p.method == "nsga2":
-        AssignmentProblem(known.world, p.drop_below)
-    else:
-        assignment_facts(known.world, p.drop_below)
-    if not p.is_certain and known.chances is None:
-        found, advice = f"found {p.objective!r} with certain times and powers", "give system.time_cov_range"
-        yield Problem("optimise.objective", found, "needs uncertain ones", advice)
-    elif p.start_from is not None:
-        yield from _start_problems(known, p, draw)
-    yield from _engine_problems(p)
-
-
-def _engine_problems(p: UtilityFrontParameters) -> Iterator[Problem]:
-    from joulewise.optimise.gpu import gpu_name
-
-    found, advice = f"found {p.engine!r}", 'use "auto"'
-    if p.engine == GPU and not gpu_name():
-        yield Problem("optimise.engine", found, "needs a CUDA device and joulewise[gpu]", advice)
-    elif p.engine == GPU and (p.is_certain or p.islands > 1 or p.start_from is not None):
-        allowed = "is for objectives of chance, on one island, from the beginning"
-        yield Problem("optimise.engine", found, allowed, advice)
-    elif p.engine == ALL_CORES and p.is_certain and p.islands == 1:
-        yield Problem("optimise.engine", found, "is for objectives of chance, or two islands or more", advice)
-
-
-def _start_problems(known: KnownWorld, p: UtilityFrontParameters, draw: Draw) -> Iterator[Problem]:
-    """What keeps a search from going on with the population that it is to start from."""
-    from joulewise.optimise.genetic import start_problems
-
-    if p.seeds not in ((), _default("seeds")):
-        yield Problem("optimise.seeds", f"found {list(p.seeds)}", "a population that is there has no more seeds")
-    start = start_of(dataclasses.replace(p, start_from=str(draw.folder / str(p.start_from))))
-    problem = problem_of(known, p, seed_of(draw.seed, draw.trial))
-    yield from start_problems(problem, 0, p.population, start, p.islands)
-
-
-def _default(name: str) -> object:
-    return next(entry.default for entry in dataclasses.fields(UtilityFrontParameters) if entry.name == name)
-
-
-def _in_study(problem: Problem) -> Problem:
-    """A problem under the name that the study file has for it."""
-    return dataclasses.replace(problem, where=_PLACES.get(problem.where, problem.where))
 
 
 # --- plans -------------------------------------------------------------------------------------------------------
@@ -192,27 +91,46 @@ def compute(case: Case) -> Outcome:
     solve_s = time.perf_counter() - began_s
     if case.run.keep and found.population is not None:
         found.population.save(case.store.population_file(case.run.key))
-    assignments, front = _front(case, found)
-    front = dataclasses.replace(front, bound=bound)
+    assignments = _front_of(case, found.front.payload)
+    front = found_front(case, assignments, bound, found.snapshots)
     speed = {"engine": found.engine, "generations_per_s": found.generations_per_s, "solve_s": solve_s}
     return Outcome({**utility_tables.columns_of(front), **speed}, lambda: _tables(front, assignments))
 
 
-def _front(case: Case, found: Found) -> tuple[list[Assignment], FoundFront]:
-    """The assignments of a front by rising energy, and what is told of them."""
-    from joulewise.optimise.assignments import assignment_facts, evaluated
+def _front_of(case: Case, assignments: Sequence[Assignment]) -> list[Assignment]:
+    """Those that no other beats in both objectives, by rising energy."""
     from joulewise.optimise.front import non_dominated
 
-    p, payload = case.decision, list(found.front.payload)
-    facts = assignment_facts(case.world.world, p.drop_below)
-    points = evaluated(facts, payload) if p.is_certain else found.front.points
-    kept = non_dominated(points)
-    assignments = [payload[i] for i in kept]
-    measure = utility_tables.measure_of(case.world.world, p.drop_below)
-    return assignments, FoundFront(measure, points[kept], _dropped(facts, assignments), snapshots=found.snapshots)
+    return [assignments[i] for i in non_dominated(_points(case, assignments))]
 
 
-def _dropped(facts: Any, assignments: Sequence[Assignment]) -> Floats:
+def _points(case: Case, assignments: Sequence[Assignment]) -> Floats:
+    """What assignments come to, as (energy in J, minus utility), whatever engine found them."""
+    from joulewise.optimise.assignments import assignment_facts, evaluated
+
+    known, p = case.world, case.decision
+    if p.is_certain:
+        return evaluated(assignment_facts(known.world, p.drop_below), list(assignments))
+    problem = stochastic_problem(known, p, search_seed(case.run))
+    home = problem.chromosomes(np.stack([problem.genes_of(assignment) for assignment in assignments], axis=1))
+    home.evaluate(len(assignments))
+    return home.points
+
+
+def found_front(
+    case: Case, assignments: Sequence[Assignment], bound: UtilityBound | None, snapshots: Mapping[int, Floats]
+) -> FoundFront:
+    """All that is told of the assignments of a front."""
+    from joulewise.optimise.assignments import assignment_facts
+
+    p, known = case.decision, case.world
+    measure = utility_tables.measure_of(known.world, p.drop_below)
+    dropped = _dropped(assignment_facts(known.world, p.drop_below), assignments)
+    spread = None if known.chances is None else spread_of(known, p, assignments, fresh_seed(case.run))
+    return FoundFront(measure, _points(case, assignments), dropped, bound, spread, snapshots)
+
+
+def _dropped(facts: AssignmentFacts, assignments: Sequence[Assignment]) -> Floats:
     """How many tasks do not run if all goes as expected."""
     from joulewise.optimise.assignments import allocation_of
 
@@ -248,16 +166,30 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
 
     Assignments that are not stored are searched again.
     """
-    p = case.decision
+    yield from utility_bounds.judge(case)
     bound = utility_bounds.proven(case)
     if stored is None:
-        found = METHODS[p.method].search(case.world, p, search_seed(case.run))
-        assignments, front = _front(case, found)
+        found = METHODS[case.decision.method].search(case.world, case.decision, search_seed(case.run))
+        assignments, snapshots = _front_of(case, found.front.payload), found.snapshots
     else:
-        raise NotImplementedError
-    front = dataclasses.replace(front, bound=bound)
+        snapshots = utility_tables.snapshots_of(stored[FRONTS])
+        assignments = utility_tables.assignments_of(stored[ASSIGNMENTS])
+        broken = [*_judge_assignments(case, assignments, stored[FRONTS])]
+        yield from broken
+        if broken:
+            return
+    front = found_front(case, assignments, bound, snapshots)
     yield from bags.judge_columns(row, utility_tables.columns_of(front))
     yield from bags.judge_tables(stored or {}, _tables(front, assignments))
+
+
+def _judge_assignments(case: Case, assignments: Sequence[Assignment], fronts: pl.DataFrame) -> Iterator[str]:
+    """What does not hold of stored assignments, and of the points that they are said to come to."""
+    from joulewise.check import check_assignment
+
+    world, drop_below = case.world.world, case.decision.drop_below
+    for point, assignment in enumerate(assignments):
+        yield from (f"point {point}: {finding}" for finding in check_assignment(world, assignment, drop_below))
 
 
 def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from joulewise.study.agreement import differs
 from joulewise.study.case import Case
 from joulewise.study.spec import Point
 from joulewise.study.store import NO_BOUND
@@ -31,3 +33,20 @@ def proven(case: Case) -> UtilityBound | None:
     bound = front_bound(world, case.decision.drop_below)
     store.write_proof(run.world_key, run.bound, bound.as_json())
     return bound
+
+
+def judge(case: Case) -> Iterator[str]:
+    """What does not hold of the stored certificate: its prices must prove every line of the bound."""
+    from joulewise.check import certified_utility_front
+    from joulewise.optimise.assignment_bound import UtilityBound
+
+    run, world, drop_below = case.run, case.world.world, case.decision.drop_below
+    if run.bound == NO_BOUND:
+        return
+    stored = case.store.read_proof(run.world_key, run.bound)
+    if stored is None:
+        yield "bounds: the proof of the world's bound is missing"
+        return
+    bound = UtilityBound.from_json(stored)
+    proven = certified_utility_front(world, bound.per_j, bound.per_s, bound.slot_s, drop_below)
+    yield from differs("bounds: what the prices prove", bound.value, proven)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from joulewise.model.arrays import Floats
     from joulewise.model.assignment import Assignment
     from joulewise.optimise.front import Front
-    from joulewise.optimise.genetic import Evolution, GeneticProblem
+    from joulewise.optimise.genetic import Engine, Evolution, GeneticProblem
     from joulewise.optimise.population import Population
     from joulewise.optimise.stochastic import StochasticProblem
 
@@ -71,19 +71,15 @@ def _evolution(p: UtilityFrontParameters) -> Callable[..., Evolution]:
 
     if p.islands > 1:
         return partial(evolve_islands, islands=p.islands, exchange_every=p.exchange_every, workers=n_cores(p))
-    if on_gpu(p):
-        from joulewise.optimise.gpu import evolve_on_gpu
-
-        return lambda made, seeds, **ways: evolve_on_gpu(made(), seeds, **ways)
-    return lambda made, seeds, **ways: evolve(made(n_cores(p)), seeds, **ways)
+    engine: Engine = "gpu" if on_gpu(p) else "cores"
+    return lambda made, seeds, **ways: evolve(made(n_cores(p)), seeds, engine=engine, **ways)
 
 
 def on_gpu(p: UtilityFrontParameters) -> bool:
     """Whether a GPU searches: where it is asked for, or where there is one and samples make it worth it."""
     from joulewise.optimise.gpu import gpu_name
 
-    suits = not p.is_certain and p.islands == 1 and p.start_from is None
-    return p.engine == GPU or (p.engine == AUTO and suits and gpu_name() != "")
+    return p.engine == GPU or (p.engine == AUTO and not p.is_certain and gpu_name() != "")
 
 
 def n_cores(p: UtilityFrontParameters) -> int:
