@@ -67,7 +67,8 @@ class StochasticProblem(AssignmentProblem):
     ) -> None:
         raise_if_any(_problems(world, chances, objective, percentile, n_samples, drop_by, threads))
         super().__init__(world, drop_below)
-        self.chances, self.objective, self.threads = chances, objective, threads
+        self.chances, self.objective = chances, objective
+        self.threads = 1 if objective == "mean-times" else threads
         self.chance_facts: ChanceFacts | None = None
         if objective != "mean-times":
             self.chance_facts = chance_facts(
