@@ -142,7 +142,7 @@ def told_apart(looks: Mapping[str, Look], title: str | None = None) -> dict[str,
     """Colour and shape of the field `name`, with one legend for both."""
     import altair as alt
 
-    columns = {"columns": -(-len(looks) // 2)} if sum(map(len, looks)) > _LEGEND_CHARACTERS else {}
+    columns: dict[str, Any] = {"columns": -(-len(looks) // 2)} if sum(map(len, looks)) > _LEGEND_CHARACTERS else {}
     colours = legend_of({name: look.colour for name, look in looks.items()}, title, symbolOpacity=1, **columns)
     shapes = alt.Scale(domain=list(looks), range=[look.shape for look in looks.values()])
     legend = alt.Legend(title=title, symbolOpacity=1, **columns)
