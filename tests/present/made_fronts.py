@@ -17,7 +17,7 @@ from tests.present.made import INFO
 SIZE = "workload.n_tasks"
 TITLES = {"annealing": "Annealing", "nsga2": "NSGA-II"}
 LEAST_J, MOST_UTILITY = 20e6, 10_000.0
-FIVE_SEEDS = (["min-energy"], ["min-min"], ["max-utility"], ["max-utility-per-energy"], [])
+FIVE_SEEDS: tuple[list[str], ...] = (["min-energy"], ["min-min"], ["max-utility"], ["max-utility-per-energy"], [])
 STEPS = (100, 1000, 10_000, 100_000)
 _BEHIND = {"min-energy": 0.2, "min-min": 0.3, "max-utility": 0.35, "max-utility-per-energy": 0.15, "": 0.7}
 _LEAST_PART, _REACH = 0.35, 0.63

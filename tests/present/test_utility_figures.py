@@ -17,7 +17,7 @@ from joulewise.present.fronts import MOST_POINTS, front_by_generations, thinned
 from joulewise.present.fuzzy import fuzzy_front, fuzzy_fronts_compared, outlines, spread_of_points
 from joulewise.present.layout import Drawing
 from joulewise.present.outcomes import utility_findings
-from joulewise.present.plane import plane_of
+from joulewise.present.plane import plane_of, without_tail
 from joulewise.present.records import AIM, OBJECTIVE, PERCENTILES, SEEDS, VARIANT, Records
 from joulewise.present.report import render_report
 from joulewise.present.tables import search_tables
@@ -74,6 +74,13 @@ def test_captions_are_sentences(figure: Any) -> None:
 def test_a_plane_of_utility_has_no_unit_upright() -> None:
     plane = plane_of([pl.DataFrame({"energy_j": [1e7, 2e7], "utility": [10.0, 20.0]})])
     assert (plane.energy_title, plane.y_title, plane.y_size) == ("energy (MJ)", "utility", 1.0)
+
+
+def test_where_more_energy_changes_nothing_a_curve_needs_no_room() -> None:
+    curve = pl.DataFrame({"energy_j": [1.0, 2.0, 3.0, 9.0], "utility": [5.0, 7.0, 8.0, 8.0]})
+    assert without_tail(curve)["energy_j"].to_list() == [1.0, 2.0, 3.0]
+    assert without_tail(curve.head(3)).height == 3
+    assert without_tail(curve.clear()).is_empty()
 
 
 def test_every_front_has_one_knee_and_one_peak() -> None:

@@ -38,13 +38,15 @@ class Quote(NamedTuple):
 class Bidders(NamedTuple):
     """The tasks and their options; what a task gains that does not run: 0, or minus infinity where all must run.
 
-    `before[segment]` is the value with which the utility before the segment ends, or with which the first begins.
+    `before[segment]` is the value with which the segment before ends, or with which the first begins. A task that
+    would complete after its `latest_s` is dropped.
     """
 
     tasks: Tasks
     utilities: Utilities
     options: Options
     before: NDArray[np.float64]
+    latest_s: NDArray[np.float64]
     idle_gain: float
 
 
@@ -120,19 +122,28 @@ def try_start(bids, bidders, quote, i, option, start_s, utility):
 
 
 @inlined
+def try_end(bids, bidders, quote, i, option, end_s, utility):
+    """Try to complete at an instant, at a given utility, if the task arrives in time up to rounding."""
+    start_s, arrival_s = end_s - bidders.options.exec_s[option], bidders.tasks.arrival_s[i]
+    if start_s >= arrival_s - ROUNDING * end_s:
+        try_start(bids, bidders, quote, i, option, max(start_s, arrival_s), utility)
+
+
+@inlined
 def try_jumps(bids, bidders, quote, i, option):
-    """Try to complete just before each jump, with the utility before it whatever rounding makes of the instant."""
-    tasks, utilities = bidders.tasks, bidders.utilities
-    arrival_s, shape = tasks.arrival_s[i], tasks.shape[i]
-    hold_ends_s = arrival_s + tasks.hold_s[i]
+    """Try to complete just before each jump, with the utility before it whatever rounding makes of the instant.
+
+    The latest completion that is not dropped is one too.
+    """
+    tasks, utilities, latest_s = bidders.tasks, bidders.utilities, bidders.latest_s[i]
+    hold_ends_s, shape = tasks.arrival_s[i] + tasks.hold_s[i], tasks.shape[i]
     for j in range(utilities.first[shape], utilities.first[shape + 1]):
-        utility = tasks.scale[i] * bidders.before[j]
-        if utility - quote.energy[option] <= bids.gain[i]:
-            return
-        end_s = hold_ends_s + utilities.segments[j, 0]
-        start_s = end_s - bidders.options.exec_s[option]
-        if start_s >= arrival_s - ROUNDING * end_s:
-            try_start(bids, bidders, quote, i, option, max(start_s, arrival_s), utility)
+        utility, end_s = tasks.scale[i] * bidders.before[j], hold_ends_s + utilities.segments[j, 0]
+        if utility - quote.energy[option] <= bids.gain[i] or end_s > latest_s:
+            break
+        try_end(bids, bidders, quote, i, option, end_s, utility)
+    if latest_s < np.inf:
+        try_end(bids, bidders, quote, i, option, latest_s, utility_up_to(bidders, i, latest_s))
 
 
 @inlined
@@ -153,6 +164,8 @@ def try_slots(bids, bidders, quote, i, option, utility):
             while q < end:
                 if utility - quote.pays[option, q] > bids.gain[i]:
                     start_s = (q // 2) * slot_s + (q % 2) * into_s
+                    if start_s + exec_s > bidders.latest_s[i]:
+                        return
                     utility = utility_up_to(bidders, i, start_s + exec_s)
                     keep_better(bids, i, option, start_s, utility - quote.pays[option, q])
                 q += 1
@@ -192,6 +205,8 @@ def answer_quote(bids, bidders, quote, first, stride):
             utility = utility_up_to(bidders, i, arrival_s + options.exec_s[option])
             if utility - quote.energy[option] <= bids.gain[i]:
                 continue
+            if arrival_s + options.exec_s[option] > bidders.latest_s[i]:
+                break
             try_start(bids, bidders, quote, i, option, arrival_s, utility)
             try_jumps(bids, bidders, quote, i, option)
             try_slots(bids, bidders, quote, i, option, utility)

@@ -7,7 +7,7 @@ for each other: they are walked one after the other, and what they add up to is 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from joulewise.kernels.assignment import (
     room_to_evaluate,
     sort_by_order,
 )
-from joulewise.kernels.choice import utility_of
+from joulewise.kernels.choice import shape_value, utility_of
 from joulewise.kernels.jit import inlined, kernel, lanes
 
 MEAN_COMPLETIONS, EXPECTED, PERCENTILE = 0, 1, 2
@@ -35,7 +35,9 @@ LANES = 16
 MOST_POINTS = 256
 """So many points have a number of one byte."""
 
-_WORD = 8
+_WORD, _MOST_CURVES = 8, 4
+_FOREVER_S = 1e12
+_JUST_BELOW = np.float32(1 - 2**-23)
 _BITS, _BYTE = np.uint64(8), np.uint64(255)
 _LARGEST = np.int32(2**31 - 1)
 _ZERO, _FOREVER = np.float32(0.0), np.float32(np.inf)
@@ -52,9 +54,8 @@ class ChanceFacts(NamedTuple):
     `time_s` and `power_w` (with the overhead of the supply) are by [task type, choice, point] and rise along the
     points; `time_point` and `power_point`, by [task, sample], say which point each sample of a task has. `segments`
     are those of the utilities. Ranks count from 1: utilities from the highest, energies from the lowest. A task is
-    dropped in the samples in which it would earn less than `facts.drop_below`, that is, end more than `latest_s`
-    after its hold; with `drop_by_mean`, which MEAN_COMPLETIONS always has, in all samples if it would at its mean
-    completion.
+    dropped in the samples in which it would earn less than `facts.drop_below`; with `drop_by_mean`, which
+    MEAN_COMPLETIONS always has, in all samples if it would at its mean completion.
     """
 
     facts: AssignmentFacts
@@ -68,18 +69,20 @@ class ChanceFacts(NamedTuple):
     utility_rank: int
     energy_rank: int
     drop_by_mean: bool
-    latest_s: NDArray[np.float32]
 
 
 class ChanceRoom(NamedTuple):
     """Work space of one evaluation, by sample but for the first ones.
 
-    `sequence[first[m]:first[m + 1]]` are the tasks of machine m in their order; `time_word` and `power_word` are the
-    facts' points, eight to a word. Of the task at hand: `exec_s`, `power_w`, `end_s` and `earned`; of the machine at
-    hand: when it is free and what its tasks used and earned; of all: `energy_j` and `utility`.
+    `latest_s`, by task, is how long after its hold it may end and still earn enough, -inf for never; `curves` are the
+    segments of a utility function that matter to the task at hand. `sequence[first[m]:first[m + 1]]` are the tasks of
+    machine m in their order; `time_word` and `power_word` are the facts' points, eight to a word. Of the task at hand:
+    `exec_s`, `power_w`, `end_s` and `earned`; of the machine at hand: when it is free and what its tasks used and
+    earned; of all: `energy_j` and `utility`.
     """
 
     sorting: AssignmentRoom
+    latest_s: NDArray[np.float32]
     curves: NDArray[np.float32]
     sequence: NDArray[np.int32]
     first: NDArray[np.int64]
@@ -99,22 +102,66 @@ class ChanceRoom(NamedTuple):
 def room_for_samples(facts: ChanceFacts) -> ChanceRoom:
     """Work space for one evaluation at a time."""
     (n_tasks, n_stored), n_machines = facts.time_point.shape, int(facts.facts.machine[-1]) + 1
-    by_sample = (np.zeros(n_stored, np.float32) for _ in range(7))
+    exec_s, power_w, end_s, earned, free_s, used_j, gained = (np.zeros(n_stored, np.float32) for _ in range(7))
+    latest_s = np.zeros(n_tasks, np.float32)
+    _set_latest(facts.facts, latest_s)
     return ChanceRoom(
         room_to_evaluate(n_tasks, n_machines),
-        np.zeros((_most_segments(facts) + 4, 5), np.float32),
+        latest_s,
+        np.zeros((_most_segments(facts), 5), np.float32),
         np.zeros(n_tasks, np.int32),
         np.zeros(n_machines + 2, np.int64),
         facts.time_point.view(np.uint64),
         facts.power_point.view(np.uint64),
-        *by_sample,
+        exec_s,
+        power_w,
+        end_s,
+        earned,
+        free_s,
+        used_j,
+        gained,
         np.zeros(n_stored),
         np.zeros(n_stored),
     )
 
 
 def _most_segments(facts: ChanceFacts) -> int:
-    return int(np.diff(facts.facts.utilities.first).max())
+    return max(int(np.diff(facts.facts.utilities.first).max()), _MOST_CURVES)
+
+
+@kernel
+def fill_latest(known, latest_s):
+    """How long after its hold each task may end and still earn what keeps it from being dropped, rounded down."""
+    for i in range(latest_s.size):
+        if not _earns(known, i, 0.0):
+            latest_s[i] = -np.inf
+        elif _earns(known, i, _FOREVER_S):
+            latest_s[i] = np.inf
+        else:
+            latest_s[i] = _latest(known, i)
+
+
+@inlined
+def _latest(known, i):
+    low, high = 0.0, _FOREVER_S
+    while high - low > 1e-9 * (high + 1.0):
+        middle = 0.5 * (low + high)
+        if _earns(known, i, middle):
+            low = middle
+        else:
+            high = middle
+    if _earns(known, i, np.float64(np.float32(high))):
+        return np.float32(high)
+    return np.float32(low) if _earns(known, i, np.float64(np.float32(low))) else _JUST_BELOW * np.float32(low)
+
+
+@inlined
+def _earns(known, i, x_s):
+    """Whether task i earns enough when it ends so long after its hold."""
+    return known.tasks.scale[i] * shape_value(known.utilities, known.tasks.shape[i], x_s) >= known.drop_below
+
+
+_set_latest: Any = fill_latest
 
 
 @kernel
@@ -184,9 +231,9 @@ def _run(facts, room, i, place, n):
     base_s = np.float32(facts.facts.tasks.arrival_s[i] + facts.facts.tasks.hold_s[i])
     gather(facts.time_s[kind, choice], room.time_word[i], room.exec_s, n)
     low_s, high_s = end_of(room, np.float32(facts.facts.tasks.arrival_s[i]), n)
-    if low_s - base_s <= facts.latest_s[i]:
+    if low_s - base_s <= room.latest_s[i]:
         gather(facts.power_w[kind, choice], room.power_word[i], room.power_w, n)
-        _count(facts, room, i, base_s, low_s - base_s, high_s - base_s, facts.latest_s[i], n)
+        _count(facts, room, i, base_s, low_s - base_s, high_s - base_s, room.latest_s[i], n)
 
 
 @inlined
@@ -217,7 +264,7 @@ def _count(facts, room, i, base_s, low_s, high_s, latest_s, n):
     while j < last and low_s >= segments[j + 1, 0]:
         j += 1
     n_curves, is_straight = _set_curves(room, segments, scale, j, last, min(high_s, latest_s))
-    if is_straight or n_curves > 4:
+    if is_straight or n_curves > _MOST_CURVES:
         blend_curves(room, n_curves, base_s, n)
         count_earned(room, base_s, latest_s, n)
     elif n_curves == 1:
@@ -372,3 +419,37 @@ def ranked(values, n, k):
         else:
             break
     return values[k]
+
+
+class Clouds(NamedTuple):
+    """What one assignment comes to in each sample: energy, utility, and how many tasks ran."""
+
+    energy_j: NDArray[np.float64]
+    utility: NDArray[np.float64]
+    n_ran: NDArray[np.int64]
+
+
+@kernel
+def sample_assignment(known, room, place, order, row, time_s, power_w, by_mean, free_s, end_s, clouds):
+    """Fill the clouds of one assignment, in float64: task i has the times and powers `[row[i], sample]`."""
+    sort_by_order(order, room)
+    n = clouds.energy_j.size
+    free_s[:] = 0.0
+    clouds.energy_j[:] = 0.0
+    clouds.utility[:] = 0.0
+    clouds.n_ran[:] = 0
+    for at in range(order.size):
+        i = room.sequence[at]
+        if place[i] == NOWHERE:
+            continue
+        machine = known.machine[place[i]]
+        for s in range(n):
+            end_s[s] = max(free_s[machine, s], known.tasks.arrival_s[i]) + time_s[row[i], s]
+        at_mean = utility_of(known.tasks, known.utilities, i, mean_of(end_s, n)) if by_mean else 0.0
+        for s in range(n):
+            earned = utility_of(known.tasks, known.utilities, i, end_s[s])
+            if (at_mean if by_mean else earned) >= known.drop_below:
+                free_s[machine, s] = end_s[s]
+                clouds.energy_j[s] += time_s[row[i], s] * power_w[row[i], s]
+                clouds.utility[s] += earned
+                clouds.n_ran[s] += 1

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,9 +24,13 @@ REFERENCE_FACTOR = 1.8
 """Hypervolumes reach up to this many times the least energy of all tasks, and down to no utility."""
 
 N_SLOTS = 200
-_PRICES = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6)
-_FIRST_EVALUATIONS = 400
-_EVALUATIONS = 50
+"""Slots of machine prices: more would prove little more."""
+
+_FIRST, _NEXT = (300, 0.6), (40, 0.15)
+_MOST_PER_J = 25.0
+_MOST_LINES = 16
+_ENOUGH = 1e-4
+_DIGITS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +126,73 @@ def front_bound(world: World, drop_below: float = 0.0) -> UtilityBound:
     cheapest_j = system.eec_j[:, system.counts > 0].min(axis=(1, 2), initial=np.inf)
     least_j = world.supply.pue * float(cheapest_j[work.task_type].sum())
     most_utility = float((work.scale * work.shapes.value(work.shape, 0.0)).sum())
-    auction = Auction(world, drop_below, N_SLOTS)
-    prices = np.array(_PRICES) * (most_utility / least_j)
-    per_s = [auction.descend(auction.typical, 0.0, _FIRST_EVALUATIONS)]
-    for per_j in prices[1:]:
-        per_s.append(auction.descend(per_s[-1], float(per_j), _EVALUATIONS))
-    value = [auction.proven(*pair) for pair in zip(per_s, prices.tolist(), strict=True)]
-    return UtilityBound(least_j, most_utility, drop_below, prices, auction.slot_s, np.stack(per_s), np.array(value))
+    search = _Search(Auction(world, drop_below, N_SLOTS), most_utility / least_j)
+    search.refine(from_j=0.0 if drop_below > 0 else least_j, to_j=REFERENCE_FACTOR * least_j)
+    per_j, per_s, value = search.lines()
+    return UtilityBound(least_j, most_utility, drop_below, per_j, search.auction.slot_s, per_s, value)
+
+
+class _Line(NamedTuple):
+    """Prices, the value they prove, and the energy of what tasks choose at them."""
+
+    per_j: float
+    per_s: Floats
+    value: float
+    used_j: float
+
+    def utility_at(self, energy_j: float) -> float:
+        return self.value + self.per_j * energy_j
+
+
+class _Search:
+    """The search for lines: first the two extreme prices of energy, then where the bound may be lowered most."""
+
+    def __init__(self, auction: Auction, unit: float) -> None:
+        self.auction = auction
+        flat = self._line(0.0, auction.first_guess, *_FIRST)
+        self.found = [flat, self._line(_MOST_PER_J * unit, flat.per_s, *_NEXT)]
+
+    def _line(self, per_j: float, per_s: Floats, evaluations: int, step: float) -> _Line:
+        """The best line of a price of energy; with machine time for nothing if that proves more."""
+        per_s = _short(self.auction.descend(per_s, per_j, evaluations, step))
+        value, for_nothing = (self.auction.proven(prices, per_j) for prices in (per_s, 0 * per_s))
+        if for_nothing <= value:
+            per_s, value = 0 * per_s, for_nothing
+        self.auction.proven(per_s, per_j)
+        return _Line(per_j, per_s, value, self.auction.used_j())
+
+    def refine(self, from_j: float, to_j: float) -> None:
+        """Add lines between neighbours, where tasks chose points far below the crossing of both lines."""
+        enough = _ENOUGH * (to_j - from_j) * self.found[0].utility_at(to_j)
+        while len(self.found) < _MOST_LINES:
+            corners = [_corner(flat, steep, from_j, to_j) for flat, steep in pairwise(self.found)]
+            k = int(np.argmax([area for area, _ in corners]))
+            area, per_j = corners[k]
+            if area < enough:
+                return
+            flat, steep = self.found[k : k + 2]
+            share = (per_j - flat.per_j) / (steep.per_j - flat.per_j)
+            start = (1 - share) * flat.per_s + share * steep.per_s
+            self.found.insert(k + 1, self._line(per_j, start, *_NEXT))
+
+    def lines(self) -> tuple[Floats, Floats, Floats]:
+        """Prices of energy, prices of machine time and values, by line."""
+        per_j, per_s, value, _ = zip(*self.found, strict=True)
+        return np.array(per_j), np.stack(per_s), np.array(value)
+
+
+def _corner(flat: _Line, steep: _Line, from_j: float, to_j: float) -> tuple[float, float]:
+    """The area between two lines and the chord of the points that tasks chose on them, and the chord's slope."""
+    left_j, right_j = (min(max(line.used_j, from_j), to_j) for line in (steep, flat))
+    cross_j = (flat.value - steep.value) / (steep.per_j - flat.per_j)
+    if not left_j < cross_j < right_j:
+        return 0.0, flat.per_j
+    low, high = steep.utility_at(left_j), flat.utility_at(right_j)
+    slope = (high - low) / (right_j - left_j)
+    above = flat.utility_at(cross_j) - low - slope * (cross_j - left_j)
+    return 0.5 * above * (right_j - left_j), slope
+
+
+def _short(prices: Floats) -> Floats:
+    """Prices of few digits, which are quick to store; what they prove is computed with these."""
+    return np.array([float(f"{price:.{_DIGITS}g}") for price in prices.ravel()]).reshape(prices.shape)

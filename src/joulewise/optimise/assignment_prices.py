@@ -11,18 +11,20 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
 
 from joulewise.kernels.assignment_prices import BLOCK, Bidders, Bids, Quote, answer_quote, quote_runs
 from joulewise.kernels.layout import Utilities
 from joulewise.model.arrays import Floats
+from joulewise.model.workload import Workload
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
 
 _answer_quote: Any = answer_quote
 _quote_runs: Any = quote_runs
 _ROUNDING = 1e-9
-_STEP = 0.1
+_DRIFT, _FORCE, _LAST_STEP = 0.9, 0.99, 0.01
+_TINY = 1e-18
+_FOREVER_S, _HALVINGS = 1e15, 80
 _LATER = 1.5
 _RUNS_AFTER = 4.0
 
@@ -33,7 +35,9 @@ class Auction:
     def __init__(self, world: World, drop_below: float, n_slots: int) -> None:
         layout, n = layout_of(world), world.workload.n_tasks
         idle_gain = 0.0 if drop_below > 0 else -math.inf
-        self.bidders = Bidders(*layout, _values_before(layout.utilities), idle_gain)
+        self.bidders = Bidders(
+            *layout, _values_before(layout.utilities), _latest_s(world.workload, drop_below), idle_gain
+        )
         self.energy_j = world.supply.pue * layout.options.energy_j
         self.counts = world.system.counts.astype(np.float64)[:, None]
         self.slot_s = _horizon_s(world) / n_slots
@@ -44,8 +48,8 @@ class Auction:
         )
         self.choices = (np.zeros(n), np.full(n, -1), np.zeros(n))
         scale = layout.tasks.scale
-        typical = 0.3 * (float(scale.mean()) or 1.0) / float(layout.options.exec_s.mean())
-        self.typical = typical * np.linspace(1.0, 0.0, n_slots) * np.ones_like(self.counts)
+        self.typical = 0.3 * (float(scale.mean()) or 1.0) / float(layout.options.exec_s.mean())
+        self.first_guess = self.typical * np.linspace(1.0, 0.0, n_slots) * np.ones_like(self.counts)
 
     def answer(self, per_s: Floats, per_j: float) -> tuple[float, float, Floats]:
         """The value that prices prove, how much of it rounding may be off, and the machine-seconds that are left."""
@@ -68,23 +72,22 @@ class Auction:
         option = self.choices[1]
         return float(self.energy_j[option[option >= 0]].sum())
 
-    def descend(self, per_s: Floats, per_j: float, evaluations: int) -> Floats:
-        """Follow the slope of the value, which is the machine time that is left; returns the best prices seen."""
-        unit = max(float(per_s.mean()), 1e-3 * float(self.typical.mean())) * _STEP * math.sqrt(per_s.size)
-        unit = unit / np.sqrt(np.maximum(self.counts, 1.0) / max(float(self.counts.mean()), 1.0))
+    def descend(self, per_s: Floats, per_j: float, evaluations: int, step: float) -> Floats:
+        """Step against the slope, which is the machine time that is left; returns the best prices seen.
+
+        Every price takes steps of about one length (Adam): at first `step` of a typical price, in the end a hundredth
+        of that.
+        """
         best, least = per_s, math.inf
-
-        def value_and_slope(scaled: Floats) -> tuple[float, Floats]:
-            nonlocal best, least
-            tried = np.maximum(scaled.reshape(per_s.shape), 0.0) * unit
-            value, _, left_s = self.answer(tried, per_j)
+        drift, force = np.zeros_like(per_s), np.zeros_like(per_s)
+        for turn in range(1, evaluations + 1):
+            value, _, left_s = self.answer(per_s, per_j)
             if value < least:
-                best, least = tried, value
-            return value, (left_s * unit).ravel()
-
-        limit = {"maxfun": evaluations, "maxiter": evaluations, "ftol": 0.0, "gtol": 0.0}
-        start = (per_s / unit).ravel()
-        minimize(value_and_slope, start, jac=True, method="L-BFGS-B", bounds=Bounds(0.0, np.inf), options=limit)
+                best, least = per_s, value
+            drift += (1 - _DRIFT) * (left_s - drift)
+            force += (1 - _FORCE) * (left_s**2 - force)
+            length = step * self.typical * _LAST_STEP ** (turn / evaluations) / (1 - _DRIFT**turn)
+            per_s = np.maximum(per_s - length * drift / np.sqrt(force / (1 - _FORCE**turn) + _TINY), 0.0)
         return best
 
 
@@ -98,6 +101,17 @@ def _values_before(utilities: Utilities) -> Floats:
         ends = level[inner] + span[inner] * np.exp(-rate_per_s[inner] * length_s) + slope_per_s[inner] * length_s
         value[first + 1 : last] = np.maximum(ends, floor[inner])
     return np.asarray(value)
+
+
+def _latest_s(work: Workload, drop_below: float) -> Floats:
+    """The latest completion of each task that earns as much as `drop_below`, rounded up; infinite without a limit."""
+    tasks, enough = np.arange(work.n_tasks), drop_below * (1 - _ROUNDING)
+    low_s, high_s = work.arrival_s.copy(), np.full(work.n_tasks, _FOREVER_S)
+    for _ in range(_HALVINGS):
+        middle_s = 0.5 * (low_s + high_s)
+        is_worth_it = work.utility(tasks, middle_s) >= enough
+        low_s, high_s = np.where(is_worth_it, middle_s, low_s), np.where(is_worth_it, high_s, middle_s)
+    return np.where(work.utility(tasks, high_s) >= enough, np.inf, high_s)
 
 
 def _horizon_s(world: World) -> float:

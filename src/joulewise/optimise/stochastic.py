@@ -2,25 +2,134 @@
 
 from __future__ import annotations
 
-import math
-from typing import Literal, TypeAlias
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.chances import EXPECTED, LANES, MEAN_COMPLETIONS, PERCENTILE, ChanceFacts
-from joulewise.model.arrays import Floats
+from joulewise.errors import Problem, raise_if_any, unknown_name
+from joulewise.kernels.assignment_genes import cross_and_mutate
+from joulewise.kernels.chances import (
+    EXPECTED,
+    LANES,
+    MEAN_COMPLETIONS,
+    MOST_POINTS,
+    PERCENTILE,
+    ChanceFacts,
+    evaluate_chances,
+    room_for_samples,
+)
+from joulewise.model.arrays import Counts, Floats, Ints
+from joulewise.model.assignment import Assignment
 from joulewise.model.chances import Chances
-from joulewise.model.workload import Workload
 from joulewise.model.world import World
-from joulewise.optimise.assignments import assignment_facts
+from joulewise.optimise.assignments import AssignmentProblem, assignment_facts, genes_of
+from joulewise.optimise.population import fingerprint_of
 from joulewise.rng import generator
 
 StochasticObjective: TypeAlias = Literal["mean-times", "mean-completions", "expected", "percentile"]
 DropBy: TypeAlias = Literal["sampled", "expected"]
 Floats32: TypeAlias = NDArray[np.float32]
-_FOREVER_S = 1e12
+
+MOST_SAMPLES = 100_000
 _CODES = {"mean-completions": MEAN_COMPLETIONS, "expected": EXPECTED, "percentile": PERCENTILE}
+_ROUNDING = 1e-9
+_evaluate: Any = evaluate_chances
+_cross_and_mutate: Any = cross_and_mutate
+
+
+class StochasticProblem(AssignmentProblem):
+    """Energy and utility of tasks known in advance whose times and powers are not.
+
+    The objective says what is optimised: "mean-times", both when everything takes its mean time and power (one
+    evaluation without samples); "mean-completions", the utility at each task's mean completion, and mean energies;
+    "expected", the means of both; or "percentile": the utility that so many percent of the samples reach at least,
+    and the energy that so many percent use at most. Tasks that would earn less than `drop_below` are dropped, by
+    their completion in each sample or, always so with mean completions, by their mean completion. All chromosomes
+    see the same samples. Points do not depend on the number of threads. Raises InputError with every problem found.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        chances: Chances,
+        *,
+        objective: StochasticObjective = "percentile",
+        percentile: tuple[int, int] = (50, 50),
+        n_samples: int = 100,
+        drop_below: float = 0.5,
+        drop_by: DropBy = "sampled",
+        seed: int = 0,
+        threads: int = 1,
+    ) -> None:
+        raise_if_any(_problems(world, chances, objective, percentile, n_samples, drop_by, threads))
+        super().__init__(world, drop_below)
+        self.chances, self.objective = chances, objective
+        self.threads = 1 if objective == "mean-times" else threads
+        self.chance_facts: ChanceFacts | None = None
+        if objective != "mean-times":
+            self.chance_facts = chance_facts(
+                world,
+                chances,
+                objective=objective,
+                percentile=percentile,
+                n_samples=n_samples,
+                drop_below=drop_below,
+                drop_by=drop_by,
+                seed=seed,
+            )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The same for problems in which every assignment has the same energy and utility."""
+        if self.chance_facts is None:
+            return super().fingerprint
+        return fingerprint_of("chances", self.chance_facts)
+
+    def chromosomes(self, genes: Ints) -> Any:
+        """A home for chromosomes."""
+        if self.chance_facts is None:
+            return super().chromosomes(genes)
+        return ChanceChromosomes(self.chance_facts, genes, self.threads)
+
+
+class ChanceChromosomes:
+    """Chromosomes of assignments whose samples are evaluated by several threads, each some of the rows."""
+
+    def __init__(self, facts: ChanceFacts, genes: Ints, threads: int = 1) -> None:
+        self.facts, self.genes, self.points = facts, genes, np.zeros((genes.shape[1], 2))
+        self.rooms = [room_for_samples(facts) for _ in range(threads)]
+        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def evaluate(self, n_rows: int) -> None:
+        """Set the points of the first rows."""
+        self._evaluate(np.arange(n_rows))
+
+    def breed(self, state: NDArray[np.uint64], parents: Counts, children: Counts, mutation: float) -> None:
+        """Fill and evaluate the children's rows."""
+        _cross_and_mutate(state, self.facts.facts, self.genes, parents, children, mutation)
+        self._evaluate(children)
+
+    def _evaluate(self, rows: Counts) -> None:
+        if self.pool is None:
+            _evaluate(self.facts, self.rooms[0], self.genes, rows, self.points)
+            return
+        shares = [rows[k :: len(self.rooms)].copy() for k in range(len(self.rooms))]
+        for _ in self.pool.map(self._evaluate_share, self.rooms, shares):
+            pass
+
+    def _evaluate_share(self, room: Any, rows: Counts) -> None:
+        _evaluate(self.facts, room, self.genes, rows, self.points)
+
+
+def evaluated_chances(facts: ChanceFacts, assignments: list[Assignment]) -> Floats:
+    """The points (energy in J, minus utility) of assignments."""
+    home = ChanceChromosomes(facts, np.stack([genes_of(facts.facts, each) for each in assignments], axis=1))
+    home.evaluate(len(assignments))
+    return home.points
 
 
 def chance_facts(
@@ -28,7 +137,7 @@ def chance_facts(
     chances: Chances,
     *,
     objective: StochasticObjective,
-    percentile: tuple[float, float] = (50, 50),
+    percentile: tuple[int, int] = (50, 50),
     n_samples: int = 100,
     drop_below: float = 0.5,
     drop_by: DropBy = "sampled",
@@ -52,24 +161,7 @@ def chance_facts(
         utility_rank,
         energy_rank,
         drop_by == "expected",
-        latest_ends(world.workload, drop_below),
     )
-
-
-def latest_ends(work: Workload, drop_below: float) -> Floats32:
-    """How long after its hold each task may end to earn so much: -inf for never, +inf for whenever it ends."""
-    pairs, pair_of = np.unique(np.stack([work.shape, work.scale]), axis=1, return_inverse=True)
-    shape, scale = pairs[0].astype(np.int64), pairs[1]
-    low, high = np.zeros(scale.size), np.full(scale.size, _FOREVER_S)
-    while (high - low > np.spacing(high)).any():
-        middle = low + (high - low) / 2
-        earns = scale * work.shapes.value(shape, middle) >= drop_below
-        low, high = np.where(earns, middle, low), np.where(earns, high, middle)
-    below = low.astype(np.float32)
-    latest = np.where(below > low, np.nextafter(below, np.float32(-1)), below)
-    latest[scale * work.shapes.value(shape, 0.0) < drop_below] = -np.inf
-    latest[scale * work.shapes.value(shape, _FOREVER_S) >= drop_below] = np.inf
-    return latest.astype(np.float32)[pair_of.ravel()]
 
 
 def _by_choice(points: Floats) -> Floats32:
@@ -77,6 +169,45 @@ def _by_choice(points: Floats) -> Floats32:
     return points.reshape(n_task_types, -1, n_points).astype(np.float32)
 
 
-def rank_of(percent: float, n: int) -> int:
+def rank_of(percent: int, n: int) -> int:
     """The place, from 1, of a percentile among n sorted values."""
-    return math.ceil(percent * n / 100)
+    return -(-percent * n // 100)
+
+
+def _problems(
+    world: World,
+    chances: Chances,
+    objective: str,
+    percentile: tuple[int, int],
+    n_samples: int,
+    drop_by: str,
+    threads: int,
+) -> Iterator[Problem]:
+    for name, found, known in (("objective", objective, StochasticObjective), ("drop_by", drop_by, DropBy)):
+        if found not in get_args(known):
+            yield unknown_name(name, found, get_args(known))
+    for name, percent in zip(("percentile_utility", "percentile_energy"), percentile, strict=True):
+        if not (1 <= percent <= 100 and percent == int(percent)):
+            yield Problem(name, f"found {percent}", "must be a whole number from 1 to 100")
+    if not 1 <= n_samples <= MOST_SAMPLES:
+        yield Problem("n_samples", f"found {n_samples}", f"must be from 1 to {MOST_SAMPLES:,}")
+    if threads < 1:
+        yield Problem("threads", f"found {threads}", "must be 1 or more")
+    yield from chance_problems(world, chances)
+
+
+def chance_problems(world: World, chances: Chances) -> Iterator[Problem]:
+    """Why chances do not belong to a world: other types, other choices, other means, too many points."""
+    system, shape = world.system, chances.time_s.shape[:3]
+    if shape != system.etc_s.shape or system.power_w is None:
+        yield Problem(
+            "chances", f"found them for {shape}", f"must be for the system's {system.etc_s.shape}, with powers"
+        )
+        return
+    if chances.n_points > MOST_POINTS:
+        yield Problem("chances", f"found {chances.n_points} points", f"may have up to {MOST_POINTS}")
+    possible = np.isfinite(system.etc_s)
+    for name, points, means in (("time_s", chances.time_s, system.etc_s), ("power_w", chances.power_w, system.power_w)):
+        if not np.allclose(points[possible].mean(axis=-1), means[possible], rtol=_ROUNDING, atol=0.0):
+            advice = "take both from the same generator or table"
+            yield Problem(f"chances.{name}", "found other means than the system's", "must have the same", advice)

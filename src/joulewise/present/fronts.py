@@ -12,7 +12,17 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import plain
 from joulewise.present.layout import Drawing, Panel, assemble, hold, inline, panels_of, sentence
-from joulewise.present.plane import BOUND, FOUND, SNAPSHOT, Plane, bound_line, curve_of, legend_of, plane_of
+from joulewise.present.plane import (
+    BOUND,
+    FOUND,
+    SNAPSHOT,
+    Plane,
+    bound_line,
+    curve_of,
+    legend_of,
+    plane_of,
+    without_tail,
+)
 from joulewise.present.records import METHOD, Records
 from joulewise.present.settings import beside
 
@@ -84,7 +94,7 @@ def found_panel(
     """The fronts of one panel, told apart by the values of a key, and the bound where there is one."""
     curves = curves_by(records, panel.rows, compared, FOUND)
     bound = curve_of(records, panel.rows, BOUND)
-    plane = plane_of([bound, *curves.values()], *((520, 340) if alone else (300, 240)))
+    plane = plane_of([without_tail(bound), *curves.values()], *((520, 340) if alone else (300, 240)))
     best = records.labels(compared)[best_run(records, panel.rows)[compared][0]]
     ringed = list(curves) if len(curves) <= MOST_TOLD else [best]
     layers = [*bound_line(plane, bound, BOUND_NAME), *found_points(plane, curves, looks, ringed)]
@@ -142,7 +152,7 @@ def told_apart(looks: Mapping[str, Look], title: str | None = None) -> dict[str,
     """Colour and shape of the field `name`, with one legend for both."""
     import altair as alt
 
-    columns = {"columns": -(-len(looks) // 2)} if sum(map(len, looks)) > _LEGEND_CHARACTERS else {}
+    columns: dict[str, Any] = {"columns": -(-len(looks) // 2)} if sum(map(len, looks)) > _LEGEND_CHARACTERS else {}
     colours = legend_of({name: look.colour for name, look in looks.items()}, title, symbolOpacity=1, **columns)
     shapes = alt.Scale(domain=list(looks), range=[look.shape for look in looks.values()])
     legend = alt.Legend(title=title, symbolOpacity=1, **columns)
@@ -197,7 +207,7 @@ def _generations_panel(records: Records, panel: Panel, *, alone: bool) -> Any:
     names = [plain(step) for step in steps]
     ramp = theme.ordered_lines(len(names))
     looks = {name: Look(ramp[i], SHAPES[i % len(SHAPES)]) for i, name in enumerate(names)}
-    plane = plane_of([bound, found], *((520, 340) if alone else (300, 240)))
+    plane = plane_of([without_tail(bound), found], *((520, 340) if alone else (300, 240)))
     rows = [{**row, "name": plain(row["generation"])} for row in plane.rows(found, "generation")]
     base = alt.Chart(inline(rows)).encode(x=plane.x(), y=plane.y(), **told_apart(looks, sentence("generations")))
     points = base.mark_point(filled=True, size=22, opacity=0.9)

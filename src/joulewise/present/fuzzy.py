@@ -133,7 +133,7 @@ def _squares(plane: Plane, rows: Sequence[Mapping[str, Any]], colours: Mapping[s
 
     legend = alt.Legend(title=None, symbolFillColor=theme.INK, symbolOpacity=1, symbolStrokeWidth=0)
     shape = alt.Shape("kind:N", scale=alt.Scale(domain=[_MARKER], range=["square"]), legend=legend)
-    looks = {"filled": True, "size": 26, "opacity": 1, "stroke": theme.INK, "strokeWidth": 0.7}
+    looks: dict[str, Any] = {"filled": True, "size": 26, "opacity": 1, "stroke": theme.INK, "strokeWidth": 0.7}
     base = alt.Chart(inline(rows)).mark_point(**looks).encode(x=plane.x(), y=plane.y(), shape=shape)
     return [base.encode(color=legend_of(colours) if len(colours) > 1 else alt.value(theme.INK))]
 

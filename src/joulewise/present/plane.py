@@ -18,6 +18,7 @@ FOUND, BOUND, REGION, SNAPSHOT = "front", "bound", "region", "snapshot"
 
 BOUND_COLOUR = theme.PALETTE[0]
 _ROOM = 0.06
+_SAME = 1e-9
 _UPRIGHT: dict[str, tuple[str, Callable[[float], tuple[str, float]]]] = {
     "makespan_s": ("makespan", time_unit),
     "utility": ("utility", lambda _most: ("", 1.0)),
@@ -83,7 +84,7 @@ class Plane:
 def plane_of(points: Iterable[pl.DataFrame], width_px: int = 430, height_px: int = 320) -> Plane:
     """A plane that holds these points (`energy_j`, and `makespan_s` or `utility`) with a little room around them."""
     frames = list(points)
-    upright = next(column for column in _UPRIGHT if column in frames[0].columns)
+    upright = _upright_of(frames[0])
     both = pl.concat([frame.select(pl.col("energy_j", upright).cast(pl.Float64)) for frame in frames]).drop_nulls()
     spans = [(float(both[name].min()), float(both[name].max())) for name in both.columns]  # type: ignore[arg-type]
     (least_j, most_j), (low, high) = spans
@@ -92,6 +93,17 @@ def plane_of(points: Iterable[pl.DataFrame], width_px: int = 430, height_px: int
     y_unit, size = suited(high)
     x, y = _with_room(least_j / size_j, most_j / size_j), _with_room(low / size, high / size)
     return Plane(f"energy ({unit})", size_j, x, upright, _with_unit(name, y_unit), size, y, width_px, height_px)
+
+
+def without_tail(curve: pl.DataFrame) -> pl.DataFrame:
+    """A curve up to where more energy changes nothing any more."""
+    level = pl.col(_upright_of(curve))
+    is_last = (level - level.last()).abs() <= _SAME * level.last().abs()
+    return curve.filter(~is_last.shift(1, fill_value=False))
+
+
+def _upright_of(points: pl.DataFrame) -> str:
+    return next(column for column in _UPRIGHT if column in points.columns)
 
 
 def _with_unit(name: str, unit: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -208,9 +209,22 @@ class Records:
 
 
 def tidy(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with list-valued columns spelt out, so that every swept value can be compared."""
+    """The frame with lists among its values, and lists that study keys have as text, spelt out to be compared."""
     lists = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List | pl.Array)]
+    keys = [name for name, dtype in frame.schema.items() if dtype == pl.String and "." in name]
     return frame.with_columns(
-        pl.Series(name, [None if row is None else plain(list(row)) for row in frame[name]], dtype=pl.String)
-        for name in lists
+        *(pl.Series(name, [_spelt(row) for row in frame[name].to_list()], dtype=pl.String) for name in lists),
+        *(pl.Series(name, [_spelt(_parsed(text)) for text in frame[name]], dtype=pl.String) for name in keys),
     )
+
+
+def _parsed(text: str | None) -> object:
+    """The list that a text is, else the text."""
+    try:
+        return json.loads(text) if text and text.startswith("[") else text
+    except ValueError:
+        return text
+
+
+def _spelt(value: object) -> str | None:
+    return None if value is None else plain(value)

@@ -228,7 +228,7 @@ def _peak_block(records: Records, panel: Panel, key: str) -> Any:
 
     run = best_run(records, panel.rows)
     front = thinned(curve_of(records, run, FOUND))
-    named = ", ".join(part for part in (panel.title, f"front of {records.label(key, run[key][0])}") if part)
+    named = ", ".join(part for part in (panel.title, f"front of {records.phrase(key, run[key][0])}") if part)
     plane = plane_of([front], 300, 220)
     unit, _ = energy_unit(plane.energy_size)
     rates = [row["y"] / row["x"] for row in plane.rows(front) if row["x"] > 0]

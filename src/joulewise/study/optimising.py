@@ -80,7 +80,7 @@ class UtilityFrontParameters:
     drop_below: Annotated[float, Field(ge=0)] = explained(
         0.0, "a task that would earn less when its turn comes is dropped, and any may be left out; 0: every task runs"
     )
-    moves: Annotated[int, Field(ge=0)] = explained(10_000_000, "moves that annealing tries, over the whole front")
+    moves: Annotated[int, Field(ge=0)] = explained(8_000_000, "moves that annealing tries, over the whole front")
     population: Annotated[int, Field(ge=2, le=100_000)] = explained(100, "chromosomes of a generation (nsga2)")
     generations: Annotated[int, Field(ge=0, le=MOST_GENERATIONS)] = explained(1000, "generations (nsga2)")
     mutation: Annotated[float, Field(ge=0, le=1)] = explained(
