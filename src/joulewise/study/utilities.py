@@ -114,7 +114,8 @@ def _points(case: Case, assignments: Sequence[Assignment]) -> Floats:
     problem = stochastic_problem(known, p, search_seed(case.run))
     home = problem.chromosomes(np.stack([problem.genes_of(assignment) for assignment in assignments], axis=1))
     home.evaluate(len(assignments))
-    return home.points
+    points: Floats = home.points
+    return points
 
 
 def found_front(
@@ -187,9 +188,15 @@ def _judge_assignments(case: Case, assignments: Sequence[Assignment], fronts: pl
     """What does not hold of stored assignments, and of the points that they are said to come to."""
     from joulewise.check import check_assignment
 
-    world, drop_below = case.world.world, case.decision.drop_below
-    for point, assignment in enumerate(assignments):
-        yield from (f"point {point}: {finding}" for finding in check_assignment(world, assignment, drop_below))
+    world, p = case.world.world, case.decision
+    said = fronts.filter(fronts["curve"] == "front").select("energy_j", "utility").iter_rows(named=True)
+    told = [row if p.is_certain else {} for row in said]
+    if len(told) != len(assignments):
+        yield f"fronts: {len(told)} points are stored for {len(assignments)} assignments"
+        return
+    for point, (assignment, values) in enumerate(zip(assignments, told, strict=True)):
+        findings = check_assignment(world, assignment, p.drop_below, **values)
+        yield from (f"point {point}: {finding}" for finding in findings)
 
 
 def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
