@@ -57,7 +57,7 @@ BAD: dict[str, tuple[str, Change, str]] = {
     ),
     "percentile of nothing": (
         UTILITY, add(EVOLVED + 'objective = "percentile"\npercentile_utility = 0'),
-        "optimise.percentile_utility: found 0; must be above 0",
+        "optimise.percentile_utility: found 0; must be 1 or more",
     ),
     "percentile beyond all": (
         UTILITY, add(EVOLVED + 'objective = "percentile"\npercentile_energy = 101'),

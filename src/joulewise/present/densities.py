@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from joulewise.model.arrays import Floats
 from joulewise.present import theme
 from joulewise.present.formats import plain
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
@@ -40,7 +40,7 @@ def densities(records: Records) -> Drawing:
     return Drawing(assemble(parts, across=2), caption)
 
 
-def gamma_density(cov: float, at: Floats) -> Floats:
+def gamma_density(cov: float, at: NDArray[np.float64]) -> NDArray[np.float64]:
     """The density at positive values of the gamma distribution with mean 1 and this coefficient of variation."""
     shape = cov**-2
     return np.asarray(np.exp(shape * math.log(shape) + (shape - 1) * np.log(at) - shape * at - math.lgamma(shape)))

@@ -103,11 +103,11 @@ class UtilityFrontParameters:
         "what is optimised where times and powers are uncertain: energy and utility at mean times, utility at mean "
         "completions, expected energy and utility, or percentiles of both (nsga2)",
     )
-    percentile_utility: Annotated[float, Field(gt=0, le=100)] = explained(
-        50.0, "so many percent of the samples earn at least the utility that counts; 99 is cautious (percentile)"
+    percentile_utility: Annotated[int, Field(ge=1, le=100)] = explained(
+        50, "so many percent of the samples earn at least the utility that counts; 99 is cautious (percentile)"
     )
-    percentile_energy: Annotated[float, Field(gt=0, le=100)] = explained(
-        50.0, "so many percent of the samples use at most the energy that counts; 99 is cautious (percentile)"
+    percentile_energy: Annotated[int, Field(ge=1, le=100)] = explained(
+        50, "so many percent of the samples use at most the energy that counts; 99 is cautious (percentile)"
     )
     n_samples: Annotated[int, Field(ge=1, le=10_000)] = explained(
         100, "samples of all times and powers, the same for all assignments (objectives of chance)"

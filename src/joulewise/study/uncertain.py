@@ -38,8 +38,11 @@ def build_world(parts: WorldParts, draw: Draw) -> KnownWorld:
 
 def _with_chances(system: System, p: UncertainParameters, draw: Draw) -> tuple[System, Chances | None]:
     """The system, at the means of samples where these are given, and its chances."""
-    from joulewise.worlds.chances import ChanceParameters, gamma_chances
+    from joulewise.worlds.chances import ChanceParameters, gamma_chances, read_chances
 
+    if p.samples is not None:
+        chances, at_means = read_chances(p.samples, system, draw.folder)
+        return at_means, chances
     if not p.draws_chances:
         return system, None
     covs = ChanceParameters(p.time_cov_range or _CERTAIN, p.power_cov_range or _CERTAIN)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from joulewise.study.agreement import differs
+import numpy as np
+
 from joulewise.study.case import Case
 from joulewise.study.spec import Point
 from joulewise.study.store import NO_BOUND
@@ -49,4 +50,7 @@ def judge(case: Case) -> Iterator[str]:
         return
     bound = UtilityBound.from_json(stored)
     proven = certified_utility_front(world, bound.per_j, bound.per_s, bound.slot_s, drop_below)
-    yield from differs("bounds: what the prices prove", bound.value, proven)
+    too_low = np.flatnonzero(bound.value < proven)
+    if too_low.size:
+        at = int(too_low[0])
+        yield f"bounds: {bound.value[at]:.12g} is stored for price {at}, but the prices prove only {proven[at]:.12g}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from joulewise.study.optimising import UtilityFrontParameters
 from joulewise.study.uncertain import KnownWorld
 from joulewise.study.utility_tables import Spread
@@ -23,4 +25,16 @@ def fresh_seed(run: Run) -> int:
 
 def spread_of(known: KnownWorld, p: UtilityFrontParameters, assignments: Sequence[Assignment], seed: int) -> Spread:
     """What assignments come to in fresh samples."""
-    raise NotImplementedError
+    from joulewise.optimise.fuzzy import fuzzy
+
+    assert known.chances is not None, "there is chance in this world"
+    found = fuzzy(
+        known.world,
+        known.chances,
+        assignments,
+        p.fresh_samples,
+        seed,
+        drop_below=p.drop_below,
+        drop_by=p.drop_by,
+    )
+    return Spread(found.energy_j, found.utility, found.dropped.astype(np.float64))
