@@ -120,14 +120,14 @@ def test_markers_must_move_right_and_down_with_the_percentile() -> None:
 
 
 def curves(low_gain: float, high_gain: float) -> Metrics:
-    """Mean times earn their most at 60 % of the energy; percentiles earn more up to half of that, and beyond."""
+    """Both have points from 40 % of the energy on, mean times earn their most at 60 %; percentiles earn more."""
 
     def metrics(row: Row) -> dict[str, float]:
-        is_ours = row["variant"] == friese_7.PERCENTILES
+        is_ours = row[friese_7.OBJECTIVE] == "percentile"
         found = {}
         for percent in friese_7.GRID:
-            more = low_gain if percent <= 30 else high_gain
-            found[f"fresh_utility_at:{percent}"] = min(percent, 60) + more * is_ours
+            more = low_gain if percent <= 50 else high_gain
+            found[f"fresh_utility_at:{percent}"] = min(percent, 60) + more * is_ours if percent >= 40 else 0.0
         return {**found, "solve_s": 100.0}
 
     return metrics
@@ -167,7 +167,7 @@ def test_the_values_of_chances_and_foresight_are_told_apart() -> None:
         return verdicts(
             "ours-chances",
             lambda row: {
-                "chosen_worth": 50.0 + chances * (row["variant"] == ours_fronts.EXPECTED),
+                "chosen_worth": 50.0 + chances * (row["optimise.objective"] == ours_fronts.EXPECTED),
                 "foreseen_worth": 50.0 + chances + foresight,
                 "utility_ceiling": 100.0,
             },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -13,9 +14,12 @@ from joulewise.study.catalogue.experiment import Experiment
 from joulewise.study.catalogue.front_measures import DROPPED, OFF, fresh_utility_at
 from joulewise.study.catalogue.judging import Claim, Samples, beside, ordering, per_trial, untestable
 
-PERCENTILES, MEAN_TIMES, AS_LONG = "percentiles", "mean times", "mean times, as long"
+VARIANT, OBJECTIVE = "variant", "optimise.objective"
+PERCENTILES = {VARIANT: "as many generations", OBJECTIVE: "percentile"}
+MEAN_TIMES = {VARIANT: "as many generations", OBJECTIVE: "mean-times"}
+AS_LONG = {VARIANT: "as long", OBJECTIVE: "mean-times"}
 X = (1, 25, 50, 75, 99)
-GRID = tuple(range(5, 101, 5))
+GRID = tuple(range(1, 101))
 """Percent of the reference energy at which fronts are compared."""
 
 _READING = (
@@ -29,8 +33,8 @@ _EXPECTED = "the expected-value objectives are one evaluation with mean times an
 _FRESH = "clouds are 100 fresh samples by exact gamma draws"
 
 
-def _of(runs: pl.DataFrame, metric: str, variant: str) -> Samples:
-    return per_trial(runs, metric, {"variant": variant})
+def _of(runs: pl.DataFrame, metric: str, percent: int) -> Samples:
+    return per_trial(runs, metric, {VARIANT: f"X = {percent}"})
 
 
 def _plain(runs: pl.DataFrame, metric: str) -> Samples:
@@ -53,32 +57,28 @@ def _off_centre(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
 def _moved(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     """How much farther down and to the right in its cloud a marker is at the next X."""
     return [
-        (f"{name}, X = {after} over {before}", sign * (_of(runs, metric, _x(after)) - _of(runs, metric, _x(before))))
+        (f"{name}, X = {after} over {before}", sign * (_of(runs, metric, after) - _of(runs, metric, before)))
         for before, after in pairwise(X)
         for name, metric, sign in (("energy", "energy_off_sds", -1), ("utility", "utility_off_sds", 1))
     ]
 
 
-def _x(percent: int) -> str:
-    return f"X = {percent}"
-
-
 # --- fig. 7.6 ----------------------------------------------------------------------------------------------------
 
 
-def _ahead(runs: pl.DataFrame, rival: str) -> tuple[Samples, Samples]:
+def _ahead(runs: pl.DataFrame, rival: Mapping[str, object]) -> tuple[Samples, Samples]:
     """How much more percentiles earn than a rival at the same energy in fresh samples, in percent of its most.
 
-    The mean over energies up to half of that at which the rival earns its most, and beyond.
+    Means over the lower and the upper half of the energies from where both have points to where the rival earns its
+    most.
     """
     ours, theirs = (
-        np.stack([_of(runs, f"fresh_utility_at:{percent}", variant) for percent in GRID])
-        for variant in (PERCENTILES, rival)
+        np.stack([per_trial(runs, f"fresh_utility_at:{percent}", where) for percent in GRID])
+        for where in (PERCENTILES, rival)
     )
-    most = theirs.max(axis=0)
-    full = np.array(GRID)[np.argmax(theirs >= most, axis=0)]
-    is_low = np.array(GRID)[:, None] <= full / 2
-    is_high = ~is_low & (np.array(GRID)[:, None] <= full)
+    most, at = theirs.max(axis=0), np.array(GRID)[:, None]
+    first, last = at[np.argmax(np.minimum(ours, theirs) > 0, axis=0), 0], at[np.argmax(theirs >= most, axis=0), 0]
+    is_low, is_high = (at >= first) & (2 * at <= first + last), (2 * at > first + last) & (at <= last)
     ahead = 100 * (ours - theirs) / most
     return _mean_where(ahead, is_low), _mean_where(ahead, is_high)
 
@@ -99,7 +99,7 @@ def _low_energies_in_time(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
 
 
 def _times(runs: pl.DataFrame) -> list[Samples]:
-    return [_of(runs, "solve_s", variant) for variant in (PERCENTILES, MEAN_TIMES, AS_LONG)]
+    return [per_trial(runs, "solve_s", where) for where in (PERCENTILES, MEAN_TIMES, AS_LONG)]
 
 
 # --- fig. 7.7 ----------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ FIG_7_6 = Experiment(
             "after as many iterations percentiles dominate at low energies, where at high ones both overlap",
             "fig. 7.6",
             ordering(_low_energies, " % of the most utility"),
-            "low are energies up to half of that at which mean times earn the most",
+            "low is the lower half of the energies from where both have points to where mean times earn the most",
         ),
         Claim(
             "7.3 at equal time",
