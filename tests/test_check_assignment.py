@@ -24,7 +24,7 @@ def two_machines() -> World:
 
 
 def assignment_of(machine: list[int], order: list[int]) -> Assignment:
-    return Assignment(np.array(machine), np.zeros(len(machine)), np.array(order))
+    return Assignment(np.array(machine), np.zeros(len(machine), np.int8), np.array(order))
 
 
 def test_by_hand() -> None:
@@ -39,7 +39,8 @@ def test_by_hand() -> None:
 def test_what_earns_too_little_is_dropped_when_its_turn_comes() -> None:
     outcome = recompute_assignment(two_machines(), assignment_of([0, 0, 0], [2, 1, 0]), drop_below=0.6)
     np.testing.assert_array_equal(outcome.end_s, [np.nan, 5.0, 3.0])
-    assert (outcome.energy_j, outcome.utility) == (80.0, pytest.approx(0.8 + 0.6))
+    assert outcome.energy_j == 80.0
+    assert outcome.utility == pytest.approx(0.8 + 0.6)
 
 
 @pytest.mark.parametrize("drop_below", [0.0, 0.5])

@@ -26,10 +26,10 @@ REFERENCE_FACTOR = 1.8
 N_SLOTS = 200
 """Slots of machine prices: more would prove little more."""
 
-_FIRST, _NEXT = (300, 0.6), (40, 0.15)
+_FIRST, _NEXT = (450, 0.6), (40, 0.15)
 _MOST_PER_J = 25.0
 _MOST_LINES = 16
-_ENOUGH = 1e-4
+_ENOUGH = 5e-5
 _DIGITS = 5
 
 
