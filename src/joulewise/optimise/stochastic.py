@@ -19,7 +19,9 @@ from joulewise.kernels.chances import (
     MOST_POINTS,
     PERCENTILE,
     ChanceFacts,
-    evaluate_chances,
+    evaluate_pool_of_chances,
+    know_rows,
+    pool_of_chances,
     room_for_samples,
 )
 from joulewise.model.arrays import Counts, Floats, Ints
@@ -37,7 +39,8 @@ Floats32: TypeAlias = NDArray[np.float32]
 MOST_SAMPLES = 100_000
 _CODES = {"mean-completions": MEAN_COMPLETIONS, "expected": EXPECTED, "percentile": PERCENTILE}
 _ROUNDING = 1e-9
-_evaluate: Any = evaluate_chances
+_evaluate_pool: Any = evaluate_pool_of_chances
+_know: Any = know_rows
 _cross_and_mutate: Any = cross_and_mutate
 
 
@@ -100,29 +103,32 @@ class ChanceChromosomes:
     """Chromosomes of assignments whose samples are evaluated by several threads, each some of the rows."""
 
     def __init__(self, facts: ChanceFacts, genes: Ints, threads: int = 1) -> None:
-        self.facts, self.genes, self.points = facts, genes, np.zeros((genes.shape[1], 2))
+        self.facts, self.pool = facts, pool_of_chances(facts, genes)
+        self.genes, self.points = self.pool.genes, self.pool.points
         self.rooms = [room_for_samples(facts) for _ in range(threads)]
-        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self.workers = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def evaluate(self, n_rows: int) -> None:
         """Set the points of the first rows."""
-        self._evaluate(np.arange(n_rows))
+        self._evaluate(np.arange(0), np.arange(n_rows))
 
     def breed(self, state: NDArray[np.uint64], parents: Counts, children: Counts, mutation: float) -> None:
         """Fill and evaluate the children's rows."""
         _cross_and_mutate(state, self.facts.facts, self.genes, parents, children, mutation)
-        self._evaluate(children)
+        self._evaluate(parents, children)
 
-    def _evaluate(self, rows: Counts) -> None:
-        if self.pool is None:
-            _evaluate(self.facts, self.rooms[0], self.genes, rows, self.points)
+    def _evaluate(self, known: Counts, rows: Counts) -> None:
+        """Set the points of rows, given others that have been evaluated as they are."""
+        _know(self.pool, known)
+        if self.workers is None:
+            _evaluate_pool(self.facts, self.rooms[0], self.pool, rows)
             return
         shares = [rows[k :: len(self.rooms)].copy() for k in range(len(self.rooms))]
-        for _ in self.pool.map(self._evaluate_share, self.rooms, shares):
+        for _ in self.workers.map(self._evaluate_share, self.rooms, shares):
             pass
 
     def _evaluate_share(self, room: Any, rows: Counts) -> None:
-        _evaluate(self.facts, room, self.genes, rows, self.points)
+        _evaluate_pool(self.facts, room, self.pool, rows)
 
 
 def evaluated_chances(facts: ChanceFacts, assignments: list[Assignment]) -> Floats:
