@@ -27,7 +27,7 @@ from joulewise.optimise.fuzzy import (
     value_of_stochastic_solution,
 )
 from joulewise.optimise.genetic import evolve
-from joulewise.optimise.stochastic import StochasticProblem, evaluated_chances, rank_of
+from joulewise.optimise.stochastic import ChanceChromosomes, StochasticProblem, evaluated_chances, rank_of
 from joulewise.rng import generator
 from joulewise.worlds.chances import ChanceParameters, gamma_chances
 from tests.random_assignments import random_assignment, random_world, tiny_world
@@ -67,7 +67,7 @@ def test_children_are_evaluated_as_if_nothing_were_known_of_their_parents(object
     state = draws_of(generator(1, "tests"))
     for _ in range(5):
         home.breed(state, np.arange(8), np.arange(8, 16), 0.5)
-        fresh = problem.chromosomes(home.genes.copy())
+        fresh = ChanceChromosomes(home.facts, home.genes.copy(), most_bytes=0)
         fresh.evaluate(16)
         assert fresh.points.tolist() == home.points.tolist()
 

@@ -144,13 +144,13 @@ class ChancePool(NamedTuple):
     table: NDArray[np.int64]
 
 
-def pool_of_chances(facts: ChanceFacts, genes: NDArray[np.int32]) -> ChancePool:
-    """A pool in which no row is known."""
+def pool_of_chances(facts: ChanceFacts, genes: NDArray[np.int32], points: NDArray[np.float64]) -> ChancePool:
+    """A pool of these genes and points in which no row is known."""
     (_, n_rows, n_tasks), n_machines = genes.shape, int(facts.facts.machine[-1]) + 1
     n_slots = 1 << (2 * n_rows * n_machines).bit_length()
     return ChancePool(
         genes,
-        np.zeros((n_rows, 2)),
+        points,
         np.zeros((n_rows, n_tasks), np.int32),
         np.zeros((n_rows, n_machines + 2), np.int64),
         np.zeros((n_rows, n_machines), np.uint64),
