@@ -167,6 +167,7 @@ def test_progress_is_told_and_the_clock_stops() -> None:
         ({"seed": -1}, "seed"),
         ({"seconds": 0.0}, "seconds"),
         ({"ranks": "peel"}, "peeling"),
+        ({"engine": "core"}, "did you mean 'cores'"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, object], word: str) -> None:

@@ -1,6 +1,7 @@
 """The independent validator: what any allocation must satisfy, and its value computed a second time."""
 
 from joulewise.check.allocation import check_allocation
+from joulewise.check.assignment import certified_utility_front, check_assignment
 from joulewise.check.bag import certified_front, certified_profit, check_bag
 from joulewise.check.case import ManagerLike
 from joulewise.check.prices import dual_value
@@ -10,7 +11,9 @@ __all__ = [
     "ManagerLike",
     "certified_front",
     "certified_profit",
+    "certified_utility_front",
     "check_allocation",
+    "check_assignment",
     "check_bag",
     "dual_value",
     "recompute",

@@ -82,6 +82,7 @@ def frames(results: Results) -> dict[str, Any]:
         "traces": results.traces(),
         "fronts": _or_none(results.fronts()),
         "machines": _or_none(results.machines()),
+        "clouds": _or_none(results.clouds()),
         "titles": titles,
         "modes": modes,
     }

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.errors import Problem, raise_if_any, unknown_name
+from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.kernels.dominance import Archive, empty_archive, remember, room_to_sort, select
 from joulewise.kernels.draws import draws_of
 from joulewise.kernels.genes import BagFacts, Pool, breed, evaluate
@@ -151,6 +151,8 @@ def evolve(
 
 def _herd(engine: Engine) -> Any:
     """What keeps a population on an engine."""
+    if engine not in get_args(Engine):
+        raise InputError(unknown_name("engine", engine, get_args(Engine)))
     if engine == "cores":
         return Herd
     from joulewise.optimise.gpu import GpuHerd
