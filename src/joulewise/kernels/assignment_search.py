@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.assignment import NOWHERE, AssignmentFacts
-from joulewise.kernels.choice import utility_of
 from joulewise.kernels.draws import draw, high_below, low_below, share_of
 from joulewise.kernels.jit import inlined, kernel, shared
 
@@ -577,42 +576,6 @@ def make_if_good(state, scene, move, per_j, temperature):
     plan.totals[WORTH] += more
     plan.totals[SPENT] += more_j
     return 1
-
-
-@kernel
-def choose_by_prices(facts, n_pstates, paid, horizon_s, per_j, choice, start_s):
-    """Set the choice and the start that gain each task most after paying for energy and machine.
-
-    `paid[machine type, slot]` is what a machine costs from time 0 to the start of a slot, the last one the horizon.
-    """
-    n_slots = paid.shape[1] - 1
-    slot_s = horizon_s / n_slots
-    for i in range(choice.size):
-        kind, arrival_s, most = facts.tasks.task_type[i], facts.tasks.arrival_s[i], -np.inf
-        for at in range(facts.n_allowed[kind]):
-            c = facts.choice[facts.allowed[kind, at]]
-            k, exec_s, cost = c // n_pstates, facts.exec_s[kind, c], per_j * facts.energy_j[kind, c]
-            first, due_s = int(arrival_s / slot_s), arrival_s + facts.tasks.hold_s[i] - exec_s
-            begins, ends = facts.utilities.first[facts.tasks.shape[i]], facts.utilities.first[facts.tasks.shape[i] + 1]
-            for trial in range(2 * (n_slots + 1 - first) + ends - begins):
-                if trial < ends - begins:
-                    begin_s = due_s + facts.utilities.segments[begins + trial, 0]
-                else:
-                    edge = trial - (ends - begins)
-                    begin_s = (first + edge // 2) * slot_s - (exec_s if edge % 2 == 1 else 0.0)
-                begin_s = max(begin_s, arrival_s)
-                pays = paid_until(paid, k, slot_s, begin_s + exec_s) - paid_until(paid, k, slot_s, begin_s)
-                gain = utility_of(facts.tasks, facts.utilities, i, begin_s + exec_s) - cost - pays
-                if gain > most:
-                    most, choice[i], start_s[i] = gain, c, begin_s
-
-
-@inlined
-def paid_until(paid, k, slot_s, until_s):
-    """What a machine of type k costs from time 0 to an instant; free after the last slot."""
-    at = min(until_s / slot_s, np.float64(paid.shape[1] - 1))
-    slot = min(np.int64(at), paid.shape[1] - 2)
-    return paid[k, slot] + (at - slot) * (paid[k, slot + 1] - paid[k, slot])
 
 
 @kernel
