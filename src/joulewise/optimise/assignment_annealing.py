@@ -30,11 +30,10 @@ from joulewise.kernels.assignment_search import (
     anneal_plan,
     begin,
     choose_by_prices,
-    fill,
     keep,
 )
 from joulewise.kernels.draws import draws_of
-from joulewise.model.arrays import Floats, Ints
+from joulewise.model.arrays import Ints
 from joulewise.model.assignment import Assignment
 from joulewise.model.utility import UtilityShapes
 from joulewise.model.world import World
@@ -50,8 +49,8 @@ N_NOISE = 4096
 CHUNK = 16_384
 """How many moves are tried between looks at the clock."""
 
+_LEAST_S = 1e-3
 _begin: Any = begin
-_fill: Any = fill
 _keep: Any = keep
 _anneal: Any = anneal_plan
 _choose: Any = choose_by_prices
@@ -95,17 +94,17 @@ def search_front(
     """
     if moves < 0 or not seconds > 0:
         raise InputError(Problem("annealing", f"found {moves} moves, {seconds} s", "must be 0 or more, above 0 s"))
-    began = time.perf_counter()
-    search = _Search(world, drop_below, seed)
+    search, began = _Search(world, drop_below, seed), time.perf_counter()
     search.set_out(start)
-    done, share = 0, 0.0
+    left_s = max(began + seconds - time.perf_counter(), _LEAST_S)
+    done, share, began = 0, 0.0, time.perf_counter()
     while done < moves and share < 1.0:
         n_moves = min(CHUNK, moves - done)
+        took_s = time.perf_counter() - began
+        by_clock = took_s / left_s * (1.0 + n_moves / max(done, n_moves))
+        share, before = min(max((done + n_moves) / moves, by_clock, share), 1.0), share
+        search.go(n_moves, before, share)
         done += n_moves
-        by_clock = (time.perf_counter() - began) / seconds * done / max(done - n_moves, 1)
-        reached = min(max(done / moves, by_clock, share), 1.0)
-        search.go(n_moves, share, reached)
-        share = reached
         if on_progress is not None:
             on_progress(share)
     return search.front(start)
@@ -125,9 +124,10 @@ class _Search:
         self.scene = Scene(
             facts,
             _curves(world.workload.shapes, self.typical_s, _horizon_s(facts)),
-            _plan(n, world.system.n_machines, self.typical_s),
+            _plan(n, world.system.n_machines),
             _archive(n),
             rng.gumbel(size=N_NOISE),
+            np.ones(facts.exec_s.shape),
         )
 
     def set_out(self, start: Sequence[Assignment]) -> None:
@@ -214,17 +214,18 @@ def _curves(shapes: UtilityShapes, typical_s: float, horizon_s: float) -> Curves
     A cell with a jump inside has its last value throughout; after the last cell nothing changes any more.
     """
     width_s = _round_up(horizon_s / N_CELLS)
-    edges_s, shape = width_s * np.arange(N_CELLS + 1), np.arange(len(shapes.names))[:, None]
+    n_lead = min(math.ceil(typical_s / width_s) + 1, N_CELLS // 4)
+    edges_s, shape = width_s * (np.arange(N_CELLS + 1) - n_lead), np.arange(len(shapes.names))[:, None]
     begins = shapes.value(shape, edges_s[:-1])
-    ends = shapes.value(shape, np.nextafter(edges_s[1:], 0.0))
+    ends = shapes.value(shape, np.nextafter(edges_s[1:], -np.inf))
     for s, start_s in zip(np.repeat(shape[:, 0], np.diff(shapes.first)), shapes.start_s, strict=True):
-        cell = int(start_s / width_s)
+        cell = int(start_s / width_s) + n_lead
         if cell < N_CELLS and start_s > edges_s[cell]:
             begins[s, cell] = ends[s, cell]
     later = begins - shapes.value(shape, edges_s[:-1] + typical_s)
     earlier = shapes.value(shape, edges_s[:-1] - typical_s) - begins
     cells = np.stack([begins, ends - begins, later, earlier], axis=-1).reshape(-1, 4)
-    return Curves(cells.astype(np.float32), shapes.value(shape[:, 0], 0.0), 1.0 / width_s, N_CELLS)
+    return Curves(cells.astype(np.float32), 1.0 / width_s, float(n_lead), N_CELLS, typical_s)
 
 
 def _round_up(width: float) -> float:
@@ -232,12 +233,13 @@ def _round_up(width: float) -> float:
     return next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= width * (1 - 1e-12))
 
 
-def _plan(n_tasks: int, n_machines: int, typical_s: float) -> Plan:
+def _plan(n_tasks: int, n_machines: int) -> Plan:
     """An empty plan."""
     shape = (n_machines + 1, n_tasks)
-    lanes = Lanes(np.zeros(shape, np.int32), *(np.zeros(shape) for _ in Lanes._fields[1:]))
+    numbers = (np.zeros(shape, np.int32), np.zeros(shape, np.int32))
+    lanes = Lanes(*numbers, *(np.zeros(shape) for _ in Lanes._fields[2:]))
     place, position = np.zeros(n_tasks, np.int32), np.zeros(n_tasks, np.int32)
-    return Plan(lanes, np.zeros(n_machines + 1, np.int64), place, position, np.zeros(2), typical_s)
+    return Plan(lanes, np.zeros(n_machines + 1, np.int64), place, position, np.zeros(2))
 
 
 def _archive(n_tasks: int) -> Archive:
