@@ -60,7 +60,7 @@ class Kind:
     The `section` that decides, with the `goal` it names, makes a study one of this kind; its workload comes from one
     of `workloads`. `main` is the key of that section whose values are compared. `bound` names how the bound of a point
     is proven, given what the heading says. `shown` are the metrics that people see first; `has_best`: the point where
-    the first of them is highest is the best. `tables` are the detail tables that every kept run has.
+    the first of them that all have is highest is the best. `tables` are the detail tables that every kept run has.
     """
 
     name: str
@@ -196,11 +196,11 @@ KINDS = {
             workloads=(KNOWN, TABLES),
             main="method",
             bound=utility_bounds.name_of,
-            title="percent of the possible hypervolume",
+            title="percent of hypervolume",
             shown=(
-                Shown("normalised_percent", "normalised", _percent),
-                Shown("hypervolume_percent", "of proven", _percent),
                 Shown("fresh_percent", "on fresh samples", _percent),
+                Shown("hypervolume_percent", "of the bound's", _percent),
+                Shown("normalised_percent", "of the whole", _percent),
                 Shown("points", "points", lambda value: f"{value:.0f}"),
                 Shown("most_utility", "most utility", lambda value: f"{value:.5g}"),
                 Shown("least_energy_j", "least energy", units.energy),

@@ -18,6 +18,7 @@ from joulewise.study.fronts import search_seed
 from joulewise.study.optimising import UtilityFrontParameters
 from joulewise.study.sources import Draw, expected_tasks
 from joulewise.study.spec import Point
+from joulewise.study.store import DONE, Store
 from joulewise.study.uncertain import KnownWorld
 from joulewise.study.utility_chances import fresh_seed, spread_of
 from joulewise.study.utility_methods import METHODS, stochastic_problem
@@ -31,11 +32,13 @@ if TYPE_CHECKING:
     from joulewise.model.assignment import Assignment
     from joulewise.optimise.assignment_bound import UtilityBound
     from joulewise.study.planning import Run
-    from joulewise.study.store import Store
 
 # Rough figures of one ordinary processor of 2024.
 _RUN_S, _BOUND_TASK_S = 0.5, 1e-3
 _KEPT_POINTS, _GENE_BYTES = 200, 4
+
+_COMPARED = ("fresh_percent", "hypervolume_percent", "normalised_percent")
+"""By which column the best run is told: the first that all have."""
 
 
 # --- plans -------------------------------------------------------------------------------------------------------
@@ -201,18 +204,30 @@ def _judge_assignments(case: Case, assignments: Sequence[Assignment], fronts: pl
 
 def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
     """What was found, in words: the best run's front."""
-    done = runs.filter(runs["normalised_percent"].is_not_null()) if "normalised_percent" in runs.columns else None
-    if done is None or done.is_empty():
+    done = runs.filter(runs["status"] == DONE)
+    if done.is_empty():
         return
-    best = done.row(int(done["normalised_percent"].arg_max() or 0), named=True)
+    measure = next((name for name in _COMPARED if done[name].count() == done.height), _COMPARED[-1])
+    best = done.row(int(done[measure].arg_max() or 0), named=True)
     place = bags.place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
-    proven = best["hypervolume_percent"]
-    share = "" if proven is None else f", at least {proven:.2f} % of the best possible hypervolume"
     yield (
         f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: "
-        f"{best['points']:.0f} point{'' if best['points'] == 1 else 's'}{share}; "
+        f"{best['points']:.0f} point{'' if best['points'] == 1 else 's'}{_share(best)}; "
         f"from {best['least_energy_utility']:.5g} with {units.energy(best['least_energy_j'])} "
         f"to {best['most_utility']:.5g} with {units.energy(best['most_utility_energy_j'])}; "
         f"the most utility per energy is {best['peak_utility_per_mj']:.4g} per MJ, "
         f"at {best['peak_utility']:.5g} with {units.energy(best['peak_energy_j'])}."
     )
+
+
+def _share(row: Mapping[str, Any]) -> str:
+    """How good a front is known to be."""
+    said = []
+    if row["hypervolume_percent"] is not None:
+        said.append(f", at least {row['hypervolume_percent']:.2f} % of the best possible hypervolume")
+    if row["fresh_percent"] is not None:
+        loss = row["normalised_percent"] - row["fresh_percent"]
+        said.append(
+            f", on fresh samples {abs(loss):.2f} points of the whole {'less' if loss > 0 else 'more'} than said"
+        )
+    return "".join(said)

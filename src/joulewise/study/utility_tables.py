@@ -164,11 +164,12 @@ def _mean(values: Floats) -> float:
 
 def _rank_correlation(first: Floats, second: Floats) -> float:
     """Spearman's correlation; NaN where one of both does not vary."""
-    from scipy.stats import rankdata
+    import polars as pl
 
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return math.nan
-    return float(np.corrcoef(rankdata(first), rankdata(second))[0, 1])
+    ranks = [pl.Series(values).rank().to_numpy() for values in (first, second)]
+    return float(np.corrcoef(ranks)[0, 1])
 
 
 # --- points ------------------------------------------------------------------------------------------------------
