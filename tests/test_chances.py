@@ -19,7 +19,8 @@ from joulewise.model.assignment import Assignment
 from joulewise.model.chances import Chances
 from joulewise.optimise.assignments import assignment_facts, evaluated, genes_of
 from joulewise.optimise.stochastic import DropBy, StochasticObjective, chance_facts
-from joulewise.worlds.chances import ChanceParameters, gamma_chances, read_chances, slice_means, spread
+from joulewise.worlds.chance_tables import read_chances, slice_means
+from joulewise.worlds.chances import ChanceParameters, gamma_chances, spread
 from tests.random_assignments import KINDS, random_assignment, random_world
 from tests.twins.chances import Totals, at_rank, run_samples
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
+from joulewise.kernels.draws import draws_of
 from joulewise.model import World
 from joulewise.model.arrays import Floats
 from joulewise.model.assignment import Assignment
@@ -26,7 +27,8 @@ from joulewise.optimise.fuzzy import (
     value_of_stochastic_solution,
 )
 from joulewise.optimise.genetic import evolve
-from joulewise.optimise.stochastic import StochasticProblem, evaluated_chances, rank_of
+from joulewise.optimise.stochastic import ChanceChromosomes, StochasticProblem, evaluated_chances, rank_of
+from joulewise.rng import generator
 from joulewise.worlds.chances import ChanceParameters, gamma_chances
 from tests.random_assignments import random_assignment, random_world, tiny_world
 from tests.twins.assignment import all_genes, assignment_of
@@ -55,6 +57,19 @@ def test_threads_change_nothing() -> None:
     world = random_world(3)
     fronts = [_front(_problem(world, threads=threads)) for threads in (1, 3)]
     assert fronts[0].points.tolist() == fronts[1].points.tolist()
+
+
+@pytest.mark.parametrize("objective", ["mean-completions", "percentile"])
+def test_children_are_evaluated_as_if_nothing_were_known_of_their_parents(objective: Any) -> None:
+    problem = _problem(random_world(9), objective=objective)
+    home = problem.chromosomes(np.repeat(problem.random_genes(generator(0, "tests"), 4), 4, axis=1))
+    home.evaluate(8)
+    state = draws_of(generator(1, "tests"))
+    for _ in range(5):
+        home.breed(state, np.arange(8), np.arange(8, 16), 0.5)
+        fresh = ChanceChromosomes(home.facts, home.genes.copy(), most_bytes=0)
+        fresh.evaluate(16)
+        assert fresh.points.tolist() == home.points.tolist()
 
 
 def test_mean_times_are_the_deterministic_problem() -> None:

@@ -206,6 +206,17 @@ def test_ellipses_have_one_scale_on_both_axes() -> None:
     assert spec["width"] / spans[0] == pytest.approx(spec["height"] / spans[1])
 
 
+def test_energies_that_span_much_are_drawn_on_logarithmic_axes() -> None:
+    records = fuzzy_records([("expected", 50)], n_points=8)
+    assert records.fronts is not None
+    wide = records.fronts.with_columns(mean_energy_j=pl.col("mean_energy_j") * (1 + pl.col("point")))
+    drawing = spread_of_points(replace(records, fronts=wide))
+    spec = spec_of(drawing.chart)
+    spans = [np.ptp(np.log2(spec["encoding"][axis]["scale"]["domain"])) for axis in "xy"]
+    assert spec["width"] / spans[0] == pytest.approx(spec["height"] / spans[1])
+    assert "logarithmic" in drawing.caption
+
+
 def test_a_density_has_mean_one_and_its_variation() -> None:
     at = np.linspace(1e-4, 30.0, 400_000)
     for cov in (0.1, 0.5, 1.0):

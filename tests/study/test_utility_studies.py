@@ -195,9 +195,9 @@ def test_a_search_goes_on_where_it_stopped(evolved: Path, tmp_path: Path) -> Non
     assert went_on.failed.is_empty(), went_on.failed["error"].to_list()
     assert went_on.runs["hypervolume_percent"].equals(at_once.runs["hypervolume_percent"])
     assert {verdict.problems for verdict in verify(tmp_path / "out")} == {()}
-    with pytest.raises(InputError, match="optimise.start_from: found a population of another study"):
+    with pytest.raises(InputError, match=r"optimise\.start_from: found a population of another study"):
         bag_study(more.replace("n_tasks = 40", "n_tasks = 41"), folder=tmp_path)
-    with pytest.raises(InputError, match="optimise.population: found 12; must be 10"):
+    with pytest.raises(InputError, match=r"optimise\.population: found 12; must be 10"):
         bag_study(more.replace("population = 10", "population = 12"), folder=tmp_path)
 
 

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.choice import utility_of
 from joulewise.kernels.assignment import NOWHERE, AssignmentFacts
-from joulewise.kernels.draws import draw, high_below, low_below
+from joulewise.kernels.draws import draw, high_below, low_below, share_of
 from joulewise.kernels.jit import inlined, kernel, shared
 
 WORTH, SPENT = 0, 1
@@ -24,28 +23,49 @@ WORTH, SPENT = 0, 1
 MOVES_PER_STEP = 64
 """How many moves are tried at one temperature and one energy price."""
 
+NEAR = 12
+"""How many positions to each side of its time a task looks at in three of four moves; else at all of a lane."""
+
+HERE = 0.25
+"""The share of moves within a lane."""
+
+LEAST_LUCK, LUCK_MEMORY = 0.03, 64.0
+"""What luck counts as at least, and over how many moves it is smoothed."""
+
+SAME_S = 1e-7
+"""Instants this close are the same: rounding moves them when the order of tasks changes."""
+
 MARGIN = 0.1
 """By what share of the losses and gains of followers an estimate may be off before a move is given up."""
 
 
+_TINY = 1e-300
+
+
 class Curves(NamedTuple):
-    """Utility by time after the hold: value at the start of a cell and rise over it; shape s begins at s * n_cells."""
+    """Utility by time after the hold, in cells of `1 / per_s` seconds; shape s has rows from s * n_cells on.
+
+    Columns: value at the start of a cell, rise over it, what a typical delay takes from there and a typical haste adds.
+    The first `n_lead` cells are before the end of the hold.
+    """
 
     cells: NDArray[np.float32]
-    top: NDArray[np.float64]
     per_s: float
+    n_lead: float
     n_cells: int
+    typical_s: float
 
 
 class Lanes(NamedTuple):
     """The tasks of each machine in their order, by [machine, position]; the last lane holds those that do not run.
 
-    `free_s` is when the machine is free after a task's turn; `later` and `earlier` are what the task loses and gains by
-    `Plan.typical_s` of delay and haste. All those from a position on lose together, by a delay of t seconds, about
-    `press * t / (1 + bend * t)`.
+    `row` is where a task's curve begins, `free_s` when the machine is free after its turn; `later` and `earlier` are
+    what it loses and gains by a typical delay and haste, `all_later` and `all_earlier` all those from it on that wait
+    for each other.
     """
 
     task: NDArray[np.int32]
+    row: NDArray[np.int32]
     arrival_s: NDArray[np.float64]
     due_s: NDArray[np.float64]
     scale: NDArray[np.float64]
@@ -55,8 +75,8 @@ class Lanes(NamedTuple):
     earned: NDArray[np.float64]
     later: NDArray[np.float64]
     earlier: NDArray[np.float64]
-    press: NDArray[np.float64]
-    bend: NDArray[np.float64]
+    all_later: NDArray[np.float64]
+    all_earlier: NDArray[np.float64]
 
 
 class Plan(NamedTuple):
@@ -67,7 +87,6 @@ class Plan(NamedTuple):
     place: NDArray[np.int32]
     position: NDArray[np.int32]
     totals: NDArray[np.float64]
-    typical_s: float
 
 
 class Archive(NamedTuple):
@@ -91,46 +110,39 @@ class Sweep(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """All that a search works with; `noise` are Gumbel draws, a power of two of them."""
+    """All that a search works with.
+
+    `noise` are Gumbel draws, a power of two of them. `luck` is the share of recent moves of a task type to a choice,
+    by [task type, choice], that were made: what never works is tried less often.
+    """
 
     facts: AssignmentFacts
     curves: Curves
     plan: Plan
     archive: Archive
     noise: NDArray[np.float64]
+    luck: NDArray[np.float64]
 
 
 class Move(NamedTuple):
-    """Task i from position p of lane a to a place of lane b; what it nets now."""
+    """Task i from position p of lane a to a place of lane b: the time and energy it takes there, what it nets now."""
 
     i: int
     place: int
     a: int
     p: int
     b: int
+    exec_s: float
+    energy_j: float
     net: float
 
 
 @inlined
-def value_at(curves, shape, late_s):
+def value_at(curves, row, late_s):
     """What a shape is worth so long after the hold, as the table has it."""
-    if late_s <= 0.0:
-        return curves.top[shape]
-    at = late_s * curves.per_s
+    at = max(late_s * curves.per_s + curves.n_lead, 0.0)
     cell = min(np.int64(at), curves.n_cells - 1)
-    row = shape * curves.n_cells + cell
-    return curves.cells[row, 0] + curves.cells[row, 1] * min(at - cell, 1.0)
-
-
-@inlined
-def curve_at(curves, shape, late_s):
-    """What a shape is worth so long after the hold, and what a typical delay takes and a typical haste adds there."""
-    at = late_s * curves.per_s
-    cell = min(np.int64(max(at, 0.0)), curves.n_cells - 1)
-    row = shape * curves.n_cells + cell
-    cells = curves.cells
-    value = cells[row, 0] + cells[row, 1] * min(at - cell, 1.0) if late_s > 0.0 else curves.top[shape]
-    return value, cells[row, 2], cells[row, 3]
+    return curves.cells[row + cell, 0] + curves.cells[row + cell, 1] * min(at - cell, 1.0)
 
 
 @inlined
@@ -150,78 +162,86 @@ def free_before(plan, m, k):
 
 
 @inlined
-def lost(plan, m, k, delay_s):
-    """About what the tasks of a lane from position k on lose together by a delay (gain, if it is below 0)."""
-    if k >= plan.length[m]:
-        return 0.0
-    return plan.lanes.press[m, k] * delay_s / max(1.0 + plan.lanes.bend[m, k] * delay_s, 0.5)
+def lost_by(scene, m, k, delay_s):
+    """About what the tasks of a lane from position k on lose together by a delay (gain, if it is below 0).
+
+    The curve t / (1 + c t) that agrees with a typical delay and a typical haste.
+    """
+    later, earlier = scene.plan.lanes.all_later[m, k], scene.plan.lanes.all_earlier[m, k]
+    both = (later + earlier) * scene.curves.typical_s
+    return 2.0 * later * earlier * delay_s / max(both + (earlier - later) * delay_s, 0.5 * both + _TINY)
 
 
 @inlined
-def run_all(scene, m, first, last, free_s, per_j, may_stop):
-    """Run positions first to last of a lane whose machine is free at an instant; returns when it is free then and
-    what that gains. Stops where the machine is free as before, if what follows is as before too.
+def lost(scene, m, k, delay_s):
+    """What those from position k on lose by a delay, nothing if there are none."""
+    return lost_by(scene, m, k, delay_s) if k < scene.plan.length[m] else 0.0
+
+
+@inlined
+def run_all(scene, m, first, last, free_s, may_stop):
+    """Run positions first to last of a lane whose machine is free at an instant; returns when it is free then, and by
+    how much that changes utility and energy. Stops where it is free as before, if what follows is as before too.
     """
-    lanes, drop_below, gain = scene.plan.lanes, scene.facts.drop_below, 0.0
+    lanes, drop_below, worth, spent_j = scene.plan.lanes, scene.facts.drop_below, 0.0, 0.0
     for k in range(first, last):
         end_s = max(free_s, lanes.arrival_s[m, k]) + lanes.exec_s[m, k]
-        i = lanes.task[m, k]
-        earned = lanes.scale[m, k] * value_at(scene.curves, scene.facts.tasks.shape[i], end_s - lanes.due_s[m, k])
+        earned = lanes.scale[m, k] * value_at(scene.curves, lanes.row[m, k], end_s - lanes.due_s[m, k])
         before = lanes.earned[m, k]
         if earned < drop_below:
             end_s, earned = free_s, 0.0
         if drop_below > 0.0 and (before > 0.0) != (earned > 0.0):
-            energy_j = energy_of(scene, i, scene.plan.place[i])
-            gain += per_j * (energy_j if before > 0.0 else -energy_j)
-        gain += earned - before
+            energy_j = energy_of(scene, lanes.task[m, k], scene.plan.place[lanes.task[m, k]])
+            spent_j += energy_j if earned > 0.0 else -energy_j
+        worth += earned - before
         free_s = end_s
-        if may_stop and end_s == lanes.free_s[m, k]:
+        if may_stop and abs(end_s - lanes.free_s[m, k]) < SAME_S:
             break
-    return free_s, gain
+    return free_s, worth, spent_j
 
 
 @inlined
-def run_one(scene, i, place, free_s, per_j):
-    """Run a task at a place that is free at an instant; returns when it is free again and what the task nets."""
-    tasks = scene.facts.tasks
-    end_s = max(free_s, tasks.arrival_s[i]) + exec_of(scene, i, place)
+def run_one(scene, move, free_s):
+    """Run the task where it moves to, on a machine free at an instant; returns when that is free again, its utility and
+    its energy.
+    """
+    tasks, i = scene.facts.tasks, move.i
+    end_s = max(free_s, tasks.arrival_s[i]) + move.exec_s
     late_s = end_s - (tasks.arrival_s[i] + tasks.hold_s[i])
-    earned = tasks.scale[i] * value_at(scene.curves, tasks.shape[i], late_s)
+    earned = tasks.scale[i] * value_at(scene.curves, tasks.shape[i] * scene.curves.n_cells, late_s)
     if earned < scene.facts.drop_below:
-        return free_s, 0.0
-    return end_s, earned - per_j * energy_of(scene, i, place)
+        return free_s, 0.0, 0.0
+    return end_s, earned, move.energy_j
 
 
 @inlined
-def net_of(scene, i, a, p, per_j):
-    """What a task earns now less what its energy costs."""
-    place = scene.plan.place[i]
-    if place == NOWHERE or (scene.facts.drop_below > 0.0 and scene.plan.lanes.earned[a, p] <= 0.0):
-        return 0.0
-    return scene.plan.lanes.earned[a, p] - per_j * energy_of(scene, i, place)
+def is_running(scene, i, a, p):
+    """Whether a task at position p of lane a runs, that is, takes time and energy."""
+    return scene.plan.place[i] != NOWHERE and (scene.facts.drop_below <= 0.0 or scene.plan.lanes.earned[a, p] > 0.0)
 
 
 @inlined
-def gain_of(scene, move, q, per_j):
-    """What a move to position q, counted without the task, gains."""
-    plan, nowhere, gain, a, p, b = scene.plan, scene.plan.length.size - 1, -move.net, move.a, move.p, move.b
-    if a == b:
-        if q <= p:
-            free_s, net = run_one(scene, move.i, move.place, free_before(plan, a, q), per_j)
-            free_s, more = run_all(scene, a, q, p, free_s, per_j, False)
-        else:
-            free_s, more = run_all(scene, a, p + 1, q + 1, free_before(plan, a, p), per_j, False)
-            free_s, net = run_one(scene, move.i, move.place, free_s, per_j)
-        _, rest = run_all(scene, a, max(p, q) + 1, plan.length[a], free_s, per_j, True)
-        return gain + net + more + rest
-    if a != nowhere:
-        _, more = run_all(scene, a, p + 1, plan.length[a], free_before(plan, a, p), per_j, True)
-        gain += more
-    if b != nowhere:
-        free_s, net = run_one(scene, move.i, move.place, free_before(plan, b, q), per_j)
-        _, rest = run_all(scene, b, q, plan.length[b], free_s, per_j, True)
-        gain += net + rest
-    return gain
+def changes_of(scene, move, q):
+    """By how much a move to position q, counted without the task, changes utility and energy."""
+    plan, nowhere, a, p, b = scene.plan, scene.plan.length.size - 1, move.a, move.p, move.b
+    worth, spent_j, more, more_j, net, net_j = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    if is_running(scene, move.i, a, p):
+        worth, spent_j = -plan.lanes.earned[a, p], -energy_of(scene, move.i, plan.place[move.i])
+    if a == b and q <= p:
+        free_s, net, net_j = run_one(scene, move, free_before(plan, a, q))
+        free_s, more, more_j = run_all(scene, a, q, p, free_s, False)
+    elif a == b:
+        free_s, more, more_j = run_all(scene, a, p + 1, q + 1, free_before(plan, a, p), False)
+        free_s, net, net_j = run_one(scene, move, free_s)
+    else:
+        if a != nowhere:
+            _, more, more_j = run_all(scene, a, p + 1, plan.length[a], free_before(plan, a, p), True)
+        if b == nowhere:
+            return worth + more, spent_j + more_j
+        free_s, net, net_j = run_one(scene, move, free_before(plan, b, q))
+    begins = max(p, q) + 1 if a == b else q
+    _, rest, rest_j = run_all(scene, b, begins, plan.length[b], free_s, True)
+    return worth + more + net + rest, spent_j + more_j + net_j + rest_j
 
 
 @inlined
@@ -234,148 +254,148 @@ def haste_of(plan, a, p):
 
 
 @inlined
-def best_elsewhere(scene, move, per_j, temperature, at):
-    """The best position of another lane by estimate and noise; returns it, its estimate, its noise and the loss there."""
+def best_elsewhere(scene, move, temperature, at):
+    """The best position of another lane by estimate and noise; returns it, its estimate, its noise and its loss."""
     plan, lanes, mask, curves = scene.plan, scene.plan.lanes, scene.noise.size - 1, scene.curves
-    tasks, i, b, n = scene.facts.tasks, move.i, move.b, scene.plan.length[move.b]
-    exec_s, arrival_s = exec_of(scene, i, move.place), tasks.arrival_s[i]
-    due_s, shape, scale = arrival_s + tasks.hold_s[i] - exec_s, tasks.shape[i], tasks.scale[i]
-    cost, most, best, best_noise, best_loss = per_j * energy_of(scene, i, move.place), -np.inf, 0, 0.0, 0.0
-    first = position_at(lanes, b, n, arrival_s)
+    tasks, i, b, n, exec_s = scene.facts.tasks, move.i, move.b, scene.plan.length[move.b], move.exec_s
+    arrival_s, scale, row = tasks.arrival_s[i], tasks.scale[i], tasks.shape[i] * curves.n_cells
+    due_s, most, best, best_noise, best_loss = arrival_s + tasks.hold_s[i] - exec_s, -np.inf, 0, 0.0, 0.0
+    first, last = position_at(lanes, b, 0, n, arrival_s), n + 1
+    if move.a < plan.length.size - 1 and (at & 3) != 0:
+        near = position_at(lanes, b, first, n, lanes.start_s[move.a, move.p])
+        first, last = max(first, near - NEAR), min(near + NEAR, last)
     free_s = max(free_before(plan, b, first), arrival_s)
-    for q in range(first, n + 1):
-        worth = scale * value_at(curves, shape, free_s - due_s)
-        loss = 0.0
+    for q in range(first, last):
+        worth, loss = scale * value_at(curves, row, free_s - due_s), 0.0
         if q < n:
-            delay_s = max(free_s + exec_s - lanes.start_s[b, q], 0.0)
-            loss = lanes.press[b, q] * delay_s / (1.0 + max(lanes.bend[b, q] * delay_s, -0.5))
+            loss = lost_by(scene, b, q, max(free_s + exec_s - lanes.start_s[b, q], 0.0))
             free_s = lanes.free_s[b, q]
         noise = temperature * scene.noise[(at + q) & mask]
         if worth - loss + noise > most:
             most, best, best_noise, best_loss = worth - loss + noise, q, noise, loss
-    return best, most - best_noise - cost, best_noise, best_loss
+    return best, most - best_noise, best_noise, best_loss
 
 
 @inlined
-def best_here(scene, move, per_j, temperature, at):
+def best_here(scene, move, temperature, at):
     """The best position of the task's own lane by estimate and noise, as `best_elsewhere` gives it."""
     plan, lanes, mask, curves = scene.plan, scene.plan.lanes, scene.noise.size - 1, scene.curves
-    tasks, i, m, p, n = scene.facts.tasks, move.i, move.a, move.p, scene.plan.length[move.a]
-    exec_s, arrival_s, haste_s = exec_of(scene, i, move.place), tasks.arrival_s[i], haste_of(plan, move.a, move.p)
-    due_s, shape, scale = arrival_s + tasks.hold_s[i] - exec_s, tasks.shape[i], tasks.scale[i]
-    cost, most, best, best_noise, best_loss = per_j * energy_of(scene, i, move.place), -np.inf, p, 0.0, 0.0
-    gained, stays = -lost(plan, m, p + 1, -haste_s), move.place == plan.place[i]
-    for q in range(min(position_at(lanes, m, n, arrival_s), p), n):
+    tasks, i, m, p, n, exec_s = scene.facts.tasks, move.i, move.a, move.p, scene.plan.length[move.a], move.exec_s
+    arrival_s, scale, row = tasks.arrival_s[i], tasks.scale[i], tasks.shape[i] * curves.n_cells
+    due_s, most, best, best_noise, best_loss = arrival_s + tasks.hold_s[i] - exec_s, -np.inf, p, 0.0, 0.0
+    haste_s, stays = haste_of(plan, m, p), move.place == plan.place[i]
+    gained = -lost(scene, m, p + 1, -haste_s)
+    first, last = min(position_at(lanes, m, 0, n, arrival_s), p), n
+    if (at & 3) != 0:
+        first, last = max(first, p - NEAR), min(p + NEAR, n)
+    for q in range(first, last):
         if q == p and stays:
             continue
         if q <= p:
             free_s = max(free_before(plan, m, q), arrival_s)
             delay_s = max(free_s + exec_s - lanes.start_s[m, q], 0.0)
-            loss = lost(plan, m, q, delay_s) - lost(plan, m, p + 1, delay_s) + lost(plan, m, p + 1, delay_s - haste_s)
+            behind = lost(scene, m, p + 1, delay_s - haste_s) - lost(scene, m, p + 1, delay_s)
+            loss = lost_by(scene, m, q, delay_s) + behind
         else:
             free_s = max(lanes.free_s[m, q] - haste_s, arrival_s)
-            loss = -gained - lost(plan, m, q + 1, -haste_s)
+            loss = -gained - lost(scene, m, q + 1, -haste_s)
             if q + 1 < n:
-                loss += lost(plan, m, q + 1, free_s + exec_s - lanes.start_s[m, q + 1])
-        worth = scale * value_at(curves, shape, free_s - due_s)
+                loss += lost_by(scene, m, q + 1, free_s + exec_s - lanes.start_s[m, q + 1])
+        worth = scale * value_at(curves, row, free_s - due_s)
         noise = temperature * scene.noise[(at + q) & mask]
         if worth - loss + noise > most:
             most, best, best_noise, best_loss = worth - loss + noise, q, noise, loss
-    return best, most - best_noise - cost, best_noise, best_loss
+    return best, most - best_noise, best_noise, best_loss
 
 
 @shared
-def retime(scene, m, first):
-    """Work out times, utility and losses of a lane from a position on, and correct the totals."""
-    plan, lanes, tasks, curves = scene.plan, scene.plan.lanes, scene.facts.tasks, scene.curves
+def retime(scene, m, first, changed):
+    """Work out times and utility of a lane from a position on; stops behind `changed` where all is as before."""
+    plan, lanes, curves = scene.plan, scene.plan.lanes, scene.curves
     free_s = free_before(plan, m, first)
     for k in range(first, plan.length[m]):
-        i = lanes.task[m, k]
-        plan.position[i] = k
-        arrival_s, scale, shape = tasks.arrival_s[i], tasks.scale[i], tasks.shape[i]
-        due_s, exec_s = arrival_s + tasks.hold_s[i], exec_of(scene, i, plan.place[i])
-        start_s = max(free_s, arrival_s)
-        ends_s = start_s + exec_s
-        value, later, earlier = curve_at(curves, shape, ends_s - due_s)
-        earned = scale * value
+        plan.position[lanes.task[m, k]] = k
+        start_s = max(free_s, lanes.arrival_s[m, k])
+        end_s = start_s + lanes.exec_s[m, k]
+        at = max((end_s - lanes.due_s[m, k]) * curves.per_s + curves.n_lead, 0.0)
+        cell = min(np.int64(at), curves.n_cells - 1)
+        values, scale = curves.cells[lanes.row[m, k] + cell], lanes.scale[m, k]
+        earned, later, earlier = scale * (values[0] + values[1] * min(at - cell, 1.0)), values[2], values[3]
         if earned < scene.facts.drop_below:
-            earned, ends_s, later, earlier = 0.0, free_s, 0.0, 0.0
+            earned, end_s, later, earlier = 0.0, free_s, 0.0, 0.0
+        is_same = k > changed and abs(end_s - lanes.free_s[m, k]) < SAME_S
+        lanes.start_s[m, k], lanes.free_s[m, k], lanes.earned[m, k] = start_s, end_s, earned
         lanes.later[m, k], lanes.earlier[m, k] = scale * later, scale * earlier
-        plan.totals[WORTH] += earned
-        lanes.arrival_s[m, k], lanes.due_s[m, k], lanes.scale[m, k] = arrival_s, due_s, scale
-        lanes.exec_s[m, k], lanes.start_s[m, k], lanes.free_s[m, k] = exec_s, start_s, ends_s
-        lanes.earned[m, k] = earned
-        free_s = ends_s
-    press(plan, m)
+        free_s = end_s
+        if is_same:
+            break
+    add_up(plan, m)
 
 
 @inlined
-def press(plan, m):
+def add_up(plan, m):
     """Add up what followers lose and gain, from the last task to the first, as far as they wait for each other."""
     lanes, later, earlier, behind_s = plan.lanes, 0.0, 0.0, -1.0
     for k in range(plan.length[m] - 1, -1, -1):
-        if behind_s > lanes.free_s[m, k]:
+        if behind_s > lanes.free_s[m, k] + SAME_S:
             later, earlier = 0.0, 0.0
         later += lanes.later[m, k]
         earlier += lanes.earlier[m, k]
-        both = later + earlier
-        if both > 0.0:
-            lanes.press[m, k] = 2.0 * later * earlier / (both * plan.typical_s)
-            lanes.bend[m, k] = (earlier - later) / (both * plan.typical_s)
-        else:
-            lanes.press[m, k], lanes.bend[m, k] = 0.0, 0.0
+        lanes.all_later[m, k], lanes.all_earlier[m, k] = later, earlier
         behind_s = lanes.start_s[m, k]
 
 
-@shared
-def forget(plan, m, first):
-    """Take what a lane earns from a position on out of the totals."""
-    for k in range(first, plan.length[m]):
-        plan.totals[WORTH] -= plan.lanes.earned[m, k]
+@inlined
+def put(scene, m, k, i, place):
+    """Write down what a lane needs to know of a task at a position."""
+    lanes, tasks = scene.plan.lanes, scene.facts.tasks
+    lanes.task[m, k], lanes.row[m, k] = i, tasks.shape[i] * scene.curves.n_cells
+    lanes.arrival_s[m, k], lanes.due_s[m, k] = tasks.arrival_s[i], tasks.arrival_s[i] + tasks.hold_s[i]
+    lanes.scale[m, k], lanes.exec_s[m, k] = tasks.scale[i], 0.0 if place == NOWHERE else exec_of(scene, i, place)
 
 
 @inlined
-def renew(scene, m, first):
-    """Bring a lane up to date from a position on."""
-    if m < scene.plan.length.size - 1:
-        retime(scene, m, first)
-    else:
-        for k in range(first, scene.plan.length[m]):
-            scene.plan.position[scene.plan.lanes.task[m, k]] = k
+def shift(lanes, m, first, last, by):
+    """Shift what positions first to last know of their tasks by one position, up (1) or down (-1)."""
+    for step in range(last - first):
+        k = last - 1 - step if by > 0 else first + step
+        lanes.task[m, k + by], lanes.row[m, k + by] = lanes.task[m, k], lanes.row[m, k]
+        lanes.arrival_s[m, k + by], lanes.due_s[m, k + by] = lanes.arrival_s[m, k], lanes.due_s[m, k]
+        lanes.scale[m, k + by], lanes.exec_s[m, k + by] = lanes.scale[m, k], lanes.exec_s[m, k]
 
 
 @shared
 def make_move(scene, move, q):
     """Move the task to position q, counted without it."""
     plan, a, p, b = scene.plan, move.a, move.p, move.b
-    task, length = plan.lanes.task, plan.length
-    from_a, from_b = (min(p, q), min(p, q)) if a == b else (p, q)
-    forget(plan, a, from_a)
-    if a != b:
-        forget(plan, b, from_b)
-    for k in range(p, length[a] - 1):
-        task[a, k] = task[a, k + 1]
-    length[a] -= 1
-    for k in range(length[b], q, -1):
-        task[b, k] = task[b, k - 1]
-    task[b, q] = move.i
-    length[b] += 1
+    lanes, length = plan.lanes, plan.length
     plan.place[move.i] = move.place
-    if a != b:
-        renew(scene, a, from_a)
-    renew(scene, b, from_b)
+    if a == b:
+        if q > p:
+            shift(lanes, a, p + 1, q + 1, -1)
+        else:
+            shift(lanes, a, q, p, 1)
+        put(scene, b, q, move.i, move.place)
+        retime(scene, a, min(p, q), max(p, q))
+        return
+    shift(lanes, a, p + 1, length[a], -1)
+    length[a] -= 1
+    shift(lanes, b, q, length[b], 1)
+    length[b] += 1
+    put(scene, b, q, move.i, move.place)
+    renew(scene, a, p)
+    renew(scene, b, q)
 
 
-@shared
-def energy_used(scene):
-    """The energy of all tasks that run."""
-    plan, total_j = scene.plan, 0.0
-    for m in range(plan.length.size - 1):
-        for k in range(plan.length[m]):
-            i = plan.lanes.task[m, k]
-            if scene.facts.drop_below <= 0.0 or plan.lanes.earned[m, k] > 0.0:
-                total_j += energy_of(scene, i, plan.place[i])
-    return total_j
+@inlined
+def renew(scene, m, first):
+    """Bring a lane up to date from a position on."""
+    plan = scene.plan
+    if m < plan.length.size - 1:
+        retime(scene, m, first, plan.length[m])
+    else:
+        for k in range(first, plan.length[m]):
+            plan.position[plan.lanes.task[m, k]] = k
 
 
 @kernel
@@ -388,12 +408,16 @@ def begin(scene, place, sequence):
     for at in range(sequence.size):
         i = sequence[at]
         m = nowhere if place[i] == NOWHERE else scene.facts.machine[place[i]]
-        plan.place[i], plan.position[i] = place[i], plan.length[m]
-        plan.lanes.task[m, plan.length[m]] = i
+        plan.place[i] = place[i]
+        put(scene, m, plan.length[m], i, place[i])
         plan.length[m] += 1
-    for m in range(nowhere):
-        retime(scene, m, 0)
-    plan.totals[SPENT] = energy_used(scene)
+    for m in range(nowhere + 1):
+        renew(scene, m, 0)
+        for k in range(plan.length[m] if m < nowhere else 0):
+            i = plan.lanes.task[m, k]
+            plan.totals[WORTH] += plan.lanes.earned[m, k]
+            if is_running(scene, i, m, k):
+                plan.totals[SPENT] += energy_of(scene, i, place[i])
 
 
 @kernel
@@ -470,9 +494,9 @@ def _cut(archive, first, last):
 
 
 @inlined
-def position_at(lanes, m, n, start_s):
-    """The first position of a lane whose task starts no earlier than an instant."""
-    low, high = 0, n
+def position_at(lanes, m, first, last, start_s):
+    """The first position of a part of a lane whose task starts no earlier than an instant."""
+    low, high = first, last
     while low < high:
         middle = (low + high) >> 1
         if lanes.start_s[m, middle] < start_s:
@@ -480,6 +504,17 @@ def position_at(lanes, m, n, start_s):
         else:
             high = middle
     return low
+
+
+@inlined
+def lucky_place(state, scene, kind, place):
+    """A place for a task type, drawn by luck, if this one has too little."""
+    facts, luck, most = scene.facts, scene.luck, LEAST_LUCK
+    for choice in range(luck.shape[1]):
+        most = max(most, luck[kind, choice])
+    while share_of(draw(state)) * most > max(luck[kind, facts.choice[place]], LEAST_LUCK):
+        place = facts.allowed[kind, high_below(draw(state), facts.n_allowed[kind])]
+    return place
 
 
 @inlined
@@ -492,114 +527,72 @@ def some_move(state, scene, per_j):
     n_places = facts.n_allowed[kind]
     choice = low_below(bits, n_places + (1 if facts.drop_below > 0.0 else 0))
     place = facts.allowed[kind, choice] if choice < n_places else NOWHERE
-    if (draw(state) & np.uint64(3)) == 0:
+    if share_of(draw(state)) < HERE:
         place = old
+    elif place != NOWHERE:
+        place = lucky_place(state, scene, kind, place)
     b = nowhere if place == NOWHERE else np.int64(facts.machine[place])
-    return Move(i, np.int64(place), a, p, b, net_of(scene, i, a, p, per_j))
+    exec_s, energy_j, net = 0.0, 0.0, 0.0
+    if b < nowhere:
+        exec_s, energy_j = exec_of(scene, i, place), energy_of(scene, i, place)
+    if is_running(scene, i, a, p):
+        net = plan.lanes.earned[a, p] - per_j * energy_of(scene, i, old)
+    return Move(i, np.int64(place), a, p, b, exec_s, energy_j, net)
 
 
 @inlined
 def try_move(state, scene, per_j, temperature):
-    """Try to move a random task; returns whether it was."""
-    facts, plan, move = scene.facts, scene.plan, some_move(state, scene, per_j)
-    nowhere, mask = plan.length.size - 1, scene.noise.size - 1
-    if move.b == nowhere and move.a == nowhere:
-        return False
-    at = np.int64(draw(state) & np.uint64(mask))
-    stay, gained = temperature * scene.noise[(at - 1) & mask] + move.net, 0.0
-    if move.a != nowhere:
-        gained = -lost(plan, move.a, move.p + 1, -haste_of(plan, move.a, move.p))
-    if move.b == nowhere:
-        q, worth, noise, loss = plan.length[nowhere], 0.0, temperature * scene.noise[at], 0.0
-    elif move.b == move.a:
-        q, worth, noise, loss = best_here(scene, move, per_j, temperature, at)
-        gained = 0.0
-    else:
-        q, worth, noise, loss = best_elsewhere(scene, move, per_j, temperature, at)
-    if worth + gained + noise + MARGIN * (abs(loss) + gained) < stay:
-        return False
-    if gain_of(scene, move, q, per_j) + move.net + noise < stay:
-        return False
-    old = plan.place[move.i]
-    make_move(scene, move, q)
-    if facts.drop_below > 0.0:
-        plan.totals[SPENT] = energy_used(scene)
-    else:
-        plan.totals[SPENT] += energy_of(scene, move.i, move.place) - energy_of(scene, move.i, old)
-    return True
-
-
-@kernel
-def choose_by_prices(facts, n_pstates, paid, horizon_s, per_j, choice, start_s):
-    """Set the choice and the start that gain each task most after paying for energy and machine.
-
-    `paid[machine type, slot]` is what a machine costs from time 0 to the start of a slot, the last one the horizon.
-    """
-    n_slots = paid.shape[1] - 1
-    slot_s = horizon_s / n_slots
-    for i in range(choice.size):
-        kind, arrival_s, most = facts.tasks.task_type[i], facts.tasks.arrival_s[i], -np.inf
-        for at in range(facts.n_allowed[kind]):
-            c = facts.choice[facts.allowed[kind, at]]
-            k, exec_s, cost = c // n_pstates, facts.exec_s[kind, c], per_j * facts.energy_j[kind, c]
-            first, due_s = int(arrival_s / slot_s), arrival_s + facts.tasks.hold_s[i] - exec_s
-            begins, ends = facts.utilities.first[facts.tasks.shape[i]], facts.utilities.first[facts.tasks.shape[i] + 1]
-            for trial in range(2 * (n_slots + 1 - first) + ends - begins):
-                if trial < ends - begins:
-                    begin_s = due_s + facts.utilities.segments[begins + trial, 0]
-                else:
-                    edge = trial - (ends - begins)
-                    begin_s = (first + edge // 2) * slot_s - (exec_s if edge % 2 == 1 else 0.0)
-                begin_s = max(begin_s, arrival_s)
-                pays = paid_until(paid, k, slot_s, begin_s + exec_s) - paid_until(paid, k, slot_s, begin_s)
-                gain = utility_of(facts.tasks, facts.utilities, i, begin_s + exec_s) - cost - pays
-                if gain > most:
-                    most, choice[i], start_s[i] = gain, c, begin_s
+    """Try to move a random task; returns 1 if it was moved, else 0."""
+    move = some_move(state, scene, per_j)
+    made = make_if_good(state, scene, move, per_j, temperature)
+    if move.a != move.b and move.place != NOWHERE:
+        kind, choice = scene.facts.tasks.task_type[move.i], scene.facts.choice[move.place]
+        scene.luck[kind, choice] += (made - scene.luck[kind, choice]) / LUCK_MEMORY
+    return made
 
 
 @inlined
-def paid_until(paid, k, slot_s, until_s):
-    """What a machine of type k costs from time 0 to an instant; free after the last slot."""
-    at = min(until_s / slot_s, np.float64(paid.shape[1] - 1))
-    slot = min(np.int64(at), paid.shape[1] - 2)
-    return paid[k, slot] + (at - slot) * (paid[k, slot + 1] - paid[k, slot])
-
-
-@kernel
-def fill(scene, per_j):
-    """Let every task that does not run, from the last of them to the first, run where it seems to gain most."""
-    facts, plan = scene.facts, scene.plan
-    nowhere = plan.length.size - 1
-    while plan.length[nowhere] > 0:
-        p = plan.length[nowhere] - 1
-        i = np.int64(plan.lanes.task[nowhere, p])
-        kind, most, best, best_q = facts.tasks.task_type[i], -np.inf, np.int64(0), np.int64(0)
-        for choice in range(facts.n_allowed[kind]):
-            place = np.int64(facts.allowed[kind, choice])
-            move = Move(i, place, nowhere, p, np.int64(facts.machine[place]), 0.0)
-            q, worth, _, _ = best_elsewhere(scene, move, per_j, 0.0, 0)
-            if worth > most:
-                most, best, best_q = worth, place, q
-        make_move(scene, Move(i, best, nowhere, p, np.int64(facts.machine[best]), 0.0), best_q)
-    plan.totals[SPENT] = energy_used(scene)
+def make_if_good(state, scene, move, per_j, temperature):
+    """Make a move to the position drawn for it if it beats staying; returns 1 if it was made, else 0."""
+    plan, nowhere, mask = scene.plan, scene.plan.length.size - 1, scene.noise.size - 1
+    if move.b == nowhere and move.a == nowhere:
+        return 0
+    at = np.int64(draw(state) & np.uint64(mask))
+    stay, cost, gained = temperature * scene.noise[(at - 1) & mask], per_j * move.energy_j, 0.0
+    if move.b == nowhere:
+        q, worth, noise, loss = plan.length[nowhere], 0.0, temperature * scene.noise[at], 0.0
+    elif move.b == move.a:
+        q, worth, noise, loss = best_here(scene, move, temperature, at)
+    else:
+        q, worth, noise, loss = best_elsewhere(scene, move, temperature, at)
+    if move.a != nowhere and move.a != move.b:
+        gained = -lost(scene, move.a, move.p + 1, -haste_of(plan, move.a, move.p))
+    if worth - cost + gained - move.net + noise + MARGIN * (abs(loss) + gained) < stay:
+        return 0
+    more, more_j = changes_of(scene, move, q)
+    if more - per_j * more_j + noise < stay:
+        return 0
+    make_move(scene, move, q)
+    plan.totals[WORTH] += more
+    plan.totals[SPENT] += more_j
+    return 1
 
 
 @kernel
 def anneal_plan(state, scene, sweep):
-    """Anneal the plan along a sweep, keeping in the archive what nothing there beats; returns how many moves it made."""
+    """Anneal the plan along a sweep and keep what nothing kept beats; returns how many moves were made."""
     n_made, kept_at = 0, 0
     n_steps = max((sweep.n_moves + MOVES_PER_STEP - 1) // MOVES_PER_STEP, 1)
     per_j, temperature = sweep.per_j[0], sweep.temperature[0]
     dearer = (sweep.per_j[1] / sweep.per_j[0]) ** (1.0 / n_steps)
     colder = (sweep.temperature[1] / sweep.temperature[0]) ** (1.0 / n_steps)
-    for move in range(sweep.n_moves):
-        if move % MOVES_PER_STEP == 0:
+    for step in range(sweep.n_moves):
+        if step % MOVES_PER_STEP == 0:
             per_j *= dearer
             temperature *= colder
-        if try_move(state, scene, per_j, temperature):
-            n_made += 1
-        if move - kept_at >= scene.plan.place.size and n_made > 0:
-            kept_at = move
+        n_made += try_move(state, scene, per_j, temperature)
+        if step - kept_at >= scene.plan.place.size and n_made > 0:
+            kept_at = step
             keep(scene)
     keep(scene)
     return n_made

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -29,8 +29,6 @@ from joulewise.kernels.assignment_search import (
     Sweep,
     anneal_plan,
     begin,
-    choose_by_prices,
-    fill,
     keep,
 )
 from joulewise.kernels.draws import draws_of
@@ -38,23 +36,25 @@ from joulewise.model.arrays import Floats, Ints
 from joulewise.model.assignment import Assignment
 from joulewise.model.utility import UtilityShapes
 from joulewise.model.world import World
+from joulewise.optimise.assignment_prices import Auction
 from joulewise.optimise.assignments import ENERGY_UTILITY, assignment_facts, assignment_of, evaluated, genes_of
 from joulewise.optimise.front import Front, front_of
-from joulewise.optimise.prices import price_bound
 from joulewise.rng import generator
 
 DEFAULT_MOVES = 8_000_000
 MOST_KEPT = 1000
-N_CELLS, FLAT = 2048, 1e-3
+N_CELLS = 2048
+N_SLOTS, EVALUATIONS, FIRST_STEP = 200, 150, 0.6
+"""How the prices that the search begins with are found: slots of time, evaluations, first step in typical prices."""
+
 N_NOISE = 4096
 CHUNK = 16_384
 """How many moves are tried between looks at the clock."""
 
+_LEAST_S = 1e-3
 _begin: Any = begin
-_fill: Any = fill
 _keep: Any = keep
 _anneal: Any = anneal_plan
-_choose: Any = choose_by_prices
 
 
 @dataclass(frozen=True)
@@ -95,17 +95,17 @@ def search_front(
     """
     if moves < 0 or not seconds > 0:
         raise InputError(Problem("annealing", f"found {moves} moves, {seconds} s", "must be 0 or more, above 0 s"))
-    began = time.perf_counter()
-    search = _Search(world, drop_below, seed)
+    search, began = _Search(world, drop_below, seed), time.perf_counter()
     search.set_out(start)
-    done, share = 0, 0.0
+    left_s = max(began + seconds - time.perf_counter(), _LEAST_S)
+    done, share, began = 0, 0.0, time.perf_counter()
     while done < moves and share < 1.0:
         n_moves = min(CHUNK, moves - done)
+        took_s = time.perf_counter() - began
+        by_clock = took_s / left_s * (1.0 + n_moves / max(done, n_moves))
+        share, before = min(max((done + n_moves) / moves, by_clock, share), 1.0), share
+        search.go(n_moves, before, share)
         done += n_moves
-        by_clock = (time.perf_counter() - began) / seconds * done / max(done - n_moves, 1)
-        reached = min(max(done / moves, by_clock, share), 1.0)
-        search.go(n_moves, share, reached)
-        share = reached
         if on_progress is not None:
             on_progress(share)
     return search.front(start)
@@ -118,16 +118,16 @@ class _Search:
         self.world, self.facts = world, assignment_facts(world, drop_below)
         facts, rng = self.facts, generator(seed, "assignment annealing")
         self.state, n = draws_of(rng), world.workload.n_tasks
-        by_task = facts.exec_s[facts.tasks.task_type]
-        self.typical_s = float(by_task.min(axis=1).mean()) if n else 1.0
-        self.least_j = float(facts.energy_j[facts.tasks.task_type].min(axis=1).sum())
-        self.scale = float(facts.tasks.scale.mean()) if n else 1.0
+        shortest_s, least_j = (_least(facts, values) for values in (facts.exec_s, facts.energy_j))
+        self.typical_s, self.least_j = float(shortest_s.mean()), float(least_j.sum())
+        self.scale = float(facts.tasks.scale.mean())
         self.scene = Scene(
             facts,
             _curves(world.workload.shapes, self.typical_s, _horizon_s(facts)),
-            _plan(n, world.system.n_machines, self.typical_s),
+            _plan(n, world.system.n_machines),
             _archive(n),
             rng.gumbel(size=N_NOISE),
+            np.ones(facts.exec_s.shape),
         )
 
     def set_out(self, start: Sequence[Assignment]) -> None:
@@ -149,25 +149,24 @@ class _Search:
         return price * self.scale * self.facts.tasks.scale.size / max(self.least_j, 1e-300)
 
     def _by_prices(self) -> Ints:
-        """Genes by prices: each task at the choice and start that gain it most, on the machine free first."""
-        n, horizon_s = self.facts.tasks.scale.size, _horizon_s(self.facts)
-        workload = replace(self.world.workload, end_s=horizon_s)
-        per_s = price_bound(replace(self.world, workload=workload)).certificate.per_s
-        paid = np.pad(np.cumsum(per_s, axis=1), ((0, 0), (1, 0))) * horizon_s / per_s.shape[1]
-        genes, start_s = np.zeros((2, n), np.int32), np.zeros(n)
-        choice = np.zeros(n, np.int32)
-        _choose(self.facts, self.world.system.n_pstates, paid, horizon_s, 0.0, choice, start_s)
-        sequence = np.argsort(start_s, kind="stable")
-        genes[1, sequence] = np.arange(n)
-        genes[0] = self._spread(choice, sequence)
-        return genes
+        """Genes by prices: each task where and when it gains most, on the machine of its choice that is free first."""
+        auction, per_j = Auction(self.world, self.facts.drop_below, N_SLOTS), self._per_j(MILESTONES[0].price)
+        per_s = auction.descend(auction.first_guess, per_j, EVALUATIONS, FIRST_STEP)
+        auction.answer(per_s, per_j)
+        _, option, start_s = auction.choices
+        options = auction.bidders.options
+        choice = options.machine_type[option] * self.world.system.n_pstates + options.pstate[option]
+        sequence = np.argsort(np.where(option >= 0, start_s, math.inf), kind="stable")
+        order = np.empty_like(sequence)
+        order[sequence] = np.arange(order.size)
+        return np.stack([self._spread(np.where(option >= 0, choice, NOWHERE), sequence), order]).astype(np.int32)
 
     def _spread(self, choice: Ints, sequence: Ints) -> Ints:
         """Places for choices: in this sequence, each on the machine of its type that is free first."""
         facts, free_s = self.facts, np.zeros(self.world.system.n_machines)
         places = [np.flatnonzero(facts.choice == c) for c in range(facts.exec_s.shape[1])]
         place = np.full(choice.size, NOWHERE, np.int32)
-        for i in sequence:
+        for i in sequence[choice[sequence] != NOWHERE]:
             those = places[choice[i]]
             place[i] = those[np.argmin(free_s[facts.machine[those]])]
             m = facts.machine[place[i]]
@@ -198,14 +197,16 @@ def _at(share: float) -> tuple[float, float]:
     return MILESTONES[-1].price, MILESTONES[-1].temperature
 
 
+def _least(facts: AssignmentFacts, values: Floats) -> Floats:
+    """The least of what each task may choose, of values by [task type, choice]."""
+    return np.asarray(values[facts.tasks.task_type][:, facts.choice].min(axis=1))
+
+
 def _horizon_s(facts: AssignmentFacts) -> float:
     """An instant by which all tasks can be done with ease."""
-    exec_s = facts.exec_s[facts.tasks.task_type]
-    if not exec_s.size:
-        return 1.0
-    finite_s = np.where(np.isfinite(exec_s), exec_s, 0.0).max(axis=1)
-    n_machines = int(facts.machine[-1]) + 1
-    return float(facts.tasks.arrival_s[-1] + finite_s.max() + 2.0 * exec_s.min(axis=1).sum() / n_machines)
+    longest_s = -_least(facts, np.where(np.isfinite(facts.exec_s), -facts.exec_s, 0.0))
+    busy_s = _least(facts, facts.exec_s).sum() / (int(facts.machine[-1]) + 1)
+    return float(facts.tasks.arrival_s[-1] + longest_s.max() + 2.0 * busy_s)
 
 
 def _curves(shapes: UtilityShapes, typical_s: float, horizon_s: float) -> Curves:
@@ -214,17 +215,18 @@ def _curves(shapes: UtilityShapes, typical_s: float, horizon_s: float) -> Curves
     A cell with a jump inside has its last value throughout; after the last cell nothing changes any more.
     """
     width_s = _round_up(horizon_s / N_CELLS)
-    edges_s, shape = width_s * np.arange(N_CELLS + 1), np.arange(len(shapes.names))[:, None]
+    n_lead = min(math.ceil(typical_s / width_s) + 1, N_CELLS // 4)
+    edges_s, shape = width_s * (np.arange(N_CELLS + 1) - n_lead), np.arange(len(shapes.names))[:, None]
     begins = shapes.value(shape, edges_s[:-1])
-    ends = shapes.value(shape, np.nextafter(edges_s[1:], 0.0))
+    ends = shapes.value(shape, np.nextafter(edges_s[1:], -np.inf))
     for s, start_s in zip(np.repeat(shape[:, 0], np.diff(shapes.first)), shapes.start_s, strict=True):
-        cell = int(start_s / width_s)
+        cell = int(start_s / width_s) + n_lead
         if cell < N_CELLS and start_s > edges_s[cell]:
             begins[s, cell] = ends[s, cell]
     later = begins - shapes.value(shape, edges_s[:-1] + typical_s)
     earlier = shapes.value(shape, edges_s[:-1] - typical_s) - begins
     cells = np.stack([begins, ends - begins, later, earlier], axis=-1).reshape(-1, 4)
-    return Curves(cells.astype(np.float32), shapes.value(shape[:, 0], 0.0), 1.0 / width_s, N_CELLS)
+    return Curves(cells.astype(np.float32), 1.0 / width_s, float(n_lead), N_CELLS, typical_s)
 
 
 def _round_up(width: float) -> float:
@@ -232,12 +234,13 @@ def _round_up(width: float) -> float:
     return next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= width * (1 - 1e-12))
 
 
-def _plan(n_tasks: int, n_machines: int, typical_s: float) -> Plan:
+def _plan(n_tasks: int, n_machines: int) -> Plan:
     """An empty plan."""
     shape = (n_machines + 1, n_tasks)
-    lanes = Lanes(np.zeros(shape, np.int32), *(np.zeros(shape) for _ in Lanes._fields[1:]))
+    numbers = (np.zeros(shape, np.int32), np.zeros(shape, np.int32))
+    lanes = Lanes(*numbers, *(np.zeros(shape) for _ in Lanes._fields[2:]))
     place, position = np.zeros(n_tasks, np.int32), np.zeros(n_tasks, np.int32)
-    return Plan(lanes, np.zeros(n_machines + 1, np.int64), place, position, np.zeros(2), typical_s)
+    return Plan(lanes, np.zeros(n_machines + 1, np.int64), place, position, np.zeros(2))
 
 
 def _archive(n_tasks: int) -> Archive:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,8 @@ from joulewise.present.settings import beside
 
 _SPREAD = "sd_utility"
 _MOST_DOTS = 1500  # in one cloud: more make a page heavy and no clearer
-_MOST_CLOUDS, _MOST_ELLIPSES = 100, 60
+_MOST_CLOUDS, _MOST_ELLIPSES = 50, 40
+_WIDE = 3.0  # energies that span a larger factor are drawn on logarithmic axes
 _OUTLINE = np.linspace(0.0, 2 * np.pi, 49)
 _MARKER = "value of the objective"
 
@@ -99,7 +101,7 @@ def _cloud_part(records: Records, panel: Panel, colours: Mapping[str, str], *, a
         {**row, "name": names[run], "kind": _MARKER} for run, found in markers.items() for row in plane.rows(found)
     ]
     colour = legend_of(colours, None, symbolType="circle", symbolOpacity=1)
-    base = alt.Chart(inline(dots)).mark_point(filled=True, size=7, opacity=0.35, clip=True)
+    base = alt.Chart(inline(dots)).mark_point(filled=True, size=7, opacity=0.35, clip=True, aria=False)
     cloud = base.encode(x=plane.x(), y=plane.y(), color=colour)
     return plane.sized([cloud, *_squares(plane, squares, colours)], panel.title)
 
@@ -143,14 +145,21 @@ def _squares(plane: Plane, rows: Sequence[Mapping[str, Any]], colours: Mapping[s
 
 @dataclass(frozen=True)
 class _Frame:
-    """Both axes of the ellipses, one length for one unit on either."""
+    """Both axes of the ellipses, one length for one unit on either, or for one doubling where they are logarithmic."""
 
     x_domain: tuple[float, float]
     y_domain: tuple[float, float]
     px_per_unit: float
+    is_log: bool
 
     def size(self, domain: tuple[float, float]) -> float:
-        return (domain[1] - domain[0]) * self.px_per_unit
+        low, high = _along(domain, is_log=self.is_log)
+        return (high - low) * self.px_per_unit
+
+
+def _along(domain: tuple[float, float], *, is_log: bool) -> tuple[float, float]:
+    """Both ends of an axis as lengths along it."""
+    return (math.log2(domain[0]), math.log2(domain[1])) if is_log else domain
 
 
 def spread_of_points(records: Records) -> Drawing:
@@ -159,16 +168,27 @@ def spread_of_points(records: Records) -> Drawing:
     assert seen.fronts is not None
     known = seen.fronts.filter(pl.col(_SPREAD).is_not_null())
     panels, note = _panels(seen, known, by_aim=True)
-    shown = known.filter(pl.col("run").is_in([run for panel in panels for run in panel.rows["run"]]))
-    most = float(shown["tasks_dropped"].max() or 0.0)  # type: ignore[arg-type]
-    parts = [_ellipse_part(seen, panel, most, alone=len(panels) == 1) for panel in panels]
+    shown = [_sampled(seen, panel.rows["run"][0], _MOST_ELLIPSES) for panel in panels]
+    most = max(float(found["tasks_dropped"].max() or 0.0) for found in shown)  # type: ignore[arg-type]
+    is_log = any(_factor(found) > _WIDE for found in shown)
+    parts = [
+        _ellipse_part(panel.title, found, most, is_log=is_log, alone=len(panels) == 1)
+        for panel, found in zip(panels, shown, strict=True)
+    ]
+    unit = "doubling (the axes are logarithmic)" if is_log else "unit"
     caption = (
         "Each ellipse is an assignment: its centre the mean, its outline one standard deviation over fresh samples of "
         "all times and powers. Energy is in multiples of the least, utility in parts of the most of these means; one "
-        "unit is equally long on both axes, so that an upright ellipse means that utility varies more than energy. "
+        f"{unit} is equally long on both axes, so that an upright ellipse means that utility varies more than energy. "
         f"First trial.{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
+
+
+def _factor(found: pl.DataFrame) -> float:
+    """The factor between the most and the least mean energy."""
+    least_j, most_j = (float(found["mean_energy_j"].min()), float(found["mean_energy_j"].max()))  # type: ignore[arg-type]
+    return most_j / least_j if least_j > 0 else math.inf
 
 
 def outlines(ellipses: pl.DataFrame) -> list[dict[str, float]]:
@@ -185,40 +205,49 @@ def outlines(ellipses: pl.DataFrame) -> list[dict[str, float]]:
     return rows
 
 
-def _ellipse_part(records: Records, panel: Panel, most_dropped: float, *, alone: bool) -> Any:
+def _ellipse_part(title: str, found: pl.DataFrame, most_dropped: float, *, is_log: bool, alone: bool) -> Any:
     import altair as alt
 
-    rows = inline(outlines(_sampled(records, panel.rows["run"][0], _MOST_ELLIPSES)))
-    frame = _frame(rows, *((640, 460) if alone else (340, 300)))
+    rows = inline(outlines(found))
+    if is_log:
+        rows = rows.filter((pl.col("x") > 0) & (pl.col("y") > 0))
+    frame = _frame(rows, *((640, 460) if alone else (340, 300)), is_log=is_log)
     ramp = alt.Scale(domain=[0.0, most_dropped or 1.0], range=theme.ordered_lines(5))
     legend = alt.Legend(
         title="Tasks that do not run", gradientLength=160, gradientThickness=10, format=AXIS_FORMAT, tickCount=4
     )
-    colour = alt.Color("dropped:Q", scale=ramp, legend=legend)
     line = alt.Chart(rows).mark_line(strokeWidth=1.2, opacity=0.9, clip=True)
     chart = line.encode(
-        x=_normalised(alt.X, "x:Q", "mean energy (1 = the least)", frame.x_domain),
-        y=_normalised(alt.Y, "y:Q", "mean utility (1 = the most)", frame.y_domain),
-        detail="point:N", order="order:Q", color=colour,
+        x=_normalised(alt.X, "x:Q", "mean energy (1 = the least)", frame.x_domain, is_log=is_log),
+        y=_normalised(alt.Y, "y:Q", "mean utility (1 = the most)", frame.y_domain, is_log=is_log),
+        detail="point:N", order="order:Q", color=alt.Color("dropped:Q", scale=ramp, legend=legend),
     )  # fmt: skip
-    return chart.properties(width=frame.size(frame.x_domain), height=frame.size(frame.y_domain), title=panel.title)
+    return chart.properties(width=frame.size(frame.x_domain), height=frame.size(frame.y_domain), title=title)
 
 
-def _normalised(channel: Any, field: str, title: str, domain: tuple[float, float]) -> Any:
+def _normalised(channel: Any, field: str, title: str, domain: tuple[float, float], *, is_log: bool) -> Any:
     import altair as alt
 
-    scale = alt.Scale(domain=list(domain), nice=False, zero=False)
+    kind: dict[str, Any] = {"type": "log", "base": 2} if is_log else {"zero": False}
+    scale = alt.Scale(domain=list(domain), nice=False, **kind)
     return channel(field, title=title, scale=scale, axis=alt.Axis(format=AXIS_FORMAT, tickCount=5, grid=True))
 
 
-def _frame(rows: pl.DataFrame, most_width_px: int, most_height_px: int) -> _Frame:
+def _frame(rows: pl.DataFrame, most_width_px: int, most_height_px: int, *, is_log: bool) -> _Frame:
     """Axes around the outlines, each at least a third as long as the picture may be high."""
-    x, y = ((float(rows[name].min()), float(rows[name].max())) for name in ("x", "y"))  # type: ignore[arg-type]
-    spans = [1.06 * (high - low) or 0.1 for low, high in (x, y)]
+    ends = [(float(rows[name].min()), float(rows[name].max())) for name in ("x", "y")]  # type: ignore[arg-type]
+    along = [_along(domain, is_log=is_log) for domain in ends]
+    spans = [1.06 * (high - low) or 0.1 for low, high in along]
     scale = min(most_width_px / spans[0], most_height_px / spans[1])
     least = most_height_px / 3 / scale
-    (x_low, x_high), (y_low, y_high) = (
-        ((low + high - max(span, least)) / 2, (low + high + max(span, least)) / 2)
-        for (low, high), span in zip((x, y), spans, strict=True)
+    x, y = (
+        _around((low + high) / 2, max(span, least), is_log=is_log)
+        for (low, high), span in zip(along, spans, strict=True)
     )
-    return _Frame((x_low, x_high), (y_low, y_high), scale)
+    return _Frame(x, y, scale, is_log)
+
+
+def _around(middle: float, length: float, *, is_log: bool) -> tuple[float, float]:
+    """The axis of so much length around a place along it."""
+    low, high = middle - length / 2, middle + length / 2
+    return (2.0**low, 2.0**high) if is_log else (low, high)

@@ -212,7 +212,7 @@ def utility_per_energy(records: Records) -> Drawing:
     records = with_aims(records)
     key = compared(records)
     panels, note = front_panels(records, FOUND, key)
-    parts = [_peak_block(records, panel, key) for panel in panels]
+    parts = [_peak_block(records, panel, key, alone=len(panels) == 1) for panel in panels]
     caption = (
         "A: the front named above it. B and C: utility per energy of its points, against utility and against energy. "
         "The solid line is drawn at the utility, the dashed one at the energy of the point that earns most per joule; "
@@ -222,19 +222,21 @@ def utility_per_energy(records: Records) -> Drawing:
     return Drawing(assemble(parts), caption)
 
 
-def _peak_block(records: Records, panel: Panel, key: str) -> Any:
-    """Front, the same by utility at its right, the same by energy below."""
+def _peak_block(records: Records, panel: Panel, key: str, *, alone: bool) -> Any:
+    """Front, the same by utility at its right, the same by energy below; of several fronts all in one row."""
     import altair as alt
 
     run = best_run(records, panel.rows)
     front = thinned(curve_of(records, run, FOUND))
     named = ", ".join(part for part in (panel.title, f"front of {records.phrase(key, run[key][0])}") if part)
-    plane = plane_of([front], 300, 220)
+    plane = plane_of([front], *((300, 220) if alone else (250, 180)))
     unit, _ = energy_unit(plane.energy_size)
     rates = [row["y"] / row["x"] for row in plane.rows(front) if row["x"] > 0]
     rate = Axis(f"utility per energy (1/{unit})", *_span(rates))
-    top = alt.hconcat(_front_part(plane, front), _by_utility(plane, front, rate), spacing=16)
-    return alt.vconcat(top, _by_energy(plane, front, rate), spacing=16, title=named)
+    first, second, third = _front_part(plane, front), _by_utility(plane, front, rate), _by_energy(plane, front, rate)
+    if not alone:
+        return alt.hconcat(first, second, third, spacing=16, title=named)
+    return alt.vconcat(alt.hconcat(first, second, spacing=16), third, spacing=16, title=named)
 
 
 def _span(values: list[float]) -> tuple[float, float]:
@@ -276,7 +278,7 @@ def _by_utility(plane: Plane, front: pl.DataFrame, rate: Axis) -> Any:
     import altair as alt
 
     x = alt.X("rate:Q", title=rate.title, scale=_scale(rate), axis=alt.Axis(format=AXIS_FORMAT, tickCount=4, grid=True))
-    part = replace(plane, width_px=220)
+    part = replace(plane, width_px=plane.height_px)
     return part.sized(_layers(plane, front, x, plane.y(), across=True, upright=False), "B")
 
 
@@ -284,8 +286,7 @@ def _by_energy(plane: Plane, front: pl.DataFrame, rate: Axis) -> Any:
     import altair as alt
 
     y = alt.Y("rate:Q", title=rate.title, scale=_scale(rate), axis=alt.Axis(format=AXIS_FORMAT, tickCount=4))
-    part = replace(plane, height_px=180)
-    return part.sized(_layers(plane, front, plane.x(), y, across=False, upright=True), "C")
+    return plane.sized(_layers(plane, front, plane.x(), y, across=False, upright=True), "C")
 
 
 def _scale(axis: Axis) -> Any:

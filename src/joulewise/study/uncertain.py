@@ -38,7 +38,8 @@ def build_world(parts: WorldParts, draw: Draw) -> KnownWorld:
 
 def _with_chances(system: System, p: UncertainParameters, draw: Draw) -> tuple[System, Chances | None]:
     """The system, at the means of samples where these are given, and its chances."""
-    from joulewise.worlds.chances import ChanceParameters, gamma_chances, read_chances
+    from joulewise.worlds.chance_tables import read_chances
+    from joulewise.worlds.chances import ChanceParameters, gamma_chances
 
     if p.samples is not None:
         chances, at_means = read_chances(p.samples, system, draw.folder)
