@@ -90,7 +90,7 @@ CHANCES = Experiment(
     "1500 tasks within 1 h of the system of chapter 7; each search chooses the point that is best by its own objective "
     "when a joule costs the utility of all tasks over 1.8 times the least energy; worth is utility less that cost, the "
     "mean over 1000 fresh samples, in percent of the utility of all tasks; perfect information: the best point of the "
-    "same front for each sample, which is less than what a new search for each sample would find; as long: 150,000 "
+    "same front for each sample, which is less than what a new search for each sample would find; as long: 75,000 "
     "generations",
     "fuzzy-fronts-compared",
     (
