@@ -19,7 +19,7 @@ from joulewise.present.records import AIM, Records
 from joulewise.present.settings import beside
 
 _SPREAD = "sd_utility"
-_MOST_DOTS = 1500  # in one cloud: more make a page heavy and no clearer
+_MOST_DOTS = 1000  # in one cloud: more make a page heavy and no clearer
 _MOST_CLOUDS, _MOST_ELLIPSES = 50, 40
 _WIDE = 3.0  # energies that span a larger factor are drawn on logarithmic axes
 _OUTLINE = np.linspace(0.0, 2 * np.pi, 49)
@@ -176,10 +176,11 @@ def spread_of_points(records: Records) -> Drawing:
         for panel, found in zip(panels, shown, strict=True)
     ]
     unit = "doubling (the axes are logarithmic)" if is_log else "unit"
+    more = "varies more, in parts of itself," if is_log else "varies more"
     caption = (
         "Each ellipse is an assignment: its centre the mean, its outline one standard deviation over fresh samples of "
         "all times and powers. Energy is in multiples of the least, utility in parts of the most of these means; one "
-        f"{unit} is equally long on both axes, so that an upright ellipse means that utility varies more than energy. "
+        f"{unit} is equally long on both axes, so that an upright ellipse means that utility {more} than energy. "
         f"First trial.{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
