@@ -180,13 +180,14 @@ def uncertain(case: Case, world: World, objective: StochasticObjective, threads:
 def tell_evolution(
     case: Case, engine: Engine, objective: StochasticObjective, generations: int, threads: int = 1
 ) -> None:
-    """Print seconds of evolution, generations, points of the front and the most memory held, in MB."""
+    """Print seconds of evolution, generations and how many a second, points of the front, and the most MB held."""
     world = chapter_7(case)
     problem, seeds = uncertain(case, world, objective, threads), heuristic_seeds(world, DROP_BELOW)
     began = time.perf_counter()
     found = evolve(problem, seeds, generations=generations, seed=case.seed, engine=engine, seconds=LONGEST_S)
     taken_s = time.perf_counter() - began
-    print(taken_s, found.n_generations, len(found.front), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(taken_s, found.n_generations, found.generations_per_s, len(found.front), peak_mb)
 
 
 def _evolved(
@@ -204,11 +205,14 @@ def stochastic(case: Case) -> dict[str, float]:
     pace = {
         f"stochastic.{objective}_ms_per_generation": _ms_per_generation(case, objective) for objective in OBJECTIVES
     }  # fills the kernel cache
-    taken_s, done, n_points, peak_mb = _evolved(case, "cores", "percentile", 4 if case.smoke else GENERATIONS, CORES)
+    taken_s, done, per_s, n_points, peak_mb = _evolved(
+        case, "cores", "percentile", 4 if case.smoke else GENERATIONS, CORES
+    )
     return {
         **pace,
         "stochastic.minutes": taken_s / 60,
         "stochastic.generations": done,
+        "stochastic.generations_per_s": per_s,
         "stochastic.points": n_points,
         "stochastic.peak_mb": peak_mb,
     }
@@ -228,11 +232,12 @@ def gpu(case: Case) -> dict[str, float]:
     for objective in OBJECTIVES[1:]:
         _evolved(case, "gpu", objective, 2)  # fills the kernel cache
         began = time.perf_counter()
-        taken_s, done, n_points, peak_mb = _evolved(case, "gpu", objective, 20 if case.smoke else GENERATIONS)
+        taken_s, done, per_s, n_points, peak_mb = _evolved(case, "gpu", objective, 20 if case.smoke else GENERATIONS)
         figures |= {
             f"gpu.{objective}_s": taken_s,
             f"gpu.{objective}_whole_process_s": time.perf_counter() - began,
             f"gpu.{objective}_generations": done,
+            f"gpu.{objective}_generations_per_s": per_s,
             f"gpu.{objective}_points": n_points,
             f"gpu.{objective}_peak_mb": peak_mb,
         }
