@@ -74,6 +74,7 @@ BAD: dict[str, tuple[str, Change, str]] = {
     "exchange on one island": (UTILITY, add(EVOLVED + "exchange_every = 7"), "optimise.exchange_every: found 7"),
     "cores for one": (UTILITY, add(EVOLVED + 'engine = "all cores"'), "optimise.engine: found 'all cores'; is for"),
     "no such population": (UTILITY, add(EVOLVED + 'start_from = "x.npz"'), ""),
+    "tolerance without chance": (UTILITY, add("tolerance = 0.1"), "optimise.tolerance: found 0.1 with certain times"),
     "negative threshold": (UTILITY, add("drop_below = -1"), "optimise.drop_below: found -1"),
     "range the wrong way": (
         uncertain(UTILITY), put("time_cov_range = [0.1", "time_cov_range = [0.6"), "system.time_cov_range: found [0.6",

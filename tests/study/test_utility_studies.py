@@ -227,3 +227,12 @@ def test_what_policies_do_can_be_seeds() -> None:
     seeds = seeds_of(world, UtilityFrontParameters(method="nsga2", seeds=("all",)))
     assert len(seeds) == 8
     assert all(seed.runs.all() for seed in seeds)
+
+
+def test_choices_under_chance_are_valued(chances: Results) -> None:
+    runs, fronts = chances.runs, chances.fronts().filter(pl.col("is_cautious"))
+    assert (runs["information_value"] >= 0).all()
+    assert (runs["solution_value"] >= 0).all()
+    kept = runs.filter(pl.col("trial") == 0)
+    assert fronts["mean_utility"].to_list() == pytest.approx(kept["cautious_utility"].to_list())
+    assert fronts["sd_utility"].to_list() == pytest.approx(kept["cautious_sd_utility"].to_list())

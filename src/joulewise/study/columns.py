@@ -166,6 +166,30 @@ COLUMNS = (
         "rank correlation over the points of the tasks dropped and the standard deviation of the utility",
         kinds=UTILITY,
     ),
+    _metric(
+        "energy_price_per_mj", "utility/MJ", "what a megajoule more brings at the knee, by means over fresh samples",
+        kinds=UTILITY,
+    ),
+    _metric(
+        "solution_value", "utility",
+        "how much more the point that is best by samples earns, less energy at that price, than the one that is best "
+        "by mean times and powers: mean over fresh samples",
+        kinds=UTILITY,
+    ),
+    _metric("solution_value_error", "utility", "half width of its 95 % interval", kinds=UTILITY),
+    _metric(
+        "information_value", "utility",
+        "how much more could be earned by choosing among the points once all times and powers are known", kinds=UTILITY,
+    ),
+    _metric("information_value_error", "utility", "half width of its 95 % interval", kinds=UTILITY),
+    _metric(
+        "cautious_energy_j", "J",
+        "mean energy of the cautious choice: the point whose utility varies least over fresh samples, of those that "
+        "earn the most on average but for the tolerance",
+        kinds=UTILITY,
+    ),
+    _metric("cautious_utility", "utility", "its mean utility", kinds=UTILITY),
+    _metric("cautious_sd_utility", "utility", "standard deviation of its utility", kinds=UTILITY),
     Column(RUNS, "engine", "", "what searched: one core, several, or a GPU by name", kinds=UTILITY),
     _metric("reference_energy_j", "J", "energy of the reference point: 1.1 x the most on the bound front", kinds=FRONT),
     _metric("reference_makespan_s", "s", "makespan of the reference point: 1.1 x the most on it", kinds=FRONT),
@@ -298,6 +322,7 @@ COLUMNS = (
     Column(FRONTS, "gap_percent", "%", "100 x (1 - utility / utility_bound)", kinds=UTILITY),
     Column(FRONTS, "is_knee", "", "whether it is the knee of the curve", kinds=UTILITY),
     Column(FRONTS, "is_peak", "", "whether it has the most utility per energy of the curve", kinds=UTILITY),
+    Column(FRONTS, "is_cautious", "", "whether it is the cautious choice of the front", kinds=UTILITY),
     Column(FRONTS, "mean_energy_j", "J", "mean over fresh samples; this and what follows is null on other curves than "
            "front, and without chances", kinds=UTILITY),
     Column(FRONTS, "mean_utility", "utility", "mean over fresh samples", kinds=UTILITY),

@@ -118,6 +118,9 @@ class UtilityFrontParameters:
     fresh_samples: Annotated[int, Field(ge=2, le=100_000)] = explained(
         100, "other samples in which the front that was found is evaluated again, where times or powers are uncertain"
     )
+    tolerance: Annotated[float, Field(ge=0, le=1)] = explained(
+        0.05, "share of the most utility that the cautious choice may give up, where times or powers are uncertain"
+    )
     engine: Literal["auto", "one core", "all cores", "gpu"] = explained(
         "auto", "what searches: a GPU if there is one and it is worth it, else one core for each run (nsga2)"
     )

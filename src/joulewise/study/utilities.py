@@ -20,7 +20,7 @@ from joulewise.study.sources import Draw, expected_tasks
 from joulewise.study.spec import Point
 from joulewise.study.store import DONE, Store
 from joulewise.study.uncertain import KnownWorld
-from joulewise.study.utility_chances import fresh_seed, spread_of
+from joulewise.study.utility_chances import cautious_choice, decision_columns, fresh_seed, spread_of
 from joulewise.study.utility_methods import METHODS, stochastic_problem
 from joulewise.study.utility_tables import FoundFront
 
@@ -97,7 +97,7 @@ def compute(case: Case) -> Outcome:
     assignments = _front_of(case, found.front.payload)
     front = found_front(case, assignments, bound, found.snapshots)
     speed = {"engine": found.engine, "generations_per_s": found.generations_per_s, "solve_s": solve_s}
-    return Outcome({**utility_tables.columns_of(front), **speed}, lambda: _tables(front, assignments))
+    return Outcome({**_columns(case, front, assignments), **speed}, lambda: _tables(front, assignments))
 
 
 def _front_of(case: Case, assignments: Sequence[Assignment]) -> list[Assignment]:
@@ -131,7 +131,13 @@ def found_front(
     measure = utility_tables.measure_of(known.world, p.drop_below)
     dropped = _dropped(assignment_facts(known.world, p.drop_below), assignments)
     spread = None if known.chances is None else spread_of(known, p, assignments, fresh_seed(case.run))
-    return FoundFront(measure, _points(case, assignments), dropped, bound, spread, snapshots)
+    cautious = None if spread is None else cautious_choice(spread, p)
+    return FoundFront(measure, _points(case, assignments), dropped, bound, spread, cautious, snapshots)
+
+
+def _columns(case: Case, front: FoundFront, assignments: Sequence[Assignment]) -> dict[str, Any]:
+    decisions = decision_columns(case.world, case.decision, front.spread, assignments)
+    return {**utility_tables.columns_of(front), **decisions}
 
 
 def _dropped(facts: AssignmentFacts, assignments: Sequence[Assignment]) -> Floats:
@@ -183,7 +189,7 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
         if broken:
             return
     front = found_front(case, assignments, bound, snapshots)
-    yield from bags.judge_columns(row, utility_tables.columns_of(front))
+    yield from bags.judge_columns(row, _columns(case, front, assignments))
     yield from bags.judge_tables(stored or {}, _tables(front, assignments))
 
 

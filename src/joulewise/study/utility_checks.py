@@ -80,7 +80,17 @@ def _search_problems(known: KnownWorld, p: UtilityFrontParameters, draw: Draw) -
         yield Problem("optimise.objective", found, "needs uncertain ones", advice)
     elif p.start_from is not None:
         yield from _start_problems(known, p, draw)
+    if known.chances is None:
+        yield from _certain_problems(p)
     yield from _engine_problems(p)
+
+
+def _certain_problems(p: UtilityFrontParameters) -> Iterator[Problem]:
+    """Parameters of what is done with chances, where there are none."""
+    for name in ("fresh_samples", "tolerance"):
+        if getattr(p, name) != _default(name):
+            found = f"found {shown(name, getattr(p, name))} with certain times and powers"
+            yield Problem(f"optimise.{name}", found, "is for uncertain ones", "leave it out")
 
 
 def _engine_problems(p: UtilityFrontParameters) -> Iterator[Problem]:

@@ -16,18 +16,10 @@ if TYPE_CHECKING:
     from joulewise.model.arrays import Floats
     from joulewise.model.assignment import Assignment
     from joulewise.optimise.assignment_bound import UtilityBound
+    from joulewise.optimise.fuzzy import FuzzyFront
 
 _MJ = 1e6
 REFERENCE_FACTOR = 1.8
-
-
-@dataclass(frozen=True, eq=False)
-class Spread:
-    """What became of the points of a front in fresh samples: energy, utility and tasks dropped by [point, sample]."""
-
-    energy_j: Floats
-    utility: Floats
-    dropped: Floats
 
 
 @dataclass(frozen=True)
@@ -68,13 +60,17 @@ def measure_of(world: World, drop_below: float) -> Measure:
 
 @dataclass(frozen=True, eq=False)
 class FoundFront:
-    """A front with all that is told of it; points are (energy in J, minus utility), by rising energy."""
+    """A front with all that is told of it; points are (energy in J, minus utility), by rising energy.
+
+    Where there is chance, `spread` is what became of the points in fresh samples, and `cautious` is one of them.
+    """
 
     measure: Measure
     points: Floats
     dropped: Floats
     bound: UtilityBound | None = None
-    spread: Spread | None = None
+    spread: FuzzyFront | None = None
+    cautious: int | None = None
     snapshots: Mapping[int, Floats] = field(default_factory=dict)
 
 
@@ -140,11 +136,11 @@ def _fresh_columns(front: FoundFront) -> dict[str, float]:
     spread = front.spread
     if spread is None:
         return {**dict.fromkeys(names, math.nan), "tasks_dropped": _mean(front.dropped)}
-    means = np.column_stack((spread.energy_j.mean(axis=1), -spread.utility.mean(axis=1)))
+    means = spread.mean * [1.0, -1.0]
     sds = np.column_stack((_sd(spread.energy_j), _sd(spread.utility)))
     off = np.abs(front.points - means) / np.where(sds > 0, sds, np.nan)
     relative = 100 * sds / np.where(means != 0, np.abs(means), np.nan)
-    dropped = spread.dropped.mean(axis=1)
+    dropped = spread.mean_dropped
     values = (
         _normalised_percent(front.measure, means), _mean(off), _mean(relative[:, 0]), _mean(relative[:, 1]),
         _rank_correlation(dropped, sds[:, 1]),
@@ -216,11 +212,14 @@ def fronts_table(front: FoundFront) -> pl.DataFrame:
     """The front, its bound and its snapshots."""
     import polars as pl
 
-    curves = [_curve("front", front.points, front.bound).with_columns(**_spread_columns(front))]
+    is_cautious = pl.Series(np.arange(len(front.points)) == front.cautious)
+    found = _curve("front", front.points, front.bound).with_columns(is_cautious=is_cautious, **_spread_columns(front))
+    curves = [found]
     if front.bound is not None:
         curves.append(_curve("bound", front.bound.points))
     curves += [_curve("snapshot", points, front.bound, n) for n, points in front.snapshots.items()]
-    return pl.concat(curves, how="diagonal").with_columns(pl.selectors.float().fill_nan(None))
+    whole = pl.concat(curves, how="diagonal")
+    return whole.with_columns(pl.col("is_cautious").fill_null(False), pl.selectors.float().fill_nan(None))
 
 
 def _curve(name: str, points: Floats, bound: UtilityBound | None = None, generation: int | None = None) -> pl.DataFrame:
@@ -255,7 +254,7 @@ def _spread_columns(front: FoundFront) -> dict[str, Any]:
     both = (spread.energy_j, spread.utility)
     values = [*(found.mean(axis=1) for found in both), *(_sd(found) for found in both), _correlations(*both)]
     series = {name: pl.Series(found) for name, found in zip(names, values, strict=True)}
-    return {**series, "tasks_dropped": pl.Series(spread.dropped.mean(axis=1))}
+    return {**series, "tasks_dropped": pl.Series(spread.mean_dropped)}
 
 
 def _correlations(first: Floats, second: Floats) -> Floats:
@@ -266,7 +265,7 @@ def _correlations(first: Floats, second: Floats) -> Floats:
     return np.asarray(np.divide(products, sizes, out=np.full(sizes.size, np.nan), where=sizes > 0))
 
 
-def clouds_table(spread: Spread) -> pl.DataFrame:
+def clouds_table(spread: FuzzyFront) -> pl.DataFrame:
     """Every point of a front in every fresh sample."""
     import polars as pl
 
