@@ -217,6 +217,14 @@ def test_energies_that_span_much_are_drawn_on_logarithmic_axes() -> None:
     assert "logarithmic" in drawing.caption
 
 
+def test_a_point_where_nothing_runs_is_no_yardstick() -> None:
+    nothing = {"point": 0, "mean_energy_j": 0.0, "mean_utility": 0.0, "sd_energy_j": 0.0, "sd_utility": 0.0,
+               "correlation": None, "tasks_dropped": 9.0}  # fmt: skip
+    some = {**nothing, "point": 1, "mean_energy_j": 2.0, "mean_utility": 4.0}
+    around = outlines(pl.DataFrame([nothing, some]))
+    assert {(row["point"], row["x"], row["y"]) for row in around} == {(0, 0.0, 0.0), (1, 1.0, 1.0)}
+
+
 def test_a_density_has_mean_one_and_its_variation() -> None:
     at = np.linspace(1e-4, 30.0, 400_000)
     for cov in (0.1, 0.5, 1.0):
