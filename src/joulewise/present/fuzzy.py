@@ -19,7 +19,7 @@ from joulewise.present.records import AIM, Records
 from joulewise.present.settings import beside
 
 _SPREAD = "sd_utility"
-_MOST_DOTS = 1500  # in one cloud: more make a page heavy and no clearer
+_MOST_DOTS = 1000  # in one cloud: more make a page heavy and no clearer
 _MOST_CLOUDS, _MOST_ELLIPSES = 50, 40
 _WIDE = 3.0  # energies that span a larger factor are drawn on logarithmic axes
 _OUTLINE = np.linspace(0.0, 2 * np.pi, 49)
@@ -176,29 +176,34 @@ def spread_of_points(records: Records) -> Drawing:
         for panel, found in zip(panels, shown, strict=True)
     ]
     unit = "doubling (the axes are logarithmic)" if is_log else "unit"
+    more = "varies more, in parts of itself," if is_log else "varies more"
     caption = (
         "Each ellipse is an assignment: its centre the mean, its outline one standard deviation over fresh samples of "
         "all times and powers. Energy is in multiples of the least, utility in parts of the most of these means; one "
-        f"{unit} is equally long on both axes, so that an upright ellipse means that utility varies more than energy. "
+        f"{unit} is equally long on both axes, so that an upright ellipse means that utility {more} than energy. "
         f"First trial.{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
 
 
+def _least_j(found: pl.DataFrame) -> float:
+    """The least mean energy of points where anything runs; 1 where nothing ever does."""
+    return float(found.filter(pl.col("mean_energy_j") > 0)["mean_energy_j"].min() or 1.0)  # type: ignore[arg-type]
+
+
 def _factor(found: pl.DataFrame) -> float:
     """The factor between the most and the least mean energy."""
-    least_j, most_j = (float(found["mean_energy_j"].min()), float(found["mean_energy_j"].max()))  # type: ignore[arg-type]
-    return most_j / least_j if least_j > 0 else math.inf
+    return float(found["mean_energy_j"].max()) / _least_j(found)  # type: ignore[arg-type]
 
 
 def outlines(ellipses: pl.DataFrame) -> list[dict[str, float]]:
     """Points around the ellipse of each row, energies over the least mean, utilities over the greatest."""
-    least_j, most = float(ellipses["mean_energy_j"].min()), float(ellipses["mean_utility"].max())  # type: ignore[arg-type]
+    least_j, most = _least_j(ellipses), float(ellipses["mean_utility"].max())  # type: ignore[arg-type]
     rows = []
     for row in ellipses.iter_rows(named=True):
         tilt = row["correlation"] or 0.0
         turn = tilt * np.cos(_OUTLINE) + np.sqrt(max(0.0, 1 - tilt**2)) * np.sin(_OUTLINE)
-        x = (row["mean_energy_j"] + row["sd_energy_j"] * np.cos(_OUTLINE)) / (least_j or 1.0)
+        x = (row["mean_energy_j"] + row["sd_energy_j"] * np.cos(_OUTLINE)) / least_j
         y = (row["mean_utility"] + row["sd_utility"] * turn) / (most or 1.0)
         about = {"point": row["point"], "dropped": row["tasks_dropped"]}
         rows += [{**about, "order": i, "x": float(a), "y": float(b)} for i, (a, b) in enumerate(zip(x, y, strict=True))]
