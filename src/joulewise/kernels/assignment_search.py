@@ -8,7 +8,7 @@ totals here are close but not exact: whoever reports evaluates anew.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,14 +127,14 @@ class Scene(NamedTuple):
 class Move(NamedTuple):
     """Task i from position p of lane a to a place of lane b: the time and energy it takes there, what it nets now."""
 
-    i: int
-    place: int
-    a: int
-    p: int
-    b: int
-    exec_s: float
-    energy_j: float
-    net: float
+    i: Any
+    place: Any
+    a: Any
+    p: Any
+    b: Any
+    exec_s: Any
+    energy_j: Any
+    net: Any
 
 
 @inlined

@@ -1,26 +1,24 @@
 """Fronts of utility against energy close to what can be proven: prices say who runs where, annealing makes it fit.
 
-Machines of every type get prices per second, those of the bound on utility; each task goes where it gains most after
-paying, in the order of the starts it would choose. That plan is annealed for utility first, then swept along the front
-as energy gets dearer and dearer, up to the least energy. Whatever nothing else beats on the way is kept.
+The search goes along the front in legs, from cheap energy to dear. At the price of energy with which a leg begins, the
+prices of machine time that prove the bound are found; each task goes where and when it gains most after paying. That
+plan is annealed at this price, then swept along the front as energy gets dearer, to where the next leg begins. Whatever
+nothing else beats on the way is kept. Most of the moves are for the first leg: all utility at more energy is its own.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from joulewise.errors import InputError, Problem
-from joulewise.kernels.assignment import NOWHERE, AssignmentFacts
+from joulewise.kernels.assignment import NOWHERE, ORDER, PLACE, AssignmentFacts
 from joulewise.kernels.assignment_search import (
-    SPENT,
-    WORTH,
     Archive,
     Curves,
     Lanes,
@@ -32,7 +30,7 @@ from joulewise.kernels.assignment_search import (
     keep,
 )
 from joulewise.kernels.draws import draws_of
-from joulewise.model.arrays import Floats, Ints
+from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.assignment import Assignment
 from joulewise.model.utility import UtilityShapes
 from joulewise.model.world import World
@@ -44,38 +42,42 @@ from joulewise.rng import generator
 DEFAULT_MOVES = 8_000_000
 MOST_KEPT = 1000
 N_CELLS = 2048
-N_SLOTS, EVALUATIONS, FIRST_STEP = 200, 150, 0.6
-"""How the prices that the search begins with are found: slots of time, evaluations, first step in typical prices."""
-
 N_NOISE = 4096
 CHUNK = 16_384
 """How many moves are tried between looks at the clock."""
 
-_LEAST_S = 1e-3
+_MOVES_PER_S = 5e5
+_TINY = 1e-300
 _begin: Any = begin
 _keep: Any = keep
 _anneal: Any = anneal_plan
 
 
 @dataclass(frozen=True)
-class Milestone:
-    """What the search has come to after a share of its moves: the energy price and the temperature.
+class Leg:
+    """A part of the search: its share of the moves, and the prices of energy at its beginning and its end.
 
-    The price is in the sum of scales per least energy, the temperature in mean scales.
+    Prices are in the sum of scales per least energy of all tasks.
     """
 
     share: float
     price: float
-    temperature: float
+    last_price: float
 
 
-MILESTONES = (
-    Milestone(0.0, 0.1, 0.025),
-    Milestone(0.6, 0.05, 0.0025),
-    Milestone(0.65, 0.02, 0.0025),
-    Milestone(0.9, 3.0, 0.0025),
-    Milestone(1.0, 60.0, 0.001),
-)
+LEGS = (Leg(0.6, 0.03, 0.15), Leg(0.1, 0.15, 0.5), Leg(0.1, 0.5, 1.5), Leg(0.1, 1.5, 6.0), Leg(0.1, 6.0, 100.0))
+COOLING = 0.7
+"""The share of a leg at its first price."""
+
+WARM, COLD = 0.02, 0.002
+"""Temperatures at the beginning of a leg, but for small worlds, and at its end, in mean scales."""
+
+WORTH_A_START = 25.0
+"""Legs of fewer moves per task go on from where the last one ended."""
+
+N_SLOTS, FIRST_PRICES, NEXT_PRICES = 200, (150, 0.6), (40, 0.15)
+"""Slots of time of the prices; with how many evaluations they are searched, and the first step in typical prices: for
+the first leg, and from one leg's prices to the next's."""
 
 
 def search_front(
@@ -95,73 +97,82 @@ def search_front(
     """
     if moves < 0 or not seconds > 0:
         raise InputError(Problem("annealing", f"found {moves} moves, {seconds} s", "must be 0 or more, above 0 s"))
-    search, began = _Search(world, drop_below, seed), time.perf_counter()
-    search.set_out(start)
-    left_s = max(began + seconds - time.perf_counter(), _LEAST_S)
-    done, share, began = 0, 0.0, time.perf_counter()
-    while done < moves and share < 1.0:
-        n_moves = min(CHUNK, moves - done)
-        took_s = time.perf_counter() - began
-        by_clock = took_s / left_s * (1.0 + n_moves / max(done, n_moves))
-        share, before = min(max((done + n_moves) / moves, by_clock, share), 1.0), share
-        search.go(n_moves, before, share)
-        done += n_moves
-        if on_progress is not None:
-            on_progress(share)
+    ends_s, n_tasks = time.perf_counter() + seconds, world.workload.n_tasks
+    search = _Search(world, drop_below, seed, min(moves, seconds * _MOVES_PER_S) / n_tasks)
+    search.keep(start)
+    begun = 0.0
+    for k, leg in enumerate(LEGS):
+        now_s, left = time.perf_counter(), sum(leg.share for leg in LEGS[k:])
+        leg_ends_s = now_s + (ends_s - now_s) * leg.share / left if seconds < math.inf else math.inf
+        n_moves = round((begun + leg.share) * moves) - round(begun * moves)
+        search.set_out(leg)
+        for at in search.run(leg, n_moves, leg_ends_s):
+            if on_progress is not None:
+                on_progress(min(begun + at * leg.share, 1.0))
+        begun += leg.share
     return search.front(start)
 
 
 class _Search:
     """A world made ready for annealing."""
 
-    def __init__(self, world: World, drop_below: float, seed: int) -> None:
-        self.world, self.facts = world, assignment_facts(world, drop_below)
-        facts, rng = self.facts, generator(seed, "assignment annealing")
-        self.state, n = draws_of(rng), world.workload.n_tasks
+    def __init__(self, world: World, drop_below: float, seed: int, effort: float) -> None:
+        self.world, self.facts, self.effort = world, assignment_facts(world, drop_below), effort
+        facts, rng, n = self.facts, generator(seed, "assignment annealing"), world.workload.n_tasks
         shortest_s, least_j = (_least(facts, values) for values in (facts.exec_s, facts.energy_j))
-        self.typical_s, self.least_j = float(shortest_s.mean()), float(least_j.sum())
-        self.scale = float(facts.tasks.scale.mean())
+        self.state, self.least_j, self.scale = draws_of(rng), float(least_j.sum()), float(facts.tasks.scale.mean())
         self.scene = Scene(
             facts,
-            _curves(world.workload.shapes, self.typical_s, _horizon_s(facts)),
+            _curves(world.workload.shapes, float(shortest_s.mean()), _horizon_s(facts)),
             _plan(n, world.system.n_machines),
             _archive(n),
             rng.gumbel(size=N_NOISE),
             np.ones(facts.exec_s.shape),
         )
+        self.auction = Auction(world, drop_below, N_SLOTS)
+        self.per_s = self.auction.first_guess
+        self.given: list[Ints] = []
 
-    def set_out(self, start: Sequence[Assignment]) -> None:
-        """Begin with the best of the given assignments and our own."""
-        plans = [genes_of(self.facts, assignment) for assignment in start]
-        plans += [self._by_prices()]
-        worth = [self._load(place, order) for place, order in plans]
-        place, order = plans[int(np.argmax(worth))]
-        self._load(place, order)
+    def keep(self, start: Sequence[Assignment]) -> None:
+        """Keep what is given; legs may begin with it."""
+        self.given = [genes_of(self.facts, assignment) for assignment in start]
+        for genes in self.given:
+            self._load(genes)
 
-    def _load(self, place: Ints, order: Ints) -> float:
-        """Make this the plan, and keep it; returns its utility less what its energy costs at first."""
-        scene = self.scene
-        _begin(scene, place, np.argsort(order, kind="stable").astype(np.int32))
-        _keep(scene)
-        return float(scene.plan.totals[WORTH] - self._per_j(MILESTONES[0].price) * scene.plan.totals[SPENT])
+    def set_out(self, leg: Leg) -> None:
+        """Begin a leg with the best of what is given and the plan by prices; after few moves, where the last ended."""
+        is_first = leg == LEGS[0]
+        if not is_first and self.effort * leg.share < WORTH_A_START:
+            return
+        per_j = self._per_j(leg.price)
+        plans = [*self.given, self._by_prices(per_j, is_first)]
+        worth = [self._load(genes) @ (1.0, -per_j) for genes in plans]
+        self._load(plans[int(np.argmax(worth))])
+
+    def _load(self, genes: Ints) -> Floats:
+        """Make this the plan, and keep it; returns its utility and energy."""
+        place, order = genes
+        _begin(self.scene, place, np.argsort(order, kind="stable").astype(np.int32))
+        _keep(self.scene)
+        return self.scene.plan.totals.copy()
 
     def _per_j(self, price: float) -> float:
-        return price * self.scale * self.facts.tasks.scale.size / max(self.least_j, 1e-300)
+        return price * self.scale * self.facts.tasks.scale.size / max(self.least_j, _TINY)
 
-    def _by_prices(self) -> Ints:
+    def _by_prices(self, per_j: float, is_first: bool) -> Ints:
         """Genes by prices: each task where and when it gains most, on the machine of its choice that is free first."""
-        auction, per_j = Auction(self.world, self.facts.drop_below, N_SLOTS), self._per_j(MILESTONES[0].price)
-        per_s = auction.descend(auction.first_guess, per_j, EVALUATIONS, FIRST_STEP)
-        auction.answer(per_s, per_j)
-        _, option, start_s = auction.choices
-        options = auction.bidders.options
+        self.per_s = self.auction.descend(self.per_s, per_j, *(FIRST_PRICES if is_first else NEXT_PRICES))
+        self.auction.answer(self.per_s, per_j)
+        _, option, start_s = self.auction.choices
+        options = self.auction.bidders.options
         choice = options.machine_type[option] * self.world.system.n_pstates + options.pstate[option]
         sequence = np.argsort(np.where(option >= 0, start_s, math.inf), kind="stable")
-        order = np.empty_like(sequence)
-        order[sequence] = np.arange(order.size)
-        return np.stack([self._spread(np.where(option >= 0, choice, NOWHERE), sequence), order]).astype(np.int32)
+        genes = np.empty((2, sequence.size), np.int32)
+        genes[PLACE] = self._spread(np.where(option >= 0, choice, NOWHERE), sequence)
+        genes[ORDER, sequence] = np.arange(sequence.size)
+        return genes
 
-    def _spread(self, choice: Ints, sequence: Ints) -> Ints:
+    def _spread(self, choice: Counts, sequence: Counts) -> Ints:
         """Places for choices: in this sequence, each on the machine of its type that is free first."""
         facts, free_s = self.facts, np.zeros(self.world.system.n_machines)
         places = [np.flatnonzero(facts.choice == c) for c in range(facts.exec_s.shape[1])]
@@ -173,11 +184,25 @@ class _Search:
             free_s[m] = max(free_s[m], facts.tasks.arrival_s[i]) + facts.exec_s[facts.tasks.task_type[i], choice[i]]
         return place
 
-    def go(self, n_moves: int, share: float, reached: float) -> None:
-        """Anneal from one share of the search to another."""
-        (price, warm), (dearer, cold) = _at(share), _at(reached)
-        per_j = self._per_j(price), self._per_j(dearer)
-        _anneal(self.state, self.scene, Sweep(n_moves, per_j, (warm * self.scale, cold * self.scale)))
+    def run(self, leg: Leg, n_moves: int, ends_s: float) -> Iterator[float]:
+        """Anneal along a leg up to so many moves or an instant; yields the share of the leg that is done."""
+        began_s, done, at = time.perf_counter(), 0, 0.0
+        while done < n_moves and at < 1.0:
+            chunk = min(CHUNK, n_moves - done)
+            took_s = (time.perf_counter() - began_s) * (1.0 + chunk / max(done, 1) * (done > 0))
+            by_clock = took_s / max(ends_s - began_s, _TINY)
+            before, at = at, min(max((done + chunk) / n_moves, by_clock, at), 1.0)
+            (price, warm), (dearer, cold) = self._state_at(leg, before), self._state_at(leg, at)
+            _anneal(self.state, self.scene, Sweep(chunk, (price, dearer), (warm, cold)))
+            done += chunk
+            yield at
+
+    def _state_at(self, leg: Leg, share: float) -> tuple[float, float]:
+        """Energy price and temperature at a share of a leg: it cools at its first price, then energy gets dearer."""
+        warm = WARM + 1.0 / self.facts.tasks.scale.size
+        cooled, swept = min(share / COOLING, 1.0), max(share - COOLING, 0.0) / (1.0 - COOLING)
+        price = leg.price * (leg.last_price / leg.price) ** swept
+        return self._per_j(price), self.scale * max(warm, COLD) * (COLD / max(warm, COLD)) ** cooled
 
     def front(self, start: Sequence[Assignment]) -> Front:
         """What is kept, and what was given, evaluated exactly."""
@@ -185,16 +210,6 @@ class _Search:
         kept = archive.genes[archive.slot[: archive.n_kept[0]]]
         found = [*start, *(assignment_of(facts, genes) for genes in kept)]
         return front_of(evaluated(facts, found), found, ENERGY_UTILITY)
-
-
-def _at(share: float) -> tuple[float, float]:
-    """Price and temperature at a share of the search, between milestones in proportion."""
-    for before, after in pairwise(MILESTONES):
-        if share <= after.share:
-            part = (share - before.share) / (after.share - before.share)
-            price = before.price * (after.price / before.price) ** part
-            return price, before.temperature * (after.temperature / before.temperature) ** part
-    return MILESTONES[-1].price, MILESTONES[-1].temperature
 
 
 def _least(facts: AssignmentFacts, values: Floats) -> Floats:
