@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from joulewise.optimise.stochastic import StochasticProblem
 
 # Rough figures of one ordinary processor of 2024.
-_MOVE_S, _GENE_S, _SAMPLE_S = 1e-6, 2e-8, 1.5e-9
+_MOVE_S, _GENE_S, _SAMPLE_S = 2e-6, 5e-9, 1.5e-9
 
 
 @dataclass(frozen=True)
