@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ from joulewise.optimise.assignments import ENERGY_UTILITY, assignment_facts, ass
 from joulewise.optimise.front import Front, front_of
 from joulewise.rng import generator
 
-DEFAULT_MOVES = 8_000_000
+DEFAULT_MOVES = 4_000_000
 MOST_KEPT = 1000
 N_CELLS = 2048
 N_NOISE = 4096
@@ -65,7 +66,14 @@ class Leg:
     last_price: float
 
 
-LEGS = (Leg(0.6, 0.03, 0.15), Leg(0.1, 0.15, 0.5), Leg(0.1, 0.5, 1.5), Leg(0.1, 1.5, 6.0), Leg(0.1, 6.0, 100.0))
+_PRICES = (0.03, 0.1, 0.2, 0.4, 0.7, 1.2, 2.5, 7.0, 100.0)
+FIRST_SHARE = 0.5
+"""The share of the first leg, the one for the most utility."""
+
+LEGS = tuple(
+    Leg(FIRST_SHARE if k == 0 else (1.0 - FIRST_SHARE) / (len(_PRICES) - 2), *ends)
+    for k, ends in enumerate(pairwise(_PRICES))
+)
 COOLING = 0.7
 """The share of a leg at its first price."""
 
