@@ -10,13 +10,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.metadata import version
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from joulewise.optimise.gpu import gpu_name
+
 ROOT = Path(__file__).resolve().parent.parent
-_PACKAGES = ("joulewise", "numpy", "scipy", "numba", "polars")
+_PACKAGES = ("joulewise", "numpy", "scipy", "numba", "polars", "cupy-cuda12x")
 
 
 @dataclass(frozen=True)
@@ -51,15 +54,25 @@ Group = Callable[[Case], dict[str, float]]
 
 @dataclass(frozen=True)
 class Subject:
-    """A benchmark: groups of figures that `--only` can name, and the bars over them."""
+    """A benchmark: groups of figures that `--only` can name, and the bars over them.
+
+    The groups for a GPU run in their place when asked for, and in a smoke run beside the others if there is one.
+    """
 
     name: str
     groups: Mapping[str, Group]
     bars: Sequence[Bar]
+    gpu_groups: Mapping[str, Group] = field(default_factory=dict)
 
-    def run(self, case: Case, only: str | None) -> dict[str, Any]:
+    def chosen(self, case: Case, on_gpu: bool) -> dict[str, Group]:
+        """The groups that are to run here."""
+        if on_gpu or (case.smoke and self.gpu_groups and gpu_name()):
+            return {**({} if on_gpu else self.groups), **self.gpu_groups}
+        return dict(self.groups)
+
+    def run(self, case: Case, only: str | None = None, on_gpu: bool = False) -> dict[str, Any]:
         figures: dict[str, float] = {}
-        for name, group in self.groups.items():
+        for name, group in self.chosen(case, on_gpu).items():
             if only in (None, name):
                 print(f"{self.name}: {name} ...", file=sys.stderr, flush=True)
                 figures |= group(case)
@@ -68,7 +81,7 @@ class Subject:
             "name": self.name,
             "seed": case.seed,
             "machine": machine(),
-            "versions": {name: version(name) for name in _PACKAGES},
+            "versions": versions(),
             "figures": {name: _rounded(value) for name, value in figures.items()},
             "bars": bars,
         }
@@ -78,9 +91,19 @@ def _rounded(value: float) -> float:
     return float(f"{value:.5g}")
 
 
+def versions() -> dict[str, str]:
+    """The versions of the packages that matter and are installed."""
+    found = {}
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
 def machine() -> dict[str, Any]:
     """The machine in words that matter for a time."""
     return {
+        **({"gpu": gpu_name()} if gpu_name() else {}),
         "processor": platform.processor() or platform.machine(),
         "cores": len(os.sched_getaffinity(0)),
         "system": platform.system(),

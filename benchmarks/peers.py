@@ -17,12 +17,16 @@ from pymoo.operators.selection.rnd import RandomSelection
 from pymoo.optimize import minimize
 from scipy.optimize import linprog
 
+from joulewise.kernels.assignment import evaluate_assignments, room_to_evaluate
 from joulewise.model.arrays import Floats
+from joulewise.model.assignment import Assignment
 from joulewise.model.bag import Bag, BagAllocation
-from joulewise.optimise.genetic import BagProblem
+from joulewise.optimise.assignments import AssignmentProblem
+from joulewise.optimise.genetic import POPULATION, BagProblem, GeneticProblem
 from joulewise.optimise.market import Market
 
 Genes = NDArray[np.int64]
+_evaluate_assignments: Any = evaluate_assignments
 
 
 class PeerEvolution(NamedTuple):
@@ -41,7 +45,7 @@ class BagOfTasks(Problem):  # type: ignore[misc]
         super().__init__(n_var=bag.n_tasks, n_obj=2, xl=0, xu=n_places - 1, vtype=int)
         self.exec_s = self.facts.cost[self.facts.task_type, :, 0] * self.facts.tick_s
         self.extra_j = self.facts.cost[self.facts.task_type, :, 1] * self.facts.tick_j
-        self.tasks = np.arange(bag.n_tasks)
+        self.tasks = self.task_of = np.arange(bag.n_tasks)
 
     def _evaluate(self, x: Genes, out: dict[str, Any], *_: Any, **__: Any) -> None:
         n_rows, n_machines = len(x), self.bag.system.n_machines
@@ -52,15 +56,32 @@ class BagOfTasks(Problem):  # type: ignore[misc]
         out["F"] = np.column_stack((makespan_s, energy_j))
 
 
+class KnownTasks(Problem):  # type: ignore[misc]
+    """Tasks known in advance for pymoo: one variable for the place of each, then one for its order; our evaluation."""
+
+    def __init__(self, ours: AssignmentProblem) -> None:
+        self.facts, self.tasks = ours.facts, np.arange(ours.n_genes)
+        self.task_of = np.tile(self.tasks, 2)
+        super().__init__(
+            n_var=2 * ours.n_genes, n_obj=2, xl=0, xu=max(self.facts.machine.size, ours.n_genes), vtype=int
+        )
+        self.room = room_to_evaluate(ours.n_genes, int(self.facts.machine[-1]) + 1)
+
+    def _evaluate(self, x: Genes, out: dict[str, Any], *_: Any, **__: Any) -> None:
+        genes = np.ascontiguousarray(x.reshape(len(x), 2, -1).transpose(1, 0, 2), np.int32)
+        out["F"] = np.zeros((len(x), 2))
+        _evaluate_assignments(self.facts, self.room, genes, np.arange(len(x)), out["F"])
+
+
 class SegmentSwap(Crossover):  # type: ignore[misc]
-    """Swap all genes between two random ones, both included."""
+    """Swap all genes between those of two random tasks, both included."""
 
     def __init__(self) -> None:
         super().__init__(n_parents=2, n_offsprings=2, prob=1.0)
 
-    def _do(self, problem: BagOfTasks, x: Genes, *_: Any, random_state: Any = None, **__: Any) -> Genes:
-        ends = np.sort(random_state.integers(0, problem.n_var, (x.shape[1], 2)), axis=1)
-        swapped = (problem.tasks >= ends[:, :1]) & (problem.tasks <= ends[:, 1:])
+    def _do(self, problem: BagOfTasks | KnownTasks, x: Genes, *_: Any, random_state: Any = None, **__: Any) -> Genes:
+        ends = np.sort(random_state.integers(0, problem.tasks.size, (x.shape[1], 2)), axis=1)
+        swapped = (problem.task_of >= ends[:, :1]) & (problem.task_of <= ends[:, 1:])
         return np.where(swapped, x[::-1], x)
 
 
@@ -74,28 +95,50 @@ class OneTaskElsewhere(Mutation):  # type: ignore[misc]
         return changed
 
 
+class OneTaskElsewhereAndSwapped(OneTaskElsewhere):
+    """Besides, swap its order with that of another random task."""
+
+    def _do(self, problem: KnownTasks, x: Genes, *_: Any, random_state: Any = None, **__: Any) -> Genes:
+        rows, n = np.arange(len(x)), problem.tasks.size
+        task, other = random_state.integers(0, n, (2, len(x)))
+        kind, changed = problem.facts.tasks.task_type[task], x.copy()
+        changed[rows, task] = problem.facts.allowed[kind, random_state.integers(0, problem.facts.n_allowed[kind])]
+        changed[rows, n + task], changed[rows, n + other] = x[rows, n + other], x[rows, n + task]
+        return changed
+
+
 def evolve_with_pymoo(
-    bag: Bag,
-    seeds: Sequence[BagAllocation],
-    generations: int,
-    population: int = 100,
-    mutation: float = 0.5,
-    seed: int = 0,
+    bag: Bag, seeds: Sequence[BagAllocation], generations: int, mutation: float = 0.5, seed: int = 0
 ) -> PeerEvolution:
-    """pymoo's NSGA-II with our operators, on the same kind of first population."""
-    problem, ours, draws = BagOfTasks(bag), BagProblem(bag), np.random.default_rng(seed)
-    genes = [ours.genes_of(allocation)[0] for allocation in seeds]
-    start = np.concatenate([*(row[None] for row in genes), ours.random_genes(draws, population - len(genes))[0]])
+    """pymoo's NSGA-II with our operators for bags, on the same kind of first population."""
+    return _evolve(BagProblem(bag), BagOfTasks(bag), OneTaskElsewhere(prob=mutation), seeds, generations, seed)
+
+
+def evolve_assignments_with_pymoo(
+    ours: AssignmentProblem, seeds: Sequence[Assignment], generations: int, mutation: float = 0.5, seed: int = 0
+) -> PeerEvolution:
+    """pymoo's NSGA-II with our operators and evaluation of assignments, on the same kind of first population."""
+    mutate = OneTaskElsewhereAndSwapped(prob=mutation)
+    return _evolve(ours, KnownTasks(ours), mutate, seeds, generations, seed)
+
+
+def _evolve(
+    ours: GeneticProblem, theirs: Problem, mutation: Mutation, seeds: Sequence[Any], generations: int, seed: int
+) -> PeerEvolution:
+    draws = np.random.default_rng(seed)
+    genes = ours.random_genes(draws, POPULATION)
+    for row, payload in enumerate(seeds):
+        genes[:, row] = ours.genes_of(payload)
     algorithm = NSGA2(
-        pop_size=population,
-        sampling=start.astype(np.int64),
+        pop_size=POPULATION,
+        sampling=genes.transpose(1, 0, 2).reshape(POPULATION, -1).astype(np.int64),
         selection=RandomSelection(),
         crossover=SegmentSwap(),
-        mutation=OneTaskElsewhere(prob=mutation),
+        mutation=mutation,
         eliminate_duplicates=False,
     )
     began = time.perf_counter()
-    found = minimize(problem, algorithm, ("n_gen", generations + 1), seed=seed, verbose=False)
+    found = minimize(theirs, algorithm, ("n_gen", generations + 1), seed=seed, verbose=False)
     return PeerEvolution(found.pop.get("F"), generations / (time.perf_counter() - began))
 
 

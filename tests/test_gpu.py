@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.kernels.dominance import room_to_sort, select
+from joulewise.kernels import dominance
 from joulewise.model import World
 from joulewise.optimise import gpu
 from joulewise.optimise.assignments import AssignmentProblem
@@ -18,6 +18,7 @@ from joulewise.worlds.chances import ChanceParameters, gamma_chances
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.known import KnownParameters, generate_known
 
+_select: Any = dominance.select
 needs_gpu = pytest.mark.skipif(not gpu.gpu_name(), reason="needs a CUDA device and CuPy")
 AIMS = (
     ("percentile", "sampled"),
@@ -83,7 +84,7 @@ class TestOnTheDevice:
     def test_selects_as_cores_do(self, n_rows: int, n_values: int, by_dominators: bool) -> None:
         points = np.random.default_rng(n_rows).integers(0, n_values, (n_rows, 2)).astype(float)
         kept, freed = np.zeros((2, n_rows // 2), np.int64)
-        select(points, by_dominators, room_to_sort(n_rows), kept, freed)
+        _select(points, by_dominators, dominance.room_to_sort(n_rows), kept, freed)
         parents, children = _selected(points, by_dominators)
         assert (parents.tolist(), children.tolist()) == (kept.tolist(), freed.tolist())
 
@@ -146,7 +147,7 @@ def _selected(points: Any, by_dominators: bool) -> tuple[Any, Any]:
 
     problem = AssignmentProblem(_world())
     start = evolve(problem, generations=0, population=len(points) // 2).population
-    pool, archive = gpu._Pool(problem.facts, start), gpu._Archive(start, keeps=False)
+    pool, archive = gpu._Pool(problem, start), gpu._Archive(start, keeps=False)
     pool.points = cupy.asarray(points)
     archive._settle(pool, pool.parents, gpu._SELECT, 1, by_dominators)
     return pool.next_parents.get(), pool.next_children.get()

@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
 from joulewise.model import Bag
+from joulewise.optimise.assignments import AssignmentProblem
 from joulewise.optimise.genetic import BagProblem, Evolution, evolve
 from joulewise.optimise.population import Population, fingerprint_of
 from joulewise.optimise.seeds import min_energy
+from tests.random_assignments import KINDS, random_world
 from tests.random_bags import random_bag
 
 
@@ -53,6 +55,15 @@ def test_a_stop_on_the_way_changes_nothing(seed: int, kind: str, ranks: Any, arc
     assert later.snapshots[5].points.tolist() == at_once.snapshots[15].points.tolist()
     assert later.snapshots[20].points.tolist() == at_once.snapshots[30].points.tolist()
     assert set(later.snapshots) == {0, 5, 20}
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.sampled_from(KINDS), st.sampled_from([0.0, 0.5]), st.integers(0, 12))
+def test_a_stop_changes_nothing_for_assignments(seed: int, kind: str, drop_below: float, first: int) -> None:
+    problem = AssignmentProblem(random_world(seed, kind), drop_below)
+    at_once = evolve(problem, generations=12, population=8, seed=seed).population
+    start = evolve(problem, generations=first, population=8, seed=seed).population
+    assert_equal(evolve(problem, generations=12 - first, start=start).population, at_once)
 
 
 def test_going_on_for_no_generation_changes_nothing() -> None:

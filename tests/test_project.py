@@ -125,7 +125,7 @@ def test_importing_joulewise_loads_nothing_heavy(tmp_path: Path) -> None:
     assert run_python(code, *HEAVY, cwd=tmp_path).split() == []
 
 
-def test_model_and_kernels_import_without_the_other_libraries(tmp_path: Path) -> None:
+def test_model_kernels_and_the_gpu_engine_import_without_the_other_libraries(tmp_path: Path) -> None:
     code = """
 import importlib, pkgutil, sys
 sys.modules.update(dict.fromkeys(sys.argv[1:]))  # None there makes an import fail
@@ -134,6 +134,8 @@ for name in ("joulewise.model", "joulewise.kernels"):
     room = importlib.import_module(name)
     for module in pkgutil.walk_packages(room.__path__, name + "."):
         importlib.import_module(module.name)
+for name in ("optimise.gpu", "optimise.stochastic", "optimise.fuzzy", "worlds.chances", "worlds.known"):
+    importlib.import_module("joulewise." + name)
 """
     run_python(code, *LATE, cwd=tmp_path)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from joulewise._version import __version__
 
 if TYPE_CHECKING:
-    from joulewise.check import certified_front, check_allocation, check_bag
+    from joulewise.check import certified_front, certified_utility_front, check_allocation, check_assignment, check_bag
     from joulewise.errors import InputError, JoulewiseError, Problem
     from joulewise.model import (
         Allocation,
@@ -29,16 +29,31 @@ if TYPE_CHECKING:
         piecewise,
         step,
     )
+    from joulewise.model.assignment import Assignment
+    from joulewise.model.chances import Chances
     from joulewise.optimise import certified_bound, maximum_utility, price_bound, utility_ceiling
     from joulewise.optimise.annealing import BagFront, improve
+    from joulewise.optimise.assignment_annealing import search_front
+    from joulewise.optimise.assignment_bound import UtilityBound, front_bound
+    from joulewise.optimise.assignments import AssignmentProblem, allocation_of
     from joulewise.optimise.bag_bound import BoundFront, bound_at, bound_front, region
     from joulewise.optimise.bag_recovery import recover, recovered
     from joulewise.optimise.front import Front, front_of
+    from joulewise.optimise.fuzzy import (
+        FuzzyFront,
+        fuzzy,
+        least_variance_within,
+        value_of_perfect_information,
+        value_of_stochastic_solution,
+    )
     from joulewise.optimise.genetic import BagProblem, evolve
+    from joulewise.optimise.islands import evolve_islands
     from joulewise.optimise.machines import analyse, what_if
     from joulewise.optimise.market import Market
+    from joulewise.optimise.population import Population
     from joulewise.optimise.profit import Profit, most_profit, price_at_ratio, profit_sweep
     from joulewise.optimise.seeds import min_energy, min_min_completion_time
+    from joulewise.optimise.stochastic import StochasticProblem
     from joulewise.policies import POLICIES, Objective, Policy, find_policy, heuristic
     from joulewise.simulate import Day, Manager, Outcome, measures, simulate_days
     from joulewise.simulate import simulate as run
@@ -46,20 +61,37 @@ if TYPE_CHECKING:
     from joulewise.worlds.affinity import affinity_report, with_affinity
     from joulewise.worlds.arrivals import WorkloadParameters, generate_days, generate_workload
     from joulewise.worlds.bags import BagParameters, BagTable, generate_bag, read_bag
+    from joulewise.worlds.chances import ChanceParameters, gamma_chances
     from joulewise.worlds.cov_system import CovSystemParameters, generate_cov_system
     from joulewise.worlds.environment import SystemParameters, generate_system
     from joulewise.worlds.gpus import GpuParameters, gpu_system
     from joulewise.worlds.heterogeneity import heterogeneity
+    from joulewise.worlds.known import KnownParameters, generate_known
     from joulewise.worlds.nine_machines import NineMachineParameters, generate_nine_machines
     from joulewise.worlds.tables import SystemTables, WorkloadTable, read_system, read_workload
 
 _ROOM_OF = {
-    "joulewise.check": ("certified_front", "check_allocation", "check_bag"),
+    "joulewise.check": (
+        "certified_front", "certified_utility_front", "check_allocation", "check_assignment", "check_bag",
+    ),
     "joulewise.errors": ("InputError", "JoulewiseError", "Problem"),
     "joulewise.model": (
         "Allocation", "Bag", "BagAllocation", "Status", "Supply", "System", "Tag", "UtilityShapes", "Workload", "World",
         "constant", "linear", "piecewise", "step",
     ),
+    "joulewise.model.assignment": ("Assignment",),
+    "joulewise.model.chances": ("Chances",),
+    "joulewise.optimise.assignment_annealing": ("search_front",),
+    "joulewise.optimise.assignment_bound": ("UtilityBound", "front_bound"),
+    "joulewise.optimise.assignments": ("AssignmentProblem", "allocation_of"),
+    "joulewise.optimise.fuzzy": (
+        "FuzzyFront", "fuzzy", "least_variance_within", "value_of_perfect_information", "value_of_stochastic_solution",
+    ),
+    "joulewise.optimise.islands": ("evolve_islands",),
+    "joulewise.optimise.population": ("Population",),
+    "joulewise.optimise.stochastic": ("StochasticProblem",),
+    "joulewise.worlds.chances": ("ChanceParameters", "gamma_chances"),
+    "joulewise.worlds.known": ("KnownParameters", "generate_known"),
     "joulewise.optimise": ("certified_bound", "maximum_utility", "price_bound", "utility_ceiling"),
     "joulewise.optimise.annealing": ("BagFront", "improve"),
     "joulewise.optimise.bag_bound": ("BoundFront", "bound_at", "bound_front", "region"),
@@ -89,6 +121,8 @@ _ORIGINS["run"] = ("joulewise.simulate", "simulate")  # here `simulate` is the r
 __all__ = [
     "POLICIES",
     "Allocation",
+    "Assignment",
+    "AssignmentProblem",
     "Bag",
     "BagAllocation",
     "BagFront",
@@ -96,26 +130,33 @@ __all__ = [
     "BagProblem",
     "BagTable",
     "BoundFront",
+    "ChanceParameters",
+    "Chances",
     "CovSystemParameters",
     "Day",
     "Front",
+    "FuzzyFront",
     "GpuParameters",
     "InputError",
     "JoulewiseError",
+    "KnownParameters",
     "Manager",
     "Market",
     "NineMachineParameters",
     "Objective",
     "Outcome",
     "Policy",
+    "Population",
     "Problem",
     "Profit",
     "Status",
+    "StochasticProblem",
     "Supply",
     "System",
     "SystemParameters",
     "SystemTables",
     "Tag",
+    "UtilityBound",
     "UtilityShapes",
     "Workload",
     "WorkloadParameters",
@@ -123,20 +164,28 @@ __all__ = [
     "World",
     "__version__",
     "affinity_report",
+    "allocation_of",
     "analyse",
     "bound_at",
     "bound_front",
     "certified_bound",
     "certified_front",
+    "certified_utility_front",
     "check_allocation",
+    "check_assignment",
     "check_bag",
     "constant",
     "evolve",
+    "evolve_islands",
     "find_policy",
+    "front_bound",
     "front_of",
+    "fuzzy",
+    "gamma_chances",
     "generate_bag",
     "generate_cov_system",
     "generate_days",
+    "generate_known",
     "generate_nine_machines",
     "generate_system",
     "generate_workload",
@@ -144,6 +193,7 @@ __all__ = [
     "heterogeneity",
     "heuristic",
     "improve",
+    "least_variance_within",
     "linear",
     "maximum_utility",
     "measures",
@@ -164,9 +214,12 @@ __all__ = [
     "region",
     "run",
     "run_study",
+    "search_front",
     "simulate_days",
     "step",
     "utility_ceiling",
+    "value_of_perfect_information",
+    "value_of_stochastic_solution",
     "what_if",
     "with_affinity",
 ]

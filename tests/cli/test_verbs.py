@@ -15,6 +15,7 @@ from joulewise.policies import POLICIES
 from tests.cli.calling import COMMAND, call
 from tests.study.small import HEURISTIC, TEXT
 from tests.study.small_bags import FRONT, PROFIT
+from tests.study.small_fronts import EVOLVED, UTILITY
 
 Capture = pytest.CaptureFixture[str]
 
@@ -57,7 +58,7 @@ def test_new_writes_a_study_that_check_accepts(study: Path, capsys: Capture) -> 
     assert json.loads(said.out)["n_runs"] == 18
 
 
-@pytest.mark.parametrize(("kind", "n_runs"), [("front", 6), ("profit", 9)])
+@pytest.mark.parametrize(("kind", "n_runs"), [("front", 6), ("profit", 9), ("utility", 6)])
 def test_new_writes_a_study_of_each_kind(kind: str, n_runs: int, study: Path, capsys: Capture) -> None:
     assert call(capsys, "new", "bag.toml", "--kind", kind).code == 0
     found = json.loads(call(capsys, "check", "bag.toml", "--json").out)
@@ -70,10 +71,11 @@ def test_new_writes_a_study_of_each_kind(kind: str, n_runs: int, study: Path, ca
     [
         (FRONT, ("percent of the proven hypervolume", "Recovered LP (trial ", "knee at", "2 runs in")),
         (PROFIT, ("profit per second", "Verdicts: better not to run (2 of 4), profit (2 of 4).", "The most is")),
+        (UTILITY + EVOLVED, ("percent of hypervolume", "of the bound's", "NSGA-II (trial ", "per MJ", "2 runs in")),
     ],
-    ids=["front", "profit"],
+    ids=["front", "profit", "utility"],
 )
-def test_run_verify_and_report_of_bags(text: str, words: tuple[str, ...], study: Path, capsys: Capture) -> None:
+def test_run_verify_and_report_of_searches(text: str, words: tuple[str, ...], study: Path, capsys: Capture) -> None:
     study.write_text(text)
     said = call(capsys, "run", study, "--workers", 1, "--out", "here")
     assert said.code == 0, said.err
@@ -89,7 +91,9 @@ def test_run_verify_and_report_of_bags(text: str, words: tuple[str, ...], study:
 def test_methods_and_columns_of_bags_are_listed_and_explained(study: Path, capsys: Capture) -> None:
     assert "nsga2" in call(capsys, "list", "methods").out
     assert "profit" in call(capsys, "list", "kinds").out
-    assert "Friese 5.4.4" in call(capsys, "explain", "nsga2").out
+    said = call(capsys, "explain", "nsga2").out
+    assert "Friese 5.4.4, 6.4" in said
+    assert "Friese 5.4.4, 7.2" in said
     assert "reference point" in call(capsys, "explain", "hypervolume_percent").out
     assert "optimise" in call(capsys, "explain", "optimise.profit_ratio").out
 

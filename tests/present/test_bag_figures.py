@@ -59,7 +59,7 @@ def test_captions_are_sentences(figure: Any) -> None:
 
 def test_a_plane_holds_its_points_in_units_for_people() -> None:
     plane = plane_of([pl.DataFrame({"energy_j": [1e7, 2e7], "makespan_s": [120.0, 600.0]})])
-    assert (plane.energy_title, plane.makespan_title) == ("energy (MJ)", "makespan (min)")
+    assert (plane.energy_title, plane.y_title) == ("energy (MJ)", "makespan (min)")
     assert plane.x_domain == pytest.approx((9.4, 20.6))
     assert plane.place(1e7, 120.0) == {"x": 10.0, "y": 2.0}
     one = plane_of([pl.DataFrame({"energy_j": [5.0], "makespan_s": [1.0]})])

@@ -18,6 +18,7 @@ from joulewise.present.lines import BUDGET, spread
 from joulewise.present.records import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, VARIANT, WEIGHT, Records
 from tests.present.made import BUDGET_J, MANAGED, TITLES, WEIGHED, make_records
 from tests.present.made_bags import front_records, profit_records
+from tests.present.made_fronts import FIVE_SEEDS, fuzzy_records, utility_records
 
 ALL = [figure.name for figure in FIGURES]
 
@@ -49,7 +50,14 @@ def test_names_are_unique_and_needs_are_known() -> None:
 
 def test_full_studies_get_every_figure() -> None:
     found = {name for sweep in (None, MANAGED, WEIGHED) for name in _names(make_records(sweep))}
-    found |= {name for records in (front_records(), profit_records(n_trials=6)) for name in _names(records)}
+    searches = (
+        front_records(),
+        profit_records(n_trials=6),
+        utility_records(),
+        utility_records(["nsga2"], FIVE_SEEDS),
+        fuzzy_records(),
+    )
+    found |= {name for records in searches for name in _names(records)}
     assert found == set(ALL)
 
 

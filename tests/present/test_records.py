@@ -81,3 +81,9 @@ def test_nobody_is_the_best_where_runs_have_no_result() -> None:
         pl.when(pl.col("trial") > 0).then(pl.col("utility_percent")).alias("utility_percent")
     )
     assert replace(alone, runs=runs).clear_best.is_empty()
+
+
+def test_lists_that_are_text_are_spelt_out_in_study_keys_only() -> None:
+    frame = tidy(pl.DataFrame({"optimise.seeds": ['["min-energy", "min-min"]', "[]", None, "[x"], "note": ["[]"] * 4}))
+    assert frame["optimise.seeds"].to_list() == ["min-energy, min-min", "", None, "[x"]
+    assert frame["note"].to_list() == ["[]"] * 4

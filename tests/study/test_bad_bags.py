@@ -40,11 +40,11 @@ BAD: dict[str, tuple[str, Change, str]] = {
     "key of another goal": (FRONT, lambda t: t + "price = 1", "optimise.price: there is no such key"),
     "tasks that arrive": (
         FRONT, put('generator = "bag"\nn_tasks = 80', 'tasks = "tasks.csv"'),
-        "workload.tasks: found 'tasks.csv'; is for studies with [manager]; here, give bag, or generator",
+        "workload.tasks: found 'tasks.csv'; is for studies with [manager] or [optimise] and goal = \"utility\"",
     ),
     "a bag with a manager": (
         WORLD.join(["name = 'a'", MANAGER]), put('generator = "bag"\nn_tasks = 80', 'bag = "bag.csv"'),
-        "workload.bag: found 'bag.csv'; is for studies with [optimise]; here, give tasks, or generator",
+        "workload.bag: found 'bag.csv'; is for studies with [optimise] and goal = \"front\" or \"profit\"; here, give",
     ),
     "keys of another method": (
         FRONT, lambda t: t + "moves = 5", "optimise.moves: found 5 with method 'lp'; is for 'annealing'",

@@ -23,7 +23,7 @@ LEVELS = {
     "tasks": ("critical", "high", "medium", "low"),
     "priority": ("critical", "low"),
     "group": ("special",),
-    "hypervolume": ("30000", "100000"),
+    **dict.fromkeys(("hypervolume", "normalised"), ("100", "1000", "10000", "30000", "100000", "1000000")),
     "task": ("AMD FX-8150", "Intel Core i7-3770K", "Intel Core i7-3770K @ 4.3 GHz"),
     **dict.fromkeys(("busy", "energy", "unused"), ENDS),
 }
@@ -46,7 +46,7 @@ def metric_names() -> list[str]:
 def made_up(experiment: Experiment) -> pl.DataFrame:
     """The runs of an experiment with metrics that mean nothing."""
     rng = np.random.default_rng(1)
-    names = metric_names()
+    names = [*metric_names(), *experiment.measures]
     rows = [
         {**run.cells(), **dict(zip(names, rng.uniform(1.0, 2.0, len(names)), strict=True))}
         for run in plan(experiment.study(TRIALS))
@@ -104,7 +104,9 @@ def test_every_claim_is_in_the_catalogue() -> None:
     assert {f"2.{i}" for i in range(1, 24)} <= found
     assert {f"3.{i}" for i in range(1, 23)} <= found
     assert {f"4.{i}" for i in range(1, 13)} <= found
+    assert {f"5.{i}" for i in range(1, 8)} <= found
     assert {f"6.{i}" for i in range(1, 8)} <= found
+    assert {f"7.{i}" for i in range(1, 7)} <= found
     assert {f"T{i}" for i in range(1, 9)} <= found
 
 

@@ -29,7 +29,7 @@ def test_the_demonstration_has_every_policy_of_its_chapter_at_three_thresholds()
     assert study.heading.trials == 3
 
 
-@pytest.mark.parametrize("name", ["first", "front", "profit", "gpus"])
+@pytest.mark.parametrize("name", ["first", "front", "profit", "gpus", "stochastic-front"])
 def test_a_quick_example_runs(name: str, tmp_path: Path) -> None:
     results = run_study(read_study(EXAMPLES / f"{name}.toml"), tmp_path, 1)
     assert results.failed.is_empty()

@@ -75,7 +75,7 @@ def check_assignment(
     for name, found in (("energy_j", energy_j), ("utility", utility)):
         expected = getattr(outcome, name)
         if found is not None and not abs(found - expected) <= RELATIVE_TOLERANCE * abs(expected):
-            lines.append(f"{name}: found {found!r}; expected {expected!r}")
+            lines.append(f"{name}: found {float(found)!r}; expected {float(expected)!r}")
     if allocation is not None:
         lines += [*check_allocation(world, allocation), *_time_findings(allocation, outcome)]
     return lines

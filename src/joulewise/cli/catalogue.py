@@ -73,17 +73,19 @@ def _generators() -> list[Entry]:
 
 
 def _methods() -> list[Entry]:
-    from joulewise.study.fronts import METHODS
+    from joulewise.study import fronts, utility_methods
+    from joulewise.study.columns import FRONT, UTILITY
 
     return [
         Entry(
             "method",
             (name, method.title),
-            {"name": name, "summary": method.summary},
-            {"name": name, "title": method.title, "summary": method.summary, "source": method.source,
-             "use": f'optimise.method = "{name}"'},
+            {"goal": goal, "name": name, "summary": method.summary},
+            {"goal": goal, "name": name, "title": method.title, "summary": method.summary, "source": method.source,
+             "keys": ", ".join(method.keys), "use": f'optimise.method = "{name}"'},
         )
-        for name, method in METHODS.items()
+        for goal, methods in ((FRONT, fronts.METHODS), (UTILITY, utility_methods.METHODS))
+        for name, method in methods.items()
     ]  # fmt: skip
 
 

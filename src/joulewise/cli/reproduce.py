@@ -69,7 +69,7 @@ def _reproduce(
     if results.failed.height == results.runs.height:
         show_failures(results)
         raise typer.Exit(SOME_RUNS_FAILED)
-    findings = experiment.findings(results.runs)
+    findings = experiment.findings(experiment.measured(results))
     page = write_page(results)
     pictures = write_figures(folder / "figures", **frames(results))
     write_atomic(folder / "findings.md", _markdown(experiment, findings, results.study.heading.trials))

@@ -27,7 +27,7 @@ def show_summary(results: Results, page: Path | None) -> None:
     from joulewise.study.statistics import best
 
     summary, kind = results.summary(), results.study.kind
-    headline, *others = kind.shown
+    headline, *others = _told(kind.shown, summary)
     rows = [row for row in summary.iter_rows(named=True) if row["metric"] == headline.metric]
     is_whole = results.failed.is_empty()  # on fewer trials nobody is the best
     winner = best(summary, headline.metric) if kind.has_best and is_whole else None
@@ -47,6 +47,15 @@ def show_summary(results: Results, page: Path | None) -> None:
     print(f"{n_runs} in {duration(results.about['seconds'])}. Results: {results.folder}")
     if page is not None:
         print(f"Report:  {page}")
+
+
+def _told(shown: Sequence[Shown], summary: pl.DataFrame) -> list[Shown]:
+    """The metrics that some point has, after the first of those that all points have."""
+    n_points = dict(summary.group_by("metric").len().iter_rows())
+    there = [each for each in shown if n_points.get(each.metric)] or list(shown)
+    most = max(n_points.get(each.metric, 0) for each in there)
+    headline = next(each for each in there if n_points.get(each.metric, 0) == most)
+    return [headline, *(each for each in there if each != headline)]
 
 
 def show_failures(results: Results) -> None:
@@ -82,6 +91,7 @@ def frames(results: Results) -> dict[str, Any]:
         "traces": results.traces(),
         "fronts": _or_none(results.fronts()),
         "machines": _or_none(results.machines()),
+        "clouds": _or_none(results.clouds()),
         "titles": titles,
         "modes": modes,
     }

@@ -24,7 +24,7 @@ from joulewise.kernels.assignment import (
     sort_by_order,
 )
 from joulewise.kernels.choice import shape_value, utility_of
-from joulewise.kernels.jit import inlined, kernel, lanes
+from joulewise.kernels.jit import inlined, kernel, lanes, shared
 
 MEAN_COMPLETIONS, EXPECTED, PERCENTILE = 0, 1, 2
 """What is optimised: utility at mean completions with mean energies, mean utility and energy, or ranks of both."""
@@ -39,6 +39,7 @@ _WORD, _MOST_CURVES = 8, 4
 _FOREVER_S = 1e12
 _JUST_BELOW = np.float32(1 - 2**-23)
 _BITS, _BYTE = np.uint64(8), np.uint64(255)
+_PRIME, _HALF, _ONE = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(1)
 _LARGEST = np.int32(2**31 - 1)
 _ZERO, _FOREVER = np.float32(0.0), np.float32(np.inf)
 _LOG2_E = np.float32(1.4426950408889634)
@@ -125,6 +126,40 @@ def room_for_samples(facts: ChanceFacts) -> ChanceRoom:
     )
 
 
+class ChancePool(NamedTuple):
+    """Chromosomes by row, and what each machine does in them, so that no machine is run twice for the same.
+
+    `sequence[row, first[row, m]:first[row, m + 1]]` are the tasks of machine m in their order, `key[row, m]` a number
+    that stands for them. `sums[row, m]` are energies and utilities by [kind, sample], `at_means` mean energy and the
+    utility at mean completions. `table` finds known rows by key.
+    """
+
+    genes: NDArray[np.int32]
+    points: NDArray[np.float64]
+    sequence: NDArray[np.int32]
+    first: NDArray[np.int64]
+    key: NDArray[np.uint64]
+    sums: NDArray[np.float32]
+    at_means: NDArray[np.float64]
+    table: NDArray[np.int64]
+
+
+def pool_of_chances(facts: ChanceFacts, genes: NDArray[np.int32], points: NDArray[np.float64]) -> ChancePool:
+    """A pool of these genes and points in which no row is known."""
+    (_, n_rows, n_tasks), n_machines = genes.shape, int(facts.facts.machine[-1]) + 1
+    n_slots = 1 << (2 * n_rows * n_machines).bit_length()
+    return ChancePool(
+        genes,
+        points,
+        np.zeros((n_rows, n_tasks), np.int32),
+        np.zeros((n_rows, n_machines + 2), np.int64),
+        np.zeros((n_rows, n_machines), np.uint64),
+        np.zeros((n_rows, n_machines, 2, facts.time_point.shape[1]), np.float32),
+        np.zeros((n_rows, n_machines, 2)),
+        np.full(n_slots, NOWHERE, np.int64),
+    )
+
+
 def _most_segments(facts: ChanceFacts) -> int:
     return max(int(np.diff(facts.facts.utilities.first).max()), _MOST_CURVES)
 
@@ -167,49 +202,154 @@ _set_latest: Any = fill_latest
 @kernel
 def evaluate_chances(facts, room, genes, rows, points):
     """Set the points of these rows of genes `[kind of gene, row, task]`: (energy in J, minus utility)."""
+    n = _n_walked(facts)
     for at in range(rows.size):
         row = rows[at]
-        energy_j, utility = _walk_samples(facts, room, genes[PLACE, row], genes[ORDER, row])
-        if facts.objective == EXPECTED:
-            energy_j, utility = mean_of(room.energy_j, facts.n_samples), mean_of(room.utility, facts.n_samples)
-        elif facts.objective == PERCENTILE:
-            energy_j = ranked(room.energy_j, facts.n_samples, facts.energy_rank - 1)
-            utility = ranked(room.utility, facts.n_samples, facts.n_samples - facts.utility_rank)
-        points[row, ENERGY], points[row, UTILITY] = energy_j, -utility
+        place = genes[PLACE, row]
+        sort_by_machine(facts, room, place, genes[ORDER, row], room.sequence, room.first)
+        room.energy_j[:] = 0.0
+        room.utility[:] = 0.0
+        energy_j, utility = 0.0, 0.0
+        for machine in range(room.first.size - 2):
+            used_j, earned = run_machine(facts, room, place, room.sequence, room.first, machine, n)
+            energy_j += used_j
+            utility += earned
+            _add(room, room.used_j, room.gained, n)
+        points[row, ENERGY], points[row, UTILITY] = _objectives(facts, room, energy_j, utility)
+
+
+@kernel
+def evaluate_pool_of_chances(facts, room, pool, rows):
+    """As `evaluate_chances`, for the rows of a pool; machines that do what they do in a known row are not run again."""
+    n = _n_walked(facts)
+    for at in range(rows.size):
+        row = rows[at]
+        place = pool.genes[PLACE, row]
+        sort_by_machine(facts, room, place, pool.genes[ORDER, row], pool.sequence[row], pool.first[row])
+        room.energy_j[:] = 0.0
+        room.utility[:] = 0.0
+        energy_j, utility = 0.0, 0.0
+        for machine in range(pool.key.shape[1]):
+            pool.key[row, machine] = _key(pool, row, machine)
+            source = _known_row(pool, row, machine)
+            if source == NOWHERE:
+                found = run_machine(facts, room, place, pool.sequence[row], pool.first[row], machine, n)
+                pool.at_means[row, machine, ENERGY], pool.at_means[row, machine, UTILITY] = found
+                _copy(room.used_j, pool.sums[row, machine, ENERGY], n)
+                _copy(room.gained, pool.sums[row, machine, UTILITY], n)
+            else:
+                for kind in (ENERGY, UTILITY):
+                    pool.at_means[row, machine, kind] = pool.at_means[source, machine, kind]
+                    _copy(pool.sums[source, machine, kind], pool.sums[row, machine, kind], n)
+            energy_j += pool.at_means[row, machine, ENERGY]
+            utility += pool.at_means[row, machine, UTILITY]
+            _add(room, pool.sums[row, machine, ENERGY], pool.sums[row, machine, UTILITY], n)
+        pool.points[row, ENERGY], pool.points[row, UTILITY] = _objectives(facts, room, energy_j, utility)
+
+
+@kernel
+def know_rows(pool, rows):
+    """Let these rows, which have been evaluated, be the known ones."""
+    pool.table[:] = NOWHERE
+    n_machines, mask = pool.key.shape[1], np.uint64(pool.table.size - 1)
+    for at in range(rows.size):
+        for machine in range(n_machines):
+            slot = pool.key[rows[at], machine] & mask
+            while pool.table[slot] != NOWHERE:
+                slot = (slot + _ONE) & mask
+            pool.table[slot] = rows[at] * n_machines + machine
 
 
 @inlined
-def _walk_samples(facts, room, place, order):
-    """Run all tasks in all samples; returns mean energy and utility at mean completions, and fills the totals."""
-    n = -(-facts.n_samples // _WORD) * _WORD
+def _known_row(pool, row, machine):
+    """A known row in which this machine has the same tasks in the same places and order, or NOWHERE."""
+    n_machines, mask = pool.key.shape[1], np.uint64(pool.table.size - 1)
+    slot = pool.key[row, machine] & mask
+    while pool.table[slot] != NOWHERE:
+        other = pool.table[slot] // n_machines
+        if pool.table[slot] % n_machines == machine and _is_same(pool, row, other, machine):
+            return other
+        slot = (slot + _ONE) & mask
+    return np.int64(NOWHERE)
+
+
+@inlined
+def _is_same(pool, row, other, machine):
+    begin, their_begin = pool.first[row, machine], pool.first[other, machine]
+    n = pool.first[row, machine + 1] - begin
+    if pool.first[other, machine + 1] - their_begin != n or pool.key[row, machine] != pool.key[other, machine]:
+        return False
+    for k in range(n):
+        i = pool.sequence[row, begin + k]
+        if pool.sequence[other, their_begin + k] != i or pool.genes[PLACE, row, i] != pool.genes[PLACE, other, i]:
+            return False
+    return True
+
+
+@inlined
+def _key(pool, row, machine):
+    """A number that differs, but by rare chance, between machines, tasks, places and orders."""
+    key = np.uint64(machine) * _PRIME
+    for at in range(pool.first[row, machine], pool.first[row, machine + 1]):
+        i = pool.sequence[row, at]
+        key = (key ^ (np.uint64(i) << _HALF) ^ np.uint64(pool.genes[PLACE, row, i])) * _PRIME
+        key ^= key >> _HALF
+    return key
+
+
+@inlined
+def _n_walked(facts):
+    """So many samples are walked: whole words."""
+    return -(-facts.n_samples // _WORD) * _WORD
+
+
+@inlined
+def _copy(source, target, n):
+    for s in range(n):
+        target[s] = source[s]
+
+
+@inlined
+def _add(room, used_j, gained, n):
+    """Add what a machine's tasks used and earned to the totals."""
+    for s in range(n):
+        room.energy_j[s] += np.float64(used_j[s])
+        room.utility[s] += np.float64(gained[s])
+
+
+@inlined
+def _objectives(facts, room, energy_j, utility):
+    """A point from the totals, or from mean energy and the utility at mean completions."""
+    if facts.objective == EXPECTED:
+        energy_j, utility = mean_of(room.energy_j, facts.n_samples), mean_of(room.utility, facts.n_samples)
+    elif facts.objective == PERCENTILE:
+        energy_j = ranked(room.energy_j, facts.n_samples, facts.energy_rank - 1)
+        utility = ranked(room.utility, facts.n_samples, facts.n_samples - facts.utility_rank)
+    return energy_j, -utility
+
+
+@shared
+def run_machine(facts, room, place, sequence, first, machine, n):
+    """Run a machine's tasks in all samples; returns mean energy and utility at mean completions."""
     by_mean = facts.drop_by_mean or facts.objective == MEAN_COMPLETIONS
-    _sort_by_machine(facts, room, place, order)
-    room.energy_j[:] = 0.0
-    room.utility[:] = 0.0
+    for s in range(n):
+        room.free_s[s] = room.used_j[s] = room.gained[s] = _ZERO
     energy_j, utility = 0.0, 0.0
-    for machine in range(room.first.size - 2):
-        room.free_s[:n] = np.float32(0.0)
-        room.used_j[:n] = np.float32(0.0)
-        room.gained[:n] = np.float32(0.0)
-        for at in range(room.first[machine], room.first[machine + 1]):
-            i = room.sequence[at]
-            if by_mean:
-                used_j, earned = _run_by_mean(facts, room, i, place[i], n)
-                energy_j += used_j
-                utility += earned
-            else:
-                _run(facts, room, i, place[i], n)
-        for s in range(n):
-            room.energy_j[s] += np.float64(room.used_j[s])
-            room.utility[s] += np.float64(room.gained[s])
+    for at in range(first[machine], first[machine + 1]):
+        i = sequence[at]
+        if by_mean:
+            used_j, earned = _run_by_mean(facts, room, i, place[i], n)
+            energy_j += used_j
+            utility += earned
+        else:
+            _run(facts, room, i, place[i], n)
     return energy_j, utility
 
 
-@inlined
-def _sort_by_machine(facts, room, place, order):
-    """Fill `sequence` and `first`: the tasks of each machine by order, then by arrival."""
+@shared
+def sort_by_machine(facts, room, place, order, sequence, first):
+    """Fill `sequence[first[m]:first[m + 1]]` with the tasks of each machine m by order, then by arrival."""
     sort_by_order(order, room.sorting)
-    first = room.first
     first[:] = 0
     for i in range(place.size):
         if place[i] != NOWHERE:
@@ -220,7 +360,7 @@ def _sort_by_machine(facts, room, place, order):
         i = room.sorting.sequence[at]
         if place[i] != NOWHERE:
             machine = facts.facts.machine[place[i]]
-            room.sequence[first[machine + 1]] = i
+            sequence[first[machine + 1]] = i
             first[machine + 1] += 1
 
 

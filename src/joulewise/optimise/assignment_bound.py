@@ -26,10 +26,10 @@ REFERENCE_FACTOR = 1.8
 N_SLOTS = 200
 """Slots of machine prices: more would prove little more."""
 
-_FIRST, _NEXT = (300, 0.6), (40, 0.15)
+_FIRST, _NEXT = (450, 0.6), (40, 0.15)
 _MOST_PER_J = 25.0
 _MOST_LINES = 16
-_ENOUGH = 1e-4
+_ENOUGH = 5e-5
 _DIGITS = 5
 
 
@@ -70,7 +70,8 @@ class UtilityBound:
 
     def utility_at(self, energy_j: float) -> float:
         """What no assignment of that energy earns more than."""
-        return max(float((self.value + self.per_j * energy_j).min()), 0.0)
+        paid = np.multiply(self.per_j, energy_j, out=np.zeros_like(self.per_j), where=self.per_j > 0)
+        return max(float((self.value + paid).min()), 0.0)
 
     @cached_property
     def points(self) -> Floats:
@@ -126,7 +127,7 @@ def front_bound(world: World, drop_below: float = 0.0) -> UtilityBound:
     cheapest_j = system.eec_j[:, system.counts > 0].min(axis=(1, 2), initial=np.inf)
     least_j = world.supply.pue * float(cheapest_j[work.task_type].sum())
     most_utility = float((work.scale * work.shapes.value(work.shape, 0.0)).sum())
-    search = _Search(Auction(world, drop_below, N_SLOTS), most_utility / least_j)
+    search = _Search(Auction(world, drop_below, N_SLOTS), most_utility / least_j if least_j > 0 < most_utility else 1.0)
     search.refine(from_j=0.0 if drop_below > 0 else least_j, to_j=REFERENCE_FACTOR * least_j)
     per_j, per_s, value = search.lines()
     return UtilityBound(least_j, most_utility, drop_below, per_j, search.auction.slot_s, per_s, value)
@@ -168,7 +169,7 @@ class _Search:
             corners = [_corner(flat, steep, from_j, to_j) for flat, steep in pairwise(self.found)]
             k = int(np.argmax([area for area, _ in corners]))
             area, per_j = corners[k]
-            if area < enough:
+            if area <= enough:
                 return
             flat, steep = self.found[k : k + 2]
             share = (per_j - flat.per_j) / (steep.per_j - flat.per_j)
@@ -183,14 +184,15 @@ class _Search:
 
 def _corner(flat: _Line, steep: _Line, from_j: float, to_j: float) -> tuple[float, float]:
     """The area between two lines and the chord of the points that tasks chose on them, and the chord's slope."""
-    left_j, right_j = (min(max(line.used_j, from_j), to_j) for line in (steep, flat))
+    left_j, right_j = steep.used_j, flat.used_j
     cross_j = (flat.value - steep.value) / (steep.per_j - flat.per_j)
     if not left_j < cross_j < right_j:
         return 0.0, flat.per_j
     low, high = steep.utility_at(left_j), flat.utility_at(right_j)
     slope = (high - low) / (right_j - left_j)
     above = flat.utility_at(cross_j) - low - slope * (cross_j - left_j)
-    return 0.5 * above * (right_j - left_j), slope
+    at_j = np.clip((left_j, cross_j, right_j), from_j, to_j)
+    return float(np.trapezoid(np.interp(at_j, (left_j, cross_j, right_j), (0.0, above, 0.0)), at_j)), slope
 
 
 def _short(prices: Floats) -> Floats:

@@ -20,6 +20,9 @@ from joulewise.kernels.chances import (
     PERCENTILE,
     ChanceFacts,
     evaluate_chances,
+    evaluate_pool_of_chances,
+    know_rows,
+    pool_of_chances,
     room_for_samples,
 )
 from joulewise.model.arrays import Counts, Floats, Ints
@@ -35,9 +38,13 @@ DropBy: TypeAlias = Literal["sampled", "expected"]
 Floats32: TypeAlias = NDArray[np.float32]
 
 MOST_SAMPLES = 100_000
+MOST_KEPT_BYTES = 2**30
+_BYTES_PER_SAMPLE = 8
 _CODES = {"mean-completions": MEAN_COMPLETIONS, "expected": EXPECTED, "percentile": PERCENTILE}
 _ROUNDING = 1e-9
-_evaluate: Any = evaluate_chances
+_evaluate_rows: Any = evaluate_chances
+_evaluate_pool: Any = evaluate_pool_of_chances
+_know: Any = know_rows
 _cross_and_mutate: Any = cross_and_mutate
 
 
@@ -67,7 +74,8 @@ class StochasticProblem(AssignmentProblem):
     ) -> None:
         raise_if_any(_problems(world, chances, objective, percentile, n_samples, drop_by, threads))
         super().__init__(world, drop_below)
-        self.chances, self.objective, self.threads = chances, objective, threads
+        self.chances, self.objective = chances, objective
+        self.threads = 1 if objective == "mean-times" else threads
         self.chance_facts: ChanceFacts | None = None
         if objective != "mean-times":
             self.chance_facts = chance_facts(
@@ -96,32 +104,43 @@ class StochasticProblem(AssignmentProblem):
 
 
 class ChanceChromosomes:
-    """Chromosomes of assignments whose samples are evaluated by several threads, each some of the rows."""
+    """Chromosomes of assignments whose samples are evaluated by several threads, each some of the rows.
 
-    def __init__(self, facts: ChanceFacts, genes: Ints, threads: int = 1) -> None:
+    What machines do is kept for children that inherit it, unless that takes more memory than `most_bytes`.
+    """
+
+    def __init__(self, facts: ChanceFacts, genes: Ints, threads: int = 1, most_bytes: int = MOST_KEPT_BYTES) -> None:
         self.facts, self.genes, self.points = facts, genes, np.zeros((genes.shape[1], 2))
+        n_kept = genes.shape[1] * (int(facts.facts.machine[-1]) + 1) * facts.time_point.shape[1]
+        self.pool = pool_of_chances(facts, genes, self.points) if _BYTES_PER_SAMPLE * n_kept <= most_bytes else None
         self.rooms = [room_for_samples(facts) for _ in range(threads)]
-        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self.workers = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def evaluate(self, n_rows: int) -> None:
         """Set the points of the first rows."""
-        self._evaluate(np.arange(n_rows))
+        self._evaluate(np.arange(0), np.arange(n_rows))
 
     def breed(self, state: NDArray[np.uint64], parents: Counts, children: Counts, mutation: float) -> None:
         """Fill and evaluate the children's rows."""
         _cross_and_mutate(state, self.facts.facts, self.genes, parents, children, mutation)
-        self._evaluate(children)
+        self._evaluate(parents, children)
 
-    def _evaluate(self, rows: Counts) -> None:
-        if self.pool is None:
-            _evaluate(self.facts, self.rooms[0], self.genes, rows, self.points)
+    def _evaluate(self, known: Counts, rows: Counts) -> None:
+        """Set the points of rows, given others that have been evaluated as they are."""
+        if self.pool is not None:
+            _know(self.pool, known)
+        if self.workers is None:
+            self._evaluate_share(self.rooms[0], rows)
             return
         shares = [rows[k :: len(self.rooms)].copy() for k in range(len(self.rooms))]
-        for _ in self.pool.map(self._evaluate_share, self.rooms, shares):
+        for _ in self.workers.map(self._evaluate_share, self.rooms, shares):
             pass
 
     def _evaluate_share(self, room: Any, rows: Counts) -> None:
-        _evaluate(self.facts, room, self.genes, rows, self.points)
+        if self.pool is None:
+            _evaluate_rows(self.facts, room, self.genes, rows, self.points)
+        else:
+            _evaluate_pool(self.facts, room, self.pool, rows)
 
 
 def evaluated_chances(facts: ChanceFacts, assignments: list[Assignment]) -> Floats:

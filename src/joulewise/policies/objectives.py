@@ -17,6 +17,10 @@ def _utility_per_energy(utility: float, completion_s: float, exec_s: float, ener
     return utility / energy_j
 
 
+def _utility_per_power(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return utility * exec_s / energy_j
+
+
 def _soonest(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
     return -completion_s
 
@@ -24,4 +28,5 @@ def _soonest(utility: float, completion_s: float, exec_s: float, energy_j: float
 UTILITY = Objective(_utility, falls_with_time=True)
 UTILITY_PER_TIME = Objective(_utility_per_time, falls_with_time=True)
 UTILITY_PER_ENERGY = Objective(_utility_per_energy, falls_with_time=True)
+UTILITY_PER_POWER = Objective(_utility_per_power, falls_with_time=True)
 SOONEST = Objective(_soonest, falls_with_time=True, by_type=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from joulewise.policies.objectives import SOONEST, UTILITY, UTILITY_PER_ENERGY, UTILITY_PER_TIME
+from joulewise.policies.objectives import SOONEST, UTILITY, UTILITY_PER_ENERGY, UTILITY_PER_POWER, UTILITY_PER_TIME
 from joulewise.policies.pickers import at_random, in_turn
 from joulewise.policies.policy import Order, Policy
 
@@ -74,6 +74,12 @@ _ROWS = (
         "Again and again the task that can earn the most utility per joule goes to the machine and P-state where it "
         "does.",
         "Friese 3.3.2", objective=UTILITY_PER_ENERGY,
+    ),
+    Policy(
+        "max-max-upp", "Max-Max UPP", "batch",
+        "Again and again the task that can earn the most utility per watt goes to the machine and P-state where it "
+        "does.",
+        "Friese 7.3.4", objective=UTILITY_PER_POWER,
     ),
     Policy(
         "weighted-util", "Weighted Util", "batch",

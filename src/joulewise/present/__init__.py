@@ -30,14 +30,14 @@ def write_report(
     modes: Mapping[str, str] | None = None,
     fronts: pl.DataFrame | None = None,
     machines: pl.DataFrame | None = None,
+    clouds: pl.DataFrame | None = None,
 ) -> Path:
     """Write `report.html` into `folder` and return its path; the frames are those of `Records`."""
     from joulewise.present.report import render_report
 
     path = folder / "report.html"
-    write_atomic(
-        path, render_report(_records(study, runs, summary, differences, traces, titles, modes, fronts, machines))
-    )
+    details = {"fronts": fronts, "machines": machines, "clouds": clouds}
+    write_atomic(path, render_report(_records(study, runs, summary, differences, traces, titles, modes, details)))
     return path
 
 
@@ -53,6 +53,7 @@ def write_figures(
     modes: Mapping[str, str] | None = None,
     fronts: pl.DataFrame | None = None,
     machines: pl.DataFrame | None = None,
+    clouds: pl.DataFrame | None = None,
     formats: Sequence[str] = ("png",),
 ) -> list[Path]:
     """Write every figure the records allow as `folder/NAME.FORMAT` in each format and return the paths.
@@ -62,7 +63,8 @@ def write_figures(
     from joulewise.present.figures import drawings
 
     raise_if_any(unknown_name("figure format", kind, FORMATS) for kind in formats if kind not in FORMATS)
-    records = _records(study, runs, summary, differences, traces, titles, modes, fronts, machines)
+    details = {"fronts": fronts, "machines": machines, "clouds": clouds}
+    records = _records(study, runs, summary, differences, traces, titles, modes, details)
     return [
         export(drawing.chart, folder / f"{figure.name}.{kind}")
         for figure, drawing in drawings(records)
@@ -78,7 +80,6 @@ def _records(
     traces: pl.DataFrame | None,
     titles: Mapping[str, str],
     modes: Mapping[str, str] | None,
-    fronts: pl.DataFrame | None,
-    machines: pl.DataFrame | None,
+    details: Mapping[str, pl.DataFrame | None],
 ) -> Records:
-    return Records(study, tidy(runs), tidy(summary), tidy(differences), traces, titles, modes or {}, fronts, machines)
+    return Records(study, tidy(runs), tidy(summary), tidy(differences), traces, titles, modes or {}, **details)

@@ -7,8 +7,17 @@ from dataclasses import dataclass
 
 from joulewise.present.bars import completed_by_policy, utility_by_policy, utility_by_setting, utility_by_threshold
 from joulewise.present.curves import ENERGY_TRACE, UTILITY_TRACE, energy_over_time, trace_frame, utility_over_time
+from joulewise.present.densities import densities, has_variations
 from joulewise.present.fates import COUNTS, fates, fates_by_priority, shares
 from joulewise.present.fronts import front_by_generations, fronts
+from joulewise.present.fuzzy import (
+    fuzzy_front,
+    fuzzy_fronts_compared,
+    has_clouds,
+    has_spread,
+    several_aims,
+    spread_of_points,
+)
 from joulewise.present.gaps import has_gaps, profit_by_ratio, profit_gap
 from joulewise.present.intervals import differences
 from joulewise.present.layout import Drawing
@@ -16,10 +25,19 @@ from joulewise.present.levels import BY_GROUP, BY_PRIORITY, levels_of, utility_b
 from joulewise.present.machines import finishing_times, has_machines, machine_energies, machines_by_type
 from joulewise.present.plane import BOUND, FOUND, REGION, SNAPSHOT, has_curve
 from joulewise.present.profit import feasible_region, profit_on_front, with_optima
-from joulewise.present.records import ENVIRONMENT, FILTER, LENIENCY, RATIO, THRESHOLD, WEIGHT, Records
+from joulewise.present.records import ENVIRONMENT, FILTER, FRONT, LENIENCY, RATIO, THRESHOLD, WEIGHT, Records
 from joulewise.present.sensitivity import over_leniency, over_weight
 from joulewise.present.settings import tunes
 from joulewise.present.tradeoff import utility_against_energy
+from joulewise.present.utility_fronts import (
+    fronts_by_seeds,
+    has_populations,
+    hypervolume_by_generations,
+    of_utilities,
+    steps_of,
+    utility_front,
+    utility_per_energy,
+)
 
 
 @dataclass(frozen=True)
@@ -49,8 +67,16 @@ NEEDS: dict[str, Callable[[Records], bool]] = {
     "optima": lambda records: records.measures("optimum_energy_j") and not with_optima(records).is_empty(),
     "bound front": lambda records: has_curve(records, BOUND),
     "region": lambda records: has_curve(records, REGION),
-    "front": lambda records: has_curve(records, FOUND),
+    "front": lambda records: records.study.kind == FRONT and has_curve(records, FOUND),
+    "front of utility": of_utilities,
     "generations": lambda records: has_curve(records, SNAPSHOT),
+    "one population": lambda records: not has_populations(records),
+    "several populations": has_populations,
+    "hypervolumes by generation": lambda records: len(steps_of(records)) > 1,
+    "samples": has_clouds,
+    "means and variances": has_spread,
+    "several objectives": several_aims,
+    "variations": has_variations,
     "machines": has_machines,
     "profit ratios": lambda records: records.varies(RATIO) and records.measures("profit_bound_per_s"),
     "many trials of a profit": has_gaps,
@@ -83,7 +109,27 @@ FIGURES = (
     Figure("utility-by-group", "Utility by machine group", ("machine groups",), utility_by_group),
     Figure("fates-by-priority", "Who was dropped", ("task counts by priority",), fates_by_priority),
     Figure("front", "Energy and makespan", ("front", "bound front"), fronts),
-    Figure("front-by-generations", "How the search came there", ("generations", "bound front"), front_by_generations),
+    Figure("utility-front", "Utility and energy", ("front of utility",), utility_front),
+    Figure("fronts-by-seeds", "What the populations became", ("several populations",), fronts_by_seeds),
+    Figure(
+        "front-by-generations", "How the search came there", ("generations", "one population"), front_by_generations
+    ),
+    Figure(
+        "hypervolume-by-generations",
+        "How fast the search came there",
+        ("front of utility", "hypervolumes by generation"),
+        hypervolume_by_generations,
+    ),
+    Figure("utility-per-energy", "Where a joule earns most", ("front of utility",), utility_per_energy),
+    Figure("fuzzy-front", "What may happen", ("samples", "means and variances"), fuzzy_front),
+    Figure(
+        "fuzzy-fronts-compared",
+        "What may happen, by objective",
+        ("samples", "means and variances", "several objectives"),
+        fuzzy_fronts_compared,
+    ),
+    Figure("spread-of-points", "How much utility and energy vary", ("means and variances",), spread_of_points),
+    Figure("densities", "How much times and powers vary", ("variations",), densities),
     Figure("finishing-times", "Finishing times of the machines", ("machines", "front", "bound front"), finishing_times),
     Figure("machine-energies", "Energies of the machines", ("machines", "front", "bound front"), machine_energies),
     Figure("machines-by-type", "Machines by type", ("machines", "front", "bound front"), machines_by_type),

@@ -99,10 +99,12 @@ _KEYS = {
     "manager.best_types": Key("K", "machine types"),
     "manager.weight": Key("weight of energy"),
     "workload.tasks_per_day": Key("load", "tasks/day"),
-    "workload.n_tasks": Key("bag", "tasks"),
+    "workload.n_tasks": Key("size", "tasks"),
     "priority": Key("priority level"),
     "group": Key("machine group"),
 }
+_SPOKEN: dict[str, dict[object, str]] = {"optimise.seeds": {"": "random"}}
+"""Values of a key that are called otherwise than they are written."""
 _QUANTITIES: dict[str, Callable[[float], str]] = {"_s": duration, "_j": energy}
 """How values of a key are written, by the unit at the end of its name."""
 
@@ -115,6 +117,9 @@ def key_words(key: str) -> Key:
 
 def key_value(key: str, value: object) -> str:
     """One value of a study key in words: a quantity in the unit a person would choose, else as `plain` has it."""
+    spoken = _SPOKEN.get(key, {})
+    if isinstance(value, str) and value in spoken:
+        return spoken[value]
     show = _QUANTITIES.get(key[-2:])
     if show and isinstance(value, int | float) and math.isfinite(value):
         return show(value)
@@ -209,6 +214,20 @@ METRICS = {
     "on_front_percent": Metric("optimum on the front", "% of trials"),
     "optimum_energy_j": Metric("energy at the optimum", "", energy),
     "optimum_makespan_s": Metric("makespan at the optimum", "", duration),
+    "normalised_percent": Metric("hypervolume", "% of the whole box"),
+    "most_utility": Metric("most utility"),
+    "knee_utility": Metric("utility at the knee"),
+    "peak_energy_j": Metric("energy where a joule earns most", "", energy),
+    "peak_utility": Metric("utility where a joule earns most"),
+    "peak_utility_per_mj": Metric("most utility per energy", "1/MJ"),
+    "energy_sd_percent": Metric("spread of energy", "% of its mean"),
+    "utility_sd_percent": Metric("spread of utility", "% of its mean"),
+    "fresh_percent": Metric("hypervolume on fresh samples", "% of the whole box"),
+    "marker_sds": Metric("objective off the mean of samples", "standard deviations"),
+    "dropped_sd_correlation": Metric("rank correlation of tasks dropped and spread of utility"),
+    "utility_ceiling": Metric("what tasks are worth at most"),
+    "most_utility_energy_j": Metric("energy at the most utility", "", energy),
+    "least_energy_utility": Metric("utility at the least energy"),
     "solve_s": Metric("time to solve", "", duration),
     "generations_per_s": Metric("generations per second"),
 }

@@ -1,20 +1,56 @@
-"""Fronts of energy and makespan: what was found against the bound, and how a search came there."""
+"""Fronts of energy and makespan or utility: what was found against the bound, and how a search came there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.formats import plain
-from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, sentence
-from joulewise.present.plane import BOUND, FOUND, SNAPSHOT, Plane, bound_line, curve_of, legend_of, plane_of
+from joulewise.present.layout import Drawing, Panel, assemble, hold, inline, panels_of, sentence
+from joulewise.present.plane import (
+    BOUND,
+    FOUND,
+    SNAPSHOT,
+    Plane,
+    bound_line,
+    curve_of,
+    legend_of,
+    plane_of,
+    without_tail,
+)
 from joulewise.present.records import METHOD, Records
+from joulewise.present.settings import beside
 
-BOUND_NAME, KNEE_NAME = "proven bound", "knee"
-POINT_COLOURS = (theme.PALETTE[1], theme.PALETTE[2], theme.PALETTE[3], theme.PALETTE[6])
+BOUND_NAME, KNEE_NAME, PEAK_NAME = "proven bound", "knee", "most utility per energy"
+POINT_COLOURS = tuple(theme.PALETTE[i] for i in (1, 2, 3, 6, 5, 4))
+SHAPES = ("circle", "triangle-up", "square", "diamond", "cross", "triangle-down")
+VOLUME = "hypervolume_percent"
+MOST_POINTS = 300
+"""How many points of a curve are drawn; those that are marked always are."""
+
+MOST_TOLD = 3
+"""How many fronts of a panel are told of one by one; of more, the best."""
+_LEGEND_CHARACTERS = 40
+_RINGS = {"is_knee": KNEE_NAME, "is_peak": PEAK_NAME}
+_RING_PX = {KNEE_NAME: 130, PEAK_NAME: 420}
+_SAYS = {
+    "makespan_s": "left is cheaper, down is faster",
+    "utility": "left is cheaper, up earns more",
+}
+"""What the directions of a plane mean, by its upright column."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour and shape of the points of one curve."""
+
+    colour: str
+    shape: str = "circle"
 
 
 def first_trials(records: Records) -> pl.DataFrame:
@@ -26,18 +62,19 @@ def first_trials(records: Records) -> pl.DataFrame:
     return ranked.unique(subset=axes, keep="first", maintain_order=True) if axes else ranked.head(1)
 
 
-def front_panels(records: Records, curve: str) -> tuple[list[Panel], str]:
-    """The runs that kept such a curve, one panel for each setting beside the method, and a note on those left out."""
+def front_panels(records: Records, curve: str, compared: str = METHOD) -> tuple[list[Panel], str]:
+    """The runs that kept such a curve, one panel for each setting beside a key, and a note on those left out."""
     assert records.fronts is not None
     with_curve = records.fronts.filter(pl.col("curve") == curve)["run"].unique().to_list()
     runs = first_trials(records).filter(pl.col("run").is_in(with_curve))
-    return panels_of(records, runs, [key for key in records.varying if key != METHOD])
+    return panels_of(records, runs, beside(records, [compared]))
 
 
 def fronts(records: Records) -> Drawing:
     """The front that each method found, with its knee, and the proven bound."""
     panels, note = front_panels(records, FOUND)
-    parts = [_found_panel(records, panel, alone=len(panels) == 1) for panel in panels]
+    looks = {name: Look(colour) for name, colour in zip(records.labels(METHOD).values(), cycled(records), strict=True)}
+    parts = [found_panel(records, panel, METHOD, looks, alone=len(panels) == 1) for panel in panels]
     caption = (
         "Each point is a whole allocation of the bag; left is cheaper, down is faster. No allocation lies below or "
         "left of the line, the proven bound. The ring marks the knee, the point farthest from the straight line "
@@ -46,56 +83,120 @@ def fronts(records: Records) -> Drawing:
     return Drawing(assemble(parts, across=2), caption)
 
 
-def _found_panel(records: Records, panel: Panel, *, alone: bool) -> Any:
-    labels = records.labels(METHOD)
-    curves = {
-        labels[row[METHOD]]: curve_of(records, panel.rows.filter(pl.col("run") == row["run"]), FOUND)
-        for row in panel.rows.iter_rows(named=True)
-    }
+def cycled(records: Records, key: str = METHOD) -> list[str]:
+    """A colour for each value of a key that differs from that of the bound."""
+    return [POINT_COLOURS[i % len(POINT_COLOURS)] for i in range(len(records.values(key)))]
+
+
+def found_panel(
+    records: Records, panel: Panel, compared: str, looks: Mapping[str, Look], *, alone: bool, title: Any = None
+) -> Any:
+    """The fronts of one panel, told apart by the values of a key, and the bound where there is one."""
+    curves = curves_by(records, panel.rows, compared, FOUND)
     bound = curve_of(records, panel.rows, BOUND)
-    plane = plane_of([bound, *curves.values()], *((520, 340) if alone else (300, 240)))
-    colours = dict(zip(labels.values(), _colours(len(labels)), strict=True))
-    return plane.sized([bound_line(plane, bound, BOUND_NAME), *_found_points(plane, curves, colours)], panel.title)
+    plane = plane_of([without_tail(bound), *curves.values()], *((520, 340) if alone else (300, 240)))
+    best = records.labels(compared)[best_run(records, panel.rows)[compared][0]]
+    ringed = list(curves) if len(curves) <= MOST_TOLD else [best]
+    layers = [*bound_line(plane, bound, BOUND_NAME), *found_points(plane, curves, looks, ringed)]
+    return plane.sized(layers, panel.title if title is None else title)
 
 
-def _colours(n: int) -> list[str]:
-    return [POINT_COLOURS[i % len(POINT_COLOURS)] for i in range(n)]
+def curves_by(records: Records, runs: pl.DataFrame, key: str, curve: str) -> dict[str, pl.DataFrame]:
+    """Such a curve of each of the runs, by the label of a key."""
+    labels = records.labels(key)
+    return {
+        labels[row[key]]: curve_of(records, runs.filter(pl.col("run") == row["run"]), curve)
+        for row in runs.iter_rows(named=True)
+    }
 
 
-def _named(colours: dict[str, str], title: str | None) -> Any:
-    return legend_of(colours, title, symbolType="circle", symbolOpacity=1)
+def best_run(records: Records, runs: pl.DataFrame) -> pl.DataFrame:
+    """Of runs the one at whose point the mean of the hypervolume over trials is highest, the first of equals."""
+    if not records.measures(VOLUME):
+        return runs.head(1)
+    places = [{key: row[key] for key in records.study.axes} for row in runs.iter_rows(named=True)]
+    volumes = [hold(records.runs, place)[VOLUME].drop_nulls().to_list() for place in places]
+    best = max(range(runs.height), key=lambda i: sum(volumes[i]) / len(volumes[i]) if volumes[i] else -math.inf)
+    return runs[best]
 
 
-def _found_points(plane: Plane, curves: dict[str, pl.DataFrame], colours: dict[str, str]) -> list[Any]:
+def thinned(curve: pl.DataFrame) -> pl.DataFrame:
+    """At most MOST_POINTS points of a curve, evenly along it, and those that are marked."""
+    step = -(-curve.height // MOST_POINTS)
+    marked = [pl.col(name).fill_null(False) for name in _RINGS if name in curve.columns]
+    return curve.filter(pl.any_horizontal(pl.int_range(pl.len()) % step == 0, *marked)) if step > 1 else curve
+
+
+def found_points(
+    plane: Plane, curves: Mapping[str, pl.DataFrame], looks: Mapping[str, Look], ringed: Sequence[str]
+) -> list[Any]:
+    """The points of fronts with their looks, and rings around those that are marked on some of the fronts."""
     import altair as alt
 
-    rows = [
-        {**row, "name": name, "mark": KNEE_NAME}
-        for name, curve in curves.items()
-        for row in plane.rows(curve, "gap_percent", "is_knee")
-    ]
+    kept = ("gap_percent", *(name for name in _RINGS if all(name in curve.columns for curve in curves.values())))
+    rows = [{**row, "name": name} for name, curve in curves.items() for row in plane.rows(thinned(curve), *kept)]
     tip = [
-        alt.Tooltip("name:N", title="method"),
+        alt.Tooltip("name:N", title="front"),
         alt.Tooltip("x:Q", title=plane.energy_title, format=",.5~g"),
-        alt.Tooltip("y:Q", title=plane.makespan_title, format=",.5~g"),
-        alt.Tooltip("gap_percent:Q", title="above the bound (%)", format=",.3~g"),
+        alt.Tooltip("y:Q", title=plane.y_title, format=",.5~g"),
+        alt.Tooltip("gap_percent:Q", title="distance to the bound (%)", format=",.3~g"),
     ]
-    base = alt.Chart(inline(rows)).encode(x=plane.x(), y=plane.y(), color=_named(colours, None), tooltip=tip)
-    ring = base.transform_filter("datum.is_knee").mark_point(filled=False, size=240, strokeWidth=2, opacity=1)
-    legend = alt.Legend(title=None, symbolFillColor="transparent", symbolStrokeColor=theme.INK, symbolSize=160)
-    shape = alt.Shape("mark:N", scale=alt.Scale(domain=[KNEE_NAME], range=["circle"]), legend=legend)
-    return [base.mark_point(filled=True, size=16, opacity=0.9), ring.encode(shape=shape)]
+    base = alt.Chart(inline(rows)).encode(x=plane.x(), y=plane.y(), tooltip=tip)
+    points = base.mark_point(filled=True, size=18, opacity=0.9).encode(**told_apart(looks))
+    marked = [row for row in rows if row["name"] in ringed]
+    rings = [ring(row, said) for name, said in _RINGS.items() for row in marked if row.get(name)]
+    return [points, *ring_layer(plane, rings, looks)]
+
+
+def told_apart(looks: Mapping[str, Look], title: str | None = None) -> dict[str, Any]:
+    """Colour and shape of the field `name`, with one legend for both."""
+    import altair as alt
+
+    columns: dict[str, Any] = {"columns": -(-len(looks) // 2)} if sum(map(len, looks)) > _LEGEND_CHARACTERS else {}
+    colours = legend_of({name: look.colour for name, look in looks.items()}, title, symbolOpacity=1, **columns)
+    shapes = alt.Scale(domain=list(looks), range=[look.shape for look in looks.values()])
+    legend = alt.Legend(title=title, symbolOpacity=1, **columns)
+    return {"color": colours, "shape": alt.Shape("name:N", scale=shapes, legend=legend, sort=None)}
+
+
+def ring(row: Mapping[str, Any], mark: str) -> dict[str, Any]:
+    """The row of a ring around a point."""
+    return {**{key: row[key] for key in ("x", "y", "name")}, "mark": mark}
+
+
+def ring_layer(plane: Plane, rings: Sequence[Mapping[str, Any]], looks: Mapping[str, Look]) -> list[Any]:
+    """Rings around points in the colour of their fronts, their `mark` told by their size."""
+    import altair as alt
+
+    if not rings:
+        return []
+    marks = [name for name in _RING_PX if any(ring["mark"] == name for ring in rings)]
+    legend = alt.Legend(
+        title=None, values=marks, symbolType="circle", symbolFillColor="transparent", symbolStrokeColor=theme.INK
+    )
+    sizes = alt.Scale(domain=list(_RING_PX), range=list(_RING_PX.values()))
+    size = alt.Size("mark:N", legend=legend, sort=None, scale=sizes)
+    base = alt.Chart(inline(rings)).mark_point(filled=False, shape="circle", strokeWidth=2, opacity=1)
+    return [base.encode(x=plane.x(), y=plane.y(), size=size, color=told_apart(looks)["color"])]
 
 
 def front_by_generations(records: Records) -> Drawing:
     """The fronts of a genetic search after so many generations, and the proven bound."""
     panels, note = front_panels(records, SNAPSHOT)
     parts = [_generations_panel(records, panel, alone=len(panels) == 1) for panel in panels]
+    assert records.fronts is not None
+    says = next(said for column, said in _SAYS.items() if column in records.fronts.columns)
     caption = (
-        "The front of the population after so many generations of the genetic search, from light to dark, and the "
-        f"proven bound. Each point is a whole allocation; left is cheaper, down is faster. First trial.{note}"
+        "The front of the population after so many generations of the genetic search, from light to dark"
+        f"{bound_said(records)}. Each point is a whole allocation; {says}. First trial.{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
+
+
+def bound_said(records: Records) -> str:
+    """What a caption adds where there is a bound."""
+    assert records.fronts is not None
+    return ", and the proven bound" if (records.fronts["curve"] == BOUND).any() else ""
 
 
 def _generations_panel(records: Records, panel: Panel, *, alone: bool) -> Any:
@@ -104,16 +205,10 @@ def _generations_panel(records: Records, panel: Panel, *, alone: bool) -> Any:
     found, bound = curve_of(records, panel.rows, SNAPSHOT), curve_of(records, panel.rows, BOUND)
     steps: Sequence[int] = found["generation"].unique().sort().to_list()
     names = [plain(step) for step in steps]
-    colours = dict(zip(names, theme.ordered_lines(len(names)), strict=True))
-    plane = plane_of([bound, found], *((520, 340) if alone else (300, 240)))
+    ramp = theme.ordered_lines(len(names))
+    looks = {name: Look(ramp[i], SHAPES[i % len(SHAPES)]) for i, name in enumerate(names)}
+    plane = plane_of([without_tail(bound), found], *((520, 340) if alone else (300, 240)))
     rows = [{**row, "name": plain(row["generation"])} for row in plane.rows(found, "generation")]
-    title = sentence("generations")
-    base = alt.Chart(inline(rows)).encode(x=plane.x(), y=plane.y(), color=_named(colours, title))
-    shapes = ["circle", "triangle-up", "square", "diamond", "cross", "triangle-down"]
-    shape = alt.Shape(
-        "name:N",
-        legend=None,
-        scale=alt.Scale(domain=names, range=[shapes[i % len(shapes)] for i in range(len(names))]),
-    )
-    points = base.mark_point(filled=True, size=22, opacity=0.9).encode(shape=shape)
-    return plane.sized([bound_line(plane, bound, BOUND_NAME), points], panel.title)
+    base = alt.Chart(inline(rows)).encode(x=plane.x(), y=plane.y(), **told_apart(looks, sentence("generations")))
+    points = base.mark_point(filled=True, size=22, opacity=0.9)
+    return plane.sized([*bound_line(plane, bound, BOUND_NAME), points], panel.title)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from joulewise.present.records import FRONT, MANAGED, PROFIT
+from joulewise.present.records import FRONT, KNOWN, MANAGED, PROFIT
 
 _STATISTICS = {
     "Run": "One trial of one combination of the swept values.",
@@ -81,6 +81,36 @@ GLOSSARIES = {
         "Profit per second": "The price of the bag less the cost of running it, divided by the makespan.",
         "Profit ratio": "The price of the bag divided by the least that its energy can cost.",
         "Distance to the bound": "How far the profit per second lies below the most that is proven possible.",
+    },
+    KNOWN: {
+        "Utility": _MANAGED["Utility"],
+        "Assignment": (
+            "Which machine runs which task, in which P-state and in which order; times follow from it. All tasks are "
+            "known in advance, and none starts before it has arrived."
+        ),
+        "Front": "Assignments of which none is beaten by another in both energy and utility.",
+        "Proven bound": (
+            "More utility than the line says for an energy no assignment earns, found or not: prices for machine time "
+            "and energy prove it, and `joulewise verify` checks the proof."
+        ),
+        "Hypervolume": (
+            "The area that a front dominates, down to no utility and up to 1.8 times the least energy of all tasks, in "
+            "percent of the same area of the proven bound; or of the whole box, as if all tasks earned all they are "
+            "worth for the least energy."
+        ),
+        "Knee": _BAG["Knee"],
+        "Seeds": (
+            "Assignments made by simple rules that the first population of a genetic search has; the others are drawn."
+        ),
+        "Fresh samples": (
+            "Draws of all times and powers that the search has not seen. The same draws judge all assignments."
+        ),
+        "Percentile": (
+            "A search for percentile X counts the utility that X percent of the samples reach and the energy that X "
+            "percent of them stay within: 99 is cautious, 1 hopeful."
+        ),
+        "Trial": _BAG["Trial"],
+        **_STATISTICS,
     },
 }
 """The words of each kind of study."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +9,14 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.formats import energy_unit, time_unit
-from joulewise.present.fronts import front_panels
-from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, hold, inline
+from joulewise.present.fronts import best_run, front_panels
+from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline
 from joulewise.present.lines import Axis
 from joulewise.present.plane import BOUND, FOUND, Plane, curve_of, plane_of
 from joulewise.present.records import METHOD, Records
 
 BUSY, ENERGY = "busy_s", "energy_j"
-_CHOSEN, _VOLUME = "chosen", "hypervolume_percent"
+_CHOSEN = "chosen"
 _BAR_COLOURS = {BUSY: theme.PALETTE[0], ENERGY: theme.PALETTE[5]}
 _TYPE_GAP = 0.8  # in bars, between machine types
 _ENDS = {"a": "least energy", "e": "least makespan"}
@@ -90,23 +89,13 @@ def _scenes(records: Records) -> tuple[list[_Scene], str]:
 
 
 def _scene(records: Records, panel: Panel) -> _Scene:
-    run = _of_best_method(records, panel.rows)
+    run = best_run(records, panel.rows)
     front = curve_of(records, run, FOUND)
     chosen = front.filter(pl.col(_CHOSEN).is_not_null()).select("point", _CHOSEN)
     assert records.machines is not None
     machines = records.machines.filter(pl.col("run") == run["run"][0]).join(chosen, on="point")
     method = records.label(METHOD, run[METHOD][0])
     return _Scene(machines, front, curve_of(records, run, BOUND), panel.title, method)
-
-
-def _of_best_method(records: Records, runs: pl.DataFrame) -> pl.DataFrame:
-    """The run of the method with the highest mean of the hypervolume over trials, the first of equals."""
-    if _VOLUME not in runs.columns:
-        return runs.head(1)
-    places = [{key: row[key] for key in records.study.axes} for row in runs.iter_rows(named=True)]
-    volumes = [hold(records.runs, place)[_VOLUME].drop_nulls().to_list() for place in places]
-    best = max(range(runs.height), key=lambda i: sum(volumes[i]) / len(volumes[i]) if volumes[i] else -math.inf)
-    return runs[best]
 
 
 def _front_part(scene: _Scene, width_px: int, height_px: int) -> Any:

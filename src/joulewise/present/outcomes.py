@@ -7,10 +7,11 @@ from typing import Any
 
 import polars as pl
 
+from joulewise.present.aims import aim_of
 from joulewise.present.findings import Finding
 from joulewise.present.formats import count, decimals_for, fixed, metric_value, number, percent, plain
 from joulewise.present.layout import Panel, hold, panels_of, sentence
-from joulewise.present.records import METHOD, RATIO, Records
+from joulewise.present.records import METHOD, OBJECTIVE, PERCENTILES, RATIO, SEEDS, Records
 
 _MAX_FINDINGS = 6
 _NONE_YET = [Finding("No run has a result yet.")]
@@ -31,12 +32,22 @@ def _front_finding(records: Records, row: Mapping[str, Any], panel: Panel) -> Fi
     there = _means(records, row)
     method = records.label(METHOD, _method(records, row))
     best = " found the best front:" if panel.rows.height > 1 else " found a front with"
-    half = None if row["low"] is None else (row["high"] - row["low"]) / 2
-    reached = percent(row["mean"], max(2, decimals_for(half)))
-    interval = "" if half is None else f" (± {fixed(half, max(2, decimals_for(half)))}, {count(row['n'], 'trial')})"
-    lead = f"{_place(panel)}{method}{best} {reached} of the hypervolume of the proven bound{interval}."
+    lead = f"{_place(panel)}{method}{best} {_reached(row)} of the hypervolume of the proven bound{_interval(row)}."
     support = (_ends(there), _never_used(there))
     return Finding(sentence(lead), " ".join(part for part in support if part))
+
+
+def _half(row: Mapping[str, Any]) -> float | None:
+    return None if row["low"] is None else (row["high"] - row["low"]) / 2
+
+
+def _reached(row: Mapping[str, Any]) -> str:
+    return percent(row["mean"], max(2, decimals_for(_half(row))))
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    half = _half(row)
+    return "" if half is None else f" (± {fixed(half, max(2, decimals_for(half)))}, {count(row['n'], 'trial')})"
 
 
 def _place(panel: Panel) -> str:
@@ -139,3 +150,71 @@ def _told(ratios: Sequence[float]) -> str:
     if len(ratios) < 3:
         return f"profit ratio {' and '.join(map(plain, ratios))}"
     return f"profit ratios from {plain(ratios[0])} to {plain(ratios[-1])}"
+
+
+# --- utility and energy ---------------------------------------------------------------------------------
+
+_AREAS = {
+    "fresh_percent": "of the whole box on fresh samples",
+    _VOLUME: "of the hypervolume of the proven bound",
+    "normalised_percent": "of the whole box",
+}
+"""What fronts are judged by, first what serves where it is known, with what it is a percentage of."""
+_COMPARED = (METHOD, SEEDS, OBJECTIVE, *PERCENTILES)
+
+
+def utility_findings(records: Records) -> list[Finding]:
+    """At each setting what found the best front of utility and energy, how good it is, and where a joule earns most."""
+    known = set(records.summary.filter(pl.col("mean").is_not_null())["metric"])
+    metric = next((name for name in _AREAS if name in known), None)
+    if metric is None:
+        return _NONE_YET
+    areas = records.summary.filter(pl.col("metric") == metric, pl.col("mean").is_not_null())
+    panels, _ = panels_of(records, areas, [key for key in records.varying if key not in _COMPARED])
+    return [_utility_finding(records, panel, metric) for panel in panels[:_MAX_FINDINGS]]
+
+
+def _utility_finding(records: Records, panel: Panel, metric: str) -> Finding:
+    row = panel.rows.row(int(panel.rows["mean"].arg_max() or 0), named=True)
+    best = " found the best front:" if panel.rows.height > 1 else " found a front with"
+    lead = f"{_place(panel)}{_finder(records, row)}{best} {_reached(row)} {_AREAS[metric]}{_interval(row)}."
+    means = _means(records, row)
+    parts = (_proven(means, metric), _reach(means), _peak(means), _spread(means))
+    return Finding(sentence(lead), " ".join(part for part in parts if part))
+
+
+def _finder(records: Records, row: Mapping[str, Any]) -> str:
+    """What found a front: the method, with the seeds and what it sought where these vary."""
+    run = hold(records.runs, {key: row[key] for key in records.study.axes}).row(0, named=True)
+    seeds = f" ({records.phrase(SEEDS, run[SEEDS])})" if SEEDS in records.varying else ""
+    sought = f" for {aim_of(run)}" if any(key in records.varying for key in (OBJECTIVE, *PERCENTILES)) else ""
+    return f"{records.label(METHOD, run[METHOD])}{seeds}{sought}"
+
+
+def _proven(means: Mapping[str, float], metric: str) -> str:
+    """How near to the bound the front is, where that is known and not said already."""
+    if metric == _VOLUME or _VOLUME not in means:
+        return ""
+    return f"At mean times that is {percent(means[_VOLUME], 1)} {_AREAS[_VOLUME]}."
+
+
+def _reach(means: Mapping[str, float]) -> str:
+    names = ("least_energy_j", "least_energy_utility", "most_utility_energy_j", "most_utility")
+    if not set(names) <= set(means):
+        return ""
+    first, least, last, most = (metric_value(name, means[name]) for name in names)
+    return f"It reaches from a utility of {least} for {first} to {most} for {last}."
+
+
+def _peak(means: Mapping[str, float]) -> str:
+    if not {"peak_energy_j", "peak_utility_per_mj"} <= set(means):
+        return ""
+    at, rate = (metric_value(name, means[name]) for name in ("peak_energy_j", "peak_utility_per_mj"))
+    return f"A joule earns most at {at}: {rate} per MJ."
+
+
+def _spread(means: Mapping[str, float]) -> str:
+    if not {"energy_sd_percent", "utility_sd_percent"} <= set(means):
+        return ""
+    energy, utility = (percent(means[name], 2) for name in ("energy_sd_percent", "utility_sd_percent"))
+    return f"From sample to sample its energies vary by {energy} and its utilities by {utility} (standard deviation)."

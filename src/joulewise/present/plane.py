@@ -1,8 +1,8 @@
-"""The plane of energy and makespan in which fronts are drawn: axes, curves and points."""
+"""The plane of energy and makespan, or utility, in which fronts are drawn: axes, curves and points."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,28 +18,27 @@ FOUND, BOUND, REGION, SNAPSHOT = "front", "bound", "region", "snapshot"
 
 BOUND_COLOUR = theme.PALETTE[0]
 _ROOM = 0.06
+_SAME = 1e-9
+_UPRIGHT: dict[str, tuple[str, Callable[[float], tuple[str, float]]]] = {
+    "makespan_s": ("makespan", time_unit),
+    "utility": ("utility", lambda _most: ("", 1.0)),
+}
+"""What may be drawn upright: a column, what it is called, and the unit that suits it with its size."""
 
 
 @dataclass(frozen=True)
 class Plane:
-    """Both axes: unit, its size in joules or seconds, and the span in that unit."""
+    """Both axes: title, the size of the unit in joules or in that of the upright column, the span in that unit."""
 
-    energy_unit: str
+    energy_title: str
     energy_size: float
     x_domain: tuple[float, float]
-    time_unit: str
-    time_size: float
+    upright: str
+    y_title: str
+    y_size: float
     y_domain: tuple[float, float]
     width_px: int = 430
     height_px: int = 320
-
-    @property
-    def energy_title(self) -> str:
-        return f"energy ({self.energy_unit})"
-
-    @property
-    def makespan_title(self) -> str:
-        return f"makespan ({self.time_unit})"
 
     def x(self, field: str = "x:Q", **options: Any) -> Any:
         """The axis of energy."""
@@ -50,21 +49,21 @@ class Plane:
         return alt.X(field, title=self.energy_title, scale=scale, axis=axis, **options)
 
     def y(self, field: str = "y:Q", **options: Any) -> Any:
-        """The axis of makespan."""
+        """The upright axis."""
         import altair as alt
 
         axis = alt.Axis(format=AXIS_FORMAT, tickCount=5)
         scale = alt.Scale(domain=list(self.y_domain), nice=False, zero=False)
-        return alt.Y(field, title=self.makespan_title, scale=scale, axis=axis, **options)
+        return alt.Y(field, title=self.y_title, scale=scale, axis=axis, **options)
 
-    def place(self, energy_j: float, makespan_s: float) -> dict[str, float]:
+    def place(self, energy_j: float, upright: float) -> dict[str, float]:
         """A point in the units of the plane."""
-        return {"x": energy_j / self.energy_size, "y": makespan_s / self.time_size}
+        return {"x": energy_j / self.energy_size, "y": upright / self.y_size}
 
     def rows(self, curve: pl.DataFrame, *kept: str) -> list[dict[str, Any]]:
         """The points of a curve in the units of the plane, in order, with these further columns."""
         return [
-            {**self.place(row["energy_j"], row["makespan_s"]), "order": i, **{name: row[name] for name in kept}}
+            {**self.place(row["energy_j"], row[self.upright]), "order": i, **{name: row[name] for name in kept}}
             for i, row in enumerate(curve.iter_rows(named=True))
         ]
 
@@ -83,14 +82,32 @@ class Plane:
 
 
 def plane_of(points: Iterable[pl.DataFrame], width_px: int = 430, height_px: int = 320) -> Plane:
-    """A plane that holds these points (`energy_j`, `makespan_s`) with a little room around them."""
-    both = pl.concat([frame.select(pl.col("energy_j", "makespan_s").cast(pl.Float64)) for frame in points]).drop_nulls()
+    """A plane that holds these points (`energy_j`, and `makespan_s` or `utility`) with a little room around them."""
+    frames = list(points)
+    upright = _upright_of(frames[0])
+    both = pl.concat([frame.select(pl.col("energy_j", upright).cast(pl.Float64)) for frame in frames]).drop_nulls()
     spans = [(float(both[name].min()), float(both[name].max())) for name in both.columns]  # type: ignore[arg-type]
-    (least_j, most_j), (least_s, most_s) = spans
-    unit_e, size_e = energy_unit(most_j)
-    unit_t, size_t = time_unit(most_s)
-    x, y = _with_room(least_j / size_e, most_j / size_e), _with_room(least_s / size_t, most_s / size_t)
-    return Plane(unit_e, size_e, x, unit_t, size_t, y, width_px, height_px)
+    (least_j, most_j), (low, high) = spans
+    unit, size_j = energy_unit(most_j)
+    name, suited = _UPRIGHT[upright]
+    y_unit, size = suited(high)
+    x, y = _with_room(least_j / size_j, most_j / size_j), _with_room(low / size, high / size)
+    return Plane(f"energy ({unit})", size_j, x, upright, _with_unit(name, y_unit), size, y, width_px, height_px)
+
+
+def without_tail(curve: pl.DataFrame) -> pl.DataFrame:
+    """A curve up to where more energy changes nothing any more."""
+    level = pl.col(_upright_of(curve))
+    is_last = (level - level.last()).abs() <= _SAME * level.last().abs()
+    return curve.filter(~is_last.shift(1, fill_value=False))
+
+
+def _upright_of(points: pl.DataFrame) -> str:
+    return next(column for column in _UPRIGHT if column in points.columns)
+
+
+def _with_unit(name: str, unit: str) -> str:
+    return f"{name} ({unit})" if unit else name
 
 
 def _with_room(low: float, high: float) -> tuple[float, float]:
@@ -102,8 +119,8 @@ def curve_of(records: Records, runs: pl.DataFrame, curve: str) -> pl.DataFrame:
     """The points of a curve of the first of these runs that has it; empty where none has."""
     assert records.fronts is not None
     found = records.fronts.filter((pl.col("curve") == curve) & pl.col("run").is_in(runs["run"].to_list()))
-    first = next((run for run in runs["run"] if run in set(found["run"])), None)
-    return found.filter(pl.col("run") == first).sort("point", maintain_order=True)
+    first = [run for run in runs["run"] if run in set(found["run"])][:1]
+    return found.filter(pl.col("run").is_in(first)).sort("point", maintain_order=True)
 
 
 def has_curve(records: Records, curve: str) -> bool:
@@ -111,15 +128,17 @@ def has_curve(records: Records, curve: str) -> bool:
     return records.fronts is not None and bool((records.fronts["curve"] == curve).any())
 
 
-def bound_line(plane: Plane, bound: pl.DataFrame, name: str) -> Any:
-    """The line of a bound, and a line in the legend that names it."""
+def bound_line(plane: Plane, bound: pl.DataFrame, name: str) -> list[Any]:
+    """The line of a bound, and a line in the legend that names it; nothing where there is no bound."""
     import altair as alt
 
+    if bound.is_empty():
+        return []
     rows = [{**row, "line": name} for row in plane.rows(bound)]
     legend = alt.Legend(title=None, symbolType="stroke", symbolStrokeColor=BOUND_COLOUR, symbolStrokeWidth=2)
     solid = alt.StrokeDash("line:N", scale=alt.Scale(domain=[name], range=[[1, 0]]), legend=legend)
-    line = alt.Chart(inline(rows)).mark_line(strokeWidth=2, color=BOUND_COLOUR)
-    return line.encode(x=plane.x(), y=plane.y(), order="order:Q", strokeDash=solid)
+    line = alt.Chart(inline(rows)).mark_line(strokeWidth=2, color=BOUND_COLOUR, clip=True)
+    return [line.encode(x=plane.x(), y=plane.y(), order="order:Q", strokeDash=solid)]
 
 
 def legend_of(colours: Mapping[str, str], title: str | None = None, **options: Any) -> Any:

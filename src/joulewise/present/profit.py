@@ -107,7 +107,7 @@ def _squares(plane: Plane, runs: pl.DataFrame) -> list[dict[str, Any]]:
 
 def _front_panel(scene: _Scene, title: str) -> Any:
     line = bound_line(scene.plane, scene.bound, FRONT_LINE)
-    layers = [*_cap(scene), line, *_bars(scene), *_marks(scene.plane, scene.runs), *_ratios(scene)]
+    layers = [*_cap(scene), *line, *_bars(scene), *_marks(scene.plane, scene.runs), *_ratios(scene)]
     return scene.plane.sized(layers, title)
 
 
@@ -122,7 +122,7 @@ def _cap(scene: _Scene) -> list[Any]:
     if scene.cap_w is None:
         return []
     plane, (left, right), top = scene.plane, scene.plane.x_domain, scene.plane.y_domain[1]
-    per_unit = plane.energy_size / scene.cap_w / plane.time_size
+    per_unit = plane.energy_size / scene.cap_w / plane.y_size
     name = _within(scene.cap_w)
     rows = [{"x": x, "y": per_unit * x, "top": top, "name": name} for x in (left, right)]
     base = alt.Chart(inline(rows)).encode(x=plane.x(), y=plane.y())
@@ -164,7 +164,7 @@ def _marks(plane: Plane, runs: pl.DataFrame) -> list[Any]:
         alt.Tooltip("kind:N", title="point"),
         _ratio_tip(),
         alt.Tooltip("x:Q", title=plane.energy_title, format=",.5~g"),
-        alt.Tooltip("y:Q", title=plane.makespan_title, format=",.5~g"),
+        alt.Tooltip("y:Q", title=plane.y_title, format=",.5~g"),
     ]
     base = alt.Chart(inline([*squares, *diamonds])).mark_point(filled=False, size=70, strokeWidth=1.5, opacity=1)
     shape = alt.Shape("kind:N", scale=shapes, legend=legend)
@@ -285,7 +285,7 @@ def _contour_labels(plane: Plane, labels: Sequence[dict[str, Any]]) -> list[Any]
 
 
 def _on_line(plane: Plane, price: float, cost: float, level: float, y: float) -> dict[str, float]:
-    return {"x": (price - level * y * plane.time_size) / cost / plane.energy_size, "y": y}
+    return {"x": (price - level * y * plane.y_size) / cost / plane.energy_size, "y": y}
 
 
 def _levels(region: pl.DataFrame, price: float, cost: float) -> list[float]:

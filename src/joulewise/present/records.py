@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,13 +23,17 @@ TARIFF_UNIT = "supply.tariff_unit"
 METHOD = "optimise.method"
 RECOVERY = "optimise.recovery"
 RATIO = "optimise.profit_ratio"
+SEEDS = "optimise.seeds"
+OBJECTIVE = "optimise.objective"
+PERCENTILES = ("optimise.percentile_utility", "optimise.percentile_energy")
+AIM = "aim"
 VARIANT = "variant"
 SETTING = "setting"
 PRIORITY = "priority"
 GROUP = "group"
 UTILITY = "utility_percent"
-MANAGED, FRONT, PROFIT = "managed", "front", "profit"
-_COUNTED = {MANAGED: UTILITY, FRONT: "tasks", PROFIT: "tasks"}
+MANAGED, FRONT, PROFIT, KNOWN = "managed", "front", "profit", "utility"
+_COUNTED = {MANAGED: UTILITY, FRONT: "tasks", PROFIT: "tasks", KNOWN: "tasks"}
 """By kind of study a column that every run with a result has."""
 MODES = ("immediate", "batch")
 
@@ -40,7 +45,8 @@ class StudyInfo:
     `axes` are the swept keys in the order of the study file; `source` is that file's text; `seconds` is the
     wall-clock time of the runs; `study_hash` identifies file and inputs; `n_failed` counts runs without a
     result; `made_at` is the instant of the report, written as it should be read; `kind` is what the runs do:
-    manage tasks over time, or search for the front or the most profit of a bag.
+    manage tasks over time, search for the front or the most profit of a bag, or for the front of utility and energy
+    of tasks known in advance.
     """
 
     name: str
@@ -71,7 +77,7 @@ class Records:
     of this row's value of the key minus that one, all other axes being equal; every ordered pair of values.
     `traces`: `run`, `at_s` and cumulative columns; the keys of a run are looked up in `runs`.
     `titles` and `modes`: policy name -> title and "immediate" or "batch", in the order of the policy table.
-    `fronts` and `machines`: `run` and the columns of those tables, of the runs of a search that were kept.
+    `fronts`, `machines` and `clouds`: `run` and the columns of those tables, of the runs of a search that were kept.
     """
 
     study: StudyInfo
@@ -83,6 +89,7 @@ class Records:
     modes: Mapping[str, str] = field(default_factory=dict)
     fronts: pl.DataFrame | None = None
     machines: pl.DataFrame | None = None
+    clouds: pl.DataFrame | None = None
 
     @cached_property
     def varying(self) -> tuple[str, ...]:
@@ -190,7 +197,7 @@ class Records:
     def phrase(self, key: str, value: object) -> str:
         """One value of a key so that it can stand alone: "33,000 tasks/day", "dropping threshold 0.5"."""
         words, text = key_words(key), self.label(key, value)
-        if key in (POLICY, METHOD, VARIANT, SETTING):
+        if key in (POLICY, METHOD, VARIANT, SETTING, AIM):
             return text
         if isinstance(value, bool):
             return f"{words.name}: {text}"
@@ -202,9 +209,22 @@ class Records:
 
 
 def tidy(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with list-valued columns spelt out, so that every swept value can be compared."""
+    """The frame with lists among its values, and lists that study keys have as text, spelt out to be compared."""
     lists = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List | pl.Array)]
+    keys = [name for name, dtype in frame.schema.items() if dtype == pl.String and "." in name]
     return frame.with_columns(
-        pl.Series(name, [None if row is None else plain(list(row)) for row in frame[name]], dtype=pl.String)
-        for name in lists
+        *(pl.Series(name, [_spelt(row) for row in frame[name].to_list()], dtype=pl.String) for name in lists),
+        *(pl.Series(name, [_spelt(_parsed(text)) for text in frame[name]], dtype=pl.String) for name in keys),
     )
+
+
+def _parsed(text: str | None) -> object:
+    """The list that a text is, else the text."""
+    try:
+        return json.loads(text) if text and text.startswith("[") else text
+    except ValueError:
+        return text
+
+
+def _spelt(value: object) -> str | None:
+    return None if value is None else plain(value)

@@ -13,9 +13,9 @@ from joulewise.present.findings import Finding, findings
 from joulewise.present.formats import count, key_words
 from joulewise.present.glossary import GLOSSARIES
 from joulewise.present.layout import sentence
-from joulewise.present.outcomes import front_findings, profit_findings
+from joulewise.present.outcomes import front_findings, profit_findings, utility_findings
 from joulewise.present.pages import libraries, page
-from joulewise.present.records import FRONT, MANAGED, PROFIT, Records
+from joulewise.present.records import FRONT, KNOWN, MANAGED, PROFIT, Records
 from joulewise.present.tables import Table, cost_tables, difference_tables, full_table, search_tables, utility_tables
 from joulewise.units import duration
 
@@ -43,6 +43,7 @@ _CONTENT = {
     MANAGED: _Content(findings, lambda records: [*utility_tables(records), *cost_tables(records)]),
     FRONT: _Content(front_findings, search_tables),
     PROFIT: _Content(profit_findings, search_tables),
+    KNOWN: _Content(utility_findings, search_tables),
 }
 
 

@@ -23,7 +23,7 @@ from joulewise.present.formats import (
     small,
 )
 from joulewise.present.layout import Panel, panels_of, sentence
-from joulewise.present.records import FRONT, PROFIT, TARIFF_UNIT, THRESHOLD, Records
+from joulewise.present.records import FRONT, KNOWN, PROFIT, TARIFF_UNIT, THRESHOLD, Records
 
 MAX_ROWS = 500
 _MAX_COLUMNS = 10
@@ -36,6 +36,11 @@ _REACHED = {
     PROFIT: (
         "profit_per_s", "profit_bound_per_s", "gap_percent", "energy_j", "makespan_s", "mean_power_w",
         "on_front_percent", "solve_s",
+    ),
+    KNOWN: (
+        "points", "hypervolume_percent", "normalised_percent", "fresh_percent", "gap_percent", "least_energy_j",
+        "most_utility", "utility_bound", "peak_utility_per_mj", "peak_energy_j", "energy_sd_percent",
+        "utility_sd_percent", "tasks_dropped", "solve_s",
     ),
 }  # fmt: skip
 """The metrics of the first table, by kind of study."""
@@ -168,7 +173,7 @@ def full_table(records: Records) -> Table:
 def search_tables(records: Records) -> list[Table]:
     """What a search reached at every point of the study beside what is proven; none without results."""
     found = set(records.summary["metric"])
-    metrics = [name for name in _REACHED[records.study.kind] if name in found]
+    metrics = [name for name in _REACHED[records.study.kind] if name in found and records.measures(name)]
     return [_points_table(records, metrics, "What was reached, and what is proven")] if metrics else []
 
 

@@ -18,6 +18,7 @@ from joulewise.study.case import Candidates, Case, Tables
 from joulewise.study.parameters import UNITS, hints_of, key_of, shown
 from joulewise.study.sources import Draw, build_bag, build_supply
 from joulewise.study.spec import Part, WorldParts
+from joulewise.study.uncertain import chances_refused
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,8 +55,8 @@ def checks(
     `supply_keys` are the fields of the supply that matter to what is sought.
     """
     systems, supplies = ({getattr(parts, name): None for parts in found.worlds} for name in ("system", "supply"))
-    yield lambda: raise_if_any(problem for system in systems for problem in _failures(system))
-    yield lambda: raise_if_any(problem for supply in supplies for problem in _not_for_bags(supply, supply_keys))
+    yield lambda: raise_if_any(problem for system in systems for problem in _system_problems(system))
+    yield lambda: raise_if_any(problem for supply in supplies for problem in unused_supply(supply, supply_keys))
     decisions: dict[WorldParts, list[Any]] = {parts: [] for parts in found.worlds}
     for point in found.points:
         decisions[point.world].append(point.decision.parameters)
@@ -76,13 +77,19 @@ def _in_study(problem: Problem) -> Problem:
     return dataclasses.replace(problem, where=problem.where.replace("bag.counts", "workload"))
 
 
-def _failures(system: Part) -> Iterator[Problem]:
+def _system_problems(system: Part) -> Iterator[Problem]:
+    yield from failures(system)
+    yield from chances_refused(system, "the times and powers of bags are certain", "leave it out")
+
+
+def failures(system: Part) -> Iterator[Problem]:
+    """Machines that fail, where none may."""
     if system.parameters.mtbf_s is not None:
         found = "found machines that fail"
-        yield Problem("system.mtbf", found, "bags are run by machines that never do", "leave out mtbf and mttr")
+        yield Problem("system.mtbf", found, "the machines of a search never do", "leave out mtbf and mttr")
 
 
-def _not_for_bags(supply: Part, keys: Sequence[str]) -> Iterator[Problem]:
+def unused_supply(supply: Part, keys: Sequence[str]) -> Iterator[Problem]:
     """The keys of the supply that mean nothing for what is sought."""
     owner: type = type(supply.parameters)
     written = {name: key_of(name, hint) for name, hint in hints_of(owner).items()}

@@ -8,7 +8,9 @@ from fnmatch import fnmatchcase
 
 RUNS, RECORDS, TRACES, LOSSES = "runs", "records", "traces", "losses"
 FRONTS, MACHINES, COUNTS = "fronts", "machines", "counts"
-MANAGED, FRONT, PROFIT, BAGS = "managed", "front", "profit", "front, profit"
+CLOUDS, ASSIGNMENTS = "clouds", "assignments"
+MANAGED, FRONT, PROFIT, UTILITY = "managed", "front", "profit", "utility"
+BAGS, SEARCHES, BOTH_FRONTS = f"{FRONT}, {PROFIT}", f"{FRONT}, {PROFIT}, {UTILITY}", f"{FRONT}, {UTILITY}"
 """Of which kinds of studies a column is."""
 
 
@@ -45,7 +47,8 @@ COLUMNS = (
     Column(RUNS, "seed", "", "seed of the study", kinds=""),
     Column(
         RUNS, "bound", "",
-        "how bounds are proven: of utility by prices, or trivially (each task alone); of bags by the duals of an lp",
+        "how bounds are proven: of utility by prices, or trivially (each task alone); of bags by the duals of an lp; "
+        "of fronts of utility by prices at a drop_below, none for objectives of chance",
         kinds="",
     ),
     Column(RUNS, "status", "", "done or failed", kinds=""),
@@ -107,20 +110,90 @@ COLUMNS = (
         "group_percent:*", "%",
         "100 x utility earned on the machines of a group / utility; a column for each machine group",
     ),
-    _metric("tasks", "tasks", "tasks of the bag", kinds=BAGS),
-    _metric("tasks_per_machine", "tasks", "tasks / machines", kinds=BAGS),
-    _metric("points", "points", "points of the front that was found", kinds=FRONT),
+    _metric("tasks", "tasks", "tasks of the bag, or known in advance", kinds=SEARCHES),
+    _metric("tasks_per_machine", "tasks", "tasks / machines", kinds=SEARCHES),
+    _metric("points", "points", "points of the front that was found", kinds=BOTH_FRONTS),
     _metric(
         "hypervolume_percent", "%",
-        "100 x area that the front dominates up to the reference point / area that the proven bound dominates",
-        kinds=FRONT,
+        "100 x area that the front dominates up to the reference point / area that the proven bound dominates; null "
+        "for objectives of chance",
+        kinds=BOTH_FRONTS,
     ),
     _metric(
-        "hypervolume_percent:*", "%", "the same after so many generations; a column for each snapshot", kinds=FRONT
+        "hypervolume_percent:*", "%",
+        "the same after so many generations; a column for each snapshot", kinds=BOTH_FRONTS,
     ),
+    _metric(
+        "normalised_percent", "%",
+        "100 x area that the front dominates up to 1.8 x the least energy of all tasks / area that it would dominate "
+        "if all earned what they are worth at most with the least energy (no energy, where they may be dropped)",
+        kinds=UTILITY,
+    ),
+    _metric("normalised_percent:*", "%", "the same after so many generations", kinds=UTILITY),
+    _metric(
+        "fresh_percent", "%",
+        "the same of the points at the means over fresh samples; this and all of fresh samples null without chances",
+        kinds=UTILITY,
+    ),
+    _metric("reference_energy_j", "J", "energy of the reference point: 1.8 x the least of all tasks", kinds=UTILITY),
+    _metric("utility_ceiling", "utility", "the sum of what tasks are worth at most", kinds=UTILITY),
+    _metric("utility_bound", "utility", "proven: nothing earns more, whatever its energy", kinds=UTILITY),
+    _metric("most_utility", "utility", "most utility of a point of the front", kinds=UTILITY),
+    _metric("most_utility_energy_j", "J", "energy of that point", kinds=UTILITY),
+    _metric("least_energy_utility", "utility", "utility of the point of least energy", kinds=UTILITY),
+    _metric("knee_utility", "utility", "utility at the knee of the front", kinds=UTILITY),
+    _metric("peak_energy_j", "J", "energy of the point with the most utility per energy", kinds=UTILITY),
+    _metric("peak_utility", "utility", "its utility", kinds=UTILITY),
+    _metric("peak_utility_per_mj", "utility/MJ", "its utility per energy", kinds=UTILITY),
+    _metric(
+        "gap_percent", "%",
+        "mean over the points of 100 x (1 - utility / most that is proven for the energy); null for chance",
+        kinds=UTILITY,
+    ),
+    _metric(
+        "marker_sds", "",
+        "mean over the points of how far objectives are from their means over fresh samples, in standard deviations",
+        kinds=UTILITY,
+    ),
+    _metric(
+        "energy_sd_percent", "%",
+        "100 x standard deviation of the energy over fresh samples / its mean, mean over the points", kinds=UTILITY,
+    ),
+    _metric("utility_sd_percent", "%", "the same of the utility", kinds=UTILITY),
+    _metric("tasks_dropped", "tasks", "tasks dropped or left out, mean over points and samples", kinds=UTILITY),
+    _metric(
+        "dropped_sd_correlation", "",
+        "rank correlation over the points of the tasks dropped and the standard deviation of the utility",
+        kinds=UTILITY,
+    ),
+    _metric(
+        "energy_price_per_mj", "utility/MJ", "what a megajoule more brings at the knee, by means over fresh samples",
+        kinds=UTILITY,
+    ),
+    _metric(
+        "solution_value", "utility",
+        "how much more the point that is best by samples earns, less energy at that price, than the one that is best "
+        "by mean times and powers: mean over fresh samples",
+        kinds=UTILITY,
+    ),
+    _metric("solution_value_error", "utility", "half width of its 95 % interval", kinds=UTILITY),
+    _metric(
+        "information_value", "utility",
+        "how much more could be earned by choosing among the points once all times and powers are known", kinds=UTILITY,
+    ),
+    _metric("information_value_error", "utility", "half width of its 95 % interval", kinds=UTILITY),
+    _metric(
+        "cautious_energy_j", "J",
+        "mean energy of the cautious choice: the point whose utility varies least over fresh samples, of those that "
+        "earn the most on average but for the tolerance",
+        kinds=UTILITY,
+    ),
+    _metric("cautious_utility", "utility", "its mean utility", kinds=UTILITY),
+    _metric("cautious_sd_utility", "utility", "standard deviation of its utility", kinds=UTILITY),
+    Column(RUNS, "engine", "", "what searched: one core, several, or a GPU by name", kinds=UTILITY),
     _metric("reference_energy_j", "J", "energy of the reference point: 1.1 x the most on the bound front", kinds=FRONT),
     _metric("reference_makespan_s", "s", "makespan of the reference point: 1.1 x the most on it", kinds=FRONT),
-    _metric("least_energy_j", "J", "least energy of a point of the front", kinds=FRONT),
+    _metric("least_energy_j", "J", "least energy of a point of the front", kinds=BOTH_FRONTS),
     _metric("least_makespan_s", "s", "least makespan of a point of the front", kinds=FRONT),
     _metric("energy_bound_j", "J", "proven: no allocation uses less energy", kinds=BAGS),
     _metric("makespan_bound_s", "s", "proven: no allocation has a shorter makespan", kinds=BAGS),
@@ -128,7 +201,7 @@ COLUMNS = (
         "gap_percent", "%",
         "mean over the points of 100 x (energy / least energy that is proven for the makespan - 1)", kinds=FRONT,
     ),
-    _metric("knee_energy_j", "J", "energy at the knee of the front; in studies of profit, of the bound", kinds=BAGS),
+    _metric("knee_energy_j", "J", "energy at the knee of the front; for profit, of the bound", kinds=SEARCHES),
     _metric("knee_makespan_s", "s", "makespan at the same knee", kinds=BAGS),
     _metric("mean_power_w", "W", "energy / makespan: of the allocation, or at the knee of a front", kinds=BAGS),
     _metric("vertices", "vertices", "vertices of the proven bound that none beats in both objectives", kinds=BAGS),
@@ -150,7 +223,7 @@ COLUMNS = (
         kinds=FRONT,
     ),
     _metric("energy_cov:*", "", "the same of the energy of machines", kinds=FRONT),
-    _metric("generations_per_s", "1/s", "generations per second (nsga2)", is_measured=True, kinds=FRONT),
+    _metric("generations_per_s", "1/s", "generations per second (nsga2)", is_measured=True, kinds=BOTH_FRONTS),
     _metric("price", "", "price of the bag", kinds=PROFIT),
     _metric("profit_ratio", "", "price / cost of the least energy; null where that costs nothing", kinds=PROFIT),
     _metric("cost_per_kwh", "", "what a kWh costs, the mean over the hours of the bag where it changes", kinds=PROFIT),
@@ -185,7 +258,7 @@ COLUMNS = (
         kinds=PROFIT,
     ),
     Column(RUNS, "reason", "", "why, in words, where nothing runs or a loss needs explaining; else null", kinds=PROFIT),
-    _metric("solve_s", "s", "wall-clock time of bound and search", is_measured=True, kinds=BAGS),
+    _metric("solve_s", "s", "wall-clock time of bound and search", is_measured=True, kinds=SEARCHES),
     Column(RECORDS, "task", "", "number of the task in order of arrival, from 0"),
     Column(RECORDS, "task_type", "", "name of the task type"),
     Column(RECORDS, "priority", "", "priority level of the task, where the workload has them"),
@@ -239,6 +312,24 @@ COLUMNS = (
         "a to e, from least energy to least makespan, on the points that figures show machine by machine; else null",
         kinds=FRONT,
     ),
+    Column(FRONTS, "curve", "", "front (found), bound (vertices of the proven bound) or snapshot", kinds=UTILITY),
+    Column(FRONTS, "point", "", "number of the point on its curve, from 0, by rising energy", kinds=UTILITY),
+    Column(FRONTS, "generation", "", "number of generations of a snapshot; null on other curves", kinds=UTILITY),
+    Column(FRONTS, "energy_j", "J", "energy at the meter, as the objective has it", kinds=UTILITY),
+    Column(FRONTS, "utility", "utility", "utility, as the objective has it", kinds=UTILITY),
+    Column(FRONTS, "utility_per_mj", "utility/MJ", "utility / energy", kinds=UTILITY),
+    Column(FRONTS, "utility_bound", "utility", "proven: nothing earns more with that energy", kinds=UTILITY),
+    Column(FRONTS, "gap_percent", "%", "100 x (1 - utility / utility_bound)", kinds=UTILITY),
+    Column(FRONTS, "is_knee", "", "whether it is the knee of the curve", kinds=UTILITY),
+    Column(FRONTS, "is_peak", "", "whether it has the most utility per energy of the curve", kinds=UTILITY),
+    Column(FRONTS, "is_cautious", "", "whether it is the cautious choice of the front", kinds=UTILITY),
+    Column(FRONTS, "mean_energy_j", "J", "mean over fresh samples; this and what follows is null on other curves than "
+           "front, and without chances", kinds=UTILITY),
+    Column(FRONTS, "mean_utility", "utility", "mean over fresh samples", kinds=UTILITY),
+    Column(FRONTS, "sd_energy_j", "J", "standard deviation over fresh samples", kinds=UTILITY),
+    Column(FRONTS, "sd_utility", "utility", "standard deviation over fresh samples", kinds=UTILITY),
+    Column(FRONTS, "correlation", "", "of energy and utility over fresh samples", kinds=UTILITY),
+    Column(FRONTS, "tasks_dropped", "tasks", "tasks dropped or left out, mean over samples if any", kinds=UTILITY),
     Column(MACHINES, "point", "", "number of the point, as in fronts", kinds=BAGS),
     Column(MACHINES, "machine", "", "number of the machine, from 0 by machine type", kinds=BAGS),
     Column(MACHINES, "machine_type", "", "name of the machine type", kinds=BAGS),
@@ -251,6 +342,16 @@ COLUMNS = (
     Column(COUNTS, "task_type", "", "name of the task type", kinds=BAGS),
     Column(COUNTS, "pstate", "", "P-state, 0 the fastest", kinds=BAGS),
     Column(COUNTS, "tasks", "tasks", "how many of these tasks the machine runs in that P-state", kinds=BAGS),
+    Column(CLOUDS, "point", "", "number of the point, as in fronts; only with chances", kinds=UTILITY),
+    Column(CLOUDS, "sample", "", "number of the fresh sample of all times and powers, from 0", kinds=UTILITY),
+    Column(CLOUDS, "energy_j", "J", "energy at the meter if they turn out so", kinds=UTILITY),
+    Column(CLOUDS, "utility", "utility", "utility if they turn out so", kinds=UTILITY),
+    Column(CLOUDS, "tasks_dropped", "tasks", "tasks dropped or left out if they turn out so", kinds=UTILITY),
+    Column(ASSIGNMENTS, "point", "", "number of the point, as in fronts", kinds=UTILITY),
+    Column(ASSIGNMENTS, "task", "", "number of the task in order of arrival, from 0", kinds=UTILITY),
+    Column(ASSIGNMENTS, "machine", "", "number of the machine, from 0 by machine type; -1: not to run", kinds=UTILITY),
+    Column(ASSIGNMENTS, "pstate", "", "P-state, 0 the fastest", kinds=UTILITY),
+    Column(ASSIGNMENTS, "order", "", "place in the global order by which machines take their tasks", kinds=UTILITY),
 )  # fmt: skip
 
 

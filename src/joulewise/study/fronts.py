@@ -49,16 +49,16 @@ class Found:
 
 @dataclass(frozen=True)
 class Method:
-    """One way to find allocations along the front; `draws`: it draws from the seed and the trial.
+    """One way to search a front; `draws`: it draws from the seed and the trial.
 
-    `seconds` is about how long it takes for a bag of so many tasks, `keys` are the parameters that it uses.
+    `seconds` is about how long it takes for so many tasks, `keys` are the parameters that it uses.
     """
 
     title: str
     summary: str
     source: str
-    search: Callable[[Bag, BoundFront, FrontParameters, int], Found]
-    seconds: Callable[[FrontParameters, float], float]
+    search: Callable[..., Any]
+    seconds: Callable[[Any, float], float]
     draws: bool
     keys: tuple[str, ...]
 
@@ -132,15 +132,15 @@ METHODS = {
 def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
     """What must hold before anything is run."""
     parameters = [part.parameters for part in found.decisions]
-    yield lambda: raise_if_any(_idle_keys(parameters))
+    yield lambda: raise_if_any(idle_keys(FrontParameters, parameters, METHODS))
     yield from bags.checks(found, draw, (), _check)
 
 
-def _idle_keys(parameters: Sequence[FrontParameters]) -> Iterator[Problem]:
-    """Parameters that a study sets and that none of the methods it sets them for uses."""
-    for entry in dataclasses.fields(FrontParameters):
+def idle_keys(owner: type, parameters: Sequence[Any], methods: Mapping[str, Method]) -> Iterator[Problem]:
+    """Parameters of a class that a study sets and that none of the methods it sets them for uses."""
+    for entry in dataclasses.fields(owner):
         given = [p for p in parameters if getattr(p, entry.name) != entry.default]
-        users = [name for name, method in METHODS.items() if entry.name in method.keys]
+        users = [name for name, method in methods.items() if entry.name in method.keys]
         if given and users and not any(p.method in users for p in given):
             found = f"found {shown(entry.name, getattr(given[0], entry.name))} with method {given[0].method!r}"
             allowed = f"is for {' and '.join(map(repr, users))}"
@@ -185,7 +185,7 @@ def compute(case: Case) -> Outcome:
     _warm_up(p.method)
     began_s = time.perf_counter()
     bound = bound_front(bag)
-    found = METHODS[p.method].search(bag, bound, p, _seed(case.run))
+    found = METHODS[p.method].search(bag, bound, p, search_seed(case.run))
     solve_s = time.perf_counter() - began_s
     allocations = _front(found)
     bags.raise_if_broken(allocations)
@@ -206,11 +206,16 @@ def _warm_up(method: str) -> None:
     mark_kernels_compiled()
 
 
-def _seed(run: Run) -> int:
-    """The seed of the search of one trial."""
+def search_seed(run: Run) -> int:
+    """The seed of the search of a run."""
+    return seed_of(run.seed, run.trial)
+
+
+def seed_of(seed: int, trial: int) -> int:
+    """The seed of the searches of one trial."""
     from joulewise.rng import generator
 
-    return int(generator(run.seed, run.trial, "optimise").integers(2**63))
+    return int(generator(seed, trial, "optimise").integers(2**63))
 
 
 def _front(found: Found) -> list[BagAllocation]:
@@ -325,7 +330,7 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
     bound = bound_front(bag)
     yield from bags.judge_bound(case, bound)
     if stored is None:
-        found = METHODS[p.method].search(bag, bound, p, _seed(case.run))
+        found = METHODS[p.method].search(bag, bound, p, search_seed(case.run))
         allocations, snapshots = _front(found), found.snapshots
     else:
         allocations, snapshots = bag_tables.allocations_of(bag, stored[COUNTS]), bag_tables.snapshots_of(stored[FRONTS])

@@ -9,12 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joulewise import units
-from joulewise.study import bags, fronts, managed, profits
+from joulewise.study import bags, fronts, managed, profits, uncertain, utilities, utility_bounds, utility_checks
 from joulewise.study.case import Candidates, Case, Outcome, Tables
-from joulewise.study.columns import COUNTS, FRONT, FRONTS, MACHINES, MANAGED, PROFIT, RECORDS, TRACES
+from joulewise.study.columns import (
+    ASSIGNMENTS,
+    COUNTS,
+    FRONT,
+    FRONTS,
+    MACHINES,
+    MANAGED,
+    PROFIT,
+    RECORDS,
+    TRACES,
+    UTILITY,
+)
 from joulewise.study.sources import (
     BAG,
     BAG_TABLE,
+    KNOWN,
     MANAGER,
     OPTIMISE,
     TABLES,
@@ -46,9 +58,9 @@ class Kind:
     """One kind of study.
 
     The `section` that decides, with the `goal` it names, makes a study one of this kind; its workload comes from one
-    of `workloads`. `main` is the key of that section whose values are compared. `bound` names how the bound is proven,
-    "" where the study says it. `shown` are the metrics that people see first; `has_best`: the point where the first of
-    them is highest is the best. `tables` are the detail tables that every kept run has.
+    of `workloads`. `main` is the key of that section whose values are compared. `bound` names how the bound of a point
+    is proven, given what the heading says. `shown` are the metrics that people see first; `has_best`: the point where
+    the first of them that all have is highest is the best. `tables` are the detail tables that every kept run has.
     """
 
     name: str
@@ -57,7 +69,7 @@ class Kind:
     goal: str
     workloads: tuple[str, ...]
     main: str
-    bound: str
+    bound: Callable[[Point, str], str]
     title: str
     shown: tuple[Shown, ...]
     has_best: bool
@@ -100,7 +112,7 @@ KINDS = {
             goal=MANAGER,
             workloads=("day", TABLES),
             main="policy",
-            bound="",
+            bound=lambda _point, said: said,
             title="percent of maximum utility",
             shown=(
                 Shown("utility_percent", "mean", _percent),
@@ -125,7 +137,7 @@ KINDS = {
             goal=FRONT,
             workloads=(BAG, BAG_TABLE),
             main="method",
-            bound=bags.LP,
+            bound=lambda _point, _said: bags.LP,
             title="percent of the proven hypervolume",
             shown=(
                 Shown("hypervolume_percent", "mean", _percent),
@@ -154,7 +166,7 @@ KINDS = {
             goal=PROFIT,
             workloads=(BAG, BAG_TABLE),
             main="recovery",
-            bound=bags.LP,
+            bound=lambda _point, _said: bags.LP,
             title="profit per second",
             shown=(
                 Shown("profit_per_s", "mean", lambda value: f"{value:.4g}"),
@@ -175,6 +187,37 @@ KINDS = {
             seconds=profits.seconds,
             size=bags.size,
             sentences=profits.sentences,
+        ),
+        Kind(
+            UTILITY,
+            "tasks known in advance, and the trade-off between their energy and their utility",
+            section=OPTIMISE,
+            goal=UTILITY,
+            workloads=(KNOWN, TABLES),
+            main="method",
+            bound=utility_bounds.name_of,
+            title="percent of hypervolume",
+            shown=(
+                Shown("fresh_percent", "on fresh samples", _percent),
+                Shown("hypervolume_percent", "of the bound's", _percent),
+                Shown("normalised_percent", "of the whole", _percent),
+                Shown("points", "points", lambda value: f"{value:.0f}"),
+                Shown("most_utility", "most utility", lambda value: f"{value:.5g}"),
+                Shown("least_energy_j", "least energy", units.energy),
+                Shown("peak_utility_per_mj", "peak per MJ", lambda value: f"{value:.4g}"),
+                Shown("solve_s", "time", units.duration),
+            ),
+            has_best=True,
+            tables=(FRONTS, ASSIGNMENTS),
+            build_world=uncertain.build_world,
+            checks=utility_checks.checks,
+            draws=utilities.draws,
+            compute=utilities.compute,
+            judge=utilities.judge,
+            titles=utilities.titles,
+            seconds=utilities.seconds,
+            size=utilities.size,
+            sentences=utilities.sentences,
         ),
     )
 }

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from joulewise.errors import InputError, JoulewiseError, raise_if_any
+from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study import details
 from joulewise.study.agreement import differs
 from joulewise.study.case import Candidates, Case, Outcome, Tables
@@ -24,7 +24,8 @@ from joulewise.study.sources import (
     policy_of,
     reads_tables,
 )
-from joulewise.study.spec import Point
+from joulewise.study.spec import Part, Point
+from joulewise.study.uncertain import chances_refused
 
 if TYPE_CHECKING:
     from joulewise.model import Allocation, World
@@ -42,12 +43,20 @@ _RECORD_BYTES = 26
 
 def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
     """Look up the policies, read the tables and hold the limits against the systems of the first trial."""
+    systems = dict.fromkeys(parts.system for parts in found.worlds)
+    yield lambda: raise_if_any(problem for system in systems for problem in _chances(system))
     yield from (partial(build_manager, part, draw) for part in found.decisions)
     yield from (partial(build_world, parts, draw) for parts in found.worlds if reads_tables(parts))
     for system, supply in dict.fromkeys((parts.system, parts.supply) for parts in found.worlds):
         yield partial(check_supply, supply, system, draw)
     yield from (partial(_check_fit, point, draw) for point in found.points)
     yield partial(_check_switches, found.points, draw)
+
+
+def _chances(system: Part) -> Iterator[Problem]:
+    """Keys of uncertain systems, which managers know nothing of."""
+    advice = "workload.time_spread makes times uncertain here"
+    return chances_refused(system, 'is for [optimise] with goal = "utility"', advice)
 
 
 def _check_fit(point: Point, draw: Draw) -> None:

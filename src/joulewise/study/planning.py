@@ -55,7 +55,7 @@ def _is_random_world(point: Point) -> bool:
 
 
 def _run(study: Study, fingerprints: Fingerprints, point: Point, trial: int) -> Run:
-    seed, bound = study.heading.seed, study.kind.bound or study.heading.bound
+    seed, bound = study.heading.seed, study.kind.bound(point, study.heading.bound)
     world_key = fingerprints.of_world(point, seed, trial, _is_random_world(point))
     run_key = fingerprints.of_run(world_key, point, seed, trial, bound)
     keep = {"first": trial == 0, "all": True, "none": False}[study.heading.keep]

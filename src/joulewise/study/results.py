@@ -10,7 +10,7 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem
 from joulewise.study import statistics
-from joulewise.study.columns import COLUMNS, FRONTS, MACHINES, RECORDS, TRACES, metrics
+from joulewise.study.columns import CLOUDS, COLUMNS, FRONTS, MACHINES, RECORDS, TRACES, metrics
 from joulewise.study.store import FAILED, MARKER, Store
 from joulewise.study.study import VARIANT, Study, parse_study, read_source
 
@@ -55,6 +55,10 @@ class Results:
     def machines(self) -> pl.DataFrame:
         """What each machine does at each point of the stored fronts of all runs: run, then the columns of machines."""
         return self._details(MACHINES)
+
+    def clouds(self) -> pl.DataFrame:
+        """What became of each point of the stored fronts in each fresh sample: run, then the columns of clouds."""
+        return self._details(CLOUDS)
 
     def _details(self, table: str) -> pl.DataFrame:
         store = Store(self.folder)

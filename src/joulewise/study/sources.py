@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.files import sha256_of
 from joulewise.study.managers import ManagerParameters
-from joulewise.study.optimising import FrontParameters, ProfitParameters
+from joulewise.study.optimising import FrontParameters, ProfitParameters, UtilityFrontParameters
 from joulewise.study.spec import Part, WorldParts
 from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
 from joulewise.worlds.bags import BagParameters, BagTable, generate_bag, read_bag
@@ -18,6 +18,7 @@ from joulewise.worlds.cov_system import CovSystemParameters, generate_cov_system
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.frames import read_table
 from joulewise.worlds.gpus import GpuParameters, gpu_system
+from joulewise.worlds.known import KnownParameters, generate_known
 from joulewise.worlds.nine_machines import NineMachineParameters, generate_nine_machines
 from joulewise.worlds.outages import draw_outages
 from joulewise.worlds.supply import SupplyParameters, check_limits, read_supply
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from joulewise.simulate import Manager
 
 SYSTEM, WORKLOAD, SUPPLY, MANAGER, OPTIMISE = "system", "workload", "supply", "manager", "optimise"
-TABLES, BAG, BAG_TABLE = "tables", "bag", "bag table"
-FRONT, PROFIT = "front", "profit"
+TABLES, BAG, BAG_TABLE, KNOWN = "tables", "bag", "bag table", "known"
+FRONT, PROFIT, UTILITY = "front", "profit", "utility"
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,9 @@ class Section:
         return [name for name in self.sources if self.selector and name not in self.tables.values()]
 
 
-def _failing(parameters: Any) -> bool:
-    """Whether the machines of a system that is itself the same in all trials fail at instants that are drawn."""
-    return parameters.mtbf_s is not None
+def _has_chance(parameters: Any) -> bool:
+    """Whether trials of a system that is itself the same in all differ: in failures, or in how certain times are."""
+    return parameters.mtbf_s is not None or parameters.draws_chances
 
 
 def _generated_system(parameters: SystemParameters, draw: Draw) -> System:
@@ -111,6 +112,10 @@ def _generated_workload(parameters: WorkloadParameters, system: System, draw: Dr
     return generate_workload(parameters, system, draw.seed, draw.trial)
 
 
+def _known_workload(parameters: KnownParameters, system: System, draw: Draw) -> Workload:
+    return generate_known(parameters, system, draw.seed, draw.trial)
+
+
 def _tabled_workload(table: WorkloadTable, system: System, draw: Draw) -> Workload:
     return with_truth(read_workload(table, system, draw.folder), table, truth_stream(draw.seed, draw.trial))
 
@@ -131,6 +136,12 @@ def _manager(parameters: ManagerParameters, draw: Draw) -> Manager:
     return parameters.manager(policy_of(parameters.policy, draw.folder))
 
 
+def _with_start(parameters: UtilityFrontParameters, draw: Draw) -> UtilityFrontParameters:
+    """The parameters with the whole path of the population to go on from."""
+    start = parameters.start_from
+    return parameters if start is None else replace(parameters, start_from=str(draw.folder / start))
+
+
 def _as_given(parameters: Any, _draw: Draw) -> Any:
     return parameters
 
@@ -148,7 +159,7 @@ _SYSTEMS = (
         "machines of nine desktop types and task types like five benchmarks, a stand-in (Friese 5.3.4, 6.6; Tarplee V)",
         NineMachineParameters,
         _nine_machines,
-        is_random=_failing,
+        is_random=_has_chance,
     ),
     Source(
         "cov",
@@ -162,14 +173,14 @@ _SYSTEMS = (
         "GPUs of four models that train six networks under power limits, as measured",
         GpuParameters,
         _gpus,
-        is_random=_failing,
+        is_random=_has_chance,
     ),
     Source(
         TABLES,
         "execution times, powers and machines from your own files",
         SystemTables,
         _tabled_system,
-        is_random=_failing,
+        is_random=_has_chance,
     ),
 )
 
@@ -191,6 +202,14 @@ _WORKLOADS = (
         n_tasks=lambda table, draw: read_table(table.tasks, draw.folder).frame.height,
     ),
     Source(
+        KNOWN,
+        "tasks that arrived within an hour or so and are all known in advance (Friese 5.5.1, 7.3.1)",
+        KnownParameters,
+        _known_workload,
+        is_random=lambda _: True,
+        n_tasks=lambda known, _: known.n_tasks,
+    ),
+    Source(
         BAG,
         "tasks that are all there at once, their types drawn (Tarplee V, Friese 6.5)",
         BagParameters,
@@ -204,6 +223,12 @@ _WORKLOADS = (
 _GOALS = (
     Source(FRONT, "the trade-off between energy and makespan (Friese 6, Tarplee III)", FrontParameters, _as_given),
     Source(PROFIT, "the most profit per second (Tarplee IV)", ProfitParameters, _as_given),
+    Source(
+        UTILITY,
+        "the trade-off between energy and utility of tasks known in advance (Friese 5, 7)",
+        UtilityFrontParameters,
+        _with_start,
+    ),
 )
 
 _SUPPLY = Source(SUPPLY, "limits and costs of energy", SupplyParameters, _supply)
@@ -232,10 +257,10 @@ SECTIONS = {
         Section(MANAGER, "the decisions over time, as tasks arrive", _named((_MANAGER,)), decides=True),
         Section(
             OPTIMISE,
-            "the decisions for a bag, all at once",
+            "the decisions for a bag or for tasks known in advance, all at once",
             _named(_GOALS),
             "goal",
-            chosen="what is sought for a bag of tasks",
+            chosen="what is sought",
             decides=True,
         ),
     )

@@ -16,7 +16,7 @@ from joulewise.study.parameters import hints_of, table_of
 RESULTS_VERSION = 2
 """Raised whenever the same study would give other numbers, so that old and new runs are not mixed."""
 
-_LONGEST_CELL = 60
+_LONGEST_CELL = 100
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ SCHEMA_VERSION = 2
 
 MARKER = "study.json"
 DONE, FAILED = "done", "failed"
+NO_BOUND = "none"
+"""The bound of runs for which none is proven."""
 _IDENTITY = ("run", "world", "variant", "trial", "seed")
 _TEXT = ("variant", "error", "verdict")
 _MARKED = (
@@ -55,6 +57,10 @@ class Store:
     @property
     def earlier_file(self) -> Path:
         return self.folder / "earlier.parquet"
+
+    def population_file(self, key: str) -> Path:
+        """The last population of a run, from which another may go on."""
+        return self.folder / "populations" / f"{key}.npz"
 
     @property
     def study_file(self) -> Path:
@@ -189,7 +195,9 @@ class Store:
         return not run.keep or self._has_details(run, details)
 
     def _has_bound(self, run: Run) -> bool:
-        """Whether what proves the bound of its world is there, whatever the kind of study."""
+        """Whether what proves the bound of its world is there, whatever the kind of study, if there is to be one."""
+        if run.bound == NO_BOUND:
+            return True
         files = (self.proof_file(run.world_key, run.bound), self.certificate_file(run.world_key, run.bound))
         return any(path.is_file() for path in files)
 

@@ -346,10 +346,17 @@ def _for_others(section: Section, raw: sweep.Raw, where_of: parameters.Where) ->
     named |= {key: source for key, source in every.tables.items() if key in raw}
     for key, name in named.items():
         if isinstance(name, str) and name in every.sources and name not in section.sources:
-            needed = dict.fromkeys(f"[{kind.section}]" for kind in KINDS.values() if name in kind.workloads)
-            allowed = f"is for studies with {' or '.join(needed)}"
+            allowed = f"is for studies with {' or '.join(_users(name))}"
             advice = f"here, give {' or '.join(section.tables)}, or {every.selector} = {_quoted(section.choices)}"
             yield Problem(where_of(key), f"found {raw[key]!r}", allowed, advice)
+
+
+def _users(workload: str) -> Iterator[str]:
+    """What makes studies of a workload, such as [manager]."""
+    kinds = [kind for kind in KINDS.values() if workload in kind.workloads]
+    for name in dict.fromkeys(kind.section for kind in kinds):
+        selector, goals = SECTIONS[name].selector, [kind.goal for kind in kinds if kind.section == name]
+        yield f"[{name}] and {selector} = {_quoted(goals)}" if selector else f"[{name}]"
 
 
 def _quoted(names: Iterable[str]) -> str:

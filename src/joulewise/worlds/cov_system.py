@@ -16,10 +16,11 @@ from joulewise.worlds.environment import MAX_CELLS, MAX_MACHINES
 from joulewise.worlds.idle import IdleParameters, idle_problems, with_idle_power
 from joulewise.worlds.outages import FailureParameters, failure_problems
 from joulewise.worlds.parameters import broken_rules, explained, is_positive, numbered
+from joulewise.worlds.uncertain import UncertainParameters, uncertain_problems
 
 
 @dataclass(frozen=True)
-class CovSystemParameters(FailureParameters, IdleParameters):
+class CovSystemParameters(FailureParameters, IdleParameters, UncertainParameters):
     """The size and the heterogeneity of a system; the defaults are the published ones.
 
     What is printed as variance is read as coefficient of variation (COV). Raises InputError with every problem found.
@@ -36,7 +37,8 @@ class CovSystemParameters(FailureParameters, IdleParameters):
     power_machine_cov: float = explained(0.2, "COV of powers over machine types")
 
     def __post_init__(self) -> None:
-        raise_if_any((*_value_problems(self), *idle_problems(self), *failure_problems(self)))
+        problems = (_value_problems(self), idle_problems(self), failure_problems(self), uncertain_problems(self))
+        raise_if_any(problem for found in problems for problem in found)
 
 
 def generate_cov_system(parameters: CovSystemParameters, seed: int, trial: int) -> System:

@@ -20,13 +20,14 @@ from joulewise.worlds.groups import GENERAL, SPECIAL
 from joulewise.worlds.outages import FailureParameters, failure_problems
 from joulewise.worlds.parameters import broken_rules, explained, is_not_negative, is_positive, numbered
 from joulewise.worlds.standby import StandbyParameters, standby_of, standby_problems
+from joulewise.worlds.uncertain import UncertainParameters, uncertain_problems
 
 MAX_CELLS = 20_000_000
 MAX_MACHINES = 1_000_000
 
 
 @dataclass(frozen=True)
-class SystemParameters(FailureParameters, StandbyParameters):
+class SystemParameters(FailureParameters, StandbyParameters, UncertainParameters):
     """The size and the heterogeneity of a generated system; the defaults are the published ones.
 
     Every special-purpose task type runs on one special-purpose machine type and on all general-purpose ones.
@@ -62,7 +63,8 @@ class SystemParameters(FailureParameters, StandbyParameters):
     )
 
     def __post_init__(self) -> None:
-        raise_if_any((*_value_problems(self), *standby_problems(self), *failure_problems(self)))
+        problems = (_value_problems(self), standby_problems(self), failure_problems(self), uncertain_problems(self))
+        raise_if_any(problem for found in problems for problem in found)
         raise_if_any(_special_problems(self))
 
     @property

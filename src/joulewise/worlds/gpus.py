@@ -18,19 +18,21 @@ from joulewise.worlds.idle import IdleParameters, idle_problems, with_idle_power
 from joulewise.worlds.outages import FailureParameters, failure_problems
 from joulewise.worlds.packaged import packaged_table
 from joulewise.worlds.parameters import broken_rules, explained, is_not_negative
+from joulewise.worlds.uncertain import UncertainParameters, uncertain_problems
 
 TABLE = "gpus.csv"
 GPU_TYPES = ("P100", "V100", "RTX 6000", "A40")
 
 
 @dataclass(frozen=True)
-class GpuParameters(FailureParameters, IdleParameters):
+class GpuParameters(FailureParameters, IdleParameters, UncertainParameters):
     """How many GPUs of each model there are. Raises InputError with every problem found."""
 
     counts: tuple[int, ...] = explained((8,) * len(GPU_TYPES), f"number of GPUs of each model: {', '.join(GPU_TYPES)}")
 
     def __post_init__(self) -> None:
-        raise_if_any((*_value_problems(self), *idle_problems(self), *failure_problems(self)))
+        problems = (_value_problems(self), idle_problems(self), failure_problems(self), uncertain_problems(self))
+        raise_if_any(problem for found in problems for problem in found)
 
 
 def gpu_system(parameters: GpuParameters) -> System:

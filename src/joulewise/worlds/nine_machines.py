@@ -6,7 +6,7 @@ The published measurements are not available; the table is a stand-in of ours, m
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from joulewise.worlds.gram_charlier import expanded
 from joulewise.worlds.idle import IdleParameters, idle_problems, with_idle_power
 from joulewise.worlds.outages import FailureParameters, failure_problems
 from joulewise.worlds.packaged import packaged_table
-from joulewise.worlds.parameters import broken_rules, explained, is_not_negative, numbered
+from joulewise.worlds.parameters import broken_rules, explained, is_not_negative, is_positive, numbered
 from joulewise.worlds.special import SpecialParameters, special_problems, with_special_types
+from joulewise.worlds.uncertain import UncertainParameters, uncertain_problems
 
 TABLE = "nine_machines.csv"
 N_MACHINE_TYPES = 9
@@ -27,7 +28,7 @@ N_TASK_TYPES = 5
 
 
 @dataclass(frozen=True)
-class NineMachineParameters(FailureParameters, IdleParameters, SpecialParameters):
+class NineMachineParameters(FailureParameters, IdleParameters, SpecialParameters, UncertainParameters):
     """How many machines of which types, and how many task types; the defaults are those of Friese 6.6.
 
     Raises InputError with every problem found.
@@ -37,10 +38,15 @@ class NineMachineParameters(FailureParameters, IdleParameters, SpecialParameters
         (4,) * N_MACHINE_TYPES, "number of machines of each machine type; fewer numbers than nine use the first types"
     )
     task_types: int = explained(30, "number of task types: the five benchmarks, and others that are like them")
+    mean_etc_s: float | None = explained(
+        None,
+        "mean execution time on general-purpose machine types, to which all times are scaled; left out: as measured",
+    )
 
     def __post_init__(self) -> None:
-        problems = (_value_problems(self), special_problems(self, self.task_types), idle_problems(self))
-        raise_if_any(problem for found in (*problems, failure_problems(self)) for problem in found)
+        own = (_value_problems(self), special_problems(self, self.task_types))
+        shared = (idle_problems(self), failure_problems(self), uncertain_problems(self))
+        raise_if_any(problem for found in (*own, *shared) for problem in found)
 
 
 def generate_nine_machines(parameters: NineMachineParameters, seed: int) -> System:
@@ -58,8 +64,13 @@ def generate_nine_machines(parameters: NineMachineParameters, seed: int) -> Syst
         etc_s=etc_s,
         power_w=power_w,
     )
-    system = with_special_types(general, parameters, generator(seed, "system.special"))
+    system = with_special_types(_scaled(general, parameters.mean_etc_s), parameters, generator(seed, "system.special"))
     return with_idle_power(system, parameters.idle_percent)
+
+
+def _scaled(system: System, mean_s: float | None) -> System:
+    """The system with all times multiplied so that their mean is this, as it is if none is given."""
+    return system if mean_s is None else replace(system, etc_s=system.etc_s * (mean_s / system.etc_s.mean()))
 
 
 def _value_problems(p: NineMachineParameters) -> Iterator[Problem]:
@@ -71,6 +82,7 @@ def _value_problems(p: NineMachineParameters) -> Iterator[Problem]:
         ("counts", sum(p.counts) >= 1, "must be one machine at least in all"),
         ("counts", n_machines <= MAX_MACHINES, f"there may be up to {MAX_MACHINES:,} machines in all"),
         ("task_types", p.task_types >= N_TASK_TYPES, f"must be {N_TASK_TYPES} or more"),
+        ("mean_etc_s", p.mean_etc_s is None or is_positive(p.mean_etc_s), "must be above 0 s"),
         ("task_types", n_cells <= MAX_CELLS, f"task types x machine types may be up to {MAX_CELLS:,}"),
     ]
     yield from broken_rules("system", p, rules)

@@ -19,6 +19,7 @@ from joulewise.worlds.frames import MAX_LISTED, Column, Table, read_table, unkno
 from joulewise.worlds.groups import GENERAL
 from joulewise.worlds.outages import FailureParameters, failure_problems
 from joulewise.worlds.parameters import explained
+from joulewise.worlds.uncertain import UncertainParameters, uncertain_problems
 
 _TASK_TYPE = Column("task_type", "", "name of the task type; the first column, whatever its name", True)
 _PSTATE = Column("pstate", "", "number of the P-state, 0 for the fastest; only if there are several")
@@ -56,7 +57,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class SystemTables(FailureParameters):
+class SystemTables(FailureParameters, UncertainParameters):
     """The files that describe a system; names are relative to the folder they are read from."""
 
     etc_s: str = field(metadata={"help": "table of execution times, task types by machine types", "file": True})
@@ -67,7 +68,7 @@ class SystemTables(FailureParameters):
     )
 
     def __post_init__(self) -> None:
-        raise_if_any((*_table_problems(self), *failure_problems(self)))
+        raise_if_any((*_table_problems(self), *failure_problems(self), *uncertain_problems(self)))
 
 
 def _table_problems(tables: SystemTables) -> Iterator[Problem]:

@@ -1,6 +1,7 @@
 """Systems, workloads and bags from tables that people write, in CSV or Parquet files."""
 
 from joulewise.worlds.bags import BAG_COLUMNS, BagTable, bag_frame, read_bag
+from joulewise.worlds.chance_tables import SAMPLE_COLUMNS
 from joulewise.worlds.frames import Column
 from joulewise.worlds.series import SERIES_COLUMNS
 from joulewise.worlds.system_tables import (
@@ -31,6 +32,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "etc_s": ETC_COLUMNS,
     "power_w": POWER_COLUMNS,
     "machines": MACHINE_COLUMNS,
+    "samples": SAMPLE_COLUMNS,
     "tasks": TASK_COLUMNS,
     "bag": BAG_COLUMNS,
     "power_cap_by_hour": SERIES_COLUMNS,

@@ -1,12 +1,34 @@
 """The catalogue of published experiments: `joulewise reproduce ID` runs one and judges its claims."""
 
-from joulewise.study.catalogue import friese_2, friese_3, friese_4, friese_6, ours, ours_bags, tarplee
+from joulewise.study.catalogue import (
+    friese_2,
+    friese_3,
+    friese_4,
+    friese_5,
+    friese_6,
+    friese_7,
+    ours,
+    ours_bags,
+    ours_fronts,
+    tarplee,
+)
 from joulewise.study.catalogue.experiment import Experiment
 from joulewise.study.catalogue.judging import Claim, Finding
 
 EXPERIMENTS = {
     experiment.id: experiment
-    for chapter in (friese_2, friese_3, friese_4, friese_6, tarplee, ours, ours_bags)
+    for chapter in (
+        friese_2,
+        friese_3,
+        friese_4,
+        friese_5,
+        friese_6,
+        friese_7,
+        tarplee,
+        ours,
+        ours_bags,
+        ours_fronts,
+    )
     for experiment in vars(chapter).values()
     if isinstance(experiment, Experiment)
 }

@@ -1,0 +1,31 @@
+"""What a search under uncertainty seeks, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from joulewise.present.formats import plain
+from joulewise.present.records import AIM, OBJECTIVE, PERCENTILES, Records
+
+_PERCENTILE = "percentile"
+
+
+def with_aims(records: Records) -> Records:
+    """The records with one key that says what each run seeks, in place of objective and percentiles."""
+    aims = [aim_of(row) for row in records.runs.iter_rows(named=True)]
+    axes = tuple(key for key in records.study.axes if key not in (OBJECTIVE, *PERCENTILES))
+    runs = records.runs.with_columns(pl.Series(AIM, aims, dtype=pl.String))
+    return replace(records, study=replace(records.study, axes=(*axes, AIM)), runs=runs)
+
+
+def aim_of(row: Mapping[str, Any]) -> str:
+    """What a run with these keys seeks."""
+    objective = str(row.get(OBJECTIVE) or "")
+    if objective != _PERCENTILE:
+        return objective.replace("-", " ")
+    utility, energy = (plain(row[key]) for key in PERCENTILES)
+    return f"percentile {utility}" if utility == energy else f"percentiles {utility} (utility) and {energy} (energy)"

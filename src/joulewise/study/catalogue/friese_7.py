@@ -1,0 +1,232 @@
+"""Experiments of Friese chapter 7: fronts of energy and utility when times and powers are uncertain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from joulewise.model.arrays import Floats
+from joulewise.study.catalogue.experiment import Experiment
+from joulewise.study.catalogue.front_measures import DROPPED, OFF, fresh_utility_at
+from joulewise.study.catalogue.judging import Claim, Samples, beside, ordering, per_trial, untestable
+
+VARIANT, OBJECTIVE = "variant", "optimise.objective"
+PERCENTILES = {VARIANT: "as many generations", OBJECTIVE: "percentile"}
+MEAN_TIMES = {VARIANT: "as many generations", OBJECTIVE: "mean-times"}
+AS_LONG = {VARIANT: "as long", OBJECTIVE: "mean-times"}
+X = (1, 25, 50, 75, 99)
+GRID = tuple(range(1, 101))
+"""Percent of the reference energy at which fronts are compared."""
+
+_READING = (
+    "about 6000 tasks within 4 h at the rates of appendix F on the 100 machines of chapter 3 with three P-states; "
+    "times and powers are independent gamma distributions, both with coefficients of variation between 0.1 and 1.5, "
+    "searched by 64 equally likely points; tasks that would earn less than 0.5 when their turn comes are dropped; "
+    "10,000 iterations of 100 chromosomes, seeded by the four policies, mutation probability 0.5 for the text gives "
+    "none; ranks by the number of dominators, no archive"
+)
+_EXPECTED = "the expected-value objectives are one evaluation with mean times and powers, as 7.4 says"
+_FRESH = "clouds are 100 fresh samples by exact gamma draws"
+
+
+def _of(runs: pl.DataFrame, metric: str, percent: int) -> Samples:
+    return per_trial(runs, metric, {VARIANT: f"X = {percent}"})
+
+
+def _plain(runs: pl.DataFrame, metric: str) -> Samples:
+    return per_trial(runs, metric, {})
+
+
+# --- fig. 7.4 and 7.5 --------------------------------------------------------------------------------------------
+
+
+def _off_centre(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    """In standard deviations of the samples, mean over the points of the front."""
+    more, less = _plain(runs, "utility_off_sds"), -_plain(runs, "energy_off_sds")
+    return [
+        ("samples earn more", more),
+        ("samples use less", less),
+        ("distance of the mean from the marker, beyond one", np.hypot(more, less) - 1),
+    ]
+
+
+def _moved(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    """How much farther down and to the right in its cloud a marker is at the next X."""
+    return [
+        (f"{name}, X = {after} over {before}", sign * (_of(runs, metric, after) - _of(runs, metric, before)))
+        for before, after in pairwise(X)
+        for name, metric, sign in (("energy", "energy_off_sds", -1), ("utility", "utility_off_sds", 1))
+    ]
+
+
+# --- fig. 7.6 ----------------------------------------------------------------------------------------------------
+
+
+def _ahead(runs: pl.DataFrame, rival: Mapping[str, object]) -> tuple[Samples, Samples]:
+    """How much more percentiles earn than a rival at the same energy in fresh samples, in percent of its most.
+
+    Means over the lower and the upper half of the energies from where both have points to where the rival earns its
+    most.
+    """
+    ours, theirs = (
+        np.stack([per_trial(runs, f"fresh_utility_at:{percent}", where) for percent in GRID])
+        for where in (PERCENTILES, rival)
+    )
+    most, at = theirs.max(axis=0), np.array(GRID)[:, None]
+    first, last = at[np.argmax(np.minimum(ours, theirs) > 0, axis=0), 0], at[np.argmax(theirs >= most, axis=0), 0]
+    is_low, is_high = (at >= first) & (2 * at <= first + last), (2 * at > first + last) & (at <= last)
+    ahead = 100 * (ours - theirs) / most
+    return _mean_where(ahead, is_low), _mean_where(ahead, is_high)
+
+
+def _mean_where(values: Floats, chosen: NDArray[np.bool_]) -> Samples:
+    """Means along the first axis of what is chosen; 0 where nothing is."""
+    return np.asarray(np.where(chosen, values, 0.0).sum(axis=0) / np.maximum(chosen.sum(axis=0), 1))
+
+
+def _low_energies(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    low, high = _ahead(runs, MEAN_TIMES)
+    return [("percentiles ahead at low energies", low), ("farther ahead than at high energies", low - high)]
+
+
+def _low_energies_in_time(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    low, _ = _ahead(runs, AS_LONG)
+    return [("percentiles ahead at low energies", low)]
+
+
+def _times(runs: pl.DataFrame) -> list[Samples]:
+    return [per_trial(runs, "solve_s", where) for where in (PERCENTILES, MEAN_TIMES, AS_LONG)]
+
+
+# --- fig. 7.7 ----------------------------------------------------------------------------------------------------
+
+
+def _steadier(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    return [
+        (f"correlation of {name}, less than none", -_plain(runs, f"{name}_sd_correlation"))
+        for name in ("utility", "energy")
+    ]
+
+
+def _utility_varies_more(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    utility, energy = (_plain(runs, f"{name}_sd_rise_percent") for name in ("utility", "energy"))
+    return [("rise of utility's over energy's", utility - energy)]
+
+
+FIG_7_3 = Experiment(
+    "fig-7.3",
+    "Gamma densities of coefficients of variation 0.1, 1 and 1.5",
+    "Friese 7.3.2",
+    f"{_READING}; this study stops after 100 iterations, for the figure shows the distributions alone",
+    "densities",
+    (
+        Claim(
+            "fig. 7.3",
+            "the distributions reach from near-Gaussian to hyper-exponential",
+            "fig. 7.3",
+            untestable("follows from the definition of gamma distributions, which the figure draws"),
+        ),
+    ),
+)
+
+FIG_7_4 = Experiment(
+    "fig-7.4",
+    "Front of energy and utility by mean times and powers, and what becomes of it in 100 samples",
+    "Friese 7.4",
+    f"{_READING}; {_EXPECTED}; {_FRESH}",
+    "fuzzy-front",
+    (
+        Claim(
+            "7.1",
+            "by expected values, markers are not in the middle of their samples, which earn more and use less",
+            "fig. 7.4",
+            ordering(_off_centre, " standard deviations"),
+            "read as: in the mean over the front, samples earn more and use less than the marker says, and their mean "
+            "is more than one standard deviation away from it",
+        ),
+    ),
+    OFF,
+)
+
+FIG_7_5 = Experiment(
+    "fig-7.5",
+    "Fronts of energy and utility by percentiles of 100 samples, and where fresh samples lie",
+    "Friese 7.4",
+    f"{_READING}; of the 10,000 iterations this study makes 1,000, for where markers lie in their samples does not "
+    "hang on how far the search came; N = 100, the same samples for all candidates; percentiles of utility and energy "
+    f"each by itself; {_FRESH}; fig-7.6 has X = 50 after all iterations",
+    "fuzzy-front",
+    (
+        Claim(
+            "7.2",
+            "X moves markers from the upper left of their samples (X = 1) to the lower right (X = 99)",
+            "X = 1, 25, 50, 75, 99",
+            ordering(_moved, " standard deviations"),
+            "both objectives, from each X to the next, in the mean over the front",
+        ),
+    ),
+    OFF,
+)
+
+FIG_7_6 = Experiment(
+    "fig-7.6",
+    "Fronts by the 50th percentiles and by mean times in fresh samples, after as many iterations and as much time",
+    "Friese 7.4",
+    f"{_READING}; {_EXPECTED}; {_FRESH}; a front's curve is the most mean utility of its points up to an energy; as "
+    "long: 150,000 iterations, for an iteration with 100 samples takes about 15 times as long",
+    "fuzzy-fronts-compared",
+    (
+        Claim(
+            "7.3",
+            "after as many iterations percentiles dominate at low energies, where at high ones both overlap",
+            "fig. 7.6",
+            ordering(_low_energies, " % of the most utility"),
+            "low is the lower half of the energies from where both have points to where mean times earn the most",
+        ),
+        Claim(
+            "7.3 at equal time",
+            "percentiles dominate at low energies after as much time, too",
+            "not published: a fairer comparison, the text says",
+            ordering(_low_energies_in_time, " % of the most utility"),
+            "ours; how long each took is shown at 7.4",
+        ),
+        Claim(
+            "7.4",
+            "10,000 iterations take over 100 h with percentiles and under 2 h with expected values",
+            "100 h / 2 h",
+            beside(_times, " s"),
+            "a time of the authors' computer; ours is that of this one: percentiles / mean times / mean times, as long",
+        ),
+    ),
+    {f"fresh_utility_at:{percent}": fresh_utility_at(percent) for percent in GRID},
+)
+
+FIG_7_7 = Experiment(
+    "fig-7.7",
+    "How much utility and energy vary along the front by mean times, and the tasks dropped",
+    "Friese 7.4",
+    f"{_READING}; {_EXPECTED}; {_FRESH}",
+    "spread-of-points",
+    (
+        Claim(
+            "7.5",
+            "assignments that drop more tasks vary less",
+            "fig. 7.7",
+            ordering(_steadier, " (rank correlation)"),
+            "read as: along the front, both standard deviations fall with the number of tasks dropped",
+        ),
+        Claim(
+            "7.6",
+            "as fewer tasks are dropped, utility's variation grows much more than energy's",
+            "fig. 7.7",
+            ordering(_utility_varies_more, " points"),
+            "standard deviations in percent of the most utility and of the least energy of the front, as in the "
+            "figure; the quarter of the points that drop the fewest against the quarter that drop the most",
+        ),
+    ),
+    DROPPED,
+)

@@ -1,0 +1,239 @@
+"""Studies of the front of energy and utility of tasks known in advance: how it is searched, stored and judged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from joulewise import units
+from joulewise.study import bags, utility_bounds, utility_tables
+from joulewise.study.case import Case, Outcome, Tables
+from joulewise.study.columns import ASSIGNMENTS, CLOUDS, FRONTS
+from joulewise.study.fronts import search_seed
+from joulewise.study.optimising import UtilityFrontParameters
+from joulewise.study.sources import Draw, expected_tasks
+from joulewise.study.spec import Point
+from joulewise.study.store import DONE, Store
+from joulewise.study.uncertain import KnownWorld
+from joulewise.study.utility_chances import cautious_choice, decision_columns, fresh_seed, spread_of
+from joulewise.study.utility_methods import METHODS, stochastic_problem
+from joulewise.study.utility_tables import FoundFront
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from joulewise.kernels.assignment import AssignmentFacts
+    from joulewise.model.arrays import Floats
+    from joulewise.model.assignment import Assignment
+    from joulewise.optimise.assignment_bound import UtilityBound
+    from joulewise.study.planning import Run
+
+# Rough figures of one ordinary processor of 2024.
+_RUN_S, _BOUND_TASK_S = 0.5, 1e-3
+_KEPT_POINTS, _GENE_BYTES = 200, 4
+
+_COMPARED = ("fresh_percent", "hypervolume_percent", "normalised_percent")
+"""By which column the best run is told: the first that all have."""
+
+
+# --- plans -------------------------------------------------------------------------------------------------------
+
+
+def draws(point: Point, _folder: Path) -> bool:
+    """Whether the method draws from the trial."""
+    return METHODS[point.decision.parameters.method].draws
+
+
+def titles(points: Sequence[Point], _folder: Path) -> dict[str, dict[str, str]]:
+    """How reports are to call the methods."""
+    names = dict.fromkeys(point.decision.parameters.method for point in points)
+    return {name: {"title": METHODS[name].title, "mode": ""} for name in names}
+
+
+def seconds(missing: Sequence[Run], store: Store, folder: Path) -> float:
+    """The time of one process for the runs, and for the bound of each world that has none yet."""
+    n_tasks = _task_counts(missing, folder)
+    runs_s = sum(_RUN_S + _run_s(run.point.decision.parameters, n_tasks[run.key]) for run in missing)
+    worlds = {
+        (run.world_key, run.bound): n_tasks[run.key] for run in missing if run.point.decision.parameters.is_certain
+    }
+    new = (n for (key, bound), n in worlds.items() if not store.proof_file(key, bound).is_file())
+    return runs_s + _BOUND_TASK_S * sum(new)
+
+
+def _run_s(p: UtilityFrontParameters, n_tasks: float) -> float:
+    return METHODS[p.method].seconds(p, n_tasks)
+
+
+def size(kept: Sequence[Run], folder: Path) -> float:
+    """The bytes of the detail tables of these runs."""
+    return _GENE_BYTES * _KEPT_POINTS * sum(_task_counts(kept, folder).values())
+
+
+def _task_counts(runs: Sequence[Run], folder: Path) -> dict[str, float]:
+    workloads = {run.point.workload for run in runs}
+    n_tasks = {part: expected_tasks(part, Draw(0, 0, folder)) for part in workloads}
+    return {run.key: n_tasks[run.point.workload] for run in runs}
+
+
+# --- runs --------------------------------------------------------------------------------------------------------
+
+
+def compute(case: Case) -> Outcome:
+    """Search the front, hold it against the bound, and evaluate it in fresh samples where there is chance."""
+    p = case.decision
+    _warm_up(p.method)
+    bound = utility_bounds.proven(case)
+    began_s = time.perf_counter()
+    found = METHODS[p.method].search(case.world, p, search_seed(case.run))
+    solve_s = time.perf_counter() - began_s
+    if case.run.keep and found.population is not None:
+        found.population.save(case.store.population_file(case.run.key))
+    assignments = _front_of(case, found.front.payload)
+    front = found_front(case, assignments, bound, found.snapshots)
+    speed = {"engine": found.engine, "generations_per_s": found.generations_per_s, "solve_s": solve_s}
+    return Outcome({**_columns(case, front, assignments), **speed}, lambda: _tables(front, assignments))
+
+
+def _front_of(case: Case, assignments: Sequence[Assignment]) -> list[Assignment]:
+    """Those that no other beats in both objectives, by rising energy."""
+    from joulewise.optimise.front import non_dominated
+
+    return [assignments[i] for i in non_dominated(_points(case, assignments))]
+
+
+def _points(case: Case, assignments: Sequence[Assignment]) -> Floats:
+    """What assignments come to, as (energy in J, minus utility), whatever engine found them."""
+    from joulewise.optimise.assignments import assignment_facts, evaluated
+
+    known, p = case.world, case.decision
+    if p.is_certain:
+        return evaluated(assignment_facts(known.world, p.drop_below), list(assignments))
+    problem = stochastic_problem(known, p, search_seed(case.run))
+    home = problem.chromosomes(np.stack([problem.genes_of(assignment) for assignment in assignments], axis=1))
+    home.evaluate(len(assignments))
+    points: Floats = home.points
+    return points
+
+
+def found_front(
+    case: Case, assignments: Sequence[Assignment], bound: UtilityBound | None, snapshots: Mapping[int, Floats]
+) -> FoundFront:
+    """All that is told of the assignments of a front."""
+    from joulewise.optimise.assignments import assignment_facts
+
+    p, known = case.decision, case.world
+    measure = utility_tables.measure_of(known.world, p.drop_below)
+    dropped = _dropped(assignment_facts(known.world, p.drop_below), assignments)
+    spread = None if known.chances is None else spread_of(known, p, assignments, fresh_seed(case.run))
+    cautious = None if spread is None else cautious_choice(spread, p)
+    return FoundFront(measure, _points(case, assignments), dropped, bound, spread, cautious, snapshots)
+
+
+def _columns(case: Case, front: FoundFront, assignments: Sequence[Assignment]) -> dict[str, Any]:
+    decisions = decision_columns(case.world, case.decision, front.spread, assignments)
+    return {**utility_tables.columns_of(front), **decisions}
+
+
+def _dropped(facts: AssignmentFacts, assignments: Sequence[Assignment]) -> Floats:
+    """How many tasks do not run if all goes as expected."""
+    from joulewise.optimise.assignments import allocation_of
+
+    return np.array([float((~allocation_of(facts, assignment).ran).sum()) for assignment in assignments])
+
+
+def _tables(front: FoundFront, assignments: Sequence[Assignment]) -> Tables:
+    tables = {
+        FRONTS: utility_tables.fronts_table(front),
+        ASSIGNMENTS: utility_tables.assignments_table(assignments),
+    }
+    return tables if front.spread is None else {**tables, CLOUDS: utility_tables.clouds_table(front.spread)}
+
+
+@cache
+def _warm_up(method: str) -> None:
+    """Load what a method needs, once in a process, so that times are those of searches alone."""
+    from joulewise.kernels.jit import mark_kernels_compiled
+    from joulewise.model import World
+    from joulewise.worlds.known import KnownParameters, generate_known
+
+    system = bags.tiny_bag().system
+    tiny = KnownWorld(World(system, generate_known(KnownParameters(n_tasks=3), system, 0, 0)), None)
+    METHODS[method].search(tiny, UtilityFrontParameters(moves=2, population=4, generations=1), 0)
+    mark_kernels_compiled()
+
+
+# --- judging -----------------------------------------------------------------------------------------------------
+
+
+def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
+    """What does not hold of a run: the certificate of the bound, the assignments and all that follows from them.
+
+    Assignments that are not stored are searched again.
+    """
+    yield from utility_bounds.judge(case)
+    bound = utility_bounds.proven(case)
+    if stored is None:
+        found = METHODS[case.decision.method].search(case.world, case.decision, search_seed(case.run))
+        assignments, snapshots = _front_of(case, found.front.payload), found.snapshots
+    else:
+        snapshots = utility_tables.snapshots_of(stored[FRONTS])
+        assignments = utility_tables.assignments_of(stored[ASSIGNMENTS])
+        broken = [*_judge_assignments(case, assignments, stored[FRONTS])]
+        yield from broken
+        if broken:
+            return
+    front = found_front(case, assignments, bound, snapshots)
+    yield from bags.judge_columns(row, _columns(case, front, assignments))
+    yield from bags.judge_tables(stored or {}, _tables(front, assignments))
+
+
+def _judge_assignments(case: Case, assignments: Sequence[Assignment], fronts: pl.DataFrame) -> Iterator[str]:
+    """What does not hold of stored assignments, and of the points that they are said to come to."""
+    from joulewise.check import check_assignment
+
+    world, p = case.world.world, case.decision
+    said = fronts.filter(fronts["curve"] == "front").select("energy_j", "utility").iter_rows(named=True)
+    told = [row if p.is_certain else {} for row in said]
+    if len(told) != len(assignments):
+        yield f"fronts: {len(told)} points are stored for {len(assignments)} assignments"
+        return
+    for point, (assignment, values) in enumerate(zip(assignments, told, strict=True)):
+        findings = check_assignment(world, assignment, p.drop_below, **values)
+        yield from (f"point {point}: {finding}" for finding in findings)
+
+
+def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+    """What was found, in words: the best run's front."""
+    done = runs.filter(runs["status"] == DONE)
+    if done.is_empty():
+        return
+    measure = next((name for name in _COMPARED if done[name].count() == done.height), _COMPARED[-1])
+    best = done.row(int(done[measure].arg_max() or 0), named=True)
+    place = bags.place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
+    yield (
+        f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: "
+        f"{best['points']:.0f} point{'' if best['points'] == 1 else 's'}{_share(best)}; "
+        f"from {best['least_energy_utility']:.5g} with {units.energy(best['least_energy_j'])} "
+        f"to {best['most_utility']:.5g} with {units.energy(best['most_utility_energy_j'])}; "
+        f"the most utility per energy is {best['peak_utility_per_mj']:.4g} per MJ, "
+        f"at {best['peak_utility']:.5g} with {units.energy(best['peak_energy_j'])}."
+    )
+
+
+def _share(row: Mapping[str, Any]) -> str:
+    """How good a front is known to be."""
+    said = []
+    if row["hypervolume_percent"] is not None:
+        said.append(f", at least {row['hypervolume_percent']:.2f} % of the best possible hypervolume")
+    if row["fresh_percent"] is not None:
+        loss = row["normalised_percent"] - row["fresh_percent"]
+        said.append(
+            f", on fresh samples {abs(loss):.2f} points of the whole {'less' if loss > 0 else 'more'} than said"
+        )
+    return "".join(said)

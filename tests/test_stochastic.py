@@ -1,0 +1,238 @@
+"""Search under uncertain times, evaluation on fresh samples, and what knowing more is worth."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from joulewise.errors import InputError
+from joulewise.kernels.draws import draws_of
+from joulewise.model import World
+from joulewise.model.arrays import Floats
+from joulewise.model.assignment import Assignment
+from joulewise.model.chances import Chances
+from joulewise.optimise.assignments import ENERGY_UTILITY, AssignmentProblem
+from joulewise.optimise.front import Front, front_of
+from joulewise.optimise.fuzzy import (
+    FuzzyFront,
+    fuzzy,
+    least_variance_within,
+    price_at,
+    value_of_perfect_information,
+    value_of_stochastic_solution,
+)
+from joulewise.optimise.genetic import evolve
+from joulewise.optimise.stochastic import ChanceChromosomes, StochasticProblem, evaluated_chances, rank_of
+from joulewise.rng import generator
+from joulewise.worlds.chances import ChanceParameters, gamma_chances
+from tests.random_assignments import random_assignment, random_world, tiny_world
+from tests.twins.assignment import all_genes, assignment_of
+from tests.twins.chances import run_samples
+
+
+def _chances(world: World, points: int = 8, cov: tuple[float, float] = (0.1, 1.0)) -> Chances:
+    return gamma_chances(world.system, ChanceParameters(cov, cov, points), 0, 0)
+
+
+def _problem(world: World, **options: Any) -> StochasticProblem:
+    return StochasticProblem(world, _chances(world), **{"n_samples": 20, **options})
+
+
+def _front(problem: Any, generations: int = 10, population: int = 10) -> Front:
+    return evolve(problem, generations=generations, population=population).front
+
+
+def test_percentiles_have_these_ranks() -> None:
+    assert [rank_of(percent, 100) for percent in (1, 20, 50, 100)] == [1, 20, 50, 100]
+    assert [rank_of(percent, 7) for percent in (1, 14, 15, 50, 100)] == [1, 1, 2, 4, 7]
+    assert rank_of(1, 1) == 1
+
+
+def test_threads_change_nothing() -> None:
+    world = random_world(3)
+    fronts = [_front(_problem(world, threads=threads)) for threads in (1, 3)]
+    assert fronts[0].points.tolist() == fronts[1].points.tolist()
+
+
+@pytest.mark.parametrize("objective", ["mean-completions", "percentile"])
+def test_children_are_evaluated_as_if_nothing_were_known_of_their_parents(objective: Any) -> None:
+    problem = _problem(random_world(9), objective=objective)
+    home = problem.chromosomes(np.repeat(problem.random_genes(generator(0, "tests"), 4), 4, axis=1))
+    home.evaluate(8)
+    state = draws_of(generator(1, "tests"))
+    for _ in range(5):
+        home.breed(state, np.arange(8), np.arange(8, 16), 0.5)
+        fresh = ChanceChromosomes(home.facts, home.genes.copy(), most_bytes=0)
+        fresh.evaluate(16)
+        assert fresh.points.tolist() == home.points.tolist()
+
+
+def test_mean_times_are_the_deterministic_problem() -> None:
+    world = random_world(4)
+    stochastic, certain = _problem(world, objective="mean-times"), AssignmentProblem(world, 0.5)
+    assert stochastic.fingerprint == certain.fingerprint
+    assert _front(stochastic).points.tolist() == _front(certain).points.tolist()
+
+
+def test_other_samples_are_another_problem() -> None:
+    world = random_world(4)
+    prints = {
+        _problem(world, seed=seed, objective=o).fingerprint for seed in (0, 1) for o in ("expected", "percentile")
+    }
+    assert len(prints) == 4
+
+
+@pytest.mark.parametrize("objective", ["mean-completions", "expected", "percentile"])
+def test_evolution_finds_the_front_of_all_assignments(objective: Any) -> None:
+    world = tiny_world(8)
+    problem = _problem(world, objective=objective, percentile=(75, 25), drop_below=0.0)
+    assert problem.chance_facts is not None
+    everything = list(map(assignment_of, all_genes(world)))
+    exact = front_of(evaluated_chances(problem.chance_facts, everything), (), ENERGY_UTILITY)
+    assert _front(problem, 200, 40).points == pytest.approx(exact.points, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"objective": "percentil"}, "did you mean 'percentile'"),
+        ({"drop_by": "expect"}, "drop_by"),
+        ({"percentile": (0, 50)}, "percentile_utility"),
+        ({"percentile": (50, 101)}, "percentile_energy"),
+        ({"n_samples": 0}, "n_samples"),
+        ({"threads": 0}, "threads"),
+        ({"drop_below": -1.0}, "drop_below"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        _problem(random_world(1), **options)
+
+
+def test_chances_of_another_system_are_refused() -> None:
+    world, other = random_world(1), random_world(2)
+    with pytest.raises(InputError, match="chances"):
+        StochasticProblem(world, _chances(other))
+    doubled = Chances(2 * _chances(world).time_s, _chances(world).power_w)
+    with pytest.raises(InputError, match="other means"):
+        fuzzy(world, doubled, [random_assignment(world, 0)])
+
+
+def _exact_means(world: World, chances: Chances, assignment: Assignment) -> tuple[float, float]:
+    """Mean energy and utility over all combinations of points of two tasks' times, and of mean powers."""
+    kind, n = world.workload.task_type, chances.n_points
+    machine = world.system.machine_type[assignment.machine]
+    points = chances.time_s[kind, machine, assignment.pstate]
+    combined = np.array([points[range(len(points)), each] for each in product(range(n), repeat=len(points))]).T
+    power_w = np.asarray(world.system.power_w)[kind, machine, assignment.pstate][:, None] + 0 * combined
+    totals = run_samples(world, assignment, combined, power_w, 0.5, by_mean=False)
+    return float(np.mean(totals.energy_j)), float(np.mean(totals.utility))
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_means_of_samples_are_within_their_confidence_of_the_exact_ones(seed: int) -> None:
+    world = random_world(seed, most_tasks=3)
+    chances, assignment = _chances(world, points=5), random_assignment(world, seed)
+    exact = np.array(_exact_means(world, chances, assignment))
+    found = fuzzy(world, chances, [assignment], 4000, seed=1, exact=False)
+    assert (np.abs(found.mean[0] - exact) <= 1.5 * found.mean_error[0] + 1e-9).all()
+    points = evaluated_chances(_facts(world, chances, 4000), [assignment])[0]
+    assert (np.abs(points * [1, -1] - exact) <= 1.5 * found.mean_error[0] + 1e-4).all()
+
+
+def _facts(world: World, chances: Chances, n_samples: int) -> Any:
+    return StochasticProblem(world, chances, objective="expected", n_samples=n_samples).chance_facts
+
+
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from(["sampled", "expected"]))
+@settings(max_examples=20)
+def test_fresh_samples_agree_with_the_twin(seed: int, exact: bool, drop_by: Any) -> None:
+    world = random_world(seed)
+    assignment = random_assignment(world, seed, is_complete=False)
+    found = fuzzy(world, _certain(world), [assignment], 3, exact=exact, drop_by=drop_by)
+    kind, machine = world.workload.task_type, world.system.machine_type[assignment.machine]
+    tables = (world.system.etc_s, np.asarray(world.system.power_w))
+    time_s, power_w = (np.repeat(t[kind, machine, assignment.pstate][:, None], 3, axis=1) for t in tables)
+    totals = run_samples(world, assignment, time_s, power_w, 0.5, drop_by == "expected")
+    assert found.utility[0] == pytest.approx(totals.utility)
+    assert found.energy_j[0] == pytest.approx(totals.energy_j)
+    assert found.dropped[0].tolist() == [world.workload.n_tasks - n for n in totals.n_ran]
+
+
+def _certain(world: World) -> Chances:
+    return gamma_chances(world.system, ChanceParameters((0.0, 0.0), (0.0, 0.0), 2), 0, 0)
+
+
+def test_exact_draws_have_the_variance_that_points_lose() -> None:
+    world = random_world(6)
+    chances, assignment = _chances(world, points=2, cov=(1.0, 1.0)), random_assignment(world, 6)
+    spread = [
+        fuzzy(world, chances, [assignment], 2000, exact=exact, drop_below=0.0).energy_j.var() for exact in (True, False)
+    ]
+    assert spread[0] > 1.2 * spread[1]
+
+
+def _hand_made() -> FuzzyFront:
+    energy_j = np.array([[1.0, 3.0], [4.0, 4.0], [6.0, 10.0]])
+    return FuzzyFront(energy_j, np.array([[1.0, 1.0], [4.0, 6.0], [5.0, 6.0]]), np.array([[2, 2], [1, 0], [0, 0]]))
+
+
+def test_clouds_have_means_covariances_and_ellipses() -> None:
+    front = _hand_made()
+    assert front.mean.tolist() == [[2.0, 1.0], [4.0, 5.0], [8.0, 5.5]]
+    assert front.covariance[0].tolist() == [[2.0, 0.0], [0.0, 0.0]]
+    assert front.mean_dropped.tolist() == [2.0, 0.5, 0.0]
+    ellipses = front.ellipses()
+    assert ellipses.semi_axes[:2] == pytest.approx(np.array([[2**0.5, 0.0], [2**0.5, 0.0]]))
+    assert ellipses.angle_rad[:2] == pytest.approx([0.0, np.pi / 2])
+    assert ellipses.semi_axes[2] == pytest.approx([8.5**0.5, 0.0])
+    assert front.quantiles([0, 100])[:, 1].tolist() == [[4.0, 4.0], [4.0, 6.0]]
+    assert np.isinf(FuzzyFront(front.energy_j[:, :1], front.utility[:, :1], front.dropped[:, :1]).mean_error).all()
+
+
+def test_the_price_of_energy_falls_along_the_hull() -> None:
+    assert [price_at(_hand_made(), budget_j) for budget_j in (0.0, 3.0, 5.0, 9.0)] == [2.0, 2.0, 0.125, 0.0]
+
+
+def test_the_cautious_choice_varies_least() -> None:
+    front = _hand_made()
+    assert least_variance_within(front, 0.0) == 2
+    assert least_variance_within(front, 1.0) == 0
+    assert least_variance_within(front, 0.1, budget_j=5.0) == 1
+    with pytest.raises(InputError, match="budget"):
+        least_variance_within(front, 0.1, budget_j=1.0)
+
+
+def test_information_is_worth_the_best_of_each_sample() -> None:
+    found = value_of_perfect_information(_hand_made(), per_j=0.0)
+    assert (found.informed_value, found.stochastic_value, found.difference) == (5.5, 5.5, 0.0)
+    better = FuzzyFront(np.array([[1.0]]), np.array([[7.0]]), np.array([[0]]))
+    assert value_of_perfect_information(_hand_made(), 0.0, lambda _: better).difference == 1.5
+
+
+@given(st.integers(0, 10**6), st.floats(0.0, 0.1))
+@settings(max_examples=20)
+def test_knowing_more_is_never_worth_less(seed: int, per_j: float) -> None:
+    world = random_world(seed)
+    assignments = [random_assignment(world, seed + k) for k in range(4)]
+    front = fuzzy(world, _chances(world), assignments, 10, seed)
+    solution = value_of_stochastic_solution(world, front, assignments, per_j)
+    information = value_of_perfect_information(front, per_j)
+    assert information.informed_value >= information.stochastic_value == solution.stochastic_value
+    assert solution.stochastic_value >= solution.planned_value
+    assert information.difference >= 0
+    assert solution.difference >= 0
+
+
+def test_reported_fronts_hold_on_fresh_samples() -> None:
+    world = random_world(11)
+    problem = _problem(world, objective="expected", n_samples=100)
+    front = _front(problem)
+    fresh = fuzzy(world, problem.chances, front.payload, 1000, seed=7)
+    gap: Floats = np.abs(fresh.mean - front.shown)
+    assert (gap <= 6 * fresh.mean_error * np.sqrt(10) + 1e-3).all()
