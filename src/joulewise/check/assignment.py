@@ -44,9 +44,9 @@ def recompute_assignment(world: World, assignment: Assignment, drop_below: float
         begins_s = np.maximum(free_s[machine], work.arrival_s[tasks])
         ends_s = begins_s + etc_s[tasks]
         if drop_below > 0:
-            is_kept = work.utility(tasks, ends_s) >= drop_below
-            tasks, machine, begins_s, ends_s = (each[is_kept] for each in (tasks, machine, begins_s, ends_s))
-        start_s[tasks], end_s[tasks], free_s[machine] = begins_s, ends_s, ends_s
+            ends_s = np.where(work.utility(tasks, ends_s) >= drop_below, ends_s, np.nan)
+        start_s[tasks], end_s[tasks], free_s[machine] = begins_s, ends_s, np.fmax(free_s[machine], ends_s)
+    start_s[np.isnan(end_s)] = np.nan
     ran = np.flatnonzero(np.isfinite(end_s))
     energy_j = world.supply.pue * float(system.eec_j[choice][ran].sum())
     since_s = begin_s(world.workload)

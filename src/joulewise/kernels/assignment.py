@@ -81,6 +81,25 @@ def sort_by_order(order, room):
         room.n_before[order[i]] += 1
 
 
+@inlined
+def end_at(facts, i, place, free_s):
+    """When a task is done at a place whose machine is free at an instant."""
+    return max(free_s, facts.tasks.arrival_s[i]) + facts.exec_s[facts.tasks.task_type[i], facts.choice[place]]
+
+
+@inlined
+def energy_at(facts, i, place):
+    """What a task takes at a place."""
+    return facts.energy_j[facts.tasks.task_type[i], facts.choice[place]]
+
+
+@inlined
+def turn(facts, i, place, free_s):
+    """When a task would start and end at a place whose machine is free at an instant, and what it would earn."""
+    end_s = end_at(facts, i, place, free_s)
+    return max(free_s, facts.tasks.arrival_s[i]), end_s, utility_of(facts.tasks, facts.utilities, i, end_s)
+
+
 @kernel
 def evaluate_assignments(facts, room, genes, rows, points):
     """Set the points of these rows of genes `[kind of gene, row, task]`: (energy in J, minus utility)."""
@@ -98,12 +117,11 @@ def walk(facts, room, place, order):
     for at in range(order.size):
         i = room.sequence[at]
         if place[i] != NOWHERE:
-            kind, choice, done = facts.tasks.task_type[i], facts.choice[place[i]], room.done[facts.machine[place[i]]]
-            end_s = max(done[FREE_S], facts.tasks.arrival_s[i]) + facts.exec_s[kind, choice]
-            earned = utility_of(facts.tasks, facts.utilities, i, end_s)
+            done = room.done[facts.machine[place[i]]]
+            _, end_s, earned = turn(facts, i, place[i], done[FREE_S])
             if earned >= facts.drop_below:
                 done[FREE_S] = end_s
-                done[USED_J] += facts.energy_j[kind, choice]
+                done[USED_J] += energy_at(facts, i, place[i])
                 done[EARNED] += earned
     return all_done(room.done)
 
@@ -129,7 +147,6 @@ def time_assignment(facts, room, place, order, start_s, end_s):
         i = room.sequence[at]
         if place[i] != NOWHERE:
             done = room.done[facts.machine[place[i]]]
-            begins_s = max(done[FREE_S], facts.tasks.arrival_s[i])
-            ends_s = begins_s + facts.exec_s[facts.tasks.task_type[i], facts.choice[place[i]]]
-            if utility_of(facts.tasks, facts.utilities, i, ends_s) >= facts.drop_below:
+            begins_s, ends_s, earned = turn(facts, i, place[i], done[FREE_S])
+            if earned >= facts.drop_below:
                 start_s[i], end_s[i], done[FREE_S] = begins_s, ends_s, ends_s
