@@ -149,7 +149,7 @@ def test_no_search_is_above_the_bound(drop_below: float) -> None:
     world = crowded_world()
     bound, facts = crowded_bound(drop_below), assignment_facts(world, drop_below)
     tried = [make(world, drop_below) for make in SEEDS.values()]
-    tried += search_front(world, drop_below=drop_below, moves=20_000).payload
+    tried += search_front(world, drop_below=drop_below, moves=6000).payload
     tried += [random_assignment(world, seed, is_complete=drop_below == 0) for seed in range(20)]
     points = evaluated(facts, tried)
     assert all(-lost <= bound.utility_at(used_j) for used_j, lost in points)

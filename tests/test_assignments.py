@@ -72,7 +72,7 @@ def test_what_an_allocation_did_can_be_done_again(seed: int, kind: str, drop_bel
 
 
 @pytest.mark.parametrize("drop_below", [0.0, 0.5])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(4, 7))
 def test_evolution_finds_the_exact_front(seed: int, drop_below: float) -> None:
     world = tiny_world(seed)
     exact = twin.exact_front(world, drop_below)
