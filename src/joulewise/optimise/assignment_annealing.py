@@ -79,21 +79,23 @@ class Leg:
     last_price: float
 
 
-_PRICES = (0.03, 0.1, 0.2, 0.4, 0.7, 1.2, 2.5, 7.0, 100.0)
-FIRST_SHARE = 0.5
-"""The share of the first leg, the one for the most utility."""
+def _legs(first_share: float, *prices: float) -> tuple[Leg, ...]:
+    """Legs between prices, all but the first of equal shares."""
+    share = (1.0 - first_share) / (len(prices) - 2)
+    return tuple(Leg(share if k else first_share, *ends) for k, ends in enumerate(pairwise(prices)))
 
-LEGS = tuple(
-    Leg(FIRST_SHARE if k == 0 else (1.0 - FIRST_SHARE) / (len(_PRICES) - 2), *ends)
-    for k, ends in enumerate(pairwise(_PRICES))
-)
+
+LEGS = _legs(0.5, 0.03, 0.1, 0.2, 0.4, 0.7, 1.2, 2.5, 7.0, 100.0)
+LEGS_TO_NOTHING = _legs(0.3, 0.03, 0.2, 0.5, 0.8, 1.1, 1.5, 2.0, 2.8, 4.0, 7.0, 15.0, 100.0)
+"""Where every task runs, and where tasks may be left out: that front goes down to no energy at all."""
+
 COOLING = 0.7
 """The share of a leg at its first price."""
 
 WARM, COLD = 0.02, 0.002
 """Temperatures at the beginning of a leg, but for small worlds, and at its end, in mean scales."""
 
-WORTH_A_START = 25.0
+WORTH_A_START = 10.0
 """Legs of fewer moves per task go on from where the last one ended."""
 
 N_SLOTS, FIRST_PRICES, NEXT_PRICES = 200, (150, 0.6), (40, 0.15)
@@ -122,12 +124,12 @@ def search_front(
     ends_s, n_tasks = time.perf_counter() + seconds, world.workload.n_tasks
     search = _Search(world, drop_below, seed, min(moves, seconds * _MOVES_PER_S) / n_tasks)
     search.keep(start)
-    begun = 0.0
-    for k, leg in enumerate(LEGS):
-        now_s, left = time.perf_counter(), sum(leg.share for leg in LEGS[k:])
+    legs, begun = LEGS_TO_NOTHING if drop_below > 0 else LEGS, 0.0
+    for k, leg in enumerate(legs):
+        now_s, left = time.perf_counter(), sum(leg.share for leg in legs[k:])
         leg_ends_s = now_s + (ends_s - now_s) * leg.share / left if seconds < math.inf else math.inf
         n_moves = round((begun + leg.share) * moves) - round(begun * moves)
-        search.set_out(leg)
+        search.set_out(leg, is_first=k == 0)
         for at in search.run(leg, n_moves, leg_ends_s):
             if on_progress is not None:
                 on_progress(min(begun + at * leg.share, 1.0))
@@ -161,9 +163,8 @@ class _Search:
         for genes in self.given:
             self._load(genes)
 
-    def set_out(self, leg: Leg) -> None:
+    def set_out(self, leg: Leg, is_first: bool) -> None:
         """Begin a leg with the best of what is given and the plan by prices; after few moves, where the last ended."""
-        is_first = leg == LEGS[0]
         if not is_first and self.effort * leg.share < WORTH_A_START:
             return
         per_j = self._per_j(leg.price)
