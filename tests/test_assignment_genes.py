@@ -47,7 +47,7 @@ def test_children_are_those_of_the_twin(seed: int, n: int, mutation: float, leav
     genes = problem.random_genes(rng, 2 * n)
     herd, rows = herd_of(problem, genes), rng.permutation(2 * n)
     parents, children = np.sort(rows[:n]), rows[n:]
-    _cross_and_mutate(np.array([seed], np.uint64), problem.facts, genes, parents, children, mutation)
+    _cross_and_mutate(np.array([seed], np.uint64), problem.chromosomes(genes).facts, genes, parents, children, mutation)
     twin.breed(problem.world, herd, parents.tolist(), children.tolist(), Draws(seed), mutation, leaves_out)
     assert herd_of(problem, genes) == herd
 

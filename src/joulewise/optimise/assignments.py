@@ -135,7 +135,7 @@ class AssignmentProblem:
     """Energy and utility of tasks known in advance: two genes per task, its place and its number in the global order.
 
     Mutation puts a task on one of the places that can run it, as published. With `leaves_out`, which needs a
-    `drop_below` above 0, it may leave the task out as well: NOWHERE is then one of the places. Raises InputError for
+    `drop_below` above 0, it draws from one place more, the last: NOWHERE, the task is left out. Raises InputError for
     worlds with what assignments do not know, or with too many tasks.
     """
 
@@ -146,16 +146,20 @@ class AssignmentProblem:
     def __init__(self, world: World, drop_below: float = 0.0, leaves_out: bool = False) -> None:
         raise_if_any(_problems(world, drop_below, leaves_out))
         self.world, self.n_genes = world, world.workload.n_tasks
-        facts = assignment_facts(world, drop_below)
-        self.facts = _leaving_out(facts) if leaves_out else facts
+        self.leaves_out, self.facts = leaves_out, assignment_facts(world, drop_below)
 
     @cached_property
     def fingerprint(self) -> str:
-        """The same for problems in which every assignment has the same energy and utility."""
-        return fingerprint_of("assignments", self.facts)
+        """The same for problems in which every assignment has the same energy and utility, and the same children."""
+        return fingerprint_of("assignments", self._bred_by)
+
+    @cached_property
+    def _bred_by(self) -> AssignmentFacts:
+        """The facts with the places that mutation draws from."""
+        return _leaving_out(self.facts) if self.leaves_out else self.facts
 
     def random_genes(self, draws: np.random.Generator, n: int) -> Ints:
-        """Random places of those allowed for each task, all in random order."""
+        """Random places of those that can run each task, all in random order."""
         kind = self.facts.tasks.task_type
         picked = draws.integers(0, self.facts.n_allowed[kind], (n, self.n_genes))
         order = draws.permuted(np.tile(np.arange(self.n_genes, dtype=np.int32), (n, 1)), axis=1)
@@ -163,7 +167,7 @@ class AssignmentProblem:
 
     def chromosomes(self, genes: Ints) -> AssignmentChromosomes:
         """A home for chromosomes."""
-        return AssignmentChromosomes(self.facts, genes)
+        return AssignmentChromosomes(self._bred_by, genes)
 
     def genes_of(self, payload: Assignment) -> Ints:
         """The genes of an assignment."""
