@@ -14,7 +14,7 @@ from scipy.special import gammainc
 from joulewise.check.chances import objective_of, run_samples, search_draws
 from joulewise.errors import InputError
 from joulewise.kernels.chances import evaluate_chances, fill_latest, ranked, room_for_samples
-from joulewise.model import System, World
+from joulewise.model import System
 from joulewise.model.arrays import Floats
 from joulewise.model.assignment import Assignment
 from joulewise.model.chances import Chances

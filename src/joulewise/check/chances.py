@@ -48,7 +48,7 @@ def run_samples(world: World, assignment: Assignment, draws: Draws, drop_below: 
     n_samples = draws.time_s.shape[1]
     energy_j, utility, n_ran = np.zeros((3, n_samples))
     mean_j = at_mean_ends = 0.0
-    free_s = np.zeros((system.n_machines, n_samples))
+    free_s = np.full((system.n_machines, n_samples), -np.inf)
     for i in np.lexsort((np.arange(assignment.n_tasks), assignment.order)):
         machine = assignment.machine[i]
         if machine == NOT_RUN:

@@ -141,7 +141,7 @@ def fuzzy(
     pairs, rows = _pairs(facts, np.stack([place for place, _ in genes]))
     normals = generator(seed, "chances.fresh").standard_normal((2, world.workload.n_tasks, n_samples), np.float32)
     quantiles = _quantiles(world, chances, pairs, normals, exact)
-    clouds = [_cloud(facts, *both, row, quantiles, by_mean) for both, row in zip(genes, rows, strict=True)]
+    clouds = [_cloud(facts, both, row, quantiles, by_mean) for both, row in zip(genes, rows, strict=True)]
     energy_j, utility, n_ran, at_means = (np.stack(column) for column in zip(*clouds, strict=True))
     return FuzzyFront(
         tuple(assignments),
@@ -153,11 +153,9 @@ def fuzzy(
     )
 
 
-def _cloud(
-    facts: AssignmentFacts, place: Ints, order: Ints, row: Counts, quantiles: Quantiles, by_mean: bool
-) -> Clouds:
+def _cloud(facts: AssignmentFacts, genes: Ints, row: Counts, quantiles: Quantiles, by_mean: bool) -> Clouds:
     """What one assignment comes to in each sample."""
-    n_machines, n = int(facts.machine[-1]) + 1, quantiles.time_node.shape[1]
+    (place, order), n_machines, n = genes, int(facts.machine[-1]) + 1, quantiles.time_node.shape[1]
     exec_s, end_s, energy_j, utility = (np.zeros(n) for _ in range(4))
     found = Clouds(energy_j, utility, np.zeros(n, np.int64), np.zeros(1))
     room, free_s = room_to_evaluate(place.size, n_machines), np.zeros((n_machines, n))
@@ -209,7 +207,7 @@ def _log_quantiles(shape: Floats, normal: Floats) -> Floats:
     tail = ndtr(-np.abs(normal))
     found = np.where(normal > 0, gammainccinv(shape, tail), gammaincinv(shape, tail))
     near_0 = (log_ndtr(normal) + gammaln(shape + 1)) / shape
-    return np.where(found < _TINY, near_0, np.log(np.maximum(found, _TINY)))
+    return np.asarray(np.where(found < _TINY, near_0, np.log(np.maximum(found, _TINY))))
 
 
 def draw_problems(n_tasks: int, n_samples: int, where: str = "n_samples") -> Iterator[Problem]:
