@@ -203,7 +203,7 @@ KINDS = {
             bound=utility_bounds.name_of,
             title="percent of hypervolume",
             shown=(
-                Shown("fresh_mean_percent", "mean on fresh samples", _percent),
+                Shown("fresh_mean_percent", "means on fresh samples", _percent),
                 Shown("hypervolume_percent", "of the bound's", _percent),
                 Shown("normalised_percent", "of the whole", _percent),
                 Shown("points", "points", lambda value: f"{value:.0f}"),
