@@ -215,8 +215,9 @@ def test_the_cautious_choice_varies_least() -> None:
     assert least_variance_within(front, 0.0) == 2
     assert least_variance_within(front, 1.0) == 0
     assert least_variance_within(front, 0.1, budget_j=5.0) == 1
-    with pytest.raises(InputError, match="budget"):
-        least_variance_within(front, 0.1, budget_j=1.0)
+    for tolerance, budget_j, words in ((0.1, 1.0, "budget: found 1 J"), (-1.0, 9.0, "tolerance: found -1")):
+        with pytest.raises(InputError, match=words):
+            least_variance_within(front, tolerance, budget_j)
 
 
 def test_choices_are_made_on_one_half_and_read_on_the_other() -> None:
@@ -229,8 +230,9 @@ def test_choices_are_made_on_one_half_and_read_on_the_other() -> None:
     unlucky = FuzzyFront((), front.planned, front.energy_j, np.array([[1, 1], [4, 6], [5, 4]]), front.dropped)
     solution = value_of_stochastic_solution(unlucky, per_j=0.0)
     assert (solution.stochastic, solution.planned, solution.difference) == (2, 1, -2.0)
-    with pytest.raises(InputError, match="2 or more"):
-        value_of_stochastic_solution(_of_samples(front, slice(1)), 0.0)
+    for few, per_j, words in ((_of_samples(front, slice(1)), 0.0, "2 or more"), (front, float("nan"), "per_j")):
+        with pytest.raises(InputError, match=words):
+            value_of_stochastic_solution(few, per_j)
 
 
 def test_information_is_worth_the_best_of_each_sample() -> None:

@@ -161,9 +161,8 @@ def test_the_sentence_compares_like_with_like(chances: Results) -> None:
         chances.runs.filter(pl.col("optimise.objective") == "percentile").sort("fresh_mean_percent").row(-1, named=True)
     )
     loss = best["normalised_percent"] - best["fresh_percent"]
-    assert f"on fresh samples {abs(loss):.2f} points of the whole {'less' if loss > 0 else 'more'} than" in told(
-        "percentile"
-    )
+    words = f"{abs(loss):.2f} percentage points {'less' if loss > 0 else 'more'}" if round(loss, 2) else "the same"
+    assert f", of the whole {words} on fresh samples;" in told("percentile")
 
 
 def change_order(store: Store, run: str) -> None:
@@ -245,6 +244,14 @@ def test_runs_of_gpus_and_of_cores_are_different_runs() -> None:
     cores, gpu = keys("", has_gpu=False), keys("", has_gpu=True)
     assert [one == other for one, other in zip(cores, gpu, strict=True)] == 2 * [True] + 6 * [False]
     assert keys("islands = 2", has_gpu=True) == keys("islands = 2", has_gpu=False)
+
+
+def test_nothing_to_earn_is_no_share_of_anything(tmp_path: Path) -> None:
+    write_tables(tmp_path)
+    (tmp_path / "tasks.csv").write_text("arrival_s,task_type,max_utility\n0,x,0\n1,y,0\n")
+    results = run_study(bag_study(TABLES + 'method = "nsga2"\ngenerations = 2\n', folder=tmp_path), tmp_path / "out", 1)
+    assert results.runs.select("hypervolume_percent", "normalised_percent", "gap_percent").row(0) == (None, None, None)
+    assert len(list(results.study.kind.sentences(results.runs, results.study.axes))) == 1
 
 
 def test_bounds_of_other_limits_have_other_names() -> None:

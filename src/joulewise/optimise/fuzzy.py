@@ -281,6 +281,8 @@ def value_of_perfect_information(
 
 def _chosen(front: FuzzyFront, per_j: float) -> tuple[int, Floats]:
     """The best assignment in the first half of the samples, and all values in the other half."""
+    if not 0 <= per_j < math.inf:
+        raise InputError(Problem("per_j", f"found {per_j:g}", "must be 0 or more: the utility that a joule costs"))
     if front.n_samples < 2:
         raise InputError(Problem("n_samples", "found 1", "must be 2 or more: some to choose by, some to read"))
     first, second = np.split(_values(front, per_j), [front.n_samples // 2], axis=1)
@@ -322,8 +324,9 @@ def least_variance_within(front: FuzzyFront, tolerance: float, budget_j: float =
     """
     energy_j, utility = front.mean.T
     affordable = energy_j <= budget_j
-    if not affordable.any() or not 0 <= tolerance <= 1:
-        found = f"found {budget_j:g} J and the tolerance {tolerance:g}"
-        raise InputError(Problem("budget", found, f"must be {energy_j.min():g} J or more, the tolerance from 0 to 1"))
+    if not 0 <= tolerance <= 1:
+        raise InputError(Problem("tolerance", f"found {tolerance:g}", "must be from 0 to 1"))
+    if not affordable.any():
+        raise InputError(Problem("budget", f"found {budget_j:g} J", f"must be {energy_j.min():g} J or more"))
     good = affordable & (utility >= (1.0 - tolerance) * utility[affordable].max())
     return int(np.argmin(np.where(good, front.utility.var(axis=1), np.inf)))

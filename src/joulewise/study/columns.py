@@ -126,7 +126,8 @@ COLUMNS = (
     _metric(
         "normalised_percent", "%",
         "100 x area that the front dominates up to 1.8 x the least energy of all tasks / area that it would dominate "
-        "if all earned what they are worth at most with the least energy (no energy, where they may be dropped)",
+        "if all earned what they are worth at most with the least energy (no energy, where they may be dropped); above "
+        "100 only where few samples happen to use less than they would in the mean",
         kinds=UTILITY,
     ),
     _metric("normalised_percent:*", "%", "the same after so many generations", kinds=UTILITY),

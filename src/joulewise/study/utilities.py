@@ -252,7 +252,8 @@ def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
     if done.is_empty():
         return
     measure = next((name for name in _COMPARED if done[name].count() == done.height), _COMPARED[-1])
-    best = done.row(int(done[measure].arg_max() or 0), named=True)
+    ranking = done.sort(measure, "least_energy_j", descending=[True, False], nulls_last=True, maintain_order=True)
+    best = ranking.row(0, named=True)
     place = bags.place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
     yield (
         f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: "
@@ -271,8 +272,11 @@ def _share(row: Mapping[str, Any]) -> str:
         where = "" if row["fresh_mean_percent"] is None else " at mean times"
         said.append(f", at least {row['hypervolume_percent']:.2f} % of the best possible hypervolume{where}")
     if row["fresh_percent"] is not None:
-        loss = row["normalised_percent"] - row["fresh_percent"]
-        said.append(
-            f", on fresh samples {abs(loss):.2f} points of the whole {'less' if loss > 0 else 'more'} than said"
-        )
+        said.append(f", of the whole {_told_loss(row['normalised_percent'] - row['fresh_percent'])} on fresh samples")
     return "".join(said)
+
+
+def _told_loss(points: float) -> str:
+    if round(points, 2) == 0:
+        return "the same"
+    return f"{abs(points):.2f} percentage points {'less' if points > 0 else 'more'}"

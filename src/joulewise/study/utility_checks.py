@@ -26,6 +26,8 @@ _PLACES = {
 }
 """Where a study file has what searches call otherwise."""
 
+_SAME = "name a population of the same system, workload, seed, drop_below and objective"
+
 _USES: Mapping[str, tuple[Callable[[UtilityFrontParameters], bool], str]] = {
     "percentile_utility": (lambda p: p.objective == PERCENTILE, 'objective = "percentile"'),
     "percentile_energy": (lambda p: p.objective == PERCENTILE, 'objective = "percentile"'),
@@ -125,7 +127,9 @@ def _start_problems(known: KnownWorld, p: UtilityFrontParameters, draw: Draw) ->
         yield Problem("optimise.seeds", f"found {list(p.seeds)}", "a population that is there has no more seeds")
     start = start_of(dataclasses.replace(p, start_from=str(draw.folder / str(p.start_from))))
     problem = problem_of(known, p, seed_of(draw.seed, draw.trial))
-    yield from start_problems(problem, 0, p.population, start, p.islands)
+    for found in start_problems(problem, 0, p.population, start, p.islands):
+        is_other = start is not None and start.fingerprint != problem.fingerprint
+        yield dataclasses.replace(found, advice=_SAME) if is_other and found.where == "start" else found
 
 
 def _default(name: str) -> object:

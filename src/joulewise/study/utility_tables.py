@@ -91,7 +91,7 @@ def _share(bound: UtilityBound, points: Floats) -> float:
     from joulewise.optimise.assignments import ENERGY_UTILITY
     from joulewise.optimise.front import Front
 
-    return bound.share(Front(ENERGY_UTILITY, points))
+    return bound.share(Front(ENERGY_UTILITY, points)) if bound.hypervolume > 0 else math.nan
 
 
 def _normalised_percent(measure: Measure, points: Floats) -> float:
@@ -183,7 +183,7 @@ def _bounds_at(bound: UtilityBound | None, energies_j: Floats) -> Floats:
 def _gaps_percent(bound: UtilityBound | None, points: Floats) -> Floats:
     energy_j, utility = _shown(points)
     most = _bounds_at(bound, energy_j)
-    return 100 * (1 - np.divide(utility, most, out=np.where(np.isnan(most), np.nan, 1.0), where=most > 0))
+    return np.asarray(100 * (1 - np.divide(utility, most, out=np.full(most.size, np.nan), where=most > 0)))
 
 
 # --- tables ------------------------------------------------------------------------------------------------------
