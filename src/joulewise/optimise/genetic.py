@@ -215,17 +215,27 @@ def start_problems(
 
 
 def founders(problem: GeneticProblem, seeds: Sequence[Any], n: int, seed: int, island: int = 0) -> Population:
-    """The population that evolution starts with: the seeds, then random chromosomes of the island's own stream."""
+    """The population that evolution starts with: the seeds, then random chromosomes of the island's own stream.
+
+    Its points are 0: what it lives on evaluates it.
+    """
     draws = generator(seed, "genetic", *([island] if island else []))
     state = draws_of(draws)
     genes = np.zeros((len(problem.gene_names), n, problem.n_genes), np.int32)
     genes[:, len(seeds) :] = problem.random_genes(draws, n - len(seeds))
     for row, payload in enumerate(seeds):
         genes[:, row] = problem.genes_of(payload)
-    home = problem.chromosomes(genes)
-    home.evaluate(n)
-    empty = genes[:, :0], home.points[:0], np.zeros(1, np.int64)
-    return Population(problem.fingerprint, 0, state, genes, home.points, np.arange(2 * n)[None], *empty)
+    points, empty = np.zeros((n, 2)), (genes[:, :0], np.zeros((0, 2)), np.zeros(1, np.int64))
+    return Population(problem.fingerprint, 0, state, genes, points, np.arange(2 * n)[None], *empty)
+
+
+def points_in(problem: GeneticProblem, population: Population) -> Floats:
+    """The points of the archive of a population, or without one of all its chromosomes, evaluated if need be."""
+    if population.generation or population.has_archive:
+        return population.best[0]
+    home = problem.chromosomes(population.genes.copy())
+    home.evaluate(len(population.points))
+    return home.points
 
 
 def front_in(problem: GeneticProblem, population: Population) -> Front:

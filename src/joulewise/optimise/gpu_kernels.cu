@@ -126,6 +126,27 @@ __device__ float utility_of(const Task& task, const int* first_segment, const fl
 
 constexpr int EACH = 4;  // samples per thread: their points are one word
 
+struct Drawn {  // what a run takes in the samples of one thread
+    float exec_s[EACH], energy_j[EACH];
+};
+
+__device__ uint2 points_of(int2 run, int n_stored, int sample, const unsigned char* time_point,
+                           const unsigned char* power_point) {
+    const size_t at = (size_t)run.x * n_stored + sample;
+    return make_uint2(*(const unsigned*)(time_point + at), *(const unsigned*)(power_point + at));
+}
+
+__device__ Drawn drawn(int2 run, uint2 points, int n_points, const float* time_s, const float* power_w) {
+    const float *times = time_s + run.y * n_points, *powers = power_w + run.y * n_points;
+    Drawn found;
+#pragma unroll
+    for (int s = 0; s < EACH; s++) {
+        found.exec_s[s] = times[(points.x >> (8 * s)) & 255];
+        found.energy_j[s] = found.exec_s[s] * powers[(points.y >> (8 * s)) & 255];
+    }
+    return found;
+}
+
 // One warp per machine, child and 128 samples, four samples per thread: the machine's tasks one after the other.
 extern "C" __global__ void evaluate(int n_tasks, int n_machines, int n_samples, int n_stored, int n_points,
                                     const int* first, const int2* sequence, const Task* tasks,
@@ -140,39 +161,42 @@ extern "C" __global__ void evaluate(int n_tasks, int n_machines, int n_samples, 
     const int2* mine = sequence + (size_t)child * n_tasks;
     const int begin = begins[0], end = begins[1];
     float free_s[EACH] = {}, earned[EACH] = {}, used_j[EACH] = {};
-    int2 run = begin < end ? mine[begin] : make_int2(0, 0);
-    for (int at = begin; at < end; at++) {
-        const size_t of_samples = (size_t)run.x * n_stored + sample;
-        const unsigned time_at = *(const unsigned*)(time_point + of_samples);
-        const unsigned power_at = *(const unsigned*)(power_point + of_samples);
-        const float* times = time_s + run.y * n_points;
-        const float* powers = power_w + run.y * n_points;
-        const float4 row = *(const float4*)(tasks + run.x);
-        if (at + 1 < end) run = mine[at + 1];
-        const int shape = __float_as_int(row.w), head = first_segment[shape], last = first_segment[shape + 1] - 1;
-        float exec_s[EACH], used[EACH], end_s[EACH], x_s[EACH];
-        int j[EACH];
+    if (begin < end) {  // what a task needs is read one to three tasks ahead of its turn
+        int2 run = mine[begin], next = mine[min(begin + 1, end - 1)], after = mine[min(begin + 2, end - 1)];
+        Drawn now = drawn(run, points_of(run, n_stored, sample, time_point, power_point), n_points, time_s, power_w);
+        uint2 points = points_of(next, n_stored, sample, time_point, power_point);
+        float4 row = *(const float4*)(tasks + run.x);
+        for (int at = begin; at < end; at++) {
+            const Drawn then = drawn(next, points, n_points, time_s, power_w);
+            const float4 row_then = *(const float4*)(tasks + next.x);
+            points = points_of(after, n_stored, sample, time_point, power_point);
+            next = after;
+            after = mine[min(at + 3, end - 1)];
+            const int shape = __float_as_int(row.w), head = first_segment[shape], last = first_segment[shape + 1] - 1;
+            float end_s[EACH], x_s[EACH];
+            int j[EACH];
 #pragma unroll
-        for (int s = 0; s < EACH; s++) {
-            exec_s[s] = times[(time_at >> (8 * s)) & 255];
-            used[s] = exec_s[s] * powers[(power_at >> (8 * s)) & 255];
-            end_s[s] = fmaxf(free_s[s], row.x) + exec_s[s];
-            x_s[s] = fmaxf(end_s[s] - row.y, 0.0f);
-            j[s] = head;
-        }
-        for (int next = head + 1; next <= last; next++) {
-            const float start_s = segments[2 * next].x;
-#pragma unroll
-            for (int s = 0; s < EACH; s++) j[s] += x_s[s] >= start_s;
-        }
-#pragma unroll
-        for (int s = 0; s < EACH; s++) {
-            const float worth = row.z * segment_value(segments, j[s], x_s[s]);
-            if (worth >= drop_below) {
-                free_s[s] = end_s[s];
-                earned[s] += worth;
-                used_j[s] += used[s];
+            for (int s = 0; s < EACH; s++) {
+                end_s[s] = fmaxf(free_s[s], row.x) + now.exec_s[s];
+                x_s[s] = fmaxf(end_s[s] - row.y, 0.0f);
+                j[s] = head;
             }
+            for (int later = head + 1; later <= last; later++) {
+                const float start_s = segments[2 * later].x;
+#pragma unroll
+                for (int s = 0; s < EACH; s++) j[s] += x_s[s] >= start_s;
+            }
+#pragma unroll
+            for (int s = 0; s < EACH; s++) {
+                const float worth = row.z * segment_value(segments, j[s], x_s[s]);
+                if (worth >= drop_below) {
+                    free_s[s] = end_s[s];
+                    earned[s] += worth;
+                    used_j[s] += now.energy_j[s];
+                }
+            }
+            now = then;
+            row = row_then;
         }
     }
     const size_t to = ((size_t)child * n_machines + k) * n_stored + sample;

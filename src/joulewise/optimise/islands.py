@@ -29,6 +29,7 @@ from joulewise.optimise.genetic import (
     cores,
     founders,
     front_in,
+    points_in,
     problems_of,
     start_problems,
 )
@@ -107,7 +108,7 @@ class _Log:
         self.wanted = {self.first + generation for generation in snapshots}
         self.points: dict[int, list[Floats]] = defaultdict(list)
         if 0 in snapshots:
-            self.points[self.first].append(begin.best[0])
+            self.points[self.first].append(points_in(problem, begin))
 
     def note(self, seen: dict[int, dict[int, Floats]]) -> None:
         """Add what each island has seen, by generation."""
