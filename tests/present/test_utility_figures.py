@@ -14,7 +14,7 @@ from joulewise.present.densities import densities, gamma_density
 from joulewise.present.export import spec_of
 from joulewise.present.figures import FIGURES, drawable
 from joulewise.present.fronts import MOST_POINTS, front_by_generations, thinned
-from joulewise.present.fuzzy import fuzzy_front, fuzzy_fronts_compared, outlines, spread_of_points
+from joulewise.present.fuzzy import fuzzy_front, fuzzy_fronts_compared, outlines, spread_of_points, yardsticks
 from joulewise.present.layout import Drawing
 from joulewise.present.outcomes import utility_findings
 from joulewise.present.plane import plane_of, without_tail
@@ -189,13 +189,13 @@ def test_very_large_clouds_are_thinned_and_the_caption_says_so() -> None:
 def test_an_outline_is_one_standard_deviation_wide() -> None:
     row = {"point": 0, "mean_energy_j": 2.0, "mean_utility": 4.0, "sd_energy_j": 0.2, "sd_utility": 1.0,
            "correlation": -0.5, "tasks_dropped": 3.0}  # fmt: skip
-    around = outlines(pl.DataFrame([row]))
+    around = outlines(pl.DataFrame([row]), (2.0, 4.0))
     x, y = ([point[axis] for point in around] for axis in "xy")
     assert (min(x), max(x)) == pytest.approx((0.9, 1.1))
     assert (min(y), max(y)) == pytest.approx((0.75, 1.25), abs=2e-3)
     right = max(around, key=lambda point: point["x"])
     assert right["y"] == pytest.approx(1 - 0.5 * 0.25)
-    nowhere = outlines(pl.DataFrame([{**row, "sd_energy_j": 0.0, "sd_utility": 0.0, "correlation": None}]))
+    nowhere = outlines(pl.DataFrame([{**row, "sd_energy_j": 0.0, "sd_utility": 0.0, "correlation": None}]), (2.0, 4.0))
     assert {(point["x"], point["y"]) for point in nowhere} == {(1.0, 1.0)}
 
 
@@ -221,8 +221,8 @@ def test_a_point_where_nothing_runs_is_no_yardstick() -> None:
     nothing = {"point": 0, "mean_energy_j": 0.0, "mean_utility": 0.0, "sd_energy_j": 0.0, "sd_utility": 0.0,
                "correlation": None, "tasks_dropped": 9.0}  # fmt: skip
     some = {**nothing, "point": 1, "mean_energy_j": 2.0, "mean_utility": 4.0}
-    around = outlines(pl.DataFrame([nothing, some]))
-    assert {(row["point"], row["x"], row["y"]) for row in around} == {(0, 0.0, 0.0), (1, 1.0, 1.0)}
+    assert yardsticks([pl.DataFrame([nothing]), pl.DataFrame([some])]) == (2.0, 4.0)
+    assert yardsticks([pl.DataFrame([nothing])]) == (1.0, 1.0)
 
 
 def test_a_density_has_mean_one_and_its_variation() -> None:

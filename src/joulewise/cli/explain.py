@@ -23,7 +23,9 @@ def explain(
     found = [entry for entry in entries if name in entry.names]
     if not found:
         problem = unknown_name("explain", name, sorted({known for entry in entries for known in entry.names}))
-        raise InputError(replace(problem, allowed="`joulewise list` names what there is"))
+        raise InputError(
+            replace(problem, found=f"nothing is called {name!r}", allowed="`joulewise list` names what there is")
+        )
     if as_json:
         print_json([{"kind": entry.kind, **entry.facts} for entry in found])
         return

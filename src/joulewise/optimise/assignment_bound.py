@@ -35,9 +35,10 @@ _DIGITS = 5
 class UtilityBound(Measure):
     """Lines that no assignment is above: `utility <= value + per_j * energy`, one for each price of energy.
 
-    `per_s` proves them: prices of machine time by [line, machine type, slot], of slots of `slot_s` seconds from 0 on;
-    time is free of charge after the last. Tasks may be left out where `drop_below` is above 0. `least_j` is the
-    energy of all tasks on their cheapest choices, `most_utility` what they are worth in all. Raises InputError.
+    `per_s` proves them: prices of machine time by [line, machine type, slot], of slots of `slot_s` seconds from
+    the first arrival on; time is free of charge after the last. Tasks may be left out where `drop_below` is above 0.
+    `least_j` is the energy of all tasks on their cheapest choices, `most_utility` what they are worth in all. Raises
+    InputError.
     """
 
     per_j: Floats

@@ -28,6 +28,9 @@ MOST_ROWS = 800
 MOST_SAMPLES_BY_MEAN = 1024
 """A mean over samples is taken within one block."""
 
+MOST_MACHINES = 10_000
+"""One block counts the tasks of all machines in its shared memory."""
+
 _THREADS, _WARPS, _SAMPLES_PER_WARP, _GENES_PER_BLOCK = 1024, 4, 128, 512
 _CHUNK_SHARE = 4
 """Results by machine and sample use at most one part in so many of the free memory; children beyond it wait."""
@@ -61,11 +64,12 @@ class GpuHerd:
     """
 
     def __init__(self, problem: Any, start: Population, ways: Ways) -> None:
+        raise_if_any(_engine_problems(problem))
         facts = getattr(problem, "chance_facts", None) or _certain(problem.facts)
-        raise_if_any(_problems(facts, start.size))
+        raise_if_any(_size_problems(facts, start.size))
         self.problem, self.ways, self.states = problem, ways, start.states
         with _Memory():
-            self.evaluator, self.pool = _Evaluator(facts, start.size), _Pool(facts.facts, start)
+            self.evaluator, self.pool = _Evaluator(facts, start.size), _Pool(problem, start)
             self.archive = _Archive(start, ways.archive)
             self.evaluator.evaluate(self.pool, self.pool.parents)
             self.archive.remember(self.pool, self.pool.parents)
@@ -108,9 +112,11 @@ class GpuHerd:
 class _Pool:
     """Chromosomes by row, and which rows are parents and children, now and in the next generation."""
 
-    def __init__(self, known: AssignmentFacts, start: Population) -> None:
+    def __init__(self, problem: Any, start: Population) -> None:
         import cupy
 
+        known: AssignmentFacts = problem.facts
+        self.leaves_out = np.int32(problem.leaves_out)
         n, self.kernels = start.size, _kernels()
         self.n, self.n_rows, self.n_tasks = n, 2 * n, start.genes.shape[2]
         self.parents, self.children = _int32(start.rows[0, :n]), _int32(start.rows[0, n:])
@@ -124,7 +130,7 @@ class _Pool:
     def breed(self, seed: np.uint64, mutation: float) -> None:
         """Fill the children's rows."""
         sizes = (np.int32(self.n), np.int32(self.n_tasks), np.int32(self.n_rows))
-        facts = (self.task_type, self.allowed, np.int32(self.allowed.shape[1]), self.n_allowed)
+        facts = (self.task_type, self.allowed, np.int32(self.allowed.shape[1]), self.n_allowed, self.leaves_out)
         arguments = (seed, self.generation, *sizes, self.parents, self.children, float(mutation), *facts, self.genes)
         self.kernels["breed"]((self.n, -(-self.n_tasks // _GENES_PER_BLOCK)), (_GENES_PER_BLOCK,), arguments)
 
@@ -175,7 +181,7 @@ class _Evaluator:
         """How many rows are evaluated at a time."""
         import cupy
 
-        free, _ = cupy.cuda.runtime.memGetInfo()
+        free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
         per_row = 8 * self.n_machines * self.n_stored + 16 * self.n_tasks + 16 * self.n_samples
         return int(min(max(free // (_CHUNK_SHARE * per_row), 1), n))
 
@@ -293,14 +299,23 @@ def _is_by_mean(facts: ChanceFacts) -> bool:
     return facts.drop_by_mean or facts.objective == MEAN_COMPLETIONS
 
 
-def _problems(facts: ChanceFacts, n: int) -> Iterator[Problem]:
+def _engine_problems(problem: Any) -> Iterator[Problem]:
+    if not isinstance(problem.facts, AssignmentFacts):
+        yield Problem("engine", f"found {type(problem).__name__} on a GPU", "takes assignments only", "use the cores")
+    if not gpu_name():
+        yield Problem("engine", "found no GPU, or no CuPy", "needs both", "install joulewise[gpu], or use all cores")
+
+
+def _size_problems(facts: ChanceFacts, n: int) -> Iterator[Problem]:
     if 2 * n > MOST_ROWS:
         yield Problem("population", f"found {n}", f"must be {MOST_ROWS // 2} at most on a GPU")
+    if facts.facts.machine[-1] >= MOST_MACHINES:
+        yield Problem(
+            "system.counts", f"found {facts.facts.machine[-1] + 1} machines", f"a GPU takes {MOST_MACHINES:,}"
+        )
     if _is_by_mean(facts) and facts.n_samples > MOST_SAMPLES_BY_MEAN:
         allowed = f"must be {MOST_SAMPLES_BY_MEAN} at most on a GPU when tasks are dropped by their mean completion"
         yield Problem("n_samples", f"found {facts.n_samples}", allowed)
-    if not gpu_name():
-        yield Problem("engine", "found no GPU, or no CuPy", "needs both", "install joulewise[gpu], or use all cores")
 
 
 class _Memory:

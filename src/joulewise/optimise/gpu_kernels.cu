@@ -6,7 +6,8 @@
 
 typedef unsigned long long bits64;
 
-constexpr int KINDS = 2;  // of genes: place and order
+constexpr int KINDS = 2;      // of genes: place and order
+constexpr int NOWHERE = -1;   // the place of a task that is not to run
 
 struct Task {  // one row of `tasks`
     float arrival_s, hold_ends_s, scale;
@@ -39,10 +40,12 @@ __device__ int inherited(const Child& child, int kind_at, int gene) {
 }
 
 // One block per child and part of its genes: those of one parent with those between two random places of the other,
-// then, by chance, one task on a random place and its order swapped with that of another.
+// then, by chance, one task on a random place (or, where it may be left out, nowhere) and its order swapped with that
+// of another.
 extern "C" __global__ void breed(bits64 seed, const long long* generation, int n_parents, int n_tasks, int n_rows,
                                  const int* parents, const int* children, double mutation, const int* task_type,
-                                 const int* allowed, int n_places, const int* n_allowed, int* genes) {
+                                 const int* allowed, int n_places, const int* n_allowed, int leaves_out,
+                                 int* genes) {
     const int pair = blockIdx.x / 2, is_son = blockIdx.x % 2, kind_size = n_rows * n_tasks, purpose = 2 + 3 * is_son;
     const bits64 who = draw(seed, *generation, pair, 0), where = draw(seed, *generation, pair, 1);
     const int mother_at = high_below(who, n_parents), father_at = low_below(who, n_parents - 1);
@@ -53,8 +56,8 @@ extern "C" __global__ void breed(bits64 seed, const long long* generation, int n
     if (share_of(draw(seed, *generation, pair, purpose)) < mutation) {
         const bits64 bits = draw(seed, *generation, pair, purpose + 1);
         child.mutated = high_below(bits, n_tasks);
-        const int type = task_type[child.mutated];
-        child.place = allowed[type * n_places + low_below(bits, n_allowed[type])];
+        const int type = task_type[child.mutated], at = low_below(bits, n_allowed[type] + leaves_out);
+        child.place = at < n_allowed[type] ? allowed[type * n_places + at] : NOWHERE;
         child.with = low_below(draw(seed, *generation, pair, purpose + 2), n_tasks);
     }
     const int gene = blockIdx.y * blockDim.x + threadIdx.x;
@@ -139,7 +142,7 @@ extern "C" __global__ void evaluate(int n_tasks, int n_machines, int n_samples, 
     float free_s[EACH] = {}, earned[EACH] = {}, used_j[EACH] = {};
     int2 run = begin < end ? mine[begin] : make_int2(0, 0);
     for (int at = begin; at < end; at++) {
-        const int of_samples = run.x * n_stored + sample;
+        const size_t of_samples = (size_t)run.x * n_stored + sample;
         const unsigned time_at = *(const unsigned*)(time_point + of_samples);
         const unsigned power_at = *(const unsigned*)(power_point + of_samples);
         const float* times = time_s + run.y * n_points;
@@ -203,7 +206,7 @@ extern "C" __global__ void evaluate_by_mean(int n_tasks, int n_machines, int n_s
     float free_s = 0.0f, earned = 0.0f, used_j = 0.0f;
     for (int at = begins[0]; at < begins[1]; at++) {
         const int2 run = mine[at];
-        const int of_sample = run.x * n_stored + (counts ? sample : 0);
+        const size_t of_sample = (size_t)run.x * n_stored + (counts ? sample : 0);
         const float exec_s = time_s[run.y * n_points + time_point[of_sample]];
         const float draws_w = power_w[run.y * n_points + power_point[of_sample]];
         const Task task = tasks[run.x];

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.present.formats import plain
-from joulewise.present.records import AIM, OBJECTIVE, PERCENTILES, Records
+from joulewise.present.records import AIM, OBJECTIVE, PERCENTILES, VARIANT, Records
 
 _PERCENTILE = "percentile"
 
@@ -19,7 +19,22 @@ def with_aims(records: Records) -> Records:
     aims = [aim_of(row) for row in records.runs.iter_rows(named=True)]
     axes = tuple(key for key in records.study.axes if key not in (OBJECTIVE, *PERCENTILES))
     runs = records.runs.with_columns(pl.Series(AIM, aims, dtype=pl.String))
-    return replace(records, study=replace(records.study, axes=(*axes, AIM)), runs=runs)
+    seen = replace(records, study=replace(records.study, axes=(*axes, AIM)), runs=runs)
+    if not same_groups(seen, AIM, VARIANT):
+        return seen
+    named = [_named(*row) for row in runs.select(VARIANT, AIM).iter_rows()]
+    return replace(seen, runs=runs.with_columns(pl.Series(AIM, named, dtype=pl.String)))
+
+
+def same_groups(records: Records, key: str, other: str) -> bool:
+    """Whether two keys vary together: each value of one goes with one value of the other."""
+    n_values = {len(records.values(name)) for name in (key, other)}
+    return min(n_values) > 1 and n_values == {records.runs.n_unique([key, other])}
+
+
+def _named(variant: str, aim: str) -> str:
+    """What a run seeks, behind the name that the study gave it."""
+    return variant if variant.casefold() == aim.casefold() else f"{variant} ({aim})"
 
 
 def aim_of(row: Mapping[str, Any]) -> str:

@@ -32,11 +32,13 @@ from joulewise.present.tradeoff import utility_against_energy
 from joulewise.present.utility_fronts import (
     fronts_by_seeds,
     has_populations,
+    has_rates,
     hypervolume_by_generations,
     of_utilities,
     steps_of,
     utility_front,
     utility_per_energy,
+    with_end,
 )
 
 
@@ -69,10 +71,11 @@ NEEDS: dict[str, Callable[[Records], bool]] = {
     "region": lambda records: has_curve(records, REGION),
     "front": lambda records: records.study.kind == FRONT and has_curve(records, FOUND),
     "front of utility": of_utilities,
+    "utility per energy": has_rates,
     "generations": lambda records: has_curve(records, SNAPSHOT),
     "one population": lambda records: not has_populations(records),
     "several populations": has_populations,
-    "hypervolumes by generation": lambda records: len(steps_of(records)) > 1,
+    "hypervolumes by generation": lambda records: len(steps_of(with_end(records))) > 1,
     "samples": has_clouds,
     "means and variances": has_spread,
     "several objectives": several_aims,
@@ -120,7 +123,7 @@ FIGURES = (
         ("front of utility", "hypervolumes by generation"),
         hypervolume_by_generations,
     ),
-    Figure("utility-per-energy", "Where a joule earns most", ("front of utility",), utility_per_energy),
+    Figure("utility-per-energy", "Where a joule earns most", ("utility per energy",), utility_per_energy),
     Figure("fuzzy-front", "What may happen", ("samples", "means and variances"), fuzzy_front),
     Figure(
         "fuzzy-fronts-compared",

@@ -20,10 +20,12 @@ from joulewise.present.plane import (
     bound_line,
     curve_of,
     legend_of,
-    plane_of,
+    planes_of,
+    scale_said,
+    strays_said,
     without_tail,
 )
-from joulewise.present.records import METHOD, Records
+from joulewise.present.records import GENERATIONS, METHOD, Records
 from joulewise.present.settings import beside
 
 BOUND_NAME, KNEE_NAME, PEAK_NAME = "proven bound", "knee", "most utility per energy"
@@ -39,10 +41,10 @@ _LEGEND_CHARACTERS = 40
 _RINGS = {"is_knee": KNEE_NAME, "is_peak": PEAK_NAME}
 _RING_PX = {KNEE_NAME: 130, PEAK_NAME: 420}
 _SAYS = {
-    "makespan_s": "left is cheaper, down is faster",
-    "utility": "left is cheaper, up earns more",
+    "makespan_s": ("allocation", "left is cheaper, down is faster"),
+    "utility": ("assignment", "left is cheaper, up earns more"),
 }
-"""What the directions of a plane mean, by its upright column."""
+"""What a point of a plane is and what its directions mean, by its upright column."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,12 @@ def fronts(records: Records) -> Drawing:
     """The front that each method found, with its knee, and the proven bound."""
     panels, note = front_panels(records, FOUND)
     looks = {name: Look(colour) for name, colour in zip(records.labels(METHOD).values(), cycled(records), strict=True)}
-    parts = [found_panel(records, panel, METHOD, looks, alone=len(panels) == 1) for panel in panels]
+    planes = found_planes(records, panels, METHOD)
+    parts = [found_panel(records, panel, METHOD, looks, plane) for panel, plane in zip(panels, planes, strict=True)]
     caption = (
         "Each point is a whole allocation of the bag; left is cheaper, down is faster. No allocation lies below or "
         "left of the line, the proven bound. The ring marks the knee, the point farthest from the straight line "
-        f"between the ends. First trial.{note}"
+        f"between the ends.{scale_said(planes)} First trial.{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
 
@@ -88,13 +91,26 @@ def cycled(records: Records, key: str = METHOD) -> list[str]:
     return [POINT_COLOURS[i % len(POINT_COLOURS)] for i in range(len(records.values(key)))]
 
 
+def found_planes(records: Records, panels: Sequence[Panel], compared: str) -> list[Plane]:
+    """The planes of panels that show what was found, and the bound."""
+    held = [
+        [without_tail(curve_of(records, panel.rows, BOUND)), *curves_by(records, panel.rows, compared, FOUND).values()]
+        for panel in panels
+    ]
+    return planes_of(held, *panel_px(panels))
+
+
+def panel_px(panels: Sequence[Any]) -> tuple[int, int]:
+    """Width and height of each of so many panels."""
+    return (520, 340) if len(panels) == 1 else (300, 240)
+
+
 def found_panel(
-    records: Records, panel: Panel, compared: str, looks: Mapping[str, Look], *, alone: bool, title: Any = None
+    records: Records, panel: Panel, compared: str, looks: Mapping[str, Look], plane: Plane, title: Any = None
 ) -> Any:
     """The fronts of one panel, told apart by the values of a key, and the bound where there is one."""
-    curves = curves_by(records, panel.rows, compared, FOUND)
+    curves = {name: plane.inside(curve) for name, curve in curves_by(records, panel.rows, compared, FOUND).items()}
     bound = curve_of(records, panel.rows, BOUND)
-    plane = plane_of([without_tail(bound), *curves.values()], *((520, 340) if alone else (300, 240)))
     best = records.labels(compared)[best_run(records, panel.rows)[compared][0]]
     ringed = list(curves) if len(curves) <= MOST_TOLD else [best]
     layers = [*bound_line(plane, bound, BOUND_NAME), *found_points(plane, curves, looks, ringed)]
@@ -108,6 +124,17 @@ def curves_by(records: Records, runs: pl.DataFrame, key: str, curve: str) -> dic
         labels[row[key]]: curve_of(records, runs.filter(pl.col("run") == row["run"]), curve)
         for row in runs.iter_rows(named=True)
     }
+
+
+def stages_of(records: Records, runs: pl.DataFrame) -> pl.DataFrame:
+    """The snapshots of the first of these runs that has some, and after them what it found in the end."""
+    stages = curve_of(records, runs, SNAPSHOT)
+    run = runs.filter(pl.col("run").is_in(stages["run"].unique().to_list()))
+    last = run[GENERATIONS][0] if run.height and GENERATIONS in run.columns else None
+    if last is None or last <= stages["generation"].max():  # type: ignore[operator]
+        return stages
+    found = curve_of(records, run, FOUND).with_columns(pl.lit(last, stages["generation"].dtype).alias("generation"))
+    return pl.concat([stages, found.select(stages.columns)])
 
 
 def best_run(records: Records, runs: pl.DataFrame) -> pl.DataFrame:
@@ -183,12 +210,20 @@ def ring_layer(plane: Plane, rings: Sequence[Mapping[str, Any]], looks: Mapping[
 def front_by_generations(records: Records) -> Drawing:
     """The fronts of a genetic search after so many generations, and the proven bound."""
     panels, note = front_panels(records, SNAPSHOT)
-    parts = [_generations_panel(records, panel, alone=len(panels) == 1) for panel in panels]
+    stages = [stages_of(records, panel.rows) for panel in panels]
+    bounds = [curve_of(records, panel.rows, BOUND) for panel in panels]
+    held = [[without_tail(bound), found] for bound, found in zip(bounds, stages, strict=True)]
+    planes = planes_of(held, *panel_px(panels))
+    parts = [
+        _generations_panel(panel.title, found, bound, plane)
+        for panel, found, bound, plane in zip(panels, stages, bounds, planes, strict=True)
+    ]
     assert records.fronts is not None
-    says = next(said for column, said in _SAYS.items() if column in records.fronts.columns)
+    what, says = next(said for column, said in _SAYS.items() if column in records.fronts.columns)
     caption = (
         "The front of the population after so many generations of the genetic search, from light to dark"
-        f"{bound_said(records)}. Each point is a whole allocation; {says}. First trial.{note}"
+        f"{bound_said(records)}. Each point is a whole {what}; {says}.{scale_said(planes)}{strays_said(stages)} "
+        f"First trial.{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
 
@@ -199,16 +234,14 @@ def bound_said(records: Records) -> str:
     return ", and the proven bound" if (records.fronts["curve"] == BOUND).any() else ""
 
 
-def _generations_panel(records: Records, panel: Panel, *, alone: bool) -> Any:
+def _generations_panel(title: str, found: pl.DataFrame, bound: pl.DataFrame, plane: Plane) -> Any:
     import altair as alt
 
-    found, bound = curve_of(records, panel.rows, SNAPSHOT), curve_of(records, panel.rows, BOUND)
     steps: Sequence[int] = found["generation"].unique().sort().to_list()
     names = [plain(step) for step in steps]
     ramp = theme.ordered_lines(len(names))
     looks = {name: Look(ramp[i], SHAPES[i % len(SHAPES)]) for i, name in enumerate(names)}
-    plane = plane_of([without_tail(bound), found], *((520, 340) if alone else (300, 240)))
-    rows = [{**row, "name": plain(row["generation"])} for row in plane.rows(found, "generation")]
+    rows = [{**row, "name": plain(row["generation"])} for row in plane.rows(plane.inside(found), "generation")]
     base = alt.Chart(inline(rows)).encode(x=plane.x(), y=plane.y(), **told_apart(looks, sentence("generations")))
     points = base.mark_point(filled=True, size=22, opacity=0.9)
-    return plane.sized([*bound_line(plane, bound, BOUND_NAME), points], panel.title)
+    return plane.sized([*bound_line(plane, bound, BOUND_NAME), points], title)

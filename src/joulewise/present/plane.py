@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -18,6 +18,8 @@ FOUND, BOUND, REGION, SNAPSHOT = "front", "bound", "region", "snapshot"
 
 BOUND_COLOUR = theme.PALETTE[0]
 _ROOM = 0.06
+_REACH = 20.0  # times as far from the least energy as half of the points: what is farther is left out of the picture
+_FILLED = 1 / 3  # of a common scale each panel must fill at least so much
 _SAME = 1e-9
 _UPRIGHT: dict[str, tuple[str, Callable[[float], tuple[str, float]]]] = {
     "makespan_s": ("makespan", time_unit),
@@ -60,6 +62,10 @@ class Plane:
         """A point in the units of the plane."""
         return {"x": energy_j / self.energy_size, "y": upright / self.y_size}
 
+    def inside(self, curve: pl.DataFrame) -> pl.DataFrame:
+        """The points of a curve that use no more energy than the plane has room for."""
+        return curve.filter(pl.col("energy_j") <= self.x_domain[1] * self.energy_size)
+
     def rows(self, curve: pl.DataFrame, *kept: str) -> list[dict[str, Any]]:
         """The points of a curve in the units of the plane, in order, with these further columns."""
         return [
@@ -74,6 +80,15 @@ class Plane:
         looks: dict[str, Any] = {"strokeWidth": 2, "color": BOUND_COLOUR, "clip": True, **mark}
         return alt.Chart(inline(self.rows(curve))).mark_line(**looks).encode(x=self.x(), y=self.y(), order="order:Q")
 
+    def in_units_of(self, other: Plane) -> Plane:
+        """The same plane with the units of another one."""
+        x, y = self.energy_size / other.energy_size, self.y_size / other.y_size
+        return replace(
+            other,
+            x_domain=(self.x_domain[0] * x, self.x_domain[1] * x),
+            y_domain=(self.y_domain[0] * y, self.y_domain[1] * y),
+        )
+
     def sized(self, layers: Sequence[Any], title: str = "") -> Any:
         """The layers as one chart of the size of the plane."""
         import altair as alt
@@ -82,10 +97,14 @@ class Plane:
 
 
 def plane_of(points: Iterable[pl.DataFrame], width_px: int = 430, height_px: int = 320) -> Plane:
-    """A plane that holds these points (`energy_j`, and `makespan_s` or `utility`) with a little room around them."""
+    """A plane that holds these curves (`energy_j`, and `makespan_s` or `utility`) with a little room around them.
+
+    Points that use far more energy than most of their curve find no room.
+    """
     frames = list(points)
     upright = _upright_of(frames[0])
-    both = pl.concat([frame.select(pl.col("energy_j", upright).cast(pl.Float64)) for frame in frames]).drop_nulls()
+    both = pl.concat([_near(frame).select(pl.col("energy_j", upright).cast(pl.Float64)) for frame in frames])
+    both = both.drop_nulls()
     spans = [(float(both[name].min()), float(both[name].max())) for name in both.columns]  # type: ignore[arg-type]
     (least_j, most_j), (low, high) = spans
     unit, size_j = energy_unit(most_j)
@@ -93,6 +112,38 @@ def plane_of(points: Iterable[pl.DataFrame], width_px: int = 430, height_px: int
     y_unit, size = suited(high)
     x, y = _with_room(least_j / size_j, most_j / size_j), _with_room(low / size, high / size)
     return Plane(f"energy ({unit})", size_j, x, upright, _with_unit(name, y_unit), size, y, width_px, height_px)
+
+
+def planes_of(panels: Sequence[Sequence[pl.DataFrame]], width_px: int = 430, height_px: int = 320) -> list[Plane]:
+    """A plane for the curves of each panel: the same for all where each fills enough of it, else in the same units."""
+    whole = plane_of([curve for panel in panels for curve in panel], width_px, height_px)
+    own = [plane_of(panel, width_px, height_px).in_units_of(whole) for panel in panels]
+    return [whole] * len(own) if all(_fills(plane, whole) for plane in own) else own
+
+
+def scale_said(planes: Sequence[Plane]) -> str:
+    """What a caption says of the scales of its panels."""
+    if len(planes) < 2:
+        return ""
+    return " All panels have the same scale." if len(set(planes)) == 1 else " Each panel has its own scale."
+
+
+def _fills(plane: Plane, whole: Plane) -> bool:
+    both = ((plane.x_domain, whole.x_domain), (plane.y_domain, whole.y_domain))
+    return all(own[1] - own[0] >= _FILLED * (most[1] - most[0]) for own, most in both)
+
+
+def _near(curve: pl.DataFrame) -> pl.DataFrame:
+    """The points of a curve but for those that use far more energy than most of it."""
+    energy_j = pl.col("energy_j")
+    reach_j = _REACH * (energy_j.median() - energy_j.min())
+    return curve.filter((energy_j - energy_j.min() <= reach_j) | (reach_j == 0))
+
+
+def strays_said(curves: Iterable[pl.DataFrame]) -> str:
+    """What a caption says where points are left out of the picture."""
+    has_strays = any(_near(curve).height < curve.height for curve in curves)
+    return " Points that use far more energy than most of their front are not drawn." if has_strays else ""
 
 
 def without_tail(curve: pl.DataFrame) -> pl.DataFrame:

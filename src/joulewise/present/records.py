@@ -24,6 +24,7 @@ METHOD = "optimise.method"
 RECOVERY = "optimise.recovery"
 RATIO = "optimise.profit_ratio"
 SEEDS = "optimise.seeds"
+GENERATIONS = "optimise.generations"
 OBJECTIVE = "optimise.objective"
 PERCENTILES = ("optimise.percentile_utility", "optimise.percentile_energy")
 AIM = "aim"

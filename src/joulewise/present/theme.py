@@ -42,6 +42,7 @@ CONFIG: dict[str, Any] = {
         "orient": "top", "direction": "horizontal", "labelFontSize": LABEL_PX, "titleFontSize": LABEL_PX,
         "titleFontWeight": 600, "labelColor": INK, "titleColor": INK, "symbolSize": 120,
         "titleOrient": "left", "titlePadding": 10, "columnPadding": 14, "labelLimit": 220, "offset": 12,
+        "layout": {"expr": "{top: {center: true, margin: 14}}"},
     },
     "header": {
         "labelFontSize": LABEL_PX, "labelFontWeight": 600, "labelColor": MUTED, "labelPadding": 6,

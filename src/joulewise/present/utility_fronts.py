@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.aims import with_aims
+from joulewise.present.aims import same_groups, with_aims
 from joulewise.present.formats import count, energy_unit, fixed, plain
 from joulewise.present.fronts import (
     BOUND_NAME,
@@ -24,16 +24,30 @@ from joulewise.present.fronts import (
     curves_by,
     cycled,
     found_panel,
+    found_planes,
     front_panels,
     ring,
     ring_layer,
+    stages_of,
     thinned,
     told_apart,
 )
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of, sentence
 from joulewise.present.lines import Axis, Plot, Point, draw_lines
-from joulewise.present.plane import BOUND, FOUND, SNAPSHOT, Plane, bound_line, curve_of, has_curve, plane_of
-from joulewise.present.records import KNOWN, METHOD, SEEDS, Records
+from joulewise.present.plane import (
+    BOUND,
+    FOUND,
+    SNAPSHOT,
+    Plane,
+    bound_line,
+    curve_of,
+    has_curve,
+    plane_of,
+    planes_of,
+    scale_said,
+    strays_said,
+)
+from joulewise.present.records import GENERATIONS, KNOWN, METHOD, SEEDS, VARIANT, Records
 from joulewise.present.settings import beside
 
 _STAR = (
@@ -53,8 +67,9 @@ def of_utilities(records: Records) -> bool:
 
 
 def compared(records: Records) -> str:
-    """The key that tells fronts apart: the seeds where they vary, else the method."""
-    return SEEDS if records.varies(SEEDS) else METHOD
+    """The key that tells fronts apart: the seeds where they vary, else the method; variants where they are the same."""
+    key = SEEDS if records.varies(SEEDS) else METHOD
+    return VARIANT if same_groups(records, key, VARIANT) else key
 
 
 def has_populations(records: Records) -> bool:
@@ -81,16 +96,18 @@ def utility_front(records: Records) -> Drawing:
     key = compared(records)
     panels, note = front_panels(records, FOUND, key)
     looks = looks_of(records, key)
+    planes = found_planes(records, panels, key)
     parts = [
-        found_panel(records, panel, key, looks, alone=len(panels) == 1, title=_with_shares(records, panel, key))
-        for panel in panels
+        found_panel(records, panel, key, looks, plane, _with_shares(records, panel, key))
+        for panel, plane in zip(panels, planes, strict=True)
     ]
+    strays = strays_said(curve for panel in panels for curve in curves_by(records, panel.rows, key, FOUND).values())
     above = f" Nothing lies above or left of the line, the proven bound{_at_means(records)}."
     bound = above if has_curve(records, BOUND) else ""
     caption = (
         f"Each point is a whole assignment of all tasks; left is cheaper, up earns more.{bound} The small ring marks "
         "the knee, the point farthest from the straight line between the ends; the large one the point that earns "
-        f"most per joule{_of_best(panels)}. First trial.{note}"
+        f"most per joule{_of_best(panels)}.{scale_said(planes)}{strays} First trial.{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
 
@@ -114,7 +131,7 @@ def _with_shares(records: Records, panel: Panel, key: str) -> Any:
     labels, values = records.labels(key), [fixed(value, 1) for value in told.sort(VOLUME)[VOLUME]]
     named = [f"{labels[row[key]]} {fixed(row[VOLUME], 1)} %" for row in told.iter_rows(named=True)]
     shares = ", ".join(named) if len(named) <= MOST_TOLD else f"{values[0]} to {values[-1]} %"
-    said = f"of the proven hypervolume{_at_means(records)}: {shares}"
+    said = f"share of the proven hypervolume{_at_means(records)}: {shares}"
     return alt.TitleParams(panel.title, subtitle=said) if panel.title else sentence(said)
 
 
@@ -127,24 +144,36 @@ def fronts_by_seeds(records: Records) -> Drawing:
     key = compared(records)
     panels, note = front_panels(records, SNAPSHOT, key)
     looks = looks_of(records, key)
-    parts = [part for panel in panels for part in _step_parts(records, panel, key, looks)]
+    steps = [step for panel in panels for step in _steps(records, panel, key)]
+    planes = planes_of([list(step.curves.values()) for step in steps], 300, 240)
+    parts = [_step_part(step, looks, plane) for step, plane in zip(steps, planes, strict=True)]
+    strays = strays_said(curve for step in steps for curve in step.curves.values())
     caption = (
-        f"The fronts of the populations after so many generations{bound_said(records)}; each panel has its own scale. "
-        "Each point is a whole assignment; left is cheaper, up earns more. The ring marks the point of all populations "
-        f"that earns most per joule. First trial.{note}"
+        f"The fronts of the populations after so many generations{bound_said(records)}. Each point is a whole "
+        "assignment; left is cheaper, up earns more. The ring marks the point of all populations that earns most per "
+        f"joule.{scale_said(planes)}{strays} First trial.{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
 
 
-def _step_parts(records: Records, panel: Panel, key: str, looks: Mapping[str, Look]) -> list[Any]:
-    curves = curves_by(records, panel.rows, key, SNAPSHOT)
-    steps = sorted({step for curve in curves.values() for step in curve["generation"].to_list()})
-    bound, parts = curve_of(records, panel.rows, BOUND), []
-    for step in _few(steps):
+@dataclass(frozen=True)
+class _Step:
+    """The fronts of populations after so many generations."""
+
+    title: str
+    curves: Mapping[str, pl.DataFrame]
+    bound: pl.DataFrame
+
+
+def _steps(records: Records, panel: Panel, key: str) -> list[_Step]:
+    labels, runs = records.labels(key), panel.rows.partition_by("run", maintain_order=True)
+    curves = {labels[run[key][0]]: stages_of(records, run) for run in runs}
+    bound, steps = curve_of(records, panel.rows, BOUND), []
+    for step in _few(sorted({step for curve in curves.values() for step in curve["generation"].to_list()})):
         here = {name: curve.filter(pl.col("generation") == step) for name, curve in curves.items()}
         title = ", ".join(part for part in (panel.title, count(step, "generation")) if part)
-        parts.append(_step_part({name: curve for name, curve in here.items() if curve.height}, bound, looks, title))
-    return parts
+        steps.append(_Step(title, {name: curve for name, curve in here.items() if curve.height}, bound))
+    return steps
 
 
 def _few(steps: list[int]) -> list[int]:
@@ -153,16 +182,16 @@ def _few(steps: list[int]) -> list[int]:
     return steps[::-1][::stride][::-1]
 
 
-def _step_part(curves: Mapping[str, pl.DataFrame], bound: pl.DataFrame, looks: Mapping[str, Look], title: str) -> Any:
+def _step_part(step: _Step, looks: Mapping[str, Look], plane: Plane) -> Any:
     import altair as alt
 
-    plane = plane_of(curves.values(), 300, 240)
-    rows = [{**row, "name": name} for name, curve in curves.items() for row in plane.rows(thinned(curve))]
+    inside = {name: thinned(plane.inside(curve)) for name, curve in step.curves.items()}
+    rows = [{**row, "name": name} for name, curve in inside.items() for row in plane.rows(curve)]
     points = alt.Chart(inline(rows)).mark_point(filled=True, size=24, opacity=0.9)
     peak = max(rows, key=lambda row: row["y"] / row["x"] if row["x"] > 0 else -math.inf)
     rings = ring_layer(plane, [ring(peak, PEAK_NAME)], looks)
     layers = [points.encode(x=plane.x(), y=plane.y(), **told_apart(looks)), *rings]
-    return plane.sized([*bound_line(plane, bound, BOUND_NAME), *layers], title)
+    return plane.sized([*bound_line(plane, step.bound, BOUND_NAME), *layers], step.title)
 
 
 # --- hypervolume by generation --------------------------------------------------------------------------
@@ -174,9 +203,19 @@ def steps_of(records: Records) -> list[int]:
     return sorted(int(step) for _, _, step in names if int(step) > 0 and records.measures(f"{VOLUME}:{step}"))
 
 
+def with_end(records: Records) -> Records:
+    """The records with the hypervolume in the end as one more step, where all searches have as many generations."""
+    steps, ends = steps_of(records), records.values(GENERATIONS)
+    if not steps or len(ends) != 1 or not isinstance(ends[0], int) or ends[0] <= steps[-1]:
+        return records
+    has_steps = pl.col(f"{VOLUME}:{steps[-1]}").is_not_null()
+    last = pl.when(has_steps).then(pl.col(VOLUME)).alias(f"{VOLUME}:{ends[0]}")
+    return replace(records, runs=records.runs.with_columns(last))
+
+
 def hypervolume_by_generations(records: Records) -> Drawing:
     """How much of the proven hypervolume each population dominates after so many generations."""
-    records = with_aims(records)
+    records = with_end(with_aims(records))
     key, steps = compared(records), steps_of(records)
     keys = [*beside(records, [key]), key]
     means = pl.concat(
@@ -217,15 +256,28 @@ def utility_per_energy(records: Records) -> Drawing:
     """The best front, and its utility per energy against utility and against energy."""
     records = with_aims(records)
     key = compared(records)
-    panels, note = front_panels(records, FOUND, key)
+    panels, note = _rated_panels(records, key)
     parts = [_peak_block(records, panel, key, alone=len(panels) == 1) for panel in panels]
+    strays = strays_said(curve_of(records, best_run(records, panel.rows), FOUND) for panel in panels)
     caption = (
         "A: the front named above it. B and C: utility per energy of its points, against utility and against energy. "
         "The solid line is drawn at the utility, the dashed one at the energy of the point that earns most per joule; "
-        "left of it a little more energy earns much, right of it much more energy earns little. "
-        f"First trial.{note}"
+        "left of it a little more energy earns much, right of it much more energy earns little."
+        f"{strays} First trial.{note}"
     )
     return Drawing(assemble(parts), caption)
+
+
+def has_rates(records: Records) -> bool:
+    """Whether some front has a point that uses energy, so that there is utility per energy."""
+    return of_utilities(records) and bool(_rated_panels(with_aims(records), compared(records))[0])
+
+
+def _rated_panels(records: Records, key: str) -> tuple[list[Panel], str]:
+    """The panels of fronts whose best one has a point that uses energy."""
+    panels, note = front_panels(records, FOUND, key)
+    fronts = [curve_of(records, best_run(records, panel.rows), FOUND) for panel in panels]
+    return [panel for panel, front in zip(panels, fronts, strict=True) if (front["energy_j"] > 0).any()], note
 
 
 def _peak_block(records: Records, panel: Panel, key: str, *, alone: bool) -> Any:
@@ -233,16 +285,17 @@ def _peak_block(records: Records, panel: Panel, key: str, *, alone: bool) -> Any
     import altair as alt
 
     run = best_run(records, panel.rows)
-    front = thinned(curve_of(records, run, FOUND))
-    named = ", ".join(part for part in (panel.title, f"front of {records.phrase(key, run[key][0])}") if part)
-    plane = plane_of([front], *((300, 220) if alone else (250, 180)))
+    found = curve_of(records, run, FOUND)
+    named = ", ".join(part for part in (panel.title, f"front by {records.phrase(key, run[key][0])}") if part)
+    plane = plane_of([found], *((300, 220) if alone else (250, 180)))
+    front = thinned(plane.inside(found))
     unit, _ = energy_unit(plane.energy_size)
     rates = [row["y"] / row["x"] for row in plane.rows(front) if row["x"] > 0]
     rate = Axis(f"utility per energy (1/{unit})", *_span(rates))
     first, second, third = _front_part(plane, front), _by_utility(plane, front, rate), _by_energy(plane, front, rate)
     if not alone:
-        return alt.hconcat(first, second, third, spacing=16, title=named)
-    return alt.vconcat(alt.hconcat(first, second, spacing=16), third, spacing=16, title=named)
+        return alt.hconcat(first, second, third, spacing=16, title=sentence(named))
+    return alt.vconcat(alt.hconcat(first, second, spacing=16), third, spacing=16, title=sentence(named))
 
 
 def _span(values: list[float]) -> tuple[float, float]:

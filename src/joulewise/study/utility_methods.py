@@ -153,7 +153,7 @@ def _generations_s(p: UtilityFrontParameters, n_tasks: float) -> float:
 METHODS = {
     "annealing": Method(
         "Annealing",
-        "assignments improved move by move, from the least energy to the most utility",
+        "assignments improved move by move, from the most utility to the least energy",
         "ours",
         _annealed,
         lambda p, _n_tasks: _MOVE_S * p.moves,
