@@ -41,7 +41,7 @@ def assert_equal(one: Population, other: Population) -> None:
 
 @pytest.mark.parametrize("archive", [True, False])
 @pytest.mark.parametrize("ranks", ["peeling", "dominators"])
-@pytest.mark.parametrize(("seed", "kind"), [(5, "real"), (1, "whole"), (2, "equal columns"), (3, "equal rows")])
+@pytest.mark.parametrize(("seed", "kind"), [(5, "real"), (2, "equal columns")])
 def test_a_stop_on_the_way_changes_nothing(seed: int, kind: str, ranks: Any, archive: bool, tmp_path: Path) -> None:
     bag, options = bag_of(seed, kind), {"ranks": ranks, "archive": archive}
     at_once = evolved(bag, 30, snapshots=(15, 30), **options)
@@ -57,7 +57,7 @@ def test_a_stop_on_the_way_changes_nothing(seed: int, kind: str, ranks: Any, arc
     assert set(later.snapshots) == {0, 5, 20}
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.sampled_from([0.0, 0.5]), st.integers(0, 12))
 def test_a_stop_changes_nothing_for_assignments(seed: int, kind: str, drop_below: float, first: int) -> None:
     problem = AssignmentProblem(random_world(seed, kind), drop_below)
@@ -103,6 +103,7 @@ def test_islands_are_joined_and_taken_apart() -> None:
         assert_equal(together.island(number), island)
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.sampled_from(["cut", "other byte"]))
 def test_a_damaged_file_is_refused(saved: bytes, path: Path, seed: int, damage: str) -> None:
     """Zip files hold a few bytes that mean nothing; a change there gives back the same population."""

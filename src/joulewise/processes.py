@@ -61,4 +61,5 @@ def end(children: Iterable[multiprocessing.process.BaseProcess]) -> None:
     """End processes, and wait until they are gone."""
     for child in list(children):
         child.terminate()
-        child.join()
+        while child.is_alive():  # a pool's thread may be waiting for it too, and be first to learn of its end
+            child.join(HEED_S)
