@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from joulewise.model import (
@@ -68,6 +70,13 @@ def random_assignment(world: World, seed: int, is_complete: bool = True) -> Assi
     left_out = (rng.random(n) < 0.2) & (not is_complete)
     order = rng.integers(0, n, n, np.int32) if rng.random() < 0.5 else rng.permutation(np.arange(n, dtype=np.int32))
     return Assignment(np.where(left_out, NOT_RUN, machine), np.where(left_out, 0, pstate), order)
+
+
+def later(world: World, by_s: float) -> World:
+    """The same world, with arrivals in whole 1/1024 s, so much later."""
+    work = world.workload
+    arrival_s = by_s + np.round(1024 * work.arrival_s) / 1024
+    return World(world.system, dataclasses.replace(work, arrival_s=arrival_s), world.supply)
 
 
 def _system(rng: np.random.Generator, kind: str, most_machines: int) -> System:

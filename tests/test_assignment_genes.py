@@ -39,22 +39,23 @@ def herd_of(problem: AssignmentProblem, genes: Ints) -> list[list[twin.Gene]]:
     return [twin.genes_of(problem.payload(genes[:, row])) for row in range(genes.shape[1])]
 
 
-@given(NUMBERS, st.sampled_from([2, 6, 10]), st.sampled_from([0.0, 0.5, 1.0]))
-def test_children_are_those_of_the_twin(seed: int, n: int, mutation: float) -> None:
-    problem = AssignmentProblem(random_world(seed, most_tasks=40))
+@settings(max_examples=60)
+@given(NUMBERS, st.sampled_from([2, 6, 10]), st.sampled_from([0.0, 0.5, 1.0]), st.booleans())
+def test_children_are_those_of_the_twin(seed: int, n: int, mutation: float, leaves_out: bool) -> None:
+    problem = AssignmentProblem(random_world(seed, most_tasks=20), 0.5, leaves_out)
     rng = generator(seed, "tests.assignment_genes")
     genes = problem.random_genes(rng, 2 * n)
     herd, rows = herd_of(problem, genes), rng.permutation(2 * n)
     parents, children = np.sort(rows[:n]), rows[n:]
-    _cross_and_mutate(np.array([seed], np.uint64), problem.facts, genes, parents, children, mutation)
-    twin.breed(problem.world, herd, parents.tolist(), children.tolist(), Draws(seed), mutation)
+    _cross_and_mutate(np.array([seed], np.uint64), problem.chromosomes(genes).facts, genes, parents, children, mutation)
+    twin.breed(problem.world, herd, parents.tolist(), children.tolist(), Draws(seed), mutation, leaves_out)
     assert herd_of(problem, genes) == herd
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(NUMBERS, DROPS, st.sampled_from([0.0, 0.5, 1.0]))
 def test_bred_points_are_exactly_those_of_all_genes(seed: int, drop_below: float, mutation: float) -> None:
-    problem, n = AssignmentProblem(random_world(seed, most_tasks=60), drop_below), 8
+    problem, n = AssignmentProblem(random_world(seed, most_tasks=60), drop_below, leaves_out=drop_below == 0.5), 8
     rng = generator(seed, "tests.assignment_genes")
     genes = problem.random_genes(rng, 2 * n)
     genes[:, 0] = problem.genes_of(random_assignment(problem.world, seed, is_complete=drop_below == 0))
@@ -98,7 +99,7 @@ KEYS: dict[Any, Key] = {
 }
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(NUMBERS, DROPS, st.sampled_from(list(KEYS)))
 def test_seeds_by_arrival_take_the_best_place_of_each_task(seed: int, drop_below: float, made_by: Any) -> None:
     world = random_world(seed, "wide")

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammainc
 
+from joulewise.check.chances import objective_of, run_samples, search_draws
 from joulewise.errors import InputError
 from joulewise.kernels.chances import evaluate_chances, fill_latest, ranked, room_for_samples
-from joulewise.model import System, World
+from joulewise.model import System
 from joulewise.model.arrays import Floats
 from joulewise.model.assignment import Assignment
 from joulewise.model.chances import Chances
@@ -22,7 +23,6 @@ from joulewise.optimise.stochastic import DropBy, StochasticObjective, chance_fa
 from joulewise.worlds.chance_tables import read_chances, slice_means
 from joulewise.worlds.chances import ChanceParameters, gamma_chances, spread
 from tests.random_assignments import KINDS, random_assignment, random_world
-from tests.twins.chances import Totals, at_rank, run_samples
 
 _evaluate: Any = evaluate_chances
 _latest: Any = fill_latest
@@ -123,24 +123,7 @@ def test_wrong_samples_are_located(tmp_path: Path, row: str, words: str) -> None
     assert "line 2" in str(caught.value)
 
 
-def _totals(world: World, assignment: Assignment, facts: Any, by_mean: bool) -> Totals:
-    """What the twin finds for the same points."""
-    known, task = facts.facts, np.arange(world.workload.n_tasks)
-    choice = known.choice[genes_of(known, assignment)[0]]
-    table = [values[known.tasks.task_type, choice].astype(np.float64) for values in (facts.time_s, facts.power_w)]
-    points = [each[:, : facts.n_samples] for each in (facts.time_point, facts.power_point)]
-    time_s, power_w = (values[task[:, None], point] for values, point in zip(table, points, strict=True))
-    return run_samples(world, assignment, time_s, power_w / world.supply.pue, known.drop_below, by_mean)
-
-
-def _expected(totals: Totals, objective: str, percentile: tuple[int, int]) -> tuple[float | None, float]:
-    if objective == "mean-completions":
-        return None, totals.at_means
-    if objective == "expected":
-        return float(np.mean(totals.energy_j)), float(np.mean(totals.utility))
-    return at_rank(totals.energy_j, percentile[1], falling=False), at_rank(totals.utility, percentile[0], falling=True)
-
-
+@settings(max_examples=40)
 @given(
     st.integers(0, 10**6),
     st.sampled_from(KINDS),
@@ -168,10 +151,10 @@ def test_samples_agree_with_the_twin(
     assignment = random_assignment(world, seed, is_complete=False)
     points = _points(facts, assignment)
     by_mean = drop_by == "expected" or objective == "mean-completions"
-    energy_j, utility = _expected(_totals(world, assignment, facts, by_mean), objective, percentile)
-    assert -points[0, 1] == pytest.approx(utility, rel=1e-5, abs=1e-5)
-    if energy_j is not None:
-        assert points[0, 0] == pytest.approx(energy_j, rel=1e-5)
+    draws = search_draws(world, chances, assignment, n_samples, seed)
+    totals = run_samples(world, assignment, draws, drop_below, by_mean)
+    energy_j, utility = objective_of(totals, objective, percentile)
+    assert points[0].tolist() == pytest.approx([energy_j, -utility], rel=1e-5, abs=1e-5)
 
 
 def _points(facts: Any, assignment: Assignment) -> Floats:
@@ -180,6 +163,7 @@ def _points(facts: Any, assignment: Assignment) -> Floats:
     return points
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.sampled_from([0.25, 0.5, 1.0, 4.0]))
 def test_latest_ends_are_where_utility_falls_below_the_limit(seed: int, kind: str, drop_below: float) -> None:
     world = random_world(seed, kind)

@@ -13,7 +13,7 @@ from joulewise.errors import InputError
 from joulewise.model import Supply, World, linear, step
 from joulewise.model.assignment import Assignment
 from joulewise.optimise.assignments import allocation_of, assignment_facts, evaluated
-from tests.random_assignments import KINDS, random_assignment, random_world
+from tests.random_assignments import KINDS, later, random_assignment, random_world
 from tests.simple_worlds import simple_system, simple_workload
 
 
@@ -44,9 +44,9 @@ def test_what_earns_too_little_is_dropped_when_its_turn_comes() -> None:
 
 
 @pytest.mark.parametrize("drop_below", [0.0, 0.5])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 def test_both_evaluations_agree(seed: int, drop_below: float) -> None:
-    world = random_world(seed, KINDS[seed % len(KINDS)])
+    world = later(random_world(seed, KINDS[seed % len(KINDS)]), (seed % 3) * 1e9)
     assignment = random_assignment(world, seed, is_complete=drop_below == 0)
     facts = assignment_facts(world, drop_below)
     ((energy_j, loss),) = evaluated(facts, [assignment])

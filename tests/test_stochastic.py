@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from joulewise.check.chances import Draws, fresh_draws, run_samples
 from joulewise.errors import InputError
 from joulewise.kernels.draws import draws_of
 from joulewise.model import World
-from joulewise.model.arrays import Floats
 from joulewise.model.assignment import Assignment
 from joulewise.model.chances import Chances
 from joulewise.optimise.assignments import ENERGY_UTILITY, AssignmentProblem
 from joulewise.optimise.front import Front, front_of
 from joulewise.optimise.fuzzy import (
+    MOST_DRAWS,
     FuzzyFront,
     fuzzy,
     least_variance_within,
@@ -32,7 +33,6 @@ from joulewise.rng import generator
 from joulewise.worlds.chances import ChanceParameters, gamma_chances
 from tests.random_assignments import random_assignment, random_world, tiny_world
 from tests.twins.assignment import all_genes, assignment_of
-from tests.twins.chances import run_samples
 
 
 def _chances(world: World, points: int = 8, cov: tuple[float, float] = (0.1, 1.0)) -> Chances:
@@ -130,7 +130,7 @@ def _exact_means(world: World, chances: Chances, assignment: Assignment) -> tupl
     points = chances.time_s[kind, machine, assignment.pstate]
     combined = np.array([points[range(len(points)), each] for each in product(range(n), repeat=len(points))]).T
     power_w = np.asarray(world.system.power_w)[kind, machine, assignment.pstate][:, None] + 0 * combined
-    totals = run_samples(world, assignment, combined, power_w, 0.5, by_mean=False)
+    totals = run_samples(world, assignment, Draws(combined, power_w), 0.5, by_mean=False)
     return float(np.mean(totals.energy_j)), float(np.mean(totals.utility))
 
 
@@ -150,22 +150,27 @@ def _facts(world: World, chances: Chances, n_samples: int) -> Any:
 
 
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from(["sampled", "expected"]))
-@settings(max_examples=20)
-def test_fresh_samples_agree_with_the_twin(seed: int, exact: bool, drop_by: Any) -> None:
-    world = random_world(seed)
+@settings(max_examples=15)
+def test_fresh_samples_are_those_that_the_check_draws(seed: int, is_gamma: bool, drop_by: Any) -> None:
+    world, chances = random_world(seed), _chances(random_world(seed), points=5)
+    chances = chances if is_gamma else Chances(chances.time_s, chances.power_w)
     assignment = random_assignment(world, seed, is_complete=False)
-    found = fuzzy(world, _certain(world), [assignment], 3, exact=exact, drop_by=drop_by)
-    kind, machine = world.workload.task_type, world.system.machine_type[assignment.machine]
-    tables = (world.system.etc_s, np.asarray(world.system.power_w))
-    time_s, power_w = (np.repeat(t[kind, machine, assignment.pstate][:, None], 3, axis=1) for t in tables)
-    totals = run_samples(world, assignment, time_s, power_w, 0.5, drop_by == "expected")
-    assert found.utility[0] == pytest.approx(totals.utility)
-    assert found.energy_j[0] == pytest.approx(totals.energy_j)
-    assert found.dropped[0].tolist() == [world.workload.n_tasks - n for n in totals.n_ran]
+    found = fuzzy(world, chances, [assignment], 12, seed, drop_by=drop_by)
+    totals = run_samples(
+        world, assignment, fresh_draws(world, chances, assignment, 12, seed), 0.5, drop_by == "expected"
+    )
+    assert found.energy_j[0] == pytest.approx(totals.energy_j, rel=1e-4)
+    assert found.utility[0] == pytest.approx(totals.utility, rel=1e-4, abs=1e-4)
+    assert found.dropped[0].tolist() == (world.workload.n_tasks - totals.n_ran).tolist()
+    assert (None if found.at_means is None else found.at_means[0]) == (
+        pytest.approx(totals.at_means[1], rel=1e-4, abs=1e-4) if drop_by == "expected" else None
+    )
 
 
-def _certain(world: World) -> Chances:
-    return gamma_chances(world.system, ChanceParameters((0.0, 0.0), (0.0, 0.0), 2), 0, 0)
+def test_too_many_draws_are_refused() -> None:
+    world = random_world(1)
+    with pytest.raises(InputError, match=r"n_samples: found 50,000,000 of \d+ tasks; must be .* or less"):
+        fuzzy(world, _chances(world), [random_assignment(world, 0)], MOST_DRAWS)
 
 
 def test_exact_draws_have_the_variance_that_points_lose() -> None:
@@ -179,7 +184,8 @@ def test_exact_draws_have_the_variance_that_points_lose() -> None:
 
 def _hand_made() -> FuzzyFront:
     energy_j = np.array([[1.0, 3.0], [4.0, 4.0], [6.0, 10.0]])
-    return FuzzyFront(energy_j, np.array([[1.0, 1.0], [4.0, 6.0], [5.0, 6.0]]), np.array([[2, 2], [1, 0], [0, 0]]))
+    utility, dropped = np.array([[1.0, 1.0], [4.0, 6.0], [5.0, 6.0]]), np.array([[2, 2], [1, 0], [0, 0]])
+    return FuzzyFront((), np.array([[2.0, 1.0], [4.0, 7.0], [8.0, 6.0]]), energy_j, utility, dropped)
 
 
 def test_clouds_have_means_covariances_and_ellipses() -> None:
@@ -192,7 +198,12 @@ def test_clouds_have_means_covariances_and_ellipses() -> None:
     assert ellipses.angle_rad[:2] == pytest.approx([0.0, np.pi / 2])
     assert ellipses.semi_axes[2] == pytest.approx([8.5**0.5, 0.0])
     assert front.quantiles([0, 100])[:, 1].tolist() == [[4.0, 4.0], [4.0, 6.0]]
-    assert np.isinf(FuzzyFront(front.energy_j[:, :1], front.utility[:, :1], front.dropped[:, :1]).mean_error).all()
+    assert front.mean_error[0].tolist() == pytest.approx([12.7062047, 0.0])  # Student's t of two samples
+    assert np.isinf(_of_samples(front, slice(1)).mean_error).all()
+
+
+def _of_samples(front: FuzzyFront, which: slice) -> FuzzyFront:
+    return FuzzyFront((), front.planned, front.energy_j[:, which], front.utility[:, which], front.dropped[:, which])
 
 
 def test_the_price_of_energy_falls_along_the_hull() -> None:
@@ -204,35 +215,55 @@ def test_the_cautious_choice_varies_least() -> None:
     assert least_variance_within(front, 0.0) == 2
     assert least_variance_within(front, 1.0) == 0
     assert least_variance_within(front, 0.1, budget_j=5.0) == 1
-    with pytest.raises(InputError, match="budget"):
-        least_variance_within(front, 0.1, budget_j=1.0)
+    for tolerance, budget_j, words in ((0.1, 1.0, "budget: found 1 J"), (-1.0, 9.0, "tolerance: found -1")):
+        with pytest.raises(InputError, match=words):
+            least_variance_within(front, tolerance, budget_j)
+
+
+def test_choices_are_made_on_one_half_and_read_on_the_other() -> None:
+    front = _hand_made()
+    solution = value_of_stochastic_solution(front, per_j=0.5)
+    assert (solution.stochastic, solution.planned) == (1, 1)
+    lucky = _of_samples(front, slice(None, None, -1))
+    solution = value_of_stochastic_solution(lucky, per_j=0.0)
+    assert (solution.stochastic, solution.planned) == (1, 1)
+    unlucky = FuzzyFront((), front.planned, front.energy_j, np.array([[1, 1], [4, 6], [5, 4]]), front.dropped)
+    solution = value_of_stochastic_solution(unlucky, per_j=0.0)
+    assert (solution.stochastic, solution.planned, solution.difference) == (2, 1, -2.0)
+    for few, per_j, words in ((_of_samples(front, slice(1)), 0.0, "2 or more"), (front, float("nan"), "per_j")):
+        with pytest.raises(InputError, match=words):
+            value_of_stochastic_solution(few, per_j)
 
 
 def test_information_is_worth_the_best_of_each_sample() -> None:
-    found = value_of_perfect_information(_hand_made(), per_j=0.0)
-    assert (found.informed_value, found.stochastic_value, found.difference) == (5.5, 5.5, 0.0)
-    better = FuzzyFront(np.array([[1.0]]), np.array([[7.0]]), np.array([[0]]))
-    assert value_of_perfect_information(_hand_made(), 0.0, lambda _: better).difference == 1.5
+    front = _hand_made()
+    found = value_of_perfect_information(front, per_j=0.0)
+    assert (found.informed_value, found.stochastic_value, found.difference) == (6.0, 6.0, 0.0)
+    better = _of_samples(front, slice(1))
+    better = FuzzyFront((), better.planned, better.energy_j, better.utility + 2.5, better.dropped)
+    found = value_of_perfect_information(front, 0.0, {1: better}.__getitem__)  # sample 0 is for choosing
+    assert found.difference == 1.5
 
 
-@given(st.integers(0, 10**6), st.floats(0.0, 0.1))
-@settings(max_examples=20)
-def test_knowing_more_is_never_worth_less(seed: int, per_j: float) -> None:
-    world = random_world(seed)
-    assignments = [random_assignment(world, seed + k) for k in range(4)]
-    front = fuzzy(world, _chances(world), assignments, 10, seed)
-    solution = value_of_stochastic_solution(world, front, assignments, per_j)
-    information = value_of_perfect_information(front, per_j)
-    assert information.informed_value >= information.stochastic_value == solution.stochastic_value
-    assert solution.stochastic_value >= solution.planned_value
-    assert information.difference >= 0
-    assert solution.difference >= 0
+def test_expectations_hold_on_fresh_samples() -> None:
+    front, fresh = _searched_and_fresh("expected")
+    assert (np.abs(fresh.mean - front.shown) <= 3 * fresh.mean_error).all()
 
 
-def test_reported_fronts_hold_on_fresh_samples() -> None:
-    world = random_world(11)
-    problem = _problem(world, objective="expected", n_samples=100)
-    front = _front(problem)
-    fresh = fuzzy(world, problem.chances, front.payload, 1000, seed=7)
-    gap: Floats = np.abs(fresh.mean - front.shown)
-    assert (gap <= 6 * fresh.mean_error * np.sqrt(10) + 1e-3).all()
+def test_percentiles_hold_on_fresh_samples() -> None:
+    """They lie between the fresh percentiles a few standard errors below and above."""
+    front, fresh = _searched_and_fresh("percentile", percentile=(90, 80))
+    assert (fresh.percentiles((94, 75)) <= front.shown).all()
+    assert (front.shown <= fresh.percentiles((86, 85))).all()
+
+
+def _searched_and_fresh(objective: Any, **options: Any) -> tuple[Front, FuzzyFront]:
+    world, n = random_world(11), 2000
+    problem = StochasticProblem(world, _chances(world, points=64), objective=objective, n_samples=n, **options)
+    front = _front(problem, generations=3)
+    return front, fuzzy(world, problem.chances, front.payload, n, seed=7)
+
+
+def test_percentiles_of_clouds_have_their_ranks() -> None:
+    assert _hand_made().percentiles((50, 50)).tolist() == [[1.0, 1.0], [4.0, 6.0], [6.0, 6.0]]
+    assert _hand_made().percentiles((100, 51)).tolist() == [[3.0, 1.0], [4.0, 4.0], [10.0, 5.0]]

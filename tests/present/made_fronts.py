@@ -116,7 +116,7 @@ def fuzzy_records(
     rows = [
         {METHOD: "nsga2", OBJECTIVE: objective, **dict.fromkeys(PERCENTILES, percentile), "trial": 0, "run": str(i),
          **_metrics("nsga2", ["min-energy"], 0, ()), "hypervolume_percent": None, "gap_percent": None,
-         "energy_sd_percent": 1.0, "utility_sd_percent": 3.0, "tasks_dropped": 400.0, "fresh_percent": 60.0,
+         "energy_sd_percent": 1.0, "utility_sd_percent": 3.0, "tasks_dropped": 400.0, "fresh_mean_percent": 60.0,
          "system.time_cov_range": "0.1, 1.5", "system.power_cov_range": "0.1, 0.5"}
         for i, (objective, percentile) in enumerate(aims)
     ]  # fmt: skip

@@ -7,12 +7,16 @@ import shutil
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.study import Results, open_results, run_study, verify
+from joulewise.optimise.front import front_of
+from joulewise.optimise.gpu import gpu_name
+from joulewise.study import Results, open_results, plan, run_study, verify
+from joulewise.study.case import NOT_CHECKED
 from joulewise.study.columns import ASSIGNMENTS, CLOUDS, COLUMNS, FRONTS, RUNS
 from joulewise.study.optimising import UtilityFrontParameters
 from joulewise.study.schema import study_keys
@@ -120,11 +124,45 @@ def test_every_point_is_seen_in_every_fresh_sample(chances: Results) -> None:
 
 def test_only_objectives_without_chance_have_a_bound(chances: Results) -> None:
     kinds = chances.runs.group_by("optimise.objective", maintain_order=True).agg(
-        pl.col("hypervolume_percent", "normalised_percent", "fresh_percent").count(), pl.col("bound").first()
+        pl.col("hypervolume_percent", "normalised_percent", "fresh_percent", "fresh_mean_percent").count(),
+        pl.col("bound").first(),
     )
     assert kinds["hypervolume_percent"].to_list() == [2, 0, 0, 0]
     assert kinds["bound"].to_list() == ["front-prices-0.5", "none", "none", "none"]
-    assert kinds["normalised_percent"].to_list() == kinds["fresh_percent"].to_list() == [2, 2, 2, 2]
+    assert kinds["normalised_percent"].to_list() == kinds["fresh_mean_percent"].to_list() == [2, 2, 2, 2]
+    assert kinds["fresh_percent"].to_list() == [0, 2, 2, 2]
+
+
+def test_fresh_samples_tell_of_the_objective_that_was_searched(chances: Results) -> None:
+    for row in chances.runs.filter(pl.col("trial") == 0).iter_rows(named=True):
+        clouds = chances.clouds().filter(pl.col("run") == row["run"]).group_by("point", maintain_order=True)
+        means = clouds.agg(pl.col("energy_j", "utility").mean())
+        ranked = clouds.agg(pl.col("energy_j").sort().get(14), pl.col("utility").sort(descending=True).get(14))
+        assert row["fresh_mean_percent"] == pytest.approx(_area_percent(row, means))
+        if row["optimise.objective"] == "percentile":
+            assert row["fresh_percent"] == pytest.approx(_area_percent(row, ranked))
+        if row["optimise.objective"] == "expected":
+            assert row["fresh_percent"] == row["fresh_mean_percent"]
+
+
+def _area_percent(row: dict[str, Any], points: pl.DataFrame) -> float:
+    ends = points.select(pl.col("energy_j"), -pl.col("utility")).to_numpy()
+    area = front_of(ends).hypervolume((row["reference_energy_j"], 0.0))
+    return float(100 * area / (row["reference_energy_j"] * row["utility_ceiling"]))
+
+
+def test_the_sentence_compares_like_with_like(chances: Results) -> None:
+    def told(objective: str) -> str:
+        runs = chances.runs.filter(pl.col("optimise.objective") == objective)
+        return next(iter(chances.study.kind.sentences(runs, chances.study.axes)))
+
+    assert "of the best possible hypervolume at mean times;" in told("mean-times")
+    best = (
+        chances.runs.filter(pl.col("optimise.objective") == "percentile").sort("fresh_mean_percent").row(-1, named=True)
+    )
+    loss = best["normalised_percent"] - best["fresh_percent"]
+    words = f"{abs(loss):.2f} percentage points {'less' if loss > 0 else 'more'}" if round(loss, 2) else "the same"
+    assert f", of the whole {words} on fresh samples;" in told("percentile")
 
 
 def change_order(store: Store, run: str) -> None:
@@ -158,9 +196,15 @@ def change_certificate(store: Store, _: str) -> None:
         path.write_text(json.dumps(stored))
 
 
+def change_bound(store: Store, _: str) -> None:
+    for path in (store.folder / "bounds").iterdir():
+        path.write_text(json.dumps({"proof": {**json.loads(path.read_text())["proof"], "drop_below": 0.25}}))
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        (change_bound, "bounds: found a bound for drop_below = 0.25; must be for 0.0"),
         (change_order, "utility: found"),
         (change_machine, "machine"),
         (lose_a_point, "fronts: "),
@@ -176,6 +220,43 @@ def test_what_was_changed_is_noticed(
     change(Store(tmp_path), open_results(tmp_path).runs["run"][0])
     (verdict,) = verify(tmp_path)
     assert any(words in problem for problem in verdict.problems), verdict.problems
+
+
+def test_samples_are_drawn_again_and_searches_of_gpus_only_there(chances: Results, tmp_path: Path) -> None:
+    shutil.copytree(chances.folder, tmp_path, dirs_exist_ok=True)
+    store, run = Store(tmp_path), chances.runs.filter(pl.col("optimise.objective") == "expected")["run"][0]
+    for table in (CLOUDS, FRONTS):
+        path = store.detail_file(table, run)
+        store.write_table(path, store.read_table(path).with_columns(pl.col("energy_j") * 1.01))
+    store.write_table(store.runs_file, store.read_table(store.runs_file).with_columns(engine=pl.lit("GPU of others")))
+    verdicts = verify(tmp_path)
+    problems = next(verdict.problems for verdict in verdicts if verdict.run == run)
+    assert any("in fresh sample 0; expected" in problem for problem in problems)
+    assert any("in the samples of the search" in problem for problem in problems)
+    if not gpu_name():
+        assert {verdict.notes for verdict in verdicts if not verdict.has_records} == {(NOT_CHECKED,)}
+
+
+def test_runs_of_gpus_and_of_cores_are_different_runs() -> None:
+    def keys(text: str, has_gpu: bool) -> list[str]:
+        return [run.key for run in plan(bag_study(uncertain(UTILITY) + OF_CHANCE + text), has_gpu)]
+
+    cores, gpu = keys("", has_gpu=False), keys("", has_gpu=True)
+    assert [one == other for one, other in zip(cores, gpu, strict=True)] == 2 * [True] + 6 * [False]
+    assert keys("islands = 2", has_gpu=True) == keys("islands = 2", has_gpu=False)
+
+
+def test_nothing_to_earn_is_no_share_of_anything(tmp_path: Path) -> None:
+    write_tables(tmp_path)
+    (tmp_path / "tasks.csv").write_text("arrival_s,task_type,max_utility\n0,x,0\n1,y,0\n")
+    results = run_study(bag_study(TABLES + 'method = "nsga2"\ngenerations = 2\n', folder=tmp_path), tmp_path / "out", 1)
+    assert results.runs.select("hypervolume_percent", "normalised_percent", "gap_percent").row(0) == (None, None, None)
+    assert len(list(results.study.kind.sentences(results.runs, results.study.axes))) == 1
+
+
+def test_bounds_of_other_limits_have_other_names() -> None:
+    text = UTILITY + EVOLVED + "drop_below = [0, 0.5, 0.5000001]\n"
+    assert [run.bound for run in plan(bag_study(text))][::2] == [f"front-prices-{n}" for n in ("0", "0.5", "0.5000001")]
 
 
 ONCE = UTILITY.replace("trials = 2", "") + EVOLVED
@@ -197,6 +278,8 @@ def test_a_search_goes_on_where_it_stopped(evolved: Path, tmp_path: Path) -> Non
     assert {verdict.problems for verdict in verify(tmp_path / "out")} == {()}
     with pytest.raises(InputError, match=r"optimise\.start_from: found a population of another study"):
         bag_study(more.replace("n_tasks = 40", "n_tasks = 41"), folder=tmp_path)
+    with pytest.raises(InputError, match=r"optimise\.start_from: found 'saved.npz' with trials = 2; is of one trial"):
+        bag_study("trials = 2\n" + more, folder=tmp_path)
     with pytest.raises(InputError, match=r"optimise\.population: found 12; must be 10"):
         bag_study(more.replace("population = 10", "population = 12"), folder=tmp_path)
 
@@ -232,7 +315,7 @@ def test_what_policies_do_can_be_seeds() -> None:
 def test_choices_under_chance_are_valued(chances: Results) -> None:
     runs, fronts = chances.runs, chances.fronts().filter(pl.col("is_cautious"))
     assert (runs["information_value"] >= 0).all()
-    assert (runs["solution_value"] >= 0).all()
+    assert runs["solution_value"].is_finite().all()
     kept = runs.filter(pl.col("trial") == 0)
     assert fronts["mean_utility"].to_list() == pytest.approx(kept["cautious_utility"].to_list())
     assert fronts["sd_utility"].to_list() == pytest.approx(kept["cautious_sd_utility"].to_list())

@@ -87,7 +87,13 @@ def assignment_of(genes: list[Gene]) -> Assignment:
 
 
 def breed(
-    world: World, herd: list[list[Gene]], parents: list[int], children: list[int], draws: Draws, mutation: float
+    world: World,
+    herd: list[list[Gene]],
+    parents: list[int],
+    children: list[int],
+    draws: Draws,
+    mutation: float,
+    leaves_out: bool = False,
 ) -> None:
     """Fill the children's rows of a herd."""
     n = world.workload.n_tasks
@@ -102,14 +108,14 @@ def breed(
         herd[son] = his[:first] + hers[cut] + his[last + 1 :]
         for row in (daughter, son):
             if draws.share() < mutation:
-                _mutate(world, herd[row], draws)
+                _mutate(world, herd[row], draws, leaves_out)
 
 
-def _mutate(world: World, genes: list[Gene], draws: Draws) -> None:
-    """One task goes elsewhere, and swaps orders with another."""
+def _mutate(world: World, genes: list[Gene], draws: Draws, leaves_out: bool) -> None:
+    """One task goes elsewhere, perhaps nowhere, and swaps orders with another."""
     bits = draws.bits()
     task, other = high(bits, len(genes)), high(draws.bits(), len(genes))
-    places = places_of(world, task)
+    places = places_of(world, task) + [NOWHERE] * leaves_out
     place, order = places[low(bits, len(places))], genes[task][1]
     genes[task] = place, genes[other][1]
     genes[other] = genes[other][0], order

@@ -13,7 +13,8 @@ from joulewise.check.findings import RELATIVE_TOLERANCE, findings, rounding_s
 from joulewise.errors import InputError, Problem
 from joulewise.model import Allocation, World
 from joulewise.model.arrays import Counts, Floats
-from joulewise.model.assignment import Assignment
+from joulewise.model.assignment import Assignment, begin_s, from_begin
+from joulewise.model.utility import UtilityShapes
 from joulewise.model.workload import Workload
 
 _SMALL = 1e-12
@@ -33,23 +34,32 @@ class Outcome(NamedTuple):
 
 
 def recompute_assignment(world: World, assignment: Assignment, drop_below: float = 0.0) -> Outcome:
-    """Run every machine's tasks one after the other, by order and then by arrival; machine by machine."""
-    work, system = world.workload, world.system
-    start_s, end_s = np.full(work.n_tasks, np.nan), np.full(work.n_tasks, np.nan)
-    energy_j = utility = 0.0
-    for machine in range(system.n_machines):
-        free_s, k = 0.0, system.machine_type[machine]
-        mine = np.flatnonzero(assignment.machine == machine)
-        for i in mine[np.lexsort((mine, assignment.order[mine]))]:
-            choice = (work.task_type[i], k, assignment.pstate[i])
-            begins_s = max(free_s, float(work.arrival_s[i]))
-            earned = float(work.utility(i, begins_s + float(system.etc_s[choice])))
-            if earned >= drop_below:
-                start_s[i], end_s[i] = begins_s, begins_s + float(system.etc_s[choice])
-                free_s = float(end_s[i])
-                utility += earned
-                energy_j += world.supply.pue * float(system.eec_j[choice])
-    return Outcome(energy_j, utility, start_s, end_s)
+    """Run every machine's tasks one after the other, by order and then by arrival; all machines side by side."""
+    work, system = from_begin(world).workload, world.system
+    choice = (work.task_type, system.machine_type[assignment.machine], assignment.pstate)
+    etc_s, start_s, end_s = system.etc_s[choice], *np.full((2, work.n_tasks), np.nan)
+    free_s = np.zeros(system.n_machines)
+    for tasks in _turns(assignment):
+        machine = assignment.machine[tasks]
+        begins_s = np.maximum(free_s[machine], work.arrival_s[tasks])
+        ends_s = begins_s + etc_s[tasks]
+        if drop_below > 0:
+            ends_s = np.where(work.utility(tasks, ends_s) >= drop_below, ends_s, np.nan)
+        start_s[tasks], end_s[tasks], free_s[machine] = begins_s, ends_s, np.fmax(free_s[machine], ends_s)
+    start_s[np.isnan(end_s)] = np.nan
+    ran = np.flatnonzero(np.isfinite(end_s))
+    energy_j = world.supply.pue * float(system.eec_j[choice][ran].sum())
+    since_s = begin_s(world.workload)
+    return Outcome(energy_j, float(work.utility(ran, end_s[ran]).sum()), since_s + start_s, since_s + end_s)
+
+
+def _turns(assignment: Assignment) -> Iterator[Counts]:
+    """The first tasks of all machines, then the second ones, and so on."""
+    task = np.flatnonzero(assignment.runs)
+    task = task[np.lexsort((task, assignment.order[task], assignment.machine[task]))]
+    machine = assignment.machine[task]
+    turn = np.arange(task.size) - np.searchsorted(machine, machine)
+    yield from np.split(task[np.argsort(turn, kind="stable")], np.cumsum(np.bincount(turn))[:-1])
 
 
 def check_assignment(
@@ -110,8 +120,9 @@ def certified_utility_front(
     """What prices prove, not rounded up: for each price of energy, how much utility less energy at it there can be.
 
     `per_s` are prices of a machine-second by [price of energy, machine type, slot]; slots of `slot_s` seconds begin
-    with instant 0, and time after the last is free of charge. The value is what all machine time costs, plus the most
-    that each task gains by a run, or by none if it may be left out. Raises InputError for prices that do not fit.
+    with the first arrival, and time after the last is free of charge. The value is what all machine time costs, plus
+    the most that each task gains by a run, or by none if it may be left out. Raises InputError for prices that do not
+    fit.
     """
     joule, second = np.atleast_1d(np.asarray(per_j, np.float64)), np.asarray(per_s, np.float64)
     if second.ndim != 3 or second.shape[:2] != (joule.size, world.system.n_machine_types) or not slot_s > 0:
@@ -125,7 +136,7 @@ def certified_utility_front(
 
 def _gains(world: World, per_j: Floats, per_s: Floats, slot_s: float, drop_below: float) -> Floats:
     """The most that tasks gain, summed, for each price of energy."""
-    work, total = world.workload, np.zeros(per_j.size)
+    work, total = from_begin(world).workload, np.zeros(per_j.size)
     latest_s = _latest_s(work, drop_below)
     for kind in np.unique(work.task_type):
         tasks = np.flatnonzero(work.task_type == kind)
@@ -151,17 +162,22 @@ class _Run(NamedTuple):
 
         They begin on arrival or with a slot, or complete with a slot, with a segment of the utility or at the latest.
         """
-        soonest_s = work.arrival_s[tasks][:, None] + self.exec_s
-        latest_s = latest_s[:, None]
-        jumps_s = work.arrival_s[tasks][:, None] + work.hold_s[tasks][:, None] + _segment_starts_s(work, tasks)
-        own_s = np.hstack((soonest_s, jumps_s, np.where(latest_s < np.inf, latest_s, soonest_s)))
+        soonest_s, latest_s = work.arrival_s[tasks][:, None] + self.exec_s, latest_s[:, None]
+        jumps_s = (work.arrival_s + work.hold_s)[tasks][:, None] + _by_segment(work, tasks, work.shapes.start_s)
+        ends = work.scale[tasks][:, None] * _by_segment(work, tasks, _values_before(work.shapes))
+        self._try(best, soonest_s, latest_s, jumps_s, ends)
+        own_s = np.hstack((soonest_s, np.where(latest_s < np.inf, latest_s, soonest_s)))
         for end_s in (own_s, np.concatenate((self.edges_s, self.edges_s + self.exec_s))[None, :]):
-            near_s = _SMALL * np.maximum(end_s, 1.0)
-            allowed = (end_s >= soonest_s - near_s) & (end_s <= latest_s + near_s)
-            utility = np.where(allowed, work.utility(tasks[:, None], end_s - near_s), -np.inf)
-            for price, paid in enumerate(self.paid):
-                pays = np.interp(end_s, self.edges_s, paid) - np.interp(end_s - self.exec_s, self.edges_s, paid)
-                np.maximum(best[price], (utility - pays).max(axis=1) - self.energy[price], out=best[price])
+            self._try(best, soonest_s, latest_s, end_s, work.utility(tasks[:, None], end_s))
+
+    def _try(self, best: Floats, soonest_s: Floats, latest_s: Floats, end_s: Floats, utility: Floats) -> None:
+        """Raise the best gains by runs that end then and earn that, if they are neither too soon nor too late."""
+        near_s = _SMALL * np.maximum(end_s, 1.0)
+        allowed = (end_s >= soonest_s - near_s) & (end_s <= latest_s + near_s)
+        earned = np.where(allowed, utility, -np.inf)
+        for price, paid in enumerate(self.paid):
+            pays = np.interp(end_s, self.edges_s, paid) - np.interp(end_s - self.exec_s, self.edges_s, paid)
+            np.maximum(best[price], (earned - pays).max(axis=1) - self.energy[price], out=best[price])
 
 
 def _runs(world: World, kind: int, per_j: Floats, per_s: Floats, slot_s: float) -> Iterator[_Run]:
@@ -173,11 +189,20 @@ def _runs(world: World, kind: int, per_j: Floats, per_s: Floats, slot_s: float) 
         yield _Run(float(system.etc_s[kind, k, pstate]), energy, edges_s, paid)
 
 
-def _segment_starts_s(work: Workload, tasks: Counts) -> Floats:
-    """When the segments of each task's utility begin after the hold; the last one fills up the row."""
+def _by_segment(work: Workload, tasks: Counts, values: Floats) -> Floats:
+    """Values of the segments of each task's utility, in a row; that of the last one fills it up."""
     shapes, shape = work.shapes, work.shape[tasks]
     place = shapes.first[shape][:, None] + np.arange(int(np.diff(shapes.first).max()))
-    return np.asarray(shapes.start_s[np.minimum(place, shapes.first[shape + 1][:, None] - 1)])
+    return np.asarray(values[np.minimum(place, shapes.first[shape + 1][:, None] - 1)])
+
+
+def _values_before(shapes: UtilityShapes) -> Floats:
+    """With what the segment before each one ends, or with what it begins where there is none before."""
+    length_s = np.diff(shapes.start_s)
+    decayed = shapes.span[:-1] * np.exp(-shapes.rate_per_s[:-1] * np.maximum(length_s, 0.0))
+    ends = np.maximum(shapes.level[:-1] + decayed + shapes.slope_per_s[:-1] * length_s, shapes.floor[:-1])
+    is_first = np.isin(np.arange(shapes.level.size), shapes.first[:-1])
+    return np.where(is_first, shapes.level + shapes.span, np.append(0.0, ends))
 
 
 def _latest_s(work: Workload, drop_below: float) -> Floats:

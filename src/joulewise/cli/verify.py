@@ -15,24 +15,27 @@ def verify(folder: FolderPath, as_json: AsJson = False) -> None:
     utilities, energies, percentages and bounds are computed a second time.
     """
     from joulewise.study import verify as judge
+    from joulewise.study.case import NOT_CHECKED
 
     with progress("Verifying", quiet=as_json) as move:
         verdicts = judge(folder, move)
     broken = [verdict for verdict in verdicts if verdict.problems]
+    unchecked = [verdict for verdict in verdicts if NOT_CHECKED in verdict.notes]
     if as_json:
         print_json([vars(verdict) for verdict in verdicts])
     else:
+        holds = {False: ("holds",), True: ()}
         rows = [
             {
                 "run": verdict.run[:12],
                 "what": verdict.title,
-                "verdict": "; ".join(verdict.problems) or "holds",
+                "verdict": "; ".join((*(verdict.problems or holds[verdict in unchecked]), *verdict.notes)),
             }
             for verdict in verdicts
         ]
         n, n_stored = len(verdicts), sum(verdict.has_records for verdict in verdicts)
         runs_hold, runs_have = ("run holds", "run has") if n == 1 else ("runs hold", "runs have")
-        print_table(f"{n - len(broken)} of {n} {runs_hold}", rows)
+        print_table(f"{n - len(broken) - len(unchecked)} of {n} {runs_hold}", rows)
         others = "; the others were computed again" if n_stored < n else ""
         print(f"{n_stored} of {n} {runs_have} stored allocations{others}.")
     if broken:

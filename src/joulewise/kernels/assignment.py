@@ -31,7 +31,8 @@ class AssignmentFacts(NamedTuple):
     A place is a machine in a P-state, `place = machine * n_pstates + pstate`; a choice is a machine type in a P-state,
     `choice[place]` says which, `machine[place]` on which machine. `exec_s` and `energy_j` are by [task type, choice]
     and +inf where it cannot be made; `allowed[task type, :n_allowed[task type]]` are the places that can run a task
-    type. A task that would earn less than `drop_below` when its turn comes is dropped: it takes no time and no energy.
+    type, NOWHERE among them if tasks may be left out by chance. A task that would earn less than `drop_below` when its
+    turn comes is dropped: it takes no time and no energy. All instants are counted from `begin_s`.
     """
 
     tasks: Tasks
@@ -43,6 +44,7 @@ class AssignmentFacts(NamedTuple):
     allowed: NDArray[np.int32]
     n_allowed: NDArray[np.int64]
     drop_below: float
+    begin_s: float
 
 
 class AssignmentRoom(NamedTuple):
@@ -79,34 +81,49 @@ def sort_by_order(order, room):
         room.n_before[order[i]] += 1
 
 
+@inlined
+def end_at(facts, i, place, free_s):
+    """When a task is done at a place whose machine is free at an instant."""
+    return max(free_s, facts.tasks.arrival_s[i]) + facts.exec_s[facts.tasks.task_type[i], facts.choice[place]]
+
+
+@inlined
+def energy_at(facts, i, place):
+    """What a task takes at a place."""
+    return facts.energy_j[facts.tasks.task_type[i], facts.choice[place]]
+
+
+@inlined
+def turn(facts, i, place, free_s):
+    """When a task would start and end at a place whose machine is free at an instant, and what it would earn."""
+    end_s = end_at(facts, i, place, free_s)
+    return max(free_s, facts.tasks.arrival_s[i]), end_s, utility_of(facts.tasks, facts.utilities, i, end_s)
+
+
 @kernel
 def evaluate_assignments(facts, room, genes, rows, points):
     """Set the points of these rows of genes `[kind of gene, row, task]`: (energy in J, minus utility)."""
     for at in range(rows.size):
         row = rows[at]
-        energy_j, utility, _ = walk(facts, room, genes[PLACE, row], genes[ORDER, row])
+        energy_j, utility = walk(facts, room, genes[PLACE, row], genes[ORDER, row])
         points[row, ENERGY], points[row, UTILITY] = energy_j, -utility
 
 
 @inlined
 def walk(facts, room, place, order):
-    """Run the tasks in their order; returns energy, utility and how many tasks ran."""
+    """Run the tasks in their order; returns energy and utility."""
     sort_by_order(order, room)
     room.done[:] = 0.0
-    n_ran = 0
     for at in range(order.size):
         i = room.sequence[at]
         if place[i] != NOWHERE:
-            kind, choice, done = facts.tasks.task_type[i], facts.choice[place[i]], room.done[facts.machine[place[i]]]
-            end_s = max(done[FREE_S], facts.tasks.arrival_s[i]) + facts.exec_s[kind, choice]
-            earned = utility_of(facts.tasks, facts.utilities, i, end_s)
+            done = room.done[facts.machine[place[i]]]
+            _, end_s, earned = turn(facts, i, place[i], done[FREE_S])
             if earned >= facts.drop_below:
                 done[FREE_S] = end_s
-                done[USED_J] += facts.energy_j[kind, choice]
+                done[USED_J] += energy_at(facts, i, place[i])
                 done[EARNED] += earned
-                n_ran += 1
-    energy_j, utility = all_done(room.done)
-    return energy_j, utility, n_ran
+    return all_done(room.done)
 
 
 @inlined
@@ -130,7 +147,6 @@ def time_assignment(facts, room, place, order, start_s, end_s):
         i = room.sequence[at]
         if place[i] != NOWHERE:
             done = room.done[facts.machine[place[i]]]
-            begins_s = max(done[FREE_S], facts.tasks.arrival_s[i])
-            ends_s = begins_s + facts.exec_s[facts.tasks.task_type[i], facts.choice[place[i]]]
-            if utility_of(facts.tasks, facts.utilities, i, ends_s) >= facts.drop_below:
+            begins_s, ends_s, earned = turn(facts, i, place[i], done[FREE_S])
+            if earned >= facts.drop_below:
                 start_s[i], end_s[i], done[FREE_S] = begins_s, ends_s, ends_s

@@ -23,10 +23,11 @@ from joulewise.kernels.assignment import (
     UTILITY,
     AssignmentRoom,
     all_done,
+    energy_at,
     room_to_evaluate,
     sort_by_order,
+    turn,
 )
-from joulewise.kernels.choice import utility_of
 from joulewise.kernels.draws import draw, high_below, low_below, share_of
 from joulewise.kernels.jit import inlined, kernel, shared
 
@@ -185,7 +186,7 @@ def _list_tasks(facts, pool, room, row):
 @shared
 def _run(facts, pool, row, machine, begin, free_s, used_j, earned):
     """Run the tasks of a machine from one on, a multiple of STEP, and note what has been done."""
-    place, tasks = pool.genes[PLACE, row], facts.tasks
+    place = pool.genes[PLACE, row]
     sequence, n = pool.sequence[row, pool.first[row, machine] :], _n_tasks(pool, row, machine)
     notes = pool.notes[row, _first_note(pool, row, machine) :]
     for at in range(begin, n):
@@ -193,12 +194,10 @@ def _run(facts, pool, row, machine, begin, free_s, used_j, earned):
             note = notes[at // STEP]
             note[FREE_S], note[USED_J], note[EARNED] = free_s, used_j, earned
         i = sequence[at]
-        kind, choice = tasks.task_type[i], facts.choice[place[i]]
-        end_s = max(free_s, tasks.arrival_s[i]) + facts.exec_s[kind, choice]
-        utility = utility_of(tasks, facts.utilities, i, end_s)
+        _, end_s, utility = turn(facts, i, place[i], free_s)
         if utility >= facts.drop_below:
             free_s = end_s
-            used_j += facts.energy_j[kind, choice]
+            used_j += energy_at(facts, i, place[i])
             earned += utility
     done = pool.done[row, machine]
     done[FREE_S], done[USED_J], done[EARNED] = free_s, used_j, earned

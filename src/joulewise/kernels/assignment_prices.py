@@ -69,7 +69,7 @@ def paid_until(quote, k, at_s):
 @inlined
 def into_slot_s(quote, exec_s):
     """How long after the start of a slot a run starts that completes with a slot."""
-    return int(exec_s / quote.slot_s + 1.0) * quote.slot_s - exec_s
+    return (int(exec_s / quote.slot_s) + 1) * quote.slot_s - exec_s
 
 
 @kernel
@@ -151,7 +151,7 @@ def try_slots(bids, bidders, quote, i, option, utility):
     """Try the starts at which prices change, block by block; `utility` is that of the soonest completion."""
     exec_s, slot_s, n_starts = bidders.options.exec_s[option], quote.slot_s, quote.pays.shape[1]
     into_s = into_slot_s(quote, exec_s)
-    q = 2 * int(bidders.tasks.arrival_s[i] / slot_s + 1.0)
+    q = 2 * (int(bidders.tasks.arrival_s[i] / slot_s) + 1)
     if (q // 2 - 1) * slot_s + into_s >= bidders.tasks.arrival_s[i]:
         q -= 1
     while q < n_starts:
@@ -184,14 +184,14 @@ def ask(bids, bidders, quote, i):
 
 
 @kernel
-def answer_quote(bids, bidders, quote, first, stride):
-    """Let tasks first, first + stride, ... choose; returns the sums of their gains and of the sizes of these.
+def answer_quote(bids, bidders, quote):
+    """Let all tasks choose; returns the sums of their gains and of the sizes of these.
 
     What `bids` holds from earlier prices is where the search begins: it prunes, and never decides.
     """
     tasks, options = bidders.tasks, bidders.options
     total, size = 0.0, 0.0
-    for i in range(first, tasks.arrival_s.size, stride):
+    for i in range(tasks.arrival_s.size):
         before = bids.option[i]
         bids.gain[i], bids.option[i] = bidders.idle_gain, -1
         if before >= 0:

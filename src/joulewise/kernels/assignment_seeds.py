@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from joulewise.kernels.assignment import end_at, energy_at, turn
 from joulewise.kernels.choice import utility_of
 from joulewise.kernels.jit import inlined, kernel
 
@@ -19,24 +20,12 @@ def map_by_arrival(facts, aim, free_s, place):
         kind, best, most, best_s = facts.tasks.task_type[i], -1, -np.inf, np.inf
         for at in range(facts.n_allowed[kind]):
             found = facts.allowed[kind, at]
-            end_s = _end_s(facts, free_s, i, found)
-            value = _value(aim, utility_of(facts.tasks, facts.utilities, i, end_s), _energy_j(facts, i, found))
+            _, end_s, earned = turn(facts, i, found, free_s[facts.machine[found]])
+            value = _value(aim, earned, energy_at(facts, i, found))
             if value > most or (value == most and end_s < best_s):
                 best, most, best_s = found, value, end_s
         _take(facts, free_s, i, best, best_s)
         place[i] = best
-
-
-@inlined
-def _end_s(facts, free_s, i, place):
-    """When a task would be done at a place."""
-    start_s = max(free_s[facts.machine[place]], facts.tasks.arrival_s[i])
-    return start_s + facts.exec_s[facts.tasks.task_type[i], facts.choice[place]]
-
-
-@inlined
-def _energy_j(facts, i, place):
-    return facts.energy_j[facts.tasks.task_type[i], facts.choice[place]]
 
 
 @inlined
@@ -85,9 +74,10 @@ def _find_first_done(facts, head, best, best_s, free_s, kind, n):
     best_s[kind] = np.inf
     if head[kind] < n:
         for at in range(facts.n_allowed[kind]):
-            end_s = _end_s(facts, free_s, head[kind], facts.allowed[kind, at])
+            place = facts.allowed[kind, at]
+            end_s = end_at(facts, head[kind], place, free_s[facts.machine[place]])
             if end_s < best_s[kind]:
-                best[kind], best_s[kind] = facts.allowed[kind, at], end_s
+                best[kind], best_s[kind] = place, end_s
 
 
 @inlined

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.allocation import Allocation
 from joulewise.model.arrays import Bools, Codes, Ints, freeze_fields
+from joulewise.model.workload import Workload
+from joulewise.model.world import World
 
 NOT_RUN = -1
 """The machine of a task that is not to run."""
@@ -47,6 +50,18 @@ class Assignment:
         order = np.empty(allocation.n_tasks, np.int32)
         order[np.argsort(np.where(ran, allocation.start_s, np.inf), kind="stable")] = np.arange(order.size)
         return Assignment(np.where(ran, allocation.machine, NOT_RUN), np.where(ran, allocation.pstate, 0), order)
+
+
+def begin_s(work: Workload) -> float:
+    """From when on times are counted: the first arrival, rounded down so that no arrival loses a digit."""
+    first_s, last_s = float(work.arrival_s[0]), float(work.arrival_s[-1])
+    return first_s - math.fmod(first_s, math.ulp(last_s))
+
+
+def from_begin(world: World) -> World:
+    """The same world with arrivals counted from `begin_s`: what assignments earn is as exact as at instant 0."""
+    work = world.workload
+    return replace(world, workload=replace(work, arrival_s=work.arrival_s - begin_s(work)))
 
 
 def _problems(assignment: Assignment) -> Iterator[Problem]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from joulewise.errors import InputError, Problem
+from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.assignment import NOWHERE, ORDER, PLACE, AssignmentFacts
 from joulewise.kernels.assignment_search import (
     Archive,
@@ -36,19 +36,32 @@ from joulewise.model.assignment import Assignment
 from joulewise.model.utility import UtilityShapes
 from joulewise.model.world import World
 from joulewise.optimise.assignment_prices import Auction
-from joulewise.optimise.assignments import ENERGY_UTILITY, assignment_facts, assignment_of, evaluated, genes_of
+from joulewise.optimise.assignments import (
+    ENERGY_UTILITY,
+    MOST_POSITIONS,
+    assignment_facts,
+    assignment_of,
+    evaluated,
+    genes_of,
+)
 from joulewise.optimise.front import Front, front_of
 from joulewise.rng import generator
 
 DEFAULT_MOVES = 4_000_000
-MOST_KEPT = 1000
+MOST_KEPT, MOST_KEPT_GENES, LEAST_KEPT = 1000, 10**8, 20
+"""How many points are kept: fewer of workloads of more than 100,000 tasks."""
+
 N_CELLS = 2048
+NEGLIGIBLE = 1e-5
+"""Of what a shape is worth at first: tables of utility end where this is all that is left to lose."""
+
 N_NOISE = 4096
 CHUNK = 16_384
 """How many moves are tried between looks at the clock."""
 
 _MOVES_PER_S = 5e5
 _TINY = 1e-300
+_FOREVER_S, _HALVINGS = 1e15, 80
 _begin: Any = begin
 _keep: Any = keep
 _anneal: Any = anneal_plan
@@ -107,6 +120,7 @@ def search_front(
     """
     if moves < 0 or not seconds > 0:
         raise InputError(Problem("annealing", f"found {moves} moves, {seconds} s", "must be 0 or more, above 0 s"))
+    raise_if_any(_size_problems(world))
     ends_s, n_tasks = time.perf_counter() + seconds, world.workload.n_tasks
     search = _Search(world, drop_below, seed, min(moves, seconds * _MOVES_PER_S) / n_tasks)
     search.keep(start)
@@ -221,16 +235,37 @@ class _Search:
         return front_of(evaluated(facts, found), found, ENERGY_UTILITY)
 
 
+def _size_problems(world: World) -> Iterator[Problem]:
+    n_tasks, n_machines = world.workload.n_tasks, world.system.n_machines
+    if n_tasks * n_machines > MOST_POSITIONS:
+        found = f"found {n_tasks:,} tasks for {n_machines:,} machines"
+        yield Problem(
+            "workload", found, f"annealing takes {MOST_POSITIONS:,} tasks times machines at most", "split the workload"
+        )
+
+
 def _least(facts: AssignmentFacts, values: Floats) -> Floats:
     """The least of what each task may choose, of values by [task type, choice]."""
     return np.asarray(values[facts.tasks.task_type][:, facts.choice].min(axis=1))
 
 
 def _horizon_s(facts: AssignmentFacts) -> float:
-    """An instant by which all tasks can be done with ease."""
+    """A lateness that no task needs: by then, all can be done with ease."""
     longest_s = -_least(facts, np.where(np.isfinite(facts.exec_s), -facts.exec_s, 0.0))
     busy_s = _least(facts, facts.exec_s).sum() / (int(facts.machine[-1]) + 1)
     return float(facts.tasks.arrival_s[-1] + longest_s.max() + 2.0 * busy_s)
+
+
+def _settled_s(shapes: UtilityShapes) -> float:
+    """How long after the hold every shape is as good as at its end, which may be long before its last segment."""
+    shape = np.arange(len(shapes.names))
+    low_s, high_s = np.zeros(shape.size), shapes.start_s[shapes.first[1:] - 1] + _FOREVER_S
+    rest = shapes.value(shape, high_s) + NEGLIGIBLE * shapes.value(shape, 0.0)
+    for _ in range(_HALVINGS):
+        middle_s = 0.5 * (low_s + high_s)
+        is_settled = shapes.value(shape, middle_s) <= rest
+        low_s, high_s = np.where(is_settled, low_s, middle_s), np.where(is_settled, middle_s, high_s)
+    return float(high_s.max())
 
 
 def _curves(shapes: UtilityShapes, typical_s: float, horizon_s: float) -> Curves:
@@ -238,7 +273,7 @@ def _curves(shapes: UtilityShapes, typical_s: float, horizon_s: float) -> Curves
 
     A cell with a jump inside has its last value throughout; after the last cell nothing changes any more.
     """
-    width_s = _round_up(horizon_s / N_CELLS)
+    width_s = _round_up(min(horizon_s, max(_settled_s(shapes), typical_s)) / N_CELLS)
     n_lead = min(math.ceil(typical_s / width_s) + 1, N_CELLS // 4)
     edges_s, shape = width_s * (np.arange(N_CELLS + 1) - n_lead), np.arange(len(shapes.names))[:, None]
     begins = shapes.value(shape, edges_s[:-1])
@@ -269,5 +304,5 @@ def _plan(n_tasks: int, n_machines: int) -> Plan:
 
 def _archive(n_tasks: int) -> Archive:
     """An empty archive."""
-    genes = np.zeros((MOST_KEPT, 2, n_tasks), np.int32)
-    return Archive(np.zeros((MOST_KEPT, 2)), np.arange(MOST_KEPT), genes, np.zeros(1, np.int64))
+    most = min(MOST_KEPT, max(MOST_KEPT_GENES // n_tasks, LEAST_KEPT))
+    return Archive(np.zeros((most, 2)), np.arange(most), np.zeros((most, 2, n_tasks), np.int32), np.zeros(1, np.int64))

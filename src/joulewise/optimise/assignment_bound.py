@@ -19,9 +19,7 @@ from joulewise.model.world import World
 from joulewise.optimise.assignment_prices import Auction
 from joulewise.optimise.assignments import assignment_facts
 from joulewise.optimise.front import Front, hypervolume_of_line
-
-REFERENCE_FACTOR = 1.8
-"""Hypervolumes reach up to this many times the least energy of all tasks, and down to no utility."""
+from joulewise.optimise.utility_measure import Measure, measure_of
 
 N_SLOTS = 200
 """Slots of machine prices: more would prove little more."""
@@ -34,17 +32,15 @@ _DIGITS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class UtilityBound:
+class UtilityBound(Measure):
     """Lines that no assignment is above: `utility <= value + per_j * energy`, one for each price of energy.
 
-    `per_s` proves them: prices of machine time by [line, machine type, slot], of slots of `slot_s` seconds from 0 on;
-    time is free of charge after the last. Tasks may be left out where `drop_below` is above 0. `least_j` is the
-    energy of all tasks on their cheapest choices, `most_utility` what they are worth in all. Raises InputError.
+    `per_s` proves them: prices of machine time by [line, machine type, slot], of slots of `slot_s` seconds from
+    the first arrival on; time is free of charge after the last. Tasks may be left out where `drop_below` is above 0.
+    `least_j` is the energy of all tasks on their cheapest choices, `most_utility` what they are worth in all. Raises
+    InputError.
     """
 
-    least_j: float
-    most_utility: float
-    drop_below: float
     per_j: Floats
     slot_s: float
     per_s: Floats
@@ -57,16 +53,6 @@ class UtilityBound:
             raise InputError(Problem("bound", "found lines and prices of different numbers", "must be one per price"))
         if not all(((p >= 0) & np.isfinite(p)).all() for p in (self.per_s, self.per_j)):
             raise InputError(Problem("bound", "found prices below 0 or not finite", "must be 0 or more"))
-
-    @property
-    def from_j(self) -> float:
-        """The least energy of any assignment; none at all where tasks may be left out."""
-        return 0.0 if self.drop_below > 0 else self.least_j
-
-    @property
-    def reference(self) -> tuple[float, float]:
-        """The reference point of hypervolumes, as (energy in J, minus utility)."""
-        return REFERENCE_FACTOR * self.least_j, 0.0
 
     def utility_at(self, energy_j: float) -> float:
         """What no assignment of that energy earns more than."""
@@ -96,11 +82,6 @@ class UtilityBound:
         """The area below the bound, in joules times utility: no front has more."""
         return hypervolume_of_line(self.points, self.reference)
 
-    @property
-    def area(self) -> float:
-        """The hypervolume that there would be if all tasks earned all they are worth at the least energy."""
-        return self.most_utility * (self.reference[0] - self.from_j)
-
     def share(self, front: Front) -> float:
         """The hypervolume of a front as a share of the bound's."""
         return front.share_of(self.points, self.reference)
@@ -123,12 +104,10 @@ def front_bound(world: World, drop_below: float = 0.0) -> UtilityBound:
     Raises InputError for worlds with what assignments do not know.
     """
     assignment_facts(world, drop_below)
-    work, system = world.workload, world.system
-    cheapest_j = system.eec_j[:, system.counts > 0].min(axis=(1, 2), initial=np.inf)
-    least_j = world.supply.pue * float(cheapest_j[work.task_type].sum())
-    most_utility = float((work.scale * work.shapes.value(work.shape, 0.0)).sum())
+    measure = measure_of(world, drop_below)
+    least_j, most_utility = measure.least_j, measure.most_utility
     search = _Search(Auction(world, drop_below, N_SLOTS), most_utility / least_j if least_j > 0 < most_utility else 1.0)
-    search.refine(from_j=0.0 if drop_below > 0 else least_j, to_j=REFERENCE_FACTOR * least_j)
+    search.refine(from_j=measure.from_j, to_j=measure.reference[0])
     per_j, per_s, value = search.lines()
     return UtilityBound(least_j, most_utility, drop_below, per_j, search.auction.slot_s, per_s, value)
 

@@ -15,6 +15,7 @@ import numpy as np
 from joulewise.kernels.assignment_prices import BLOCK, Bidders, Bids, Quote, answer_quote, quote_runs
 from joulewise.kernels.layout import Utilities
 from joulewise.model.arrays import Floats
+from joulewise.model.assignment import from_begin
 from joulewise.model.workload import Workload
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
@@ -30,9 +31,13 @@ _RUNS_AFTER = 4.0
 
 
 class Auction:
-    """The tasks of a world that answer prices; remembers their last choices, which only speeds up the next answer."""
+    """The tasks of a world that answer prices, with times counted from `begin_s`.
+
+    It remembers their last choices, which only speeds up the next answer.
+    """
 
     def __init__(self, world: World, drop_below: float, n_slots: int) -> None:
+        world = from_begin(world)
         layout, n = layout_of(world), world.workload.n_tasks
         idle_gain = 0.0 if drop_below > 0 else -math.inf
         self.bidders = Bidders(
@@ -57,7 +62,7 @@ class Auction:
         quote = Quote(self.slot_s, np.pad(per_s, ((0, 0), (0, 1))), paid, per_j * self.energy_j, *self.room)
         _quote_runs(quote, self.bidders.options)
         bids = Bids(*self.choices, np.zeros_like(paid))
-        gains, size = _answer_quote(bids, self.bidders, quote, 0, 1)
+        gains, size = _answer_quote(bids, self.bidders, quote)
         income = float(self.counts[:, 0] @ paid[:, -1])
         left_s = self.counts * self.slot_s - bids.busy_s[:, :-1]
         return income + gains, _ROUNDING * (income + size), left_s

@@ -22,7 +22,7 @@ from joulewise.kernels.assignment_genes import breed_assignments, evaluate_pool,
 from joulewise.kernels.layout import Tasks, Utilities
 from joulewise.model.allocation import Allocation, Status
 from joulewise.model.arrays import Counts, Floats, Ints
-from joulewise.model.assignment import Assignment
+from joulewise.model.assignment import Assignment, begin_s, from_begin
 from joulewise.model.world import World
 from joulewise.optimise.front import Objective
 from joulewise.optimise.population import fingerprint_of
@@ -35,11 +35,14 @@ _breed: Any = breed_assignments
 MOST_TASKS = 100_000
 """Every generation handles each task of each chromosome."""
 
+MOST_POSITIONS = 20_000_000
+"""Tasks times machines: annealing has room for every task on every machine, about 100 bytes each."""
+
 
 def assignment_facts(world: World, drop_below: float = 0.0) -> AssignmentFacts:
     """A world as its assignments are evaluated. Raises InputError for worlds with what assignments do not know."""
     raise_if_any(_world_problems(world, drop_below))
-    system, work, shapes = world.system, world.workload, world.workload.shapes
+    system, work, shapes = world.system, from_begin(world).workload, world.workload.shapes
     columns = (shapes.start_s, shapes.level, shapes.span, shapes.rate_per_s, shapes.slope_per_s, shapes.floor)
     machine = np.repeat(np.arange(system.n_machines), system.n_pstates)
     pstate = np.tile(np.arange(system.n_pstates), system.n_machines)
@@ -56,6 +59,7 @@ def assignment_facts(world: World, drop_below: float = 0.0) -> AssignmentFacts:
         np.argsort(~allowed, axis=1, kind="stable").astype(np.int32),
         allowed.sum(axis=1),
         drop_below,
+        begin_s(world.workload),
     )
 
 
@@ -120,7 +124,7 @@ def allocation_of(facts: AssignmentFacts, assignment: Assignment) -> Allocation:
     ran = np.isfinite(end_s)
     status = np.where(ran, Status.RAN, Status.DROPPED)
     machine, pstate = np.where(ran, assignment.machine, -1), np.where(ran, assignment.pstate, -1)
-    return Allocation(machine, pstate, start_s, end_s, status)
+    return Allocation(machine, pstate, facts.begin_s + start_s, facts.begin_s + end_s, status)
 
 
 def _room(facts: AssignmentFacts) -> Any:
@@ -130,22 +134,29 @@ def _room(facts: AssignmentFacts) -> Any:
 class AssignmentProblem:
     """Energy and utility of tasks known in advance: two genes per task, its place and its number in the global order.
 
-    Raises InputError for worlds with what assignments do not know, or with too many tasks.
+    Mutation puts a task on one of the places that can run it, as published. With `leaves_out`, which needs a
+    `drop_below` above 0, it draws from one place more, the last: NOWHERE, the task is left out. Raises InputError for
+    worlds with what assignments do not know, or with too many tasks.
     """
 
     gene_names: tuple[str, ...] = ("place", "order")
     objectives: tuple[Objective, Objective] = ENERGY_UTILITY
     threads: int = 1
 
-    def __init__(self, world: World, drop_below: float = 0.0) -> None:
-        raise_if_any(_size_problems(world))
+    def __init__(self, world: World, drop_below: float = 0.0, leaves_out: bool = False) -> None:
+        raise_if_any(_problems(world, drop_below, leaves_out))
         self.world, self.n_genes = world, world.workload.n_tasks
-        self.facts = assignment_facts(world, drop_below)
+        self.leaves_out, self.facts = leaves_out, assignment_facts(world, drop_below)
 
     @cached_property
     def fingerprint(self) -> str:
-        """The same for problems in which every assignment has the same energy and utility."""
-        return fingerprint_of("assignments", self.facts)
+        """The same for problems in which every assignment has the same energy and utility, and the same children."""
+        return fingerprint_of("assignments", self._bred_by)
+
+    @cached_property
+    def _bred_by(self) -> AssignmentFacts:
+        """The facts with the places that mutation draws from."""
+        return _leaving_out(self.facts) if self.leaves_out else self.facts
 
     def random_genes(self, draws: np.random.Generator, n: int) -> Ints:
         """Random places of those that can run each task, all in random order."""
@@ -156,7 +167,7 @@ class AssignmentProblem:
 
     def chromosomes(self, genes: Ints) -> AssignmentChromosomes:
         """A home for chromosomes."""
-        return AssignmentChromosomes(self.facts, genes)
+        return AssignmentChromosomes(self._bred_by, genes)
 
     def genes_of(self, payload: Assignment) -> Ints:
         """The genes of an assignment."""
@@ -185,10 +196,21 @@ class AssignmentChromosomes:
         _breed(state, self.facts, self.pool, self.room, parents, children, mutation)
 
 
-def _size_problems(world: World) -> Iterator[Problem]:
+def _leaving_out(facts: AssignmentFacts) -> AssignmentFacts:
+    """The facts with NOWHERE as one more place that is allowed, behind those that can run a task type."""
+    n_types, n_places = facts.allowed.shape
+    allowed = np.full((n_types, n_places + 1), NOWHERE, np.int32)
+    allowed[:, :n_places] = facts.allowed
+    allowed[np.arange(n_types), facts.n_allowed] = NOWHERE
+    return facts._replace(allowed=allowed, n_allowed=facts.n_allowed + 1)
+
+
+def _problems(world: World, drop_below: float, leaves_out: bool) -> Iterator[Problem]:
+    if leaves_out and not drop_below > 0:
+        yield Problem("leaves_out", "found it with a drop_below of 0", "every task must run", "set drop_below above 0")
     n_tasks = world.workload.n_tasks
     if n_tasks > MOST_TASKS:
-        advice = "annealing handles workloads of any size"
+        advice = f"annealing takes up to {MOST_POSITIONS:,} tasks times machines"
         yield Problem(
             "workload", f"found {n_tasks:,} tasks", f"a genetic algorithm takes {MOST_TASKS:,} at most", advice
         )

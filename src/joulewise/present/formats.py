@@ -223,6 +223,7 @@ METRICS = {
     "energy_sd_percent": Metric("spread of energy", "% of its mean"),
     "utility_sd_percent": Metric("spread of utility", "% of its mean"),
     "fresh_percent": Metric("hypervolume on fresh samples", "% of the whole box"),
+    "fresh_mean_percent": Metric("hypervolume by means on fresh samples", "% of the whole box"),
     "marker_sds": Metric("objective off the mean of samples", "standard deviations"),
     "dropped_sd_correlation": Metric("rank correlation of tasks dropped and spread of utility"),
     "utility_ceiling": Metric("what tasks are worth at most"),

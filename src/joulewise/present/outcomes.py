@@ -155,7 +155,7 @@ def _told(ratios: Sequence[float]) -> str:
 # --- utility and energy ---------------------------------------------------------------------------------
 
 _AREAS = {
-    "fresh_percent": "of the whole box on fresh samples",
+    "fresh_mean_percent": "of the whole box by its means on fresh samples",
     _VOLUME: "of the hypervolume of the proven bound",
     "normalised_percent": "of the whole box",
 }

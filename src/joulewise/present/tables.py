@@ -38,8 +38,8 @@ _REACHED = {
         "on_front_percent", "solve_s",
     ),
     KNOWN: (
-        "points", "hypervolume_percent", "normalised_percent", "fresh_percent", "gap_percent", "least_energy_j",
-        "most_utility", "utility_bound", "peak_utility_per_mj", "peak_energy_j", "energy_sd_percent",
+        "points", "hypervolume_percent", "normalised_percent", "fresh_percent", "fresh_mean_percent", "gap_percent",
+        "least_energy_j", "most_utility", "utility_bound", "peak_utility_per_mj", "peak_energy_j", "energy_sd_percent",
         "utility_sd_percent", "tasks_dropped", "solve_s",
     ),
 }  # fmt: skip

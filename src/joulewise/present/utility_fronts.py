@@ -102,13 +102,19 @@ def utility_front(records: Records) -> Drawing:
         for panel, plane in zip(panels, planes, strict=True)
     ]
     strays = strays_said(curve for panel in panels for curve in curves_by(records, panel.rows, key, FOUND).values())
-    bound = " Nothing lies above or left of the line, the proven bound." if has_curve(records, BOUND) else ""
+    above = f" Nothing lies above or left of the line, the proven bound{_at_means(records)}."
+    bound = above if has_curve(records, BOUND) else ""
     caption = (
         f"Each point is a whole assignment of all tasks; left is cheaper, up earns more.{bound} The small ring marks "
         "the knee, the point farthest from the straight line between the ends; the large one the point that earns "
         f"most per joule{_of_best(panels)}.{scale_said(planes)}{strays} First trial.{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
+
+
+def _at_means(records: Records) -> str:
+    """What bounds hold for where times and powers are uncertain."""
+    return " at mean times" if records.measures("fresh_mean_percent") else ""
 
 
 def _of_best(panels: Sequence[Panel]) -> str:
@@ -125,7 +131,7 @@ def _with_shares(records: Records, panel: Panel, key: str) -> Any:
     labels, values = records.labels(key), [fixed(value, 1) for value in told.sort(VOLUME)[VOLUME]]
     named = [f"{labels[row[key]]} {fixed(row[VOLUME], 1)} %" for row in told.iter_rows(named=True)]
     shares = ", ".join(named) if len(named) <= MOST_TOLD else f"{values[0]} to {values[-1]} %"
-    said = f"share of the proven hypervolume: {shares}"
+    said = f"share of the proven hypervolume{_at_means(records)}: {shares}"
     return alt.TitleParams(panel.title, subtitle=said) if panel.title else sentence(said)
 
 
@@ -223,8 +229,8 @@ def hypervolume_by_generations(records: Records) -> Drawing:
     several = int(means["n"].cast(pl.Int64).max() or 0) > 1  # type: ignore[arg-type]
     bands = " Lines are means over the trials, bands 95 % confidence intervals." if several else " One trial."
     caption = (
-        "Hypervolume of the population's front in percent of that of the proven bound, after so many generations "
-        f"(logarithmic scale).{bands}{note}"
+        f"Hypervolume of the population's front{_at_means(records)} in percent of that of the proven bound, after so "
+        f"many generations (logarithmic scale).{bands}{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
 

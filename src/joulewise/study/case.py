@@ -17,6 +17,13 @@ Tables = Mapping[str, "pl.DataFrame"]
 """Detail tables of one run, by their names."""
 
 
+NOT_CHECKED = "not checked: needs a GPU"
+
+
+class Note(str):
+    """What a judge tells of a run besides problems."""
+
+
 @dataclass(frozen=True)
 class Case:
     """A run with its world, what decides in it, and the store that holds the proof of the world's bound."""
@@ -36,8 +43,9 @@ class Outcome:
 
 
 class Candidates(NamedTuple):
-    """What a study file asks for, as far as it could be read: decisions, worlds, and both together."""
+    """What a study file asks for, as far as it could be read: decisions, worlds, both together, and trials of each."""
 
     decisions: tuple[Part, ...]
     worlds: tuple[WorldParts, ...]
     points: tuple[Point, ...]
+    trials: int

@@ -126,13 +126,20 @@ COLUMNS = (
     _metric(
         "normalised_percent", "%",
         "100 x area that the front dominates up to 1.8 x the least energy of all tasks / area that it would dominate "
-        "if all earned what they are worth at most with the least energy (no energy, where they may be dropped)",
+        "if all earned what they are worth at most with the least energy (no energy, where they may be dropped); above "
+        "100 only where few samples happen to use less than they would in the mean",
         kinds=UTILITY,
     ),
     _metric("normalised_percent:*", "%", "the same after so many generations", kinds=UTILITY),
     _metric(
         "fresh_percent", "%",
-        "the same of the points at the means over fresh samples; this and all of fresh samples null without chances",
+        "the same of the objectives of the search, taken from fresh samples; null at mean times, which have none; this "
+        "and all of fresh samples null without chances",
+        kinds=UTILITY,
+    ),
+    _metric(
+        "fresh_mean_percent", "%",
+        "the same of the points at the means over fresh samples, whatever the objective: what compares objectives",
         kinds=UTILITY,
     ),
     _metric("reference_energy_j", "J", "energy of the reference point: 1.8 x the least of all tasks", kinds=UTILITY),
@@ -173,13 +180,15 @@ COLUMNS = (
     _metric(
         "solution_value", "utility",
         "how much more the point that is best by samples earns, less energy at that price, than the one that is best "
-        "by mean times and powers: mean over fresh samples",
+        "by mean times and powers: chosen on one half of the fresh samples, mean over the other; may be below 0",
         kinds=UTILITY,
     ),
     _metric("solution_value_error", "utility", "half width of its 95 % interval", kinds=UTILITY),
     _metric(
         "information_value", "utility",
-        "how much more could be earned by choosing among the points once all times and powers are known", kinds=UTILITY,
+        "how much more than that point could be earned by choosing once all times and powers are known, on the same "
+        "half of the samples",
+        kinds=UTILITY,
     ),
     _metric("information_value_error", "utility", "half width of its 95 % interval", kinds=UTILITY),
     _metric(

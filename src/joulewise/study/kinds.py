@@ -61,6 +61,7 @@ class Kind:
     of `workloads`. `main` is the key of that section whose values are compared. `bound` names how the bound of a point
     is proven, given what the heading says. `shown` are the metrics that people see first; `has_best`: the point where
     the first of them that all have is highest is the best. `tables` are the detail tables that every kept run has.
+    `settled` is a point as it is computed with or without a GPU, or, given None, here.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Kind:
     build_world: Callable[[WorldParts, Draw], Any]
     checks: Callable[[Candidates, Draw], Iterator[Callable[[], object]]]
     draws: Callable[[Point, Path], bool]
+    settled: Callable[[Point, bool | None], Point]
     compute: Callable[[Case], Outcome]
     judge: Callable[[Case, dict[str, Any], Tables | None], Iterator[str]]
     titles: Callable[[Sequence[Point], Path], dict[str, dict[str, str]]]
@@ -123,6 +125,7 @@ KINDS = {
             build_world=build_world,
             checks=managed.checks,
             draws=managed.draws,
+            settled=lambda point, _has_gpu: point,
             compute=managed.compute,
             judge=managed.judge,
             titles=managed.titles,
@@ -152,6 +155,7 @@ KINDS = {
             build_world=bags.build_world,
             checks=fronts.checks,
             draws=fronts.draws,
+            settled=lambda point, _has_gpu: point,
             compute=fronts.compute,
             judge=fronts.judge,
             titles=fronts.titles,
@@ -181,6 +185,7 @@ KINDS = {
             build_world=bags.build_world,
             checks=profits.checks,
             draws=lambda _point, _folder: False,
+            settled=lambda point, _has_gpu: point,
             compute=profits.compute,
             judge=profits.judge,
             titles=profits.titles,
@@ -198,7 +203,7 @@ KINDS = {
             bound=utility_bounds.name_of,
             title="percent of hypervolume",
             shown=(
-                Shown("fresh_percent", "on fresh samples", _percent),
+                Shown("fresh_mean_percent", "means on fresh samples", _percent),
                 Shown("hypervolume_percent", "of the bound's", _percent),
                 Shown("normalised_percent", "of the whole", _percent),
                 Shown("points", "points", lambda value: f"{value:.0f}"),
@@ -212,6 +217,7 @@ KINDS = {
             build_world=uncertain.build_world,
             checks=utility_checks.checks,
             draws=utilities.draws,
+            settled=utilities.settled,
             compute=utilities.compute,
             judge=utilities.judge,
             titles=utilities.titles,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -61,8 +61,11 @@ def _front_problems(p: FrontParameters | UtilityFrontParameters) -> Iterator[Pro
 HEURISTICS = ("min-energy", "max-utility", "max-utility-per-energy", "min-min")
 SIMULATED = ("max-max-util", "max-max-upt", "max-max-upp", "max-max-upe")
 ALL_SEEDS = "all"
-CERTAIN, PERCENTILE = "mean-times", "percentile"
-AUTO, ALL_CORES, GPU = "auto", "all cores", "gpu"
+CERTAIN, MEAN_COMPLETIONS, EXPECTED, PERCENTILE = "mean-times", "mean-completions", "expected", "percentile"
+AUTO: Final = "auto"
+ONE_CORE: Final = "one core"
+ALL_CORES: Final = "all cores"
+GPU: Final = "gpu"
 
 _SeedName: TypeAlias = Literal[
     "min-energy", "max-utility", "max-utility-per-energy", "min-min",
@@ -117,7 +120,7 @@ class UtilityFrontParameters:
     drop_by: Literal["sampled", "expected"] = explained(
         "sampled", "whether drop_below is held against what a task earns in each sample, or in expectation"
     )
-    fresh_samples: Annotated[int, Field(ge=2, le=100_000)] = explained(
+    fresh_samples: Annotated[int, Field(ge=4, le=100_000)] = explained(
         100, "other samples in which the front that was found is evaluated again, where times or powers are uncertain"
     )
     tolerance: Annotated[float, Field(ge=0, le=1)] = explained(

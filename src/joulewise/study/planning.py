@@ -34,14 +34,16 @@ class Run:
         return {**identity, "trial": self.trial, "seed": self.seed, "bound": self.bound, **sources, **dotted}
 
 
-def plan(study: Study) -> tuple[Run, ...]:
-    """Every run of the study, point by point, trials fastest.
+def plan(study: Study, has_gpu: bool | None = None) -> tuple[Run, ...]:
+    """Every run of the study, point by point, trials fastest, as computed with or without a GPU, by default here.
 
     Where nothing is random, trials would repeat one run and feign certainty: such a point is run once.
     """
     fingerprints = Fingerprints(study.folder)
     return tuple(
-        _run(study, fingerprints, point, trial) for point in study.points for trial in range(_n_trials(study, point))
+        _run(study, fingerprints, point, trial, has_gpu)
+        for point in study.points
+        for trial in range(_n_trials(study, point))
     )
 
 
@@ -54,9 +56,9 @@ def _is_random_world(point: Point) -> bool:
     return any(map(is_random_part, point.world))
 
 
-def _run(study: Study, fingerprints: Fingerprints, point: Point, trial: int) -> Run:
+def _run(study: Study, fingerprints: Fingerprints, point: Point, trial: int, has_gpu: bool | None) -> Run:
     seed, bound = study.heading.seed, study.kind.bound(point, study.heading.bound)
     world_key = fingerprints.of_world(point, seed, trial, _is_random_world(point))
-    run_key = fingerprints.of_run(world_key, point, seed, trial, bound)
+    run_key = fingerprints.of_run(world_key, study.kind.settled(point, has_gpu), seed, trial, bound)
     keep = {"first": trial == 0, "all": True, "none": False}[study.heading.keep]
     return Run(run_key, world_key, point, seed, trial, keep, bound, fingerprints.of_files(point))

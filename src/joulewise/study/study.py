@@ -113,7 +113,8 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
     combinations = [draft.combination(variant) for variant in draft.variants()]
     draft.check_kinds(combinations)
     if draft.has_sane_size(combinations, heading) and check_inputs:
-        draft.check_inputs(combinations, Draw(heading.seed if heading else 0, 0, folder))
+        seed, trials = (heading.seed, heading.trials) if heading else (0, 1)
+        draft.check_inputs(combinations, Draw(seed, 0, folder), trials)
     raise_if_any(dict.fromkeys(draft.problems))
     assert heading is not None
     points = dict.fromkeys(itertools.chain.from_iterable(_points(found) for found in combinations))
@@ -236,12 +237,14 @@ class _Draft:
             self.problems.append(Problem(self.file_name, found, f"a study may have {MAX_RUNS:,} at most"))
         return n_runs <= MAX_RUNS
 
-    def check_inputs(self, combinations: list[_Combination], draw: Draw) -> None:
+    def check_inputs(self, combinations: list[_Combination], draw: Draw, trials: int) -> None:
         """Hold what the sections ask for against each other, against the files they name and the first trial."""
         known = {_key_at(problem) for problem in self.problems}  # what is wrong is not missed as well
         n_before = len(self.problems)
         for kind in dict.fromkeys(found.kind for found in combinations):
-            for check in kind.checks(_candidates([found for found in combinations if found.kind == kind]), draw):
+            for check in kind.checks(
+                _candidates([found for found in combinations if found.kind == kind], trials), draw
+            ):
                 self._collect(check)
         self.problems[n_before:] = [found for found in self.problems[n_before:] if _key_at(found) not in known]
 
@@ -396,12 +399,13 @@ def _points(combination: _Combination) -> Iterator[Point]:
             yield Point(combination.variant, *parts, decision)
 
 
-def _candidates(combinations: list[_Combination]) -> Candidates:
+def _candidates(combinations: list[_Combination], trials: int) -> Candidates:
     """The decisions, worlds and points of combinations, each once."""
     return Candidates(
         tuple(dict.fromkeys(part for found in combinations for part in found.decisions)),
         tuple(dict.fromkeys(parts for found in combinations for parts in _worlds(found))),
         tuple(dict.fromkeys(point for found in combinations for point in _points(found))),
+        trials,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,16 +13,23 @@ import numpy as np
 
 from joulewise import units
 from joulewise.study import bags, utility_bounds, utility_tables
-from joulewise.study.case import Case, Outcome, Tables
+from joulewise.study.case import NOT_CHECKED, Case, Note, Outcome, Tables
 from joulewise.study.columns import ASSIGNMENTS, CLOUDS, FRONTS
 from joulewise.study.fronts import search_seed
-from joulewise.study.optimising import UtilityFrontParameters
+from joulewise.study.optimising import AUTO, GPU, ONE_CORE, UtilityFrontParameters
 from joulewise.study.sources import Draw, expected_tasks
 from joulewise.study.spec import Point
 from joulewise.study.store import DONE, Store
 from joulewise.study.uncertain import KnownWorld
-from joulewise.study.utility_chances import cautious_choice, decision_columns, fresh_seed, spread_of
-from joulewise.study.utility_methods import METHODS, stochastic_problem
+from joulewise.study.utility_chances import (
+    cautious_choice,
+    decision_columns,
+    fresh_points,
+    fresh_seed,
+    judge_samples,
+    spread_of,
+)
+from joulewise.study.utility_methods import METHODS, on_gpu, stochastic_problem
 from joulewise.study.utility_tables import FoundFront
 
 if TYPE_CHECKING:
@@ -37,7 +45,7 @@ if TYPE_CHECKING:
 _RUN_S, _BOUND_TASK_S = 0.5, 1e-3
 _KEPT_POINTS, _GENE_BYTES = 200, 4
 
-_COMPARED = ("fresh_percent", "hypervolume_percent", "normalised_percent")
+_COMPARED = ("fresh_mean_percent", "hypervolume_percent", "normalised_percent")
 """By which column the best run is told: the first that all have."""
 
 
@@ -45,8 +53,17 @@ _COMPARED = ("fresh_percent", "hypervolume_percent", "normalised_percent")
 
 
 def draws(point: Point, _folder: Path) -> bool:
-    """Whether the method draws from the trial."""
-    return METHODS[point.decision.parameters.method].draws
+    """Whether the method draws from the trial; a search that goes on draws as the one before it."""
+    p = point.decision.parameters
+    return METHODS[p.method].draws and p.start_from is None
+
+
+def settled(point: Point, has_gpu: bool | None = None) -> Point:
+    """A point as it is computed where there is a GPU or none, by default here: GPUs draw otherwise than cores."""
+    p = point.decision.parameters
+    if not on_gpu(p, has_gpu):
+        return point
+    return replace(point, decision=replace(point.decision, parameters=replace(p, engine=GPU)))
 
 
 def titles(points: Sequence[Point], _folder: Path) -> dict[str, dict[str, str]]:
@@ -97,7 +114,7 @@ def compute(case: Case) -> Outcome:
     assignments = _front_of(case, found.front.payload)
     front = found_front(case, assignments, bound, found.snapshots)
     speed = {"engine": found.engine, "generations_per_s": found.generations_per_s, "solve_s": solve_s}
-    return Outcome({**_columns(case, front, assignments), **speed}, lambda: _tables(front, assignments))
+    return Outcome({**_columns(case, front), **speed}, lambda: _tables(front, assignments))
 
 
 def _front_of(case: Case, assignments: Sequence[Assignment]) -> list[Assignment]:
@@ -126,18 +143,21 @@ def found_front(
 ) -> FoundFront:
     """All that is told of the assignments of a front."""
     from joulewise.optimise.assignments import assignment_facts
+    from joulewise.optimise.utility_measure import measure_of
 
     p, known = case.decision, case.world
-    measure = utility_tables.measure_of(known.world, p.drop_below)
     dropped = _dropped(assignment_facts(known.world, p.drop_below), assignments)
-    spread = None if known.chances is None else spread_of(known, p, assignments, fresh_seed(case.run))
-    cautious = None if spread is None else cautious_choice(spread, p)
-    return FoundFront(measure, _points(case, assignments), dropped, bound, spread, cautious, snapshots)
+    base = (known.world, measure_of(known.world, p.drop_below), _points(case, assignments), dropped, bound)
+    if known.chances is None:
+        return FoundFront(*base, snapshots=snapshots)
+    seed = fresh_seed(case.run)
+    spread = spread_of(known, p, assignments, seed)
+    fresh = fresh_points(known, p, spread, seed)
+    return FoundFront(*base, spread, fresh, cautious_choice(spread, p), snapshots)
 
 
-def _columns(case: Case, front: FoundFront, assignments: Sequence[Assignment]) -> dict[str, Any]:
-    decisions = decision_columns(case.world, case.decision, front.spread, assignments)
-    return {**utility_tables.columns_of(front), **decisions}
+def _columns(case: Case, front: FoundFront) -> dict[str, Any]:
+    return {**utility_tables.columns_of(front), **decision_columns(case.decision, front.spread)}
 
 
 def _dropped(facts: AssignmentFacts, assignments: Sequence[Assignment]) -> Floats:
@@ -174,12 +194,21 @@ def _warm_up(method: str) -> None:
 def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
     """What does not hold of a run: the certificate of the bound, the assignments and all that follows from them.
 
-    Assignments that are not stored are searched again.
+    Assignments that are not stored are searched again, if what searched is there.
     """
-    yield from utility_bounds.judge(case)
+    from joulewise.optimise.gpu import gpu_name
+
+    broken = [*utility_bounds.judge(case)]
+    yield from broken
+    if broken:
+        return
     bound = utility_bounds.proven(case)
     if stored is None:
-        found = METHODS[case.decision.method].search(case.world, case.decision, search_seed(case.run))
+        p = _with_engine(case.decision, row["engine"])
+        if on_gpu(p) and not gpu_name():
+            yield Note(NOT_CHECKED)
+            return
+        found = METHODS[p.method].search(case.world, p, search_seed(case.run))
         assignments, snapshots = _front_of(case, found.front.payload), found.snapshots
     else:
         snapshots = utility_tables.snapshots_of(stored[FRONTS])
@@ -188,9 +217,18 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
         yield from broken
         if broken:
             return
+        if case.world.chances is not None:
+            yield from judge_samples(case, assignments, stored)
     front = found_front(case, assignments, bound, snapshots)
-    yield from bags.judge_columns(row, _columns(case, front, assignments))
+    yield from bags.judge_columns(row, _columns(case, front))
     yield from bags.judge_tables(stored or {}, _tables(front, assignments))
+
+
+def _with_engine(p: UtilityFrontParameters, engine: str) -> UtilityFrontParameters:
+    """A search on what is known to have searched before."""
+    if p.engine != AUTO:
+        return p
+    return replace(p, engine=GPU) if engine.startswith("GPU") else replace(p, engine=ONE_CORE)
 
 
 def _judge_assignments(case: Case, assignments: Sequence[Assignment], fronts: pl.DataFrame) -> Iterator[str]:
@@ -214,7 +252,8 @@ def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
     if done.is_empty():
         return
     measure = next((name for name in _COMPARED if done[name].count() == done.height), _COMPARED[-1])
-    best = done.row(int(done[measure].arg_max() or 0), named=True)
+    ranking = done.sort(measure, "least_energy_j", descending=[True, False], nulls_last=True, maintain_order=True)
+    best = ranking.row(0, named=True)
     place = bags.place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
     yield (
         f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: "
@@ -230,10 +269,14 @@ def _share(row: Mapping[str, Any]) -> str:
     """How good a front is known to be."""
     said = []
     if row["hypervolume_percent"] is not None:
-        said.append(f", at least {row['hypervolume_percent']:.2f} % of the best possible hypervolume")
+        where = "" if row["fresh_mean_percent"] is None else " at mean times"
+        said.append(f", at least {row['hypervolume_percent']:.2f} % of the best possible hypervolume{where}")
     if row["fresh_percent"] is not None:
-        loss = row["normalised_percent"] - row["fresh_percent"]
-        said.append(
-            f", on fresh samples {abs(loss):.2f} points of the whole {'less' if loss > 0 else 'more'} than said"
-        )
+        said.append(f", of the whole {_told_loss(row['normalised_percent'] - row['fresh_percent'])} on fresh samples")
     return "".join(said)
+
+
+def _told_loss(points: float) -> str:
+    if round(points, 2) == 0:
+        return "the same"
+    return f"{abs(points):.2f} percentage points {'less' if points > 0 else 'more'}"

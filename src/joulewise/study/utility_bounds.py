@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from joulewise.errors import Problem, raise_if_any
 from joulewise.study.case import Case
 from joulewise.study.spec import Point
 from joulewise.study.store import NO_BOUND
@@ -14,11 +16,13 @@ from joulewise.study.store import NO_BOUND
 if TYPE_CHECKING:
     from joulewise.optimise.assignment_bound import UtilityBound
 
+_ROUNDING = 1e-9
+
 
 def name_of(point: Point, _said: str) -> str:
     """How the bound of a point is proven: its prices are of a way to drop tasks, and of no chance."""
     p = point.decision.parameters
-    return f"front-prices-{p.drop_below:g}" if p.is_certain else NO_BOUND
+    return f"front-prices-{repr(p.drop_below).removesuffix('.0')}" if p.is_certain else NO_BOUND
 
 
 def proven(case: Case) -> UtilityBound | None:
@@ -30,7 +34,9 @@ def proven(case: Case) -> UtilityBound | None:
         return None
     known = store.read_proof(run.world_key, run.bound)
     if known is not None:
-        return UtilityBound.from_json(known)
+        bound = UtilityBound.from_json(known)
+        raise_if_any(_misfits(case, bound))
+        return bound
     bound = front_bound(world, case.decision.drop_below)
     store.write_proof(run.world_key, run.bound, bound.as_json())
     return bound
@@ -49,8 +55,25 @@ def judge(case: Case) -> Iterator[str]:
         yield "bounds: the proof of the world's bound is missing"
         return
     bound = UtilityBound.from_json(stored)
+    misfits = [f"bounds: {problem.found}; {problem.allowed}" for problem in _misfits(case, bound)]
+    yield from misfits
+    if misfits:
+        return
     proven = certified_utility_front(world, bound.per_j, bound.per_s, bound.slot_s, drop_below)
     too_low = np.flatnonzero(bound.value < proven)
     if too_low.size:
         at = int(too_low[0])
         yield f"bounds: {bound.value[at]:.12g} is stored for price {at}, but the prices prove only {proven[at]:.12g}"
+
+
+def _misfits(case: Case, bound: UtilityBound) -> Iterator[Problem]:
+    """Of what other world, or way to drop tasks, a stored bound is."""
+    from joulewise.optimise.utility_measure import measure_of
+
+    where = str(case.store.proof_file(case.run.world_key, case.run.bound))
+    measure = measure_of(case.world.world, case.decision.drop_below)
+    for name in ("drop_below", "least_j", "most_utility"):
+        found, expected = getattr(bound, name), getattr(measure, name)
+        if not math.isclose(found, expected, rel_tol=_ROUNDING):
+            advice = "delete the file: the bound is then proven anew"
+            yield Problem(where, f"found a bound for {name} = {found!r}", f"must be for {expected!r}", advice)

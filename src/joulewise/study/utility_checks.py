@@ -12,7 +12,7 @@ from joulewise.study.case import Candidates
 from joulewise.study.fronts import idle_keys, seed_of
 from joulewise.study.optimising import ALL_CORES, GPU, PERCENTILE, UtilityFrontParameters
 from joulewise.study.parameters import shown
-from joulewise.study.sources import Draw
+from joulewise.study.sources import Draw, is_random_part
 from joulewise.study.spec import WorldParts
 from joulewise.study.uncertain import KnownWorld, build_world
 from joulewise.study.utility_methods import METHODS, problem_of, start_of
@@ -25,6 +25,8 @@ _PLACES = {
     "population": "optimise.population",
 }
 """Where a study file has what searches call otherwise."""
+
+_SAME = "name a population of the same system, workload, seed, drop_below and objective"
 
 _USES: Mapping[str, tuple[Callable[[UtilityFrontParameters], bool], str]] = {
     "percentile_utility": (lambda p: p.objective == PERCENTILE, 'objective = "percentile"'),
@@ -42,6 +44,7 @@ def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
     systems, supplies = ({getattr(parts, name): None for parts in found.worlds} for name in ("system", "supply"))
     yield lambda: raise_if_any(idle_keys(UtilityFrontParameters, parameters, METHODS))
     yield lambda: raise_if_any(_unused_keys(parameters))
+    yield lambda: raise_if_any(_trial_problems(found))
     yield lambda: raise_if_any(problem for system in systems for problem in bags.failures(system))
     yield lambda: raise_if_any(problem for supply in supplies for problem in bags.unused_supply(supply, ("pue",)))
     decisions: dict[WorldParts, list[UtilityFrontParameters]] = {parts: [] for parts in found.worlds}
@@ -59,6 +62,14 @@ def _unused_keys(parameters: Sequence[UtilityFrontParameters]) -> Iterator[Probl
             yield Problem(f"optimise.{name}", found, f"is for {needed}", "leave it out")
 
 
+def _trial_problems(found: Candidates) -> Iterator[Problem]:
+    """Populations to start from, where trials have worlds of their own: a population belongs to one world."""
+    started = [point for point in found.points if point.decision.parameters.start_from is not None]
+    if found.trials > 1 and any(is_random_part(part) for point in started for part in point.world):
+        told = f"found {started[0].decision.parameters.start_from!r} with trials = {found.trials}"
+        yield Problem("optimise.start_from", told, "is of one trial: the others have other worlds", "set trials = 1")
+
+
 def _check_world(parts: WorldParts, draw: Draw, sought: Sequence[UtilityFrontParameters]) -> None:
     """InputError when a world of the first trial is none of tasks known in advance, or not what searches need."""
     try:
@@ -70,6 +81,7 @@ def _check_world(parts: WorldParts, draw: Draw, sought: Sequence[UtilityFrontPar
 
 def _search_problems(known: KnownWorld, p: UtilityFrontParameters, draw: Draw) -> Iterator[Problem]:
     from joulewise.optimise.assignments import AssignmentProblem, assignment_facts
+    from joulewise.optimise.fuzzy import draw_problems
 
     if p.method == "nsga2":
         AssignmentProblem(known.world, p.drop_below)
@@ -82,6 +94,8 @@ def _search_problems(known: KnownWorld, p: UtilityFrontParameters, draw: Draw) -
         yield from _start_problems(known, p, draw)
     if known.chances is None:
         yield from _certain_problems(p)
+    else:
+        yield from draw_problems(known.world.workload.n_tasks, p.fresh_samples, "optimise.fresh_samples")
     yield from _engine_problems(p)
 
 
@@ -113,7 +127,9 @@ def _start_problems(known: KnownWorld, p: UtilityFrontParameters, draw: Draw) ->
         yield Problem("optimise.seeds", f"found {list(p.seeds)}", "a population that is there has no more seeds")
     start = start_of(dataclasses.replace(p, start_from=str(draw.folder / str(p.start_from))))
     problem = problem_of(known, p, seed_of(draw.seed, draw.trial))
-    yield from start_problems(problem, 0, p.population, start, p.islands)
+    for found in start_problems(problem, 0, p.population, start, p.islands):
+        is_other = start is not None and start.fingerprint != problem.fingerprint
+        yield dataclasses.replace(found, advice=_SAME) if is_other and found.where == "start" else found
 
 
 def _default(name: str) -> object:

@@ -75,11 +75,13 @@ def _evolution(p: UtilityFrontParameters) -> Callable[..., Evolution]:
     return lambda made, seeds, **ways: evolve(made(n_cores(p)), seeds, engine=engine, **ways)
 
 
-def on_gpu(p: UtilityFrontParameters) -> bool:
+def on_gpu(p: UtilityFrontParameters, has_gpu: bool | None = None) -> bool:
     """Whether a GPU searches: where it is asked for, or where there is one and samples make it worth it."""
     from joulewise.optimise.gpu import gpu_name
 
-    return p.engine == GPU or (p.engine == AUTO and not p.is_certain and gpu_name() != "")
+    if p.engine != AUTO or p.is_certain or p.islands > 1:
+        return p.engine == GPU
+    return gpu_name() != "" if has_gpu is None else has_gpu
 
 
 def n_cores(p: UtilityFrontParameters) -> int:

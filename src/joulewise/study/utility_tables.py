@@ -17,59 +17,26 @@ if TYPE_CHECKING:
     from joulewise.model.assignment import Assignment
     from joulewise.optimise.assignment_bound import UtilityBound
     from joulewise.optimise.fuzzy import FuzzyFront
+    from joulewise.optimise.utility_measure import Measure
 
 _MJ = 1e6
-REFERENCE_FACTOR = 1.8
-
-
-@dataclass(frozen=True)
-class Measure:
-    """What fronts of a world are measured against.
-
-    `least_j` is the energy of all tasks on their cheapest choices, `from_j` the least of any assignment, `most_j` more
-    than any; `ceiling` is what all tasks are worth at most.
-    """
-
-    n_tasks: int
-    n_machines: int
-    least_j: float
-    from_j: float
-    most_j: float
-    ceiling: float
-
-    @property
-    def reference(self) -> tuple[float, float]:
-        """The reference point of hypervolumes, as (energy in J, minus utility)."""
-        return REFERENCE_FACTOR * self.least_j, 0.0
-
-    @property
-    def area(self) -> float:
-        """The hypervolume if everything were worth its most at the least energy."""
-        return (self.reference[0] - self.from_j) * self.ceiling
-
-
-def measure_of(world: World, drop_below: float) -> Measure:
-    """What the fronts of a world are measured against."""
-    work, energy_j = world.workload, world.supply.pue * world.system.eec_j[:, world.system.counts > 0]
-    least_j = float(energy_j.min(axis=(1, 2))[work.task_type].sum())
-    highest_j = float(np.where(np.isfinite(energy_j), energy_j, 0.0).max())
-    ceiling = float((work.scale * work.shapes.value(work.shape, 0.0)).sum())
-    from_j = 0.0 if drop_below > 0 else least_j
-    return Measure(work.n_tasks, world.system.n_machines, least_j, from_j, work.n_tasks * highest_j, ceiling)
 
 
 @dataclass(frozen=True, eq=False)
 class FoundFront:
     """A front with all that is told of it; points are (energy in J, minus utility), by rising energy.
 
-    Where there is chance, `spread` is what became of the points in fresh samples, and `cautious` is one of them.
+    Where there is chance, `spread` is what became of the points in fresh samples, `cautious` is one of them, and
+    `fresh` are the points once more, of fresh samples; None where samples have no part in what is optimised.
     """
 
+    world: World
     measure: Measure
     points: Floats
     dropped: Floats
     bound: UtilityBound | None = None
     spread: FuzzyFront | None = None
+    fresh: Floats | None = None
     cautious: int | None = None
     snapshots: Mapping[int, Floats] = field(default_factory=dict)
 
@@ -80,15 +47,15 @@ class FoundFront:
 def columns_of(front: FoundFront) -> dict[str, Any]:
     """The columns that follow from a front."""
     measure, (energy_j, utility) = front.measure, _shown(front.points)
-    knee, peak = _knee(front.points), _peak(front.points)
+    knee, peak, n_tasks = _knee(front.points), _peak(front.points), front.world.workload.n_tasks
     return {
-        "tasks": measure.n_tasks,
-        "tasks_per_machine": measure.n_tasks / measure.n_machines,
+        "tasks": n_tasks,
+        "tasks_per_machine": n_tasks / front.world.system.n_machines,
         "points": len(front.points),
         **_areas(front),
         "reference_energy_j": measure.reference[0],
-        "utility_ceiling": measure.ceiling,
-        "utility_bound": math.nan if front.bound is None else front.bound.utility_at(measure.most_j),
+        "utility_ceiling": measure.most_utility,
+        "utility_bound": math.nan if front.bound is None else front.bound.utility_at(_most_j(front.world)),
         "most_utility": float(utility[-1]),
         "most_utility_energy_j": float(energy_j[-1]),
         "least_energy_j": float(energy_j[0]),
@@ -101,6 +68,12 @@ def columns_of(front: FoundFront) -> dict[str, Any]:
         "gap_percent": _mean(_gaps_percent(front.bound, front.points)),
         **_fresh_columns(front),
     }
+
+
+def _most_j(world: World) -> float:
+    """More energy than any assignment uses."""
+    energy_j = world.supply.pue * world.system.eec_j
+    return world.workload.n_tasks * float(energy_j[np.isfinite(energy_j)].max())
 
 
 def _areas(front: FoundFront) -> dict[str, float]:
@@ -118,7 +91,7 @@ def _share(bound: UtilityBound, points: Floats) -> float:
     from joulewise.optimise.assignments import ENERGY_UTILITY
     from joulewise.optimise.front import Front
 
-    return bound.share(Front(ENERGY_UTILITY, points))
+    return bound.share(Front(ENERGY_UTILITY, points)) if bound.hypervolume > 0 else math.nan
 
 
 def _normalised_percent(measure: Measure, points: Floats) -> float:
@@ -132,7 +105,14 @@ def _normalised_percent(measure: Measure, points: Floats) -> float:
 
 def _fresh_columns(front: FoundFront) -> dict[str, float]:
     """What fresh samples say of a front; NaN without chances."""
-    names = ("fresh_percent", "marker_sds", "energy_sd_percent", "utility_sd_percent", "dropped_sd_correlation")
+    names = (
+        "fresh_percent",
+        "fresh_mean_percent",
+        "marker_sds",
+        "energy_sd_percent",
+        "utility_sd_percent",
+        "dropped_sd_correlation",
+    )
     spread = front.spread
     if spread is None:
         return {**dict.fromkeys(names, math.nan), "tasks_dropped": _mean(front.dropped)}
@@ -142,6 +122,7 @@ def _fresh_columns(front: FoundFront) -> dict[str, float]:
     relative = 100 * sds / np.where(means != 0, np.abs(means), np.nan)
     dropped = spread.mean_dropped
     values = (
+        math.nan if front.fresh is None else _normalised_percent(front.measure, front.fresh),
         _normalised_percent(front.measure, means), _mean(off), _mean(relative[:, 0]), _mean(relative[:, 1]),
         _rank_correlation(dropped, sds[:, 1]),
     )  # fmt: skip
@@ -202,7 +183,7 @@ def _bounds_at(bound: UtilityBound | None, energies_j: Floats) -> Floats:
 def _gaps_percent(bound: UtilityBound | None, points: Floats) -> Floats:
     energy_j, utility = _shown(points)
     most = _bounds_at(bound, energy_j)
-    return 100 * (1 - np.divide(utility, most, out=np.where(np.isnan(most), np.nan, 1.0), where=most > 0))
+    return np.asarray(100 * (1 - np.divide(utility, most, out=np.full(most.size, np.nan), where=most > 0)))
 
 
 # --- tables ------------------------------------------------------------------------------------------------------

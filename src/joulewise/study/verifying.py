@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from joulewise.errors import InputError, Problem
-from joulewise.study.case import Case
+from joulewise.study.case import Case, Note
 from joulewise.study.planning import Run, plan
 from joulewise.study.results import Results, open_results
 from joulewise.study.sources import Draw, build_decision
@@ -18,7 +18,7 @@ from joulewise.study.worker import world_of
 
 @dataclass(frozen=True)
 class Verdict:
-    """One run and everything that does not hold of it; `has_records`: its stored allocation was judged.
+    """One run, everything that does not hold of it and notes; `has_records`: its stored allocation was judged.
 
     The allocations of other runs are not stored, so that they are computed again.
     """
@@ -26,6 +26,7 @@ class Verdict:
     run: str
     title: str
     problems: tuple[str, ...]
+    notes: tuple[str, ...]
     has_records: bool
 
 
@@ -55,14 +56,18 @@ def _verdict(run: Run, row: dict[str, Any], results: Results) -> Verdict:
     draw = Draw(run.seed, run.trial, results.study.folder)
     case = Case(run, world_of(run, draw), build_decision(run.point.decision, draw), store)
     stored = store.read_details(run, kind.tables)
-    problems = tuple(kind.judge(case, row, stored))
-    return Verdict(run.key, _title(run, results), problems, stored is not None)
+    said = list(kind.judge(case, row, stored))
+    problems = tuple(line for line in said if not isinstance(line, Note))
+    notes = tuple(str(line) for line in said if isinstance(line, Note))
+    return Verdict(run.key, _title(run, results), problems, notes, stored is not None)
 
 
 def _planned(results: Results) -> tuple[Run, ...]:
     """The runs of the stored study; InputError when the files it names are not those it was run with."""
-    runs = plan(results.study)
-    if {run.key for run in runs} != set(results.runs["run"]):
+    stored = set(results.runs["run"])
+    plans = (plan(results.study, has_gpu) for has_gpu in (None, False, True))
+    runs = next((runs for runs in plans if {run.key for run in runs} == stored), None)
+    if runs is None:
         files = ", ".join(results.about.get("files", {})) or "this version of Joulewise"
         found = "holds runs of other inputs than the stored study now gives"
         problem = Problem(str(results.folder), found, f"{files} must be as it was", "run the study again")
