@@ -96,6 +96,9 @@ def test_methods_and_columns_of_bags_are_listed_and_explained(study: Path, capsy
     assert "Friese 5.4.4, 7.2" in said
     assert "reference point" in call(capsys, "explain", "hypervolume_percent").out
     assert "optimise" in call(capsys, "explain", "optimise.profit_ratio").out
+    assert "clouds" in call(capsys, "explain", "utility").out
+    assert 'optimise.objective = "expected"' in call(capsys, "explain", "expected").out
+    assert "nothing is called 'certifed'" in call(capsys, "explain", "certifed").err
 
 
 def test_new_overwrites_nothing(study: Path, capsys: Capture) -> None:

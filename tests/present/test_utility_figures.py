@@ -17,8 +17,8 @@ from joulewise.present.fronts import MOST_POINTS, front_by_generations, thinned
 from joulewise.present.fuzzy import fuzzy_front, fuzzy_fronts_compared, outlines, spread_of_points, yardsticks
 from joulewise.present.layout import Drawing
 from joulewise.present.outcomes import utility_findings
-from joulewise.present.plane import plane_of, without_tail
-from joulewise.present.records import AIM, OBJECTIVE, PERCENTILES, SEEDS, VARIANT, Records
+from joulewise.present.plane import plane_of, planes_of, scale_said, strays_said, without_tail
+from joulewise.present.records import AIM, GENERATIONS, OBJECTIVE, PERCENTILES, SEEDS, VARIANT, Records
 from joulewise.present.report import render_report
 from joulewise.present.tables import search_tables
 from joulewise.present.utility_fronts import (
@@ -123,13 +123,60 @@ def test_populations_stand_side_by_side_after_each_number_of_generations() -> No
     assert [row["name"] for row in rings] == ["max-utility-per-energy"] * 4
 
 
+def test_what_was_found_in_the_end_is_the_last_step() -> None:
+    records = utility_records(["nsga2"], FIVE_SEEDS)
+    longer = replace(records, runs=records.runs.with_columns(pl.lit(200_000).alias(GENERATIONS)))
+    assert "200,000 generations" in str(spec_of(fronts_by_seeds(longer).chart))
+    steps = {round(row["x"], 3) for row in _with(hypervolume_by_generations(longer), "piece")}
+    assert steps == {2.0, 3.0, 4.0, 5.0, 5.301}
+    one = utility_records()
+    longer = replace(one, runs=one.runs.with_columns(pl.lit(200_000).alias(GENERATIONS)))
+    assert "200,000" in {row["name"] for row in _with(front_by_generations(longer), "generation")}
+
+
+def test_points_far_off_their_front_do_not_squash_it() -> None:
+    near = pl.DataFrame({"energy_j": [30e3, 33e3, 40e3, 45e3], "utility": [60.0, 65.0, 70.0, 75.0]})
+    stray = pl.concat([near, pl.DataFrame({"energy_j": [1e8], "utility": [80.0]})])
+    plane = plane_of([stray])
+    assert (plane.energy_title, plane.inside(stray).height) == ("energy (kJ)", 4)
+    assert "not drawn" in strays_said([near, stray])
+    assert strays_said([near]) == ""
+
+
+def test_panels_share_a_scale_where_each_fills_enough_of_it_and_units_always() -> None:
+    short = pl.DataFrame({"energy_j": [9e5, 9.5e5], "utility": [1.0, 9.0]})
+    long = pl.DataFrame({"energy_j": [1e6, 9e6], "utility": [1.0, 9.0]})
+    apart = planes_of([[short], [long]])
+    assert [plane.energy_title for plane in apart] == ["energy (MJ)"] * 2
+    assert scale_said(apart) == " Each panel has its own scale."
+    assert len(set(planes_of([[long], [long.head(2)]]))) == 1
+
+
+def test_fronts_that_use_no_energy_have_no_utility_per_energy() -> None:
+    records = utility_records(["annealing"])
+    assert records.fronts is not None
+    nothing = records.fronts.filter(curve="front").head(1).with_columns(energy_j=0.0, utility=0.0)
+    assert _names(replace(records, fronts=nothing)) == {"utility-front"}
+    assert utility_front(replace(records, fronts=nothing)).caption
+
+
+def test_objectives_go_by_the_names_of_their_variants() -> None:
+    records = fuzzy_records([("mean-times", 50), ("percentile", 90)])
+    named = records.runs.with_columns(pl.Series(VARIANT, ["Mean times", "nine tenths"]))
+    study = replace(records.study, axes=(VARIANT,))
+    assert with_aims(replace(records, runs=named, study=study)).values(AIM) == [
+        "Mean times",
+        "nine tenths (percentile 90)",
+    ]
+
+
 def test_variants_that_set_the_seeds_are_populations_too() -> None:
     records = utility_records(["nsga2"], FIVE_SEEDS)
     named = records.runs.with_columns(pl.Series(VARIANT, [f"seed {i}" for i in range(records.runs.height)]))
     axes = tuple(VARIANT if key == SEEDS else key for key in records.study.axes)
     seen = replace(records, runs=named, study=replace(records.study, axes=axes))
     assert "fronts-by-seeds" in _names(seen)
-    assert len(_with(fronts_by_seeds(seen), "mark")) == 4
+    assert [row["name"] for row in _with(fronts_by_seeds(seen), "mark")] == ["seed 3"] * 4
 
 
 def test_one_population_is_coloured_by_generation() -> None:

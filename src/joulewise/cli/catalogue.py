@@ -89,16 +89,53 @@ def _methods() -> list[Entry]:
     ]  # fmt: skip
 
 
+_VALUES = {
+    'optimise.objective = "{}"': {
+        "mean-times": "energy and utility if everything takes its mean time and power; it has a proven bound",
+        "mean-completions": "mean energy, and utility at the mean completion of each task over the samples",
+        "expected": "mean energy and mean utility over the samples",
+        "percentile": "the utility that percentile_utility percent of the samples earn at least, and the energy that "
+        "percentile_energy percent of them use at most",
+    },
+    'optimise.seeds = ["{}"]': {
+        "min-energy": "in order of arrival, every task where it uses the least energy",
+        "max-utility": "in order of arrival, every task where it earns most",
+        "max-utility-per-energy": "in order of arrival, every task where it earns most per joule",
+        "min-min": "again and again the task that can complete first, where it does",
+        "all": "the four heuristics, and what max-max-util, max-max-upt, max-max-upp and max-max-upe do in simulation",
+    },
+}
+"""Values with a meaning of their own that no other table tells, by how a study has them."""
+
+
+def _values() -> list[Entry]:
+    return [
+        Entry(
+            "value of a study key",
+            (value,),
+            {"key": use.split()[0], "value": value, "meaning": meaning},
+            {"key": use.split()[0], "meaning": meaning, "use": use.format(value)},
+        )
+        for use, values in _VALUES.items()
+        for value, meaning in values.items()
+    ]
+
+
 def _kinds() -> list[Entry]:
+    from joulewise.study.columns import COLUMNS, RUNS
     from joulewise.study.kinds import KINDS as STUDY_KINDS
 
+    tables = {
+        name: dict.fromkeys(column.table for column in COLUMNS if column.table != RUNS and column.is_of(name))
+        for name in STUDY_KINDS
+    }
     return [
         Entry(
             "kind of study",
             (name,),
             {"name": name, "summary": kind.summary},
             {"name": name, "summary": kind.summary, "section": f"[{kind.section}]",
-             "workloads": ", ".join(kind.workloads), "tables": ", ".join(kind.tables),
+             "workloads": ", ".join(kind.workloads), "tables": ", ".join(tables[name]),
              "use": f"joulewise new --kind {name}"},
         )
         for name, kind in STUDY_KINDS.items()
@@ -202,6 +239,7 @@ KINDS: dict[str, Callable[[], list[Entry]]] = {
     "columns": _columns,
     "words": _words,
     "rules": _rules,
+    "values": _values,
 }
 SHORT = ("kinds", "policies", "methods", "generators", "figures", "experiments")
 """The kinds that a plain `list` shows."""

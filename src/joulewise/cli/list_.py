@@ -14,7 +14,7 @@ def list_(
         str,
         typer.Argument(
             metavar="[KIND]",
-            help="kinds, policies, methods, generators, figures, experiments, keys, columns or rules.",
+            help="kinds, policies, methods, generators, figures, experiments, keys, columns, words, rules or values.",
         ),
     ] = "",
     as_json: AsJson = False,

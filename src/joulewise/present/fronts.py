@@ -131,7 +131,7 @@ def stages_of(records: Records, runs: pl.DataFrame) -> pl.DataFrame:
     stages = curve_of(records, runs, SNAPSHOT)
     run = runs.filter(pl.col("run").is_in(stages["run"].unique().to_list()))
     last = run[GENERATIONS][0] if run.height and GENERATIONS in run.columns else None
-    if last is None or last <= stages["generation"].max():  # type: ignore[operator]
+    if last is None or last <= stages["generation"].max():
         return stages
     found = curve_of(records, run, FOUND).with_columns(pl.lit(last, stages["generation"].dtype).alias("generation"))
     return pl.concat([stages, found.select(stages.columns)])

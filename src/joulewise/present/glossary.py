@@ -98,6 +98,15 @@ GLOSSARIES = {
             "percent of the same area of the proven bound; or of the whole box, as if all tasks earned all they are "
             "worth for the least energy."
         ),
+        "Certified": (
+            "Proven, in a way that can be checked without trusting the search. The certified share of a front "
+            "is its hypervolume in percent of that of the proven bound: no front has more than 100 %, and what is "
+            "missing may be missing in the front or in the bound."
+        ),
+        "Objective": (
+            "What a search counts as energy and utility: by mean times and powers, or over samples of them, where "
+            "these are uncertain."
+        ),
         "Knee": _BAG["Knee"],
         "Seeds": (
             "Assignments made by simple rules that the first population of a genetic search has; the others are drawn."

@@ -81,7 +81,9 @@ class UtilityFrontParameters:
         "annealing", "how assignments are found: a name of `joulewise list methods`"
     )
     drop_below: Annotated[float, Field(ge=0)] = explained(
-        0.0, "a task that would earn less when its turn comes is dropped, and any may be left out; 0: every task runs"
+        0.0,
+        "utility, 0 or more: a task that would earn less when its turn comes is dropped, and any may be left out; "
+        "0: every task runs",
     )
     moves: Annotated[int, Field(ge=0)] = explained(8_000_000, "moves that annealing tries, over the whole front")
     population: Annotated[int, Field(ge=2, le=100_000)] = explained(100, "chromosomes of a generation (nsga2)")

@@ -17,10 +17,11 @@ class UncertainParameters:
     """What times and powers may turn out to be; by default they are exactly as estimated."""
 
     time_cov_range: tuple[float, float] | None = explained(
-        None, "least and most COV of the execution time of a choice, a gamma distribution; left out: certain"
+        None,
+        "least and most COV, from 0 to 3, of the execution time of a choice, a gamma distribution; left out: certain",
     )
     power_cov_range: tuple[float, float] | None = explained(
-        None, "least and most COV of the power of a choice, a gamma distribution; left out: certain"
+        None, "least and most COV, from 0 to 3, of the power of a choice, a gamma distribution; left out: certain"
     )
     samples: str | None = explained(
         None, "table of execution times and powers that were observed, in place of both ranges", file=True
