@@ -14,7 +14,8 @@ from joulewise.errors import InputError
 from joulewise.kernels.assignment_search import SPENT, WORTH, Sweep, anneal_plan
 from joulewise.model import Segment, Shape, UtilityShapes, World
 from joulewise.optimise.assignment_annealing import _curves, _Search, search_front
-from joulewise.optimise.assignments import genes_of
+from joulewise.optimise.assignment_seeds import SEEDS
+from joulewise.optimise.assignments import assignment_facts, evaluated, genes_of
 from tests.random_assignments import KINDS, later, random_assignment, random_world, tiny_world
 from tests.twins import assignment as twin
 from tests.twins.assignment_search import lanes_of, outcome_of
@@ -140,3 +141,12 @@ def test_the_clock_stops_a_search_after_its_whole_course() -> None:
 def test_impossible_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         search_front(random_world(1), **wrong)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_heuristic_is_better_than_the_front(seed: int) -> None:
+    world = random_world(seed)
+    front = search_front(world, moves=0)
+    for made in SEEDS.values():
+        (point,) = evaluated(assignment_facts(world), [made(world, 0.0)])
+        assert (front.points <= point).all(axis=1).any()

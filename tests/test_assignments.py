@@ -118,3 +118,9 @@ def test_worlds_that_assignments_do_not_know_are_refused() -> None:
     for wrong, drop_below, word in ((windowed, 0.0, "window"), (powerless, 0.0, "power"), (world, -1.0, "drop_below")):
         with pytest.raises(InputError, match=word):
             AssignmentProblem(wrong, drop_below)
+
+
+@pytest.mark.parametrize("seed", ["min-energy", Assignment(*np.zeros((3, 1), np.int32))])
+def test_what_is_no_assignment_of_these_tasks_is_refused_as_a_seed(seed: object) -> None:
+    with pytest.raises(InputError, match="must be an Assignment"):
+        evolve(AssignmentProblem(random_world(3)), [seed], generations=1, population=4)

@@ -36,6 +36,7 @@ from joulewise.model.assignment import Assignment
 from joulewise.model.utility import UtilityShapes
 from joulewise.model.world import World
 from joulewise.optimise.assignment_prices import Auction
+from joulewise.optimise.assignment_seeds import SEEDS
 from joulewise.optimise.assignments import (
     ENERGY_UTILITY,
     MOST_POSITIONS,
@@ -115,6 +116,7 @@ def search_front(
 ) -> Front:
     """Search the front of utility against energy; what lies behind each point is an Assignment.
 
+    What the heuristics of SEEDS find is on the front, or dominated by it.
     Stops after so many moves or seconds, whichever comes first; without a limit of seconds the result depends on the
     arguments alone. `on_progress` gets the share done, from time to time. Raises InputError.
     """
@@ -134,7 +136,8 @@ def search_front(
             if on_progress is not None:
                 on_progress(min(begun + at * leg.share, 1.0))
         begun += leg.share
-    return search.front(start)
+    heuristics = [made(world, drop_below) for made in SEEDS.values()]
+    return search.front([*start, *heuristics])
 
 
 class _Search:

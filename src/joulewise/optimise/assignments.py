@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.errors import Problem, raise_if_any
+from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.assignment import (
     NOWHERE,
     AssignmentFacts,
@@ -169,8 +169,12 @@ class AssignmentProblem:
         """A home for chromosomes."""
         return AssignmentChromosomes(self._bred_by, genes)
 
-    def genes_of(self, payload: Assignment) -> Ints:
-        """The genes of an assignment."""
+    def genes_of(self, payload: Any) -> Ints:
+        """The genes of an assignment. Raises InputError for what is none of these tasks."""
+        if not isinstance(payload, Assignment) or payload.n_tasks != self.n_genes:
+            found = f"found {payload.n_tasks} tasks" if isinstance(payload, Assignment) else f"found {payload!r}"
+            allowed, advice = f"must be an Assignment of {self.n_genes} tasks", "SEEDS make some of a world"
+            raise InputError(Problem("seeds", found, allowed, advice))
         return genes_of(self.facts, payload)
 
     def payload(self, genes: Ints) -> Assignment:
