@@ -31,7 +31,7 @@ MOST_SAMPLES_BY_MEAN = 1024
 MOST_MACHINES = 10_000
 """One block counts the tasks of all machines in its shared memory."""
 
-_THREADS, _WARPS, _SAMPLES_PER_WARP, _GENES_PER_BLOCK = 1024, 4, 128, 512
+_THREADS, _WARPS, _SAMPLES_PER_WARP, _GENES_PER_BLOCK, _POINTS_PER_BLOCK = 1024, 2, 128, 512, 256
 _CHUNK_SHARE = 4
 """Results by machine and sample use at most one part in so many of the free memory; children beyond it wait."""
 
@@ -39,6 +39,9 @@ _ARCHIVE_ROOM, _ARCHIVE_SPARE = 1024, 4
 _SEGMENT_COLUMNS = 8
 _SORTING_BYTES = 56
 _REMEMBER, _SELECT = 0, 1
+SLOPE = 4
+"""The column of slopes in a table of segments."""
+
 _KINDS = 2
 _ADVICE = "take fewer samples or a smaller population, or another engine"
 
@@ -166,8 +169,8 @@ class _Evaluator:
         self.by_mean = (mean_j,) if _is_by_mean(facts) else ()
         self.tables = (
             _float32(_task_rows(facts)), _int32(known.utilities.first), _float32(_segment_rows(facts)),
-            _float32(facts.time_s), _float32(facts.power_w), cupy.asarray(facts.time_point),
-            cupy.asarray(facts.power_point), np.float32(known.drop_below),
+            np.int32(facts.segments[:, SLOPE].any()), _float32(facts.time_s), _float32(facts.power_w),
+            cupy.asarray(facts.time_point), cupy.asarray(facts.power_point), np.float32(known.drop_below),
         )  # fmt: skip
         self.chunk = self._chunk(n)
         self.keys = cupy.zeros((self.chunk, self.n_tasks), np.uint64)
@@ -222,7 +225,7 @@ class _Archive:
 
         n, n_kept = start.size, len(start.archive_points)
         self.keeps, self.n, self.n_tasks, self.kernels = keeps, n, start.genes.shape[2], _kernels()
-        self.slot, self.free_slot, self.size = (cupy.zeros(size, np.int32) for size in (n, n, 1))
+        self.enters, self.slot, self.free_slot, self.size = (cupy.zeros(size, np.int32) for size in (n, n, n, 1))
         self.at_most = n_kept
         self._take_room(max(_ARCHIVE_ROOM, n_kept + _ARCHIVE_SPARE * n) if keeps else 1)
         if keeps:
@@ -251,12 +254,18 @@ class _Archive:
 
     def _settle(self, pool: _Pool, rows: Any, first: int, n_parts: int, by_dominators: bool) -> None:
         self._grow_if_full()
-        sizes = map(np.int32, (first, self.n, self.alive.size))
-        archive = (self.points, self.alive, self.slot, self.free_slot, self.size)
+        n, room = np.int32(self.n), np.int32(self.alive.size)
+        if first == _REMEMBER:
+            compared = (n, room, rows, pool.points, self.points, self.alive, self.enters)
+            self.kernels["compare"]((self.n,), (_POINTS_PER_BLOCK,), compared)
+        archive = (self.enters, self.points, self.alive, self.slot, self.free_slot, self.size)
         selected = (np.int32(by_dominators), pool.next_parents, pool.next_children, pool.generation)
         shared = _SORTING_BYTES * pool.n_rows
         self.kernels["settle"](
-            (n_parts,), (_THREADS,), (*sizes, rows, pool.points, *archive, *selected), shared_mem=shared
+            (n_parts,),
+            (_THREADS,),
+            (np.int32(first), n, room, rows, pool.points, *archive, *selected),
+            shared_mem=shared,
         )
 
     def _store(self, pool: _Pool, rows: Any) -> None:
@@ -276,11 +285,9 @@ class _Archive:
 
     def content(self) -> tuple[Floats, Ints]:
         """Points and genes by first objective."""
-        import cupy
-
-        slots = cupy.flatnonzero(self.alive)
-        slots = slots[cupy.argsort(self.points[slots, 0])]
-        return self.points[slots].get(), self.genes[:, slots].get()
+        points, slots = self.points.get(), np.flatnonzero(self.alive.get())
+        slots = slots[np.argsort(points[slots, 0])]
+        return points[slots], self.genes[:, slots].get()
 
 
 def _certain(known: AssignmentFacts) -> ChanceFacts:
@@ -335,7 +342,7 @@ def _kernels() -> dict[str, Any]:
     """The compiled kernels."""
     import cupy
 
-    names = ("breed", "arrange", "evaluate", "evaluate_by_mean", "judge", "settle", "store")
+    names = ("breed", "arrange", "evaluate", "evaluate_by_mean", "judge", "compare", "settle", "store")
     source = Path(__file__).with_name("gpu_kernels.cu").read_text()
     module = cupy.RawModule(code=source, options=("-std=c++17",))
     return {name: module.get_function(name) for name in names}

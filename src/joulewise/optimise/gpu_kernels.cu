@@ -6,8 +6,8 @@
 
 typedef unsigned long long bits64;
 
-constexpr int KINDS = 2;      // of genes: place and order
-constexpr int NOWHERE = -1;   // the place of a task that is not to run
+constexpr int KINDS = 2;     // of genes: place and order
+constexpr int NOWHERE = -1;  // the place of a task that is not to run
 
 struct Task {  // one row of `tasks`
     float arrival_s, hold_ends_s, scale;
@@ -109,19 +109,23 @@ extern "C" __global__ void arrange(int n_tasks, int n_rows, int n_machines, int 
     }
 }
 
-// A segment is two float4: (start, level, span, rate) and (slope, floor, 0, 0).
-__device__ float segment_value(const float4* segments, int j, float x_s) {
-    const float4 head = segments[2 * j], tail = segments[2 * j + 1];
-    const float dx_s = x_s - head.x;
-    return fmaxf(head.y + head.z * __expf(-head.w * dx_s) + tail.x * dx_s, tail.y);
+// A segment is two float4: (start, level, span, rate) and (slope, floor, 0, 0); the second is read only where some
+// segment has a slope.
+__device__ float segment_value(const float4* segments, int j, float x_s, int has_slopes) {
+    const float4 head = segments[2 * j];
+    const float dx_s = x_s - head.x, value = head.y + head.z * __expf(-head.w * dx_s);
+    if (!has_slopes) return value;
+    const float4 tail = segments[2 * j + 1];
+    return fmaxf(value + tail.x * dx_s, tail.y);
 }
 
-__device__ float utility_of(const Task& task, const int* first_segment, const float4* segments, float end_s) {
+__device__ float utility_of(const Task& task, const int* first_segment, const float4* segments, int has_slopes,
+                            float end_s) {
     const float x_s = fmaxf(end_s - task.hold_ends_s, 0.0f);
     const int last = first_segment[task.shape + 1] - 1;
     int j = first_segment[task.shape];
     while (j < last && x_s >= segments[2 * j + 2].x) j++;
-    return task.scale * segment_value(segments, j, x_s);
+    return task.scale * segment_value(segments, j, x_s, has_slopes);
 }
 
 constexpr int EACH = 4;  // samples per thread: their points are one word
@@ -150,8 +154,8 @@ __device__ Drawn drawn(int2 run, uint2 points, int n_points, const float* time_s
 // One warp per machine, child and 128 samples, four samples per thread: the machine's tasks one after the other.
 extern "C" __global__ void evaluate(int n_tasks, int n_machines, int n_samples, int n_stored, int n_points,
                                     const int* first, const int2* sequence, const Task* tasks,
-                                    const int* first_segment, const float4* segments, const float* time_s,
-                                    const float* power_w, const unsigned char* time_point,
+                                    const int* first_segment, const float4* segments, int has_slopes,
+                                    const float* time_s, const float* power_w, const unsigned char* time_point,
                                     const unsigned char* power_point, float drop_below, float* utility,
                                     float* energy_j) {
     const int k = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, child = blockIdx.y;
@@ -188,7 +192,7 @@ extern "C" __global__ void evaluate(int n_tasks, int n_machines, int n_samples, 
             }
 #pragma unroll
             for (int s = 0; s < EACH; s++) {
-                const float worth = row.z * segment_value(segments, j[s], x_s[s]);
+                const float worth = row.z * segment_value(segments, j[s], x_s[s], has_slopes);
                 if (worth >= drop_below) {
                     free_s[s] = end_s[s];
                     earned[s] += worth;
@@ -218,8 +222,8 @@ __device__ float mean_over_samples(float value, int n_samples, float* room) {
 // energies, what a task earns is that at its mean completion too, and it takes its mean energy in every sample.
 extern "C" __global__ void evaluate_by_mean(int n_tasks, int n_machines, int n_samples, int n_stored, int n_points,
                                             const int* first, const int2* sequence, const Task* tasks,
-                                            const int* first_segment, const float4* segments, const float* time_s,
-                                            const float* power_w, const unsigned char* time_point,
+                                            const int* first_segment, const float4* segments, int has_slopes,
+                                            const float* time_s, const float* power_w, const unsigned char* time_point,
                                             const unsigned char* power_point, float drop_below,
                                             const float* mean_energy_j, float* utility, float* energy_j) {
     __shared__ float room[32];
@@ -236,10 +240,10 @@ extern "C" __global__ void evaluate_by_mean(int n_tasks, int n_machines, int n_s
         const Task task = tasks[run.x];
         const float end_s = fmaxf(free_s, task.arrival_s) + exec_s;
         const float mean_s = mean_over_samples(counts ? end_s : 0.0f, n_samples, room);
-        const float worth = utility_of(task, first_segment, segments, mean_s);
+        const float worth = utility_of(task, first_segment, segments, has_slopes, mean_s);
         if (worth >= drop_below) {
             free_s = end_s;
-            earned += mean_energy_j ? worth : utility_of(task, first_segment, segments, end_s);
+            earned += mean_energy_j ? worth : utility_of(task, first_segment, segments, has_slopes, end_s);
             used_j += mean_energy_j ? mean_energy_j[run.y] : exec_s * draws_w;
         }
     }
@@ -398,66 +402,70 @@ __device__ void select(int n_rows, int n_kept, int by_dominators, const double2*
     if (at == 0) (*generation)++;
 }
 
-// One block: which of the rows enter the archive, and where; what they dominate leaves it. `slot[i]` is -1 for those
-// that do not enter, `alive` tells which slots of the archive hold a point, `size` how many do. There must be as many
-// free slots as rows; they are filled from the front, so that equal runs fill equal slots.
-__device__ void remember(int n, int room, const int* rows, const double2* points, double2* kept, int* alive, int* slot,
-                         int* free_slot, int* size) {
+// One block per row: whether it would enter the archive: nothing in there and no other row dominates or equals it.
+extern "C" __global__ void compare(int n, int room, const int* rows, const double2* points, const double2* kept,
+                                   const int* alive, int* enters) {
+    const double2 mine = points[rows[blockIdx.x]];
+    bool is_out = false;
+    for (int at = threadIdx.x; at < room && !is_out; at += blockDim.x)
+        is_out = alive[at] && kept[at].x <= mine.x && kept[at].y <= mine.y;
+    for (int other = threadIdx.x; other < n && !is_out; other += blockDim.x) {
+        const double2 theirs = points[rows[other]];
+        const bool is_equal = theirs.x == mine.x && theirs.y == mine.y;
+        is_out = dominates(theirs, mine) || (is_equal && other < blockIdx.x);
+    }
+    const int n_out = __syncthreads_count(is_out);
+    if (threadIdx.x == 0) enters[blockIdx.x] = n_out == 0;
+}
+
+// One block: the rows that enter the archive get slots, and what they dominate leaves it. `slot[i]` is -1 for those
+// that do not enter, `alive` tells which slots hold a point, `size` how many do. There must be as many free slots as
+// rows; they are filled from the front, so that equal runs fill equal slots.
+__device__ void remember(int n, int room, const int* rows, const double2* points, const int* enters, double2* kept,
+                         int* alive, int* slot, int* free_slot, int* size) {
     extern __shared__ double2 fresh[];
-    int* enters = (int*)(fresh + n);
     __shared__ int n_before[32];
-    for (int i = threadIdx.x; i < n; i += blockDim.x) fresh[i] = points[rows[i]], enters[i] = 1;
-    __syncthreads();
-    for (int i = threadIdx.x / 8; i < n; i += blockDim.x / 8) {
-        const double2 mine = fresh[i];
-        bool is_out = false;
-        for (int at = threadIdx.x % 8; at < room && !is_out; at += 8)
-            is_out = alive[at] && kept[at].x <= mine.x && kept[at].y <= mine.y;
-        for (int other = threadIdx.x % 8; other < n && !is_out; other += 8) {
-            const double2 theirs = fresh[other];
-            const bool is_equal = theirs.x == mine.x && theirs.y == mine.y;
-            is_out = dominates(theirs, mine) || (is_equal && other < i);
-        }
-        if (is_out) enters[i] = 0;
+    int n_new = 0, n_alive = 0, n_free = 0, n_here;
+    for (int from = 0; from < n; from += blockDim.x) {
+        const int i = from + threadIdx.x;
+        const bool is_new = i < n && enters[i];
+        const int at = n_new + count_before(is_new, n_before, &n_here);
+        if (i < n) slot[i] = is_new ? at : -1;
+        if (is_new) fresh[at] = points[rows[i]];
+        n_new += n_here;
     }
     __syncthreads();
-    int n_alive = 0, n_free = 0, n_new = 0;
+    if (n_new == 0) return;
     for (int from = 0; from < room; from += blockDim.x) {
         const int at = from + threadIdx.x;
         bool is_alive = at < room && alive[at];
         if (is_alive) {
             const double2 mine = kept[at];
-            for (int i = 0; i < n && is_alive; i++) is_alive = !(enters[i] && dominates(fresh[i], mine));
+            for (int i = 0; i < n_new && is_alive; i++) is_alive = !dominates(fresh[i], mine);
             alive[at] = is_alive;
         }
-        int n_here, n_there;
         const int before = n_free + count_before(at < room && !is_alive, n_before, &n_here);
-        if (at < room && !is_alive && before < n) free_slot[before] = at;
-        count_before(is_alive, n_before, &n_there);
+        if (at < room && !is_alive && before < n_new) free_slot[before] = at;
         n_free += n_here;
-        n_alive += n_there;
+        count_before(is_alive, n_before, &n_here);
+        n_alive += n_here;
     }
     __syncthreads();
-    for (int from = 0; from < n; from += blockDim.x) {
-        const int i = from + threadIdx.x;
-        const bool is_new = i < n && enters[i];
-        int n_here;
-        const int before = n_new + count_before(is_new, n_before, &n_here);
-        if (i < n) slot[i] = is_new ? free_slot[before] : -1;
-        if (is_new) {
-            alive[slot[i]] = 1;
-            kept[slot[i]] = fresh[i];
-        }
-        n_new += n_here;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        if (slot[i] < 0) continue;
+        const double2 mine = fresh[slot[i]];
+        slot[i] = free_slot[slot[i]];
+        alive[slot[i]] = 1;
+        kept[slot[i]] = mine;
     }
     if (threadIdx.x == 0) *size = n_alive + n_new;
 }
 
 // Up to two parts, a block each: 0 remembers the rows in the archive, 1 selects the next parents of all rows.
 extern "C" __global__ void settle(int first_part, int n, int room, const int* rows, const double2* points,
-                                  double2* kept, int* alive, int* slot, int* free_slot, int* size, int by_dominators,
-                                  int* next_parents, int* next_children, long long* generation) {
-    if (first_part + blockIdx.x == 0) remember(n, room, rows, points, kept, alive, slot, free_slot, size);
+                                  const int* enters, double2* kept, int* alive, int* slot, int* free_slot, int* size,
+                                  int by_dominators, int* next_parents, int* next_children, long long* generation) {
+    if (first_part + blockIdx.x == 0) remember(n, room, rows, points, enters, kept, alive, slot, free_slot, size);
     else select(2 * n, n, by_dominators, points, next_parents, next_children, generation);
 }
 
