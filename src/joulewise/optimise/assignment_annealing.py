@@ -42,8 +42,8 @@ from joulewise.optimise.assignments import (
     MOST_POSITIONS,
     assignment_facts,
     assignment_of,
-    evaluated,
     genes_of,
+    points_of,
 )
 from joulewise.optimise.front import Front, front_of
 from joulewise.rng import generator
@@ -99,6 +99,9 @@ WARM, COLD = 0.02, 0.002
 WORTH_A_START = 10.0
 """Legs of fewer moves per task go on from where the last one ended."""
 
+STARTS_IN_A_LEG = 4.0
+"""So do legs that have less time than so many searches of their prices would take."""
+
 N_SLOTS, FIRST_PRICES, NEXT_PRICES = 200, (150, 0.6), (40, 0.15)
 """Slots of time of the prices; with how many evaluations they are searched, and the first step in typical prices: for
 the first leg, and from one leg's prices to the next's."""
@@ -131,7 +134,7 @@ def search_front(
         now_s, left = time.perf_counter(), sum(leg.share for leg in legs[k:])
         leg_ends_s = now_s + (ends_s - now_s) * leg.share / left if seconds < math.inf else math.inf
         n_moves = round((begun + leg.share) * moves) - round(begun * moves)
-        search.set_out(leg, is_first=k == 0)
+        search.set_out(leg, leg_ends_s - now_s, is_first=k == 0)
         for at in search.run(leg, n_moves, leg_ends_s):
             if on_progress is not None:
                 on_progress(min(begun + at * leg.share, 1.0))
@@ -159,6 +162,7 @@ class _Search:
         self.auction = Auction(world, drop_below, N_SLOTS)
         self.per_s = self.auction.first_guess
         self.given: list[Ints] = []
+        self.start_s = 0.0  # about how long the prices of one more leg take
 
     def keep(self, start: Sequence[Assignment]) -> None:
         """Keep what is given; legs may begin with it."""
@@ -166,14 +170,18 @@ class _Search:
         for genes in self.given:
             self._load(genes)
 
-    def set_out(self, leg: Leg, is_first: bool) -> None:
-        """Begin a leg with the best of what is given and the plan by prices; after few moves, where the last ended."""
-        if not is_first and self.effort * leg.share < WORTH_A_START:
+    def set_out(self, leg: Leg, left_s: float, is_first: bool) -> None:
+        """Begin a leg with the best of what is given and the plan by prices; short ones go on where the last ended."""
+        is_short = self.effort * leg.share < WORTH_A_START or left_s < STARTS_IN_A_LEG * self.start_s
+        if not is_first and is_short:
             return
+        began_s = time.perf_counter()
         per_j = self._per_j(leg.price)
         plans = [*self.given, self._by_prices(per_j, is_first)]
         worth = [self._load(genes) @ (1.0, -per_j) for genes in plans]
         self._load(plans[int(np.argmax(worth))])
+        if is_first:
+            self.start_s = (time.perf_counter() - began_s) * NEXT_PRICES[0] / FIRST_PRICES[0]
 
     def _load(self, genes: Ints) -> Floats:
         """Make this the plan, and keep it; returns its utility and energy."""
@@ -234,8 +242,10 @@ class _Search:
         """What is kept, and what was given, evaluated exactly."""
         archive, facts = self.scene.archive, self.facts
         kept = archive.genes[archive.slot[: archive.n_kept[0]]]
-        found = [*start, *(assignment_of(facts, genes) for genes in kept)]
-        return front_of(evaluated(facts, found), found, ENERGY_UTILITY)
+        genes = np.concatenate([np.stack([genes_of(facts, given) for given in start]), kept]).swapaxes(0, 1).copy()
+        front = front_of(points_of(facts, genes), range(genes.shape[1]), ENERGY_UTILITY)
+        payload = tuple(assignment_of(facts, genes[:, row]) for row in front.payload)
+        return Front(ENERGY_UTILITY, front.points, payload)
 
 
 def _size_problems(world: World) -> Iterator[Problem]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -108,11 +108,15 @@ def assignment_of(facts: AssignmentFacts, genes: Ints) -> Assignment:
     return Assignment(np.where(runs, machine, -1), np.where(runs, pstate, 0).astype(np.int8), order)
 
 
-def evaluated(facts: AssignmentFacts, assignments: list[Assignment]) -> Floats:
+def evaluated(facts: AssignmentFacts, assignments: Sequence[Assignment]) -> Floats:
     """The points (energy in J, minus utility) of assignments."""
-    genes = np.stack([genes_of(facts, assignment) for assignment in assignments], axis=1)
-    points = np.zeros((len(assignments), 2))
-    _evaluate(facts, _room(facts), genes, np.arange(len(assignments)), points)
+    return points_of(facts, np.stack([genes_of(facts, assignment) for assignment in assignments], axis=1))
+
+
+def points_of(facts: AssignmentFacts, genes: Ints) -> Floats:
+    """The points (energy in J, minus utility) of genes `[kind of gene, row, task]`."""
+    points = np.zeros((genes.shape[1], 2))
+    _evaluate(facts, _room(facts), genes, np.arange(genes.shape[1]), points)
     return points
 
 
