@@ -9,6 +9,8 @@ import numpy as np
 
 from joulewise.kernels.layout import Options, Tasks, Utilities, pack_options
 from joulewise.model.system import System
+from joulewise.model.utility import UtilityShapes
+from joulewise.model.workload import Workload
 from joulewise.model.world import World
 
 
@@ -43,10 +45,15 @@ def _options(system: System, best_types: int | None) -> Options:
 
 
 def _make_layout(world: World) -> Layout:
-    work, shapes = world.workload, world.workload.shapes
+    return Layout(tasks_of(world.workload), utilities_of(world.workload.shapes), _options(world.system, None))
+
+
+def tasks_of(work: Workload) -> Tasks:
+    """Tasks, or jobs, as kernels see them."""
+    return Tasks(work.arrival_s.copy(), work.task_type.copy(), work.shape.copy(), work.scale.copy(), work.hold_s.copy())
+
+
+def utilities_of(shapes: UtilityShapes) -> Utilities:
+    """Utility functions as kernels see them."""
     columns = (shapes.start_s, shapes.level, shapes.span, shapes.rate_per_s, shapes.slope_per_s, shapes.floor)
-    return Layout(
-        Tasks(work.arrival_s.copy(), work.task_type.copy(), work.shape.copy(), work.scale.copy(), work.hold_s.copy()),
-        Utilities(shapes.first.copy(), np.stack(columns, axis=1)),
-        _options(world.system, None),
-    )
+    return Utilities(shapes.first.copy(), np.stack(columns, axis=1))

@@ -1,0 +1,198 @@
+"""Parallel jobs as columns, the world they come to, and what became of each of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from types import MappingProxyType
+
+import numpy as np
+
+from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.model.arrays import Bools, Codes, Floats, Ints, freeze_fields
+from joulewise.model.clusters import Clusters, JobTypes
+from joulewise.model.supply import NO_LIMITS, Supply
+from joulewise.model.workload import Workload
+
+NO_JOB = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Label:
+    """Who or what each job belongs to, such as its user: a number for each job, -1 where it is not known."""
+
+    names: tuple[str, ...]
+    codes: Ints
+
+    def __post_init__(self) -> None:
+        freeze_fields(self, {"codes": np.int32})
+
+
+@dataclass(frozen=True, eq=False)
+class Jobs:
+    """Jobs in order of arrival: their types, arrivals and utility functions are those of the tasks of `work`.
+
+    Job i arrives at `work.arrival_s[i]` or, where `after[i]` is another job, not before `think_s[i]` after that has
+    ended. `labels` (user, group, queue) are for priorities, summaries and figures.
+    """
+
+    work: Workload
+    after: Ints | None = None
+    think_s: Floats | None = None
+    labels: Mapping[str, Label] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        freeze_fields(self, {"after": np.int32, "think_s": np.float64})
+        object.__setattr__(self, "labels", MappingProxyType(dict(self.labels)))
+        raise_if_any(_job_problems(self))
+
+    @property
+    def n_jobs(self) -> int:
+        return self.work.n_tasks
+
+
+@dataclass(frozen=True, eq=False)
+class NodeOutages:
+    """Times in which so many nodes of a cluster cannot be used, one row each.
+
+    One that `is_planned` (maintenance, a reservation for others) is known from the start and nothing is planned into
+    it. Any other is a failure: it is known when it comes, and takes nodes as chance has it by `lot` in [0, 1): the
+    nodes of running jobs come first, in order of their start, then those without a job.
+    """
+
+    cluster: Ints
+    nodes: Ints
+    start_s: Floats
+    end_s: Floats
+    is_planned: Bools
+    lot: Floats
+
+    def __post_init__(self) -> None:
+        floats = dict.fromkeys(("start_s", "end_s", "lot"), np.float64)
+        freeze_fields(self, {"cluster": np.int32, "nodes": np.int32, **floats, "is_planned": np.bool_})
+
+    @property
+    def n_outages(self) -> int:
+        return self.cluster.size
+
+
+_NO_INTS, _NO_FLOATS = np.empty(0, np.int32), np.empty(0)
+NO_OUTAGES = NodeOutages(_NO_INTS, _NO_INTS, _NO_FLOATS, _NO_FLOATS, np.empty(0, np.bool_), _NO_FLOATS)
+
+
+@dataclass(frozen=True, eq=False)
+class JobWorld:
+    """Clusters, what each type of job may choose on them, the jobs, and what limits and disturbs them."""
+
+    clusters: Clusters
+    types: JobTypes
+    jobs: Jobs
+    supply: Supply = NO_LIMITS
+    outages: NodeOutages = NO_OUTAGES
+
+    def __post_init__(self) -> None:
+        raise_if_any(_misfits(self))
+
+    @property
+    def n_jobs(self) -> int:
+        return self.jobs.n_jobs
+
+
+class Fate(IntEnum):
+    """What became of a job when the simulation ended."""
+
+    WAITING = 0
+    RAN = 1
+    DROPPED = 2
+    KILLED = 3
+    IMPOSSIBLE = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Stretches of running that did not complete a job, one row each: preempted, or lost to a failing node."""
+
+    job: Ints
+    option: Ints
+    start_s: Floats
+    end_s: Floats
+    is_lost: Bools
+
+    def __post_init__(self) -> None:
+        ints = dict.fromkeys(("job", "option"), np.int32)
+        freeze_fields(self, {**ints, "start_s": np.float64, "end_s": np.float64, "is_lost": np.bool_})
+
+
+NO_PIECES = Pieces(_NO_INTS, _NO_INTS, _NO_FLOATS, _NO_FLOATS, np.empty(0, np.bool_))
+
+
+@dataclass(frozen=True, eq=False)
+class JobAllocation:
+    """One row per job; the option is -1 and the instants NaN unless the fate is RAN or KILLED.
+
+    `start_s` and `end_s` are those of the last stretch of running, which completed the job or in which it was killed
+    at its planned end; `pieces` are all others. `ready_s` is when it could have started: its arrival, or later where
+    it had to wait for another job; infinite where that never ended. A job that fits nowhere is IMPOSSIBLE.
+    """
+
+    option: Ints
+    start_s: Floats
+    end_s: Floats
+    ready_s: Floats
+    fate: Codes
+    pieces: Pieces = NO_PIECES
+
+    def __post_init__(self) -> None:
+        floats = dict.fromkeys(("start_s", "end_s", "ready_s"), np.float64)
+        freeze_fields(self, {"option": np.int32, **floats, "fate": np.int8})
+        sizes = {getattr(self, name).size for name in ("option", *floats, "fate")}
+        if len(sizes) != 1:
+            raise InputError(Problem("job allocation", f"found columns of {sorted(sizes)} rows", "all must be of one"))
+
+    @property
+    def ran(self) -> Bools:
+        """Which jobs ran to their end."""
+        return np.asarray(self.fate == Fate.RAN)
+
+    @property
+    def used(self) -> Bools:
+        """Which jobs had nodes until they ended or were killed."""
+        return np.asarray((self.fate == Fate.RAN) | (self.fate == Fate.KILLED))
+
+
+def _job_problems(jobs: Jobs) -> Iterator[Problem]:
+    n = jobs.n_jobs
+    columns = {"after": jobs.after, "think_s": jobs.think_s}
+    columns |= {f"labels.{name}": label.codes for name, label in jobs.labels.items()}
+    for name, column in columns.items():
+        if column is not None and column.shape != (n,):
+            yield Problem(f"jobs.{name}", f"found {column.size} values", f"must be one for each of the {n} jobs")
+    if jobs.after is not None and ((jobs.after < NO_JOB) | (jobs.after >= np.arange(n))).any():
+        at = int(np.flatnonzero((jobs.after < NO_JOB) | (jobs.after >= np.arange(n)))[0])
+        yield Problem(f"jobs.after: job {at}", f"found {jobs.after[at]}", "must be an earlier job, or -1 for none")
+    if jobs.think_s is not None and not ((jobs.think_s >= 0) & (jobs.think_s < math.inf)).all():
+        yield Problem("jobs.think_s", "found a value below 0 s or none", "must be 0 s or more, and finite")
+
+
+def _misfits(world: JobWorld) -> Iterator[Problem]:
+    types, n_clusters = world.types, world.clusters.n_clusters
+    if types.cluster.max(initial=0) >= n_clusters:
+        found = f"found cluster {types.cluster.max()}"
+        yield Problem("job types.cluster", found, f"must be one of the {n_clusters} clusters, from 0")
+        return
+    too_large = types.nodes > world.clusters.n_nodes[types.cluster]
+    if too_large.any():
+        at = int(np.flatnonzero(too_large)[0])
+        found = f"found {types.nodes[at]} nodes of cluster {world.clusters.names[types.cluster[at]]}"
+        allowed = f"must be at most the {world.clusters.n_nodes[types.cluster[at]]} that it has"
+        yield Problem(f"job types.nodes: option {at}", found, allowed, "leave out options that do not fit")
+    if world.jobs.work.task_type.max(initial=0) >= types.n_types:
+        found = f"found type {world.jobs.work.task_type.max()}"
+        yield Problem("jobs.task_type", found, f"must be one of the {types.n_types} job types, from 0")
+    outages = world.outages
+    if outages.n_outages and (outages.cluster.max() >= n_clusters or outages.cluster.min() < 0):
+        yield Problem("outages.cluster", f"found {outages.cluster.max()}", f"must be from 0 to {n_clusters - 1}")
+    if not (outages.end_s > outages.start_s).all():
+        yield Problem("outages", "found an end that is not after its start", "must end after it starts")
