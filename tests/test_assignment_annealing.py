@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
-from joulewise.kernels.assignment_search import SPENT, WORTH, Sweep, anneal_plan
+from joulewise.kernels.assignment_plans import SPENT, WORTH
+from joulewise.kernels.assignment_search import Sweep, anneal_plan
 from joulewise.model import Segment, Shape, UtilityShapes, World
 from joulewise.optimise.assignment_annealing import _curves, _Search, search_front
 from joulewise.optimise.assignment_seeds import SEEDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from joulewise.kernels.assignment_search import Curves, Scene
+from joulewise.kernels.assignment_plans import Curves, Scene
 
 Lane = list[int]
 """The tasks of a machine, in their order."""

@@ -126,40 +126,6 @@ def room_for_samples(facts: ChanceFacts) -> ChanceRoom:
     )
 
 
-class ChancePool(NamedTuple):
-    """Chromosomes by row, and what each machine does in them, so that no machine is run twice for the same.
-
-    `sequence[row, first[row, m]:first[row, m + 1]]` are the tasks of machine m in their order, `key[row, m]` a number
-    that stands for them. `sums[row, m]` are energies and utilities by [kind, sample], `at_means` mean energy and the
-    utility at mean completions. `table` finds known rows by key.
-    """
-
-    genes: NDArray[np.int32]
-    points: NDArray[np.float64]
-    sequence: NDArray[np.int32]
-    first: NDArray[np.int64]
-    key: NDArray[np.uint64]
-    sums: NDArray[np.float32]
-    at_means: NDArray[np.float64]
-    table: NDArray[np.int64]
-
-
-def pool_of_chances(facts: ChanceFacts, genes: NDArray[np.int32], points: NDArray[np.float64]) -> ChancePool:
-    """A pool of these genes and points in which no row is known."""
-    (_, n_rows, n_tasks), n_machines = genes.shape, int(facts.facts.machine[-1]) + 1
-    n_slots = 1 << (2 * n_rows * n_machines).bit_length()
-    return ChancePool(
-        genes,
-        points,
-        np.zeros((n_rows, n_tasks), np.int32),
-        np.zeros((n_rows, n_machines + 2), np.int64),
-        np.zeros((n_rows, n_machines), np.uint64),
-        np.zeros((n_rows, n_machines, 2, facts.time_point.shape[1]), np.float32),
-        np.zeros((n_rows, n_machines, 2)),
-        np.full(n_slots, NOWHERE, np.int64),
-    )
-
-
 def _most_segments(facts: ChanceFacts) -> int:
     return max(int(np.diff(facts.facts.utilities.first).max()), _MOST_CURVES)
 
@@ -202,7 +168,7 @@ _set_latest: Any = fill_latest
 @kernel
 def evaluate_chances(facts, room, genes, rows, points):
     """Set the points of these rows of genes `[kind of gene, row, task]`: (energy in J, minus utility)."""
-    n = _n_walked(facts)
+    n = n_walked(facts)
     for at in range(rows.size):
         row = rows[at]
         place = genes[PLACE, row]
@@ -214,103 +180,18 @@ def evaluate_chances(facts, room, genes, rows, points):
             used_j, earned = run_machine(facts, room, place, room.sequence, room.first, machine, n)
             energy_j += used_j
             utility += earned
-            _add(room, room.used_j, room.gained, n)
-        points[row, ENERGY], points[row, UTILITY] = _objectives(facts, room, energy_j, utility)
-
-
-@kernel
-def evaluate_pool_of_chances(facts, room, pool, rows):
-    """As `evaluate_chances`, for the rows of a pool; machines that do what they do in a known row are not run again."""
-    n = _n_walked(facts)
-    for at in range(rows.size):
-        row = rows[at]
-        place = pool.genes[PLACE, row]
-        sort_by_machine(facts, room, place, pool.genes[ORDER, row], pool.sequence[row], pool.first[row])
-        room.energy_j[:] = 0.0
-        room.utility[:] = 0.0
-        energy_j, utility = 0.0, 0.0
-        for machine in range(pool.key.shape[1]):
-            pool.key[row, machine] = _key(pool, row, machine)
-            source = _known_row(pool, row, machine)
-            if source == NOWHERE:
-                found = run_machine(facts, room, place, pool.sequence[row], pool.first[row], machine, n)
-                pool.at_means[row, machine, ENERGY], pool.at_means[row, machine, UTILITY] = found
-                _copy(room.used_j, pool.sums[row, machine, ENERGY], n)
-                _copy(room.gained, pool.sums[row, machine, UTILITY], n)
-            else:
-                for kind in (ENERGY, UTILITY):
-                    pool.at_means[row, machine, kind] = pool.at_means[source, machine, kind]
-                    _copy(pool.sums[source, machine, kind], pool.sums[row, machine, kind], n)
-            energy_j += pool.at_means[row, machine, ENERGY]
-            utility += pool.at_means[row, machine, UTILITY]
-            _add(room, pool.sums[row, machine, ENERGY], pool.sums[row, machine, UTILITY], n)
-        pool.points[row, ENERGY], pool.points[row, UTILITY] = _objectives(facts, room, energy_j, utility)
-
-
-@kernel
-def know_rows(pool, rows):
-    """Let these rows, which have been evaluated, be the known ones."""
-    pool.table[:] = NOWHERE
-    n_machines, mask = pool.key.shape[1], np.uint64(pool.table.size - 1)
-    for at in range(rows.size):
-        for machine in range(n_machines):
-            slot = pool.key[rows[at], machine] & mask
-            while pool.table[slot] != NOWHERE:
-                slot = (slot + _ONE) & mask
-            pool.table[slot] = rows[at] * n_machines + machine
+            add_up(room, room.used_j, room.gained, n)
+        points[row, ENERGY], points[row, UTILITY] = objectives(facts, room, energy_j, utility)
 
 
 @inlined
-def _known_row(pool, row, machine):
-    """A known row in which this machine has the same tasks in the same places and order, or NOWHERE."""
-    n_machines, mask = pool.key.shape[1], np.uint64(pool.table.size - 1)
-    slot = pool.key[row, machine] & mask
-    while pool.table[slot] != NOWHERE:
-        other = pool.table[slot] // n_machines
-        if pool.table[slot] % n_machines == machine and _is_same(pool, row, other, machine):
-            return other
-        slot = (slot + _ONE) & mask
-    return np.int64(NOWHERE)
-
-
-@inlined
-def _is_same(pool, row, other, machine):
-    begin, their_begin = pool.first[row, machine], pool.first[other, machine]
-    n = pool.first[row, machine + 1] - begin
-    if pool.first[other, machine + 1] - their_begin != n or pool.key[row, machine] != pool.key[other, machine]:
-        return False
-    for k in range(n):
-        i = pool.sequence[row, begin + k]
-        if pool.sequence[other, their_begin + k] != i or pool.genes[PLACE, row, i] != pool.genes[PLACE, other, i]:
-            return False
-    return True
-
-
-@inlined
-def _key(pool, row, machine):
-    """A number that differs, but by rare chance, between machines, tasks, places and orders."""
-    key = np.uint64(machine) * _PRIME
-    for at in range(pool.first[row, machine], pool.first[row, machine + 1]):
-        i = pool.sequence[row, at]
-        key = (key ^ (np.uint64(i) << _HALF) ^ np.uint64(pool.genes[PLACE, row, i])) * _PRIME
-        key ^= key >> _HALF
-    return key
-
-
-@inlined
-def _n_walked(facts):
+def n_walked(facts):
     """So many samples are walked: whole words."""
     return -(-facts.n_samples // _WORD) * _WORD
 
 
 @inlined
-def _copy(source, target, n):
-    for s in range(n):
-        target[s] = source[s]
-
-
-@inlined
-def _add(room, used_j, gained, n):
+def add_up(room, used_j, gained, n):
     """Add what a machine's tasks used and earned to the totals."""
     for s in range(n):
         room.energy_j[s] += np.float64(used_j[s])
@@ -318,7 +199,7 @@ def _add(room, used_j, gained, n):
 
 
 @inlined
-def _objectives(facts, room, energy_j, utility):
+def objectives(facts, room, energy_j, utility):
     """A point from the totals, or from mean energy and the utility at mean completions."""
     if facts.objective == EXPECTED:
         energy_j, utility = mean_of(room.energy_j, facts.n_samples), mean_of(room.utility, facts.n_samples)
@@ -559,65 +440,3 @@ def ranked(values, n, k):
         else:
             break
     return values[k]
-
-
-class Clouds(NamedTuple):
-    """What one assignment comes to in each sample: energy, utility, and how many tasks ran.
-
-    `at_means[0]` is the utility at mean completions, where tasks are dropped by these.
-    """
-
-    energy_j: NDArray[np.float64]
-    utility: NDArray[np.float64]
-    n_ran: NDArray[np.int64]
-    at_means: NDArray[np.float64]
-
-
-class Quantiles(NamedTuple):
-    """Cube roots of times in s and powers in W, `[row, node]`, and where among nodes each `[task, sample]` has its own.
-
-    Cube roots of gamma distributions are nearly straight between nodes.
-    """
-
-    time_root: NDArray[np.float64]
-    power_root: NDArray[np.float64]
-    time_node: NDArray[np.float32]
-    power_node: NDArray[np.float32]
-
-
-@kernel
-def sample_assignment(known, room, place, order, row, quantiles, by_mean, exec_s, free_s, end_s, clouds):
-    """Fill the clouds of one assignment, in float64: task i has the quantiles of row[i]."""
-    sort_by_order(order, room)
-    n = clouds.energy_j.size
-    free_s[:] = 0.0
-    clouds.energy_j[:] = 0.0
-    clouds.utility[:] = 0.0
-    clouds.n_ran[:] = 0
-    clouds.at_means[0] = 0.0
-    for at in range(order.size):
-        i = room.sequence[at]
-        if place[i] == NOWHERE:
-            continue
-        machine, arrival_s = known.machine[place[i]], known.tasks.arrival_s[i]
-        for s in range(n):
-            exec_s[s] = quantile(quantiles.time_root[row[i]], quantiles.time_node[i, s])
-            end_s[s] = max(free_s[machine, s], arrival_s) + exec_s[s]
-        at_mean = utility_of(known.tasks, known.utilities, i, mean_of(end_s, n)) if by_mean else 0.0
-        if by_mean and at_mean >= known.drop_below:
-            clouds.at_means[0] += at_mean
-        for s in range(n):
-            earned = utility_of(known.tasks, known.utilities, i, end_s[s])
-            if (at_mean if by_mean else earned) >= known.drop_below:
-                free_s[machine, s] = end_s[s]
-                clouds.energy_j[s] += exec_s[s] * quantile(quantiles.power_root[row[i]], quantiles.power_node[i, s])
-                clouds.utility[s] += earned
-                clouds.n_ran[s] += 1
-
-
-@inlined
-def quantile(roots, node):
-    """What there is at a place between two nodes, or at the last."""
-    low = min(int(node), roots.size - 2)
-    root = roots[low] + (node - low) * (roots[low + 1] - roots[low])
-    return root * root * root

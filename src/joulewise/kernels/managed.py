@@ -189,6 +189,65 @@ def finish(
                 plan.status[i] = DROPPED
 
 
+@inlined
+def count_event(clock, limits, now_s, is_regular):
+    """Note an event on the clock; returns the seconds since the last one, a minute for the first."""
+    clock.counts[COUNTED] += now_s > limits.start_s
+    is_late = not is_regular and clock.instants[LAST] < now_s == clock.instants[EFFECT]
+    clock.counts[LATE] += now_s > limits.start_s and is_late
+    clock.instants[ORIGIN] = clock.instants[ORIGIN] if is_regular else now_s
+    clock.counts[REGULAR] = clock.counts[REGULAR] + 1 if is_regular else 0
+    return now_s - clock.instants[LAST] if clock.instants[LAST] >= 0.0 else MINUTE_S
+
+
+@inlined
+def bring_up(
+    clock, batch, rolling, losses, rules, stretch, place, tasks, utilities, options, limits, ledger, machines,
+    downtimes, plan, now_s,
+):  # fmt: skip
+    """Take in what has arrived and let machines work until the mapping takes effect; returns when it does."""
+    admit(clock, batch, rolling, rules, place, tasks, utilities, options, now_s)
+    for m in range(machines.ready_s.size):
+        work_off(
+            clock, batch, rules, stretch, tasks, options, limits, ledger, machines, downtimes, losses, plan, m,
+            now_s,
+        )  # fmt: skip
+    effect_s = now_s + mapping_time_s(clock, rules, clock.counts[UNFIXED])
+    for m in range(machines.ready_s.size):
+        if effect_s > now_s:
+            work_off(
+                clock, batch, rules, stretch, tasks, options, limits, ledger, machines, downtimes, losses, plan, m,
+                effect_s,
+            )  # fmt: skip
+        release(batch, machines, m)
+    if batch.n_returning[0] > 0:
+        admit(clock, batch, rolling, rules, place, tasks, utilities, options, now_s)
+    return effect_s
+
+
+@inlined
+def decide(
+    clock, batch, rolling, value, rules, threshold, stretch, option_at, tasks, utilities, options, everywhere, limits,
+    ledger, machines, plan, horizon_s,
+):  # fmt: skip
+    """Map the batch by the manager's rule."""
+    if rules.rule == GREEDY and limits.has_cap:
+        map_under_cap(
+            clock, batch, rolling, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger,
+            machines, plan, threshold, horizon_s,
+        )  # fmt: skip
+    elif rules.rule == GREEDY:
+        map_greedily(
+            clock, batch, rolling, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger,
+            machines, plan, threshold, horizon_s,
+        )  # fmt: skip
+    else:
+        map_in_order(
+            clock, batch, rolling, rules, stretch, option_at, tasks, utilities, options, everywhere, limits, ledger,
+            machines, plan, threshold, horizon_s,
+        )  # fmt: skip
+
+
 @kernel
 def map_managed(
     clock, batch, prices, rolling, losses, value, rules, threshold, stretch, place, option_at, tasks, utilities,
@@ -206,30 +265,13 @@ def map_managed(
                                   and clock.counts[UNFIXED] + batch.n_returning[0] == 0):  # fmt: skip
             break
         happened += 1
-        clock.counts[COUNTED] += now_s > limits.start_s
-        is_late = not is_regular and clock.instants[LAST] < now_s == clock.instants[EFFECT]
-        clock.counts[LATE] += now_s > limits.start_s and is_late
-        clock.instants[ORIGIN] = clock.instants[ORIGIN] if is_regular else now_s
-        clock.counts[REGULAR] = clock.counts[REGULAR] + 1 if is_regular else 0
-        passed_s = now_s - clock.instants[LAST] if clock.instants[LAST] >= 0.0 else MINUTE_S
+        passed_s = count_event(clock, limits, now_s, is_regular)
         if rules.program == WORTH:
             fade(rolling, passed_s)
-        admit(clock, batch, rolling, rules, place, tasks, utilities, options, now_s)
-        for m in range(machines.ready_s.size):
-            work_off(
-                clock, batch, rules, stretch, tasks, options, limits, ledger, machines, downtimes, losses, plan, m,
-                now_s,
-            )  # fmt: skip
-        effect_s = now_s + mapping_time_s(clock, rules, clock.counts[UNFIXED])
-        for m in range(machines.ready_s.size):
-            if effect_s > now_s:
-                work_off(
-                    clock, batch, rules, stretch, tasks, options, limits, ledger, machines, downtimes, losses, plan, m,
-                    effect_s,
-                )  # fmt: skip
-            release(batch, machines, m)
-        if batch.n_returning[0] > 0:
-            admit(clock, batch, rolling, rules, place, tasks, utilities, options, now_s)
+        effect_s = bring_up(
+            clock, batch, rolling, losses, rules, stretch, place, tasks, utilities, options, limits, ledger, machines,
+            downtimes, plan, now_s,
+        )  # fmt: skip
         clock.instants[EFFECT] = effect_s
         next_s, _ = next_instant(clock, rules, tasks)
         horizon_s = horizon_of(clock, rules, tasks, next_s)
@@ -246,21 +288,10 @@ def map_managed(
         count_left(batch, options, limits, ledger)
         if rules.program == MAKESPAN:
             count_quotas(rolling, batch)
-        if rules.rule == GREEDY and limits.has_cap:
-            map_under_cap(
-                clock, batch, rolling, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger,
-                machines, plan, threshold, horizon_s,
-            )  # fmt: skip
-        elif rules.rule == GREEDY:
-            map_greedily(
-                clock, batch, rolling, value, rules, stretch, tasks, utilities, options, everywhere, limits, ledger,
-                machines, plan, threshold, horizon_s,
-            )  # fmt: skip
-        else:
-            map_in_order(
-                clock, batch, rolling, rules, stretch, option_at, tasks, utilities, options, everywhere, limits, ledger,
-                machines, plan, threshold, horizon_s,
-            )  # fmt: skip
+        decide(
+            clock, batch, rolling, value, rules, threshold, stretch, option_at, tasks, utilities, options, everywhere,
+            limits, ledger, machines, plan, horizon_s,
+        )  # fmt: skip
         if rules.n_permuted > 1:
             for m in range(machines.ready_s.size):
                 permute(batch, rules, tasks, utilities, options, machines, m)

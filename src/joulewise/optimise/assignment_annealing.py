@@ -19,17 +19,8 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.assignment import NOWHERE, ORDER, PLACE, AssignmentFacts
-from joulewise.kernels.assignment_search import (
-    Archive,
-    Curves,
-    Lanes,
-    Plan,
-    Scene,
-    Sweep,
-    anneal_plan,
-    begin,
-    keep,
-)
+from joulewise.kernels.assignment_plans import Archive, Curves, Lanes, Plan, Scene, begin, keep
+from joulewise.kernels.assignment_search import Sweep, anneal_plan
 from joulewise.kernels.draws import draws_of
 from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.assignment import Assignment

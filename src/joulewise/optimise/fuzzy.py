@@ -14,7 +14,7 @@ from scipy.special import gammainccinv, gammaincinv, gammaln, log_ndtr, ndtr, st
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.assignment import NOWHERE, AssignmentFacts, room_to_evaluate
-from joulewise.kernels.chances import Clouds, Quantiles, sample_assignment
+from joulewise.kernels.clouds import Clouds, Quantiles, sample_assignment
 from joulewise.model.arrays import Counts, Floats, Ints, freeze_fields
 from joulewise.model.assignment import Assignment
 from joulewise.model.chances import Chances

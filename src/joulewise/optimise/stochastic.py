@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from joulewise.errors import Problem, raise_if_any, unknown_name
 from joulewise.kernels.assignment_genes import cross_and_mutate
+from joulewise.kernels.chance_pool import evaluate_pool_of_chances, know_rows, pool_of_chances
 from joulewise.kernels.chances import (
     EXPECTED,
     LANES,
@@ -20,9 +21,6 @@ from joulewise.kernels.chances import (
     PERCENTILE,
     ChanceFacts,
     evaluate_chances,
-    evaluate_pool_of_chances,
-    know_rows,
-    pool_of_chances,
     room_for_samples,
 )
 from joulewise.model.arrays import Counts, Floats, Ints
