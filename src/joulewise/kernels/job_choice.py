@@ -72,7 +72,8 @@ def start_of(pool, rules, facts, limits, book, trial, i, option, now_s, is_fixed
     """When a job could start with an option: among what is fixed, or among what this event has planned as well."""
     if pool.left[i] < 1.0:
         duration_s = duration_of(pool, rules, facts, i, option)
-        return search(facts, limits, book if is_fixed else trial, option, duration_s, now_s)
+        among = book if is_fixed or pool.n_planned[0] == 0 else trial
+        return search(facts, limits, among, option, duration_s, now_s)
     if is_fixed:
         return fixed_start(pool, facts, limits, book, option, now_s)
     return found_start(pool, facts, limits, book, trial, option, now_s)

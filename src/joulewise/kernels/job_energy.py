@@ -1,4 +1,4 @@
-"""Energy and power of parallel jobs while they are mapped: what days have used, what may still be used, and the filters.
+"""Energy and power of parallel jobs while they are mapped: what days have used, what may be used, and the filters.
 
 Days and budgets are those of `energy`. A job is allowed by all of its energy against what is left of the day in which
 the mapping happens, wherever midnight cuts it (a prorated test would allow more to later starts); what is then noted
@@ -216,7 +216,7 @@ def may_use(limits, ledger, cost_w, duration_s, start_s):
 
 @inlined
 def spend(limits, ledger, cost_w, duration_s, start_s):
-    """Take a planned job from what is left in this event: all of it from today, what lies after it from tomorrow too."""
+    """Take a planned job from what is left in this event: all from today, what lies after it from tomorrow too."""
     if limits.has_budget:
         ledger.left_j[NOW] -= cost_w * duration_s
         after_s = start_s + duration_s - ledger.ends_s[DAY]
