@@ -38,10 +38,10 @@ def world_of(
 ) -> JobWorld:
     """Each job of a type of its own with one option: so many nodes of the one cluster for so long."""
     n = len(arrival_s)
-    zeros, times = np.zeros(n, int), np.array(time_s, float)
+    zeros, times = np.zeros(n, np.int32), np.array(time_s, float)
     types = JobTypes((), np.arange(n + 1), zeros, zeros, np.array(nodes), times, times, np.full(n, power_w))
     window.setdefault("shapes", UtilityShapes.of([constant()]))
-    work = Workload(np.array(arrival_s, float), np.arange(n), zeros, np.ones(n), np.zeros(n), **window)
+    work = Workload(np.array(arrival_s, float), np.arange(n, dtype=np.int32), zeros, np.ones(n), np.zeros(n), **window)
     clusters = Clusters(("c",), np.array([n_nodes]), np.array([4]), np.array([1]), standby)
     others = {name: value for name, value in (("supply", supply), ("outages", outages)) if value is not None}
     return JobWorld(clusters, types, Jobs(work, labels=labels or {}), **others)  # type: ignore[arg-type]
