@@ -39,7 +39,9 @@ def world_of(
     """Each job of a type of its own with one option: so many nodes of the one cluster for so long."""
     n = len(arrival_s)
     zeros, times = np.zeros(n, np.int32), np.array(time_s, float)
-    types = JobTypes((), np.arange(n + 1), zeros, zeros, np.array(nodes), times, times, np.full(n, power_w))
+    types = JobTypes(
+        (), np.arange(n + 1), zeros, zeros.astype(np.int8), np.array(nodes), times, times, np.full(n, power_w)
+    )
     window.setdefault("shapes", UtilityShapes.of([constant()]))
     work = Workload(np.array(arrival_s, float), np.arange(n, dtype=np.int32), zeros, np.ones(n), np.zeros(n), **window)
     clusters = Clusters(("c",), np.array([n_nodes]), np.array([4]), np.array([1]), standby)
