@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
@@ -119,7 +120,9 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             yield cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if packed else raw
     except EOFError as error:
         advice = "get it again, or unpack what is there (gzip -dc) and import that"
-        raise InputError(Problem(path.name, "the packed file ends too early: it is truncated", advice=advice)) from error
+        raise InputError(
+            Problem(path.name, "the packed file ends too early: it is truncated", advice=advice)
+        ) from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError(Problem(path.name, f"cannot be unpacked: {error}", advice="get it again")) from error
     except FileNotFoundError:
@@ -128,10 +131,10 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         raise InputError(Problem(path.name, f"cannot be read: {error.strerror or error}")) from error
 
 
-def pieces_of_text(path: Path, file: IO[bytes]) -> Iterator[bytes]:
-    """The text piece by piece, each of whole lines; InputError for what is no text."""
+def pieces_of_text(path: Path, start: bytes, file: IO[bytes]) -> Iterator[bytes]:
+    """A text piece by piece, each of whole lines, of which `start` has been read; InputError for what is no text."""
     rest = b""
-    while data := file.read(PIECE_BYTES):
+    for data in chain([start], iter(lambda: file.read(PIECE_BYTES), b"")):
         if b"\0" in data:
             advice = "a log is plain text in UTF-8, or that packed by gzip"
             raise InputError(Problem(path.name, "found bytes that no text has", advice=advice))

@@ -89,7 +89,9 @@ class _Reader:
         if values is None:
             values = _one_by_one(lines.text(row) for row in np.flatnonzero(good))
         fine = (np.abs(values) <= LARGEST).all(axis=1)
-        self.log.note("no numbers", int((~fine).sum()), first_line + int(np.flatnonzero(good)[fine.argmin()] if fine.size else 0))
+        self.log.note(
+            "no numbers", int((~fine).sum()), first_line + int(np.flatnonzero(good)[fine.argmin()] if fine.size else 0)
+        )
         return values[fine]
 
     def _without_parts(self, values: Floats) -> Floats:
@@ -116,8 +118,8 @@ class _Reader:
         known |= {name: self._named(name, column[name]) for name in _NAMES}
         known["job_id"] = pl.Series(column["job_id"]).cast(pl.Int64).cast(pl.String)
         known["after_job"] = _known(column["after_job"], column["after_job"] > 0, pl.Int64).cast(pl.String)
-        known["status"] = pl.Series(column["status"]).cast(pl.Int64).replace_strict(
-            STATUSES, default=None, return_dtype=pl.String
+        known["status"] = (
+            pl.Series(column["status"]).cast(pl.Int64).replace_strict(STATUSES, default=None, return_dtype=pl.String)
         )
         return frame_of(known, len(values))
 
