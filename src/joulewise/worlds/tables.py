@@ -3,6 +3,7 @@
 from joulewise.worlds.bags import BAG_COLUMNS, BagTable, bag_frame, read_bag
 from joulewise.worlds.chance_tables import SAMPLE_COLUMNS
 from joulewise.worlds.frames import Column
+from joulewise.worlds.node_outages import OUTAGE_COLUMNS
 from joulewise.worlds.series import SERIES_COLUMNS
 from joulewise.worlds.system_tables import (
     ETC_COLUMNS,
@@ -35,6 +36,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "samples": SAMPLE_COLUMNS,
     "tasks": TASK_COLUMNS,
     "bag": BAG_COLUMNS,
+    "outages": OUTAGE_COLUMNS,
     "power_cap_by_hour": SERIES_COLUMNS,
     "tariff": SERIES_COLUMNS,
 }
