@@ -15,6 +15,8 @@ from joulewise.errors import raise_if_any
 from joulewise.model.arrays import Counts, Ints
 from joulewise.model.clusters import NO_TYPES, Clusters, ClusterSystem, JobTypes, NodeStandby
 from joulewise.worlds.frames import Column, Table, read_table
+from joulewise.worlds.node_outages import NodeOutageParameters
+from joulewise.worlds.outages import failure_problems
 from joulewise.worlds.parameters import explained
 
 _CLUSTER = Column("cluster", "", "name of the cluster", True)
@@ -58,8 +60,11 @@ class Options(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterTables:
-    """The files that describe clusters and job types; names are relative to the folder they are read from."""
+class ClusterTables(NodeOutageParameters):
+    """The files that describe clusters and job types; names are relative to the folder they are read from.
+
+    Raises InputError with every problem of the failures.
+    """
 
     clusters: str = field(metadata={"help": "table of clusters, one row each", "file": True})
     job_times: str | None = explained(
@@ -68,6 +73,9 @@ class ClusterTables:
         "own",
         file=True,
     )
+
+    def __post_init__(self) -> None:
+        raise_if_any(failure_problems(self))
 
 
 def read_clusters(tables: ClusterTables, folder: Path = Path()) -> ClusterSystem:
