@@ -144,12 +144,12 @@ def _segments(intervals: tuple[Interval, ...], decay_per_min: float) -> tuple[Se
 def draw_levels(parameters: UtilityParameters, stream: np.random.Generator, n_tasks: int) -> Levels:
     """Priority and urgency from their joint distribution (table D.1), the utility class uniformly."""
     percent = np.array(parameters.priority_urgency_percent).ravel()
-    pair = _draw(stream, percent, n_tasks)
+    pair = drawn_by_weight(stream, percent, n_tasks)
     utility_class = stream.integers(len(parameters.intervals), size=n_tasks, dtype=np.int8)
     return Levels(pair // len(URGENCIES), pair % len(URGENCIES), utility_class)
 
 
-def _draw(stream: np.random.Generator, weights: Floats, n: int) -> Codes:
+def drawn_by_weight(stream: np.random.Generator, weights: Floats, n: int) -> Codes:
     """Positions drawn in proportion to the weights; one of weight 0 is never drawn."""
     edges = np.cumsum(weights)
     return np.searchsorted(edges / edges[-1], stream.random(n), side="right").astype(np.int8)
