@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from joulewise import units
 from joulewise.study import bags, fronts, managed, profits, uncertain, utilities, utility_bounds, utility_checks
 from joulewise.study.case import Candidates, Case, Outcome, Tables
-from joulewise.study.columns import (
+from joulewise.study.column import (
     ASSIGNMENTS,
     COUNTS,
     FRONT,

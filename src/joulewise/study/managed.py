@@ -13,7 +13,7 @@ from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study import details
 from joulewise.study.agreement import differs
 from joulewise.study.case import Candidates, Case, Outcome, Tables
-from joulewise.study.columns import LOSSES, RECORDS, TRACES
+from joulewise.study.column import LOSSES, RECORDS, TRACES
 from joulewise.study.fitting import class_problems, fit_problems, idle_switches
 from joulewise.study.sources import (
     Draw,

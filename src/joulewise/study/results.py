@@ -10,7 +10,8 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem
 from joulewise.study import statistics
-from joulewise.study.columns import CLOUDS, COLUMNS, FRONTS, MACHINES, RECORDS, TRACES, metrics
+from joulewise.study.column import CLOUDS, FRONTS, MACHINES, RECORDS, TRACES
+from joulewise.study.columns import COLUMNS, metrics
 from joulewise.study.store import FAILED, MARKER, Store
 from joulewise.study.study import VARIANT, Study, parse_study, read_source
 
