@@ -68,6 +68,15 @@ class Certificate:
         if not (shaped and all(((p >= 0) & np.isfinite(p)).all() for p in (self.per_s, self.per_j))):
             raise InputError(Problem("certificate", "found prices below 0 or not finite", "must be 0 or more"))
 
+    def as_json(self) -> dict[str, Any]:
+        """The prices as JSON values."""
+        return {"per_s": self.per_s.tolist(), "per_j": self.per_j.tolist()}
+
+    @staticmethod
+    def from_json(stored: dict[str, Any]) -> Certificate:
+        """The prices that JSON values hold; InputError when they are none."""
+        return Certificate(np.asarray(stored["per_s"], float), np.asarray(stored["per_j"], float))
+
 
 @dataclass(frozen=True, eq=False)
 class PriceBound:
