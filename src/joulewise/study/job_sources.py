@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.study.schedulers import SchedulerParameters
 from joulewise.study.source import SCHEDULER, Draw, Source
+from joulewise.worlds.cluster_tables import ClusterTables, read_clusters
 from joulewise.worlds.clusters import ClusterParameters, generate_clusters
+from joulewise.worlds.frames import read_table
+from joulewise.worlds.job_tables import JobTable, read_jobs
 from joulewise.worlds.lublin import LublinParameters, generate_lublin
 from joulewise.worlds.node_outages import NodeOutageParameters
 from joulewise.worlds.outages import failure_problems
@@ -45,6 +48,10 @@ def _generated_clusters(parameters: ClusterParameters, draw: Draw) -> ClusterSys
     return generate_clusters(parameters, draw.seed, draw.trial)
 
 
+def _tabled_clusters(tables: ClusterTables, draw: Draw) -> ClusterSystem:
+    return read_clusters(tables, draw.folder)
+
+
 def _as_logged(_parameters: LoggedParameters, _draw: Draw) -> None:
     """Nothing yet: the log says it."""
 
@@ -58,6 +65,10 @@ def _parallel_day(
 
 def _lublin(parameters: LublinParameters, system: ClusterSystem | None, draw: Draw) -> tuple[ClusterSystem, Jobs]:
     return generate_lublin(parameters, _given(system, LUBLIN), draw.seed, draw.trial)
+
+
+def _tabled_jobs(table: JobTable, system: ClusterSystem | None, draw: Draw) -> tuple[ClusterSystem, Jobs]:
+    return read_jobs(table, _given(system, JOB_TABLE), draw.folder)
 
 
 def _trace(parameters: TraceParameters, system: ClusterSystem | None, draw: Draw) -> Trace:
@@ -103,6 +114,13 @@ JOB_SYSTEMS = (
         is_random=lambda _: True,
     ),
     Source(
+        CLUSTER_TABLES,
+        "clusters, and times and powers of jobs by number of nodes, from your own files",
+        ClusterTables,
+        _tabled_clusters,
+        is_random=_fails,
+    ),
+    Source(
         AS_LOGGED,
         "the machine of a trace, as its log describes it; also what is meant where [system] is left out",
         LoggedParameters,
@@ -128,7 +146,19 @@ JOB_WORKLOADS = (
         is_random=lambda _: True,
         n_tasks=lambda jobs, _: jobs.n_jobs,
     ),
-    Source(TRACE, "the jobs of a real log: SWF, or what `joulewise import` made", TraceParameters, _trace, n_tasks=_lines),
+    Source(
+        JOB_TABLE,
+        "parallel jobs from your own file",
+        JobTable,
+        _tabled_jobs,
+        n_tasks=lambda table, draw: read_table(table.jobs, draw.folder).frame.height,
+    ),
+    Source(
+        TRACE, "the jobs of a real log: SWF, or what `joulewise import` made", TraceParameters, _trace, n_tasks=_lines
+    ),
 )
+
+SYSTEM_TABLES, WORKLOAD_TABLES = {"clusters": CLUSTER_TABLES}, {"trace": TRACE, "jobs": JOB_TABLE}
+"""The keys that stand for a source without naming it."""
 
 JOB_SCHEDULER: Any = Source(SCHEDULER, "how parallel jobs get their nodes", SchedulerParameters, _scheduler)

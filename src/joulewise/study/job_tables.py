@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise.model.jobs import NO_PIECES, Fate, JobAllocation, Pieces
-from joulewise.study.column import CLUSTERS, JOB_TRACES, JOB_TYPES, JOBS, PIECES, QUEUES, USERS
+from joulewise.study.column import CLUSTERS, FINDINGS, JOB_TRACES, JOB_TYPES, JOBS, PIECES, QUEUES, USERS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from joulewise.model.jobs import JobWorld
     from joulewise.study.case import Tables
     from joulewise.study.job_worlds import Scene
+    from joulewise.worlds.traces import Trace
 
 STEP_S = 60.0
 MAX_STEPS = 2880
@@ -39,6 +40,8 @@ def tables(scene: Scene, allocation: JobAllocation) -> Tables:
             found[table] = summary(world, allocation, label)
     if scene.traits is not None:
         found[JOB_TYPES] = job_types(scene)
+    if scene.trace is not None and scene.trace.findings:
+        found[FINDINGS] = findings(scene.trace)
     if allocation.pieces.job.size:
         found[PIECES] = pieces(world, allocation)
     return found
@@ -118,7 +121,9 @@ def allocation_of(table: pl.DataFrame, cut: pl.DataFrame | None = None) -> JobAl
     names = ("job", "option", "start_s", "end_s", "is_lost")
     others = NO_PIECES if cut is None else Pieces(**{name: cut[name].to_numpy() for name in names})
     ready_s = table["ready_s"].fill_null(math.inf).to_numpy()
-    return JobAllocation(table["option"].fill_null(-1).to_numpy(), **instants, ready_s=ready_s, fate=fate, pieces=others)
+    return JobAllocation(
+        table["option"].fill_null(-1).to_numpy(), **instants, ready_s=ready_s, fate=fate, pieces=others
+    )
 
 
 def use(world: JobWorld, allocation: JobAllocation) -> pl.DataFrame:
@@ -134,7 +139,7 @@ def use(world: JobWorld, allocation: JobAllocation) -> pl.DataFrame:
     n_steps = int(np.clip(math.ceil((last_s - work.start_s) / STEP_S), 1, MAX_STEPS))
     edge_s = np.linspace(work.start_s, last_s, n_steps + 1)
     nodes = world.types.nodes[runs.option].astype(float)
-    cores = nodes * world.clusters.cores_per_node[world.types.cluster[runs.option]]
+    cores = nodes * world.clusters.cores_per_node[world.types.cluster[runs.option]].astype(float)
 
     def mean(totals: Floats) -> Floats:
         return np.asarray(np.diff(totals) / np.maximum(np.diff(edge_s), np.finfo(float).tiny))
@@ -214,6 +219,13 @@ def job_types(scene: Scene) -> pl.DataFrame:
             "single_s": traits.single_s,
         }
     )
+
+
+def findings(trace: Trace) -> pl.DataFrame:
+    """One row per thing that is odd in a log."""
+    import polars as pl
+
+    return pl.DataFrame([found._asdict() for found in trace.findings])
 
 
 def _names(names: tuple[str, ...], codes: Any) -> pl.Series:

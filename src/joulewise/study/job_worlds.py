@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from joulewise.errors import Problem, raise_if_any
+from joulewise.study.job_sources import CLUSTER_TABLES, JOB_TABLE, TRACE
 from joulewise.study.source import Draw
-from joulewise.study.sources import TRACE, build_part, build_supply, build_workload
-from joulewise.study.spec import Part, WorldParts
+from joulewise.study.sources import build_part, build_supply, build_workload
+from joulewise.study.spec import WorldParts
 from joulewise.units import energy, power
 
 if TYPE_CHECKING:
@@ -71,8 +72,10 @@ def _limit_problems(supply: Supply, system: ClusterSystem) -> Iterator[Problem]:
         yield Problem("supply.power_cap", f"found {power(float(supply.cap_w.max()))} at most", allowed)
 
 
-def n_expected(workload: Part, draw: Draw) -> float:
-    """About how many jobs a workload has."""
-    from joulewise.study.sources import expected_tasks
+def is_read(parts: WorldParts) -> bool:
+    """Whether the world of these needs what files say."""
+    return parts.workload.source in (TRACE, JOB_TABLE) or parts.system.source == CLUSTER_TABLES or _has_outages(parts)
 
-    return expected_tasks(workload, draw)
+
+def _has_outages(parts: WorldParts) -> bool:
+    return parts.system.parameters.outages is not None

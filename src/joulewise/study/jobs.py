@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.errors import InputError, JoulewiseError, raise_if_any
 from joulewise.study import job_tables
@@ -20,10 +20,14 @@ from joulewise.study.job_sources import PARALLEL_DAY, job_policy_of
 from joulewise.study.job_worlds import Scene, build_scene, is_read
 from joulewise.study.source import Draw
 from joulewise.study.sources import build_part, expected_tasks
-from joulewise.study.spec import Point
+from joulewise.study.spec import Point, WorldParts
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from joulewise.model import Supply
     from joulewise.model.jobs import JobAllocation
+    from joulewise.optimise import BoundKind
     from joulewise.simulate.jobs import JobOutcome
     from joulewise.simulate.scheduler import Scheduler
     from joulewise.study.planning import Run
@@ -33,12 +37,12 @@ if TYPE_CHECKING:
 _RUN_S, _JOB_S, _READ_S, _PRICES_JOB_S = 0.05, 2e-5, 5e-6, 3e-4
 _JOB_BYTES = 60
 _INTERVAL_S = 60.0
-_GUESSED = ("mean_wait_s", "mean_bounded_slowdown", "busy_percent", "energy_j", "fairness", "mean_queue_length")
+TRIVIAL = "trivial"
 
 
-def bound_of(_point: Point, said: str) -> str:
-    """How the bound of a point is proven."""
-    return said
+def bound_of(point: Point, said: str) -> str:
+    """How the bound of a point is proven; prices need a window that ends."""
+    return said if getattr(point.workload.parameters, "end_s", None) is not None else TRIVIAL
 
 
 def scheduler_of(point: Point, scheduler: Scheduler) -> Scheduler:
@@ -51,11 +55,16 @@ def scheduler_of(point: Point, scheduler: Scheduler) -> Scheduler:
 def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
     """Look up the policies, read the logs and tables and hold limits and schedulers against them."""
     yield from (partial(build_part, part, draw) for part in found.decisions)
-    yield from (partial(build_scene, parts, draw) for parts in found.worlds if is_read(parts))
-    for parts in found.worlds:
-        yield partial(build_part, parts.supply, draw)
+    yield from (partial(_check_world, parts, draw) for parts in found.worlds)
     yield from (partial(_check_fit, point, draw) for point in found.points)
     yield partial(_check_switches, found.points, draw)
+
+
+def _check_world(parts: WorldParts, draw: Draw) -> None:
+    """Make the world where files or limits could be wrong, and what stands for its supply in any case."""
+    supply: Supply = build_part(parts.supply, draw)
+    if supply.is_limited or is_read(parts):
+        build_scene(parts, draw)
 
 
 def _check_fit(point: Point, draw: Draw) -> None:
@@ -66,9 +75,7 @@ def _check_fit(point: Point, draw: Draw) -> None:
 def _check_switches(points: Sequence[Point], draw: Draw) -> None:
     """Find switches that change nothing at any point."""
     scheduled = {(point.world, point.decision): point for point in points}
-    raise_if_any(
-        idle_switches((point.world, build_part(point.decision, draw)) for point in scheduled.values())
-    )
+    raise_if_any(idle_switches((point.world, build_part(point.decision, draw)) for point in scheduled.values()))
 
 
 def draws(point: Point, folder: Path) -> bool:
@@ -149,3 +156,62 @@ def _measured(case: Case, allocation: JobAllocation) -> dict[str, Any]:
 def _share(part: float, whole: float) -> float:
     """A part of something that may be nothing."""
     return part / whole if whole > 0 else math.nan
+
+
+def _bound(case: Case) -> float:
+    """The world's bound: stored if known, else found and stored for the other runs on it."""
+    from joulewise.optimise.job_bound import job_bound
+
+    run, store = case.run, case.store
+    known = store.read_proof(run.world_key, run.bound)
+    if known is None:
+        known = job_bound(case.world.world, cast("BoundKind", run.bound)).as_json()
+        store.write_proof(run.world_key, run.bound, known)
+    return float(known["value"])
+
+
+def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
+    """What does not hold of a run: the world made anew, its allocation checked, metrics and bound recomputed.
+
+    An allocation that is not stored is found by simulating again.
+    """
+    from joulewise.check.jobs import check_jobs
+
+    world = case.world.world
+    if stored is not None:
+        table = stored[JOBS]
+        if table.height != world.n_jobs:
+            yield f"{table.height} jobs are stored, but the workload has {world.n_jobs}"
+            return
+        allocation = job_tables.allocation_of(table, stored.get(PIECES))
+        yield from differs("jobs: arrival_s", table["arrival_s"].to_numpy(), world.jobs.work.arrival_s)
+        for name in ("utility", "energy_j"):
+            yield from differs(f"jobs: {name}", *_columns(name, table, case.world, allocation))
+    else:
+        outcome = _simulated(case)
+        allocation = outcome.allocation
+        yield from differs("runs: mapping_events", row["mapping_events"], outcome.n_mapping_events)
+    yield from check_jobs(world, allocation, scheduler_of(case.run.point, case.decision))
+    if case.store.read_proof(case.run.world_key, case.run.bound) is None:
+        yield "bounds: the proof of the world's bound is missing"
+        return
+    yield from _bounds(case)
+    for name, value in _measured(case, allocation).items():
+        yield from differs(f"runs: {name}", row[name], value)
+
+
+def _columns(name: str, table: pl.DataFrame, scene: Scene, allocation: JobAllocation) -> tuple[Any, Any]:
+    """A column of the table of jobs as it is stored and as it comes out anew."""
+    anew = job_tables.jobs(scene, allocation)
+    return table[name].to_numpy(), anew[name].to_numpy()
+
+
+def _bounds(case: Case) -> Iterator[str]:
+    """What does not hold of the stored proof."""
+    from joulewise.optimise.job_bound import JobBound, certified_job_bound, job_ceiling
+
+    stored = case.store.read_proof(case.run.world_key, case.run.bound)
+    assert stored is not None
+    proof, world = JobBound.from_json(stored), case.world.world
+    anew = job_ceiling(world) if proof.certificate is None else certified_job_bound(world, proof.certificate)
+    yield from differs("bounds: utility_bound", proof.value, anew)

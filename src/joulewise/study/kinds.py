@@ -13,9 +13,9 @@ from joulewise.study import bags, fronts, jobs, managed, profits, uncertain, uti
 from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.column import (
     ASSIGNMENTS,
+    CLUSTERS,
     COUNTS,
     FRONT,
-    CLUSTERS,
     FRONTS,
     JOB_TRACES,
     JOBS,
@@ -31,10 +31,10 @@ from joulewise.study.job_sources import AS_LOGGED, JOB_SYSTEMS, JOB_WORKLOADS
 from joulewise.study.job_worlds import build_scene
 from joulewise.study.source import MANAGER, OPTIMISE, SCHEDULER, SYSTEM, WORKLOAD, Draw, Section
 from joulewise.study.sources import (
-    MACHINE_SYSTEMS,
     BAG,
     BAG_TABLE,
     KNOWN,
+    MACHINE_SYSTEMS,
     TABLES,
     build_world,
 )
@@ -60,11 +60,12 @@ class Shown:
 class Kind:
     """One kind of study.
 
-    The `section` that decides, with the `goal` it names, makes a study one of this kind; its system comes from one of
-    `systems`, or from `unnamed_system` where the study says nothing of it, its workload from one of `workloads`. `main` is the key of that section whose values are compared. `bound` names how the bound of a point
-    is proven, given what the heading says. `shown` are the metrics that people see first; `has_best`: the point where
-    the first of them that all have is highest is the best. `tables` are the detail tables that every kept run has.
-    `settled` is a point as it is computed with or without a GPU, or, given None, here.
+    The `section` that decides, with the `goal` it names, makes a study one of this kind. Its system comes from one of
+    `systems`, or from `unnamed_system` where the study says nothing of it, its workload from one of `workloads`. `main`
+    is the key of that section whose values are compared. `bound` names how the bound of a point is proven, given what
+    the heading says. `shown` are the metrics that people see first; `has_best`: the point where the first of them that
+    all have is highest is the best. `tables` are the detail tables that every kept run has. `settled` is a point as it
+    is computed with or without a GPU, or, given None, here.
     """
 
     name: str

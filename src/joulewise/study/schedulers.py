@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Weights: TypeAlias = Annotated[tuple[tuple[str, float], ...], Table("{age = 1, fair_share = 2}")]
 Standing: TypeAlias = Annotated[tuple[tuple[str, float], ...], Table("{debug = 1, batch = 0.5}")]
 
-_HOLDS = 'for so many waiting jobs nodes are held ahead: a number, or "none", "first" or "all"; left out: as the policy'
+MOST_JOBS = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,9 @@ class SchedulerParameters:
     mapping_interval_s: Annotated[float | None, Field(ge=1e-3)] = explained(
         None, "time between mapping events; left out: 1 min for a parallel-day, else at every arrival and end"
     )
-    reservations_for: int | Literal["none", "first", "all"] | None = explained(None, _HOLDS)
+    reservations_for: Annotated[int | None, Field(ge=0, le=MOST_JOBS)] = explained(
+        None, "for so many jobs that cannot start at once nodes are held ahead; left out: as the policy says"
+    )
     commitment: Literal["reservations", "place-holders"] | None = explained(
         None, "how nodes are held ahead: until the job starts, or until the next mapping event; left out: as the policy"
     )
@@ -54,8 +56,9 @@ class SchedulerParameters:
     energy_filter: Literal["none", "per-task", "per-resource"] = explained(
         "none", "options above a fair share of the remaining energy are removed: of each job, or of each core-second"
     )
-    leniency: float | Literal["adaptive"] = explained(
-        1.0, 'multiplies the fair share of the energy filter; "adaptive": by how fast the energy is used'
+    leniency: Annotated[float, Field(gt=0)] = explained(1.0, "multiplies the fair share of the energy filter")
+    adapts_leniency: bool = explained(
+        False, "whether leniency follows how fast the energy is used, in place of being given"
     )
     follows_tariff: bool = explained(
         False, "whether energy counts more, or less, in hours in which it costs more, or less, than on average"
@@ -87,5 +90,7 @@ class SchedulerParameters:
         values: dict[str, Any] = {found.name: getattr(self, found.name) for found in dataclasses.fields(self)}
         if self.mapping_interval_s is None:
             values["mapping_interval_s"] = math.inf
+        if values.pop("adapts_leniency"):
+            values["leniency"] = "adaptive"
         tables = {name: dict(values[name]) for name in ("weights", "standing")}
         return Scheduler(**{**values, **tables, "policy": policy})

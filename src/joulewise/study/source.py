@@ -40,8 +40,8 @@ class Section:
     """One section of a study file.
 
     The key `selector` names its source, or a key of `tables` stands for one; without both, it has one source, of its
-    own name. Where nothing is said, it is `default`, if that is a source. `chosen` says what the selector chooses. A section that `decides` is the only such one in a study; with it
-    those that it `spares` may be left out.
+    own name. Where nothing is said, it is `default`, if that is a source. `chosen` says what the selector chooses. A
+    section that `decides` is the only such one in a study; with it those that it `spares` may be left out.
     """
 
     name: str

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.files import sha256_of
-from joulewise.study.job_sources import JOB_SCHEDULER, JOB_SYSTEMS, JOB_WORKLOADS, TRACE
+from joulewise.study.job_sources import JOB_SCHEDULER, JOB_SYSTEMS, JOB_WORKLOADS, SYSTEM_TABLES, WORKLOAD_TABLES
 from joulewise.study.managers import ManagerParameters
 from joulewise.study.optimising import FrontParameters, ProfitParameters, UtilityFrontParameters
 from joulewise.study.source import (
@@ -212,7 +212,7 @@ SECTIONS = {
             "the machines, or the clusters",
             _named((*MACHINE_SYSTEMS, *JOB_SYSTEMS)),
             "generator",
-            {"etc_s": TABLES},
+            {"etc_s": TABLES, **SYSTEM_TABLES},
             _FROM.format("the machines"),
         ),
         Section(
@@ -220,7 +220,7 @@ SECTIONS = {
             "the tasks, or the jobs",
             _named((*_WORKLOADS, *JOB_WORKLOADS)),
             "generator",
-            {"tasks": TABLES, "bag": BAG_TABLE, TRACE: TRACE},
+            {"tasks": TABLES, "bag": BAG_TABLE, **WORKLOAD_TABLES},
             _FROM.format("the tasks"),
         ),
         Section(SUPPLY, "the energy", _named((_SUPPLY,)), is_required=False),

@@ -6,7 +6,6 @@ from joulewise.worlds.cluster_tables import CLUSTER_COLUMNS, JOB_TIME_COLUMNS
 from joulewise.worlds.frames import Column
 from joulewise.worlds.job_tables import JOB_COLUMNS
 from joulewise.worlds.node_outages import OUTAGE_COLUMNS
-from joulewise.worlds.node_outages import OUTAGE_COLUMNS
 from joulewise.worlds.series import SERIES_COLUMNS
 from joulewise.worlds.system_tables import (
     ETC_COLUMNS,
@@ -41,7 +40,6 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "bag": BAG_COLUMNS,
     "clusters": CLUSTER_COLUMNS,
     "job_times": JOB_TIME_COLUMNS,
-    "outages": OUTAGE_COLUMNS,
     "jobs": JOB_COLUMNS,
     "outages": OUTAGE_COLUMNS,
     "power_cap_by_hour": SERIES_COLUMNS,
