@@ -76,6 +76,7 @@ class LogAbout:
     name: str = ""
     nodes: int | None = None
     cores: int | None = None
+    records: int | None = None
     start_unix_s: int | None = None
     zone: str = ""
     acknowledge: str = ""

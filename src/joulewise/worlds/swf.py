@@ -92,7 +92,7 @@ class _Reader:
         self.log.note(
             "no numbers", int((~fine).sum()), first_line + int(np.flatnonzero(good)[fine.argmin()] if fine.size else 0)
         )
-        return values[fine]
+        return np.asarray(values[fine])
 
     def _without_parts(self, values: Floats) -> Floats:
         """The rows without those that tell of a part of the job in the row before (checkpoints, swapping)."""
@@ -230,6 +230,7 @@ _ABOUT: dict[str, tuple[str, Any]] = {
     "acknowledge": ("acknowledge", str),
     "maxnodes": ("nodes", _first_number),
     "maxprocs": ("cores", _first_number),
+    "maxrecords": ("records", _first_number),
     "unixstarttime": ("start_unix_s", _first_number),
     "timezonestring": ("zone", str),
 }

@@ -40,7 +40,6 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "bag": BAG_COLUMNS,
     "clusters": CLUSTER_COLUMNS,
     "job_times": JOB_TIME_COLUMNS,
-    "outages": OUTAGE_COLUMNS,
     "jobs": JOB_COLUMNS,
     "power_cap_by_hour": SERIES_COLUMNS,
     "tariff": SERIES_COLUMNS,

@@ -14,7 +14,7 @@ from typing import IO, NamedTuple
 
 import polars as pl
 
-from joulewise.errors import InputError, Problem
+from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.files import replacing
 from joulewise.worlds.logs import SCHEMA, Log, LogAbout, frame_of, opened, pieces_of_text, text_of
 from joulewise.worlds.swf import is_swf, read_swf
@@ -67,7 +67,7 @@ def read_trace_table(name: str, folder: Path = Path(), columns: Iterable[str] = 
 
 
 def import_log(path: Path, out: Path) -> TraceTable:
-    """Write a log's jobs to a Parquet file piece by piece and return it without its jobs; InputError when it has none."""
+    """Write a log's jobs to a Parquet file, piece by piece; InputError when it has none. The jobs stay in the file."""
     with _log(path) as (log, frames), TemporaryDirectory(dir=out.parent) as folder:
         order, parts = _Order(), []
         for number, frame in enumerate(order.watched(log, frames)):
@@ -125,6 +125,8 @@ class _Order:
 @contextmanager
 def _log(path: Path) -> Iterator[tuple[Log, Iterator[pl.DataFrame]]]:
     """The log in a file, in the format that it is in."""
+    if _is_parquet(path):
+        raise InputError(Problem(path.name, "found a Parquet file", "must be a log", "a study takes it as it is"))
     with opened(path) as file:
         start = file.read(_START_BYTES)
         text, _ = text_of(start.removeprefix(b"\xef\xbb\xbf"))
@@ -134,6 +136,14 @@ def _log(path: Path) -> Iterator[tuple[Log, Iterator[pl.DataFrame]]]:
             raise InputError(Problem(path.name, f"found a text that starts {text[:40]!r}", allowed))
         log = form.read(path, start.removeprefix(b"\xef\xbb\xbf"), file)
         yield log, log.pieces
+
+
+def holds_jobs(path: Path) -> bool:
+    """Whether a file is one that a log was imported to."""
+    try:
+        return _METADATA in pl.read_parquet_metadata(path)
+    except (pl.exceptions.PolarsError, OSError):
+        return False
 
 
 def _is_parquet(path: Path) -> bool:
@@ -147,19 +157,23 @@ def _is_parquet(path: Path) -> bool:
 def _read_parquet(path: Path, columns: list[str]) -> TraceTable:
     try:
         text = pl.read_parquet_metadata(path).get(_METADATA)
-        if text is None:
-            advice = "make one by `joulewise import LOG`"
-            raise InputError(Problem(path.name, "found a Parquet file of something else", "must hold jobs", advice))
-        said = json.loads(text)
-        if said["schema_version"] != SCHEMA_VERSION:
-            found, allowed = f"found version {said['schema_version']} of our files of jobs", f"must be {SCHEMA_VERSION}"
-            raise InputError(Problem(path.name, found, allowed, "import the log again"))
+        raise_if_any(_version_problems(path.name, text))
         jobs = pl.read_parquet(path, columns=columns)
     except (pl.exceptions.PolarsError, OSError) as error:
         found = f"cannot be read as Parquet: {next(iter(str(error).splitlines()), type(error).__name__)}"
         raise InputError(Problem(path.name, found, advice="the file may be truncated; import the log again")) from error
+    said = json.loads(text or "")
     about = LogAbout(**{**said["about"], "comments": tuple(said["about"]["comments"])})
     return _checked(TraceTable(about, jobs, said["odd"], said["at"], said["source"]))
+
+
+def _version_problems(name: str, text: str | None) -> Iterator[Problem]:
+    if text is None:
+        advice = "make one by `joulewise import LOG`"
+        yield Problem(name, "found a Parquet file of something else", "must hold jobs of a log", advice)
+    elif (version := json.loads(text).get("schema_version")) != SCHEMA_VERSION:
+        found = f"found version {version} of our files of jobs"
+        yield Problem(name, found, f"must be {SCHEMA_VERSION}", "import the log again")
 
 
 def _as_json(table: TraceTable) -> str:

@@ -1,4 +1,4 @@
-"""From the jobs of a log to jobs that can be replayed: what is missing is filled in or left out, by named conventions."""
+"""From the jobs of a log to jobs that can be replayed: what is missing is filled in or left out, by conventions."""
 
 from __future__ import annotations
 

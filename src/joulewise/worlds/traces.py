@@ -13,7 +13,7 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model import UtilityShapes, Workload, constant
-from joulewise.model.arrays import Bools, Counts, Floats
+from joulewise.model.arrays import Floats
 from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
 from joulewise.model.jobs import Jobs
 from joulewise.worlds.logs import LogAbout
@@ -151,7 +151,7 @@ def _types(jobs: TraceJobs, clusters: Clusters) -> JobTypes:
     return JobTypes(
         (),
         first,
-        cluster,
+        cluster.astype(np.int32),
         np.zeros(job.size, np.int8),
         nodes[job, cluster],
         jobs.run_s[job],
@@ -164,7 +164,7 @@ def _work(jobs: TraceJobs, p: TraceParameters) -> Workload:
     n = jobs.submit_s.size
     return Workload(
         jobs.submit_s,
-        np.arange(n),
+        np.arange(n, dtype=np.int32),
         np.zeros(n, np.int32),
         np.ones(n),
         np.zeros(n),
