@@ -113,7 +113,7 @@ def _simulated(row: Mapping[str, Any], n_jobs: int) -> dict[str, pl.DataFrame]:
 def _drawn(n: int) -> pl.DataFrame:
     random = np.random.default_rng(5)
     cluster = random.choice(list(NODES), n, p=[0.75, 0.25])
-    true_s = np.round(np.exp(random.normal(7.9, 1.3, n))).clip(5, 80_000)
+    true_s = np.round(np.exp(random.normal(7.6, 1.3, n))).clip(5, 80_000)
     kinds = random.integers(0, 12, n)
     return pl.DataFrame(
         {
@@ -121,7 +121,7 @@ def _drawn(n: int) -> pl.DataFrame:
             "user": [f"user {i}" for i in random.integers(0, 9, n) ** 2 // 9],
             "queue": [("short", "long")[int(t > 3600)] for t in true_s],
             "arrival_s": np.sort(np.round(random.uniform(0, 72_000, n))),
-            "nodes": np.minimum(2 ** random.integers(0, 7, n), [NODES[name] for name in cluster]),
+            "nodes": np.minimum(2 ** random.integers(0, 6, n), [NODES[name] for name in cluster]),
             "cores": 4, "pstate": 0, "true_s": true_s, "requested_s": np.ceil(true_s * random.uniform(1, 9, n) / 900) * 900,
             "single_core_s": 3600 * (1 + kinds + random.normal(0, 0.01, n)), "starting_utility": 1.0 + 0.55 * kinds,
         }

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from joulewise.units import duration, energy, joules, seconds
+from joulewise.units import duration, energy, joules, power, seconds, watts
 
 MISSING = "\N{EN DASH}"
 _MINUS = "\N{MINUS SIGN}"
@@ -141,6 +141,12 @@ def energy_unit(most_j: float) -> tuple[str, float]:
     """The unit that suits energies up to this one, with its size in joules: ("GJ", 1e9)."""
     unit = energy(most_j).split()[-1]
     return unit, joules(f"1 {unit}")
+
+
+def power_unit(most_w: float) -> tuple[str, float]:
+    """The unit that suits powers up to this one, with its size in watts: ("kW", 1000)."""
+    unit = power(most_w).split()[-1]
+    return unit, watts(f"1 {unit}")
 
 
 def time_unit(most_s: float) -> tuple[str, float]:

@@ -81,13 +81,13 @@ def filtered(records: Records) -> pl.DataFrame:
 
 
 def kept(records: Records, table: pl.DataFrame | None, columns: Sequence[str]) -> pl.DataFrame:
-    """These columns of a detail table of the records' runs, first trial only; empty where it lacks one of them."""
+    """These columns of a detail table with the records' keys, of the first kept trial; empty where it lacks one."""
     if table is None or not {"run", *columns} <= set(table.columns):
         return pl.DataFrame()
-    first = records.runs.filter(pl.col("trial") == pl.col("trial").min())
-    keys = [SCHEDULER, *(key for key in records.varying if key != SCHEDULER)]
-    wanted = first.select("run", *(key for key in keys if key in first.columns))
-    return table.select("run", *columns).join(wanted, on="run", maintain_order="left")
+    keys = [key for key in dict.fromkeys([SCHEDULER, *records.varying]) if key in records.runs.columns]
+    there = records.runs.select("run", "trial", *keys).join(table.select("run").unique(), on="run", how="semi")
+    first = there.filter(pl.col("trial") == pl.col("trial").min().over(keys)).drop("trial")
+    return first.join(table.select("run", *columns), on="run", maintain_order="left_right")
 
 
 def _schedulers(records: Records) -> pl.Series:
