@@ -16,7 +16,9 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.files import replacing
-from joulewise.worlds.logs import SCHEMA, Log, LogAbout, frame_of, opened, pieces_of_text, text_of
+from joulewise.worlds.logs import SCHEMA, Log, LogAbout, frame_of, opened, pieces_of, pieces_of_text, text_of
+from joulewise.worlds.sacct import is_sacct, read_sacct
+from joulewise.worlds.sacct_json import is_sacct_json, read_sacct_json
 from joulewise.worlds.swf import is_swf, read_swf
 
 SCHEMA_VERSION = 1
@@ -35,7 +37,13 @@ class Format(NamedTuple):
     read: Callable[[Path, bytes, IO[bytes]], Log]
 
 
-FORMATS = (Format("SWF", is_swf, lambda path, start, file: read_swf(pieces_of_text(path, start, file))),)
+FORMATS = (
+    Format("SWF", is_swf, lambda path, start, file: read_swf(pieces_of_text(path, start, file))),
+    Format("sacct --json", is_sacct_json, lambda path, start, file: read_sacct_json(path, pieces_of(start, file))),
+    Format(
+        "sacct --parsable2", is_sacct, lambda path, start, file: read_sacct(path, pieces_of_text(path, start, file))
+    ),
+)
 """All formats of logs, in the order in which they are tried."""
 
 
