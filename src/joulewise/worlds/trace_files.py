@@ -27,6 +27,7 @@ SCHEMA_VERSION = 1
 _METADATA = "joulewise_jobs"
 _PARQUET = b"PAR1"
 _START_BYTES = 2**16
+_ROWS_IN_A_GROUP = 100_000
 
 
 class Format(NamedTuple):
@@ -86,7 +87,8 @@ def import_log(path: Path, out: Path) -> TraceTable:
         ordered, odd = order.put_right(pl.scan_parquet(parts))
         table = TraceTable(log.about, frame_of({}, 0), dict(log.odd + odd), log.at, path.name)
         with replacing(out) as temporary:
-            ordered.sink_parquet(temporary, metadata={_METADATA: _as_json(table)}, engine="streaming")
+            said = {_METADATA: _as_json(table)}
+            ordered.sink_parquet(temporary, metadata=said, engine="streaming", row_group_size=_ROWS_IN_A_GROUP)
     return table
 
 
