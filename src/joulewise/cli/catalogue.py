@@ -74,7 +74,7 @@ def _generators() -> list[Entry]:
 
 def _methods() -> list[Entry]:
     from joulewise.study import fronts, utility_methods
-    from joulewise.study.columns import FRONT, UTILITY
+    from joulewise.study.column import FRONT, UTILITY
 
     return [
         Entry(
@@ -122,7 +122,8 @@ def _values() -> list[Entry]:
 
 
 def _kinds() -> list[Entry]:
-    from joulewise.study.columns import COLUMNS, RUNS
+    from joulewise.study.column import RUNS
+    from joulewise.study.columns import COLUMNS
     from joulewise.study.kinds import KINDS as STUDY_KINDS
 
     tables = {

@@ -1,7 +1,8 @@
 """Search with proof: bounds and, in time, linear programs and fronts."""
 
 from joulewise.optimise.bounds import maximum_utility, utility_ceiling
-from joulewise.optimise.prices import Certificate, PriceBound, certified_bound, price_bound
+from joulewise.optimise.price_market import Certificate, PriceBound
+from joulewise.optimise.prices import certified_bound, price_bound
 from joulewise.optimise.proof import BOUND_KINDS, BoundKind, Proof, prove
 
 __all__ = [
