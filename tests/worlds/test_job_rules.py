@@ -27,7 +27,7 @@ def load(folder: Path, rules: str, system: ClusterSystem | None = None, lines: l
 def worth(trace: Trace, after_s: float = 0.0) -> list[float]:
     work = trace.jobs.work
     jobs = np.arange(work.n_tasks)
-    return work.utility(jobs, work.arrival_s + after_s).tolist()
+    return [float(value) for value in work.utility(jobs, work.arrival_s + after_s)]
 
 
 @pytest.mark.parametrize(

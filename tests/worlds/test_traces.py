@@ -155,7 +155,7 @@ def test_a_job_follows_the_last_one_of_its_number(tmp_path: Path) -> None:
     assert trace.jobs.after.tolist() == [-1, -1, 1]
 
 
-def plain_recent(rows: list[tuple[int, int, int, int, int]]) -> list[float]:
+def plain_recent(rows: list[tuple[int, int, int, int, int]]) -> list[int]:
     """The mean of a user's last two jobs that had ended, job by job."""
     found = []
     for user, submit, _, _, request in rows:
@@ -216,13 +216,8 @@ def test_an_import_is_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     report = trace_report.report_on(tmp_path / "log.parquet", table)
     assert (report.n_logged, report.n_jobs) == (59, traces[0].jobs.n_jobs)
     assert {f.key: f.n for f in report.findings} == counted(traces[0])
-    types, work = traces[0].system.types, traces[0].jobs.work
-    cores = np.where(np.diff(types.first) > 0, types.nodes[np.minimum(types.first[:-1], types.n_options - 1)], 0)
-    assert cores.max() <= 16
-    assert work.arrival_s[-1] <= report.span_s
-    assert [path.name for path in tmp_path.iterdir()] == ["log.swf", "log.parquet"] or len(
-        list(tmp_path.iterdir())
-    ) == 2
+    assert report.span_s >= traces[0].jobs.work.arrival_s[-1]
+    assert {path.name for path in tmp_path.iterdir()} == {"log.swf", "log.parquet"}
 
 
 def test_other_parquet_files_are_refused(tmp_path: Path) -> None:
