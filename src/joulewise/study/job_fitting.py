@@ -1,4 +1,4 @@
-"""Worlds of parallel jobs and schedulers that do not go together, told from a study's sections alone."""
+"""Switches of schedulers that do nothing in the worlds of a study."""
 
 from __future__ import annotations
 
@@ -12,18 +12,6 @@ from joulewise.study.spec import WorldParts
 
 if TYPE_CHECKING:
     from joulewise.simulate.scheduler import Scheduler
-
-
-def fit_problems(parts: WorldParts, scheduler: Scheduler) -> Iterator[Problem]:
-    """What the sections of a world ask for that the scheduler cannot have, and the other way round."""
-    if scheduler.energy_filter != "none" and not _has_budget(parts):
-        found = f"found {scheduler.energy_filter!r} without a budget"
-        yield Problem("scheduler.energy_filter", found, "shares out a budget", "give supply.budget")
-
-
-def _has_budget(parts: WorldParts) -> bool:
-    supply = parts.supply.parameters
-    return supply.budget_j is not None or supply.budget_total_j is not None
 
 
 def _may_overrun(parts: WorldParts) -> bool:
