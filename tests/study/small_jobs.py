@@ -57,6 +57,28 @@ LOG = """\
 """A log with a job that never ran, one that is larger than the machine and one that asks for too little."""
 
 
+TABLED = """
+name = "tabled"
+
+[system]
+clusters = "clusters.csv"
+job_times = "times.csv"
+
+[workload]
+jobs = "jobs.csv"
+
+[scheduler]
+policy = "easy"
+"""
+
+TABLES = {
+    "clusters.csv": "cluster,nodes\na,4\nb,8\n",
+    "times.csv": "job_type,cluster,nodes,time_s\nt,a,2,60\nt,b,4,30\nt,b,2,60\n",
+    "jobs.csv": "arrival_s,job_type,user\n0,t,ann\n5,t,bob\n7,t,ann\n9,t,bob\n",
+}
+"""Two clusters and a moldable job type; nothing is said of powers."""
+
+
 def job_study(text: str, change: Change = lambda text: text, folder: Path = Path(), *, check: bool = False) -> Study:
     """A study of parallel jobs, its text changed as asked."""
     return parse_study(change(text), "study.toml", folder, check_inputs=check)
@@ -66,6 +88,13 @@ def logged_study(folder: Path, change: Change = lambda text: text, *, check: boo
     """The study of a log, which is written beside it."""
     (folder / "log.swf").write_text(LOG)
     return job_study(LOGGED, change, folder, check=check)
+
+
+def tabled_study(folder: Path, change: Change = lambda text: text, *, check: bool = False) -> Study:
+    """The study of tables, which are written beside it."""
+    for name, text in TABLES.items():
+        (folder / name).write_text(text)
+    return job_study(TABLED, change, folder, check=check)
 
 
 def run_jobs(study: Study, out: Path) -> Results:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from joulewise.errors import Problem, as_written
+from joulewise.errors import Problem
 from joulewise.study.job_sources import JOB_TABLE, TRACE
+from joulewise.study.parameters import shown
 from joulewise.study.spec import WorldParts
 
 if TYPE_CHECKING:
@@ -74,8 +75,10 @@ def idle_switches(points: Iterable[tuple[WorldParts, Scheduler]]) -> Iterator[Pr
     for name, use in _USES.items():
         found = [point for point in points if getattr(point[1], name) != _default(point[1], name)]
         if found and not any(use.has_effect(*point) for point in found):
-            shown = as_written(getattr(found[0][1], name))
-            yield Problem(f"scheduler.{name}", f"found {shown}", use.allowed, f"{use.advice}, or leave it out")
+            value = getattr(found[0][1], name)
+            told = shown(name, dict(value) if isinstance(value, Mapping) else value)
+            where = f"scheduler.{name.removesuffix('_s')}"
+            yield Problem(where, f"found {told}", use.allowed, f"{use.advice}, or leave it out")
 
 
 def _default(scheduler: Scheduler, name: str) -> object:
