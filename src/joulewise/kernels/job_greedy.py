@@ -196,9 +196,7 @@ def first_group(pool):
         if waiting.size[0] + looked.size[0] > 0:
             heap = waiting if waits_first(waiting, looked) else looked
             i = heap.items[0]
-            if best == NOBODY or comes_before(
-                heap.value[i], heap.completion_s[i], i, best_value, best_s, best_i
-            ):
+            if best == NOBODY or comes_before(heap.value[i], heap.completion_s[i], i, best_value, best_s, best_i):
                 best, best_value, best_s, best_i = g, heap.value[i], heap.completion_s[i], i
     return best
 

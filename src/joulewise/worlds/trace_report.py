@@ -14,7 +14,7 @@ from joulewise.worlds.logs import LogAbout
 from joulewise.worlds.trace_files import TraceTable
 from joulewise.worlds.trace_jobs import COLUMNS, Finding, TraceConventions, findings_of_reading, jobs_to_replay
 
-_ROWS_AT_ONCE = 500_000
+_ROWS_AT_ONCE = 100_000
 
 
 @dataclass(frozen=True)
