@@ -41,7 +41,8 @@ def run_times(records: Records) -> Drawing:
     """Requested, predicted and true run times: all in order, and each that was planned with against the true ones."""
     times = _times(records)
     planned = {name: pair for name, pair in times.items() if name != TRUE_NAME}
-    logs = [log_of(value, _LEAST_S) for _, known in times.values() for value in (known.min(), known.max())]
+    ends_s = [float(end) for _, known in times.values() for end in np.quantile(known.to_numpy(), (0.0, 1.0))]
+    logs = [log_of(end_s, _LEAST_S) for end_s in ends_s]
     edges = np.linspace(min(logs), max(max(logs), min(logs) + 1.0), _N_CELLS + 1)
     cells = {name: _cells(pair, edges) for name, pair in planned.items()}
     most = max(int(found.max()) for found in cells.values())
@@ -51,7 +52,7 @@ def run_times(records: Records) -> Drawing:
     ]
     parts = [draw_lines(_in_order(times, logs)), *heats]
     caption = (
-        "Run times that schedulers plan with, and true ones. Left: each sort in order, at 50 % its median. The other "
+        "Run times that schedulers plan with, and true ones. First: each sort in order, at 50 % its median. The other "
         "panels: jobs by true and by planned time, the darker the more; on the line both agree, below it a job runs "
         "longer than planned. All scales of time are logarithmic. First kept trial."
     )
@@ -94,8 +95,8 @@ def _in_order(times: Mapping[str, tuple[pl.Series, pl.Series]], logs: list[float
 
 def _cells(pair: tuple[pl.Series, pl.Series], edges: np.ndarray) -> np.ndarray:
     """The number of jobs by true time and by this sort of time."""
-    logs = (np.log10(np.maximum(series.to_numpy(), _LEAST_S)) for series in pair)
-    return np.asarray(np.histogram2d(*logs, bins=edges)[0])
+    true_log, planned_log = (np.log10(np.maximum(series.to_numpy(), _LEAST_S)) for series in pair)
+    return np.asarray(np.histogram2d(true_log, planned_log, bins=(edges, edges))[0])
 
 
 def _heat(name: str, cells: np.ndarray, edges: np.ndarray, most: int) -> Any:
