@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from joulewise.model.arrays import Floats
+from joulewise.model.workload import Workload
 from joulewise.model.world import World
 
 
@@ -39,7 +40,11 @@ def utility_ceiling(world: World) -> float:
     completion in the window is the earlier end of what remains of it. Where runs count by their share in the
     window, no run has more of it inside than one on the fastest machine from the window's start or the arrival on.
     """
-    work, fastest_s = world.workload, _fastest_s(world)
+    return ceiling(world.workload, _fastest_s(world))
+
+
+def ceiling(work: Workload, fastest_s: Floats) -> float:
+    """What tasks could earn at most in the counted window if none of them took less time than this."""
     soonest_s = np.maximum(work.arrival_s + fastest_s, work.start_s)
     share = (soonest_s <= work.end_s).astype(float)
     if work.is_prorated:

@@ -18,10 +18,11 @@ from joulewise.errors import Problem, raise_if_any
 from joulewise.study import bag_tables, bags
 from joulewise.study.bags import BagWorld
 from joulewise.study.case import Candidates, Case, Outcome, Tables
-from joulewise.study.columns import COUNTS, FRONTS, MACHINES
+from joulewise.study.column import COUNTS, FRONTS, MACHINES
 from joulewise.study.optimising import FrontParameters
 from joulewise.study.parameters import shown
-from joulewise.study.sources import Draw, expected_tasks
+from joulewise.study.source import Draw
+from joulewise.study.sources import expected_tasks
 from joulewise.study.spec import Point
 
 if TYPE_CHECKING:
