@@ -21,6 +21,7 @@ from joulewise.kernels.job_choice import (
     found_start,
     is_allowed,
     is_hopeless,
+    not_before,
 )
 from joulewise.kernels.job_energy import open_energy, spend, take_nodes, use_energy
 from joulewise.kernels.job_layout import DROPPED
@@ -29,6 +30,7 @@ from joulewise.kernels.pool import note_rise
 from joulewise.kernels.timetable import copy_book
 
 AMPLE = 1.000001
+LOOSER = 1.2
 
 
 class GreedyRules(NamedTuple):
@@ -64,9 +66,11 @@ def has_witness(pool, rules, facts, limits, ledger, book, trial, g, now_s, next_
         t = pool.types[pool.first_type[g] + place[0]]
         while pool.n_left[t] > 0 and options.first[t] + place[1] < options.first[t + 1]:
             option = options.first[t] + place[1]
-            start_s = found_start(pool, facts, limits, book, trial, option, now_s)
+            start_s = not_before(pool, facts, limits, option, now_s, False)
             if is_due(rules, start_s, now_s, next_s) and is_allowed(facts, limits, ledger, option, start_s):
-                return True
+                start_s = found_start(pool, facts, limits, book, trial, option, now_s)
+                if is_due(rules, start_s, now_s, next_s) and is_allowed(facts, limits, ledger, option, start_s):
+                    return True
             place[1] += 1
         place[0], place[1] = place[0] + 1, 0
     return False
@@ -162,9 +166,14 @@ def waits_first(waiting, looked):
 
 @shared
 def step(pool, value, rules, facts, limits, ledger, book, trial, plan, g, now_s):
-    """Look at the job of a group with the best bound, or plan it; returns whether there is anything left to do."""
+    """Look at the job of a group with the best bound, or plan it; returns whether there is anything left to do.
+
+    Jobs whose bound has no completion have no option left, until nodes are given back.
+    """
     waiting, looked = heap_of(pool.waiting, pool, g), heap_of(pool.looked, pool, g)
     if waits_first(waiting, looked):
+        if waiting.completion_s[waiting.items[0]] == np.inf:
+            return False
         look(pool, value, rules, facts, limits, ledger, book, trial, plan, waiting, looked, now_s)
         return True
     if looked.size[0] == 0:
@@ -290,6 +299,16 @@ def open_event(pool, book, trial):
 
 
 @inlined
+def open_filter(pool, ledger):
+    """Let bounds look at the options that this event's filter lets pass, and a few more for those to come."""
+    key = ledger.most_key[0]
+    if key > pool.loosest_key[0]:
+        pool.is_stale[0] = True
+    if key > pool.loosest_key[0] or LOOSER * LOOSER * key < pool.loosest_key[0]:
+        pool.loosest_key[0] = LOOSER * key
+
+
+@inlined
 def fix(pool, facts, limits, ledger, book, plan, i):
     """Make the plan of a job permanent."""
     options, option, start_s = facts.options, pool.choice[i], pool.start_s[i]
@@ -335,10 +354,11 @@ def greedy_pass(pool, value, rules, facts, limits, ledger, book, trial, plan, no
     if pool.waiting.size.sum() == 0:
         pool.n_fixed[0] = 0
         return 0
-    if pool.is_stale[0]:
-        forget_bounds(pool)
     open_event(pool, book, trial)
     open_energy(limits, ledger, book, facts.cores, now_s)
+    open_filter(pool, ledger)
+    if pool.is_stale[0]:
+        forget_bounds(pool)
     if rules.falls_with_time:
         map_lazily(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s)
     else:
