@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from joulewise.kernels.choice import utility_of
+from joulewise.kernels.heap import push
 from joulewise.kernels.jit import inlined, pasted, shared
 from joulewise.kernels.job_energy import earliest_start, give_back_nodes, take_nodes
 from joulewise.kernels.job_layout import WAITING
 from joulewise.kernels.job_outages import stop
-from joulewise.kernels.job_pool import discharge, heap_of, note_release, order
+from joulewise.kernels.job_pool import discharge, heap_of, note_release
 from joulewise.kernels.job_state import (
     GREEDY,
     HELD,
@@ -144,12 +145,10 @@ def suspend(facts, rules, limits, ledger, book, site, usage, plan, pool, broken,
 def leave_pool(facts, pool, i):
     """Take a waiting job out of the greedy's pool."""
     heap = heap_of(pool.waiting, pool, pool.group[facts.tasks.task_type[i]])
-    for at in range(heap.size[0]):
-        if heap.items[at] == i:
-            heap.size[0] -= 1
-            heap.items[at] = heap.items[heap.size[0]]
-            break
-    order(heap)
+    n, heap.size[0] = heap.size[0], 0
+    for at in range(n):
+        if heap.items[at] != i:
+            push(heap, heap.items[at])
     discharge(pool, facts, i)
 
 
@@ -165,7 +164,7 @@ def leave_held(site, i):
 
 @inlined
 def move_nodes(facts, limits, book, site, plan, i, n, start_s, is_back):
-    """Free the nodes of those to be suspended from the newcomer's start on, and what is held for it; or take all back."""
+    """Free the nodes of those to be suspended from a start on, and what is held for the newcomer; or take all back."""
     for at in range(n):
         j = site.sequence[at]
         book_nodes(facts, limits, book, plan.option[j], start_s, site.book_end_s[j], is_back)
