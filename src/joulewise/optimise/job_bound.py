@@ -21,11 +21,9 @@ from joulewise.model.arrays import Floats
 from joulewise.model.clusters import JobTypes
 from joulewise.model.jobs import JobWorld
 from joulewise.optimise.bounds import ceiling
-from joulewise.optimise.price_market import Certificate, PriceMarket, Stage, energy_periods, least_standby_w
+from joulewise.optimise.price_market import STAGES, Certificate, PriceMarket, energy_periods, least_standby_w
 from joulewise.optimise.proof import BoundKind
 from joulewise.policies.layout import tasks_of, utilities_of
-
-JOB_STAGES = (Stage(3600.0, 20, 4, 0.05, 0.3), Stage(300.0, 16, 1, 0.2, 0.1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +55,7 @@ def job_bound(world: JobWorld, kind: BoundKind = "prices") -> JobBound:
     if kind == "trivial" or not math.isfinite(world.jobs.work.end_s) or not world.types.n_options:
         return JobBound("trivial", job_ceiling(world))
     market = job_market(world)
-    found = min(market.search(JOB_STAGES), market.for_nothing(), key=lambda bound: bound.value)
+    found = min(market.search(STAGES), market.for_nothing(), key=lambda bound: bound.value)
     return JobBound("prices", found.value, found.certificate)
 
 
