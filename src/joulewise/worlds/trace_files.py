@@ -16,13 +16,27 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.files import replacing
-from joulewise.worlds.logs import SCHEMA, Log, LogAbout, frame_of, opened, pieces_of, pieces_of_text, text_of
+from joulewise.worlds.frames import Column
+from joulewise.worlds.logs import (
+    LOG_COLUMNS,
+    SCHEMA,
+    Log,
+    LogAbout,
+    frame_of,
+    opened,
+    pieces_of,
+    pieces_of_text,
+    text_of,
+)
 from joulewise.worlds.sacct import is_sacct, read_sacct
 from joulewise.worlds.sacct_json import is_sacct_json, read_sacct_json
 from joulewise.worlds.swf import is_swf, read_swf
 
 SCHEMA_VERSION = 1
 """Of the Parquet files; files of another version are refused."""
+
+TRACE_COLUMNS = tuple(Column(column.name, column.unit, column.meaning) for column in LOG_COLUMNS)
+"""The columns of the Parquet files, as the reference describes them."""
 
 _METADATA = "joulewise_jobs"
 _PARQUET = b"PAR1"
