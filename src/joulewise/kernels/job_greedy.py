@@ -18,11 +18,9 @@ from joulewise.kernels.heap import pop, push, replace_top
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.job_choice import (
     best_choice,
-    duration_of,
     found_start,
     is_allowed,
     is_hopeless,
-    start_of,
 )
 from joulewise.kernels.job_energy import open_energy, spend, take_nodes, use_energy
 from joulewise.kernels.job_layout import DROPPED
@@ -38,8 +36,8 @@ class GreedyRules(NamedTuple):
 
     A job that can earn less than `threshold` (-inf: none) is dropped and, if it `drops_options`, an option that does
     is not taken. Plans are permanent reservations, or else place-holders of which those due before the next event are
-    kept. It may decline choices whose value is not above 0. `restart_s` comes on top of what is left of a job of
-    which a part is done. Without `falls_with_time` every choice is looked at every time.
+    kept. It may decline choices whose value is not above 0. Without `falls_with_time` every choice is looked at every
+    time.
     """
 
     threshold: float
@@ -47,7 +45,6 @@ class GreedyRules(NamedTuple):
     is_permanent: bool
     declines: bool
     falls_with_time: bool
-    restart_s: float
 
 
 @inlined
@@ -68,13 +65,11 @@ def has_witness(pool, rules, facts, limits, ledger, book, trial, g, now_s, next_
         while pool.n_left[t] > 0 and options.first[t] + place[1] < options.first[t + 1]:
             option = options.first[t] + place[1]
             start_s = found_start(pool, facts, limits, book, trial, option, now_s)
-            if is_due(rules, start_s, now_s, next_s) and is_allowed(
-                limits, ledger, option, options.planned_s[option], start_s
-            ):
+            if is_due(rules, start_s, now_s, next_s) and is_allowed(facts, limits, ledger, option, start_s):
                 return True
             place[1] += 1
         place[0], place[1] = place[0] + 1, 0
-    return pool.n_partial[g] > 0
+    return False
 
 
 @inlined
@@ -94,13 +89,12 @@ def put_off(pool, facts, i):
 
 
 @inlined
-def place(pool, rules, facts, limits, ledger, book, trial, i):
+def place(pool, facts, limits, ledger, book, trial, i):
     """Plan a job, that is in no heap, as it was chosen."""
     if pool.n_planned[0] == 0:
         copy_book(trial, book)
     options, option, start_s = facts.options, pool.choice[i], pool.start_s[i]
-    duration_s = duration_of(pool, rules, facts, i, option)
-    r, nodes = options.cluster[option], options.nodes[option]
+    r, nodes, duration_s = options.cluster[option], options.nodes[option], options.planned_s[option]
     take_nodes(limits, trial, r, nodes, limits.power_mw[option], start_s, start_s + duration_s)
     spend(limits, ledger, limits.cost_w[option], duration_s, start_s)
     pool.planned[pool.n_planned[0]] = i
@@ -151,9 +145,8 @@ def is_up_to_date(pool, rules, facts, limits, ledger, book, trial, looked, i, no
         return False
     if rules.drops_options and utility_of(facts.tasks, facts.utilities, i, looked.completion_s[i]) < rules.threshold:
         return False
-    start_s = start_of(pool, rules, facts, limits, book, trial, i, option, now_s, False)
-    duration_s = duration_of(pool, rules, facts, i, option)
-    return start_s == pool.start_s[i] and is_allowed(limits, ledger, option, duration_s, start_s)
+    start_s = found_start(pool, facts, limits, book, trial, option, now_s)
+    return start_s == pool.start_s[i] and is_allowed(facts, limits, ledger, option, start_s)
 
 
 @inlined
@@ -181,7 +174,7 @@ def step(pool, value, rules, facts, limits, ledger, book, trial, plan, g, now_s)
         return False
     if is_up_to_date(pool, rules, facts, limits, ledger, book, trial, looked, i, now_s):
         pop(looked)
-        place(pool, rules, facts, limits, ledger, book, trial, i)
+        place(pool, facts, limits, ledger, book, trial, i)
     else:
         look_again(pool, value, rules, facts, limits, ledger, book, trial, looked, now_s)
     return True
@@ -207,7 +200,7 @@ def is_ample(pool, limits, ledger):
     if not limits.has_budget:
         return True
     demand_j = AMPLE * pool.demand_j[0]
-    return pool.n_partial.sum() == 0 and ledger.left_j[NOW] >= demand_j and ledger.left_j[TOMORROW] >= demand_j
+    return ledger.left_j[NOW] >= demand_j and ledger.left_j[TOMORROW] >= demand_j
 
 
 @inlined
@@ -274,7 +267,7 @@ def map_plainly(pool, value, rules, facts, limits, ledger, book, trial, plan, no
         if best == NOBODY or (rules.declines and not best_value > 0.0):
             break
         remove(heap_of(pool.waiting, pool, best_g), best_at)
-        place(pool, rules, facts, limits, ledger, book, trial, best)
+        place(pool, facts, limits, ledger, book, trial, best)
 
 
 @inlined
@@ -297,10 +290,10 @@ def open_event(pool, book, trial):
 
 
 @inlined
-def fix(pool, rules, facts, limits, ledger, book, plan, i):
+def fix(pool, facts, limits, ledger, book, plan, i):
     """Make the plan of a job permanent."""
     options, option, start_s = facts.options, pool.choice[i], pool.start_s[i]
-    end_s = start_s + duration_of(pool, rules, facts, i, option)
+    end_s = start_s + options.planned_s[option]
     take_nodes(limits, book, options.cluster[option], options.nodes[option], limits.power_mw[option], start_s, end_s)
     use_energy(limits, ledger, limits.cost_w[option], start_s, end_s)
     plan.option[i], plan.start_s[i] = option, start_s
@@ -323,7 +316,7 @@ def close_event(pool, rules, facts, limits, ledger, book, plan, now_s, next_s):
     for at in range(pool.n_planned[0]):
         i = pool.planned[at]
         if is_due(rules, pool.start_s[i], now_s, next_s):
-            fix(pool, rules, facts, limits, ledger, book, plan, i)
+            fix(pool, facts, limits, ledger, book, plan, i)
         else:
             push(heap_of(pool.waiting, pool, pool.group[facts.tasks.task_type[i]]), i)
 
