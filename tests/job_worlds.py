@@ -155,8 +155,8 @@ def limited_worlds(draw: st.DrawFn, most_jobs: int = 20) -> JobWorld:
 
 @st.composite
 def capped_worlds(draw: st.DrawFn, most_jobs: int = 15) -> JobWorld:
-    """A power cap, the same or changing by the hour, under which the smallest option always fits."""
-    world = draw(typed_worlds(most_jobs))
+    """A power cap, the same or changing by the hour, under which every option fits; the window ends."""
+    world = draw(windowed(typed_worlds(most_jobs)))
     least_w = float(np.ceil(world.types.power_w.max(initial=1.0)))
     cap_w = np.array(draw(st.lists(st.integers(0, 12), min_size=1, max_size=3)), float) + least_w
     return replace(world, supply=Supply(cap_w=cap_w))

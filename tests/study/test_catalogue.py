@@ -16,7 +16,8 @@ from joulewise.study import plan
 from joulewise.study.catalogue import EXPERIMENTS, Experiment, judging
 from joulewise.study.column import MANAGED, RUNS
 from joulewise.study.columns import COLUMNS
-from joulewise.study.sources import Draw, build_manager
+from joulewise.study.source import Draw
+from joulewise.study.sources import build_manager
 from tests.study.true_tables import TRUE
 
 ENDS = ("least energy", "knee", "least makespan")

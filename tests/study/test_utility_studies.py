@@ -21,7 +21,7 @@ from joulewise.study.column import ASSIGNMENTS, CLOUDS, FRONTS, RUNS
 from joulewise.study.columns import COLUMNS
 from joulewise.study.optimising import UtilityFrontParameters
 from joulewise.study.schema import study_keys
-from joulewise.study.sources import Draw
+from joulewise.study.source import Draw
 from joulewise.study.store import Store
 from joulewise.study.uncertain import build_world
 from joulewise.study.utility_methods import seeds_of

@@ -8,6 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise.cli.output import note, print_table
 from joulewise.errors import as_written
+from joulewise.study.column import (
+    CLOUDS,
+    CLUSTERS,
+    FINDINGS,
+    FRONTS,
+    JOB_TRACES,
+    JOB_TYPES,
+    JOBS,
+    MACHINES,
+    PIECES,
+    QUEUES,
+    TRACES,
+    USERS,
+)
 from joulewise.units import duration
 
 if TYPE_CHECKING:
@@ -16,6 +30,9 @@ if TYPE_CHECKING:
     from joulewise.present import StudyInfo
     from joulewise.study import Results
     from joulewise.study.kinds import Shown
+
+_FRAMES = (TRACES, FRONTS, MACHINES, CLOUDS, JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES, CLUSTERS, PIECES, FINDINGS)
+"""The detail tables that figures and pages are made from."""
 
 _MOST_ROWS = 60
 _MOST_FAILURES = 5
@@ -88,10 +105,7 @@ def frames(results: Results) -> dict[str, Any]:
         "runs": results.runs,
         "summary": results.summary(),
         "differences": results.differences(),
-        "traces": results.traces(),
-        "fronts": _or_none(results.fronts()),
-        "machines": _or_none(results.machines()),
-        "clouds": _or_none(results.clouds()),
+        **{table: _or_none(results.details(table)) for table in _FRAMES},
         "titles": titles,
         "modes": modes,
     }

@@ -33,7 +33,7 @@ def compiled(objective: Objective) -> Any:
     try:
         function = numba.cfunc(OBJECTIVE_SIGNATURE, **_OPTIONS)(_guarded(objective.value))
     except Exception as error:  # numba raises all kinds, and any of them means that it cannot be compiled
-        found = f"could not be compiled: {_reason(error)}"
+        found = f"could not be compiled: {reason(error)}"
         advice = "use arithmetic and the math module only, and return a float"
         raise InputError(Problem(f"heuristic {name}", found, advice=advice)) from error
     _check_claims(name, objective, function.ctypes)
@@ -58,7 +58,7 @@ def looks_at_energy(function: Any) -> bool:
     return math.isnan(function.ctypes(1.0, 100.0, 10.0, math.nan, 50.0))
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
     """The line of a compiler's message that says what is wrong."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     lines = [line.strip() for line in plain.splitlines() if line.strip()]

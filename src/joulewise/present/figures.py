@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from joulewise.present.bars import completed_by_policy, utility_by_policy, utility_by_setting, utility_by_threshold
 from joulewise.present.curves import ENERGY_TRACE, UTILITY_TRACE, energy_over_time, trace_frame, utility_over_time
 from joulewise.present.densities import densities, has_variations
 from joulewise.present.fates import COUNTS, fates, fates_by_priority, shares
@@ -24,6 +23,12 @@ from joulewise.present.layout import Drawing
 from joulewise.present.levels import BY_GROUP, BY_PRIORITY, levels_of, utility_by_group, utility_by_priority
 from joulewise.present.machines import finishing_times, has_machines, machine_energies, machines_by_type
 from joulewise.present.plane import BOUND, FOUND, REGION, SNAPSHOT, has_curve
+from joulewise.present.policy_bars import (
+    completed_by_policy,
+    utility_by_policy,
+    utility_by_setting,
+    utility_by_threshold,
+)
 from joulewise.present.profit import feasible_region, profit_on_front, with_optima
 from joulewise.present.records import ENVIRONMENT, FILTER, FRONT, LENIENCY, RATIO, THRESHOLD, WEIGHT, Records
 from joulewise.present.sensitivity import over_leniency, over_weight

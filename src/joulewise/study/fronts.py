@@ -21,7 +21,8 @@ from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.column import COUNTS, FRONTS, MACHINES
 from joulewise.study.optimising import FrontParameters
 from joulewise.study.parameters import shown
-from joulewise.study.sources import Draw, expected_tasks
+from joulewise.study.source import Draw
+from joulewise.study.sources import expected_tasks
 from joulewise.study.spec import Point
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from joulewise.study.sources import Draw, build_system, is_random_part
+from joulewise.study.source import Draw
+from joulewise.study.sources import build_system, is_random_part
 from joulewise.study.spec import Part
 from joulewise.study.study import Study
 from joulewise.worlds.heterogeneity import heterogeneity_metrics

@@ -12,7 +12,8 @@ from joulewise.study.case import Candidates
 from joulewise.study.fronts import idle_keys, seed_of
 from joulewise.study.optimising import ALL_CORES, GPU, PERCENTILE, UtilityFrontParameters
 from joulewise.study.parameters import shown
-from joulewise.study.sources import Draw, is_random_part
+from joulewise.study.source import Draw
+from joulewise.study.sources import is_random_part
 from joulewise.study.spec import WorldParts
 from joulewise.study.uncertain import KnownWorld, build_world
 from joulewise.study.utility_methods import METHODS, problem_of, start_of

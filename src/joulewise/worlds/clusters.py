@@ -16,6 +16,8 @@ from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes, NodeStan
 from joulewise.rng import generator
 from joulewise.worlds.cov import MAX_COV, cov_matrix, gamma_values
 from joulewise.worlds.downey import downey_speedup
+from joulewise.worlds.node_outages import NodeOutageParameters
+from joulewise.worlds.outages import failure_problems
 from joulewise.worlds.parameters import Rule, broken_rules, explained, is_not_negative, is_positive, numbered
 from joulewise.worlds.standby import StandbyParameters, standby_of, standby_problems
 from joulewise.worlds.utilities import PRIORITIES, URGENCIES, drawn_by_weight
@@ -32,7 +34,7 @@ _FACTOR_COVS = ("general_factor_cov", "special_factor_cov", "general_pstate_cov"
 
 
 @dataclass(frozen=True)
-class ClusterParameters(StandbyParameters):
+class ClusterParameters(NodeOutageParameters, StandbyParameters):
     """The clusters and the job types of a generated system; the defaults are the published ones and our readings.
 
     COV is the coefficient of variation. Raises InputError with every problem found.
@@ -95,7 +97,7 @@ class ClusterParameters(StandbyParameters):
     special_pstate_cov: float = explained(0.02, "the same for special-purpose job types")
 
     def __post_init__(self) -> None:
-        raise_if_any((*_value_problems(self), *standby_problems(self)))
+        raise_if_any((*_value_problems(self), *standby_problems(self), *failure_problems(self)))
 
     @property
     def n_clusters(self) -> int:

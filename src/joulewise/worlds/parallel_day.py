@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
-from joulewise.model import Tag, Workload
+from joulewise.model import Workload
 from joulewise.model.arrays import Bools, Codes, Floats, Ints
 from joulewise.model.clusters import ClusterSystem, JobTypes, TypeTraits
 from joulewise.model.jobs import Jobs
 from joulewise.rng import generator
 from joulewise.worlds.arrivals import AMPLITUDE, CYCLES_PER_DAY, MAX_TASKS, RatePatterns, thin
 from joulewise.worlds.parameters import broken_rules, explained, is_not_negative, is_positive
-from joulewise.worlds.utilities import PRIORITIES, URGENCIES, UtilityParameters, utility_shapes
+from joulewise.worlds.utilities import Levels, UtilityParameters, workload_of_times
 
 _HOUR_S = 3600.0
 _DAY_S = 24 * _HOUR_S
@@ -86,8 +86,8 @@ def generate_parallel_day(parameters: ParallelDayParameters, system: ClusterSyst
     arrivals = [_arrivals_of_day(parameters, patterns, day, seed, trial) for day in range(parameters.days)]
     job_type, arrival_s = (np.concatenate(column) for column in zip(*arrivals, strict=True))
     stream = generator(seed, trial, "jobs.utility class")
-    utility_class = stream.integers(len(parameters.utilities.intervals), size=arrival_s.size, dtype=np.int8)
-    return Jobs(_workload(parameters, system.types, system.traits, arrival_s, job_type, utility_class))
+    classes = stream.integers(len(parameters.utilities.intervals), size=arrival_s.size, dtype=np.int8)
+    return Jobs(_workload(parameters, system, system.traits, job_type, arrival_s, classes))
 
 
 def _arrivals_of_day(
@@ -130,39 +130,26 @@ def _work_steps(p: ParallelDayParameters) -> tuple[Floats, Floats]:
 
 def _workload(
     p: ParallelDayParameters,
-    types: JobTypes,
+    system: ClusterSystem,
     traits: TypeTraits,
-    arrival_s: Floats,
     job_type: Ints,
-    utility_class: Codes,
+    arrival_s: Floats,
+    classes: Codes,
 ) -> Workload:
-    classes = tuple(p.utilities.intervals)
-    urgency = traits.urgency[job_type]
-    tags = {
-        "priority": Tag(PRIORITIES, traits.priority[job_type]),
-        "urgency": Tag(URGENCIES, urgency),
-        "utility_class": Tag(classes, utility_class),
-    }
-    return Workload(
-        arrival_s=arrival_s,
-        task_type=job_type,
-        shape=urgency.astype(np.int32) * len(classes) + utility_class,
-        scale=traits.utility[job_type],
-        hold_s=np.array(p.first_interval)[urgency] * _mean_times_s(types)[job_type],
-        shapes=utility_shapes(p.utilities),
-        start_s=p.warm_up_s,
-        end_s=p.end_s,
-        tags=tags,
-        is_prorated=True,
-    )
+    """The jobs with what they are worth: their types say how much, and how urgent they are."""
+    levels = Levels(traits.priority[job_type], traits.urgency[job_type], classes)
+    mean_s = mean_times_s(system.types)[job_type]
+    work = workload_of_times(arrival_s, job_type, levels, mean_s, p.utilities, p.warm_up_s, p.end_s)
+    return replace(work, scale=traits.utility[job_type], is_prorated=True)
 
 
-def _mean_times_s(types: JobTypes) -> Floats:
-    """The mean execution time of each type over its clusters, in P-state 0."""
+def mean_times_s(types: JobTypes) -> Floats:
+    """The mean execution time of each type over its options in P-state 0; NaN where it has none."""
     is_fastest = types.pstate == 0
     job_type = np.repeat(np.arange(types.n_types), np.diff(types.first))[is_fastest]
     total_s = np.bincount(job_type, types.time_s[is_fastest], types.n_types)
-    return total_s / np.bincount(job_type, minlength=types.n_types)
+    n_options = np.bincount(job_type, minlength=types.n_types)
+    return np.asarray(np.divide(total_s, n_options, out=np.full(types.n_types, np.nan), where=n_options > 0))
 
 
 def _problems(p: ParallelDayParameters) -> Iterator[Problem]:

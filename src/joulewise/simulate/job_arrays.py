@@ -1,0 +1,171 @@
+"""A world of parallel jobs and a scheduler as the kernels of the event loop see them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from joulewise.kernels import job_state
+from joulewise.kernels.job_energy import JobLimits, n_cap_commitments
+from joulewise.kernels.job_greedy import GreedyRules
+from joulewise.kernels.job_layout import JobFacts, JobOptions
+from joulewise.kernels.job_orders import LARGE, MEDIUM, SMALL, Standings, Usage
+from joulewise.kernels.job_outages import Broken, Outages, new_broken
+from joulewise.kernels.job_state import JobRules
+from joulewise.kernels.timetable import Book, new_book, room_for
+from joulewise.model.arrays import Bools, Counts, Floats, Ints
+from joulewise.model.jobs import JobWorld
+from joulewise.policies.job_layout import job_facts
+from joulewise.simulate.scheduler import Scheduler
+
+_RULES = {
+    "greedy": job_state.GREEDY,
+    "in-order": job_state.IN_ORDER,
+    "in-queues": job_state.IN_QUEUES,
+    "at-random": job_state.AT_RANDOM,
+}
+
+
+def rules_of(scheduler: Scheduler) -> JobRules:
+    """The scheduler's switches in numbers."""
+    policy = scheduler.policy
+    is_permanent = scheduler.holds_until_start and scheduler.overrun != "unaware"
+    return JobRules(
+        rule=_RULES[policy.rule],
+        interval_s=scheduler.mapping_interval_s,
+        n_ahead=scheduler.n_reservations,
+        is_permanent=is_permanent,
+        compresses=is_permanent and policy.rule != "greedy",
+        backfills=policy.backfills,
+        by_arrival=policy.rule == "at-random" or (scheduler.order is not None and scheduler.order.priority is None),
+        by_fastest=scheduler.cluster_ties == "fastest",
+        is_unaware=scheduler.overrun == "unaware",
+        preempts=scheduler.preempts,
+        checkpoint_s=scheduler.checkpoint_s,
+        restart_s=scheduler.restart_s,
+        per_cycle=np.array(scheduler.per_cycle, np.int64),
+    )
+
+
+def greed_of(scheduler: Scheduler) -> GreedyRules:
+    """What the greedy, and dropping, go by."""
+    policy = scheduler.policy
+    return GreedyRules(
+        threshold=scheduler.dropping_threshold if scheduler.dropping_threshold > 0 else -math.inf,
+        drops_options=scheduler.dropping_by == "option",
+        is_permanent=scheduler.holds_until_start and scheduler.overrun != "unaware",
+        declines=policy.declines,
+        falls_with_time=policy.objective is not None and policy.objective.falls_with_time,
+        restart_s=scheduler.restart_s,
+    )
+
+
+def overruns(world: JobWorld) -> Bools:
+    """Which options take longer than planned."""
+    return np.asarray(world.types.time_s > world.types.planned_s)
+
+
+def seen_facts(world: JobWorld, scheduler: Scheduler) -> tuple[JobFacts, Ints]:
+    """The world as the scheduler goes by it, and the numbers of the options it looks at."""
+    facts = job_facts(world)
+    options, late = facts.options, overruns(world)
+    planned_s = np.where(late & (scheduler.overrun == "raise"), options.time_s, options.planned_s)
+    options = options._replace(
+        planned_s=planned_s,
+        time_s=np.where(late & (scheduler.overrun == "kill"), planned_s, options.time_s),
+        energy_j=options.power_w * planned_s,
+        resources=np.asarray(planned_s * options.nodes * facts.cores[options.cluster], np.float64),
+    )
+    seen = np.ones(late.size, np.bool_) if scheduler.policy.all_pstates else _in_first_pstate(options)
+    before = np.concatenate(([0], np.cumsum(seen)))
+    columns: Any = (column[seen] for column in options[1:])
+    return facts._replace(options=JobOptions(before[options.first], *columns)), np.flatnonzero(seen).astype(np.int32)
+
+
+def _type_of(options: JobOptions) -> Counts:
+    return np.repeat(np.arange(options.first.size - 1), np.diff(options.first))
+
+
+def _in_first_pstate(options: JobOptions) -> Bools:
+    """Whether an option is in the fastest P-state that its type has on its cluster."""
+    n_clusters = int(options.cluster.max(initial=0)) + 1
+    place = _type_of(options) * n_clusters + options.cluster
+    lowest = np.full(int(place.max(initial=0)) + 1, np.iinfo(np.int8).max)
+    np.minimum.at(lowest, place, options.pstate)
+    return np.asarray(options.pstate == lowest[place])
+
+
+def last_end_s(world: JobWorld, facts: JobFacts) -> float:
+    """An instant by which all is over: the window's end and what may run on then, or all jobs one after another."""
+    longest_s = np.zeros(facts.options.first.size - 1)
+    np.maximum.at(longest_s, _type_of(facts.options), np.maximum(facts.options.planned_s, facts.options.time_s))
+    work = world.jobs.work
+    if math.isfinite(work.end_s):
+        return work.end_s + float(longest_s.max(initial=0.0))
+    return float(facts.tasks.arrival_s[-1] + longest_s[work.task_type].sum() + facts.think_s.sum())
+
+
+def book_of(world: JobWorld, limits: JobLimits, until_s: float) -> Book:
+    """An empty book with a row for each cluster and, under a cap, one for power."""
+    n_commitments = world.n_jobs + world.outages.n_outages + n_cap_commitments(limits, until_s)
+    power = [limits.cap_mw.max()] if limits.has_cap else []
+    return new_book(np.array([*world.clusters.n_nodes, *power], np.int64), room_for(n_commitments))
+
+
+def room_for_pieces(world: JobWorld, scheduler: Scheduler) -> Broken:
+    """Room for what failing nodes can break, and for every job to be suspended once."""
+    outages = world.outages
+    n_failures = int(outages.nodes[~outages.is_planned].sum())
+    return new_broken(n_failures + (world.n_jobs if scheduler.preempts else 0))
+
+
+def usage_of(world: JobWorld, scheduler: Scheduler) -> Usage:
+    """Nobody has used anything yet; jobs of unknown users count as those of one more user."""
+    label = world.jobs.labels.get("user")
+    n_users = 0 if label is None else len(label.names)
+    user = np.full(world.n_jobs, n_users) if label is None else np.where(label.codes < 0, n_users, label.codes)
+    everybody = np.zeros(n_users + 2)
+    decay_per_s = math.log(2.0) / scheduler.usage_half_life_s
+    return Usage(user.astype(np.int64), everybody, everybody.copy(), everybody.copy(), decay_per_s)
+
+
+def standings_of(world: JobWorld, scheduler: Scheduler, facts: JobFacts) -> Standings:
+    """What orders know of job types and of the queues of jobs."""
+    label, standing = world.jobs.labels.get("queue"), np.zeros(world.n_jobs)
+    if label is not None:
+        by_code = np.array([scheduler.standing.get(name, 0.0) for name in label.names] + [0.0])
+        standing = by_code[label.codes]
+    return Standings(_fastest(facts.options), _size_class(facts.options, scheduler.queue_thresholds), standing)
+
+
+def _fastest(options: JobOptions) -> Counts:
+    """The first of the options of each type that is planned to take the least time; -1 without options."""
+    types = _type_of(options)
+    order = np.lexsort((options.planned_s, types))
+    fastest = np.full(options.first.size - 1, -1, np.int64)
+    fastest[types[order][::-1]] = order[::-1]
+    return fastest
+
+
+def _size_class(options: JobOptions, thresholds: tuple[float, float]) -> Counts:
+    """Large, medium or small by a type's mean core-seconds over its clusters, as a share of the highest."""
+    types, n = _type_of(options), np.diff(options.first)
+    mean: Floats = np.bincount(types, options.resources, n.size) / np.maximum(n, 1)
+    share = mean / max(mean.max(initial=0.0), np.finfo(np.float64).tiny)
+    low, high = thresholds
+    return np.where(share > high, LARGE, np.where(share < low, SMALL, MEDIUM)).astype(np.int64)
+
+
+def outages_of(world: JobWorld) -> Outages:
+    """The outages by their start, and when they change what is there."""
+    outages = world.outages
+    order = np.argsort(outages.start_s, kind="stable")
+    cluster, nodes = outages.cluster[order].astype(np.int64), outages.nodes[order].astype(np.int64)
+    start_s, end_s, is_planned = outages.start_s[order], outages.end_s[order], outages.is_planned[order]
+    ends_s = end_s[np.isfinite(end_s)]
+    change_s = np.unique(np.concatenate((start_s[~is_planned], ends_s)))
+    out = np.where(is_planned, nodes, 0)
+    room = np.empty(world.n_jobs, np.int64)
+    return Outages(cluster, nodes, start_s, end_s, is_planned, outages.lot[order], out, change_s, room)

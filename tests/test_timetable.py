@@ -1,0 +1,119 @@
+"""Timetables against a list of commitments that is added up again for every question."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from joulewise.kernels import timetable as timetable_kernels
+from joulewise.kernels.timetable import Book, new_book, room_for
+from tests.twins.timetable import Commitments
+
+timetable: Any = timetable_kernels  # kernels carry no types; here they are called from code that does
+
+CAPACITY = (7, 4)
+LATEST_S = 12.0
+
+TAKE, FORGET, FIRST_FIT, FITS, FREE_AT, FREE_SECONDS = 0, 1, 2, 3, 4, 5
+
+
+@numba.njit
+def _ask(book: Any, kind: Any, r: Any, amount: Any, a: Any, b: Any) -> Any:
+    """One question or change; kernels call each other, so all go through one door."""
+    if kind == TAKE:
+        timetable.take(book, r, amount, a, b)
+    elif kind == FORGET:
+        timetable.forget_before(book, r, a)
+    elif kind == FIRST_FIT:
+        return timetable.first_fit(book, r, amount, a, b)
+    elif kind == FITS:
+        return 1.0 if timetable.fits(book, r, amount, a, b) else 0.0
+    elif kind == FREE_AT:
+        return float(timetable.free_at(book, r, a))
+    elif kind == FREE_SECONDS:
+        return timetable.free_seconds(book, r, a, b)
+    return 0.0
+
+
+def ask(book: Book, kind: int, r: int, amount: int, a: float, b: float) -> float:
+    return float(_ask(book, kind, r, amount, float(a), float(b)))
+
+
+INSTANTS = st.integers(0, int(LATEST_S)).map(float)
+ROWS = st.integers(0, len(CAPACITY) - 1)
+COMMITMENTS = st.tuples(ROWS, st.integers(1, 4), INSTANTS, st.integers(1, 6).map(float))
+
+
+def check_row(book: Book, r: int) -> None:
+    """A row of a book as its docstring promises it."""
+    n = book.size[r]
+    time_s: NDArray[np.float64] = book.time_s[r, :n]
+    assert time_s[0] == -math.inf
+    assert (np.diff(time_s) > 0).all()
+    assert (np.diff(book.free[r, :n]) != 0).all()
+
+
+def compare(book: Book, twins: list[Commitments], from_s: float) -> None:
+    for r, twin in enumerate(twins):
+        check_row(book, r)
+        for at_s in np.arange(from_s, LATEST_S + 8):
+            assert ask(book, FREE_AT, r, 0, at_s, 0.0) == twin.free_at(at_s)
+        for amount in range(1, CAPACITY[r] + 2):
+            for duration_s in (0.5, 2.0, 5.0):
+                found = ask(book, FIRST_FIT, r, amount, duration_s, from_s)
+                assert found == twin.first_fit(amount, duration_s, from_s)
+                assert ask(book, FITS, r, amount, from_s, from_s + duration_s) == twin.fits(
+                    amount, from_s, from_s + duration_s
+                )
+        assert ask(book, FREE_SECONDS, r, 0, from_s, from_s + 9.5) == twin.free_seconds(from_s, from_s + 9.5)
+
+
+@given(st.lists(COMMITMENTS, max_size=8), st.lists(st.integers(0, 7), max_size=4), INSTANTS, st.booleans())
+def test_a_book_is_the_sum_of_its_commitments(
+    commitments: list[tuple[int, int, float, float]], returned: list[int], now_s: float, forgets: bool
+) -> None:
+    book = new_book(np.array(CAPACITY), room_for(len(commitments)))
+    twins = [Commitments(capacity) for capacity in CAPACITY]
+    for r, amount, start_s, duration_s in commitments:
+        ask(book, TAKE, r, amount, start_s, start_s + duration_s)
+        twins[r].taken.append((amount, start_s, start_s + duration_s))
+    if forgets:
+        for r in range(len(CAPACITY)):
+            ask(book, FORGET, r, 0, now_s, 0.0)
+    for at in {at for at in returned if at < len(commitments)}:  # each gives back what is left of it
+        r, amount, start_s, duration_s = commitments[at]
+        ask(book, TAKE, r, -amount, max(start_s, now_s), start_s + duration_s)
+        twins[r].taken.append((-amount, max(start_s, now_s), max(start_s + duration_s, now_s)))
+    compare(book, twins, now_s)
+
+
+def test_what_is_taken_for_ever_never_fits_again() -> None:
+    book = new_book(np.array([5]), room_for(2))
+    ask(book, TAKE, 0, 3, 4.0, math.inf)
+    assert ask(book, FIRST_FIT, 0, 3, 4.0, 0.0) == 0.0
+    assert ask(book, FIRST_FIT, 0, 3, 4.5, 0.0) == math.inf
+    assert ask(book, FIRST_FIT, 0, 2, 1e9, 3.0) == 3.0
+
+
+@given(st.lists(COMMITMENTS, max_size=8))
+def test_a_copy_is_equal_and_another(commitments: list[tuple[int, int, float, float]]) -> None:
+    book, other = (new_book(np.array(CAPACITY), room_for(len(commitments) + 1)) for _ in range(2))
+    twins = [Commitments(capacity) for capacity in CAPACITY]
+    for r, amount, start_s, duration_s in commitments:
+        ask(book, TAKE, r, amount, start_s, start_s + duration_s)
+        twins[r].taken.append((amount, start_s, start_s + duration_s))
+    _copy(other, book)
+    ask(book, TAKE, 0, 1, 0.0, 1.0)
+    compare(other, twins, 0.0)
+    assert other.version[0] == book.version[0] - 1
+
+
+@numba.njit
+def _copy(to: Any, of: Any) -> None:
+    timetable.copy_book(to, of)
