@@ -82,14 +82,14 @@ def test_a_book_is_the_sum_of_its_commitments(
     twins = [Commitments(capacity) for capacity in CAPACITY]
     for r, amount, start_s, duration_s in commitments:
         ask(book, TAKE, r, amount, start_s, start_s + duration_s)
-        twins[r].taken.append((amount, start_s, start_s + duration_s))
+        twins[r].take(amount, start_s, start_s + duration_s)
     if forgets:
         for r in range(len(CAPACITY)):
             ask(book, FORGET, r, 0, now_s, 0.0)
     for at in {at for at in returned if at < len(commitments)}:  # each gives back what is left of it
         r, amount, start_s, duration_s = commitments[at]
         ask(book, TAKE, r, -amount, max(start_s, now_s), start_s + duration_s)
-        twins[r].taken.append((-amount, max(start_s, now_s), max(start_s + duration_s, now_s)))
+        twins[r].take(-amount, max(start_s, now_s), max(start_s + duration_s, now_s))
     compare(book, twins, now_s)
 
 
@@ -107,7 +107,7 @@ def test_a_copy_is_equal_and_another(commitments: list[tuple[int, int, float, fl
     twins = [Commitments(capacity) for capacity in CAPACITY]
     for r, amount, start_s, duration_s in commitments:
         ask(book, TAKE, r, amount, start_s, start_s + duration_s)
-        twins[r].taken.append((amount, start_s, start_s + duration_s))
+        twins[r].take(amount, start_s, start_s + duration_s)
     _copy(other, book)
     ask(book, TAKE, 0, 1, 0.0, 1.0)
     compare(other, twins, 0.0)

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from joulewise.optimise.seeds import min_energy, min_min_completion_time
     from joulewise.optimise.stochastic import StochasticProblem
     from joulewise.policies import POLICIES, Objective, Policy, find_policy, heuristic
+    from joulewise.policies.job_heuristic import find_job_policy, job_heuristic
+    from joulewise.policies.job_table import JOB_POLICIES
     from joulewise.simulate import Day, Manager, Outcome, measures, simulate_days
     from joulewise.simulate import simulate as run
     from joulewise.study import open_results, read_study, run_study
@@ -103,6 +105,8 @@ _ROOM_OF = {
     "joulewise.optimise.profit": ("Profit", "most_profit", "price_at_ratio", "profit_sweep"),
     "joulewise.optimise.seeds": ("min_energy", "min_min_completion_time"),
     "joulewise.policies": ("POLICIES", "Objective", "Policy", "find_policy", "heuristic"),
+    "joulewise.policies.job_heuristic": ("find_job_policy", "job_heuristic"),
+    "joulewise.policies.job_table": ("JOB_POLICIES",),
     "joulewise.simulate": ("Day", "Manager", "Outcome", "measures", "simulate_days"),
     "joulewise.study": ("open_results", "read_study", "run_study"),
     "joulewise.worlds.affinity": ("affinity_report", "with_affinity"),
@@ -119,6 +123,7 @@ _ORIGINS = {name: (room, name) for room, names in _ROOM_OF.items() for name in n
 _ORIGINS["run"] = ("joulewise.simulate", "simulate")  # here `simulate` is the room
 
 __all__ = [
+    "JOB_POLICIES",
     "POLICIES",
     "Allocation",
     "Assignment",
@@ -177,6 +182,7 @@ __all__ = [
     "constant",
     "evolve",
     "evolve_islands",
+    "find_job_policy",
     "find_policy",
     "front_bound",
     "front_of",
@@ -193,6 +199,7 @@ __all__ = [
     "heterogeneity",
     "heuristic",
     "improve",
+    "job_heuristic",
     "least_variance_within",
     "linear",
     "maximum_utility",

@@ -13,6 +13,12 @@ class Commitments:
     capacity: int
     taken: list[tuple[int, float, float]] = field(default_factory=list)
 
+    def take(self, amount: int, start_s: float, end_s: float) -> None:
+        self.taken.append((amount, start_s, end_s))
+
+    def forget_before(self, now_s: float) -> None:
+        self.taken = [row for row in self.taken if row[2] > now_s]
+
     def free_at(self, at_s: float) -> int:
         return self.capacity - sum(amount for amount, start_s, end_s in self.taken if start_s <= at_s < end_s)
 

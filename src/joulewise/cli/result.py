@@ -47,7 +47,8 @@ def show_summary(results: Results, page: Path | None) -> None:
     headline, *others = _told(kind.shown, summary)
     rows = [row for row in summary.iter_rows(named=True) if row["metric"] == headline.metric]
     is_whole = results.failed.is_empty()  # on fewer trials nobody is the best
-    winner = best(summary, headline.metric) if kind.has_best and is_whole else None
+    differ = len({row["mean"] for row in rows}) > 1 or len(rows) == 1
+    winner = best(summary, headline.metric) if kind.has_best and is_whole and differ else None
     means = {(row["metric"], *_place(row, results.study.axes)): row["mean"] for row in summary.iter_rows(named=True)}
     shown = [
         {**_line(row, results.study.axes, headline), **_others(row, results.study.axes, others, means),

@@ -15,7 +15,7 @@ import numpy as np
 from joulewise.kernels.choice import comes_before, utility_of
 from joulewise.kernels.energy import NOW, TOMORROW
 from joulewise.kernels.heap import pop, push, replace_top
-from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.jit import inlined, pasted, shared
 from joulewise.kernels.job_choice import (
     best_choice,
     found_start,
@@ -106,7 +106,7 @@ def place(pool, facts, limits, ledger, book, trial, i):
     pool.n_left[facts.tasks.task_type[i]] -= 1
 
 
-@inlined
+@pasted
 def look(pool, value, rules, facts, limits, ledger, book, trial, plan, waiting, looked, now_s):
     """Value the first waiting job among what is fixed; drop it or add it to those looked at."""
     i = waiting.items[0]
@@ -124,7 +124,7 @@ def look(pool, value, rules, facts, limits, ledger, book, trial, plan, waiting, 
     push(looked, i)
 
 
-@inlined
+@pasted
 def look_again(pool, value, rules, facts, limits, ledger, book, trial, looked, now_s):
     """Value the first looked-at job among what is planned now, by its allowed choices."""
     i = looked.items[0]
@@ -221,7 +221,7 @@ def any_witness(pool, rules, facts, limits, ledger, book, trial, now_s, next_s):
     return False
 
 
-@shared
+@pasted
 def map_lazily(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s):
     """Plan jobs in the order of their bounds, for an objective that falls with time."""
     if is_ample(pool, limits, ledger):
@@ -255,7 +255,7 @@ def drop_all(pool, rules, facts, plan, now_s):
                 drop(pool, facts, plan, i)
 
 
-@shared
+@pasted
 def map_plainly(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s):
     """Plan jobs after looking at every one of them each time, for any objective."""
     drop_all(pool, rules, facts, plan, now_s)
@@ -279,7 +279,7 @@ def map_plainly(pool, value, rules, facts, limits, ledger, book, trial, plan, no
         place(pool, facts, limits, ledger, book, trial, best)
 
 
-@inlined
+@pasted
 def open_event(pool, book, trial):
     """Forget the last event: list the types that have jobs waiting."""
     pool.n_events[0] += 1
@@ -321,7 +321,7 @@ def fix(pool, facts, limits, ledger, book, plan, i):
     discharge(pool, facts, i)
 
 
-@shared
+@pasted
 def close_event(pool, rules, facts, limits, ledger, book, plan, now_s, next_s):
     """Fix what is due; everything else waits again, with the bounds found when it was first looked at."""
     for g in range(pool.waiting.size.size):
@@ -340,7 +340,7 @@ def close_event(pool, rules, facts, limits, ledger, book, plan, now_s, next_s):
             push(heap_of(pool.waiting, pool, pool.group[facts.tasks.task_type[i]]), i)
 
 
-@shared
+@pasted
 def greedy_pass(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s):
     """One mapping event: drop, filter, and give nodes to waiting jobs; returns how many are fixed.
 
@@ -367,7 +367,7 @@ def greedy_pass(pool, value, rules, facts, limits, ledger, book, trial, plan, no
     return pool.n_fixed[0]
 
 
-@shared
+@pasted
 def drop_hopeless(pool, rules, facts, plan, now_s):
     """After the last event, at `now_s`: give the fate DROPPED to all waiting jobs that can no longer earn enough."""
     for g in range(pool.waiting.size.size):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.heap import push
-from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.jit import inlined, pasted, shared
 from joulewise.kernels.job_energy import earliest_start
 from joulewise.kernels.job_orders import note_usage
 from joulewise.kernels.job_state import (
@@ -61,7 +61,7 @@ def new_broken(n: int) -> Broken:
     )  # fmt: skip
 
 
-@inlined
+@pasted
 def open_outages(book, outages):
     """Commit the nodes of outages that are planned."""
     for row in range(outages.cluster.size):
@@ -106,7 +106,7 @@ def renew_held(facts, rules, limits, ledger, book, site, plan, pool, now_s, late
                 enqueue(facts, rules, site, pool, plan, i)
 
 
-@inlined
+@pasted
 def nodes_out(outages, r, n_known, now_s):
     """How many nodes of a cluster are out, of the first outages that are known."""
     n = 0
@@ -116,7 +116,7 @@ def nodes_out(outages, r, n_known, now_s):
     return n
 
 
-@inlined
+@pasted
 def running_on(facts, site, plan, outages, r):
     """Put the jobs that run on a cluster into `order` by their start, then number; returns how many they are."""
     n = 0
@@ -138,7 +138,7 @@ def starts_after(plan, i, j):
     return plan.start_s[i] > plan.start_s[j] or (plan.start_s[i] == plan.start_s[j] and i > j)
 
 
-@inlined
+@pasted
 def stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, is_lost):
     """Take a running job off its nodes, and note the stretch that it ran."""
     n, site.running.size[0] = site.running.size[0], 0
@@ -154,7 +154,7 @@ def stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s,
     release(facts, limits, ledger, book, site, plan, pool, i, now_s)
 
 
-@inlined
+@pasted
 def lose(facts, rules, limits, ledger, book, site, usage, plan, pool, broken, i, now_s):
     """Let a job that lost a node wait again, from its beginning."""
     stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, True)
@@ -165,7 +165,7 @@ def lose(facts, rules, limits, ledger, book, site, usage, plan, pool, broken, i,
     enqueue(facts, rules, site, pool, plan, i)
 
 
-@shared
+@pasted
 def fail(facts, rules, limits, ledger, book, site, usage, plan, pool, outages, broken, row, now_s):
     """Let nodes of a cluster fail: from a place by lot on, in a row of those of running jobs and then of the idle."""
     r = outages.cluster[row]
@@ -182,7 +182,7 @@ def fail(facts, rules, limits, ledger, book, site, usage, plan, pool, outages, b
     take(book, r, outages.out[row], now_s, outages.end_s[row])
 
 
-@shared
+@pasted
 def change_nodes(
     facts, rules, limits, ledger, book, site, usage, plan, pool, outages, broken, now_s, latest_s
 ):  # fmt: skip

@@ -64,8 +64,9 @@ def gantt(records: Records) -> Drawing:
     left = f" {sentence(count(n_left, 'further schedule'))} not shown." if n_left else ""
     caption = (
         f"Which nodes ran jobs during the {duration(window.end_s - window.start_s)} in which most started; every "
-        "rectangle is a job, the darker the longer it had waited. Nodes of a cluster are alike: a job is drawn on the "
-        f"lowest that are free when it starts, so it may be in several pieces. First kept trial.{best}{left}"
+        "rectangle is a job, as high as it has nodes, the darker the longer it had waited. Nodes of a cluster are "
+        "alike: a job is drawn on the lowest that are free when it starts, so it may be in several pieces. First kept "
+        f"trial.{best}{left}"
     )
     looks = _looks(_inside(pl.concat([panel.rows for panel in shown]), window))
     return Drawing(assemble([_panel(panel, window, sizes, looks) for panel in shown], across=2), caption)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.bars import Measure, draw_bars
+from joulewise.present.curves import energy_over_time, utility_over_time
 from joulewise.present.fates import FATES
 from joulewise.present.formats import energy_unit, key_words, number, time_unit
 from joulewise.present.intervals import differences
-from joulewise.present.job_view import NO_FILTER, job_view
+from joulewise.present.job_view import NO_FILTER, job_view, of_jobs
 from joulewise.present.layout import (
     Drawing,
     Layout,
@@ -32,6 +35,11 @@ COUNTS = ("jobs_arrived", "jobs_completed", "jobs_dropped", "jobs_killed", "jobs
 _IMPOSSIBLE = ("fit nowhere", theme.PALETTE[3])
 _FATES = {**FATES, "impossible": _IMPOSSIBLE}
 _ROW_PX, _WIDTH_PX = 22, 420
+
+
+def compares(records: Records, *metrics: str) -> bool:
+    """Whether a study of parallel jobs has several schedulers, or settings, with these metrics."""
+    return of_jobs(records) and records.measures(*metrics) and job_view(records)[0].main is not None
 
 
 def utility_by_scheduler(records: Records) -> Drawing:
@@ -83,6 +91,22 @@ def scheduler_differences(records: Records) -> Drawing:
     """Paired differences in utility of schedulers to the best."""
     seen, best = job_view(records)
     drawing = differences(seen)
+    return Drawing(drawing.chart, f"{drawing.caption}{best}")
+
+
+def earned_over_time(records: Records) -> Drawing:
+    """Utility earned over the simulated time, a line for each scheduler."""
+    return _over_time(records, utility_over_time)
+
+
+def used_over_time(records: Records) -> Drawing:
+    """Energy used over the simulated time with the budget, a line for each scheduler."""
+    return _over_time(records, energy_over_time)
+
+
+def _over_time(records: Records, draw: Callable[[Records], Drawing]) -> Drawing:
+    seen, best = job_view(records)
+    drawing = draw(replace(seen, traces=records.job_traces))
     return Drawing(drawing.chart, f"{drawing.caption}{best}")
 
 

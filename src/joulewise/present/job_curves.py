@@ -42,6 +42,12 @@ def has_curves(records: Records) -> bool:
     return records.job_traces is not None and bool(_kept_quantities(records.job_traces))
 
 
+def has_trace(records: Records, name: str) -> bool:
+    """Whether a quantity that adds up was kept over time."""
+    traces = records.job_traces
+    return traces is not None and name in traces.columns and traces[name].count() > 0
+
+
 def _kept_quantities(traces: pl.DataFrame) -> list[_Quantity]:
     return [each for each in _QUANTITIES if each.name in traces.columns and traces[each.name].count() > 0]
 

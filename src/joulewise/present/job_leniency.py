@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from joulewise.present.formats import energy_unit, plain
-from joulewise.present.job_view import NO_FILTER, by_scheduler
+from joulewise.present.job_view import by_scheduler, filtered, of_jobs
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled, sentence, shared_value, whiskers
 from joulewise.present.lines import BUDGET, BUDGET_LOOK, Axis, Plot, Point, draw_lines
 from joulewise.present.records import JOB_FILTER, JOB_LENIENCY, SCHEDULER, UTILITY, Records
@@ -34,10 +34,18 @@ def over_job_leniency(records: Records) -> Drawing:
     return Drawing(assemble(parts, across=len(metrics)), caption)
 
 
+def has_leniencies(records: Records) -> bool:
+    """Whether runs with an energy filter differ in its leniency."""
+    if not of_jobs(records) or not records.measures(UTILITY) or JOB_LENIENCY not in records.runs.columns:
+        return False
+    return filtered(records)[JOB_LENIENCY].cast(pl.Float64, strict=False).drop_nulls().n_unique() > 1
+
+
 def _filtered(records: Records) -> Records:
-    """The runs with a filter, by scheduler."""
+    """The runs with a filter whose leniency is a number, by scheduler."""
     seen = by_scheduler(records)
-    runs = seen.runs.filter(pl.col(JOB_FILTER) != NO_FILTER).with_columns(pl.col(JOB_LENIENCY).cast(pl.Float64))
+    numbers = pl.col(JOB_LENIENCY).cast(pl.Float64, strict=False)
+    runs = filtered(seen).with_columns(numbers).drop_nulls(JOB_LENIENCY)
     axes = [key for key in seen.study.axes if key != JOB_LENIENCY]
     return reshaped(seen, runs, [*axes, JOB_LENIENCY])
 

@@ -1,29 +1,18 @@
-"""Worlds of parallel jobs and schedulers that do not go together, told from a study's sections alone."""
+"""Switches of schedulers that do nothing in the worlds of a study."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from joulewise.errors import Problem, as_written
+from joulewise.errors import Problem
 from joulewise.study.job_sources import JOB_TABLE, TRACE
+from joulewise.study.parameters import shown
 from joulewise.study.spec import WorldParts
 
 if TYPE_CHECKING:
     from joulewise.simulate.scheduler import Scheduler
-
-
-def fit_problems(parts: WorldParts, scheduler: Scheduler) -> Iterator[Problem]:
-    """What the sections of a world ask for that the scheduler cannot have, and the other way round."""
-    if scheduler.energy_filter != "none" and not _has_budget(parts):
-        found = f"found {scheduler.energy_filter!r} without a budget"
-        yield Problem("scheduler.energy_filter", found, "shares out a budget", "give supply.budget")
-
-
-def _has_budget(parts: WorldParts) -> bool:
-    supply = parts.supply.parameters
-    return supply.budget_j is not None or supply.budget_total_j is not None
 
 
 def _may_overrun(parts: WorldParts) -> bool:
@@ -86,8 +75,10 @@ def idle_switches(points: Iterable[tuple[WorldParts, Scheduler]]) -> Iterator[Pr
     for name, use in _USES.items():
         found = [point for point in points if getattr(point[1], name) != _default(point[1], name)]
         if found and not any(use.has_effect(*point) for point in found):
-            shown = as_written(getattr(found[0][1], name))
-            yield Problem(f"scheduler.{name}", f"found {shown}", use.allowed, f"{use.advice}, or leave it out")
+            value = getattr(found[0][1], name)
+            told = shown(name, dict(value) if isinstance(value, Mapping) else value)
+            where = f"scheduler.{name.removesuffix('_s')}"
+            yield Problem(where, f"found {told}", use.allowed, f"{use.advice}, or leave it out")
 
 
 def _default(scheduler: Scheduler, name: str) -> object:

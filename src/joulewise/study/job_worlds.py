@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.study.job_sources import CLUSTER_TABLES, JOB_TABLE, TRACE
+from joulewise.study.job_sources import TRACE
 from joulewise.study.source import Draw
 from joulewise.study.sources import build_part, build_supply, build_workload
 from joulewise.study.spec import WorldParts
@@ -47,17 +47,12 @@ def build_scene(parts: WorldParts, draw: Draw) -> Scene:
 
 
 def _limit_problems(supply: Supply, system: ClusterSystem) -> Iterator[Problem]:
-    """Limits that leave nothing to run any job with, or that nobody can keep without knowing powers."""
+    """Limits that leave nothing to run any job with."""
     import numpy as np
 
     types, clusters = system.types, system.clusters
-    if not supply.is_limited or not types.n_options:
-        return
-    if np.isnan(types.power_w).any():
-        found = "found a limit, but the power of some jobs is not known"
-        advice = "give powers, for a trace by rules, or leave budget and power_cap out"
-        yield Problem("supply", found, "energy and power can be limited where all powers are known", advice)
-        return
+    if not supply.is_limited or not types.n_options or np.isnan(types.power_w).any():
+        return  # without powers nothing can be limited, which whoever schedules says
     idle_w = np.zeros(clusters.n_clusters) if clusters.standby is None else clusters.standby.idle_w
     standing_w = supply.pue * float((clusters.n_nodes * idle_w).sum())
     extra_w = supply.pue * (types.power_w - types.nodes * idle_w[types.cluster])
@@ -70,12 +65,3 @@ def _limit_problems(supply: Supply, system: ClusterSystem) -> Iterator[Problem]:
     if supply.cap_w is not None and supply.cap_w.max() < needed_w:
         allowed = f"must be {power(needed_w)} or more at some hour: the idle nodes and the job of least power"
         yield Problem("supply.power_cap", f"found {power(float(supply.cap_w.max()))} at most", allowed)
-
-
-def is_read(parts: WorldParts) -> bool:
-    """Whether the world of these needs what files say."""
-    return parts.workload.source in (TRACE, JOB_TABLE) or parts.system.source == CLUSTER_TABLES or _has_outages(parts)
-
-
-def _has_outages(parts: WorldParts) -> bool:
-    return parts.system.parameters.outages is not None

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,9 +15,9 @@ from joulewise.study import job_tables
 from joulewise.study.agreement import differs
 from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.column import JOBS, PIECES
-from joulewise.study.job_fitting import fit_problems, idle_switches
+from joulewise.study.job_fitting import idle_switches
 from joulewise.study.job_sources import PARALLEL_DAY, job_policy_of
-from joulewise.study.job_worlds import Scene, build_scene, is_read
+from joulewise.study.job_worlds import Scene, build_scene
 from joulewise.study.source import Draw
 from joulewise.study.sources import build_part, expected_tasks
 from joulewise.study.spec import Point, WorldParts
@@ -25,7 +25,6 @@ from joulewise.study.spec import Point, WorldParts
 if TYPE_CHECKING:
     import polars as pl
 
-    from joulewise.model import Supply
     from joulewise.model.jobs import JobAllocation
     from joulewise.optimise import BoundKind
     from joulewise.simulate.jobs import JobOutcome
@@ -55,21 +54,26 @@ def scheduler_of(point: Point, scheduler: Scheduler) -> Scheduler:
 def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
     """Look up the policies, read the logs and tables and hold limits and schedulers against them."""
     yield from (partial(build_part, part, draw) for part in found.decisions)
-    yield from (partial(_check_world, parts, draw) for parts in found.worlds)
+    yield from (partial(_first_scene, parts, draw) for parts in found.worlds)
     yield from (partial(_check_fit, point, draw) for point in found.points)
     yield partial(_check_switches, found.points, draw)
 
 
-def _check_world(parts: WorldParts, draw: Draw) -> None:
-    """Make the world where files or limits could be wrong, and what stands for its supply in any case."""
-    supply: Supply = build_part(parts.supply, draw)
-    if supply.is_limited or is_read(parts):
-        build_scene(parts, draw)
-
-
 def _check_fit(point: Point, draw: Draw) -> None:
+    """Hold a scheduler against the world of the first trial; a world that cannot be made is told elsewhere."""
+    from joulewise.simulate.job_misfits import job_misfits
+
     scheduler = scheduler_of(point, build_part(point.decision, draw))
-    raise_if_any(fit_problems(point.world, scheduler))
+    try:
+        world = _first_scene(point.world, draw).world
+    except InputError:
+        return
+    raise_if_any(job_misfits(world, scheduler))
+
+
+@lru_cache(maxsize=2)
+def _first_scene(parts: WorldParts, draw: Draw) -> Scene:
+    return build_scene(parts, draw)
 
 
 def _check_switches(points: Sequence[Point], draw: Draw) -> None:
@@ -208,10 +212,12 @@ def _columns(name: str, table: pl.DataFrame, scene: Scene, allocation: JobAlloca
 
 def _bounds(case: Case) -> Iterator[str]:
     """What does not hold of the stored proof."""
-    from joulewise.optimise.job_bound import JobBound, certified_job_bound, job_ceiling
+    from joulewise.check import job_dual_value
+    from joulewise.optimise.job_bound import JobBound, job_ceiling
 
     stored = case.store.read_proof(case.run.world_key, case.run.bound)
     assert stored is not None
     proof, world = JobBound.from_json(stored), case.world.world
-    anew = job_ceiling(world) if proof.certificate is None else certified_job_bound(world, proof.certificate)
+    prices = proof.certificate
+    anew = job_ceiling(world) if prices is None else job_dual_value(world, prices.per_s, prices.per_j)
     yield from differs("bounds: utility_bound", proof.value, anew)

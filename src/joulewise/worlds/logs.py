@@ -70,7 +70,10 @@ class Oddity(NamedTuple):
 
 @dataclass(frozen=True)
 class LogAbout:
-    """What a log says of itself and of its machine; None and "" where it does not tell."""
+    """What a log says of itself and of its machine; None and "" where it does not tell.
+
+    `start_unix_s` is the zero of its instants by the `clock` (UTC, or the local time of a machine in no known zone).
+    """
 
     form: str
     name: str = ""
@@ -79,6 +82,7 @@ class LogAbout:
     records: int | None = None
     start_unix_s: int | None = None
     zone: str = ""
+    clock: str = "UTC"
     acknowledge: str = ""
     comments: tuple[str, ...] = ()
 
@@ -132,10 +136,15 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         raise InputError(Problem(path.name, f"cannot be read: {error.strerror or error}")) from error
 
 
+def pieces_of(start: bytes, file: IO[bytes]) -> Iterator[bytes]:
+    """The bytes of a file piece by piece, of which `start` has been read."""
+    return chain([start], iter(lambda: file.read(PIECE_BYTES), b""))
+
+
 def pieces_of_text(path: Path, start: bytes, file: IO[bytes]) -> Iterator[bytes]:
     """A text piece by piece, each of whole lines, of which `start` has been read; InputError for what is no text."""
     rest = b""
-    for data in chain([start], iter(lambda: file.read(PIECE_BYTES), b"")):
+    for data in pieces_of(start, file):
         if b"\0" in data:
             advice = "a log is plain text in UTF-8, or that packed by gzip"
             raise InputError(Problem(path.name, "found bytes that no text has", advice=advice))

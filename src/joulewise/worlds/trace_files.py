@@ -16,7 +16,9 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.files import replacing
-from joulewise.worlds.logs import SCHEMA, Log, LogAbout, frame_of, opened, pieces_of_text, text_of
+from joulewise.worlds.logs import SCHEMA, Log, LogAbout, frame_of, opened, pieces_of, pieces_of_text, text_of
+from joulewise.worlds.sacct import is_sacct, read_sacct
+from joulewise.worlds.sacct_json import is_sacct_json, read_sacct_json
 from joulewise.worlds.swf import is_swf, read_swf
 
 SCHEMA_VERSION = 1
@@ -25,6 +27,7 @@ SCHEMA_VERSION = 1
 _METADATA = "joulewise_jobs"
 _PARQUET = b"PAR1"
 _START_BYTES = 2**16
+_ROWS_IN_A_GROUP = 100_000
 
 
 class Format(NamedTuple):
@@ -35,7 +38,13 @@ class Format(NamedTuple):
     read: Callable[[Path, bytes, IO[bytes]], Log]
 
 
-FORMATS = (Format("SWF", is_swf, lambda path, start, file: read_swf(pieces_of_text(path, start, file))),)
+FORMATS = (
+    Format("SWF", is_swf, lambda path, start, file: read_swf(pieces_of_text(path, start, file))),
+    Format("sacct --json", is_sacct_json, lambda path, start, file: read_sacct_json(path, pieces_of(start, file))),
+    Format(
+        "sacct --parsable2", is_sacct, lambda path, start, file: read_sacct(path, pieces_of_text(path, start, file))
+    ),
+)
 """All formats of logs, in the order in which they are tried."""
 
 
@@ -78,7 +87,8 @@ def import_log(path: Path, out: Path) -> TraceTable:
         ordered, odd = order.put_right(pl.scan_parquet(parts))
         table = TraceTable(log.about, frame_of({}, 0), dict(log.odd + odd), log.at, path.name)
         with replacing(out) as temporary:
-            ordered.sink_parquet(temporary, metadata={_METADATA: _as_json(table)}, engine="streaming")
+            said = {_METADATA: _as_json(table)}
+            ordered.sink_parquet(temporary, metadata=said, engine="streaming", row_group_size=_ROWS_IN_A_GROUP)
     return table
 
 

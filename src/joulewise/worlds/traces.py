@@ -12,12 +12,14 @@ import numpy as np
 import polars as pl
 
 from joulewise.errors import InputError, Problem, raise_if_any
-from joulewise.model import UtilityShapes, Workload, constant
+from joulewise.model import Workload
 from joulewise.model.arrays import Floats
 from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
 from joulewise.model.jobs import Jobs
+from joulewise.worlds.job_rules import read_rules
 from joulewise.worlds.logs import LogAbout
-from joulewise.worlds.parameters import broken_rules, explained
+from joulewise.worlds.parameters import broken_rules, explained, is_positive
+from joulewise.worlds.ruled_jobs import RuledJobs
 from joulewise.worlds.trace_files import TraceTable, read_trace_table
 from joulewise.worlds.trace_jobs import (
     COLUMNS,
@@ -31,8 +33,8 @@ from joulewise.worlds.trace_jobs import (
     labels_of,
 )
 
-MOST_PSTATES = 127
 _ONE_MACHINE = "machine"
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +52,16 @@ class TraceParameters(TraceConventions):
     )
     machine_processors: int | None = explained(None, "processors of the log's own machine, in place of what it says")
     machine_nodes: int | None = explained(None, "nodes of the log's own machine, in place of what it says")
+    rules: str | None = explained(
+        None,
+        "file of rules that give jobs their worth, power, speed and clusters; those that come with the package give "
+        "what it does not",
+        file=True,
+    )
+    pstates: int = explained(1, "number of P-states, the first ones of power_fractions")
+    power_fractions: tuple[float, ...] = explained(
+        (1.0, 0.75, 0.5), "power in each P-state relative to P-state 0; jobs take 1 / sqrt(fraction) as long"
+    )
     start_s: float = explained(0.0, "completions after this instant count")
     end_s: float | None = explained(None, "completions up to this instant count; there is no end if left out")
     prorated: bool = explained(False, "runs count by the share of them in the counted window")
@@ -89,15 +101,17 @@ def load_trace(p: TraceParameters, system: ClusterSystem | None = None, folder: 
     if jobs is None:
         raise _nothing_left(p, findings)
     clusters = own_machine(p, table, jobs) if system is None else system.clusters
-    types = _types(jobs, clusters)
+    ruled = RuledJobs.of(jobs, clusters, read_rules(p.rules, folder))
+    findings += ruled.findings
+    types = _types(ruled, np.array(p.power_fractions[: p.pstates]))
     fits = np.diff(types.first) > 0
     if not fits.all():
         largest, n = int(jobs.cores[~fits].max()), int((~fits).sum())
-        reason = f"jobs that fit on no cluster (the largest needs {largest:,} processors)"
+        reason = f"jobs that no cluster allowed to them is large enough for (the largest needs {largest:,} processors)"
         findings.append(Finding("too large", n, reason, "reported as impossible, they never start"))
     followed = dependencies_of(jobs, fits, findings) if p.dependencies == "replay" else None
     after, think_s = followed or (None, None)
-    made = Jobs(_work(jobs, p), after, think_s, labels_of(jobs.log))
+    made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log))
     found = ClusterSystem(clusters, types)
     return Trace(found, made, jobs.log["job_id"], jobs.requested_s, table.about, tuple(findings))
 
@@ -121,7 +135,14 @@ def own_machine(p: TraceParameters, table: TraceTable, jobs: TraceJobs) -> Clust
 
 def _problems(p: TraceParameters) -> Iterator[Problem]:
     at_least_1 = "must be 1 or more"
+    fractions = p.power_fractions
     rules = (
+        ("pstates", 1 <= p.pstates <= len(fractions), f"must be from 1 to {len(fractions)}"),
+        (
+            "power_fractions",
+            is_positive(*fractions) and fractions[:1] == (1.0,) and list(fractions) == sorted(fractions, reverse=True),
+            "must start with 1 and fall, each above 0",
+        ),
         ("machine_processors", p.machine_processors is None or p.machine_processors >= 1, at_least_1),
         ("machine_nodes", p.machine_nodes is None or p.machine_nodes >= 1, at_least_1),
         ("start_s", 0 <= p.start_s < math.inf, "must be 0 s or later"),
@@ -143,33 +164,44 @@ def _no_size(p: TraceParameters, table: TraceTable, jobs: TraceJobs) -> InputErr
     return InputError(Problem(table.source, found, advice=advice))
 
 
-def _types(jobs: TraceJobs, clusters: Clusters) -> JobTypes:
-    """A type for each job, with an option for each cluster that is large enough for it."""
+def _types(ruled: RuledJobs, fractions: Floats) -> JobTypes:
+    """A type for each job, with an option for each cluster that it may use and each P-state."""
+    jobs, clusters = ruled.jobs, ruled.clusters
+    every = range(clusters.n_clusters)
     nodes = -(-jobs.cores[:, None] // clusters.cores_per_node)
-    job, cluster = np.nonzero(nodes <= clusters.n_nodes)
-    first = np.concatenate(([0], np.cumsum(np.bincount(job, minlength=jobs.cores.size))))
+    fits = (nodes <= clusters.n_nodes) & ruled.may_run()
+    speed = np.stack([ruled.speed(cluster) for cluster in every], axis=1)
+    power_w = np.stack([ruled.power_w(cluster, nodes[:, cluster]) for cluster in every], axis=1)
+    job, cluster, pstate = np.nonzero(np.broadcast_to(fits[:, :, None], (*fits.shape, fractions.size)))
+    pace = speed[job, cluster] * np.sqrt(fractions[pstate])
     return JobTypes(
         (),
-        first,
+        np.concatenate(([0], np.cumsum(fits.sum(axis=1) * fractions.size))),
         cluster.astype(np.int32),
-        np.zeros(job.size, np.int8),
-        nodes[job, cluster],
-        jobs.run_s[job],
-        jobs.planned_s[job],
-        np.full(job.size, np.nan),
+        pstate.astype(np.int8),
+        nodes[job, cluster].astype(np.int32),
+        _whole_s(jobs.run_s[job] / pace),
+        _whole_s(jobs.planned_s[job] / pace),
+        power_w[job, cluster] * fractions[pstate],
     )
 
 
-def _work(jobs: TraceJobs, p: TraceParameters) -> Workload:
-    n = jobs.submit_s.size
+def _whole_s(length_s: Floats) -> Floats:
+    """Lengths in whole seconds, rounded up; what rounding alone has put above a whole second is not."""
+    return np.asarray(np.ceil(length_s * (1 - _ROUNDING)))
+
+
+def _work(ruled: RuledJobs, p: TraceParameters) -> Workload:
+    worth, submit_s = ruled.worth(), ruled.jobs.submit_s
     return Workload(
-        jobs.submit_s,
-        np.arange(n, dtype=np.int32),
-        np.zeros(n, np.int32),
-        np.ones(n),
-        np.zeros(n),
-        UtilityShapes.of([constant()]),
+        submit_s,
+        np.arange(submit_s.size, dtype=np.int32),
+        worth.shape,
+        worth.scale,
+        worth.hold_s,
+        worth.shapes,
         p.start_s,
         math.inf if p.end_s is None else p.end_s,
+        worth.tags,
         is_prorated=p.prorated,
     )
