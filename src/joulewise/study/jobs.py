@@ -57,6 +57,7 @@ def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
     yield from (partial(_first_scene, parts, draw) for parts in found.worlds)
     yield from (partial(_check_fit, point, draw) for point in found.points)
     yield partial(_check_switches, found.points, draw)
+    yield _first_scene.cache_clear
 
 
 def _check_fit(point: Point, draw: Draw) -> None:
@@ -116,6 +117,15 @@ def _job_counts(runs: Sequence[Run], folder: Path) -> dict[str, float]:
     workloads = {run.point.workload for run in runs}
     n_jobs = {part: expected_tasks(part, Draw(0, 0, folder)) for part in workloads}
     return {run.key: n_jobs[run.point.workload] for run in runs}
+
+
+def sentences(runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
+    """What to say of jobs that never got nodes for another reason than time."""
+    if "jobs_impossible" not in runs.columns:
+        return
+    most = int(cast("int", runs["jobs_impossible"].max()) or 0)
+    if most:
+        yield f"Up to {most:,} jobs of a run fit on no cluster, or under no power cap: they never start."
 
 
 def compute(case: Case) -> Outcome:
