@@ -147,7 +147,7 @@ class _Reader:
         elif key in _ABOUT and value:
             name, convert = _ABOUT[key]
             found = convert(value)
-            if found is not None and not getattr(about, name):
+            if found and not getattr(about, name):
                 self.log.about = replace(about, **{name: found})
 
     @staticmethod
