@@ -14,7 +14,8 @@ from joulewise.check.prices import best_gains, dual_value
 from joulewise.errors import InputError
 from joulewise.model import Segment, Shape, System, UtilityShapes, Workload, World, constant, linear, piecewise, step
 from joulewise.model.supply import Supply
-from joulewise.optimise.prices import Certificate, certified_bound, price_bound
+from joulewise.optimise.price_market import Certificate
+from joulewise.optimise.prices import certified_bound, price_bound
 from joulewise.rng import generator
 from tests.simple_worlds import busy_world, simple_system, simple_workload
 from tests.test_prices import cost_of, exec_s_of, markets, period_edges_s, share_of, standby_of

@@ -18,7 +18,8 @@ from joulewise.model.arrays import Floats
 from joulewise.model.supply import Supply
 from joulewise.model.system import Standby
 from joulewise.optimise import utility_ceiling
-from joulewise.optimise.prices import Certificate, _Market, certified_bound, price_bound
+from joulewise.optimise.price_market import Certificate
+from joulewise.optimise.prices import certified_bound, market_of, price_bound
 from joulewise.policies import POLICIES
 from joulewise.rng import generator
 from joulewise.simulate import Manager, measures, simulate
@@ -96,7 +97,7 @@ def markets(draw: st.DrawFn) -> tuple[World, Certificate]:
     n_types, n_slots = world.system.n_machine_types, draw(st.integers(1, 7))
     size = n_types * n_slots
     prices = draw(st.lists(st.sampled_from([0.0, 0.01, 0.1, 0.3, 1.0]), min_size=size, max_size=size))
-    n_periods = _Market(world).budget_j.size
+    n_periods = market_of(world).budget_j.size
     per_j = draw(st.lists(st.sampled_from([0.0, 0.01, 0.2]), min_size=n_periods, max_size=n_periods))
     return world, Certificate(np.array(prices).reshape(n_types, n_slots), np.array(per_j))
 
@@ -154,7 +155,7 @@ def sampled_gain(world: World, certificate: Certificate, i: int) -> float:
 @given(markets())
 def test_no_sampled_run_gains_more_than_the_answer(market: tuple[World, Certificate]) -> None:
     world, certificate = market
-    _, answer = _Market(world).answer(certificate)
+    _, answer = market_of(world).answer(certificate)
     for i in range(world.workload.n_tasks):
         assert sampled_gain(world, certificate, i) <= answer.gain[i] + EXACT
 
@@ -167,9 +168,9 @@ def test_an_answer_is_what_its_run_gains(market: tuple[World, Certificate]) -> N
     A run that counts by its share and begins before the window may be valued by up to a 64th of it too early.
     """
     world, certificate = market
-    market_of = _Market(world)
-    _, answer = market_of.answer(certificate)
-    options, work = market_of.facts.options, world.workload
+    market_now = market_of(world)
+    _, answer = market_now.answer(certificate)
+    options, work = market_now.facts.options, world.workload
     for i in np.flatnonzero(answer.gain > 0):
         option = answer.option[i]
         k, p = int(options.machine_type[option]), int(options.pstate[option])

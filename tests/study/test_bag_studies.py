@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from joulewise.study import Results, open_results, parse_study, plan, run_study, verify
-from joulewise.study.columns import COLUMNS, COUNTS, FRONTS, MACHINES, RUNS
+from joulewise.study.column import COUNTS, FRONTS, MACHINES, RUNS
+from joulewise.study.columns import COLUMNS
 from joulewise.study.schema import study_keys
 from joulewise.study.store import Store
 from tests.study.small import lasting

@@ -14,8 +14,10 @@ from joulewise.policies import POLICIES
 from joulewise.present.figures import FIGURES
 from joulewise.study import plan
 from joulewise.study.catalogue import EXPERIMENTS, Experiment, judging
-from joulewise.study.columns import COLUMNS, MANAGED, RUNS
-from joulewise.study.sources import Draw, build_manager
+from joulewise.study.column import MANAGED, RUNS
+from joulewise.study.columns import COLUMNS
+from joulewise.study.source import Draw
+from joulewise.study.sources import build_manager
 from tests.study.true_tables import TRUE
 
 ENDS = ("least energy", "knee", "least makespan")
@@ -108,6 +110,7 @@ def test_every_claim_is_in_the_catalogue() -> None:
     assert {f"6.{i}" for i in range(1, 8)} <= found
     assert {f"7.{i}" for i in range(1, 7)} <= found
     assert {f"T{i}" for i in range(1, 9)} <= found
+    assert {f"M{i}" for i in range(1, 13)} <= found
 
 
 def test_the_best_of_a_sweep_is_found_by_mean_and_by_trial() -> None:

@@ -6,7 +6,8 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from joulewise.study.columns import COLUMNS, MANAGED, RECORDS, RUNS, TRACES, metrics
+from joulewise.study.column import MANAGED, RECORDS, RUNS, TRACES
+from joulewise.study.columns import COLUMNS, metrics
 from joulewise.study.kinds import KINDS
 from joulewise.study.schema import study_keys
 from joulewise.study.store import Store

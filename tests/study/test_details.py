@@ -10,7 +10,8 @@ import pytest
 
 from joulewise.model import Allocation
 from joulewise.study import details, plan
-from joulewise.study.sources import Draw, build_world
+from joulewise.study.source import Draw
+from joulewise.study.sources import build_world
 from tests.study.small import run_small, small
 
 

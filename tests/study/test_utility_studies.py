@@ -17,10 +17,11 @@ from joulewise.optimise.front import front_of
 from joulewise.optimise.gpu import gpu_name
 from joulewise.study import Results, open_results, plan, run_study, verify
 from joulewise.study.case import NOT_CHECKED
-from joulewise.study.columns import ASSIGNMENTS, CLOUDS, COLUMNS, FRONTS, RUNS
+from joulewise.study.column import ASSIGNMENTS, CLOUDS, FRONTS, RUNS
+from joulewise.study.columns import COLUMNS
 from joulewise.study.optimising import UtilityFrontParameters
 from joulewise.study.schema import study_keys
-from joulewise.study.sources import Draw
+from joulewise.study.source import Draw
 from joulewise.study.store import Store
 from joulewise.study.uncertain import build_world
 from joulewise.study.utility_methods import seeds_of

@@ -11,7 +11,7 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.study import parse_study, run_study, verify
-from joulewise.study.columns import RECORDS
+from joulewise.study.column import RECORDS
 from joulewise.study.store import Store
 from tests.study.small import HEURISTIC, TEXT, run_small
 

@@ -22,14 +22,16 @@ def rounding_s(at_s: Floats) -> Floats:
     return np.asarray(4 * np.spacing(np.abs(at_s)))
 
 
-def findings(what: str, tasks: ArrayLike, found: ArrayLike, expected: ArrayLike, why: str = "") -> Iterator[str]:
-    """A line for each of the first wrong tasks; `found` and `expected` are one per task or one for all."""
+def findings(
+    what: str, tasks: ArrayLike, found: ArrayLike, expected: ArrayLike, why: str = "", of: str = "task"
+) -> Iterator[str]:
+    """A line for each of the first wrong tasks, or jobs; `found` and `expected` are one per task or one for all."""
     wrong = np.asarray(tasks)
     is_, must_be = (np.broadcast_to(column, wrong.shape) for column in (found, expected))
     for i, task in enumerate(wrong[:N_SHOWN]):
-        yield f"task {task}: {what}: found {_spelled(is_[i])}; expected {_spelled(must_be[i])}{why}"
+        yield f"{of} {task}: {what}: found {_spelled(is_[i])}; expected {_spelled(must_be[i])}{why}"
     if wrong.size > N_SHOWN:
-        yield f"{what}: wrong for {wrong.size - N_SHOWN} more tasks"
+        yield f"{what}: wrong for {wrong.size - N_SHOWN} more {of}s"
 
 
 def _spelled(value: Any) -> str:

@@ -11,21 +11,18 @@ not convex: its utility counts as at the start of the 64th part of the run in wh
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joulewise.errors import InputError, Problem
-from joulewise.model import World
+from joulewise.check.priced import SMALL, Choices, Market, energy_income, period_edges_s, priced
+from joulewise.model import Workload, World
 from joulewise.model.arrays import Bools, Counts, Floats
 
 _CELLS = 64
 _STRETCH_LEVELS = 4
 _RUNS_AT_ONCE = 2_000_000
-_SMALL = 1e-12
 
 
 def dual_value(world: World, per_s: Floats, per_j: ArrayLike = 0.0) -> float:
@@ -36,86 +33,26 @@ def dual_value(world: World, per_s: Floats, per_j: ArrayLike = 0.0) -> float:
     A completion at a jump of the utility counts as one just before it. Raises InputError for a window without an
     end or prices that do not fit.
     """
-    market = _market(world, per_s, np.atleast_1d(np.asarray(per_j, float)))
+    market = _market(world, per_s, per_j)
     machine_time = world.system.counts @ market.paid[:, -1]
-    return float(machine_time + _energy_income(world, market) + _best_gains(world, market).sum())
+    return float(machine_time + _energy_income(world, market) + gains_of(world.workload, market).sum())
 
 
 def best_gains(world: World, per_s: Floats, per_j: ArrayLike) -> Floats:
     """The most that each task gains at these prices over all its runs, and 0 if none gains it anything."""
-    return _best_gains(world, _market(world, per_s, np.atleast_1d(np.asarray(per_j, float))))
+    return gains_of(world.workload, _market(world, per_s, per_j))
 
 
-@dataclass(frozen=True, eq=False)
-class _Market:
-    """Prices between the instants `at_s` at which one changes, and what has been paid by each of them.
-
-    `paid` is by [machine type, instant] per machine, `paid_j` by instant per watt. The choices of a task type are
-    rows from `first[task type]` on: a machine type, estimated seconds and watts over standby. `least` bounds from
-    below, by [stretch level, choice, instant], what a run pays for each share that counts from an instant on.
-    """
-
-    at_s: Floats
-    paid: Floats
-    paid_j: Floats
-    per_j: Floats
-    first: Counts
-    machine_type: Counts
-    exec_s: Floats
-    cost_w: Floats
-
-    def paid_by(self, machine_type: Counts, cost_w: Floats, at_s: Floats) -> Floats:
-        """What runs that never stop have paid by these instants; nothing is paid after the last price."""
-        at = np.minimum(at_s, self.at_s[-1])
-        j = np.clip(np.searchsorted(self.at_s, at, side="right") - 1, 0, self.at_s.size - 2)
-        part = (at - self.at_s[j]) / (self.at_s[j + 1] - self.at_s[j])
-        for_time, for_energy = self.paid[machine_type, j], self.paid_j[j]
-        for_time = for_time + part * (self.paid[machine_type, j + 1] - for_time)
-        for_energy = for_energy + part * (self.paid_j[j + 1] - for_energy)
-        return np.asarray(for_time + cost_w * for_energy)
-
-
-def _market(world: World, per_s: Floats, per_j: Floats) -> _Market:
-    """The prices on one grid of instants, and the choices; InputError when they do not fit."""
-    system, work = world.system, world.workload
-    if not math.isfinite(work.end_s):
-        raise InputError(Problem("workload", "found a counted window without an end", "must end"))
-    if per_s.ndim != 2 or per_s.shape[0] != system.n_machine_types or per_s.shape[1] == 0:
-        allowed = f"must be [{system.n_machine_types} machine types, at least one slot]"
-        raise InputError(Problem("prices", f"found the shape {per_s.shape}", allowed))
-    periods_s = _period_edges_s(world)
-    if per_j.shape != (periods_s.size - 1,):
-        allowed = f"must be one for each of the {periods_s.size - 1} energy periods"
-        raise InputError(Problem("prices", f"found {per_j.size} prices of energy", allowed))
-    edges_s = np.linspace(0.0, work.end_s, per_s.shape[1] + 1)
-    at_s = np.unique(np.concatenate((edges_s, periods_s)))
-    at_s = at_s[np.append(np.diff(at_s) > _SMALL * max(work.end_s, 1.0), True)]  # what rounding has moved apart is one
-    at_s[0] = 0.0
-    paid = np.pad(np.cumsum(per_s, axis=1) * (work.end_s / per_s.shape[1]), ((0, 0), (1, 0)))
-    paid_j = np.pad(np.cumsum(per_j * np.diff(periods_s)), (1, 0))
+def _market(world: World, per_s: Floats, per_j: ArrayLike) -> Market:
+    """The prices and the choices of a world; InputError when they do not fit."""
+    system = world.system
     possible = np.isfinite(system.etc_s) & (system.counts > 0)[None, :, None]
     task_type, machine_type, _ = np.nonzero(possible)
     watts = np.zeros(task_type.size) if system.power_w is None else system.power_w[possible]
     cost_w = world.supply.pue * (watts - _standby_w(world)[machine_type]) if system.power_w is not None else watts
-    return _Market(
-        at_s,
-        np.stack([np.interp(at_s, edges_s, row) for row in paid]),
-        np.interp(at_s, periods_s, paid_j),
-        per_j,
-        np.searchsorted(task_type, np.arange(system.n_task_types + 1)),
-        machine_type,
-        system.etc_s[possible],
-        cost_w,
-    )
-
-
-def _period_edges_s(world: World) -> Floats:
-    """Where energy periods begin and end: the counted days of a daily budget, or the counted window."""
-    work, supply = world.workload, world.supply
-    if supply.is_total or not math.isfinite(supply.budget_j):
-        return np.array([work.start_s, work.end_s])
-    n_days = max(math.ceil((work.end_s - work.start_s) / supply.day_s), 1)
-    return np.append(work.start_s + supply.day_s * np.arange(n_days), work.end_s)
+    first = np.searchsorted(task_type, np.arange(system.n_task_types + 1))
+    choices = Choices(first, machine_type, np.ones(task_type.size), system.etc_s[possible], cost_w)
+    return priced(world.workload, world.supply, system.n_machine_types, choices, (per_s, per_j))
 
 
 def _standby_w(world: World) -> Floats:
@@ -126,15 +63,14 @@ def _standby_w(world: World) -> Floats:
     return np.where(standby.sleep_after_s < math.inf, standby.sleep_w, standby.idle_w)
 
 
-def _energy_income(world: World, market: _Market) -> float:
+def _energy_income(world: World, market: Market) -> float:
     """What the owner gets for the joules of each period that the standby of machines which are not down leaves."""
-    edges_s, standby_w = _period_edges_s(world), world.supply.pue * _standby_w(world)
+    edges_s, standby_w = period_edges_s(world.workload, world.supply), world.supply.pue * _standby_w(world)
     spent_j = np.diff(edges_s) * (world.system.counts * standby_w).sum()
     for machine, start_s, end_s in zip(*vars(world.outages).values(), strict=True):
         down_s = np.diff(np.clip(edges_s, start_s, end_s))
         spent_j -= down_s * standby_w[world.system.machine_type[machine]]
-    left_j = np.maximum(world.supply.budget_j - spent_j, 0.0)
-    return float(sum(price * joules for price, joules in zip(market.per_j, left_j, strict=True) if price > 0))
+    return energy_income(market, np.maximum(world.supply.budget_j - spent_j, 0.0))
 
 
 class _Runs(NamedTuple):
@@ -142,6 +78,7 @@ class _Runs(NamedTuple):
 
     task: Counts
     machine_type: Counts
+    nodes: Floats
     cost_w: Floats
     exec_s: Floats
     first_s: Floats
@@ -156,24 +93,25 @@ class _Runs(NamedTuple):
 class _Search:
     """The search of some tasks for their best runs."""
 
-    def __init__(self, world: World, market: _Market, best: Floats) -> None:
-        self.work, self.market, self.best = world.workload, market, best
-        self.slack_s = _SMALL * max(self.work.end_s, 1.0)
-        self.levels = _levels(world)
-        self.least = np.concatenate([_least_payments(world, market, stretch) for stretch in self.levels])
+    def __init__(self, work: Workload, market: Market, best: Floats) -> None:
+        self.work, self.market, self.best = work, market, best
+        self.slack_s = SMALL * max(self.work.end_s, 1.0)
+        self.levels = _levels(work)
+        self.least = np.concatenate([_least_payments(work, market, stretch) for stretch in self.levels])
         self.stretch = np.ones(best.size) if self.work.stretch is None else self.work.stretch
         self.level = np.searchsorted(self.levels, self.stretch, side="right") - 1
 
     def hopeful_tasks(self, tasks: Counts) -> Counts:
         """Those that could gain something if they completed as fast as anywhere and paid as little as anywhere."""
-        work, first, kind = self.work, self.market.first, self.work.task_type[tasks]
-        fastest_s, slowest_s = (by.reduceat(self.market.exec_s, first[:-1])[kind] for by in (np.minimum, np.maximum))
-        n_types = first.size - 1
-        starts = (np.arange(self.levels.size)[:, None] * self.market.exec_s.size + first[:-1]).ravel()
+        work, choices = self.work, self.market.choices
+        has_choices = np.diff(choices.first) > 0
+        first, kind = choices.first[:-1][has_choices], (np.cumsum(has_choices) - 1)[work.task_type[tasks]]
+        fastest_s, slowest_s = (by.reduceat(choices.exec_s, first)[kind] for by in (np.minimum, np.maximum))
+        starts = (np.arange(self.levels.size)[:, None] * choices.exec_s.size + first).ravel()
         least = np.minimum.reduceat(self.least, starts, axis=0)
         soonest_s = np.maximum(work.arrival_s[tasks] + self.stretch[tasks] * fastest_s, work.start_s)
         start_s = np.maximum(work.arrival_s[tasks], work.start_s - self.stretch[tasks] * slowest_s)
-        pays = least[self.level[tasks] * n_types + kind, self.place(start_s)]
+        pays = least[self.level[tasks] * first.size + kind, self.place(start_s)]
         return np.asarray(tasks[work.utility(tasks, soonest_s - self.slack_s) > pays])
 
     def place(self, at_s: Floats) -> Counts:
@@ -182,16 +120,17 @@ class _Search:
 
     def runs_of(self, tasks: Counts) -> _Runs:
         """All runs of these tasks that can count."""
-        work, market = self.work, self.market
-        n_choices = np.diff(market.first)[work.task_type[tasks]]
+        work, choices = self.work, self.market.choices
+        n_choices = np.diff(choices.first)[work.task_type[tasks]]
         task = np.repeat(tasks, n_choices)
-        choice = np.arange(task.size) - np.repeat(np.cumsum(n_choices) - n_choices, n_choices)
-        choice += market.first[work.task_type[task]]
-        exec_s = market.exec_s[choice] * self.stretch[task]
-        least = choice + self.level[task] * market.exec_s.size
+        row = np.arange(task.size) - np.repeat(np.cumsum(n_choices) - n_choices, n_choices)
+        row += choices.first[work.task_type[task]]
+        exec_s = choices.exec_s[row] * self.stretch[task]
+        least = row + self.level[task] * choices.exec_s.size
         first_s = np.maximum(work.arrival_s[task], work.start_s - exec_s)
         last_s = work.end_s if work.is_prorated else work.end_s - exec_s
-        runs = _Runs(task, market.machine_type[choice], market.cost_w[choice], exec_s, first_s, least)
+        kind, nodes, cost_w = choices.machine_type[row], choices.nodes[row], choices.cost_w[row]
+        runs = _Runs(task, kind, nodes, cost_w, exec_s, first_s, least)
         return runs.only(first_s <= last_s + self.slack_s)
 
     def last_s(self, runs: _Runs) -> Floats:
@@ -210,8 +149,8 @@ class _Search:
     def keep(self, runs: _Runs, start_s: Floats, utility: Floats) -> None:
         """Raise the best gains by runs from these starts at these utilities."""
         end_s = start_s + runs.exec_s
-        paid = self.market.paid_by(runs.machine_type, runs.cost_w, end_s)
-        paid -= self.market.paid_by(runs.machine_type, runs.cost_w, start_s)
+        paid = self.market.paid_by(runs.machine_type, runs.nodes, runs.cost_w, end_s)
+        paid -= self.market.paid_by(runs.machine_type, runs.nodes, runs.cost_w, start_s)
         if self.work.is_prorated:
             inside_s = np.minimum(end_s, self.work.end_s) - np.maximum(start_s, self.work.start_s)
             utility = utility * np.maximum(inside_s, 0.0) / runs.exec_s
@@ -301,30 +240,25 @@ class _Search:
                 place = place + 1
 
 
-def _best_gains(world: World, market: _Market) -> Floats:
-    best = np.zeros(world.workload.n_tasks)
-    search = _Search(world, market, best)
-    for tasks in _parts(world.workload.n_tasks, int(np.diff(market.first).max())):
-        search.try_all(tasks)
+def gains_of(work: Workload, market: Market) -> Floats:
+    """The most that each task gains over all its runs, and 0 if none gains it anything."""
+    best, n_choices = np.zeros(work.n_tasks), np.diff(market.choices.first)
+    tasks = np.flatnonzero(n_choices[work.task_type] > 0)
+    search, at_once = _Search(work, market, best), max(_RUNS_AT_ONCE // max(int(n_choices.max()), 1), 1)
+    for first in range(0, tasks.size, at_once):
+        search.try_all(tasks[first : first + at_once])
     return best
 
 
-def _parts(n_tasks: int, n_choices: int) -> Iterator[Counts]:
-    """The tasks in parts that do not take too much memory."""
-    at_once = max(_RUNS_AT_ONCE // n_choices, 1)
-    for first in range(0, n_tasks, at_once):
-        yield np.arange(first, min(first + at_once, n_tasks))
-
-
-def _levels(world: World) -> Floats:
+def _levels(work: Workload) -> Floats:
     """Stretches that have about equally many tasks between them; the first is the least."""
-    stretch = world.workload.stretch
+    stretch = work.stretch
     if stretch is None:
         return np.ones(1)
     return np.unique(np.quantile(stretch, np.arange(_STRETCH_LEVELS) / _STRETCH_LEVELS, method="lower"))
 
 
-def _least_payments(world: World, market: _Market, stretch: float) -> Floats:
+def _least_payments(work: Workload, market: Market, stretch: float) -> Floats:
     """What runs pay at least for each share that counts, by [choice, instant from which on they start].
 
     Where a run counts by its share, its counted part pays its mean price, and so the whole run pays as much per
@@ -332,11 +266,11 @@ def _least_payments(world: World, market: _Market, stretch: float) -> Floats:
     neither has a minimum. The least from the instant before is the least of a little more: it is lower if anything.
     A run that starts before every one of this length that counts pays no less than that which completes with it.
     """
-    work, exec_s = world.workload, stretch * market.exec_s[:, None]
+    exec_s = stretch * market.choices.exec_s[:, None]
     n_needless = max(int(np.searchsorted(market.at_s, work.start_s - exec_s.max())) - 1, 0)
     at_s = market.at_s[n_needless:]
     from_start, from_end = (
-        np.minimum.accumulate(_payments(world, market, exec_s, begin_s)[:, ::-1], axis=1)[:, ::-1]
+        np.minimum.accumulate(_payments(work, market, exec_s, begin_s)[:, ::-1], axis=1)[:, ::-1]
         for begin_s in (at_s + 0 * exec_s, at_s - exec_s)
     )
     place = np.clip(np.searchsorted(at_s, at_s + exec_s, side="right") - 1, 0, at_s.size - 1)
@@ -344,17 +278,17 @@ def _least_payments(world: World, market: _Market, stretch: float) -> Floats:
     return np.pad(least, ((0, 0), (n_needless, 0)), mode="edge")
 
 
-def _payments(world: World, market: _Market, exec_s: Floats, begin_s: Floats) -> Floats:
+def _payments(work: Workload, market: Market, exec_s: Floats, begin_s: Floats) -> Floats:
     """What runs from these starts pay for each share that counts, at least."""
-    kind, cost_w = market.machine_type[:, None], market.cost_w[:, None]
-    start_s, end_s = world.workload.start_s, world.workload.end_s
-    if not world.workload.is_prorated:
+    choices, start_s, end_s = market.choices, work.start_s, work.end_s
+    run = (choices.machine_type[:, None], choices.nodes[:, None], choices.cost_w[:, None])
+    if not work.is_prorated:
         begin_s = np.minimum(begin_s, end_s - exec_s)
-        return market.paid_by(kind, cost_w, begin_s + exec_s) - market.paid_by(kind, cost_w, begin_s)
+        return market.paid_by(*run, begin_s + exec_s) - market.paid_by(*run, begin_s)
     short_s = 1e-6 * np.minimum(np.diff(market.at_s).min(), exec_s)
     from_s, to_s = np.maximum(begin_s, start_s), np.minimum(begin_s + exec_s, end_s)
     empty = to_s - from_s < short_s
     from_s = np.where(empty, np.minimum(from_s, end_s - short_s), from_s)
     to_s = np.where(empty, from_s + short_s, to_s)
-    paid = market.paid_by(kind, cost_w, to_s) - market.paid_by(kind, cost_w, from_s)
+    paid = market.paid_by(*run, to_s) - market.paid_by(*run, from_s)
     return np.asarray(paid * (exec_s / (to_s - from_s)) * (1 - 1e-9))

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from joulewise.cli import check, explain, list_, new, report, reproduce, run, schema, verify, versions
+from joulewise.cli import check, explain, import_, list_, new, report, reproduce, run, schema, verify, versions
 
 app = typer.Typer(
     help="The most useful work out of every joule: studies of heterogeneous computing systems.",
@@ -22,6 +22,7 @@ app = typer.Typer(
 
 VERBS: dict[str, Callable[..., None]] = {
     "new": new.new,
+    "import": import_.import_,
     "check": check.check,
     "run": run.run,
     "verify": verify.verify,

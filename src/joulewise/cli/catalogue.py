@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from joulewise.policies import Policy
+    from joulewise.policies.job_policy import JobPolicy
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,32 @@ def _named_policies(policies: Iterable[Policy]) -> list[Entry]:
     ]  # fmt: skip
 
 
+def _job_policies() -> list[Entry]:
+    from joulewise.policies.job_table import JOB_POLICIES
+
+    return [
+        Entry(
+            "job policy",
+            (policy.name, policy.title),
+            {"name": policy.name, "rule": policy.rule, "summary": policy.summary},
+            {"name": policy.name, "title": policy.title, "rule": policy.rule, "summary": policy.summary,
+             "nodes held ahead": _held(policy), "source": policy.source, "use": f'scheduler.policy = "{policy.name}"'},
+        )
+        for policy in JOB_POLICIES.values()
+    ]  # fmt: skip
+
+
+def _held(policy: JobPolicy) -> str:
+    """For whom a policy holds nodes ahead, and until when."""
+    from joulewise.policies.job_policy import ALL_JOBS
+
+    if policy.reservations == 0:
+        return "for nobody"
+    whom = "every job" if policy.reservations == ALL_JOBS else f"{policy.reservations} of the jobs"
+    until = {"reservations": "it starts", "place-holders": "the next mapping event"}[policy.commitment]
+    return f"for {whom} that cannot start at once, until {until}"
+
+
 def _generators() -> list[Entry]:
     from joulewise.study.schema import study_keys
     from joulewise.study.sources import SECTIONS
@@ -74,7 +101,7 @@ def _generators() -> list[Entry]:
 
 def _methods() -> list[Entry]:
     from joulewise.study import fronts, utility_methods
-    from joulewise.study.columns import FRONT, UTILITY
+    from joulewise.study.column import FRONT, UTILITY
 
     return [
         Entry(
@@ -122,7 +149,8 @@ def _values() -> list[Entry]:
 
 
 def _kinds() -> list[Entry]:
-    from joulewise.study.columns import COLUMNS, RUNS
+    from joulewise.study.column import RUNS
+    from joulewise.study.columns import COLUMNS
     from joulewise.study.kinds import KINDS as STUDY_KINDS
 
     tables = {
@@ -231,6 +259,7 @@ def _rules() -> list[Entry]:
 KINDS: dict[str, Callable[[], list[Entry]]] = {
     "kinds": _kinds,
     "policies": _policies,
+    "job-policies": _job_policies,
     "methods": _methods,
     "generators": _generators,
     "figures": _figures,
@@ -241,5 +270,5 @@ KINDS: dict[str, Callable[[], list[Entry]]] = {
     "rules": _rules,
     "values": _values,
 }
-SHORT = ("kinds", "policies", "methods", "generators", "figures", "experiments")
+SHORT = ("kinds", "policies", "job-policies", "methods", "generators", "figures", "experiments")
 """The kinds that a plain `list` shows."""

@@ -8,6 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise.cli.output import note, print_table
 from joulewise.errors import as_written
+from joulewise.study.column import (
+    CLOUDS,
+    CLUSTERS,
+    FINDINGS,
+    FRONTS,
+    JOB_TRACES,
+    JOB_TYPES,
+    JOBS,
+    MACHINES,
+    PIECES,
+    QUEUES,
+    TRACES,
+    USERS,
+)
 from joulewise.units import duration
 
 if TYPE_CHECKING:
@@ -16,6 +30,9 @@ if TYPE_CHECKING:
     from joulewise.present import StudyInfo
     from joulewise.study import Results
     from joulewise.study.kinds import Shown
+
+_FRAMES = (TRACES, FRONTS, MACHINES, CLOUDS, JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES, CLUSTERS, PIECES, FINDINGS)
+"""The detail tables that figures and pages are made from."""
 
 _MOST_ROWS = 60
 _MOST_FAILURES = 5
@@ -30,7 +47,8 @@ def show_summary(results: Results, page: Path | None) -> None:
     headline, *others = _told(kind.shown, summary)
     rows = [row for row in summary.iter_rows(named=True) if row["metric"] == headline.metric]
     is_whole = results.failed.is_empty()  # on fewer trials nobody is the best
-    winner = best(summary, headline.metric) if kind.has_best and is_whole else None
+    differ = len({row["mean"] for row in rows}) > 1 or len(rows) == 1
+    winner = best(summary, headline.metric) if kind.has_best and is_whole and differ else None
     means = {(row["metric"], *_place(row, results.study.axes)): row["mean"] for row in summary.iter_rows(named=True)}
     shown = [
         {**_line(row, results.study.axes, headline), **_others(row, results.study.axes, others, means),
@@ -88,10 +106,7 @@ def frames(results: Results) -> dict[str, Any]:
         "runs": results.runs,
         "summary": results.summary(),
         "differences": results.differences(),
-        "traces": results.traces(),
-        "fronts": _or_none(results.fronts()),
-        "machines": _or_none(results.machines()),
-        "clouds": _or_none(results.clouds()),
+        **{table: _or_none(results.details(table)) for table in _FRAMES},
         "titles": titles,
         "modes": modes,
     }

@@ -47,8 +47,12 @@ class Window(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """Watts by option that a run adds to standby; by task how far it stretches and its level of stretching."""
+    """By option how many machines a run takes and what watts it adds to standby; by task how far it stretches.
 
+    The level of a task is that of its stretching.
+    """
+
+    nodes: NDArray[np.float64]
     cost_w: NDArray[np.float64]
     stretch: NDArray[np.float64]
     level: NDArray[np.int64]
@@ -82,22 +86,30 @@ class Run(NamedTuple):
     option: int
     machine_type: int
     exec_s: float
+    nodes: float
     cost_w: float
     first_s: float
     last_s: float
 
 
 @inlined
-def paid_until(prices, window, k, cost_w, at_s):
-    """What a run of machine type k that never stops pays from instant 0 on; nothing is paid after the window."""
+def paid_until(prices, window, k, nodes, cost_w, at_s):
+    """What a run on machines of type k that never stops pays from instant 0 on; nothing is paid after the window."""
     at_s = min(at_s, window.end_s)
     j = min(max(int(at_s / prices.slot_s), 0), prices.per_s.shape[1] - 1)
-    paid = prices.paid[k, j] + (at_s - j * prices.slot_s) * prices.per_s[k, j]
+    paid = nodes * (prices.paid[k, j] + (at_s - j * prices.slot_s) * prices.per_s[k, j])
     inside_s = at_s - window.start_s
     if inside_s > 0.0:
         d = min(int(inside_s / window.period_s), prices.per_j.size - 1)
         paid += cost_w * (prices.paid_j[d] + (inside_s - d * window.period_s) * prices.per_j[d])
     return paid
+
+
+@inlined
+def run_pays(prices, window, k, nodes, cost_w, from_s, to_s):
+    """What a run on machines of type k pays between two instants."""
+    paid = paid_until(prices, window, k, nodes, cost_w, to_s)
+    return paid - paid_until(prices, window, k, nodes, cost_w, from_s)
 
 
 @inlined
@@ -113,20 +125,20 @@ def next_end_s(prices, j, exec_s):
 
 
 @inlined
-def least_payment(prices, window, k, cost_w, exec_s, start_s):
+def least_payment(prices, window, k, nodes, cost_w, exec_s, start_s):
     """What a run pays for each share of it that counts: no less than all of it at the mean price of its counted part.
 
     Where a run counts in full or not at all, what it pays from the last start on that lets it count.
     """
     if not window.is_prorated:
         start_s = min(start_s, window.end_s - exec_s)
-        return paid_until(prices, window, k, cost_w, start_s + exec_s) - paid_until(prices, window, k, cost_w, start_s)
+        return run_pays(prices, window, k, nodes, cost_w, start_s, start_s + exec_s)
     shortest_s = 1e-6 * min(prices.slot_s, exec_s)
     from_s, to_s = max(start_s, window.start_s), min(start_s + exec_s, window.end_s)
     if to_s - from_s < shortest_s:  # the price at that end of the window
         from_s = min(from_s, window.end_s - shortest_s)
         to_s = from_s + shortest_s
-    paid = paid_until(prices, window, k, cost_w, to_s) - paid_until(prices, window, k, cost_w, from_s)
+    paid = run_pays(prices, window, k, nodes, cost_w, from_s, to_s)
     return paid * (exec_s / (to_s - from_s)) * (1.0 - 1e-9)
 
 
@@ -141,20 +153,20 @@ def find_cheapest(prices, market):
     n_slots, n_periods = prices.per_s.shape[1], prices.per_j.size
     for level in range(runs.level_stretch.size):
         for option in range(options.exec_s.size):
-            k, cost_w = options.machine_type[option], runs.cost_w[option]
+            k, nodes, cost_w = options.machine_type[option], runs.nodes[option], runs.cost_w[option]
             exec_s = runs.level_stretch[level] * options.exec_s[option]
-            at_edge = least_payment(prices, window, k, cost_w, exec_s, n_slots * prices.slot_s)
+            at_edge = least_payment(prices, window, k, nodes, cost_w, exec_s, n_slots * prices.slot_s)
             first = min(max(int((window.start_s - exec_s) / prices.slot_s), 0), n_slots - 1)
             for j in range(n_slots - 1, first - 1, -1):
-                inside = least_payment(prices, window, k, cost_w, exec_s, next_end_s(prices, j, exec_s))
-                before = least_payment(prices, window, k, cost_w, exec_s, j * prices.slot_s)
+                inside = least_payment(prices, window, k, nodes, cost_w, exec_s, next_end_s(prices, j, exec_s))
+                before = least_payment(prices, window, k, nodes, cost_w, exec_s, j * prices.slot_s)
                 prices.cheapest[level, j, option] = min(min(at_edge, inside), before)
                 at_edge = before
             for d in range(n_periods + 1):
                 edge_s = period_edge_s(prices, window, d)
                 for start_s in (edge_s, edge_s - exec_s):
                     j = min(max(int(start_s / prices.slot_s), first), n_slots - 1)
-                    pays = least_payment(prices, window, k, cost_w, exec_s, start_s)
+                    pays = least_payment(prices, window, k, nodes, cost_w, exec_s, start_s)
                     prices.cheapest[level, j, option] = min(prices.cheapest[level, j, option], pays)
             for j in range(n_slots - 2, first - 1, -1):
                 later = prices.cheapest[level, j + 1, option]
@@ -195,8 +207,7 @@ def counted_share(window, start_s, exec_s):
 def keep_better(answer, market, prices, run, start_s, utility):
     """Keep the run from this start if it gains more than the best one so far."""
     k, window = run.machine_type, market.window
-    paid = paid_until(prices, window, k, run.cost_w, start_s + run.exec_s)
-    paid -= paid_until(prices, window, k, run.cost_w, start_s)
+    paid = run_pays(prices, window, k, run.nodes, run.cost_w, start_s, start_s + run.exec_s)
     gain = utility * counted_share(window, start_s, run.exec_s) - paid
     if gain > answer.gain[run.i]:
         answer.gain[run.i], answer.option[run.i], answer.start_s[run.i] = gain, run.option, start_s
@@ -320,7 +331,8 @@ def try_option(answer, market, prices, i, option, top):
     if most - least <= answer.gain[i]:
         return most
     last_s = max(first_s, last_s)
-    run = Run(i, option, options.machine_type[option], exec_s, runs.cost_w[option], first_s, last_s)
+    nodes, cost_w = runs.nodes[option], runs.cost_w[option]
+    run = Run(i, option, options.machine_type[option], exec_s, nodes, cost_w, first_s, last_s)
     try_start(answer, market, prices, run, first_s)
     try_jumps(answer, market, prices, run)
     try_periods(answer, market, prices, run)
@@ -340,7 +352,7 @@ def ask(answer, market, prices, i):
     last = prices.per_s.shape[1] - 1
     for j in range(min(int(start_s / prices.slot_s), last), min(int(end_s / prices.slot_s), last) + 1):
         inside_s = min(end_s, (j + 1) * prices.slot_s) - max(start_s, j * prices.slot_s)
-        answer.busy_s[k, j] += max(inside_s, 0.0)
+        answer.busy_s[k, j] += market.runs.nodes[option] * max(inside_s, 0.0)
     d = max(int((start_s - window.start_s) / window.period_s), 0)
     while d < prices.per_j.size and period_edge_s(prices, window, d) < end_s:
         inside_s = min(end_s, period_edge_s(prices, window, d + 1)) - max(start_s, period_edge_s(prices, window, d))
@@ -361,7 +373,8 @@ def answer_prices(answer, market, prices, first, stride):
         answer.gain[i], answer.option[i] = 0.0, -1
         if before >= 0:
             exec_s = runs.stretch[i] * options.exec_s[before]
-            run = Run(i, before, options.machine_type[before], exec_s, runs.cost_w[before], before_s, before_s)
+            k, nodes, cost_w = options.machine_type[before], runs.nodes[before], runs.cost_w[before]
+            run = Run(i, before, k, exec_s, nodes, cost_w, before_s, before_s)
             try_start(answer, market, prices, run, before_s)
         t = tasks.task_type[i]
         top = np.inf

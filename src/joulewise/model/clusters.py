@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -101,6 +102,25 @@ class JobTypes:
         return np.asarray(self.power_w * self.planned_s)
 
 
+@dataclass(frozen=True, eq=False)
+class TypeTraits:
+    """What else a generator knows of each job type, one row each.
+
+    A job of it starts with `utility`, is of the levels `priority` and `urgency`, asks for `cores`, and takes
+    `single_s` where it is not parallel.
+    """
+
+    utility: Floats
+    priority: Codes
+    urgency: Codes
+    cores: Counts
+    single_s: Floats
+
+    def __post_init__(self) -> None:
+        codes = dict.fromkeys(("priority", "urgency"), np.int8)
+        freeze_fields(self, {"utility": np.float64, **codes, "cores": np.int64, "single_s": np.float64})
+
+
 def _cluster_problems(clusters: Clusters) -> Iterator[Problem]:
     n = len(clusters.names)
     if n == 0:
@@ -149,3 +169,16 @@ def _type_problems(types: JobTypes) -> Iterator[Problem]:
         elif wrong.any():
             at = int(np.flatnonzero(wrong)[0])
             yield Problem(f"job types.{name}: option {at}", f"found {values[at]}", allowed)
+
+
+_NONE = np.empty(0, np.int32)
+NO_TYPES = JobTypes((), np.zeros(2, np.int64), _NONE, _NONE.astype(np.int8), _NONE, *(np.empty(0) for _ in range(3)))
+"""One type that runs nowhere, where jobs come with types of their own."""
+
+
+class ClusterSystem(NamedTuple):
+    """Clusters and what each type of job may choose on them; `traits` where a generator knows more of the types."""
+
+    clusters: Clusters
+    types: JobTypes = NO_TYPES
+    traits: TypeTraits | None = None

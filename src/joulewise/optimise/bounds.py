@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from joulewise.model.arrays import Floats
+from joulewise.model.workload import Workload
 from joulewise.model.world import World
 
 
@@ -39,10 +40,14 @@ def utility_ceiling(world: World) -> float:
     completion in the window is the earlier end of what remains of it. Where runs count by their share in the
     window, no run has more of it inside than one on the fastest machine from the window's start or the arrival on.
     """
-    work, fastest_s = world.workload, _fastest_s(world)
+    return ceiling(world.workload, _fastest_s(world))
+
+
+def ceiling(work: Workload, fastest_s: Floats) -> float:
+    """What tasks could earn at most in the counted window if none took less time than this, or ended at infinity."""
     soonest_s = np.maximum(work.arrival_s + fastest_s, work.start_s)
     share = (soonest_s <= work.end_s).astype(float)
     if work.is_prorated:
         share = np.clip((work.end_s - np.maximum(work.arrival_s, work.start_s)) / fastest_s, 0.0, 1.0)
-    counted = np.flatnonzero(share)
+    counted = np.flatnonzero((share > 0) & np.isfinite(soonest_s))
     return float((share[counted] * work.utility(counted, soonest_s[counted])).sum())

@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from joulewise.model.world import World
 from joulewise.optimise.bounds import maximum_utility, utility_ceiling
-from joulewise.optimise.prices import Certificate, price_bound
+from joulewise.optimise.price_market import Certificate
+from joulewise.optimise.prices import price_bound
 
 BoundKind: TypeAlias = Literal["prices", "trivial"]
 BOUND_KINDS: tuple[str, ...] = get_args(BoundKind)
@@ -25,19 +26,17 @@ class Proof:
 
     def as_json(self) -> dict[str, Any]:
         """The proof as JSON values."""
-        prices = self.certificate
         return {
             "kind": self.kind,
             "maximum_utility": self.maximum_utility,
             "utility_bound": self.utility_bound,
-            "certificate": prices and {"per_s": prices.per_s.tolist(), "per_j": prices.per_j.tolist()},
+            "certificate": self.certificate and self.certificate.as_json(),
         }
 
     @staticmethod
     def from_json(stored: dict[str, Any]) -> Proof:
         """The proof that JSON values hold; InputError when its prices are none."""
-        prices = stored["certificate"]
-        certificate = prices and Certificate(prices["per_s"], prices["per_j"])
+        certificate = stored["certificate"] and Certificate.from_json(stored["certificate"])
         return Proof(stored["kind"], stored["maximum_utility"], stored["utility_bound"], certificate)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import get_args
+from typing import TypeVar, get_args
 
 from joulewise.errors import InputError, Problem, unknown_name
 from joulewise.policies.policy import Mode, Objective, Policy, Value
@@ -51,7 +51,7 @@ def find_policy(spec: str, where: str = "manager.policy", folder: Path | None = 
     if spec in POLICIES:
         return POLICIES[spec]
     if is_file_spec(spec):
-        return _from_file(spec, where, folder or Path())
+        return from_file(spec, where, folder or Path(), Policy, "heuristic")
     points = _installed()
     if spec in points:
         return _from_entry_point(points[spec], where)
@@ -96,17 +96,21 @@ def _origin(module: str) -> Path | None:
     return origin if origin is not None and origin.is_file() else None
 
 
-def _from_file(spec: str, where: str, folder: Path) -> Policy:
+Kind = TypeVar("Kind")
+
+
+def from_file(spec: str, where: str, folder: Path, kind: type[Kind], decorator: str) -> Kind:
+    """What a user's file has of a kind, by name or as the only one; InputError when there is none."""
     file, _, name = spec.partition(":")
     module = _load(folder / file, where)
-    found = {key: value for key, value in vars(module).items() if isinstance(value, Policy)}
+    found = {key: value for key, value in vars(module).items() if isinstance(value, kind)}
     if not name and len(found) == 1:
         return next(iter(found.values()))
     if name in found:
         return found[name]
     if not found:
-        advice = "write @joulewise.heuristic() above your function"
-        raise InputError(Problem(where, f"found no heuristic in {file}", advice=advice))
+        advice = f"write @joulewise.{decorator}() above your function"
+        raise InputError(Problem(where, f"found no {decorator.replace('_', ' ')} in {file}", advice=advice))
     raise InputError(unknown_name(where, spec, [f"{file}:{key}" for key in found]))
 
 

@@ -28,15 +28,12 @@ def write_report(
     traces: pl.DataFrame | None = None,
     titles: Mapping[str, str],
     modes: Mapping[str, str] | None = None,
-    fronts: pl.DataFrame | None = None,
-    machines: pl.DataFrame | None = None,
-    clouds: pl.DataFrame | None = None,
+    **details: pl.DataFrame | None,
 ) -> Path:
-    """Write `report.html` into `folder` and return its path; the frames are those of `Records`."""
+    """Write `report.html` into `folder` and return its path; the frames are those of `Records`, `details` by name."""
     from joulewise.present.report import render_report
 
     path = folder / "report.html"
-    details = {"fronts": fronts, "machines": machines, "clouds": clouds}
     write_atomic(path, render_report(_records(study, runs, summary, differences, traces, titles, modes, details)))
     return path
 
@@ -51,19 +48,16 @@ def write_figures(
     traces: pl.DataFrame | None = None,
     titles: Mapping[str, str],
     modes: Mapping[str, str] | None = None,
-    fronts: pl.DataFrame | None = None,
-    machines: pl.DataFrame | None = None,
-    clouds: pl.DataFrame | None = None,
     formats: Sequence[str] = ("png",),
+    **details: pl.DataFrame | None,
 ) -> list[Path]:
     """Write every figure the records allow as `folder/NAME.FORMAT` in each format and return the paths.
 
-    Raises InputError for a format that is not in FORMATS.
+    The frames are those of `Records`, `details` by name. Raises InputError for a format that is not in FORMATS.
     """
     from joulewise.present.figures import drawings
 
     raise_if_any(unknown_name("figure format", kind, FORMATS) for kind in formats if kind not in FORMATS)
-    details = {"fronts": fronts, "machines": machines, "clouds": clouds}
     records = _records(study, runs, summary, differences, traces, titles, modes, details)
     return [
         export(drawing.chart, folder / f"{figure.name}.{kind}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,22 +14,25 @@ from joulewise.present import theme
 from joulewise.present.formats import fixed, key_title, key_words
 from joulewise.present.layout import (
     AXIS_FORMAT,
-    Drawing,
     Layout,
     Panel,
     assemble,
     group_colour,
-    group_layout,
     hold,
     inline,
     interval_text,
-    main_layout,
     panels_of,
-    whiskers,
+    scaled,
+    shared_value,
     wrapped,
 )
-from joulewise.present.records import ENVIRONMENT, FILTER, MODES, POLICY, SETTING, THRESHOLD, UTILITY, Records
-from joulewise.present.settings import at_best, managed_view, with_setting
+from joulewise.present.records import (
+    MODES,
+    POLICY,
+    SCHEDULER,
+    UTILITY,
+    Records,
+)
 
 _WIDTH_PX = 640
 _HALF_WIDTH_PX = 340
@@ -37,23 +41,27 @@ _MIN_STEP_PX = 42
 _MIN_BAR_PX = 9
 _CHARACTER_PX = 6.6
 _MAX_VALUE_LABELS = 16
-_BAR_PART = 0.8  # of the step, for all bars of a group
+_GROUP_GAP = 0.2  # of the step, between groups of bars
 _HEADING_PX = 16
 _UNBROKEN = 1000
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What the bars show: a metric, its axis title, the decimals of values above bars, and the most there can be."""
+    """What the bars show: a metric, its axis title, the decimals of values above bars, and the most there can be.
+
+    `size` is that of the unit of the axis; `limit` a metric that limits the bars and is drawn as a line across them.
+    """
 
     metric: str
     title: str
     decimals: int = 1
     most: float = 100.0
+    size: float = 1.0
+    limit: str = ""
 
 
 SCALED = Measure(UTILITY, "% of maximum utility")
-COMPLETED = Measure("tasks_completed", "tasks completed", 0, math.inf)
 
 
 @dataclass(frozen=True)
@@ -74,7 +82,7 @@ class _Frame:
     def has_values(self) -> bool:
         """Whether the values fit above their bars."""
         characters = len(fixed(self.most, self.measure.decimals))
-        bar_px = _BAR_PART * self.step_px / self.n_groups
+        bar_px = (1 - _GROUP_GAP) * self.step_px / self.n_groups
         return self.n_bars <= _MAX_VALUE_LABELS and (characters - 1) * _CHARACTER_PX <= bar_px
 
     @property
@@ -88,72 +96,27 @@ class _Frame:
         return _UNBROKEN if self.is_crowded else int(self.step_px / _CHARACTER_PX)
 
 
-def utility_by_policy(records: Records) -> Drawing:
-    """Percentage of maximum utility by policy (or whatever is compared), the loads side by side."""
-    records, best = managed_view(records)
-    layout = main_layout(records)
-    chart, note = draw_bars(records, layout)
-    held = f", with {records.phrases(layout.held, layout.held)}" if layout.held else ""
-    by = f" at each {key_words(layout.group).name}" if layout.group else ""
-    caption = (
-        f"Percentage of the maximum utility earned by each {key_words(layout.main).name}{by}{held}.{best} "
-        f"{whiskers(records)}{note}"
-    )
-    return Drawing(chart, caption)
+def draw_bars(records: Records, layout: Layout, *measures: Measure) -> tuple[Any, str]:
+    """The panels of bars of one or several measures put together, and a note on panels left out."""
+    made = [_bar_parts(records, layout, measure) for measure in measures or (SCALED,)]
+    across = min(n_across for _, n_across, _ in made)
+    return assemble([part for parts, _, _ in made for part in parts], across), made[0][2]
 
 
-def utility_by_threshold(records: Records) -> Drawing:
-    """Percentage of maximum utility by policy, with one bar per dropping threshold."""
-    records, best = managed_view(records)
-    layout = group_layout(records, THRESHOLD)
-    chart, note = draw_bars(records, layout)
-    caption = (
-        f"Percentage of the maximum utility earned by each {key_words(layout.main).name} at each "
-        f"dropping threshold; a task is dropped once the best it can still earn is below the threshold.{best} "
-        f"{whiskers(records)}{note}"
-    )
-    return Drawing(chart, caption)
-
-
-def utility_by_setting(records: Records) -> Drawing:
-    """Percentage of maximum utility by policy, with a bar per environment and energy filter."""
-    tuned, best = at_best(records)
-    shown = with_setting(tuned, (ENVIRONMENT, FILTER))
-    layout = group_layout(shown, SETTING)
-    chart, note = draw_bars(shown, layout)
-    by = "" if layout.main == SETTING else f" by each {key_words(layout.main).name}"
-    caption = (
-        f"Percentage of the maximum utility earned{by} in each environment, with and without energy filter."
-        f"{best} {whiskers(shown)}{note}"
-    )
-    return Drawing(chart, caption)
-
-
-def completed_by_policy(records: Records) -> Drawing:
-    """Number of completed tasks by policy, the loads or settings side by side."""
-    tuned, best = at_best(records)
-    shown = with_setting(tuned, (ENVIRONMENT, FILTER))
-    layout = group_layout(shown, SETTING) if SETTING in shown.others else main_layout(shown)
-    chart, note = draw_bars(shown, layout, COMPLETED)
-    caption = (
-        f"Tasks completed in the counted time, for each {key_words(layout.main).name}. Completed tasks are not all "
-        f"worth the same: compare with the utility.{best} {whiskers(shown)}{note}"
-    )
-    return Drawing(chart, caption)
-
-
-def draw_bars(records: Records, layout: Layout, measure: Measure = SCALED) -> tuple[Any, str]:
-    """The panels of bars put together, and a note on panels left out."""
+def _bar_parts(records: Records, layout: Layout, measure: Measure) -> tuple[list[Any], int, str]:
+    """The panels of bars of a measure, how many fit side by side, and a note on panels left out."""
     found = records.summary.filter(pl.col("metric") == measure.metric)
-    rows = _cut(hold(found, layout.held).filter(pl.col("mean").is_not_null()), measure)
+    ends = [pl.col(name) / measure.size for name in ("mean", "low", "high")]
+    rows = _cut(hold(found, layout.held).filter(pl.col("mean").is_not_null()).with_columns(ends), measure)
     panels, note = panels_of(records, rows, layout.panels)
+    limits = [limit for panel in panels if (limit := _limit(records, measure, panel)) is not None]
     n_main = max(panel.rows[layout.main].n_unique() for panel in panels)
     n_groups = len(records.values(layout.group)) if layout.group else 1
     frame = _Frame(
         records,
         layout,
         measure,
-        y_domain=_y_domain(pl.concat([panel.rows for panel in panels]), measure.most),
+        y_domain=_y_domain(pl.concat([panel.rows for panel in panels]), measure.most, limits),
         height_px=280 if len(panels) == 1 else 190,
         step_px=max(min(_WIDTH_PX / n_main, _MAX_STEP_PX), _MIN_BAR_PX * n_groups, _MIN_STEP_PX),
         n_bars=n_main * n_groups,
@@ -161,7 +124,7 @@ def draw_bars(records: Records, layout: Layout, measure: Measure = SCALED) -> tu
         most=float(rows["mean"].max() or 0.0),  # type: ignore[arg-type]
     )
     across = 2 if n_main * frame.step_px <= _HALF_WIDTH_PX else 1
-    return assemble([_panel(frame, panel) for panel in panels], across), note
+    return [_panel(frame, panel) for panel in panels], across, note
 
 
 def _cut(rows: pl.DataFrame, measure: Measure) -> pl.DataFrame:
@@ -171,9 +134,15 @@ def _cut(rows: pl.DataFrame, measure: Measure) -> pl.DataFrame:
     return rows.with_columns(low=pl.col("low").clip(least, most), high=pl.col("high").clip(least, most))
 
 
-def _y_domain(rows: pl.DataFrame, most: float) -> tuple[float, float]:
-    """From zero (or below, for losses) to a round number above the highest whisker, or to the most there can be."""
-    values = [v for name in ("mean", "low", "high") for v in rows[name].drop_nulls() if math.isfinite(v)]
+def _limit(records: Records, measure: Measure, panel: Panel) -> float | None:
+    """What limits the bars of a panel, in the unit of the axis; None where nothing does."""
+    return scaled(shared_value(records, panel, measure.limit), measure.size) if measure.limit else None
+
+
+def _y_domain(rows: pl.DataFrame, most: float, limits: Sequence[float]) -> tuple[float, float]:
+    """From zero (or below, for losses) to a round number above whiskers and limits, or to the most there can be."""
+    found = [v for name in ("mean", "low", "high") for v in rows[name].drop_nulls() if math.isfinite(v)]
+    values = [*found, *limits]
     top, bottom = max([*values, 0.0]), min([*values, 0.0])
     step = 10.0 ** math.floor(math.log10(max(top, -bottom, 1e-9))) / 2
     above = step * max(math.ceil(1.04 * top / step), 1)
@@ -186,7 +155,7 @@ def _panel(frame: _Frame, panel: Panel) -> Any:
 
     groups = _by_mode(frame, panel.rows)
     if len(groups) < 2:
-        chart = _bars(frame, panel.rows, first=True)
+        chart = _bars(frame, panel.rows, first=True, limit=_limit(frame.records, frame.measure, panel))
         return chart.properties(title=panel.title) if panel.title else chart
     parts = [_bars(frame, rows, first=i == 0, heading=title) for i, (title, rows) in enumerate(groups.items())]
     return alt.hconcat(*parts, spacing=14, title=panel.title)
@@ -201,7 +170,7 @@ def _by_mode(frame: _Frame, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return {title: rows.filter(mask) for title, mask in wanted if mask.any()}
 
 
-def _bars(frame: _Frame, rows: pl.DataFrame, *, first: bool, heading: str = "") -> Any:
+def _bars(frame: _Frame, rows: pl.DataFrame, *, first: bool, heading: str = "", limit: float | None = None) -> Any:
     """Grouped bars with whiskers; only the first of a row carries the value axis."""
     import altair as alt
 
@@ -212,17 +181,36 @@ def _bars(frame: _Frame, rows: pl.DataFrame, *, first: bool, heading: str = "") 
         x=alt.X(
             "main:N",
             sort=order,
-            title=None if layout.main == POLICY else key_title(layout.main),
-            scale=alt.Scale(paddingInner=0.2 if layout.group else 0.4, paddingOuter=0.12),
+            title=None if layout.main in (POLICY, SCHEDULER) else key_title(layout.main),
+            scale=alt.Scale(paddingInner=_GROUP_GAP if layout.group else 0.4, paddingOuter=0.12),
             axis=_name_axis(turned=frame.is_crowded),
         ),
         tooltip=_tooltip(frame),
     )
     if layout.group:
-        base = base.encode(xOffset=alt.XOffset("group:N", sort=list(records.labels(layout.group).values())))
+        base = base.encode(xOffset=_offset(frame))
     width_px = frame.step_px * len(names)
-    chart = alt.layer(*_layers(frame, base, first=first), *_heading(heading, width_px))
+    chart = alt.layer(*_layers(frame, base, first=first), *_heading(heading, width_px), *_limit_line(frame, limit))
     return chart.properties(width=width_px, height=frame.height_px)
+
+
+def _offset(frame: _Frame) -> Any:
+    """Where the bars of one name stand beside each other: in the middle of its band, however many there are."""
+    import altair as alt
+
+    half = frame.n_groups / 2
+    return alt.XOffset("offset:Q", scale=alt.Scale(domain=[-half, half], nice=False, zero=False))
+
+
+def _limit_line(frame: _Frame, limit: float | None) -> list[Any]:
+    """The limit across the bars, with its name."""
+    import altair as alt
+
+    if limit is None:
+        return []
+    base = alt.Chart(inline([{"at": limit, "name": key_words(frame.measure.limit).name}])).encode(y="at:Q")
+    text = base.mark_text(align="left", baseline="bottom", dx=3, dy=-2, color=theme.MUTED, fontSize=theme.LABEL_PX - 1)
+    return [base.mark_rule(color=theme.INK, strokeDash=[3, 3]), text.encode(x=alt.value(0), text="name:N")]
 
 
 def _name_axis(*, turned: bool) -> Any:
@@ -252,6 +240,7 @@ def _rows(frame: _Frame, rows: pl.DataFrame) -> list[dict[str, Any]]:
     records, layout = frame.records, frame.layout
     mains = records.labels(layout.main)
     groups = records.labels(layout.group) if layout.group else {}
+    offsets = _offsets(rows, layout, list(groups))
     return [
         {
             "main": wrapped(mains[row[layout.main]], frame.wrap_at),
@@ -264,9 +253,22 @@ def _rows(frame: _Frame, rows: pl.DataFrame) -> list[dict[str, Any]]:
             "value": fixed(row["mean"], frame.measure.decimals),
             "shown": interval_text(row),
             "n": row["n"],
+            "offset": offset,
         }
-        for row in rows.iter_rows(named=True)
+        for row, offset in zip(rows.iter_rows(named=True), offsets, strict=True)
     ]
+
+
+def _offsets(rows: pl.DataFrame, layout: Layout, groups: list[Any]) -> list[float]:
+    """How many bars right of the middle of its band each row stands."""
+    if not layout.group:
+        return [0.0] * rows.height
+    members: dict[Any, list[Any]] = {}
+    for main, group in rows.select(layout.main, layout.group).iter_rows():
+        members.setdefault(main, []).append(group)
+    ranked = {main: sorted(found, key=groups.index) for main, found in members.items()}
+    pairs = rows.select(layout.main, layout.group).iter_rows()
+    return [ranked[main].index(group) - (len(ranked[main]) - 1) / 2 for main, group in pairs]
 
 
 def _layers(frame: _Frame, base: Any, *, first: bool) -> list[Any]:
@@ -280,7 +282,8 @@ def _layers(frame: _Frame, base: Any, *, first: bool) -> list[Any]:
         "title": frame.measure.title if first else None,
     }
     y = alt.Y("mean:Q", scale=alt.Scale(domain=list(frame.y_domain), nice=False), axis=alt.Axis(**axis))
-    bars = base.mark_bar().encode(y=y, color=group_colour(frame.records, frame.layout.group))
+    wide = {"size": (1 - _GROUP_GAP) * frame.step_px / frame.n_groups} if frame.layout.group else {}
+    bars = base.mark_bar(**wide).encode(y=y, color=group_colour(frame.records, frame.layout.group))
     rules = base.mark_rule(color=theme.INK, strokeWidth=1).encode(y="low:Q", y2="high:Q")
     cap = base.mark_tick(color=theme.INK, thickness=1, size=5, orient="horizontal", opacity=1)
     layers = [bars, rules, cap.encode(y="low:Q"), cap.encode(y="high:Q")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from joulewise.present.bars import completed_by_policy, utility_by_policy, utility_by_setting, utility_by_threshold
 from joulewise.present.curves import ENERGY_TRACE, UTILITY_TRACE, energy_over_time, trace_frame, utility_over_time
 from joulewise.present.densities import densities, has_variations
 from joulewise.present.fates import COUNTS, fates, fates_by_priority, shares
@@ -18,14 +17,49 @@ from joulewise.present.fuzzy import (
     several_aims,
     spread_of_points,
 )
+from joulewise.present.gantt import gantt, has_runs
 from joulewise.present.gaps import has_gaps, profit_by_ratio, profit_gap
 from joulewise.present.intervals import differences
+from joulewise.present.job_bars import COUNTS as JOB_COUNTS
+from joulewise.present.job_bars import (
+    compares,
+    earned_over_time,
+    energy_by_scheduler,
+    job_fates,
+    scheduler_differences,
+    schedulers_against_energy,
+    used_over_time,
+    utility_by_scheduler,
+    waits_by_scheduler,
+)
+from joulewise.present.job_curves import has_curves, has_trace, jobs_over_time
+from joulewise.present.job_leniency import has_leniencies, over_job_leniency
+from joulewise.present.job_times import has_plans, has_worths, run_times, utility_by_size
+from joulewise.present.job_view import job_view
+from joulewise.present.job_waits import has_rows, has_waits, slowdown_by_user, wait_distribution, waits_by_queue
 from joulewise.present.layout import Drawing
 from joulewise.present.levels import BY_GROUP, BY_PRIORITY, levels_of, utility_by_group, utility_by_priority
 from joulewise.present.machines import finishing_times, has_machines, machine_energies, machines_by_type
 from joulewise.present.plane import BOUND, FOUND, REGION, SNAPSHOT, has_curve
+from joulewise.present.policy_bars import (
+    completed_by_policy,
+    utility_by_policy,
+    utility_by_setting,
+    utility_by_threshold,
+)
 from joulewise.present.profit import feasible_region, profit_on_front, with_optima
-from joulewise.present.records import ENVIRONMENT, FILTER, FRONT, LENIENCY, RATIO, THRESHOLD, WEIGHT, Records
+from joulewise.present.records import (
+    ENVIRONMENT,
+    FILTER,
+    FRONT,
+    LENIENCY,
+    MANAGED,
+    RATIO,
+    THRESHOLD,
+    UTILITY,
+    WEIGHT,
+    Records,
+)
 from joulewise.present.sensitivity import over_leniency, over_weight
 from joulewise.present.settings import tunes
 from joulewise.present.tradeoff import utility_against_energy
@@ -53,7 +87,9 @@ class Figure:
 
 
 NEEDS: dict[str, Callable[[Records], bool]] = {
-    "comparison": lambda records: records.main is not None and not records.best.is_empty(),
+    "comparison": lambda records: (
+        records.study.kind == MANAGED and records.main is not None and not records.best.is_empty()
+    ),
     "thresholds": lambda records: THRESHOLD in records.others,
     "one setting": lambda records: not (records.varies(ENVIRONMENT) or records.varies(FILTER)),
     "environments or filters": lambda records: records.varies(ENVIRONMENT) or records.varies(FILTER),
@@ -84,6 +120,22 @@ NEEDS: dict[str, Callable[[Records], bool]] = {
     "profit ratios": lambda records: records.varies(RATIO) and records.measures("profit_bound_per_s"),
     "many trials of a profit": has_gaps,
     "energy": lambda records: records.measures("utility", "energy_j") and records.runs["energy_j"].n_unique() > 1,
+    "schedulers": compares,
+    "utility of jobs": lambda records: compares(records, UTILITY),
+    "energy of jobs": lambda records: compares(records, "energy_j"),
+    "waits of schedulers": lambda records: compares(records, "mean_wait_s", "mean_bounded_slowdown"),
+    "fates of jobs": lambda records: compares(records, *JOB_COUNTS),
+    "differences of schedulers": lambda records: not job_view(records)[0].behind_best.is_empty(),
+    "leniencies of jobs": has_leniencies,
+    "utility of jobs over time": lambda records: has_trace(records, UTILITY_TRACE),
+    "energy of jobs over time": lambda records: has_trace(records, ENERGY_TRACE),
+    "clusters over time": has_curves,
+    "runs of jobs": has_runs,
+    "waits of jobs": has_waits,
+    "queues": lambda records: has_rows(records.queues, "queue"),
+    "users": lambda records: has_rows(records.users, "user"),
+    "plans": has_plans,
+    "job types": has_worths,
 }
 
 FIGURES = (
@@ -111,6 +163,32 @@ FIGURES = (
     Figure("utility-by-priority", "Utility by priority level", ("priority levels",), utility_by_priority),
     Figure("utility-by-group", "Utility by machine group", ("machine groups",), utility_by_group),
     Figure("fates-by-priority", "Who was dropped", ("task counts by priority",), fates_by_priority),
+    Figure("utility-by-scheduler", "Utility by scheduler", ("utility of jobs",), utility_by_scheduler),
+    Figure("energy-by-scheduler", "Energy by scheduler", ("energy of jobs",), energy_by_scheduler),
+    Figure("job-leniency", "Leniency of the energy filter", ("leniencies of jobs",), over_job_leniency),
+    Figure(
+        "scheduler-differences",
+        "Distance to the best",
+        ("utility of jobs", "differences of schedulers"),
+        scheduler_differences,
+    ),
+    Figure(
+        "schedulers-against-energy",
+        "Utility against energy",
+        ("utility of jobs", "energy of jobs", "energy"),
+        schedulers_against_energy,
+    ),
+    Figure("waits-by-scheduler", "Wait and slowdown by scheduler", ("waits of schedulers",), waits_by_scheduler),
+    Figure("job-fates", "What became of the jobs", ("fates of jobs",), job_fates),
+    Figure("wait-distribution", "How long jobs wait", ("waits of jobs",), wait_distribution),
+    Figure("waits-by-queue", "Wait and slowdown by queue", ("queues",), waits_by_queue),
+    Figure("slowdown-by-user", "Slowdown by user", ("users",), slowdown_by_user),
+    Figure("clusters-over-time", "Clusters, queue and power over time", ("clusters over time",), jobs_over_time),
+    Figure("job-utility-over-time", "Utility over time", ("schedulers", "utility of jobs over time"), earned_over_time),
+    Figure("job-energy-over-time", "Energy over time", ("schedulers", "energy of jobs over time"), used_over_time),
+    Figure("gantt", "Which nodes ran what", ("runs of jobs",), gantt),
+    Figure("run-times", "Planned and true run times", ("plans",), run_times),
+    Figure("utility-by-size", "Size and utility of job types", ("job types",), utility_by_size),
     Figure("front", "Energy and makespan", ("front", "bound front"), fronts),
     Figure("utility-front", "Utility and energy", ("front of utility",), utility_front),
     Figure("fronts-by-seeds", "What the populations became", ("several populations",), fronts_by_seeds),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from joulewise.units import duration, energy, joules, seconds
+from joulewise.units import duration, energy, joules, power, seconds, watts
 
 MISSING = "\N{EN DASH}"
 _MINUS = "\N{MINUS SIGN}"
@@ -102,8 +102,19 @@ _KEYS = {
     "workload.n_tasks": Key("size", "tasks"),
     "priority": Key("priority level"),
     "group": Key("machine group"),
+    "workload.jobs_per_day": Key("load", "jobs/day"),
+    "workload.planned": Key("planned time"),
+    "scheduler.policy": Key("scheduler"),
 }
-_SPOKEN: dict[str, dict[object, str]] = {"optimise.seeds": {"": "random"}}
+_SPOKEN: dict[str, dict[object, str]] = {
+    "optimise.seeds": {"": "random"},
+    "scheduler.energy_filter": {
+        "none": "no filter",
+        "per-task": "filter per task",
+        "per-resource": "filter per resource",
+    },
+    "workload.planned": {"requested": "requested time", "true": "true time", "recent": "predicted time"},
+}
 """Values of a key that are called otherwise than they are written."""
 _QUANTITIES: dict[str, Callable[[float], str]] = {"_s": duration, "_j": energy}
 """How values of a key are written, by the unit at the end of its name."""
@@ -130,6 +141,12 @@ def energy_unit(most_j: float) -> tuple[str, float]:
     """The unit that suits energies up to this one, with its size in joules: ("GJ", 1e9)."""
     unit = energy(most_j).split()[-1]
     return unit, joules(f"1 {unit}")
+
+
+def power_unit(most_w: float) -> tuple[str, float]:
+    """The unit that suits powers up to this one, with its size in watts: ("kW", 1000)."""
+    unit = power(most_w).split()[-1]
+    return unit, watts(f"1 {unit}")
 
 
 def time_unit(most_s: float) -> tuple[str, float]:
@@ -230,6 +247,27 @@ METRICS = {
     "most_utility_energy_j": Metric("energy at the most utility", "", energy),
     "least_energy_utility": Metric("utility at the least energy"),
     "solve_s": Metric("time to solve", "", duration),
+    "jobs_arrived": Metric("jobs arrived"),
+    "jobs_completed": Metric("jobs completed"),
+    "jobs_dropped": Metric("jobs dropped"),
+    "jobs_killed": Metric("jobs killed"),
+    "jobs_waiting": Metric("jobs left waiting"),
+    "jobs_impossible": Metric("jobs that fit nowhere"),
+    "runs_preempted": Metric("runs preempted"),
+    "mean_wait_s": Metric("mean wait", "", duration),
+    "median_wait_s": Metric("median wait", "", duration),
+    "max_wait_s": Metric("longest wait", "", duration),
+    "mean_turnaround_s": Metric("mean turnaround", "", duration),
+    "median_turnaround_s": Metric("median turnaround", "", duration),
+    "mean_bounded_slowdown": Metric("mean bounded slowdown"),
+    "median_bounded_slowdown": Metric("median bounded slowdown"),
+    "max_bounded_slowdown": Metric("highest bounded slowdown"),
+    "mean_queue_length": Metric("mean queue", "jobs"),
+    "max_queue_length": Metric("longest queue", "jobs"),
+    "energy_per_job_j": Metric("energy per job", "", energy),
+    "users": Metric("users"),
+    "fairness": Metric("fairness to users", "Jain's index"),
+    "mapping_event_s": Metric("time per mapping event", "", duration),
     "generations_per_s": Metric("generations per second"),
 }
 

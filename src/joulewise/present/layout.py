@@ -14,7 +14,7 @@ import polars.selectors as cs
 
 from joulewise.present import theme
 from joulewise.present.formats import count, decimals_for, fixed, key_title, number
-from joulewise.present.records import LOAD, POLICY, PRIORITY, SETTING, THRESHOLD, Records
+from joulewise.present.records import LOAD, POLICY, PRIORITY, SETTING, THRESHOLD, UTILITY, Records
 from joulewise.present.settings import setting_fills
 
 _MAX_GROUPS = 8
@@ -187,11 +187,12 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def whiskers(records: Records, marks: str = "Bars") -> str:
-    """What a caption says of marks and their whiskers."""
-    n_most = int(records.utility()["n"].cast(pl.Int64).max() or 0)  # type: ignore[arg-type]
+def whiskers(records: Records, marks: str = "Bars", metric: str = UTILITY) -> str:
+    """What a caption says of marks of a metric and their whiskers."""
+    n_trials_of = records.summary.filter(pl.col("metric") == metric)["n"]
+    n_most = int(n_trials_of.cast(pl.Int64).max() or 0)  # type: ignore[arg-type]
     if n_most < 2:
         return "One trial only, so there are no intervals."
-    up_to = "up to " if records.utility()["n"].n_unique() > 1 else ""
+    up_to = "up to " if n_trials_of.n_unique() > 1 else ""
     n_trials = f"{up_to}{count(n_most, 'trial')}"
     return f"{marks} are means of {n_trials}, whiskers 95 % confidence intervals of the mean."

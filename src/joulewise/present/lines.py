@@ -14,6 +14,7 @@ BUDGET = "budget"
 BUDGET_LOOK = (theme.INK, [3, 3])
 _LABEL_GAP_PX = 14
 _LEAST_HEIGHT_PX = 230
+_LEGEND_COLUMNS = 4
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Axis:
 class Plot:
     """What is drawn: lines by name, how each looks, both axes, and whether intervals are bands or whiskers.
 
-    `base` is a level at which a thin line is drawn across.
+    `base` is a level at which a thin line is drawn across. Lines are named beside their ends, or under `legend`.
     """
 
     lines: Mapping[str, Sequence[Point]]
@@ -52,11 +53,12 @@ class Plot:
     width_px: int = 270
     has_bands: bool = False
     base: float | None = None
+    legend: str = ""
 
     @property
     def height_px(self) -> int:
         """Tall enough for the names of all lines."""
-        return max(_LEAST_HEIGHT_PX, _LABEL_GAP_PX * len(self.lines))
+        return max(_LEAST_HEIGHT_PX, 0 if self.legend else _LABEL_GAP_PX * len(self.lines))
 
 
 def draw_lines(plot: Plot) -> Any:
@@ -77,7 +79,7 @@ def draw_lines(plot: Plot) -> Any:
     ]
     base = alt.Chart(inline(rows)).encode(
         x=encoded(alt.X, "x:Q", plot.x),
-        color=_colour(plot.looks),
+        color=_colour(plot.looks, plot.legend),
         detail="piece:N",
         tooltip=[
             alt.Tooltip("name:N", title="line"),
@@ -87,9 +89,11 @@ def draw_lines(plot: Plot) -> Any:
     )
     y = encoded(alt.Y, "y:Q", plot.y)
     dashes = alt.Scale(domain=list(plot.looks), range=[dash for _, dash in plot.looks.values()])
-    line = base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=alt.StrokeDash("name:N", legend=None, scale=dashes))
+    dash = alt.StrokeDash("name:N", sort=None, legend=_legend(plot.legend), scale=dashes)
+    line = base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=dash)
     spans = _bands(base) if plot.has_bands else _whiskers(base, y)
-    chart = alt.layer(*_base_line(plot), *spans, line, *_end_labels(plot))
+    names = [] if plot.legend else _end_labels(plot)
+    chart = alt.layer(*_base_line(plot), *spans, line, *names)
     return chart.properties(width=plot.width_px, height=plot.height_px, title=plot.title)
 
 
@@ -128,16 +132,26 @@ def encoded(channel: Any, field: str, axis: Axis) -> Any:
     if axis.ticks is not None:
         named = {value: label for value, label in axis.ticks.items() if label}
         tests = "".join(f"abs(datum.value - {value!r}) < 1e-9 ? {label!r} : " for value, label in named.items())
-        looks = {"values": list(axis.ticks), "labelExpr": f"{tests}''", "labelFlush": False, "labelOverlap": False}
+        looks = {
+            "values": list(axis.ticks), "tickCount": len(axis.ticks), "labelExpr": f"{tests}''", "labelFlush": False,
+            "labelOverlap": False,
+        }  # fmt: skip
     scale = alt.Scale(domain=[axis.low, axis.high], nice=False, zero=False)
     return channel(field, title=axis.title, scale=scale, axis=alt.Axis(**looks))
 
 
-def _colour(looks: Looks) -> Any:
+def _colour(looks: Looks, legend: str = "") -> Any:
     import altair as alt
 
     scale = alt.Scale(domain=list(looks), range=[colour for colour, _ in looks.values()])
-    return alt.Color("name:N", legend=None, scale=scale)
+    return alt.Color("name:N", sort=None, legend=_legend(legend), scale=scale)
+
+
+def _legend(title: str) -> Any:
+    """The legend of lines under a title; none without."""
+    import altair as alt
+
+    return alt.Legend(title=title, symbolType="stroke", symbolOpacity=1, columns=_LEGEND_COLUMNS) if title else None
 
 
 def _end_labels(plot: Plot) -> list[Any]:

@@ -27,16 +27,26 @@ SEEDS = "optimise.seeds"
 GENERATIONS = "optimise.generations"
 OBJECTIVE = "optimise.objective"
 PERCENTILES = ("optimise.percentile_utility", "optimise.percentile_energy")
+JOB_POLICY = "scheduler.policy"
+COMMITMENT = "scheduler.commitment"
+JOB_FILTER = "scheduler.energy_filter"
+JOB_LENIENCY = "scheduler.leniency"
+ADAPTS = "scheduler.adapts_leniency"
+JOB_THRESHOLD = "scheduler.dropping_threshold"
+PLANNED = "workload.planned"
+SCHEDULER = "scheduler"
 AIM = "aim"
 VARIANT = "variant"
 SETTING = "setting"
 PRIORITY = "priority"
 GROUP = "group"
 UTILITY = "utility_percent"
-MANAGED, FRONT, PROFIT, KNOWN = "managed", "front", "profit", "utility"
-_COUNTED = {MANAGED: UTILITY, FRONT: "tasks", PROFIT: "tasks", KNOWN: "tasks"}
+MANAGED, FRONT, PROFIT, KNOWN, JOBS = "managed", "front", "profit", "utility", "jobs"
+_COUNTED = {MANAGED: UTILITY, FRONT: "tasks", PROFIT: "tasks", KNOWN: "tasks", JOBS: "jobs_arrived"}
 """By kind of study a column that every run with a result has."""
 MODES = ("immediate", "batch")
+_ALONE = (POLICY, JOB_POLICY, JOB_FILTER, PLANNED, SCHEDULER, METHOD, VARIANT, SETTING, AIM)
+"""Keys whose values can stand without their names."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ class StudyInfo:
     wall-clock time of the runs; `study_hash` identifies file and inputs; `n_failed` counts runs without a
     result; `made_at` is the instant of the report, written as it should be read; `kind` is what the runs do:
     manage tasks over time, search for the front or the most profit of a bag, or for the front of utility and energy
-    of tasks known in advance.
+    of tasks known in advance, or give nodes of clusters to parallel jobs.
     """
 
     name: str
@@ -79,6 +89,8 @@ class Records:
     `traces`: `run`, `at_s` and cumulative columns; the keys of a run are looked up in `runs`.
     `titles` and `modes`: policy name -> title and "immediate" or "batch", in the order of the policy table.
     `fronts`, `machines` and `clouds`: `run` and the columns of those tables, of the runs of a search that were kept.
+    `jobs`, `job_traces`, `users`, `queues`, `pieces`, `clusters`, `job_types` and `findings`: the same of the kept runs
+    of parallel jobs.
     """
 
     study: StudyInfo
@@ -91,6 +103,14 @@ class Records:
     fronts: pl.DataFrame | None = None
     machines: pl.DataFrame | None = None
     clouds: pl.DataFrame | None = None
+    jobs: pl.DataFrame | None = None
+    job_traces: pl.DataFrame | None = None
+    users: pl.DataFrame | None = None
+    queues: pl.DataFrame | None = None
+    pieces: pl.DataFrame | None = None
+    clusters: pl.DataFrame | None = None
+    job_types: pl.DataFrame | None = None
+    findings: pl.DataFrame | None = None
 
     @cached_property
     def varying(self) -> tuple[str, ...]:
@@ -100,7 +120,8 @@ class Records:
     @cached_property
     def main(self) -> str | None:
         """The key whose values are compared: the policy, else the variants, else the first that varies."""
-        return next((key for key in (POLICY, VARIANT, *self.varying) if key in self.varying), None)
+        first = (POLICY, JOB_POLICY, SCHEDULER, VARIANT)
+        return next((key for key in (*first, *self.varying) if key in self.varying), None)
 
     @property
     def n_runs(self) -> int:
@@ -160,7 +181,7 @@ class Records:
         if key not in self.runs.columns:
             return []
         found = self.runs[key].unique(maintain_order=True)
-        if key == POLICY:
+        if key in (POLICY, JOB_POLICY):
             return self._policies(found.to_list())
         is_ordered = found.dtype.is_numeric() or isinstance(found.dtype, pl.Enum)
         return list(found.sort(nulls_last=True) if is_ordered else found)
@@ -191,14 +212,14 @@ class Records:
 
     def label(self, key: str, value: object) -> str:
         """One value of a key without its unit: a policy's title, "33,000", "10 min"."""
-        if key in (POLICY, METHOD, RECOVERY) and not is_missing(value):
+        if key in (POLICY, JOB_POLICY, METHOD, RECOVERY) and not is_missing(value):
             return self.titles.get(str(value), str(value))
         return key_value(key, value)
 
     def phrase(self, key: str, value: object) -> str:
         """One value of a key so that it can stand alone: "33,000 tasks/day", "dropping threshold 0.5"."""
         words, text = key_words(key), self.label(key, value)
-        if key in (POLICY, METHOD, VARIANT, SETTING, AIM):
+        if key in _ALONE:
             return text
         if isinstance(value, bool):
             return f"{words.name}: {text}"

@@ -12,10 +12,11 @@ from joulewise.present.figures import drawings
 from joulewise.present.findings import Finding, findings
 from joulewise.present.formats import count, key_words
 from joulewise.present.glossary import GLOSSARIES
+from joulewise.present.job_outcomes import job_findings, job_tables
 from joulewise.present.layout import sentence
 from joulewise.present.outcomes import front_findings, profit_findings, utility_findings
 from joulewise.present.pages import libraries, page
-from joulewise.present.records import FRONT, KNOWN, MANAGED, PROFIT, Records
+from joulewise.present.records import FRONT, JOBS, KNOWN, MANAGED, PROFIT, Records
 from joulewise.present.tables import Table, cost_tables, difference_tables, full_table, search_tables, utility_tables
 from joulewise.units import duration
 
@@ -44,6 +45,7 @@ _CONTENT = {
     FRONT: _Content(front_findings, search_tables),
     PROFIT: _Content(profit_findings, search_tables),
     KNOWN: _Content(utility_findings, search_tables),
+    JOBS: _Content(job_findings, job_tables),
 }
 
 

@@ -167,17 +167,18 @@ def _pivot(
 def full_table(records: Records) -> Table:
     """Every metric at every point of the study, at most MAX_ROWS points."""
     metrics = records.summary["metric"].unique(maintain_order=True).to_list()
-    return _points_table(records, metrics, "All metrics at every point")
+    return points_table(records, metrics, "All metrics at every point")
 
 
 def search_tables(records: Records) -> list[Table]:
     """What a search reached at every point of the study beside what is proven; none without results."""
     found = set(records.summary["metric"])
     metrics = [name for name in _REACHED[records.study.kind] if name in found and records.measures(name)]
-    return [_points_table(records, metrics, "What was reached, and what is proven")] if metrics else []
+    return [points_table(records, metrics, "What was reached, and what is proven")] if metrics else []
 
 
-def _points_table(records: Records, metrics: Sequence[str], caption: str) -> Table:
+def points_table(records: Records, metrics: Sequence[str], caption: str) -> Table:
+    """These metrics at every point of the study, at most MAX_ROWS points."""
     keys = list(records.varying)
     points: dict[tuple[object, ...], dict[str, Mapping[str, Any]]] = {}
     for row in records.summary.filter(pl.col("metric").is_in(metrics)).iter_rows(named=True):

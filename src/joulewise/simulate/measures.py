@@ -10,14 +10,12 @@ import numpy as np
 from joulewise.model.allocation import Allocation, Status
 from joulewise.model.arrays import Bools, Floats
 from joulewise.model.world import World
+from joulewise.simulate import meter
 from joulewise.simulate.power import Draws, lost_draws, run_draws, standby_draws
 from joulewise.simulate.serial import Outcome
 
 PRIORITY = "priority"
 """The tag whose levels have their own shares of utility."""
-
-EXHAUSTED = 0.99
-"""Energy counts as used up from this part of a day's budget on; the rest may be too little for any task."""
 
 Metrics = dict[str, float | int]
 
@@ -40,7 +38,7 @@ def earned_utility(world: World, allocation: Allocation) -> Floats:
 
 def counted_s(world: World, allocation: Allocation) -> Floats:
     """The seconds of each task's run that lie in the counted window; 0 for a task that did not run."""
-    return np.where(allocation.used, _inside_s(world, allocation.start_s, allocation.end_s), 0.0)
+    return np.where(allocation.used, meter.inside_s(world.workload, allocation.start_s, allocation.end_s), 0.0)
 
 
 def used_energy_j(world: World, allocation: Allocation) -> Floats:
@@ -61,15 +59,7 @@ def window_end_s(world: World, allocation: Allocation) -> float:
 
 def all_draws(world: World, allocation: Allocation) -> Draws:
     """Everything that was drawn in the counted window, by runs, lost runs and machines without a run."""
-    return _together(world, allocation, *_draws(world, allocation))
-
-
-def budget_until_j(world: World, at_s: Floats, last_s: float) -> Floats:
-    """The budget of all counted days up to those of these instants, in a window that ends at `last_s`."""
-    supply = world.supply
-    n_days = np.maximum(np.ceil((at_s - world.workload.start_s) / supply.day_s), 1.0)
-    day_j = supply.budget_j / _n_days(world, last_s) if supply.is_total else supply.budget_j
-    return np.asarray(n_days * day_j)
+    return meter.together(world.workload, window_end_s(world, allocation), *_draws(world, allocation))
 
 
 def measures(world: World, outcome: Outcome) -> Metrics:
@@ -106,31 +96,11 @@ def measures(world: World, outcome: Outcome) -> Metrics:
 
 def _of_energy(world: World, allocation: Allocation) -> Metrics:
     """Energy at the meter: what was used, of which budget, how evenly and at what cost."""
-    names = (
-        "energy_j",
-        "standby_energy_j",
-        "energy_peak_w",
-        "energy_cost",
-        "budget_j",
-        "budget_percent",
-        "exhausted_s",
-    )
     if world.system.power_w is None:
-        return dict.fromkeys(names, math.nan)
+        return dict.fromkeys(meter.NAMES, math.nan)
     runs, lost, standby = _draws(world, allocation)
-    draws = _together(world, allocation, runs, lost, standby)
     last_s = window_end_s(world, allocation)
-    energy_j, budget_j = float(draws.energy_j.sum()), _budget_j(world, last_s)
-    values = (
-        energy_j,
-        float(_together(world, allocation, standby).energy_j.sum()),
-        draws.peak_w,
-        draws.cost(world.supply),
-        budget_j,
-        100 * energy_j / budget_j,
-        _exhausted_at_s(world, draws, last_s),
-    )
-    return dict(zip(names, values, strict=True))
+    return {**meter.energy_measures(world.workload, world.supply, meter.joined(runs, lost), standby, last_s)}
 
 
 def _of_machine_time(world: World, allocation: Allocation) -> Metrics:
@@ -138,8 +108,8 @@ def _of_machine_time(world: World, allocation: Allocation) -> Metrics:
     lost, outages = allocation.lost, world.outages
     last_s = window_end_s(world, allocation)
     machine_s = world.system.n_machines * max(last_s - world.workload.start_s, np.finfo(float).tiny)
-    busy_s = counted_s(world, allocation).sum() + _inside_s(world, lost.start_s, lost.end_s).sum()
-    down_s = _inside_s(world, outages.start_s, np.minimum(outages.end_s, last_s)).sum()
+    busy_s = counted_s(world, allocation).sum() + meter.inside_s(world.workload, lost.start_s, lost.end_s).sum()
+    down_s = meter.inside_s(world.workload, outages.start_s, np.minimum(outages.end_s, last_s)).sum()
     return {
         "busy_percent": 100 * float(busy_s / machine_s),
         "idle_percent": 100 * float((machine_s - busy_s - down_s) / machine_s),
@@ -179,34 +149,3 @@ def _of_groups(world: World, allocation: Allocation, earned: Floats) -> Metrics:
 
 def _draws(world: World, allocation: Allocation) -> tuple[Draws, Draws, Draws]:
     return run_draws(world, allocation), lost_draws(world, allocation), standby_draws(world, allocation)
-
-
-def _together(world: World, allocation: Allocation, *parts: Draws) -> Draws:
-    """What of several draws lies in the counted window."""
-    columns = zip(*((part.start_s, part.end_s, part.power_w) for part in parts), strict=True)
-    draws = Draws(*(np.concatenate(column) for column in columns))
-    return draws.within(world.workload.start_s, window_end_s(world, allocation))
-
-
-def _n_days(world: World, last_s: float) -> int:
-    """How many days the counted window has, a day that is cut counted as one."""
-    return max(1, math.ceil((last_s - world.workload.start_s) / world.supply.day_s))
-
-
-def _budget_j(world: World, last_s: float) -> float:
-    """The budget of all counted days together; NaN without one."""
-    budget_j = float(budget_until_j(world, np.asarray(last_s), last_s))
-    return budget_j if math.isfinite(budget_j) else math.nan
-
-
-def _exhausted_at_s(world: World, draws: Draws, last_s: float) -> float:
-    """When the first counted day had used up its budget; NaN if it never had."""
-    start_s = world.workload.start_s
-    day_j = float(budget_until_j(world, np.asarray(start_s), last_s))
-    return draws.within(start_s, start_s + world.supply.day_s).reached_at_s(EXHAUSTED * day_j)
-
-
-def _inside_s(world: World, start_s: Floats, end_s: Floats) -> Floats:
-    """How many seconds of intervals lie in the counted window."""
-    work = world.workload
-    return np.asarray(np.maximum(np.minimum(end_s, work.end_s) - np.maximum(start_s, work.start_s), 0.0))

@@ -16,7 +16,8 @@ from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study.agreement import differs
 from joulewise.study.case import Candidates, Case, Tables
 from joulewise.study.parameters import UNITS, hints_of, key_of, shown
-from joulewise.study.sources import Draw, build_bag, build_supply
+from joulewise.study.source import Draw
+from joulewise.study.sources import build_bag, build_supply
 from joulewise.study.spec import Part, WorldParts
 from joulewise.study.uncertain import chances_refused
 

@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-RUNS, RECORDS, TRACES, LOSSES = "runs", "records", "traces", "losses"
-FRONTS, MACHINES, COUNTS = "fronts", "machines", "counts"
-CLOUDS, ASSIGNMENTS = "clouds", "assignments"
-MANAGED, FRONT, PROFIT, UTILITY = "managed", "front", "profit", "utility"
-BAGS, SEARCHES, BOTH_FRONTS = f"{FRONT}, {PROFIT}", f"{FRONT}, {PROFIT}, {UTILITY}", f"{FRONT}, {UTILITY}"
-"""Of which kinds of studies a column is."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column; `is_metric`: averaged over trials; `is_measured`: a time of the machine.
-
-    `kinds` names the kinds of studies that have it, "" all of them. A `*` in its name stands for any text: there is a
-    column for each level, group or machine type that the world has.
-    """
-
-    table: str
-    name: str
-    unit: str
-    meaning: str
-    is_metric: bool = False
-    is_measured: bool = False
-    kinds: str = MANAGED
-
-    def is_of(self, kind: str) -> bool:
-        """Whether studies of a kind have it."""
-        return not self.kinds or kind in self.kinds.split(", ")
-
-
-def _metric(name: str, unit: str, meaning: str, *, is_measured: bool = False, kinds: str = MANAGED) -> Column:
-    return Column(RUNS, name, unit, meaning, is_metric=True, is_measured=is_measured, kinds=kinds)
-
+from joulewise.study.column import (
+    ASSIGNMENTS,
+    BAGS,
+    BOTH_FRONTS,
+    CLOUDS,
+    COUNTS,
+    FRONT,
+    FRONTS,
+    LOSSES,
+    MACHINES,
+    PROFIT,
+    RECORDS,
+    RUNS,
+    SEARCHES,
+    TRACES,
+    UTILITY,
+    Column,
+    metric,
+)
+from joulewise.study.job_columns import JOB_COLUMNS
 
 COLUMNS = (
     Column(RUNS, "run", "", "key of the run: a hash of its world, decisions, seed, trial and files", kinds=""),
@@ -47,217 +34,218 @@ COLUMNS = (
     Column(RUNS, "seed", "", "seed of the study", kinds=""),
     Column(
         RUNS, "bound", "",
-        "how bounds are proven: of utility by prices, or trivially (each task alone); of bags by the duals of an lp; "
+        "how bounds are proven: of utility by prices, or trivially (each task alone), of jobs that may be suspended by "
+        "preemptive-prices; of bags by the duals of an lp; "
         "of fronts of utility by prices at a drop_below, none for objectives of chance",
         kinds="",
     ),
     Column(RUNS, "status", "", "done or failed", kinds=""),
     Column(RUNS, "error", "", "why the run failed, null if it did not", kinds=""),
-    _metric(
+    metric(
         "utility", "utility",
         "sum of the utility of the tasks that completed in the counted window; in a workload that is prorated, of each "
         "completed task by the share of its run that lies in the window",
     ),
-    _metric("maximum_utility", "utility", "the same sum if every task started on arrival where it is fastest"),
-    _metric("utility_percent", "%", "100 x utility / maximum_utility"),
-    _metric("utility_bound", "utility", "proven: no policy, even one that knows the future, can earn more"),
-    _metric(
+    metric("maximum_utility", "utility", "the same sum if every task started on arrival where it is fastest"),
+    metric("utility_percent", "%", "100 x utility / maximum_utility"),
+    metric("utility_bound", "utility", "proven: no policy, even one that knows the future, can earn more"),
+    metric(
         "possible_percent", "%", "100 x utility / utility_bound: how much of what is possible was earned, at least"
     ),
-    _metric(
+    metric(
         "system_tma", "",
         "task-machine affinity of the general-purpose machine types in P-state 0: 0 if all task types see the same "
         "ratios between them, up to 1; this and the next two are null where it does not exist",
     ),
-    _metric("system_tdh", "", "task difficulty homogeneity of the same: 1 if all task types are equally hard"),
-    _metric("system_mph", "", "machine performance homogeneity of the same: 1 if all machine types are equally fast"),
-    _metric("tasks_arrived", "tasks", "tasks that arrived in the counted window"),
-    _metric("tasks_completed", "tasks", "tasks that completed in the counted window, whenever they arrived"),
-    _metric("tasks_dropped", "tasks", "tasks that arrived in the counted window and were dropped"),
-    _metric("tasks_killed", "tasks", "tasks that arrived in the counted window and were killed for running too long"),
-    _metric("tasks_waiting", "tasks", "tasks that arrived in the counted window and were left unmapped"),
-    _metric("runs_lost", "runs", "runs that an outage of their machine ended inside the counted window"),
-    _metric(
+    metric("system_tdh", "", "task difficulty homogeneity of the same: 1 if all task types are equally hard"),
+    metric("system_mph", "", "machine performance homogeneity of the same: 1 if all machine types are equally fast"),
+    metric("tasks_arrived", "tasks", "tasks that arrived in the counted window"),
+    metric("tasks_completed", "tasks", "tasks that completed in the counted window, whenever they arrived"),
+    metric("tasks_dropped", "tasks", "tasks that arrived in the counted window and were dropped"),
+    metric("tasks_killed", "tasks", "tasks that arrived in the counted window and were killed for running too long"),
+    metric("tasks_waiting", "tasks", "tasks that arrived in the counted window and were left unmapped"),
+    metric("runs_lost", "runs", "runs that an outage of their machine ended inside the counted window"),
+    metric(
         "energy_j", "J",
         "energy at the meter in the counted window, of all runs and of machines without one, times the PUE; this and "
         "all that follows from it is null without power figures",
     ),
-    _metric("standby_energy_j", "J", "the part of energy_j that machines used while idle, asleep or booting"),
-    _metric("energy_peak_w", "W", "highest power at the meter at any instant of the counted window"),
-    _metric("energy_cost", "", "energy x tariff of its hour, in the tariff's unit; null without a tariff"),
-    _metric("budget_j", "J", "energy budget of all days of the counted window together; null without one"),
-    _metric("budget_percent", "%", "100 x energy_j / budget_j"),
-    _metric(
+    metric("standby_energy_j", "J", "the part of energy_j that machines used while idle, asleep or booting"),
+    metric("energy_peak_w", "W", "highest power at the meter at any instant of the counted window"),
+    metric("energy_cost", "", "energy x tariff of its hour, in the tariff's unit; null without a tariff"),
+    metric("budget_j", "J", "energy budget of all days of the counted window together; null without one"),
+    metric("budget_percent", "%", "100 x energy_j / budget_j"),
+    metric(
         "exhausted_s", "s",
         "instant at which the first counted day had used 99 % of its energy budget; null if it never had",
     ),
-    _metric("busy_percent", "%", "100 x time of runs inside the counted window / (machines x its length)"),
-    _metric("idle_percent", "%", "100 x time without a run, on machines that are not down / (machines x its length)"),
-    _metric("mapping_events", "events", "mapping events in the counted window"),
-    _metric("late_events", "events", "those of them that had to wait until the mapping before them was over"),
-    _metric("mapping_s", "s", "wall-clock time that the policy took for the whole run", is_measured=True),
-    _metric("run_s", "s", "wall-clock time of the run with its checks and files", is_measured=True, kinds=""),
+    metric("busy_percent", "%", "100 x time of runs inside the counted window / (machines x its length)"),
+    metric("idle_percent", "%", "100 x time without a run, on machines that are not down / (machines x its length)"),
+    metric("mapping_events", "events", "mapping events in the counted window"),
+    metric("late_events", "events", "those of them that had to wait until the mapping before them was over"),
+    metric("mapping_s", "s", "wall-clock time that the policy took for the whole run", is_measured=True),
+    metric("run_s", "s", "wall-clock time of the run with its checks and files", is_measured=True, kinds=""),
     *(
-        _metric(f"{name}:*", "tasks", f"{name}, of a priority level; a column for each level")
+        metric(f"{name}:*", "tasks", f"{name}, of a priority level; a column for each level")
         for name in ("tasks_arrived", "tasks_completed", "tasks_dropped", "tasks_killed", "tasks_waiting")
     ),
-    _metric(
+    metric(
         "priority_percent:*", "%",
         "100 x utility of the tasks of a priority level / what those that arrived in the counted window are worth at "
         "their start; a column for each level",
     ),
-    _metric(
+    metric(
         "group_percent:*", "%",
         "100 x utility earned on the machines of a group / utility; a column for each machine group",
     ),
-    _metric("tasks", "tasks", "tasks of the bag, or known in advance", kinds=SEARCHES),
-    _metric("tasks_per_machine", "tasks", "tasks / machines", kinds=SEARCHES),
-    _metric("points", "points", "points of the front that was found", kinds=BOTH_FRONTS),
-    _metric(
+    metric("tasks", "tasks", "tasks of the bag, or known in advance", kinds=SEARCHES),
+    metric("tasks_per_machine", "tasks", "tasks / machines", kinds=SEARCHES),
+    metric("points", "points", "points of the front that was found", kinds=BOTH_FRONTS),
+    metric(
         "hypervolume_percent", "%",
         "100 x area that the front dominates up to the reference point / area that the proven bound dominates; null "
         "for objectives of chance",
         kinds=BOTH_FRONTS,
     ),
-    _metric(
+    metric(
         "hypervolume_percent:*", "%",
         "the same after so many generations; a column for each snapshot", kinds=BOTH_FRONTS,
     ),
-    _metric(
+    metric(
         "normalised_percent", "%",
         "100 x area that the front dominates up to 1.8 x the least energy of all tasks / area that it would dominate "
         "if all earned what they are worth at most with the least energy (no energy, where they may be dropped); above "
         "100 only where few samples happen to use less than they would in the mean",
         kinds=UTILITY,
     ),
-    _metric("normalised_percent:*", "%", "the same after so many generations", kinds=UTILITY),
-    _metric(
+    metric("normalised_percent:*", "%", "the same after so many generations", kinds=UTILITY),
+    metric(
         "fresh_percent", "%",
         "the same of the objectives of the search, taken from fresh samples; null at mean times, which have none; this "
         "and all of fresh samples null without chances",
         kinds=UTILITY,
     ),
-    _metric(
+    metric(
         "fresh_mean_percent", "%",
         "the same of the points at the means over fresh samples, whatever the objective: what compares objectives",
         kinds=UTILITY,
     ),
-    _metric("reference_energy_j", "J", "energy of the reference point: 1.8 x the least of all tasks", kinds=UTILITY),
-    _metric("utility_ceiling", "utility", "the sum of what tasks are worth at most", kinds=UTILITY),
-    _metric("utility_bound", "utility", "proven: nothing earns more, whatever its energy", kinds=UTILITY),
-    _metric("most_utility", "utility", "most utility of a point of the front", kinds=UTILITY),
-    _metric("most_utility_energy_j", "J", "energy of that point", kinds=UTILITY),
-    _metric("least_energy_utility", "utility", "utility of the point of least energy", kinds=UTILITY),
-    _metric("knee_utility", "utility", "utility at the knee of the front", kinds=UTILITY),
-    _metric("peak_energy_j", "J", "energy of the point with the most utility per energy", kinds=UTILITY),
-    _metric("peak_utility", "utility", "its utility", kinds=UTILITY),
-    _metric("peak_utility_per_mj", "utility/MJ", "its utility per energy", kinds=UTILITY),
-    _metric(
+    metric("reference_energy_j", "J", "energy of the reference point: 1.8 x the least of all tasks", kinds=UTILITY),
+    metric("utility_ceiling", "utility", "the sum of what tasks are worth at most", kinds=UTILITY),
+    metric("utility_bound", "utility", "proven: nothing earns more, whatever its energy", kinds=UTILITY),
+    metric("most_utility", "utility", "most utility of a point of the front", kinds=UTILITY),
+    metric("most_utility_energy_j", "J", "energy of that point", kinds=UTILITY),
+    metric("least_energy_utility", "utility", "utility of the point of least energy", kinds=UTILITY),
+    metric("knee_utility", "utility", "utility at the knee of the front", kinds=UTILITY),
+    metric("peak_energy_j", "J", "energy of the point with the most utility per energy", kinds=UTILITY),
+    metric("peak_utility", "utility", "its utility", kinds=UTILITY),
+    metric("peak_utility_per_mj", "utility/MJ", "its utility per energy", kinds=UTILITY),
+    metric(
         "gap_percent", "%",
         "mean over the points of 100 x (1 - utility / most that is proven for the energy); null for chance",
         kinds=UTILITY,
     ),
-    _metric(
+    metric(
         "marker_sds", "",
         "mean over the points of how far objectives are from their means over fresh samples, in standard deviations",
         kinds=UTILITY,
     ),
-    _metric(
+    metric(
         "energy_sd_percent", "%",
         "100 x standard deviation of the energy over fresh samples / its mean, mean over the points", kinds=UTILITY,
     ),
-    _metric("utility_sd_percent", "%", "the same of the utility", kinds=UTILITY),
-    _metric("tasks_dropped", "tasks", "tasks dropped or left out, mean over points and samples", kinds=UTILITY),
-    _metric(
+    metric("utility_sd_percent", "%", "the same of the utility", kinds=UTILITY),
+    metric("tasks_dropped", "tasks", "tasks dropped or left out, mean over points and samples", kinds=UTILITY),
+    metric(
         "dropped_sd_correlation", "",
         "rank correlation over the points of the tasks dropped and the standard deviation of the utility",
         kinds=UTILITY,
     ),
-    _metric(
+    metric(
         "energy_price_per_mj", "utility/MJ", "what a megajoule more brings at the knee, by means over fresh samples",
         kinds=UTILITY,
     ),
-    _metric(
+    metric(
         "solution_value", "utility",
         "how much more the point that is best by samples earns, less energy at that price, than the one that is best "
         "by mean times and powers: chosen on one half of the fresh samples, mean over the other; may be below 0",
         kinds=UTILITY,
     ),
-    _metric("solution_value_error", "utility", "half width of its 95 % interval", kinds=UTILITY),
-    _metric(
+    metric("solution_value_error", "utility", "half width of its 95 % interval", kinds=UTILITY),
+    metric(
         "information_value", "utility",
         "how much more than that point could be earned by choosing once all times and powers are known, on the same "
         "half of the samples",
         kinds=UTILITY,
     ),
-    _metric("information_value_error", "utility", "half width of its 95 % interval", kinds=UTILITY),
-    _metric(
+    metric("information_value_error", "utility", "half width of its 95 % interval", kinds=UTILITY),
+    metric(
         "cautious_energy_j", "J",
         "mean energy of the cautious choice: the point whose utility varies least over fresh samples, of those that "
         "earn the most on average but for the tolerance",
         kinds=UTILITY,
     ),
-    _metric("cautious_utility", "utility", "its mean utility", kinds=UTILITY),
-    _metric("cautious_sd_utility", "utility", "standard deviation of its utility", kinds=UTILITY),
+    metric("cautious_utility", "utility", "its mean utility", kinds=UTILITY),
+    metric("cautious_sd_utility", "utility", "standard deviation of its utility", kinds=UTILITY),
     Column(RUNS, "engine", "", "what searched: one core, several, or a GPU by name", kinds=UTILITY),
-    _metric("reference_energy_j", "J", "energy of the reference point: 1.1 x the most on the bound front", kinds=FRONT),
-    _metric("reference_makespan_s", "s", "makespan of the reference point: 1.1 x the most on it", kinds=FRONT),
-    _metric("least_energy_j", "J", "least energy of a point of the front", kinds=BOTH_FRONTS),
-    _metric("least_makespan_s", "s", "least makespan of a point of the front", kinds=FRONT),
-    _metric("energy_bound_j", "J", "proven: no allocation uses less energy", kinds=BAGS),
-    _metric("makespan_bound_s", "s", "proven: no allocation has a shorter makespan", kinds=BAGS),
-    _metric(
+    metric("reference_energy_j", "J", "energy of the reference point: 1.1 x the most on the bound front", kinds=FRONT),
+    metric("reference_makespan_s", "s", "makespan of the reference point: 1.1 x the most on it", kinds=FRONT),
+    metric("least_energy_j", "J", "least energy of a point of the front", kinds=BOTH_FRONTS),
+    metric("least_makespan_s", "s", "least makespan of a point of the front", kinds=FRONT),
+    metric("energy_bound_j", "J", "proven: no allocation uses less energy", kinds=BAGS),
+    metric("makespan_bound_s", "s", "proven: no allocation has a shorter makespan", kinds=BAGS),
+    metric(
         "gap_percent", "%",
         "mean over the points of 100 x (energy / least energy that is proven for the makespan - 1)", kinds=FRONT,
     ),
-    _metric("knee_energy_j", "J", "energy at the knee of the front; for profit, of the bound", kinds=SEARCHES),
-    _metric("knee_makespan_s", "s", "makespan at the same knee", kinds=BAGS),
-    _metric("mean_power_w", "W", "energy / makespan: of the allocation, or at the knee of a front", kinds=BAGS),
-    _metric("vertices", "vertices", "vertices of the proven bound that none beats in both objectives", kinds=BAGS),
-    _metric("unused_types", "types", "machine types that have machines but no task at any point", kinds=FRONT),
-    _metric(
+    metric("knee_energy_j", "J", "energy at the knee of the front; for profit, of the bound", kinds=SEARCHES),
+    metric("knee_makespan_s", "s", "makespan at the same knee", kinds=BAGS),
+    metric("mean_power_w", "W", "energy / makespan: of the allocation, or at the knee of a front", kinds=BAGS),
+    metric("vertices", "vertices", "vertices of the proven bound that none beats in both objectives", kinds=BAGS),
+    metric("unused_types", "types", "machine types that have machines but no task at any point", kinds=FRONT),
+    metric(
         "unused_types:*", "types",
         "machine types without a task at the point of least energy, the knee and the point of least makespan",
         kinds=FRONT,
     ),
-    _metric(
+    metric(
         "task_percent:*", "%",
         "100 x tasks on machines of a type / all tasks, mean over the points; a column for each machine type",
         kinds=FRONT,
     ),
-    _metric(
+    metric(
         "busy_cov:*", "",
         "standard deviation / mean over machines of the time they compute, at the point of least energy, the knee and "
         "the point of least makespan",
         kinds=FRONT,
     ),
-    _metric("energy_cov:*", "", "the same of the energy of machines", kinds=FRONT),
-    _metric("generations_per_s", "1/s", "generations per second (nsga2)", is_measured=True, kinds=BOTH_FRONTS),
-    _metric("price", "", "price of the bag", kinds=PROFIT),
-    _metric("profit_ratio", "", "price / cost of the least energy; null where that costs nothing", kinds=PROFIT),
-    _metric("cost_per_kwh", "", "what a kWh costs, the mean over the hours of the bag where it changes", kinds=PROFIT),
-    _metric(
+    metric("energy_cov:*", "", "the same of the energy of machines", kinds=FRONT),
+    metric("generations_per_s", "1/s", "generations per second (nsga2)", is_measured=True, kinds=BOTH_FRONTS),
+    metric("price", "", "price of the bag", kinds=PROFIT),
+    metric("profit_ratio", "", "price / cost of the least energy; null where that costs nothing", kinds=PROFIT),
+    metric("cost_per_kwh", "", "what a kWh costs, the mean over the hours of the bag where it changes", kinds=PROFIT),
+    metric(
         "profit_per_s", "",
         "(price - all costs) / makespan of the allocation; if nothing runs, what depreciation takes away alone",
         kinds=PROFIT,
     ),
-    _metric("profit_bound_per_s", "", "proven: no allocation earns more per second", kinds=PROFIT),
-    _metric(
+    metric("profit_bound_per_s", "", "proven: no allocation earns more per second", kinds=PROFIT),
+    metric(
         "gap_percent", "%",
         "100 x (profit_bound_per_s - profit_per_s) / |profit_bound_per_s|; null where the bound is 0",
         kinds=PROFIT,
     ),
-    _metric("profit", "", "profit_per_s x makespan_s", kinds=PROFIT),
-    _metric("energy_j", "J", "energy of the allocation at the meter; null if nothing runs", kinds=PROFIT),
-    _metric("makespan_s", "s", "time from one bag to the next; null if nothing runs", kinds=PROFIT),
-    _metric("wait_s", "s", "the part of makespan_s in which all machines wait on purpose", kinds=PROFIT),
-    _metric("optimum_energy_j", "J", "energy where the bound of the profit lies, at the meter", kinds=PROFIT),
-    _metric("optimum_makespan_s", "s", "makespan where the bound of the profit lies", kinds=PROFIT),
-    _metric(
+    metric("profit", "", "profit_per_s x makespan_s", kinds=PROFIT),
+    metric("energy_j", "J", "energy of the allocation at the meter; null if nothing runs", kinds=PROFIT),
+    metric("makespan_s", "s", "time from one bag to the next; null if nothing runs", kinds=PROFIT),
+    metric("wait_s", "s", "the part of makespan_s in which all machines wait on purpose", kinds=PROFIT),
+    metric("optimum_energy_j", "J", "energy where the bound of the profit lies, at the meter", kinds=PROFIT),
+    metric("optimum_makespan_s", "s", "makespan where the bound of the profit lies", kinds=PROFIT),
+    metric(
         "on_front_percent", "%",
         "100 if no divided schedule beats that place in both energy and makespan, else 0", kinds=PROFIT,
     ),
-    _metric(
+    metric(
         "pareto_profit_per_s", "", "the most profit per second on the bound front of energy and makespan", kinds=PROFIT
     ),
     Column(
@@ -267,7 +255,7 @@ COLUMNS = (
         kinds=PROFIT,
     ),
     Column(RUNS, "reason", "", "why, in words, where nothing runs or a loss needs explaining; else null", kinds=PROFIT),
-    _metric("solve_s", "s", "wall-clock time of bound and search", is_measured=True, kinds=SEARCHES),
+    metric("solve_s", "s", "wall-clock time of bound and search", is_measured=True, kinds=SEARCHES),
     Column(RECORDS, "task", "", "number of the task in order of arrival, from 0"),
     Column(RECORDS, "task_type", "", "name of the task type"),
     Column(RECORDS, "priority", "", "priority level of the task, where the workload has them"),
@@ -361,6 +349,7 @@ COLUMNS = (
     Column(ASSIGNMENTS, "machine", "", "number of the machine, from 0 by machine type; -1: not to run", kinds=UTILITY),
     Column(ASSIGNMENTS, "pstate", "", "P-state, 0 the fastest", kinds=UTILITY),
     Column(ASSIGNMENTS, "order", "", "place in the global order by which machines take their tasks", kinds=UTILITY),
+    *JOB_COLUMNS,
 )  # fmt: skip
 
 

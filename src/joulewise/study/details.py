@@ -79,7 +79,8 @@ def trace(world: World, allocation: Allocation) -> pl.DataFrame:
     """Utility earned and energy used in the counted window up to `at_s`, from its start to its end."""
     import polars as pl
 
-    from joulewise.simulate.measures import budget_until_j, earned_utility, window_end_s
+    from joulewise.simulate.measures import earned_utility, window_end_s
+    from joulewise.simulate.meter import budget_until_j
 
     start_s, last_s = world.workload.start_s, window_end_s(world, allocation)
     n_steps = int(np.clip(math.ceil((last_s - start_s) / STEP_S), 1, MAX_STEPS))
@@ -93,7 +94,7 @@ def trace(world: World, allocation: Allocation) -> pl.DataFrame:
         "at_s": at_s,
         "utility_cumulative": total[reached],
         "energy_cumulative_j": _energy_until_j(world, allocation, at_s),
-        "budget_cumulative_j": budget_until_j(world, at_s, last_s),
+        "budget_cumulative_j": budget_until_j(world.supply, world.workload, at_s, last_s),
     }
     numbers = pl.DataFrame(columns)
     return numbers.with_columns(pl.when(pl.all().is_finite()).then(pl.all()))

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from joulewise.errors import Problem, as_written, unknown_name
-from joulewise.study.sources import TABLES, Draw, build_system
+from joulewise.study.source import Draw
+from joulewise.study.sources import TABLES, build_system
 from joulewise.study.spec import WorldParts
 from joulewise.worlds.utilities import PRIORITIES, URGENCIES
 

@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joulewise import units
-from joulewise.study import bags, fronts, managed, profits, uncertain, utilities, utility_bounds, utility_checks
+from joulewise.study import bags, fronts, jobs, managed, profits, uncertain, utilities, utility_bounds, utility_checks
 from joulewise.study.case import Candidates, Case, Outcome, Tables
-from joulewise.study.columns import (
+from joulewise.study.column import (
     ASSIGNMENTS,
+    CLUSTERS,
     COUNTS,
     FRONT,
     FRONTS,
+    JOB_TRACES,
+    JOBS,
+    JOBS_KIND,
     MACHINES,
     MANAGED,
     PROFIT,
@@ -23,16 +27,15 @@ from joulewise.study.columns import (
     TRACES,
     UTILITY,
 )
+from joulewise.study.job_sources import AS_LOGGED, JOB_SYSTEMS, JOB_WORKLOADS
+from joulewise.study.job_worlds import build_scene
+from joulewise.study.source import MANAGER, OPTIMISE, SCHEDULER, SYSTEM, WORKLOAD, Draw, Section
 from joulewise.study.sources import (
     BAG,
     BAG_TABLE,
     KNOWN,
-    MANAGER,
-    OPTIMISE,
+    MACHINE_SYSTEMS,
     TABLES,
-    WORKLOAD,
-    Draw,
-    Section,
     build_world,
 )
 from joulewise.study.spec import Part, Point, WorldParts
@@ -57,17 +60,19 @@ class Shown:
 class Kind:
     """One kind of study.
 
-    The `section` that decides, with the `goal` it names, makes a study one of this kind; its workload comes from one
-    of `workloads`. `main` is the key of that section whose values are compared. `bound` names how the bound of a point
-    is proven, given what the heading says. `shown` are the metrics that people see first; `has_best`: the point where
-    the first of them that all have is highest is the best. `tables` are the detail tables that every kept run has.
-    `settled` is a point as it is computed with or without a GPU, or, given None, here.
+    The `section` that decides, with the `goal` it names, makes a study one of this kind. Its system comes from one of
+    `systems`, or from `unnamed_system` where the study says nothing of it, its workload from one of `workloads`. `main`
+    is the key of that section whose values are compared. `bound` names how the bound of a point is proven, given what
+    the heading says. `shown` are the metrics that people see first; `has_best`: the point where the first of them that
+    all have is highest is the best. `tables` are the detail tables that every kept run has. `settled` is a point as it
+    is computed with or without a GPU, or, given None, here.
     """
 
     name: str
     summary: str
     section: str
     goal: str
+    systems: tuple[str, ...]
     workloads: tuple[str, ...]
     main: str
     bound: Callable[[Point, str], str]
@@ -85,6 +90,7 @@ class Kind:
     seconds: Callable[[Sequence[Run], Store, Path], float]
     size: Callable[[Sequence[Run], Path], float]
     sentences: Callable[[pl.DataFrame, Sequence[str]], Iterator[str]]
+    unnamed_system: str = ""
 
     @property
     def main_axis(self) -> str:
@@ -93,16 +99,24 @@ class Kind:
 
     def of(self, section: Section) -> Section:
         """A section with those of its sources that this kind can use."""
-        if section.name != WORKLOAD:
+        if section.name not in (SYSTEM, WORKLOAD):
             return section
-        sources = {name: source for name, source in section.sources.items() if name in self.workloads}
-        tables = {key: name for key, name in section.tables.items() if name in self.workloads}
-        return dataclasses.replace(section, sources=sources, tables=tables)
+        usable = self.uses(section.name)
+        sources = {name: source for name, source in section.sources.items() if name in usable}
+        tables = {key: name for key, name in section.tables.items() if name in usable}
+        default = self.unnamed_system if section.name == SYSTEM else ""
+        return dataclasses.replace(section, sources=sources, tables=tables, default=default)
+
+    def uses(self, section: str) -> tuple[str, ...]:
+        """The sources of a section that makes the world which this kind can use."""
+        return {SYSTEM: self.systems, WORKLOAD: self.workloads}[section]
 
 
 def _percent(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}"  # never -0.00
 
+
+_MACHINES = tuple(source.name for source in MACHINE_SYSTEMS)
 
 KINDS = {
     kind.name: kind
@@ -112,6 +126,7 @@ KINDS = {
             "tasks arrive over time and a manager maps them to machines",
             section=MANAGER,
             goal=MANAGER,
+            systems=_MACHINES,
             workloads=("day", TABLES),
             main="policy",
             bound=lambda _point, said: said,
@@ -138,6 +153,7 @@ KINDS = {
             "a bag of tasks, and the trade-off between its energy and its makespan",
             section=OPTIMISE,
             goal=FRONT,
+            systems=_MACHINES,
             workloads=(BAG, BAG_TABLE),
             main="method",
             bound=lambda _point, _said: bags.LP,
@@ -168,6 +184,7 @@ KINDS = {
             "a bag of tasks, and the most profit per second that it can earn",
             section=OPTIMISE,
             goal=PROFIT,
+            systems=_MACHINES,
             workloads=(BAG, BAG_TABLE),
             main="recovery",
             bound=lambda _point, _said: bags.LP,
@@ -198,6 +215,7 @@ KINDS = {
             "tasks known in advance, and the trade-off between their energy and their utility",
             section=OPTIMISE,
             goal=UTILITY,
+            systems=_MACHINES,
             workloads=(KNOWN, TABLES),
             main="method",
             bound=utility_bounds.name_of,
@@ -224,6 +242,38 @@ KINDS = {
             seconds=utilities.seconds,
             size=utilities.size,
             sentences=utilities.sentences,
+        ),
+        Kind(
+            JOBS_KIND,
+            "parallel jobs arrive over time, or are replayed from a log, and a scheduler gives them nodes of clusters",
+            section=SCHEDULER,
+            goal=SCHEDULER,
+            systems=tuple(source.name for source in JOB_SYSTEMS),
+            workloads=tuple(source.name for source in JOB_WORKLOADS),
+            main="policy",
+            bound=jobs.bound_of,
+            title="percent of maximum utility",
+            shown=(
+                Shown("utility_percent", "mean", _percent),
+                Shown("possible_percent", "of possible", lambda value: f"≥ {value:.1f} %"),
+                Shown("mean_wait_s", "mean wait", units.duration),
+                Shown("mean_bounded_slowdown", "slowdown", lambda value: f"{value:.3g}"),
+                Shown("busy_percent", "busy %", _percent),
+                Shown("energy_j", "energy", units.energy),
+            ),
+            has_best=True,
+            tables=(JOBS, JOB_TRACES, CLUSTERS),
+            build_world=build_scene,
+            checks=jobs.checks,
+            draws=jobs.draws,
+            settled=lambda point, _has_gpu: point,
+            compute=jobs.compute,
+            judge=jobs.judge,
+            titles=jobs.titles,
+            seconds=jobs.seconds,
+            size=jobs.size,
+            sentences=jobs.sentences,
+            unnamed_system=AS_LOGGED,
         ),
     )
 }

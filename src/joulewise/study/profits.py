@@ -19,9 +19,9 @@ from joulewise.study import bag_tables, bags
 from joulewise.study.agreement import differs
 from joulewise.study.bags import BagWorld
 from joulewise.study.case import Candidates, Case, Outcome, Tables
-from joulewise.study.columns import COUNTS, FRONTS, MACHINES
+from joulewise.study.column import COUNTS, FRONTS, MACHINES
 from joulewise.study.optimising import ProfitParameters
-from joulewise.study.sources import Draw
+from joulewise.study.source import Draw
 from joulewise.study.spec import Point
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem
 from joulewise.study import statistics
-from joulewise.study.columns import CLOUDS, COLUMNS, FRONTS, MACHINES, RECORDS, TRACES, metrics
+from joulewise.study.column import CLOUDS, FRONTS, JOBS, MACHINES, RECORDS, TRACES
+from joulewise.study.columns import COLUMNS, metrics
 from joulewise.study.store import FAILED, MARKER, Store
 from joulewise.study.study import VARIANT, Study, parse_study, read_source
 
@@ -46,21 +47,26 @@ class Results:
 
     def traces(self) -> pl.DataFrame:
         """The stored traces of all runs: run, then the columns of traces."""
-        return self._details(TRACES)
+        return self.details(TRACES)
 
     def fronts(self) -> pl.DataFrame:
         """The stored fronts of all runs: run, then the columns of fronts."""
-        return self._details(FRONTS)
+        return self.details(FRONTS)
 
     def machines(self) -> pl.DataFrame:
         """What each machine does at each point of the stored fronts of all runs: run, then the columns of machines."""
-        return self._details(MACHINES)
+        return self.details(MACHINES)
 
     def clouds(self) -> pl.DataFrame:
         """What became of each point of the stored fronts in each fresh sample: run, then the columns of clouds."""
-        return self._details(CLOUDS)
+        return self.details(CLOUDS)
 
-    def _details(self, table: str) -> pl.DataFrame:
+    def jobs(self) -> pl.DataFrame:
+        """What became of each job in the stored runs: run, then the columns of jobs."""
+        return self.details(JOBS)
+
+    def details(self, table: str) -> pl.DataFrame:
+        """A detail table of all kept runs: run, then the columns of that table; names as text where runs differ."""
         store = Store(self.folder)
         paths = {key: store.detail_file(table, key) for key in self.runs["run"].unique(maintain_order=True)}
         named = [
@@ -68,8 +74,10 @@ class Results:
             for key, path in paths.items()
             if path.is_file()
         ]
+        if len({tuple(frame.schema.items()) for frame in named}) > 1:
+            named = [frame.with_columns(pl.col(pl.Enum).cast(pl.String)) for frame in named]
         numbers = {column.name: pl.Float64 for column in COLUMNS if column.table == table}
-        return pl.concat(named) if named else pl.DataFrame(schema={"run": pl.String, **numbers})
+        return pl.concat(named, how="diagonal") if named else pl.DataFrame(schema={"run": pl.String, **numbers})
 
     def records(self, run: str) -> pl.DataFrame:
         """The stored records of one run; InputError when they were not kept."""

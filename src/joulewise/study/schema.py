@@ -6,11 +6,13 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from joulewise import units
 from joulewise.study import parameters
-from joulewise.study.sources import SECTIONS, Section, Source
+from joulewise.study.source import Section, Source
+from joulewise.study.sources import SECTIONS
 from joulewise.study.study import Heading
 
 _SHOWN: dict[str, Callable[[float], str]] = {
@@ -57,7 +59,8 @@ def json_schema() -> Json:
     sections = {name: _section_schema(section, partial=False) for name, section in SECTIONS.items()}
     overrides = {name: _section_schema(section, partial=True) for name, section in SECTIONS.items()}
     required = [name for name, section in SECTIONS.items() if section.is_required and not section.decides]
-    deciding = [name for name, section in SECTIONS.items() if section.decides]
+    deciding = {name: section for name, section in SECTIONS.items() if section.decides}
+    needed = [[*(key for key in required if key not in found.spares), name] for name, found in deciding.items()]
     variant = {
         "type": "object",
         "description": "a named combination: its keys are laid over those of the file",
@@ -75,8 +78,8 @@ def json_schema() -> Json:
             "variant": {"type": "array", "items": variant, "minItems": 1},
         },
         "required": ["name"],
-        "anyOf": [*({"required": [*required, name]} for name in deciding), {"required": ["variant"]}],
-        "not": {"required": deciding},
+        "anyOf": [*({"required": names} for names in needed), {"required": ["variant"]}],
+        "not": {"anyOf": [{"required": list(pair)} for pair in combinations(deciding, 2)]},
         "additionalProperties": False,
     }
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.files import sha256_of
+from joulewise.study.job_sources import JOB_SCHEDULER, JOB_SYSTEMS, JOB_WORKLOADS, SYSTEM_TABLES, WORKLOAD_TABLES
 from joulewise.study.managers import ManagerParameters
 from joulewise.study.optimising import FrontParameters, ProfitParameters, UtilityFrontParameters
+from joulewise.study.source import (
+    MANAGER,
+    OPTIMISE,
+    SCHEDULER,
+    SUPPLY,
+    SYSTEM,
+    WORKLOAD,
+    Draw,
+    Section,
+    Source,
+)
 from joulewise.study.spec import Part, WorldParts
 from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
 from joulewise.worlds.bags import BagParameters, BagTable, generate_bag, read_bag
@@ -31,56 +42,8 @@ if TYPE_CHECKING:
     from joulewise.policies import Policy
     from joulewise.simulate import Manager
 
-SYSTEM, WORKLOAD, SUPPLY, MANAGER, OPTIMISE = "system", "workload", "supply", "manager", "optimise"
 TABLES, BAG, BAG_TABLE, KNOWN = "tables", "bag", "bag table", "known"
 FRONT, PROFIT, UTILITY = "front", "profit", "utility"
-
-
-@dataclass(frozen=True)
-class Draw:
-    """What a source is built for: the trial of a seed, and the folder of the files that the study names."""
-
-    seed: int
-    trial: int
-    folder: Path
-
-
-@dataclass(frozen=True)
-class Source:
-    """One way to fill a section: its parameter class, what makes a model of it, and whether trials differ.
-
-    `n_tasks` says about how many tasks a workload will have, without making it.
-    """
-
-    name: str
-    summary: str
-    parameters: type
-    build: Callable[..., Any]
-    is_random: Callable[[Any], bool] = lambda _parameters: False
-    n_tasks: Callable[[Any, Draw], float] = lambda _parameters, _draw: 0.0
-
-
-@dataclass(frozen=True)
-class Section:
-    """One section of a study file.
-
-    The key `selector` names its source, or a key of `tables` stands for one; without both, it has one source, of its
-    own name. `chosen` says what the selector chooses. A section that `decides` is the only such one in a study.
-    """
-
-    name: str
-    summary: str
-    sources: Mapping[str, Source]
-    selector: str = ""
-    tables: Mapping[str, str] = field(default_factory=dict)
-    chosen: str = ""
-    is_required: bool = True
-    decides: bool = False
-
-    @property
-    def choices(self) -> list[str]:
-        """The names that the key `selector` may have."""
-        return [name for name in self.sources if self.selector and name not in self.tables.values()]
 
 
 def _has_chance(parameters: Any) -> bool:
@@ -146,7 +109,7 @@ def _as_given(parameters: Any, _draw: Draw) -> Any:
     return parameters
 
 
-_SYSTEMS = (
+MACHINE_SYSTEMS = (
     Source(
         "oversubscribed",
         "100 machines of 13 types and 100 task types, some for special-purpose machines only (Friese app. E)",
@@ -244,17 +207,31 @@ _FROM = "where {} come from; left out when tables are named"
 SECTIONS = {
     section.name: section
     for section in (
-        Section(SYSTEM, "the machines", _named(_SYSTEMS), "generator", {"etc_s": TABLES}, _FROM.format("the machines")),
+        Section(
+            SYSTEM,
+            "the machines, or the clusters",
+            _named((*MACHINE_SYSTEMS, *JOB_SYSTEMS)),
+            "generator",
+            {"etc_s": TABLES, **SYSTEM_TABLES},
+            _FROM.format("the machines"),
+        ),
         Section(
             WORKLOAD,
-            "the tasks",
-            _named(_WORKLOADS),
+            "the tasks, or the jobs",
+            _named((*_WORKLOADS, *JOB_WORKLOADS)),
             "generator",
-            {"tasks": TABLES, "bag": BAG_TABLE},
+            {"tasks": TABLES, "bag": BAG_TABLE, **WORKLOAD_TABLES},
             _FROM.format("the tasks"),
         ),
         Section(SUPPLY, "the energy", _named((_SUPPLY,)), is_required=False),
         Section(MANAGER, "the decisions over time, as tasks arrive", _named((_MANAGER,)), decides=True),
+        Section(
+            SCHEDULER,
+            "the decisions over time, for parallel jobs on clusters",
+            _named((JOB_SCHEDULER,)),
+            decides=True,
+            spares=(SYSTEM,),
+        ),
         Section(
             OPTIMISE,
             "the decisions for a bag or for tasks known in advance, all at once",
@@ -300,16 +277,16 @@ def check_supply(supply: Part, system: Part, draw: Draw) -> None:
 
 def build_supply(supply: Part, draw: Draw) -> Supply:
     """The supply that a section describes; InputError when it describes none."""
-    return cast("Supply", _build(supply, draw))
+    return cast("Supply", build_part(supply, draw))
 
 
 def build_system(system: Part, draw: Draw) -> System:
     """The system of one trial; InputError when tables do not describe one."""
-    return cast("System", _build(system, draw))
+    return cast("System", build_part(system, draw))
 
 
-def build_workload(workload: Part, system: System, draw: Draw) -> Any:
-    """The workload, or the bag, of one trial; InputError when tables do not describe one."""
+def build_workload(workload: Part, system: Any, draw: Draw) -> Any:
+    """The workload, the bag or the jobs of one trial; InputError when tables do not describe one."""
     return _source(workload).build(workload.parameters, system, draw)
 
 
@@ -325,15 +302,11 @@ def expected_tasks(workload: Part, draw: Draw) -> float:
 
 def build_manager(manager: Part, draw: Draw) -> Manager:
     """The manager that a section describes; InputError when its policy cannot be found or compiled."""
-    return cast("Manager", _build(manager, draw))
+    return cast("Manager", build_part(manager, draw))
 
 
-def build_decision(decision: Part, draw: Draw) -> Any:
-    """What decides: a manager, or the parameters of a search; InputError when a policy cannot be found or compiled."""
-    return _build(decision, draw)
-
-
-def _build(part: Part, draw: Draw) -> Any:
+def build_part(part: Part, draw: Draw) -> Any:
+    """What a section stands for in one trial; InputError when it stands for nothing, as with an unknown policy."""
     return _source(part).build(part.parameters, draw)
 
 

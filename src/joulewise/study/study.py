@@ -16,7 +16,8 @@ from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.study import parameters, sweep
 from joulewise.study.case import Candidates
 from joulewise.study.kinds import KINDS, Kind
-from joulewise.study.sources import MANAGER, SECTIONS, SUPPLY, SYSTEM, WORKLOAD, Draw, Section, Source
+from joulewise.study.source import MANAGER, SUPPLY, SYSTEM, WORKLOAD, Draw, Section, Source
+from joulewise.study.sources import SECTIONS
 from joulewise.study.spec import Part, Point, WorldParts
 
 MAX_RUNS = 1_000_000
@@ -327,13 +328,13 @@ def _choose(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Sou
         return section.sources[section.name]
     tables = [source for key, source in section.tables.items() if key in raw]
     raise_if_any(_for_others(section, raw, where_of))
-    if selector not in raw and not tables:
+    if selector not in raw and not tables and not section.default:
         choices = ", ".join(f'"{name}"' for name in section.choices)
         keys = " or ".join(sorted([selector, *section.tables]))
         problem = Problem(where_of(""), "says nothing of where its values come from", f"must have {keys}",
                           f"{selector}s are {choices}")  # fmt: skip
         raise InputError(problem)
-    name = raw.get(selector, *tables[:1])
+    name = raw.get(selector, (*tables, section.default)[0])
     if not isinstance(name, str):
         advice = "give several as variants, [[variant]]"
         raise InputError(Problem(where_of(selector), f"found {name!r}", "must be one name", advice))
@@ -349,14 +350,14 @@ def _for_others(section: Section, raw: sweep.Raw, where_of: parameters.Where) ->
     named |= {key: source for key, source in every.tables.items() if key in raw}
     for key, name in named.items():
         if isinstance(name, str) and name in every.sources and name not in section.sources:
-            allowed = f"is for studies with {' or '.join(_users(name))}"
+            allowed = f"is for studies with {' or '.join(_users(section.name, name))}"
             advice = f"here, give {' or '.join(section.tables)}, or {every.selector} = {_quoted(section.choices)}"
             yield Problem(where_of(key), f"found {raw[key]!r}", allowed, advice)
 
 
-def _users(workload: str) -> Iterator[str]:
-    """What makes studies of a workload, such as [manager]."""
-    kinds = [kind for kind in KINDS.values() if workload in kind.workloads]
+def _users(section: str, source: str) -> Iterator[str]:
+    """What makes studies of a system or a workload, such as [manager]."""
+    kinds = [kind for kind in KINDS.values() if source in kind.uses(section)]
     for name in dict.fromkeys(kind.section for kind in kinds):
         selector, goals = SECTIONS[name].selector, [kind.goal for kind in kinds if kind.section == name]
         yield f"[{name}] and {selector} = {_quoted(goals)}" if selector else f"[{name}]"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from joulewise.errors import Problem
 from joulewise.study.parameters import shown
-from joulewise.study.sources import Draw, build_supply, build_system, build_workload
+from joulewise.study.source import Draw
+from joulewise.study.sources import build_supply, build_system, build_workload
 from joulewise.study.spec import Part, WorldParts
 from joulewise.worlds.uncertain import KEYS, UncertainParameters
 

@@ -14,10 +14,11 @@ import numpy as np
 from joulewise import units
 from joulewise.study import bags, utility_bounds, utility_tables
 from joulewise.study.case import NOT_CHECKED, Case, Note, Outcome, Tables
-from joulewise.study.columns import ASSIGNMENTS, CLOUDS, FRONTS
+from joulewise.study.column import ASSIGNMENTS, CLOUDS, FRONTS
 from joulewise.study.fronts import search_seed
 from joulewise.study.optimising import AUTO, GPU, ONE_CORE, UtilityFrontParameters
-from joulewise.study.sources import Draw, expected_tasks
+from joulewise.study.source import Draw
+from joulewise.study.sources import expected_tasks
 from joulewise.study.spec import Point
 from joulewise.study.store import DONE, Store
 from joulewise.study.uncertain import KnownWorld

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from joulewise.study.case import Case, Note, Tables
-from joulewise.study.columns import CLOUDS, FRONTS
+from joulewise.study.column import CLOUDS, FRONTS
 from joulewise.study.fronts import search_seed
 from joulewise.study.optimising import EXPECTED, MEAN_COMPLETIONS, PERCENTILE, UtilityFrontParameters
 from joulewise.study.uncertain import KnownWorld

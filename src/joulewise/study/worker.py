@@ -14,7 +14,8 @@ from joulewise.files import sha256_of
 from joulewise.study.case import Case
 from joulewise.study.kinds import kind_of
 from joulewise.study.planning import Run
-from joulewise.study.sources import Draw, build_decision
+from joulewise.study.source import Draw
+from joulewise.study.sources import build_part
 from joulewise.study.store import DONE, FAILED, Result, Store
 
 CACHED_WORLDS = 2
@@ -58,7 +59,7 @@ def _compute(run: Run, job: Job, store: Store) -> Result:
     draw, kind = Draw(run.seed, run.trial, job.study_folder), kind_of(run.point.decision)
     _check_files(run, job.study_folder)
     world = world_of(run, draw)
-    decision = build_decision(run.point.decision, draw)
+    decision = build_part(run.point.decision, draw)
     _check_files(run, job.study_folder)  # once more, for what changed while it was read
     outcome = kind.compute(Case(run, world, decision, store))
     if run.keep:

@@ -26,8 +26,8 @@ MAX_TASKS = 20_000_000
 
 _HOUR_S = 3600.0
 _VARIANCE_OVER_MEAN = 0.1
-_CYCLES_PER_DAY = (1, 24)
-_AMPLITUDE = (0.25, 0.9)
+CYCLES_PER_DAY = (1, 24)
+AMPLITUDE = (0.25, 0.9)
 _BASELINE_FACTOR = (0.5, 0.75)
 _BURST_FACTOR = (1.25, 1.5)
 _BASELINE_S = (3 * _HOUR_S, 5 * _HOUR_S)
@@ -172,8 +172,8 @@ def rate_patterns(parameters: WorkloadParameters, special: Bools, stream: np.ran
     mean_tasks = parameters.tasks_per_day / n
     spread = math.sqrt(_VARIANCE_OVER_MEAN * mean_tasks)
     tasks = np.maximum(mean_tasks + spread * stream.standard_normal(n), 0.0)
-    amplitude = np.where(special, 0.0, stream.uniform(*_AMPLITUDE, n))
-    cycles = stream.integers(*_CYCLES_PER_DAY, n, endpoint=True).astype(np.float64)
+    amplitude = np.where(special, 0.0, stream.uniform(*AMPLITUDE, n))
+    cycles = stream.integers(*CYCLES_PER_DAY, n, endpoint=True).astype(np.float64)
     phase = stream.uniform(0, 2 * math.pi, n)
     steps = _step_patterns(parameters, special, stream)
     return RatePatterns(parameters.day_s, tasks / parameters.day_s, amplitude, cycles, phase, *steps)

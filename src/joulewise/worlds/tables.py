@@ -2,7 +2,10 @@
 
 from joulewise.worlds.bags import BAG_COLUMNS, BagTable, bag_frame, read_bag
 from joulewise.worlds.chance_tables import SAMPLE_COLUMNS
+from joulewise.worlds.cluster_tables import CLUSTER_COLUMNS, JOB_TIME_COLUMNS
 from joulewise.worlds.frames import Column
+from joulewise.worlds.job_tables import JOB_COLUMNS
+from joulewise.worlds.node_outages import OUTAGE_COLUMNS
 from joulewise.worlds.series import SERIES_COLUMNS
 from joulewise.worlds.system_tables import (
     ETC_COLUMNS,
@@ -12,6 +15,7 @@ from joulewise.worlds.system_tables import (
     read_system,
     system_frames,
 )
+from joulewise.worlds.trace_files import TRACE_COLUMNS
 from joulewise.worlds.workload_tables import TASK_COLUMNS, WorkloadTable, read_workload, workload_frame
 
 __all__ = [
@@ -35,6 +39,10 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "samples": SAMPLE_COLUMNS,
     "tasks": TASK_COLUMNS,
     "bag": BAG_COLUMNS,
+    "clusters": CLUSTER_COLUMNS,
+    "job_times": JOB_TIME_COLUMNS,
+    "jobs": JOB_COLUMNS,
+    "trace": TRACE_COLUMNS,
     "power_cap_by_hour": SERIES_COLUMNS,
     "tariff": SERIES_COLUMNS,
 }

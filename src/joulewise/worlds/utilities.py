@@ -144,12 +144,12 @@ def _segments(intervals: tuple[Interval, ...], decay_per_min: float) -> tuple[Se
 def draw_levels(parameters: UtilityParameters, stream: np.random.Generator, n_tasks: int) -> Levels:
     """Priority and urgency from their joint distribution (table D.1), the utility class uniformly."""
     percent = np.array(parameters.priority_urgency_percent).ravel()
-    pair = _draw(stream, percent, n_tasks)
+    pair = drawn_by_weight(stream, percent, n_tasks)
     utility_class = stream.integers(len(parameters.intervals), size=n_tasks, dtype=np.int8)
     return Levels(pair // len(URGENCIES), pair % len(URGENCIES), utility_class)
 
 
-def _draw(stream: np.random.Generator, weights: Floats, n: int) -> Codes:
+def drawn_by_weight(stream: np.random.Generator, weights: Floats, n: int) -> Codes:
     """Positions drawn in proportion to the weights; one of weight 0 is never drawn."""
     edges = np.cumsum(weights)
     return np.searchsorted(edges / edges[-1], stream.random(n), side="right").astype(np.int8)
@@ -168,6 +168,20 @@ def workload_of_levels(
 
     The first interval is the urgency's multiple of the task type's mean time in P-state 0 (app. B).
     """
+    mean_s = system.mean_etc_s[task_type]
+    return workload_of_times(arrival_s, task_type, levels, mean_s, parameters, start_s, end_s)
+
+
+def workload_of_times(
+    arrival_s: Floats,
+    task_type: Ints,
+    levels: Levels,
+    mean_s: Floats,
+    parameters: UtilityParameters,
+    start_s: float = 0.0,
+    end_s: float = math.inf,
+) -> Workload:
+    """The workload of tasks described by levels, where the first interval is a multiple of a time for each task."""
     classes = tuple(parameters.intervals)
     names = {"priority": PRIORITIES, "urgency": URGENCIES, "utility_class": classes}
     return Workload(
@@ -175,7 +189,7 @@ def workload_of_levels(
         task_type=task_type,
         shape=levels.urgency.astype(np.int32) * len(classes) + levels.utility_class,
         scale=np.array(parameters.priority_values)[levels.priority],
-        hold_s=np.array(parameters.first_interval)[levels.urgency] * system.mean_etc_s[task_type],
+        hold_s=np.array(parameters.first_interval)[levels.urgency] * mean_s,
         shapes=utility_shapes(parameters),
         start_s=start_s,
         end_s=end_s,

@@ -26,9 +26,9 @@ from joulewise.worlds.utilities import (
     workload_of_levels,
 )
 
-_ARRIVAL = Column("arrival_s", "s", "instant of arrival, in rising order", True)
+ARRIVAL = Column("arrival_s", "s", "instant of arrival, in rising order", True)
 _TASK_TYPE = Column("task_type", "", "name of the task type, as in etc_s", True)
-_LEVELS = (
+LEVELS = (
     Column("priority", "", f"one of {', '.join(PRIORITIES)}; goes with urgency and utility_class"),
     Column("urgency", "", f"one of {', '.join(URGENCIES)}"),
     Column("utility_class", "", "one of the study's utility classes, such as A"),
@@ -42,11 +42,11 @@ _DURATION = Column(
     "after the hold; linear: time in which the utility falls to 0; step: deadline, at which it is already 0",
 )
 _POINTS = Column("utility_points", "", 'piecewise: "seconds:value" pairs after the hold, such as "0:1 600:0.5 900:0"')
-_BY_HAND = (_UTILITY, _MAX_UTILITY, _HOLD, _DURATION, _POINTS)
+BY_HAND = (_UTILITY, _MAX_UTILITY, _HOLD, _DURATION, _POINTS)
 
-_STRETCH = Column("stretch", "", "how long the task really runs over its estimated time; 1 if empty")
+STRETCH = Column("stretch", "", "how long the task really runs over its estimated time; 1 if empty")
 
-TASK_COLUMNS = (_ARRIVAL, _TASK_TYPE, *_LEVELS, *_BY_HAND, _STRETCH)
+TASK_COLUMNS = (ARRIVAL, _TASK_TYPE, *LEVELS, *BY_HAND, STRETCH)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,31 +90,32 @@ def read_workload(parameters: WorkloadTable, system: System, folder: Path = Path
     True times are those of the table: what spreads is drawn by `with_truth`.
     """
     table = _read_tasks(parameters, folder)
-    _check_columns(table)
+    table.check_columns(TASK_COLUMNS)
+    check_utilities(table)
     stretch = _stretch(table, parameters)
-    arrival_s = table.quantity(_ARRIVAL)
-    _check_order(table, arrival_s)
+    arrival_s = table.quantity(ARRIVAL)
+    check_order(table, arrival_s)
     task_type = _codes(table, _TASK_TYPE, system.task_types, "task type")
-    if any(column.name in table.columns for column in _LEVELS):
-        levels = _levels(table, parameters)
+    if any(column.name in table.columns for column in LEVELS):
+        levels = read_levels(table, parameters)
         raise_if_any(table.problems)
         work = workload_of_levels(arrival_s, task_type, levels, system, parameters, *parameters.window_s)
     else:
-        shapes, shape, scale, hold_s = _by_hand(table)
+        shapes, shape, scale, hold_s = read_by_hand(table)
         work = Workload(arrival_s, task_type, shape, scale, hold_s, shapes, *parameters.window_s)
     return replace(work, stretch=stretch, is_prorated=parameters.prorated)
 
 
 def workload_frame(workload: Workload, system: System) -> pl.DataFrame:
     """The table of a workload that was described by levels; InputError for any other."""
-    names = [column.name for column in _LEVELS]
+    names = [column.name for column in LEVELS]
     if not all(name in workload.tags for name in names):
         found = "found tasks without priority, urgency and utility class"
         raise InputError(Problem("workload", found, "only workloads described by these levels have a table"))
     tags = {name: np.array(workload.tags[name].names)[workload.tags[name].codes] for name in names}
     task_types = np.array(system.task_types)[workload.task_type]
-    true = {} if workload.stretch is None else {_STRETCH.name: workload.stretch}
-    return pl.DataFrame({_ARRIVAL.name: workload.arrival_s, _TASK_TYPE.name: task_types, **tags, **true})
+    true = {} if workload.stretch is None else {STRETCH.name: workload.stretch}
+    return pl.DataFrame({ARRIVAL.name: workload.arrival_s, _TASK_TYPE.name: task_types, **tags, **true})
 
 
 def parse_points(text: str) -> list[tuple[float, float]]:
@@ -144,34 +145,34 @@ def _window_problems(start_s: float, end_s: float) -> Iterator[Problem]:
         yield Problem("workload.end", f"found {end_s:g} s", f"must be after the start, {start_s:g} s")
 
 
-def _check_columns(table: Table) -> None:
-    """Known columns, required ones, and one way of giving utilities, not both."""
-    table.check_columns(TASK_COLUMNS)
-    levels = [column.name for column in _LEVELS if column.name in table.columns]
-    by_hand = [column.name for column in _BY_HAND if column.name in table.columns]
+def check_utilities(table: Table) -> None:
+    """One way of giving utilities, not both, and all columns of it."""
+    levels = [column.name for column in LEVELS if column.name in table.columns]
+    by_hand = [column.name for column in BY_HAND if column.name in table.columns]
     if levels and by_hand:
         found = f"found utilities both by level ({', '.join(levels)}) and by hand ({', '.join(by_hand)})"
         table.add(found, "must be exactly one of the two", column="header")
-    if levels and len(levels) < len(_LEVELS):
-        wanted = ", ".join(column.name for column in _LEVELS)
+    if levels and len(levels) < len(LEVELS):
+        wanted = ", ".join(column.name for column in LEVELS)
         table.add(f"found only {', '.join(levels)}", f"utilities by level need {wanted}", column="header")
 
 
-def _check_order(table: Table, arrival_s: Floats) -> None:
+def check_order(table: Table, arrival_s: Floats) -> None:
+    """Note every arrival before the one in the row above."""
     falls = np.concatenate(([False], np.diff(arrival_s) < 0))
     if falls.any():
-        advice = f"sort the table by {_ARRIVAL.name}"
-        table.report_rows(_ARRIVAL.name, falls, "must not be before the arrival in the row above", advice)
+        advice = f"sort the table by {ARRIVAL.name}"
+        table.report_rows(ARRIVAL.name, falls, "must not be before the arrival in the row above", advice)
 
 
 def _stretch(table: Table, parameters: WorkloadTable) -> Floats | None:
     """The column of true over estimated times, None where there is none; it may not be there twice."""
-    if _STRETCH.name not in table.columns:
+    if STRETCH.name not in table.columns:
         return None
     if parameters.time_spread > 0:
         found = f"found a column of true times, and workload.time_spread = {parameters.time_spread:g}"
-        table.add(found, "must be exactly one of the two", "leave time_spread or the column out", column=_STRETCH.name)
-    return table.quantity(_STRETCH, 1.0, positive=True)
+        table.add(found, "must be exactly one of the two", "leave time_spread or the column out", column=STRETCH.name)
+    return table.quantity(STRETCH, 1.0, positive=True)
 
 
 def _codes(table: Table, column: Column, choices: tuple[str, ...], what: str) -> Ints:
@@ -180,18 +181,19 @@ def _codes(table: Table, column: Column, choices: tuple[str, ...], what: str) ->
     return table.codes(column.name, choices, what)
 
 
-def _levels(table: Table, parameters: UtilityParameters) -> Levels:
+def read_levels(table: Table, parameters: UtilityParameters) -> Levels:
+    """The levels of each task; what is wrong with them is noted."""
     choices = (PRIORITIES, URGENCIES, tuple(parameters.intervals))
     whats = ("priority", "urgency", "utility class")
     return Levels(
         *(
             _codes(table, column, names, what).astype(np.int8)
-            for column, names, what in zip(_LEVELS, choices, whats, strict=True)
+            for column, names, what in zip(LEVELS, choices, whats, strict=True)
         )
     )
 
 
-def _by_hand(table: Table) -> tuple[UtilityShapes, Ints, Floats, Floats]:
+def read_by_hand(table: Table) -> tuple[UtilityShapes, Ints, Floats, Floats]:
     """Shapes, and the shape, scale and hold of each task; InputError with every problem of the table."""
     kind = _kinds(table)
     scale = table.quantity(_MAX_UTILITY, 1.0)

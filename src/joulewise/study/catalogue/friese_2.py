@@ -10,7 +10,8 @@ import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
 from joulewise.study.catalogue.judging import Claim, Samples, beside, number, ordering, sampled, untestable
-from joulewise.study.sources import Draw, build_system
+from joulewise.study.source import Draw
+from joulewise.study.sources import build_system
 
 NAIVE = ["random", "round-robin"]
 SMART = ["max-util", "max-upt", "met-random", "met-max-util"]

@@ -1,0 +1,117 @@
+"""What the rules on parallel jobs look at: a world, an allocation, and all stretches of running as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from joulewise.check.findings import findings
+from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
+from joulewise.model.jobs import Fate, JobAllocation, JobWorld
+
+CUT, LOST = -1, -2
+"""How a stretch ended that did not complete its job: preempted, or by a failing node. Others have the job's fate."""
+
+job_findings = partial(findings, of="job")
+
+
+class SchedulerLike(Protocol):
+    """The settings of a scheduler that an allocation must respect."""
+
+    @property
+    def mapping_interval_s(self) -> float: ...
+    @property
+    def overrun(self) -> str: ...
+    @property
+    def dropping_threshold(self) -> float: ...
+    @property
+    def preempts(self) -> bool: ...
+    @property
+    def checkpoint_s(self) -> float: ...
+    @property
+    def restart_s(self) -> float: ...
+
+
+class Stretches(NamedTuple):
+    """Stretches of running of one job by one option, in order of job and then start."""
+
+    job: Ints
+    option: Ints
+    start_s: Floats
+    end_s: Floats
+    fate: Codes
+
+    def only(self, rows: Bools | Counts) -> Stretches:
+        """These rows alone."""
+        columns: Any = (column[rows] for column in self)
+        return Stretches(*columns)
+
+
+@dataclass(frozen=True, eq=False)
+class JobCase:
+    """An allocation of jobs; the scheduler that is said to have made it may be unknown."""
+
+    world: JobWorld
+    allocation: JobAllocation
+    scheduler: SchedulerLike | None = None
+
+    @cached_property
+    def stretches(self) -> Stretches:
+        """All stretches by a choice that exists and between two instants; of others the row rules tell."""
+        found, pieces = self.allocation, self.allocation.pieces
+        last = np.flatnonzero(found.used)
+        columns = (
+            (last, pieces.job),
+            (found.option[last], pieces.option),
+            (found.start_s[last], pieces.start_s),
+            (found.end_s[last], pieces.end_s),
+            (found.fate[last], np.where(pieces.is_lost, LOST, CUT)),
+        )
+        joined: Any = (np.concatenate(column) for column in columns)
+        rows = Stretches(*joined)
+        rows = rows.only(self.exists(rows.job, rows.option) & np.isfinite(rows.start_s) & np.isfinite(rows.end_s))
+        return rows.only(np.lexsort((rows.start_s, rows.job)))
+
+    def exists(self, job: Ints | Counts, option: Ints) -> Bools:
+        """Whether these are jobs, with options that their types have."""
+        is_job = (job >= 0) & (job < self.world.n_jobs)
+        kind = self.world.jobs.work.task_type[np.where(is_job, job, 0)]
+        first = self.world.types.first
+        return np.asarray(is_job & (option >= first[kind]) & (option < first[kind + 1]))
+
+    @property
+    def power_w(self) -> Floats:
+        """What each stretch draws at the meter."""
+        return np.asarray(self.world.supply.pue * self.world.types.power_w[self.stretches.option])
+
+    @property
+    def idle_w(self) -> Floats:
+        """What an idle node of each cluster draws at the meter."""
+        standby = self.world.clusters.standby
+        if standby is None:
+            return np.zeros(self.world.clusters.n_clusters)
+        return np.asarray(self.world.supply.pue * standby.idle_w)
+
+    @property
+    def extra_w(self) -> Floats:
+        """What each stretch draws at the meter on top of its nodes when idle."""
+        types, option = self.world.types, self.stretches.option
+        return self.power_w - types.nodes[option] * self.idle_w[types.cluster[option]]
+
+    @property
+    def is_as_planned(self) -> bool:
+        """Whether nothing ran for longer than whoever planned it knew."""
+        types, option = self.world.types, self.stretches.option
+        unaware = self.scheduler is not None and self.scheduler.overrun == "unaware"
+        return not (unaware and (types.time_s[option] > types.planned_s[option]).any())
+
+    def ended(self, fate: Fate) -> Counts:
+        """The jobs with this fate."""
+        return np.flatnonzero(self.allocation.fate == fate)
+
+
+JobRule: TypeAlias = Callable[[JobCase], Iterator[str]]

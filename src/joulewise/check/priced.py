@@ -1,0 +1,92 @@
+"""Choices of tasks at prices: one grid of instants at which a price changes, and what has been paid by each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from joulewise.errors import InputError, Problem
+from joulewise.model import Workload
+from joulewise.model.arrays import Counts, Floats
+from joulewise.model.supply import Supply
+
+SMALL = 1e-12
+"""Relative to the window's end: instants closer than this count as one."""
+
+
+class Choices(NamedTuple):
+    """What tasks may choose, by task type: rows from `first[task type]` on.
+
+    A run takes so many machines of a type for so many seconds, and adds so many watts to standby.
+    """
+
+    first: Counts
+    machine_type: Counts
+    nodes: Floats
+    exec_s: Floats
+    cost_w: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Market:
+    """Prices between the instants `at_s` at which one changes, and what has been paid by each of them.
+
+    `paid` is by [machine type, instant] per machine, `paid_j` by instant per watt.
+    """
+
+    at_s: Floats
+    paid: Floats
+    paid_j: Floats
+    per_j: Floats
+    choices: Choices
+
+    def paid_by(self, machine_type: Counts, nodes: Floats, cost_w: Floats, at_s: Floats) -> Floats:
+        """What runs that never stop have paid by these instants; nothing is paid after the last price."""
+        at = np.minimum(at_s, self.at_s[-1])
+        j = np.clip(np.searchsorted(self.at_s, at, side="right") - 1, 0, self.at_s.size - 2)
+        part = (at - self.at_s[j]) / (self.at_s[j + 1] - self.at_s[j])
+        for_time, for_energy = self.paid[machine_type, j], self.paid_j[j]
+        for_time = for_time + part * (self.paid[machine_type, j + 1] - for_time)
+        for_energy = for_energy + part * (self.paid_j[j + 1] - for_energy)
+        return np.asarray(nodes * for_time + cost_w * for_energy)
+
+
+def priced(
+    work: Workload, supply: Supply, n_machine_types: int, choices: Choices, prices: tuple[Floats, ArrayLike]
+) -> Market:
+    """The choices at prices on one grid of instants; InputError when they do not fit."""
+    per_s, per_j = prices[0], np.atleast_1d(np.asarray(prices[1], float))
+    if not math.isfinite(work.end_s):
+        raise InputError(Problem("workload", "found a counted window without an end", "must end"))
+    if per_s.ndim != 2 or per_s.shape[0] != n_machine_types or per_s.shape[1] == 0:
+        allowed = f"must be [{n_machine_types} machine types, at least one slot]"
+        raise InputError(Problem("prices", f"found the shape {per_s.shape}", allowed))
+    periods_s = period_edges_s(work, supply)
+    if per_j.shape != (periods_s.size - 1,):
+        allowed = f"must be one for each of the {periods_s.size - 1} energy periods"
+        raise InputError(Problem("prices", f"found {per_j.size} prices of energy", allowed))
+    edges_s = np.linspace(0.0, work.end_s, per_s.shape[1] + 1)
+    at_s = np.unique(np.concatenate((edges_s, periods_s)))
+    at_s = at_s[np.append(np.diff(at_s) > SMALL * max(work.end_s, 1.0), True)]  # what rounding has moved apart is one
+    at_s[0] = 0.0
+    paid = np.pad(np.cumsum(per_s, axis=1) * (work.end_s / per_s.shape[1]), ((0, 0), (1, 0)))
+    paid_j = np.pad(np.cumsum(per_j * np.diff(periods_s)), (1, 0))
+    paid = np.stack([np.interp(at_s, edges_s, row) for row in paid])
+    return Market(at_s, paid, np.interp(at_s, periods_s, paid_j), per_j, choices)
+
+
+def period_edges_s(work: Workload, supply: Supply) -> Floats:
+    """Where energy periods begin and end: the counted days of a daily budget, or the counted window."""
+    if supply.is_total or not math.isfinite(supply.budget_j):
+        return np.array([work.start_s, work.end_s])
+    n_days = max(math.ceil((work.end_s - work.start_s) / supply.day_s), 1)
+    return np.append(work.start_s + supply.day_s * np.arange(n_days), work.end_s)
+
+
+def energy_income(market: Market, left_j: Floats) -> float:
+    """What the owner gets for so many joules in each period; energy without a limit has no price."""
+    return float(sum(price * joules for price, joules in zip(market.per_j, left_j, strict=True) if price > 0))

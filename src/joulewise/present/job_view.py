@@ -1,0 +1,134 @@
+"""Records of parallel jobs seen by scheduler: a policy with its commitment, each at its best tuning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from joulewise.present.formats import key_words
+from joulewise.present.records import (
+    ADAPTS,
+    COMMITMENT,
+    JOB_FILTER,
+    JOB_LENIENCY,
+    JOB_POLICY,
+    JOB_THRESHOLD,
+    JOBS,
+    SCHEDULER,
+    UTILITY,
+    VARIANT,
+    Records,
+)
+from joulewise.present.settings import reshaped
+
+GREEDY = "greedy"
+NO_FILTER, _ADAPTIVE = "none", "-adaptive"
+FILTERS = (NO_FILTER, "per-task", "per-task-adaptive", "per-resource", "per-resource-adaptive")
+TUNINGS = (JOB_LENIENCY, JOB_THRESHOLD)
+_COVERED = (JOB_POLICY, COMMITMENT, JOB_FILTER, ADAPTS, VARIANT)
+_COMMITMENTS = ("reservations", "place-holders")
+
+
+def of_jobs(records: Records) -> bool:
+    """Whether the study is of parallel jobs and some run has a result."""
+    return records.study.kind == JOBS and records.n_runs > 0
+
+
+def by_scheduler(records: Records) -> Records:
+    """The records with the key SCHEDULER in place of policy, commitment and variant; filters in their order.
+
+    Where schedulers, filters and the other swept keys do not tell variants apart, the variants are the schedulers.
+    """
+    swept = [key for key in records.varying if key not in _COVERED]
+    runs = _in_order(_adaptive(records.runs).with_columns(_schedulers(records)))
+    kinds = [key for key in (JOB_FILTER, *TUNINGS) if key in runs.columns and runs[key].n_unique() > 1]
+    keys = list(dict.fromkeys([SCHEDULER, *kinds, *swept]))
+    if VARIANT in records.varying and runs.n_unique(keys) < runs.n_unique([*keys, VARIANT]):
+        names = runs[VARIANT].unique(maintain_order=True).drop_nulls().to_list()
+        runs = runs.with_columns(pl.col(VARIANT).cast(pl.Enum(names)).alias(SCHEDULER))
+        keys = [SCHEDULER, *swept]
+    return reshaped(records, runs, keys)
+
+
+def job_view(records: Records) -> tuple[Records, str]:
+    """The records by scheduler, each at the leniency and threshold at which it earned most; and what to say of it."""
+    seen = by_scheduler(records)
+    tuned = [key for key in TUNINGS if tunes(seen, key)]
+    keys = [key for key in seen.study.axes if key not in TUNINGS]
+    if not tuned or not seen.measures(UTILITY):
+        return reshaped(seen, seen.runs, keys), ""
+    means = seen.runs.group_by([*keys, *tuned], maintain_order=True).agg(pl.col(UTILITY).mean()).drop_nulls(UTILITY)
+    ranked = means.sort(UTILITY, descending=True, maintain_order=True)
+    best = ranked.unique(subset=keys, keep="first", maintain_order=True)
+    runs = seen.runs.join(best, on=[*keys, *tuned], how="semi", nulls_equal=True, maintain_order="left")
+    words = " and ".join(key_words(key).name for key in tuned)
+    return reshaped(seen, runs, keys), f" Each is shown at the {words} at which it earned most."
+
+
+def tunes(records: Records, key: str) -> bool:
+    """Whether runs of parallel jobs differ in a tuning that has an effect: a leniency has none without a filter."""
+    if key not in records.runs.columns:
+        return False
+    return filtered(records)[key].n_unique() > 1 if key == JOB_LENIENCY else records.varies(key)
+
+
+def filtered(records: Records) -> pl.DataFrame:
+    """The runs with an energy filter that has a leniency of its own."""
+    if JOB_FILTER not in records.runs.columns:
+        return records.runs.clear()
+    runs, name = _adaptive(records.runs.with_columns(pl.col(JOB_FILTER).cast(pl.String))), pl.col(JOB_FILTER)
+    plain = runs.filter((name != NO_FILTER) & ~name.str.ends_with(_ADAPTIVE))
+    return records.runs.join(plain, on="run", how="semi", maintain_order="left")
+
+
+def kept(records: Records, table: pl.DataFrame | None, columns: Sequence[str]) -> pl.DataFrame:
+    """These columns of a detail table with the records' keys, of the first kept trial; empty where it lacks one."""
+    if table is None or not {"run", *columns} <= set(table.columns):
+        return pl.DataFrame()
+    keys = [key for key in dict.fromkeys([SCHEDULER, *records.varying]) if key in records.runs.columns]
+    there = records.runs.select("run", "trial", *keys).join(table.select("run").unique(), on="run", how="semi")
+    first = there.filter(pl.col("trial") == pl.col("trial").min().over(keys)).drop("trial")
+    return first.join(table.select("run", *columns), on="run", maintain_order="left_right")
+
+
+def _schedulers(records: Records) -> pl.Series:
+    """The scheduler of each run in words: the policy, and its commitment where that is a choice that varies."""
+    names = [key for key in (JOB_POLICY, COMMITMENT) if key in records.runs.columns]
+    rows = list(records.runs.select(names).iter_rows(named=True))
+    chosen = {row.get(COMMITMENT) for row in rows if records.mode(str(row.get(JOB_POLICY))) == GREEDY}
+    titles = records.labels(JOB_POLICY)
+    texts = [_text(records, titles, row, several=len(chosen) > 1) for row in rows]
+    policies = list(titles)
+    places = [(policies.index(row[JOB_POLICY]), _place(row)) for row in rows]
+    ranked = dict.fromkeys(text for _, text in sorted(zip(places, texts, strict=True)))
+    return pl.Series(SCHEDULER, texts, dtype=pl.Enum(list(ranked)))
+
+
+def _text(records: Records, titles: dict[Any, str], row: dict[str, Any], *, several: bool) -> str:
+    title = titles[row[JOB_POLICY]]
+    commits = several and records.mode(str(row[JOB_POLICY])) == GREEDY and row.get(COMMITMENT)
+    return f"{title}, {row[COMMITMENT]}" if commits else title
+
+
+def _place(row: dict[str, Any]) -> int:
+    name = row.get(COMMITMENT)
+    return _COMMITMENTS.index(name) if name in _COMMITMENTS else -1
+
+
+def _adaptive(runs: pl.DataFrame) -> pl.DataFrame:
+    """The runs with filters that adapt their leniency as filters of their own."""
+    if not {ADAPTS, JOB_FILTER} <= set(runs.columns):
+        return runs
+    adapts = pl.col(ADAPTS).fill_null(value=False) & (pl.col(JOB_FILTER) != NO_FILTER)
+    name = pl.col(JOB_FILTER).cast(pl.String)
+    return runs.with_columns(pl.when(adapts).then(name + _ADAPTIVE).otherwise(name).alias(JOB_FILTER))
+
+
+def _in_order(runs: pl.DataFrame) -> pl.DataFrame:
+    """The runs with energy filters in their order, others than ours last."""
+    if JOB_FILTER not in runs.columns:
+        return runs
+    others = [name for name in runs[JOB_FILTER].unique(maintain_order=True).drop_nulls() if name not in FILTERS]
+    return runs.with_columns(pl.col(JOB_FILTER).cast(pl.Enum([*FILTERS, *others])))

@@ -1,0 +1,56 @@
+"""Axes of powers of ten: quantities as their logarithms, with ticks in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+from joulewise.present.formats import plain
+from joulewise.present.lines import Axis
+from joulewise.units import duration
+
+_MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86_400.0
+_TIMES_S = (
+    (1.0, _MINUTE_S, _HOUR_S, *(10.0**power * _DAY_S for power in range(4))),
+    (0.1, 1.0, 10.0, _MINUTE_S, 10 * _MINUTE_S, _HOUR_S, *(10.0**power * _DAY_S for power in range(4))),
+    (
+        *(part * unit_s for unit_s in (1.0, _MINUTE_S) for part in (1, 2, 5, 10, 20, 30)),
+        *(part * _HOUR_S for part in (1, 2, 5, 10, 15)),
+        *(part * 10.0**power * _DAY_S for power in range(4) for part in (1, 1.5, 2, 3, 5)),
+    ),
+)
+_COUNTS = (
+    tuple(10.0**power for power in range(-2, 13)),
+    tuple(part * 10.0**power for power in range(-2, 13) for part in (1, 2, 5)),
+    tuple(part * 10.0**power for power in range(-2, 13) for part in (1, 1.5, 2, 3, 5, 7)),
+)
+"""Ticks from few to many."""
+_ENOUGH = 4
+_LEAST_SPAN = 0.3
+_ROOM = 0.04
+
+
+def log_of(value: float, least: float) -> float:
+    """The decimal logarithm of a value, of nothing less than the least."""
+    return math.log10(max(value, least))
+
+
+def time_axis(title: str, logs: Iterable[float]) -> Axis:
+    """An axis for logarithms of seconds."""
+    return _axis(title, logs, _TIMES_S, duration)
+
+
+def count_axis(title: str, logs: Iterable[float]) -> Axis:
+    """An axis for logarithms of numbers."""
+    return _axis(title, logs, _COUNTS, lambda value: plain(float(f"{value:.3g}")))
+
+
+def _axis(title: str, logs: Iterable[float], ladders: Sequence[Sequence[float]], named: Callable[[float], str]) -> Axis:
+    """The span of the values with a little room, and of the ladders of ticks the first that has enough in it."""
+    found = list(logs)
+    low, high = min(found), max(found)
+    high = max(high, low + _LEAST_SPAN)
+    room = _ROOM * (high - low)
+    inside = [[v for v in ladder if low - room <= math.log10(v) <= high + room] for ladder in ladders]
+    chosen = next((ticks for ticks in inside if len(ticks) >= _ENOUGH), inside[-1])
+    return Axis(title, low - room, high + room, {math.log10(v): named(v) for v in chosen})

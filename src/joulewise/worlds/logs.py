@@ -1,0 +1,166 @@
+"""What logs of parallel jobs have in common, whatever wrote them: columns, what is odd in them, and their text."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
+
+import polars as pl
+
+from joulewise.errors import InputError, Problem
+
+PIECE_BYTES = 2**23
+"""How much text is read at once."""
+LARGEST = 1e12
+"""No number of a log is larger: beyond it seconds lose the precision that ties rely on."""
+
+
+class LogColumn(NamedTuple):
+    """A column of a table of jobs: its type, unit and meaning. A cell is empty where the log does not tell."""
+
+    name: str
+    dtype: type[pl.DataType]
+    unit: str
+    meaning: str
+
+
+LOG_COLUMNS = (
+    LogColumn("job_id", pl.String, "", "number or name of the job in the log"),
+    LogColumn("submit_s", pl.Int64, "s", "instant of submission, from the log's own zero on; rows are in this order"),
+    LogColumn("wait_s", pl.Int64, "s", "how long the job waited, as logged"),
+    LogColumn("run_s", pl.Int64, "s", "how long it ran, as logged; 0 where it never did"),
+    LogColumn("requested_s", pl.Int64, "s", "how long it might have run: the requested time"),
+    LogColumn("cores", pl.Int64, "", "processors that it was given"),
+    LogColumn("requested_cores", pl.Int64, "", "processors that it asked for"),
+    LogColumn("nodes", pl.Int64, "", "nodes that it was given"),
+    LogColumn("requested_nodes", pl.Int64, "", "nodes that it asked for"),
+    LogColumn("cpu_s", pl.Float64, "s", "mean processor time used, of each processor"),
+    LogColumn("memory_kb", pl.Float64, "kB", "memory used, of each processor"),
+    LogColumn("requested_memory_kb", pl.Float64, "kB", "memory asked for, of each processor"),
+    LogColumn("energy_j", pl.Float64, "J", "energy that it used, as measured"),
+    LogColumn("status", pl.String, "", "how it ended: completed, failed, cancelled, ..."),
+    LogColumn("user", pl.String, "", "who submitted it"),
+    LogColumn("group", pl.String, "", "group or account of the user"),
+    LogColumn("queue", pl.String, "", "queue, or quality of service"),
+    LogColumn("partition", pl.String, "", "partition of the machine"),
+    LogColumn("cluster", pl.String, "", "cluster where it ran"),
+    LogColumn("application", pl.String, "", "program that it ran"),
+    LogColumn("reservation", pl.String, "", "reservation in which it ran"),
+    LogColumn("after_job", pl.String, "", "job_id of the job that it had to wait for"),
+    LogColumn("think_s", pl.Int64, "s", "time between the end of that job and the submission of this one"),
+)
+"""The columns of our Parquet files of jobs, which is also how every log is read."""
+
+SCHEMA: dict[str, type[pl.DataType]] = {column.name: column.dtype for column in LOG_COLUMNS}
+
+
+class Oddity(NamedTuple):
+    """Something that is not as it should be in a log: what it is, and what becomes of the jobs that have it."""
+
+    reason: str
+    done: str
+
+
+@dataclass(frozen=True)
+class LogAbout:
+    """What a log says of itself and of its machine; None and "" where it does not tell.
+
+    `start_unix_s` is the zero of its instants by the `clock` (UTC, or the local time of a machine in no known zone).
+    """
+
+    form: str
+    name: str = ""
+    nodes: int | None = None
+    cores: int | None = None
+    records: int | None = None
+    start_unix_s: int | None = None
+    zone: str = ""
+    clock: str = "UTC"
+    acknowledge: str = ""
+    comments: tuple[str, ...] = ()
+
+
+@dataclass
+class Log:
+    """A log while it is read: `pieces` are its jobs as the log has them, `about` and `odd` fill up on the way.
+
+    `odd` counts lines or jobs by the key of an oddity. `at` are the first lines that are odd, by the same key.
+    """
+
+    about: LogAbout
+    pieces: Iterator[pl.DataFrame] = field(default_factory=lambda: iter(()))
+    odd: Counter[str] = field(default_factory=Counter)
+    at: dict[str, int] = field(default_factory=dict)
+    n_lines: int = 0
+
+    def note(self, key: str, n: int, line: int | None = None) -> None:
+        """Count so many lines or jobs that are odd; `line` is where the first of them stands."""
+        if n:
+            self.odd[key] += n
+            if line is not None:
+                self.at.setdefault(key, line)
+
+
+def frame_of(columns: dict[str, Any], height: int) -> pl.DataFrame:
+    """A table of jobs with all columns of the schema; those that are not given are empty."""
+    given = pl.DataFrame(columns, schema={name: SCHEMA[name] for name in columns}, strict=False)
+    empty = {name: pl.Series(name, [], dtype).extend_constant(None, height) for name, dtype in SCHEMA.items()}
+    return pl.DataFrame({name: given[name] if name in columns else cells for name, cells in empty.items()})
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """The bytes of a file, unpacked where it is gzip; InputError where they cannot be read to their end."""
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == b"\x1f\x8b"
+            raw.seek(0)
+            yield cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if packed else raw
+    except EOFError as error:
+        advice = "get it again, or unpack what is there (gzip -dc) and import that"
+        raise InputError(
+            Problem(path.name, "the packed file ends too early: it is truncated", advice=advice)
+        ) from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(Problem(path.name, f"cannot be unpacked: {error}", advice="get it again")) from error
+    except FileNotFoundError:
+        raise InputError(Problem(path.name, "there is no such file", advice=f"looked in {path.parent}")) from None
+    except OSError as error:
+        raise InputError(Problem(path.name, f"cannot be read: {error.strerror or error}")) from error
+
+
+def pieces_of(start: bytes, file: IO[bytes]) -> Iterator[bytes]:
+    """The bytes of a file piece by piece, of which `start` has been read."""
+    return chain([start], iter(lambda: file.read(PIECE_BYTES), b""))
+
+
+def pieces_of_text(path: Path, start: bytes, file: IO[bytes]) -> Iterator[bytes]:
+    """A text piece by piece, each of whole lines, of which `start` has been read; InputError for what is no text."""
+    rest = b""
+    for data in pieces_of(start, file):
+        if b"\0" in data:
+            advice = "a log is plain text in UTF-8, or that packed by gzip"
+            raise InputError(Problem(path.name, "found bytes that no text has", advice=advice))
+        whole, newline, tail = (rest + data).rpartition(b"\n")
+        if not newline and len(tail) > 2 * PIECE_BYTES:
+            raise InputError(Problem(path.name, f"found no line end in {len(tail):,} bytes", "must be lines of text"))
+        if newline:
+            yield whole + b"\n"
+        rest = tail
+    if rest:
+        yield rest + b"\n"
+
+
+def text_of(line: bytes) -> tuple[str, bool]:
+    """A line as text, and whether it is UTF-8; any other is read as Latin-1."""
+    try:
+        return line.decode("utf-8"), True
+    except UnicodeDecodeError:
+        return line.decode("latin-1"), False

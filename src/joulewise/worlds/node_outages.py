@@ -1,0 +1,115 @@
+"""Nodes that cannot be used for a time: maintenance and reservations from a table, and failures by chance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from joulewise.errors import Problem, raise_if_any
+from joulewise.model.arrays import Bools, Ints
+from joulewise.model.clusters import Clusters
+from joulewise.model.jobs import NO_OUTAGES, NodeOutages
+from joulewise.rng import generator
+from joulewise.worlds.frames import Column, Table, read_table
+from joulewise.worlds.outages import FailureParameters, draw_outages
+from joulewise.worlds.parameters import explained
+
+_CLUSTER = Column("cluster", "", "name of the cluster; may be left out if there is one")
+_NODES = Column("nodes", "", "how many of its nodes cannot be used", True)
+_START = Column("start_s", "s", "instant from which on they cannot be used", True)
+_END = Column("end_s", "s", "instant at which they can be used again", True)
+_PLANNED = Column(
+    "planned",
+    "",
+    "true: known from the start, nothing runs into it; false: a failure that ends who runs; true if empty",
+)
+
+OUTAGE_COLUMNS = (_CLUSTER, _NODES, _START, _END, _PLANNED)
+
+_ANSWERS = ("false", "true")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeOutageParameters(FailureParameters):
+    """When nodes cannot be used; by default they always can."""
+
+    outages: str | None = explained(
+        None, "table of nodes that cannot be used for a time: maintenance, reservations, failures", file=True
+    )
+
+
+def node_outages(
+    parameters: NodeOutageParameters, clusters: Clusters, end_s: float, seed: int, trial: int, folder: Path
+) -> NodeOutages:
+    """The outages of one trial by their start: those of the table, and failures of nodes that begin before `end_s`.
+
+    InputError with every problem of the table, or if more nodes are planned to be out than there are.
+    """
+    parts = [_read(parameters.outages, clusters, seed, trial, folder)] if parameters.outages else []
+    if parameters.mtbf_s is not None:
+        parts.append(_failures(parameters, clusters, end_s, seed, trial))
+    if not parts:
+        return NO_OUTAGES
+    names = ("cluster", "nodes", "start_s", "end_s", "is_planned", "lot")
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    order = np.argsort(columns["start_s"], kind="stable")
+    return NodeOutages(**{name: column[order] for name, column in columns.items()})
+
+
+def _failures(p: FailureParameters, clusters: Clusters, end_s: float, seed: int, trial: int) -> NodeOutages:
+    found = draw_outages(p, int(clusters.n_nodes.sum()), end_s, seed, trial)
+    n = found.start_s.size
+    cluster = np.repeat(np.arange(clusters.n_clusters, dtype=np.int32), clusters.n_nodes)[found.machine]
+    lot = generator(seed, trial, "system.outages", "lots").random(n)
+    return NodeOutages(cluster, np.ones(n, np.int32), found.start_s, found.end_s, np.zeros(n, np.bool_), lot)
+
+
+def _read(name: str, clusters: Clusters, seed: int, trial: int, folder: Path) -> NodeOutages:
+    table = read_table(name, folder)
+    table.check_columns(OUTAGE_COLUMNS)
+    n = table.frame.height
+    cluster = _cluster(table, clusters)
+    nodes, start_s, end_s = (table.quantity(column) for column in (_NODES, _START, _END))
+    is_planned = np.ones(n, np.bool_)
+    if _PLANNED.name in table.columns:
+        is_planned = table.codes(_PLANNED.name, _ANSWERS, "answer", default=1) == 1
+    table.report_rows(_NODES.name, ~((nodes >= 1) & (nodes == np.floor(nodes))), "must be a whole number above 0")
+    table.report_rows(_END.name, ~(end_s > start_s), f"must be after {_START.name}")
+    raise_if_any(table.problems)
+    lot = generator(seed, trial, "system.outages", "listed").random(n)
+    found = NodeOutages(cluster, nodes.astype(np.int32), start_s, end_s, is_planned, lot)
+    raise_if_any(_too_many(table, clusters, found))
+    return found
+
+
+def _cluster(table: Table, clusters: Clusters) -> Ints:
+    """The number of each row's cluster; with one cluster nobody needs to name it."""
+    if _CLUSTER.name in table.columns:
+        return table.codes(_CLUSTER.name, clusters.names, "cluster")
+    if clusters.n_clusters > 1:
+        table.add(f"has no column {_CLUSTER.name!r}", f"there are {clusters.n_clusters} clusters", column="header")
+    return np.zeros(table.frame.height, np.int32)
+
+
+def _too_many(table: Table, clusters: Clusters, found: NodeOutages) -> Iterator[Problem]:
+    """Clusters of which more nodes than there are would be out at one instant, as is planned."""
+    for cluster, name in enumerate(clusters.names):
+        most = _most_out(found, (found.cluster == cluster) & found.is_planned)
+        if most > clusters.n_nodes[cluster]:
+            told = f"found {most} nodes of cluster {name} out at once"
+            yield Problem(table.name, told, f"it has {clusters.n_nodes[cluster]}")
+
+
+def _most_out(found: NodeOutages, here: Bools) -> int:
+    edges_s = np.concatenate((found.end_s[here], found.start_s[here]))
+    change = np.concatenate((-found.nodes[here], found.nodes[here]))
+    return int(np.cumsum(change[np.argsort(edges_s, kind="stable")]).max(initial=0))
+
+
+def last_failure_s(end_s: float, last_arrival_s: float) -> float:
+    """Until when failures are drawn: the end of the counted window or, if there is none, the last arrival."""
+    return end_s if math.isfinite(end_s) else last_arrival_s
