@@ -41,12 +41,17 @@ class JobPool(NamedTuple):
 
     Items of group g are from row first[g] of a heap on, size[g] of them. `choice` and `start_s` belong to jobs looked
     at or planned. `planned[:n_planned[0]]` got nodes in this event, `fixed[:n_fixed[0]]` of them keep them; `put_off`
-    have no allowed option in this event. By type: the `group` (NOBODY without options), `n_waiting`, `n_left` of them
-    unplanned in this event, the shortest planned time and the highest cost. `types` from row first_type[g] on, n_types[g] of them,
-    are those with jobs waiting; `witness` is by group the place of the type, and of its option, that is not yet known
-    to start nothing before the next event. `charge` is what an option costs in the objective. `demand_j[0]` is
-    what all that wait could use at most. `n_rises[0]` counts values that rose with time; if it is not 0 at the end, the
-    objective broke its promise and the result is void.
+    have no allowed option in this event. `n_rises[0]` counts values that rose with time; if it is not 0 at the end,
+    the objective broke its promise and the result is void.
+
+    By type: the `group` (NOBODY without options), `n_waiting`, `n_left` of them unplanned in this event, the shortest
+    planned time and the highest cost; `demand_j[0]` is what all that wait could use at most. `types` from row
+    first_type[g] on, n_types[g] of them, are those with jobs waiting; `witness` is by group the place of the type, and
+    of its option, that is not yet known to start nothing before the next event.
+
+    By option: `charge` is what it costs in the objective; `kin` is the fastest option of the same type with as many
+    nodes of the same cluster, before which it cannot start (itself under a cap, where power matters too). As long as
+    bounds hold, no filter lets options pass whose key is above `loosest_key[0]`.
     """
 
     waiting: Heap
@@ -71,6 +76,8 @@ class JobPool(NamedTuple):
     is_listed: NDArray[np.bool_]
     witness: NDArray[np.int64]
     charge: NDArray[np.float64]
+    kin: NDArray[np.int64]
+    loosest_key: NDArray[np.float64]
     demand_j: NDArray[np.float64]
     n_events: NDArray[np.int64]
     n_rises: NDArray[np.int64]
@@ -107,6 +114,8 @@ def new_job_pool(facts: JobFacts, limits: JobLimits) -> JobPool:
         is_listed=np.zeros(n_types, np.bool_),
         witness=np.zeros((n_groups, 2), np.int64),
         charge=np.zeros(n_options),
+        kin=np.arange(n_options) if limits.has_cap else _kin(facts),
+        loosest_key=np.full(1, np.inf),
         demand_j=np.zeros(1),
         n_events=np.zeros(1, np.int64),
         n_rises=np.zeros(1, np.int64),
@@ -142,6 +151,17 @@ def _by_type(
     if some.any():
         found[some] = best.reduceat(values, first[:-1][some])
     return found
+
+
+def _kin(facts: JobFacts) -> NDArray[np.int64]:
+    options = facts.options
+    job_type = np.repeat(np.arange(options.first.size - 1), np.diff(options.first))
+    order = np.lexsort((options.planned_s, options.nodes, options.cluster, job_type))
+    keys = np.stack([job_type, options.cluster, options.nodes])[:, order]
+    is_first = np.concatenate(([True], (np.diff(keys) != 0).any(axis=0)))[: order.size]
+    kin = np.empty(order.size, np.int64)
+    kin[order] = order[np.flatnonzero(is_first)[np.cumsum(is_first) - 1]]
+    return kin
 
 
 def _groups(facts: JobFacts, is_one: bool) -> tuple[NDArray[np.int64], int]:
