@@ -22,7 +22,9 @@ from joulewise.model.jobs import JobWorld
 from joulewise.policies.job_layout import job_facts
 from joulewise.simulate.scheduler import Scheduler
 
-_SPARE_NODES = 0.1
+PRICE_GAINS = Gains(idle=0.1)
+"""How prices move: as for serial tasks, but more nodes stay free between jobs of many nodes that run ever so well."""
+
 _MOST_RECORDED = 100_000
 
 _RULES = {
@@ -71,9 +73,8 @@ def prices_of(world: JobWorld, scheduler: Scheduler) -> JobPrices:
     n_events = 2 * world.n_jobs + 1
     if math.isfinite(scheduler.mapping_interval_s) and math.isfinite(world.jobs.work.end_s):
         n_events = math.ceil(world.jobs.work.end_s / scheduler.mapping_interval_s) + 1
-    gains = Gains(idle=_SPARE_NODES)
-    n_recorded = min(n_events, _MOST_RECORDED)
-    return new_job_prices(world.clusters.n_clusters, gains, n_recorded, is_used=scheduler.policy.is_priced)
+    n_recorded, is_used = min(n_events, _MOST_RECORDED), scheduler.policy.is_priced
+    return new_job_prices(world.clusters.n_clusters, PRICE_GAINS, n_recorded, is_used=is_used)
 
 
 def overruns(world: JobWorld) -> Bools:
