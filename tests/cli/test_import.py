@@ -44,3 +44,17 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
         assert (said.code, said.out) == (2, "")
         assert words in said.err
     assert Path("mine.parquet").read_text() == "something else"
+
+
+def test_a_file_that_cannot_be_written_is_not_the_logs_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("polars.DataFrame.write_parquet", full)
+    said = call(capsys, "import", SACCT)
+    assert (said.code, said.out) == (2, "")
+    assert "sacct.parquet: cannot be written: No space left on device" in said.err
+    assert list(tmp_path.iterdir()) == []

@@ -36,12 +36,14 @@ if TYPE_CHECKING:
 _RUN_S, _JOB_S, _READ_S, _PRICES_JOB_S = 0.05, 2e-5, 5e-6, 3e-4
 _JOB_BYTES = 60
 _INTERVAL_S = 60.0
-TRIVIAL = "trivial"
+TRIVIAL, PREEMPTIVE = "trivial", "preemptive-prices"
 
 
 def bound_of(point: Point, said: str) -> str:
-    """How the bound of a point is proven; prices need a window that ends."""
-    return said if getattr(point.workload.parameters, "end_s", None) is not None else TRIVIAL
+    """How the bound of a point is proven; prices need a window that ends, and others where jobs run in pieces."""
+    if said == TRIVIAL or getattr(point.workload.parameters, "end_s", None) is None:
+        return TRIVIAL
+    return PREEMPTIVE if point.decision.parameters.preempts else said
 
 
 def scheduler_of(point: Point, scheduler: Scheduler) -> Scheduler:
@@ -57,6 +59,7 @@ def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
     yield from (partial(_first_scene, parts, draw) for parts in found.worlds)
     yield from (partial(_check_fit, point, draw) for point in found.points)
     yield partial(_check_switches, found.points, draw)
+    yield _first_scene.cache_clear
 
 
 def _check_fit(point: Point, draw: Draw) -> None:
@@ -102,7 +105,7 @@ def seconds(missing: Sequence[Run], store: Store, folder: Path) -> float:
     n_jobs = _job_counts(missing, folder)
     worlds = {run.world_key: run for run in missing}
     new = [run for run in worlds.values() if not store.proof_file(run.world_key, run.bound).is_file()]
-    bounds_s = sum(_PRICES_JOB_S * n_jobs[run.key] for run in new if run.bound == "prices")
+    bounds_s = sum(_PRICES_JOB_S * n_jobs[run.key] for run in new if run.bound != TRIVIAL)
     reading_s = _READ_S * sum(n_jobs[run.key] for run in worlds.values())
     return bounds_s + reading_s + sum(_RUN_S + _JOB_S * n_jobs[run.key] for run in missing)
 
@@ -116,6 +119,15 @@ def _job_counts(runs: Sequence[Run], folder: Path) -> dict[str, float]:
     workloads = {run.point.workload for run in runs}
     n_jobs = {part: expected_tasks(part, Draw(0, 0, folder)) for part in workloads}
     return {run.key: n_jobs[run.point.workload] for run in runs}
+
+
+def sentences(runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
+    """What to say of jobs that never got nodes for another reason than time."""
+    if "jobs_impossible" not in runs.columns:
+        return
+    most = int(cast("int", runs["jobs_impossible"].max()) or 0)
+    if most:
+        yield f"Up to {most:,} jobs of a run fit on no cluster, or under no power cap: they never start."
 
 
 def compute(case: Case) -> Outcome:
@@ -169,7 +181,8 @@ def _bound(case: Case) -> float:
     run, store = case.run, case.store
     known = store.read_proof(run.world_key, run.bound)
     if known is None:
-        known = job_bound(case.world.world, cast("BoundKind", run.bound)).as_json()
+        kind: BoundKind = "trivial" if run.bound == TRIVIAL else "prices"
+        known = job_bound(case.world.world, kind, preempts=run.bound == PREEMPTIVE).as_json()
         store.write_proof(run.world_key, run.bound, known)
     return float(known["value"])
 
@@ -218,6 +231,8 @@ def _bounds(case: Case) -> Iterator[str]:
     stored = case.store.read_proof(case.run.world_key, case.run.bound)
     assert stored is not None
     proof, world = JobBound.from_json(stored), case.world.world
-    prices = proof.certificate
-    anew = job_ceiling(world) if prices is None else job_dual_value(world, prices.per_s, prices.per_j)
+    prices, preempts = proof.certificate, case.run.bound == PREEMPTIVE
+    anew = job_ceiling(world)
+    if prices is not None:
+        anew = job_dual_value(world, prices.per_s, prices.per_j, preempts=preempts)
     yield from differs("bounds: utility_bound", proof.value, anew)
