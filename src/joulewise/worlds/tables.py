@@ -41,6 +41,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "clusters": CLUSTER_COLUMNS,
     "job_times": JOB_TIME_COLUMNS,
     "jobs": JOB_COLUMNS,
+    "outages": OUTAGE_COLUMNS,
     "power_cap_by_hour": SERIES_COLUMNS,
     "tariff": SERIES_COLUMNS,
 }
