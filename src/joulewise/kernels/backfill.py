@@ -16,7 +16,6 @@ from joulewise.kernels.jit import inlined, kernel
 from joulewise.kernels.rigid import move_up, next_instant, queue_up, run, someone_arrives, someone_ends
 from joulewise.kernels.timetable import first_fit, forget_before, give_back, segment_at, take
 
-
 # EASY
 
 

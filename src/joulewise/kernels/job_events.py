@@ -13,8 +13,9 @@ from joulewise.kernels.events import event_at_or_after
 from joulewise.kernels.jit import kernel, pasted
 from joulewise.kernels.job_energy import open_cap, take_nodes, use_energy
 from joulewise.kernels.job_greedy import drop_hopeless, greedy_pass
-from joulewise.kernels.job_mapping import map_in_order
+from joulewise.kernels.job_mapping import close_queue, map_in_order
 from joulewise.kernels.job_outages import change_nodes, next_change, open_outages, renew_held
+from joulewise.kernels.job_preempt import preempt_for_newcomers
 from joulewise.kernels.job_state import (
     EVENT,
     FREED,
@@ -141,6 +142,11 @@ def run_jobs(
                 facts, rules, greed, limits, ledger, book, site, plan, pool, usage, standings, priority, draws, now_s,
                 next_s,
             )  # fmt: skip
+        if rules.preempts:
+            preempt_for_newcomers(
+                facts, rules, limits, ledger, book, site, usage, plan, pool, broken, standings, now_s
+            )  # fmt: skip
+            close_queue(site, plan)
         is_stuck = n_mapped == 0
         site.counts[NEW] = 0
     if rules.rule == GREEDY:
