@@ -11,7 +11,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joulewise.kernels.jit import kernel
 from joulewise.kernels.job_choice import JOB_OBJECTIVE_SIGNATURE
 from joulewise.kernels.job_energy import (
     JobLimits,
@@ -33,30 +32,6 @@ from tests.twins.job_greedy import Plan, Twin
 
 LATEST_S = 40 * 3600.0
 HOURS = 24
-
-
-@kernel
-def one_event(
-    pool, value, rules, facts, limits, ledger, book, trial, plan, ready, ended, planned_end_s, now_s, next_s, is_first
-):  # fmt: skip
-    """Open the cap at first, end jobs, take in others, and map."""
-    if is_first:
-        open_cap(limits, book, LATEST_S)
-    for at in range(ended.size):
-        i = ended[at]
-        option, end_s = plan.option[i], planned_end_s[at]
-        r, nodes = facts.options.cluster[option], facts.options.nodes[option]
-        give_back_nodes(limits, book, r, nodes, limits.power_mw[option], now_s, end_s)
-        give_back_energy(limits, ledger, limits.cost_w[option], now_s, end_s)
-        note_release(pool, r)
-        if limits.has_cap:
-            note_release(pool, book.size.size - 1)
-    for at in range(ready.size):
-        admit(pool, facts, ready[at])
-    n = greedy_pass(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s)
-    if now_s == next_s == -1.0:
-        drop_hopeless(pool, rules, facts, plan, now_s)
-    return n
 
 
 def _value(expression: str) -> Any:
@@ -152,7 +127,7 @@ def cases(draw: st.DrawFn, worlds: st.SearchStrategy[JobWorld], *, filters: bool
     falls = draw(st.integers(0, 4)) > 0
     value = draw(st.sampled_from(FALLING if falls else OTHER))
     threshold = draw(st.sampled_from((-math.inf, 0.5, 2.0)))
-    rules = GreedyRules(threshold, draw(st.booleans()), draw(st.booleans()), draw(st.booleans()), falls, 0.0)
+    rules = GreedyRules(threshold, draw(st.booleans()), draw(st.booleans()), draw(st.booleans()), falls)
     unit_s = float(np.diff(np.unique(world.types.planned_s), prepend=0.0).min())
     interval_s = draw(st.sampled_from((1.0, 2.0, 5.0, math.inf))) * unit_s
     settings: dict[str, Any] = {}

@@ -44,15 +44,26 @@ def policies() -> str:
     intro = "`manager.policy` names one of these, or [a heuristic of your own](../how-to/write-a-heuristic.md)."
     rows = [entry.facts for entry in KINDS["policies"]()]
     cells = ((code(row["name"]), row["title"], row["mode"], row["summary"], row["source"]) for row in rows)
-    return f"{intro}\n\n" + table(("name", "title", "mode", "what it does", "published in"), cells)
+    tasks = f"{intro}\n\n" + table(("name", "title", "mode", "what it does", "published in"), cells)
+    return f"{tasks}\n\n## For parallel jobs\n\n{_job_policies()}"
+
+
+def _job_policies() -> str:
+    intro = "`scheduler.policy` names one of these, or [a function of your own](../how-to/clusters.md)."
+    rows = [entry.facts for entry in KINDS["job-policies"]()]
+    facts = ("title", "rule", "summary", "nodes held ahead", "source")
+    cells = ((code(row["name"]), *(row[fact] for fact in facts)) for row in rows)
+    heads = ("name", "title", "rule", "what it does", "nodes held ahead", "published in")
+    return f"{intro}\n\n" + table(heads, cells)
 
 
 # --- study files -------------------------------------------------------------------------------------------------
 
 _STUDY_INTRO = """\
 A study is a TOML file with a heading, the sections `[system]` and `[workload]`, and one that decides: `[manager]` maps
-tasks as they arrive, `[optimise]` searches for a bag of tasks or for tasks that are known in advance. `[supply]` may be
-left out. Quantities are text with a unit ("10 min", "66 W", "1.11 GJ"). A list where one value may stand is a sweep;
+tasks as they arrive, `[scheduler]` gives nodes of clusters to parallel jobs, `[optimise]` searches for a bag of tasks
+or for tasks known in advance. `[supply]` may be left out, and `[system]` where a log of jobs tells of its machine.
+Quantities are text with a unit ("10 min", "66 W", "1.11 GJ"). A list where one value may stand is a sweep;
 several lists make every combination; a key whose value is a list is swept by a list of lists. `[[variant]]` gives named
 combinations that are laid over the sections. Files are named relative to the study. `joulewise schema` prints the JSON
 schema, with which editors complete and check study files."""
@@ -97,11 +108,16 @@ as files."""
 
 def results() -> str:
     """Every column of every table of results, and every figure."""
-    tables = groupby(COLUMNS, key=lambda column: column.table)
-    parts = (f"## {name.capitalize()}\n\n" + _columns(list(members)) for name, members in tables)
+    order = list(dict.fromkeys(column.table for column in COLUMNS))
+    tables = groupby(sorted(COLUMNS, key=lambda column: order.index(column.table)), key=lambda column: column.table)
+    parts = (f"## {_title(name)}\n\n" + _columns(list(members)) for name, members in tables)
     cells = ((code(figure.name), figure.title, ", ".join(figure.needs)) for figure in FIGURES)
     figures = f"## Figures\n\n{_FIGURES_INTRO}\n\n" + table(("figure", "title", "needs"), cells)
     return "\n\n".join((_RESULTS_INTRO, *parts, figures))
+
+
+def _title(table_name: str) -> str:
+    return table_name.replace("_", " ").capitalize()
 
 
 def _columns(columns: list[Any]) -> str:

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 from joulewise._version import __version__
 
 if TYPE_CHECKING:
-    from joulewise.check import certified_front, certified_utility_front, check_allocation, check_assignment, check_bag
+    from joulewise.check import (
+        certified_front,
+        certified_utility_front,
+        check_allocation,
+        check_assignment,
+        check_bag,
+        check_jobs,
+    )
     from joulewise.errors import InputError, JoulewiseError, Problem
     from joulewise.model import (
         Allocation,
@@ -31,6 +38,8 @@ if TYPE_CHECKING:
     )
     from joulewise.model.assignment import Assignment
     from joulewise.model.chances import Chances
+    from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes, NodeStandby
+    from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld, Label, NodeOutages
     from joulewise.optimise import certified_bound, maximum_utility, price_bound, utility_ceiling
     from joulewise.optimise.annealing import BagFront, improve
     from joulewise.optimise.assignment_annealing import search_front
@@ -48,6 +57,7 @@ if TYPE_CHECKING:
     )
     from joulewise.optimise.genetic import BagProblem, evolve
     from joulewise.optimise.islands import evolve_islands
+    from joulewise.optimise.job_bound import JobBound, job_bound
     from joulewise.optimise.machines import analyse, what_if
     from joulewise.optimise.market import Market
     from joulewise.optimise.population import Population
@@ -56,26 +66,49 @@ if TYPE_CHECKING:
     from joulewise.optimise.stochastic import StochasticProblem
     from joulewise.policies import POLICIES, Objective, Policy, find_policy, heuristic
     from joulewise.policies.job_heuristic import find_job_policy, job_heuristic
+    from joulewise.policies.job_policy import JobPolicy
     from joulewise.policies.job_table import JOB_POLICIES
     from joulewise.simulate import Day, Manager, Outcome, measures, simulate_days
     from joulewise.simulate import simulate as run
+    from joulewise.simulate.job_measures import job_measures
+    from joulewise.simulate.jobs import JobOutcome, simulate_jobs
+    from joulewise.simulate.scheduler import Scheduler
     from joulewise.study import open_results, read_study, run_study
     from joulewise.worlds.affinity import affinity_report, with_affinity
     from joulewise.worlds.arrivals import WorkloadParameters, generate_days, generate_workload
     from joulewise.worlds.bags import BagParameters, BagTable, generate_bag, read_bag
     from joulewise.worlds.chances import ChanceParameters, gamma_chances
+    from joulewise.worlds.cluster_tables import ClusterTables, read_clusters
+    from joulewise.worlds.clusters import ClusterParameters, generate_clusters
     from joulewise.worlds.cov_system import CovSystemParameters, generate_cov_system
     from joulewise.worlds.environment import SystemParameters, generate_system
     from joulewise.worlds.gpus import GpuParameters, gpu_system
     from joulewise.worlds.heterogeneity import heterogeneity
+    from joulewise.worlds.job_tables import JobTable, read_jobs
     from joulewise.worlds.known import KnownParameters, generate_known
+    from joulewise.worlds.lublin import LublinParameters, generate_lublin
     from joulewise.worlds.nine_machines import NineMachineParameters, generate_nine_machines
+    from joulewise.worlds.parallel_day import ParallelDayParameters, generate_parallel_day
     from joulewise.worlds.tables import SystemTables, WorkloadTable, read_system, read_workload
+    from joulewise.worlds.traces import TraceParameters, read_trace
 
 _ROOM_OF = {
     "joulewise.check": (
-        "certified_front", "certified_utility_front", "check_allocation", "check_assignment", "check_bag",
+        "certified_front", "certified_utility_front", "check_allocation", "check_assignment", "check_bag", "check_jobs",
     ),
+    "joulewise.model.clusters": ("Clusters", "ClusterSystem", "JobTypes", "NodeStandby"),
+    "joulewise.model.jobs": ("Fate", "JobAllocation", "Jobs", "JobWorld", "Label", "NodeOutages"),
+    "joulewise.optimise.job_bound": ("JobBound", "job_bound"),
+    "joulewise.policies.job_policy": ("JobPolicy",),
+    "joulewise.simulate.job_measures": ("job_measures",),
+    "joulewise.simulate.jobs": ("JobOutcome", "simulate_jobs"),
+    "joulewise.simulate.scheduler": ("Scheduler",),
+    "joulewise.worlds.cluster_tables": ("ClusterTables", "read_clusters"),
+    "joulewise.worlds.clusters": ("ClusterParameters", "generate_clusters"),
+    "joulewise.worlds.job_tables": ("JobTable", "read_jobs"),
+    "joulewise.worlds.lublin": ("LublinParameters", "generate_lublin"),
+    "joulewise.worlds.parallel_day": ("ParallelDayParameters", "generate_parallel_day"),
+    "joulewise.worlds.traces": ("TraceParameters", "read_trace"),
     "joulewise.errors": ("InputError", "JoulewiseError", "Problem"),
     "joulewise.model": (
         "Allocation", "Bag", "BagAllocation", "Status", "Supply", "System", "Tag", "UtilityShapes", "Workload", "World",
@@ -137,23 +170,42 @@ __all__ = [
     "BoundFront",
     "ChanceParameters",
     "Chances",
+    "ClusterParameters",
+    "ClusterSystem",
+    "ClusterTables",
+    "Clusters",
     "CovSystemParameters",
     "Day",
+    "Fate",
     "Front",
     "FuzzyFront",
     "GpuParameters",
     "InputError",
+    "JobAllocation",
+    "JobBound",
+    "JobOutcome",
+    "JobPolicy",
+    "JobTable",
+    "JobTypes",
+    "JobWorld",
+    "Jobs",
     "JoulewiseError",
     "KnownParameters",
+    "Label",
+    "LublinParameters",
     "Manager",
     "Market",
     "NineMachineParameters",
+    "NodeOutages",
+    "NodeStandby",
     "Objective",
     "Outcome",
+    "ParallelDayParameters",
     "Policy",
     "Population",
     "Problem",
     "Profit",
+    "Scheduler",
     "Status",
     "StochasticProblem",
     "Supply",
@@ -161,6 +213,7 @@ __all__ = [
     "SystemParameters",
     "SystemTables",
     "Tag",
+    "TraceParameters",
     "UtilityBound",
     "UtilityShapes",
     "Workload",
@@ -179,6 +232,7 @@ __all__ = [
     "check_allocation",
     "check_assignment",
     "check_bag",
+    "check_jobs",
     "constant",
     "evolve",
     "evolve_islands",
@@ -189,17 +243,22 @@ __all__ = [
     "fuzzy",
     "gamma_chances",
     "generate_bag",
+    "generate_clusters",
     "generate_cov_system",
     "generate_days",
     "generate_known",
+    "generate_lublin",
     "generate_nine_machines",
+    "generate_parallel_day",
     "generate_system",
     "generate_workload",
     "gpu_system",
     "heterogeneity",
     "heuristic",
     "improve",
+    "job_bound",
     "job_heuristic",
+    "job_measures",
     "least_variance_within",
     "linear",
     "maximum_utility",
@@ -213,8 +272,11 @@ __all__ = [
     "price_bound",
     "profit_sweep",
     "read_bag",
+    "read_clusters",
+    "read_jobs",
     "read_study",
     "read_system",
+    "read_trace",
     "read_workload",
     "recover",
     "recovered",
@@ -223,6 +285,7 @@ __all__ = [
     "run_study",
     "search_front",
     "simulate_days",
+    "simulate_jobs",
     "step",
     "utility_ceiling",
     "value_of_perfect_information",

@@ -58,7 +58,7 @@ def test_new_writes_a_study_that_check_accepts(study: Path, capsys: Capture) -> 
     assert json.loads(said.out)["n_runs"] == 18
 
 
-@pytest.mark.parametrize(("kind", "n_runs"), [("front", 6), ("profit", 9), ("utility", 6)])
+@pytest.mark.parametrize(("kind", "n_runs"), [("front", 6), ("profit", 9), ("utility", 6), ("jobs", 12)])
 def test_new_writes_a_study_of_each_kind(kind: str, n_runs: int, study: Path, capsys: Capture) -> None:
     assert call(capsys, "new", "bag.toml", "--kind", kind).code == 0
     found = json.loads(call(capsys, "check", "bag.toml", "--json").out)
@@ -99,6 +99,19 @@ def test_methods_and_columns_of_bags_are_listed_and_explained(study: Path, capsy
     assert "clouds" in call(capsys, "explain", "utility").out
     assert 'optimise.objective = "expected"' in call(capsys, "explain", "expected").out
     assert "nothing is called 'certifed'" in call(capsys, "explain", "certifed").err
+
+
+def test_policies_for_jobs_are_listed_and_explained(capsys: Capture) -> None:
+    assert "fcfs-multiple-queues" in call(capsys, "list", "job-policies").out
+    said = call(capsys, "explain", "easy").out
+    assert 'use: scheduler.policy = "easy"' in said
+    assert "nodes held ahead: for 1 of the jobs that cannot start at once, until it starts" in said
+
+
+def test_measures_of_machines_are_not_those_of_clusters(study: Path, capsys: Capture) -> None:
+    assert call(capsys, "new", "nodes.toml", "--kind", "jobs").code == 0
+    said = call(capsys, "check", "nodes.toml", "--measures")
+    assert (said.code, "measures of machines" in said.err) == (2, True)
 
 
 def test_new_overwrites_nothing(study: Path, capsys: Capture) -> None:

@@ -63,7 +63,7 @@ def job_records(
     return Records(study, frame, summary, differences, None, TITLES, MODES, **kept)
 
 
-_NAMES = ("jobs", "job_traces", "users", "queues", "clusters")
+_NAMES = ("jobs", "job_traces", "users", "queues", "clusters", "job_types", "findings")
 
 
 def _named(run: int, table: pl.DataFrame) -> pl.DataFrame:
@@ -104,9 +104,14 @@ def _simulated(row: Mapping[str, Any], n_jobs: int) -> dict[str, pl.DataFrame]:
     table = table.with_columns(
         ready_s="arrival_s", fate=pl.lit("ran"), bounded_slowdown=slowdown, energy_j=200 * pl.col("nodes") * run_s
     )
+    kinds = np.arange(100)
+    sway = 1 + 0.15 * np.sin(7 * kinds)
     return {
-        "jobs": table, "job_traces": _traces(table), "users": _summary(table, "user"), "queues": _summary(table, "queue"),
+        "jobs": table, "job_traces": _traces(table),
+        "users": _summary(table, "user"), "queues": _summary(table, "queue"),
         "clusters": pl.DataFrame({"cluster": list(NODES), "n_nodes": list(NODES.values())}),
+        "job_types": pl.DataFrame({"utility": 1 + 0.07 * kinds, "single_s": 3600 * (1 + 0.17 * kinds * sway)}),
+        "findings": pl.DataFrame({"key": ["no_run_time"], "n": [3], "reason": ["no run time"], "done": ["left out"]}),
     }  # fmt: skip
 
 
@@ -122,8 +127,9 @@ def _drawn(n: int) -> pl.DataFrame:
             "queue": [("short", "long")[int(t > 3600)] for t in true_s],
             "arrival_s": np.sort(np.round(random.uniform(0, 72_000, n))),
             "nodes": np.minimum(2 ** random.integers(0, 6, n), [NODES[name] for name in cluster]),
-            "cores": 4, "pstate": 0, "true_s": true_s, "requested_s": np.ceil(true_s * random.uniform(1, 9, n) / 900) * 900,
-            "single_core_s": 3600 * (1 + kinds + random.normal(0, 0.01, n)), "starting_utility": 1.0 + 0.55 * kinds,
+            "cores": 4, "pstate": 0, "true_s": true_s,
+            "requested_s": np.ceil(true_s * random.uniform(1, 9, n) / 900) * 900,
+            "starting_utility": 1.0 + 0.55 * kinds,
         }
     )  # fmt: skip
 

@@ -56,7 +56,7 @@ def test_it_refuses_what_the_reader_refuses(old: str, new: str) -> None:
 
 
 def test_defaults_are_shown_as_a_file_gives_them() -> None:
-    defaults = {key.path: key.default for key in study_keys()}
+    defaults = {key.path: key.default for key in reversed(study_keys())}
     assert defaults["workload.warm_up"] == '"2 h"'
     assert defaults["manager.class_thresholds"] == "{}"
     assert defaults["system.static_power"] == '"66 W"'

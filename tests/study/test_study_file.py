@@ -35,7 +35,7 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     "unknown key at the top": (
         lambda text: "trils = 3\n" + text,
         "study.toml: trils: there is no such key; must be one of name, description, seed, trials, keep, bound, system, "
-        "workload, supply, manager, optimise, variant; did you mean 'trials'?",
+        "workload, supply, manager, scheduler, optimise, variant; did you mean 'trials'?",
     ),
     "unknown section": (lambda text: text + "[managr]\nx = 1", "study.toml: managr: there is no such key"),
     "unknown key in a section": (

@@ -42,7 +42,6 @@ class Twin:
     fixed: list[Plan] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
     dropped: set[int] = field(default_factory=set)
-    left: dict[int, float] = field(default_factory=dict)
 
     def event(self, ready: Iterable[int], now_s: float, next_s: float) -> list[Plan]:
         """One mapping event, to which these jobs come; returns what is fixed, in the order of planning."""
@@ -73,8 +72,8 @@ class Twin:
         options, found = self.facts.options, []
         t = self.facts.tasks.task_type[i]
         for option in range(options.first[t], options.first[t + 1]):
-            start_s = self.earliest(i, option, planned, now_s)
-            end_s = start_s + self.duration_s(i, option)
+            start_s = self.earliest(option, planned, now_s)
+            end_s = start_s + float(options.planned_s[option])
             plan = Plan(i, option, start_s, end_s)
             utility = self.utility(i, end_s)
             if self.limits.filter_key[option] > most_key or not self.may_use(plan, planned, now_s):
@@ -85,17 +84,12 @@ class Twin:
         return found
 
     def worth(self, i: int, plan: Plan, utility: float) -> float:
-        options, duration_s = self.facts.options, self.duration_s(i, plan.option)
-        part = duration_s / options.planned_s[plan.option] if i in self.left else 1.0
+        options, option = self.facts.options, plan.option
         value = self.value(
-            utility, plan.end_s, duration_s, options.energy_j[plan.option] * part,
-            plan.start_s - self.facts.tasks.arrival_s[i], options.resources[plan.option] * part,
-        ) - self.charge[plan.option] * part  # fmt: skip
+            utility, plan.end_s, options.planned_s[option], options.energy_j[option],
+            plan.start_s - self.facts.tasks.arrival_s[i], options.resources[option],
+        ) - self.charge[option]  # fmt: skip
         return -math.inf if math.isnan(value) else value
-
-    def duration_s(self, i: int, option: int) -> float:
-        planned_s = float(self.facts.options.planned_s[option])
-        return self.rules.restart_s + self.left[i] * planned_s if i in self.left else planned_s
 
     # Utility
 
@@ -117,14 +111,14 @@ class Twin:
 
     def most_utility(self, i: int, now_s: float) -> float:
         """What a job earns when it starts now with its fastest option."""
-        first, t = self.facts.options.first, self.facts.tasks.task_type[i]
-        return self.utility(i, now_s + min(self.duration_s(i, option) for option in range(first[t], first[t + 1])))
+        options, t = self.facts.options, self.facts.tasks.task_type[i]
+        return self.utility(i, now_s + float(options.planned_s[options.first[t] : options.first[t + 1]].min()))
 
     # Nodes and power
 
-    def earliest(self, i: int, option: int, planned: list[Plan], now_s: float) -> float:
+    def earliest(self, option: int, planned: list[Plan], now_s: float) -> float:
         """The first instant from which nodes and power are free for as long as the job takes."""
-        held, duration_s = self.fixed + planned, self.duration_s(i, option)
+        held, duration_s = self.fixed + planned, float(self.facts.options.planned_s[option])
         instants = {now_s, *(p.end_s for p in held if p.end_s > now_s)}
         if self.limits.has_cap:
             last = max(instants) + HOUR_S * (self.limits.cap_mw.size + 1)
@@ -214,7 +208,8 @@ class Twin:
         used_j, budget_j = self.used_j(self.fixed, start_s, end_s), self.budget_j(start_s, end_s, math.nan)
         cores = facts.cores[facts.options.cluster] * facts.options.nodes
         resources = sum(float(n * c) for n, c in zip(facts.n_nodes, facts.cores, strict=True)) * (end_s - now_s)
-        resources -= sum(float(cores[p.option]) * max(min(p.end_s, end_s) - max(p.start_s, now_s), 0.0) for p in self.fixed)
+        for p in self.fixed:
+            resources -= float(cores[p.option]) * max(min(p.end_s, end_s) - max(p.start_s, now_s), 0.0)
         left_j = budget_j - used_j
         if left_j <= 0 or resources <= 0:
             return math.inf

@@ -145,7 +145,7 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
         read_trace_table(".", tmp_path)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.binary(max_size=300))
 def test_no_bytes_break_the_reader(data: bytes) -> None:
     log = swf.read_swf([data + b"\n", job(1).encode() + b"\n"])

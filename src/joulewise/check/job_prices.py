@@ -8,28 +8,31 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
+from joulewise.check.job_pieces import gains_in_pieces
 from joulewise.check.priced import Choices, Market, energy_income, period_edges_s, priced
 from joulewise.check.prices import gains_of
 from joulewise.model.arrays import Floats
 from joulewise.model.jobs import JobWorld
 
 
-def job_dual_value(world: JobWorld, per_s: Floats, per_j: ArrayLike = 0.0) -> float:
+def job_dual_value(world: JobWorld, per_s: Floats, per_j: ArrayLike = 0.0, *, preempts: bool = False) -> float:
     """The bound on utility that prices prove, not rounded up: the owner's income plus every job's best gain.
 
     `per_s` is a price per node-second by [cluster, slot], the slots of equal length from 0 to the end of the counted
     window; `per_j` one per joule spent in each counted day of a daily budget, or else in the window. A job pays for
-    all of its nodes as long as it really runs. Raises InputError for a window without an end or prices that do not
-    fit.
+    all of its nodes as long as it really runs; with `preempts` it may run in pieces, all of one option. Raises
+    InputError for a window without an end or prices that do not fit.
     """
     market = _market(world, per_s, per_j)
     node_time = float(world.clusters.n_nodes @ market.paid[:, -1])
-    return node_time + energy_income(market, _left_j(world)) + float(gains_of(world.jobs.work, market).sum())
+    gains = best_job_gains(world, per_s, per_j, preempts=preempts)
+    return node_time + energy_income(market, _left_j(world)) + float(gains.sum())
 
 
-def best_job_gains(world: JobWorld, per_s: Floats, per_j: ArrayLike) -> Floats:
+def best_job_gains(world: JobWorld, per_s: Floats, per_j: ArrayLike, *, preempts: bool = False) -> Floats:
     """The most that each job gains at these prices over all its runs, and 0 if none gains it anything."""
-    return gains_of(world.jobs.work, _market(world, per_s, per_j))
+    market = _market(world, per_s, per_j)
+    return gains_in_pieces(world.jobs.work, market, per_s) if preempts else gains_of(world.jobs.work, market)
 
 
 def _market(world: JobWorld, per_s: Floats, per_j: ArrayLike) -> Market:

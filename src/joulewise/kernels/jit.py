@@ -70,6 +70,15 @@ def inlined(function: _F) -> _F:
     return compiled
 
 
+def pasted(function: _F) -> _F:
+    """Write a function that only kernels call, each in one place, into its caller before that is compiled.
+
+    For the steps of a long kernel: compiled apart, all that they call would be compiled once more with each of them.
+    """
+    compiled: _F = numba.njit(inline="always", **_FOR_KERNELS)(function)
+    return compiled
+
+
 def lanes(function: _F) -> _F:
     """Compile a loop over independent numbers that only kernels call, so that it handles several at a time.
 

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 from joulewise.kernels.choice import comes_before, utility_of
-from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.jit import inlined
 from joulewise.kernels.job_energy import earliest_start, may_use, passes
 from joulewise.kernels.job_pool import NOBODY
 
@@ -22,14 +22,14 @@ def version_of(limits, versions, r):
 
 
 @inlined
-def search(facts, limits, book, option, duration_s, from_s):
+def search(facts, limits, book, option, from_s):
     """The earliest start of an option from an instant on."""
     options = facts.options
-    r, nodes = options.cluster[option], options.nodes[option]
+    r, nodes, duration_s = options.cluster[option], options.nodes[option], options.planned_s[option]
     return earliest_start(limits, book, r, nodes, limits.power_mw[option], duration_s, from_s)
 
 
-@shared
+@inlined
 def fixed_start(pool, facts, limits, book, option, now_s):
     """The earliest start of an option among all that is fixed; a search goes on where the last one ended."""
     starts, r = pool.starts, facts.options.cluster[option]
@@ -37,14 +37,13 @@ def fixed_start(pool, facts, limits, book, option, now_s):
     from_s = now_s
     if starts.fixed_epoch[option] == epoch:
         from_s = max(now_s, starts.fixed_s[option])
-        if starts.fixed_at[option] == version and from_s == starts.fixed_s[option]:
-            return from_s
-    starts.fixed_s[option] = search(facts, limits, book, option, facts.options.planned_s[option], from_s)
-    starts.fixed_at[option], starts.fixed_epoch[option] = version, epoch
+    if from_s != starts.fixed_s[option] or starts.fixed_at[option] != version:
+        starts.fixed_s[option] = search(facts, limits, book, option, from_s)
+        starts.fixed_at[option], starts.fixed_epoch[option] = version, epoch
     return starts.fixed_s[option]
 
 
-@shared
+@inlined
 def found_start(pool, facts, limits, book, trial, option, now_s):
     """The earliest start of an option among what is fixed and what this event has planned."""
     starts, r = pool.starts, facts.options.cluster[option]
@@ -54,95 +53,114 @@ def found_start(pool, facts, limits, book, trial, option, now_s):
         starts.event[option] = pool.n_events[0]
     version = version_of(limits, trial.version, r)
     if starts.found_at[option] != version:
-        planned_s = facts.options.planned_s[option]
-        starts.found_s[option] = search(facts, limits, trial, option, planned_s, starts.found_s[option])
+        starts.found_s[option] = search(facts, limits, trial, option, starts.found_s[option])
         starts.found_at[option] = version
     return starts.found_s[option]
 
 
 @inlined
-def duration_of(pool, rules, facts, i, option):
-    """How long a job is planned to take with an option: what is left of it, and a restart where a part is done."""
-    planned_s = facts.options.planned_s[option]
-    return planned_s if pool.left[i] == 1.0 else rules.restart_s + pool.left[i] * planned_s
+def known_start(pool, facts, limits, option, now_s, is_bound):
+    """The latest instant that is known, without a search, not to be after an option's earliest start."""
+    starts = pool.starts
+    if not is_bound and starts.event[option] == pool.n_events[0]:
+        return starts.found_s[option]
+    if starts.fixed_epoch[option] == version_of(limits, starts.epoch, facts.options.cluster[option]):
+        return max(now_s, starts.fixed_s[option])
+    return now_s
 
 
 @inlined
-def start_of(pool, rules, facts, limits, book, trial, i, option, now_s, is_fixed):
-    """When a job could start with an option: among what is fixed, or among what this event has planned as well."""
-    if pool.left[i] < 1.0:
-        duration_s = duration_of(pool, rules, facts, i, option)
-        among = book if is_fixed or pool.n_planned[0] == 0 else trial
-        return search(facts, limits, among, option, duration_s, now_s)
-    if is_fixed:
-        return fixed_start(pool, facts, limits, book, option, now_s)
-    return found_start(pool, facts, limits, book, trial, option, now_s)
-
-
-@inlined
-def soonest_of(pool, rules, facts, i, now_s):
-    """When a job would complete if it started now with its fastest option."""
-    shortest_s = pool.shortest_s[facts.tasks.task_type[i]]
-    return now_s + (shortest_s if pool.left[i] == 1.0 else rules.restart_s + pool.left[i] * shortest_s)
+def not_before(pool, facts, limits, option, now_s, is_bound):
+    """An instant before which an option cannot start: by what is known of it, and of the fastest of its kind."""
+    kin_s = known_start(pool, facts, limits, pool.kin[option], now_s, is_bound)
+    return max(known_start(pool, facts, limits, option, now_s, is_bound), kin_s)
 
 
 @inlined
 def is_hopeless(pool, rules, facts, i, now_s):
     """Whether a job can no longer earn the threshold even if it started now with its fastest option."""
-    return utility_of(facts.tasks, facts.utilities, i, soonest_of(pool, rules, facts, i, now_s)) < rules.threshold
+    soonest_s = now_s + pool.shortest_s[facts.tasks.task_type[i]]
+    return utility_of(facts.tasks, facts.utilities, i, soonest_s) < rules.threshold
 
 
 @inlined
-def worth(pool, value, facts, i, option, utility, start_s, duration_s):
+def worth(pool, value, facts, i, option, utility, start_s):
     """The value of a choice less its charge; not-a-number counts as the worst."""
-    options, part = facts.options, 1.0
-    if pool.left[i] < 1.0:
-        part = duration_s / options.planned_s[option]
+    options, planned_s = facts.options, facts.options.planned_s[option]
+    wait_s = start_s - facts.tasks.arrival_s[i]
     found = value(
-        utility, start_s + duration_s, duration_s, options.energy_j[option] * part,
-        start_s - facts.tasks.arrival_s[i], options.resources[option] * part,
-    ) - pool.charge[option] * part  # fmt: skip
-    return -np.inf if np.isnan(found) else found
+        utility, start_s + planned_s, planned_s, options.energy_j[option], wait_s, options.resources[option]
+    )  # fmt: skip
+    return -np.inf if np.isnan(found) else found - pool.charge[option]
 
 
 @inlined
-def is_allowed(limits, ledger, option, duration_s, start_s):
+def worth_at(pool, value, facts, i, option, start_s):
+    """The value of a choice that starts then."""
+    utility = utility_of(facts.tasks, facts.utilities, i, start_s + facts.options.planned_s[option])
+    return worth(pool, value, facts, i, option, utility, start_s)
+
+
+@inlined
+def earns_too_little(rules, facts, i, completion_s):
+    """Whether an option that completes then is not taken for what it earns."""
+    return rules.drops_options and utility_of(facts.tasks, facts.utilities, i, completion_s) < rules.threshold
+
+
+@inlined
+def is_allowed(facts, limits, ledger, option, start_s):
     """Whether a choice passes the filter, starts in time and keeps the budgets."""
+    duration_s = facts.options.planned_s[option]
     return passes(limits, ledger, option) and may_use(limits, ledger, limits.cost_w[option], duration_s, start_s)
 
 
 @inlined
-def earns_enough(rules, utility):
-    """Whether an option may be taken by what it earns."""
-    return not rules.drops_options or not utility < rules.threshold
+def soonest_end(pool, facts, limits, t, now_s, is_bound):
+    """An instant before which no job of a type can complete."""
+    options, soonest_s = facts.options, np.inf
+    for option in range(options.first[t], options.first[t + 1]):
+        if pool.kin[option] == option:
+            start_s = known_start(pool, facts, limits, option, now_s, is_bound)
+            soonest_s = min(soonest_s, start_s + options.planned_s[option])
+    return soonest_s
 
 
-@shared
+@inlined
 def best_choice(pool, value, rules, facts, limits, ledger, book, trial, i, now_s, is_bound):
     """The best option of a job: (option or NOBODY, value, completion, start).
 
-    As a bound it is over all options, allowed or not, among what is fixed alone: no later event offers better, until
-    nodes are given back.
+    As a bound it is among what is fixed alone, over all options that any event to come may allow: none will offer
+    better, until nodes are given back. The option that was best is tried first; others are searched for only if they
+    could be better with what is known.
     """
     options, t = facts.options, facts.tasks.task_type[i]
-    most = utility_of(facts.tasks, facts.utilities, i, soonest_of(pool, rules, facts, i, now_s))
+    most = utility_of(facts.tasks, facts.utilities, i, soonest_end(pool, facts, limits, t, now_s, is_bound))
+    most_key = pool.loosest_key[0] if is_bound else ledger.most_key[0]
     best, best_value, best_s, best_start_s = NOBODY, -np.inf, np.inf, np.inf
-    for option in range(options.first[t], options.first[t + 1]):
-        start_s = start_of(pool, rules, facts, limits, book, trial, i, option, now_s, is_bound)
-        if not start_s < np.inf:
+    first = max(pool.choice[i], options.first[t])
+    for at in range(options.first[t] - 1, options.first[t + 1]):
+        option = first if at < options.first[t] else at
+        if at == first or limits.filter_key[option] > most_key:
             continue
-        duration_s = duration_of(pool, rules, facts, i, option)
-        completion_s = start_s + duration_s
+        start_s = not_before(pool, facts, limits, option, now_s, is_bound)
+        completion_s = start_s + options.planned_s[option]
         if best != NOBODY and rules.falls_with_time:
-            bound = worth(pool, value, facts, i, option, most, start_s, duration_s)
-            if bound < best_value or (bound == best_value and completion_s > best_s):
+            bound = worth(pool, value, facts, i, option, most, start_s)
+            if not comes_before(bound, completion_s, option, best_value, best_s, best):
                 continue
-        if not is_bound and not is_allowed(limits, ledger, option, duration_s, start_s):
+            bound = worth_at(pool, value, facts, i, option, start_s)
+            if not comes_before(bound, completion_s, option, best_value, best_s, best):
+                continue
+        if is_bound:
+            start_s = fixed_start(pool, facts, limits, book, option, now_s)
+        else:
+            start_s = found_start(pool, facts, limits, book, trial, option, now_s)
+        if not start_s < np.inf or not (is_bound or is_allowed(facts, limits, ledger, option, start_s)):
             continue
-        utility = utility_of(facts.tasks, facts.utilities, i, completion_s)
-        if not is_bound and not earns_enough(rules, utility):
+        completion_s = start_s + options.planned_s[option]
+        if earns_too_little(rules, facts, i, completion_s):
             continue
-        found = worth(pool, value, facts, i, option, utility, start_s, duration_s)
+        found = worth_at(pool, value, facts, i, option, start_s)
         if best == NOBODY or comes_before(found, completion_s, option, best_value, best_s, best):
             best, best_value, best_s, best_start_s = option, found, completion_s, start_s
     return best, best_value, best_s, best_start_s

@@ -10,11 +10,12 @@ import numpy as np
 
 from joulewise.kernels.energy import HOUR_S, day_of, day_start_s
 from joulewise.kernels.events import event_at_or_after
-from joulewise.kernels.jit import inlined, kernel, shared
+from joulewise.kernels.jit import kernel, pasted
 from joulewise.kernels.job_energy import open_cap, take_nodes, use_energy
 from joulewise.kernels.job_greedy import drop_hopeless, greedy_pass
-from joulewise.kernels.job_mapping import map_in_order
+from joulewise.kernels.job_mapping import close_queue, map_in_order
 from joulewise.kernels.job_outages import change_nodes, next_change, open_outages, renew_held
+from joulewise.kernels.job_preempt import preempt_for_newcomers
 from joulewise.kernels.job_state import (
     EVENT,
     FREED,
@@ -34,7 +35,7 @@ from joulewise.kernels.job_state import (
 from joulewise.kernels.timetable import forget_before
 
 
-@inlined
+@pasted
 def next_event(rules, site, pool, limits, now_s):
     """When waiting jobs are mapped next if nothing changes before; inf if nobody waits or only changes count."""
     if n_waiting(rules, site, pool) == 0:
@@ -49,7 +50,7 @@ def next_event(rules, site, pool, limits, now_s):
     return event_s
 
 
-@inlined
+@pasted
 def next_instant(facts, rules, limits, site, plan, pool, outages, now_s, is_stuck):
     """The next instant at which anything happens; inf if nothing will."""
     end_s = -site.running.value[site.running.items[0]] if site.running.size[0] > 0 else np.inf
@@ -58,7 +59,7 @@ def next_instant(facts, rules, limits, site, plan, pool, outages, now_s, is_stuc
     return change_s if is_stuck and change_s == np.inf else min(change_s, event_s)
 
 
-@inlined
+@pasted
 def extend_overruns(facts, limits, ledger, book, site, plan, now_s):
     """Take jobs that run past their plan to end right after now."""
     after_s = np.nextafter(now_s, np.inf)
@@ -73,7 +74,7 @@ def extend_overruns(facts, limits, ledger, book, site, plan, now_s):
             site.book_end_s[i] = after_s
 
 
-@shared
+@pasted
 def map_greedily(
     facts, rules, greed, limits, ledger, book, trial, site, plan, pool, usage, value, now_s, next_s
 ):  # fmt: skip
@@ -89,7 +90,7 @@ def map_greedily(
     return before - n_waiting(rules, site, pool)
 
 
-@inlined
+@pasted
 def is_time_to_map(rules, site, now_s):
     """Whether a mapping event is due."""
     if rules.interval_s == np.inf:
@@ -105,7 +106,7 @@ def run_jobs(
     value, draws, until_s, latest_s,
 ):  # fmt: skip
     """Let jobs come, wait, run and end until an instant, or until nothing happens any more."""
-    now_s, last_s, is_stuck = 0.0, 0.0, False
+    now_s, last_s, is_stuck = 0.0, 0.0, site.counts[WORKED] < 0
     if site.counts[OPENED] == 0:
         open_cap(limits, book, until_s)
         open_outages(book, outages)
@@ -141,6 +142,11 @@ def run_jobs(
                 facts, rules, greed, limits, ledger, book, site, plan, pool, usage, standings, priority, draws, now_s,
                 next_s,
             )  # fmt: skip
+        if rules.preempts:
+            preempt_for_newcomers(
+                facts, rules, limits, ledger, book, site, usage, plan, pool, broken, standings, now_s
+            )  # fmt: skip
+            close_queue(site, plan)
         is_stuck = n_mapped == 0
         site.counts[NEW] = 0
     if rules.rule == GREEDY:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.heap import push
-from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.jit import inlined, pasted, shared
 from joulewise.kernels.job_energy import earliest_start
 from joulewise.kernels.job_orders import note_usage
 from joulewise.kernels.job_state import (
@@ -61,7 +61,7 @@ def new_broken(n: int) -> Broken:
     )  # fmt: skip
 
 
-@inlined
+@pasted
 def open_outages(book, outages):
     """Commit the nodes of outages that are planned."""
     for row in range(outages.cluster.size):
@@ -106,7 +106,7 @@ def renew_held(facts, rules, limits, ledger, book, site, plan, pool, now_s, late
                 enqueue(facts, rules, site, pool, plan, i)
 
 
-@inlined
+@pasted
 def nodes_out(outages, r, n_known, now_s):
     """How many nodes of a cluster are out, of the first outages that are known."""
     n = 0
@@ -116,7 +116,7 @@ def nodes_out(outages, r, n_known, now_s):
     return n
 
 
-@inlined
+@pasted
 def running_on(facts, site, plan, outages, r):
     """Put the jobs that run on a cluster into `order` by their start, then number; returns how many they are."""
     n = 0
@@ -138,9 +138,9 @@ def starts_after(plan, i, j):
     return plan.start_s[i] > plan.start_s[j] or (plan.start_s[i] == plan.start_s[j] and i > j)
 
 
-@inlined
-def stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, is_lost):
-    """Take a running job off its nodes, and note the stretch that it ran."""
+@shared
+def stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, until_s, is_lost):
+    """Take a running job off its nodes, which it keeps until an instant, and note the stretch that it had them."""
     n, site.running.size[0] = site.running.size[0], 0
     for at in range(n):
         j = site.running.items[at]
@@ -148,16 +148,16 @@ def stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s,
             push(site.running, j)
     option, row = plan.option[i], broken.size[0]
     broken.job[row], broken.option[row], broken.is_lost[row] = i, option, is_lost
-    broken.start_s[row], broken.end_s[row] = plan.start_s[i], now_s
+    broken.start_s[row], broken.end_s[row] = plan.start_s[i], until_s
     broken.size[0] += 1
     note_usage(usage, i, now_s, -facts.options.nodes[option] * facts.cores[facts.options.cluster[option]])
-    release(facts, limits, ledger, book, site, plan, pool, i, now_s)
+    release(facts, limits, ledger, book, site, plan, pool, i, until_s)
 
 
-@inlined
+@pasted
 def lose(facts, rules, limits, ledger, book, site, usage, plan, pool, broken, i, now_s):
     """Let a job that lost a node wait again, from its beginning."""
-    stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, True)
+    stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, now_s, True)
     for row in range(broken.size[0]):
         broken.is_lost[row] |= broken.job[row] == i
     site.done_s[i] = site.again_s[i] = 0.0
@@ -165,7 +165,7 @@ def lose(facts, rules, limits, ledger, book, site, usage, plan, pool, broken, i,
     enqueue(facts, rules, site, pool, plan, i)
 
 
-@shared
+@pasted
 def fail(facts, rules, limits, ledger, book, site, usage, plan, pool, outages, broken, row, now_s):
     """Let nodes of a cluster fail: from a place by lot on, in a row of those of running jobs and then of the idle."""
     r = outages.cluster[row]
@@ -182,7 +182,7 @@ def fail(facts, rules, limits, ledger, book, site, usage, plan, pool, outages, b
     take(book, r, outages.out[row], now_s, outages.end_s[row])
 
 
-@shared
+@pasted
 def change_nodes(
     facts, rules, limits, ledger, book, site, usage, plan, pool, outages, broken, now_s, latest_s
 ):  # fmt: skip

@@ -40,14 +40,18 @@ class JobPool(NamedTuple):
     """Jobs to map: `waiting` by bounds that hold for all later events, `looked` by values in this one.
 
     Items of group g are from row first[g] of a heap on, size[g] of them. `choice` and `start_s` belong to jobs looked
-    at or planned; `left` is the share of a job that is still to do (below 1 once it was preempted).
-    `planned[:n_planned[0]]` got nodes in this event, `fixed[:n_fixed[0]]` of them keep them; `put_off` have no allowed
-    option in this event. By type: the `group` (NOBODY without options), `n_waiting`, `n_left` of them unplanned in
-    this event, the shortest planned time and the highest cost. `types` from row first_type[g] on, n_types[g] of them,
-    are those with jobs waiting; `witness` is by group the place of the type, and of its option, that is not yet known
-    to start nothing before the next event. `charge` is what an option costs in the objective. `n_partial` counts by
-    group waiting jobs with a part done. `n_rises[0]` counts values that rose with time; if it is not 0 at the end, the
-    objective broke its promise and the result is void.
+    at or planned. `planned[:n_planned[0]]` got nodes in this event, `fixed[:n_fixed[0]]` of them keep them; `put_off`
+    have no allowed option in this event. `n_rises[0]` counts values that rose with time; if it is not 0 at the end,
+    the objective broke its promise and the result is void.
+
+    By type: the `group` (NOBODY without options), `n_waiting`, `n_left` of them unplanned in this event, the shortest
+    planned time and the highest cost; `demand_j[0]` is what all that wait could use at most. `types` from row
+    first_type[g] on, n_types[g] of them, are those with jobs waiting; `witness` is by group the place of the type, and
+    of its option, that is not yet known to start nothing before the next event.
+
+    By option: `charge` is what it costs in the objective; `kin` is the fastest option of the same type with as many
+    nodes of the same cluster, before which it cannot start (itself under a cap, where power matters too). As long as
+    bounds hold, no filter lets options pass whose key is above `loosest_key[0]`.
     """
 
     waiting: Heap
@@ -55,7 +59,6 @@ class JobPool(NamedTuple):
     first: NDArray[np.int64]
     choice: NDArray[np.int64]
     start_s: NDArray[np.float64]
-    left: NDArray[np.float64]
     planned: NDArray[np.int64]
     n_planned: NDArray[np.int64]
     fixed: NDArray[np.int64]
@@ -73,7 +76,8 @@ class JobPool(NamedTuple):
     is_listed: NDArray[np.bool_]
     witness: NDArray[np.int64]
     charge: NDArray[np.float64]
-    n_partial: NDArray[np.int64]
+    kin: NDArray[np.int64]
+    loosest_key: NDArray[np.float64]
     demand_j: NDArray[np.float64]
     n_events: NDArray[np.int64]
     n_rises: NDArray[np.int64]
@@ -93,7 +97,6 @@ def new_job_pool(facts: JobFacts, limits: JobLimits) -> JobPool:
         first=_firsts(per_group),
         choice=np.full(n, NOBODY, np.int64),
         start_s=np.zeros(n),
-        left=np.ones(n),
         planned=np.empty(n, np.int64),
         n_planned=np.zeros(1, np.int64),
         fixed=np.empty(n, np.int64),
@@ -111,7 +114,8 @@ def new_job_pool(facts: JobFacts, limits: JobLimits) -> JobPool:
         is_listed=np.zeros(n_types, np.bool_),
         witness=np.zeros((n_groups, 2), np.int64),
         charge=np.zeros(n_options),
-        n_partial=np.zeros(n_groups, np.int64),
+        kin=np.arange(n_options) if limits.has_cap else _kin(facts),
+        loosest_key=np.full(1, np.inf),
         demand_j=np.zeros(1),
         n_events=np.zeros(1, np.int64),
         n_rises=np.zeros(1, np.int64),
@@ -149,6 +153,17 @@ def _by_type(
     return found
 
 
+def _kin(facts: JobFacts) -> NDArray[np.int64]:
+    options = facts.options
+    job_type = np.repeat(np.arange(options.first.size - 1), np.diff(options.first))
+    order = np.lexsort((options.planned_s, options.nodes, options.cluster, job_type))
+    keys = np.stack([job_type, options.cluster, options.nodes])[:, order]
+    is_first = np.concatenate(([True], (np.diff(keys) != 0).any(axis=0)))[: order.size]
+    kin = np.empty(order.size, np.int64)
+    kin[order] = order[np.flatnonzero(is_first)[np.cumsum(is_first) - 1]]
+    return kin
+
+
 def _groups(facts: JobFacts, is_one: bool) -> tuple[NDArray[np.int64], int]:
     """The group of each type, NOBODY for one without options, and how many there are."""
     first, cluster = facts.options.first, facts.options.cluster
@@ -180,7 +195,6 @@ def admit(pool, facts, i):
     pool.waiting.value[i], pool.waiting.completion_s[i] = np.inf, -np.inf
     push(heap_of(pool.waiting, pool, g), i)
     pool.n_waiting[t] += 1
-    pool.n_partial[g] += pool.left[i] < 1.0
     pool.demand_j[0] += pool.most_j[t]
     if not pool.is_listed[t]:
         pool.is_listed[t] = True
@@ -193,7 +207,6 @@ def discharge(pool, facts, i):
     """Let a job go that is in no heap: it is fixed or dropped."""
     t = facts.tasks.task_type[i]
     pool.n_waiting[t] -= 1
-    pool.n_partial[pool.group[t]] -= pool.left[i] < 1.0
     pool.demand_j[0] -= pool.most_j[t]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.heap import Heap, empty_heap, pop, push
-from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.jit import inlined, pasted, shared
 from joulewise.kernels.job_energy import give_back_energy, give_back_nodes, take_nodes, use_energy
 from joulewise.kernels.job_layout import IMPOSSIBLE, RAN, WAITING
 from joulewise.kernels.job_orders import note_usage
@@ -171,7 +171,7 @@ def n_waiting(rules, site, pool):
     return pool.waiting.size.sum() if rules.rule == GREEDY else site.counts[QUEUED]
 
 
-@shared
+@pasted
 def start_held(facts, site, usage, plan, now_s):
     """Let the jobs run whose nodes are held from now on."""
     kept = 0
@@ -185,7 +185,7 @@ def start_held(facts, site, usage, plan, now_s):
     site.counts[HELD] = kept
 
 
-@inlined
+@pasted
 def next_start(site, plan):
     """When the next job starts for which nodes are held; inf if there is none."""
     start_s = np.inf
@@ -194,7 +194,7 @@ def next_start(site, plan):
     return start_s
 
 
-@shared
+@pasted
 def end_jobs(facts, limits, ledger, book, site, usage, plan, pool, now_s):
     """End the jobs that are done by now; those that wait for them come then, or after a while."""
     while site.running.size[0] > 0 and -site.running.value[site.running.items[0]] <= now_s:
@@ -212,7 +212,7 @@ def end_jobs(facts, limits, ledger, book, site, usage, plan, pool, now_s):
             j = site.next_follower[j]
 
 
-@shared
+@pasted
 def admit_ready(facts, rules, site, pool, plan, now_s):
     """Take in the jobs that are ready now."""
     comers, arrival_s = site.comers, facts.tasks.arrival_s
@@ -233,7 +233,7 @@ def come(facts, rules, site, pool, plan, i):
     site.counts[NEW] += 1
 
 
-@inlined
+@pasted
 def next_ready(facts, site):
     """When the next job will be ready, as far as that is known; inf if none will."""
     at = site.counts[ARRIVED]

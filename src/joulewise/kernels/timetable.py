@@ -98,49 +98,74 @@ def fits(book, r, amount, start_s, end_s):
 
 
 @inlined
-def _insert(book, r, j, at_s):
-    """Part segment j - 1 at an instant: segment j begins there, with as much free."""
-    for k in range(book.size[r], j, -1):
-        book.time_s[r, k] = book.time_s[r, k - 1]
-        book.free[r, k] = book.free[r, k - 1]
-    book.time_s[r, j] = at_s
-    book.free[r, j] = book.free[r, j - 1]
-    book.size[r] += 1
+def _move(book, r, first, last, by):
+    """Move the segments from first up to last by so many places."""
+    if by > 0:
+        for j in range(last - 1, first - 1, -1):
+            book.time_s[r, j + by] = book.time_s[r, j]
+        for j in range(last - 1, first - 1, -1):
+            book.free[r, j + by] = book.free[r, j]
+    elif by < 0:
+        for j in range(first, last):
+            book.time_s[r, j + by] = book.time_s[r, j]
+        for j in range(first, last):
+            book.free[r, j + by] = book.free[r, j]
 
 
 @inlined
-def _join(book, r, j):
-    """Join segment j to the one before it if they have as much free."""
-    if book.free[r, j] == book.free[r, j - 1]:
-        book.size[r] -= 1
-        for k in range(j, book.size[r]):
-            book.time_s[r, k] = book.time_s[r, k + 1]
-            book.free[r, k] = book.free[r, k + 1]
-
-
-@inlined
-def _segment_from(book, r, at_s):
-    """The segment that begins at an instant, parted from the one before it if need be."""
-    j = segment_at(book, r, at_s)
-    if book.time_s[r, j] < at_s:
+def _last_before(book, r, j, at_s):
+    """The last segment from j on, which begins before an instant, that does so too."""
+    while j + 1 < book.size[r] and book.time_s[r, j + 1] < at_s:
         j += 1
-        _insert(book, r, j, at_s)
     return j
+
+
+@inlined
+def _segments_added(book, r, amount, first, last, start_s, end_s):
+    """By how many segments a commitment parts what it begins in, and what it ends in: 1, 0, or -1 where it joins two.
+
+    It begins in the first and ends in the last segment.
+    """
+    at_start, at_end = 0, 0
+    if book.time_s[r, first] < start_s:
+        at_start = 1
+    elif first > 0 and book.free[r, first - 1] == book.free[r, first] - amount:
+        at_start = -1
+    if last + 1 < book.size[r] and book.time_s[r, last + 1] == end_s:
+        if book.free[r, last + 1] == book.free[r, last] - amount:
+            at_end = -1
+    elif end_s < math.inf:
+        at_end = 1
+    return at_start, at_end
 
 
 @shared
 def take(book, r, amount, start_s, end_s):
-    """Commit an amount of resource r from start to end (infinite: for ever); whether it is free is not asked."""
+    """Commit an amount of resource r from start to end (infinite: for ever); whether it is free is not asked.
+
+    Everything behind the commitment moves at most once. Costs nothing where there is nothing to take.
+    """
     if amount == 0 or not start_s < end_s:
         return
-    first = _segment_from(book, r, start_s)
-    last = book.size[r] if end_s == math.inf else _segment_from(book, r, end_s)
-    for j in range(first, last):
+    size, first = book.size[r], segment_at(book, r, start_s)
+    last = _last_before(book, r, first, end_s)
+    at_start, at_end = _segments_added(book, r, amount, first, last, start_s, end_s)
+    behind, added = book.free[r, last], at_start + at_end
+    if added > 0:
+        _move(book, r, last + 1, size, added)
+    if at_start > 0:
+        _move(book, r, first, last + 1, 1)
+        book.time_s[r, first + 1] = start_s
+    elif at_start < 0:
+        _move(book, r, first + 1, last + 1, -1)
+    for j in range(first + max(at_start, 0), last + 1 + at_start):
         book.free[r, j] -= amount
-    if last < book.size[r]:
-        _join(book, r, last)
-    if first > 0:
-        _join(book, r, first)
+    if at_end > 0:
+        book.time_s[r, last + 1 + at_start] = end_s
+        book.free[r, last + 1 + at_start] = behind
+    if added < 0:
+        _move(book, r, last + 2 if at_end < 0 else last + 1, size, added)
+    book.size[r] = size + added
     book.version[r] += 1
 
 

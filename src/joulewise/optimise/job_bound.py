@@ -21,47 +21,67 @@ from joulewise.model.arrays import Floats
 from joulewise.model.clusters import JobTypes
 from joulewise.model.jobs import JobWorld
 from joulewise.optimise.bounds import ceiling
-from joulewise.optimise.price_market import STAGES, Certificate, PriceMarket, energy_periods, least_standby_w
+from joulewise.optimise.job_pieces import MarketInPieces
+from joulewise.optimise.price_market import (
+    STAGES,
+    Certificate,
+    PriceBound,
+    PriceMarket,
+    Stage,
+    energy_periods,
+    least_standby_w,
+)
 from joulewise.optimise.proof import BoundKind
 from joulewise.policies.layout import tasks_of, utilities_of
+
+_IN_PIECES = Stage(300.0, 8, 1, 0.05, 0.05)
 
 
 @dataclass(frozen=True, eq=False)
 class JobBound:
-    """A bound on utility; prices prove one of kind "prices", reasoning on each job alone a trivial one."""
+    """A bound on utility; prices prove one of kind "prices", reasoning on each job alone a trivial one.
+
+    With `preempts` it holds for jobs that run in pieces as well.
+    """
 
     kind: BoundKind
     value: float
     certificate: Certificate | None = None
+    preempts: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The bound and its proof as JSON values."""
         certificate = self.certificate and self.certificate.as_json()
-        return {"kind": self.kind, "value": self.value, "certificate": certificate}
+        return {"kind": self.kind, "value": self.value, "certificate": certificate, "preempts": self.preempts}
 
     @staticmethod
     def from_json(stored: dict[str, Any]) -> JobBound:
         """The bound that JSON values hold; InputError when its prices are none."""
         certificate = stored["certificate"] and Certificate.from_json(stored["certificate"])
-        return JobBound(stored["kind"], stored["value"], certificate)
+        return JobBound(stored["kind"], stored["value"], certificate, stored["preempts"])
 
 
-def job_bound(world: JobWorld, kind: BoundKind = "prices") -> JobBound:
+def job_bound(world: JobWorld, kind: BoundKind = "prices", *, preempts: bool = False) -> JobBound:
     """A bound on the utility of the counted window that no schedule of the world's jobs exceeds.
 
-    Prices need a window that ends and jobs that run somewhere; else the bound is the trivial one. They take about
-    two seconds for a day of 10,000 jobs.
+    With `preempts` jobs may run in pieces, all of one option. Prices need a window that ends and jobs that run
+    somewhere; else the bound is the trivial one. They take about two seconds for a day of 10,000 jobs.
     """
     if kind == "trivial" or not math.isfinite(world.jobs.work.end_s) or not world.types.n_options:
-        return JobBound("trivial", job_ceiling(world))
+        return JobBound("trivial", job_ceiling(world), preempts=preempts)
     market = job_market(world)
-    found = min(market.search(STAGES), market.for_nothing(), key=lambda bound: bound.value)
-    return JobBound("prices", found.value, found.certificate)
+    found = market.search(STAGES)
+    if preempts:
+        market = job_market(world, preempts=True)
+        certificate = market.improve(found.certificate, _IN_PIECES)
+        found = PriceBound(market.bound(certificate), certificate)
+    found = min(found, market.for_nothing(), key=lambda bound: bound.value)
+    return JobBound("prices", found.value, found.certificate, preempts)
 
 
-def certified_job_bound(world: JobWorld, certificate: Certificate) -> float:
+def certified_job_bound(world: JobWorld, certificate: Certificate, *, preempts: bool = False) -> float:
     """The bound that prices prove, in one pass; it is valid for any prices. Raises InputError on a misfit."""
-    return job_market(world).certified(certificate)
+    return job_market(world, preempts=preempts).certified(certificate)
 
 
 def job_ceiling(world: JobWorld) -> float:
@@ -72,7 +92,7 @@ def job_ceiling(world: JobWorld) -> float:
     return ceiling(world.jobs.work, fastest_s[world.jobs.work.task_type])
 
 
-def job_market(world: JobWorld) -> PriceMarket:
+def job_market(world: JobWorld, *, preempts: bool = False) -> PriceMarket:
     """The jobs of a world and what there is for them; InputError for a window without an end."""
     work = world.jobs.work
     period_s, edges_s = energy_periods(work, world.supply)
@@ -80,7 +100,8 @@ def job_market(world: JobWorld) -> PriceMarket:
     order = np.lexsort((world.types.time_s, _type_of_option(world.types)))  # fastest first
     options, runs = _options(world.types, order), _runs(world, order)
     facts = Market(tasks_of(work), utilities_of(work.shapes), options, runs, window)
-    return PriceMarket(facts, world.clusters.n_nodes, _budgets_j(world, edges_s))
+    kind = MarketInPieces if preempts else PriceMarket
+    return kind(facts, world.clusters.n_nodes, _budgets_j(world, edges_s))
 
 
 def _type_of_option(types: JobTypes) -> Any:

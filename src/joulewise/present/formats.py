@@ -103,7 +103,7 @@ _KEYS = {
     "priority": Key("priority level"),
     "group": Key("machine group"),
     "workload.jobs_per_day": Key("load", "jobs/day"),
-    "workload.planned": Key("run time that is planned with"),
+    "workload.planned": Key("planned time"),
     "scheduler.policy": Key("scheduler"),
 }
 _SPOKEN: dict[str, dict[object, str]] = {
@@ -113,7 +113,7 @@ _SPOKEN: dict[str, dict[object, str]] = {
         "per-task": "filter per task",
         "per-resource": "filter per resource",
     },
-    "workload.planned": {"requested": "requested time", "true": "true time", "recent": "mean of the user's last two"},
+    "workload.planned": {"requested": "requested time", "true": "true time", "recent": "predicted time"},
 }
 """Values of a key that are called otherwise than they are written."""
 _QUANTITIES: dict[str, Callable[[float], str]] = {"_s": duration, "_j": energy}

@@ -18,7 +18,7 @@ from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inli
 from joulewise.present.records import SCHEDULER, Records
 from joulewise.units import duration
 
-COLUMNS = ("job", "cluster", "nodes", "ready_s", "start_s", "end_s", "fate")
+COLUMNS = ("job", "cluster", "nodes", "start_s", "end_s", "wait_s", "fate")
 _RAN = ("ran", "killed")
 _PIECES = ("job", "cluster", "nodes", "start_s", "end_s")
 _LEAST_S = 900.0
@@ -76,7 +76,7 @@ def _runs(seen: Records) -> pl.DataFrame:
     """Every stretch of running with the keys of its schedule and how long its job had waited; pieces have no wait."""
     named = ["user"] if seen.jobs is not None and "user" in seen.jobs.columns else []
     jobs = kept(seen, seen.jobs, [*COLUMNS, *named]).filter(pl.col("fate").is_in(_RAN))
-    ran = jobs.with_columns(wait_s=pl.col("start_s") - pl.col("ready_s")).drop("ready_s", "fate")
+    ran = jobs.drop("fate")
     pieces = kept(seen, seen.pieces, _PIECES)
     return ran if pieces.is_empty() else pl.concat([ran, pieces], how="diagonal_relaxed")
 

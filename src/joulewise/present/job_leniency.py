@@ -38,14 +38,13 @@ def has_leniencies(records: Records) -> bool:
     """Whether runs with an energy filter differ in its leniency."""
     if not of_jobs(records) or not records.measures(UTILITY) or JOB_LENIENCY not in records.runs.columns:
         return False
-    return filtered(records)[JOB_LENIENCY].cast(pl.Float64, strict=False).drop_nulls().n_unique() > 1
+    return filtered(records)[JOB_LENIENCY].n_unique() > 1
 
 
 def _filtered(records: Records) -> Records:
-    """The runs with a filter whose leniency is a number, by scheduler."""
+    """The runs with a filter that has a leniency, by scheduler."""
     seen = by_scheduler(records)
-    numbers = pl.col(JOB_LENIENCY).cast(pl.Float64, strict=False)
-    runs = filtered(seen).with_columns(numbers).drop_nulls(JOB_LENIENCY)
+    runs = filtered(seen).with_columns(pl.col(JOB_LENIENCY).cast(pl.Float64))
     axes = [key for key in seen.study.axes if key != JOB_LENIENCY]
     return reshaped(seen, runs, [*axes, JOB_LENIENCY])
 

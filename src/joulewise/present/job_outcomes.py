@@ -101,17 +101,30 @@ def job_tables(records: Records) -> list[Table]:
     summaries = [
         each for key, frame in (("queue", seen.queues), ("user", seen.users)) for each in _by(seen, key, frame)
     ]
-    return [table, *cost_tables(seen), *summaries]
+    return [table, *cost_tables(seen), *summaries, *_log_tables(seen)]
+
+
+def _log_tables(seen: Records) -> list[Table]:
+    """What was odd in a log, and what was done about it; of the first log that was kept."""
+    found = seen.findings
+    if found is None or not {"n", "reason", "done"} <= set(found.columns):
+        return []
+    first = found.filter(pl.col("run") == found["run"][0])
+    rows = tuple(
+        (sentence(reason), (Cell(fixed(n, 0)), Cell(done, "words")))
+        for reason, n, done in first.select("reason", "n", "done").iter_rows()
+    )
+    return [Table("What was odd in the log", "What", ("How often", "What was done"), rows)]
 
 
 def _by(seen: Records, key: str, frame: pl.DataFrame | None) -> list[Table]:
-    """Mean wait and bounded slowdown of the jobs of each queue or user, a table for each setting."""
+    """Mean wait and bounded slowdown of the jobs of each queue or user, at the first setting."""
     rows = kept(seen, frame, [key, "jobs", "node_s", _WAIT, _SLOWDOWN])
     if rows.is_empty():
         return []
     known = rows.drop_nulls(key)
     panels, _ = panels_of(seen, known, [name for name in seen.varying if name != SCHEDULER])
-    return [_summary_table(seen, key, panel) for panel in panels if panel.rows[key].n_unique() > 1]
+    return [_summary_table(seen, key, panel) for panel in panels[:1] if panel.rows[key].n_unique() > 1]
 
 
 def _summary_table(seen: Records, key: str, panel: Panel) -> Table:

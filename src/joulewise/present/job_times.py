@@ -21,7 +21,7 @@ _SAME_S = 1e-6
 _LEAST_S = 1.0
 _N_CELLS = 36
 _QUANTILES = np.linspace(0.0, 1.0, 201)
-_WORK, _WORTH = "single_core_s", "starting_utility"
+_WORK, _WORTH = "single_s", "utility"
 _MOST_POINTS = 5000
 TRUE_NAME, REQUESTED_NAME = "true time", "requested time"
 
@@ -144,15 +144,14 @@ def _titled(name: str, true_s: pl.Series, planned_s: pl.Series) -> Any:
 
 def has_worths(records: Records) -> bool:
     """Whether job types with their single-core times and starting utilities were kept."""
-    jobs = records.jobs
-    return jobs is not None and {"job_type", _WORK, _WORTH} <= set(jobs.columns) and jobs[_WORK].count() > 0
+    types = records.job_types
+    return types is not None and {_WORK, _WORTH} <= set(types.columns) and types[_WORK].count() > 0
 
 
 def utility_by_size(records: Records) -> Drawing:
     """The single-core time of each job type against the utility its jobs are worth at their start."""
     import altair as alt
 
-    assert records.jobs is not None
     points = _job_types(records)
     shown = points.sample(_MOST_POINTS, seed=0) if points.height > _MOST_POINTS else points
     rows = [{"x": work_s / 3600, "y": worth} for work_s, worth in shown.iter_rows()]
@@ -172,9 +171,10 @@ def utility_by_size(records: Records) -> Drawing:
 
 def _job_types(records: Records) -> pl.DataFrame:
     """Single-core time and utility of every job type of every world that was kept."""
-    assert records.jobs is not None
-    world = ["world"] if "world" in records.runs.columns else ["trial"]
-    jobs = records.jobs.select("run", "job_type", _WORK, _WORTH).join(records.runs.select("run", *world), on="run")
-    return jobs.drop_nulls(_WORK).group_by(*world, "job_type", maintain_order=True).agg(
-        pl.col(_WORK).first(), pl.col(_WORTH).first()
-    ).select(_WORK, _WORTH)  # fmt: skip
+    assert records.job_types is not None
+    world = "world" if "world" in records.runs.columns else "trial"
+    first = records.runs.join(records.job_types.select("run").unique(), on="run", how="semi").unique(
+        world, keep="first"
+    )
+    there = records.job_types.join(first.select("run"), on="run", how="semi", maintain_order="left")
+    return there.select(_WORK, _WORTH).drop_nulls()

@@ -9,6 +9,7 @@ import polars as pl
 
 from joulewise.present.formats import key_words
 from joulewise.present.records import (
+    ADAPTS,
     COMMITMENT,
     JOB_FILTER,
     JOB_LENIENCY,
@@ -23,10 +24,10 @@ from joulewise.present.records import (
 from joulewise.present.settings import reshaped
 
 GREEDY = "greedy"
-NO_FILTER = "none"
-FILTERS = (NO_FILTER, "per-task", "per-resource")
+NO_FILTER, _ADAPTIVE = "none", "-adaptive"
+FILTERS = (NO_FILTER, "per-task", "per-task-adaptive", "per-resource", "per-resource-adaptive")
 TUNINGS = (JOB_LENIENCY, JOB_THRESHOLD)
-_COVERED = (JOB_POLICY, COMMITMENT, JOB_FILTER, VARIANT)
+_COVERED = (JOB_POLICY, COMMITMENT, JOB_FILTER, ADAPTS, VARIANT)
 _COMMITMENTS = ("reservations", "place-holders")
 
 
@@ -41,9 +42,9 @@ def by_scheduler(records: Records) -> Records:
     Where schedulers, filters and the other swept keys do not tell variants apart, the variants are the schedulers.
     """
     swept = [key for key in records.varying if key not in _COVERED]
-    kinds = [key for key in (JOB_FILTER, *TUNINGS) if records.varies(key)]
+    runs = _in_order(_adaptive(records.runs).with_columns(_schedulers(records)))
+    kinds = [key for key in (JOB_FILTER, *TUNINGS) if key in runs.columns and runs[key].n_unique() > 1]
     keys = list(dict.fromkeys([SCHEDULER, *kinds, *swept]))
-    runs = _in_order(records.runs.with_columns(_schedulers(records)))
     if VARIANT in records.varying and runs.n_unique(keys) < runs.n_unique([*keys, VARIANT]):
         names = runs[VARIANT].unique(maintain_order=True).drop_nulls().to_list()
         runs = runs.with_columns(pl.col(VARIANT).cast(pl.Enum(names)).alias(SCHEDULER))
@@ -74,10 +75,12 @@ def tunes(records: Records, key: str) -> bool:
 
 
 def filtered(records: Records) -> pl.DataFrame:
-    """The runs with an energy filter."""
+    """The runs with an energy filter that has a leniency of its own."""
     if JOB_FILTER not in records.runs.columns:
         return records.runs.clear()
-    return records.runs.filter(pl.col(JOB_FILTER) != NO_FILTER)
+    runs, name = _adaptive(records.runs.with_columns(pl.col(JOB_FILTER).cast(pl.String))), pl.col(JOB_FILTER)
+    plain = runs.filter((name != NO_FILTER) & ~name.str.ends_with(_ADAPTIVE))
+    return records.runs.join(plain, on="run", how="semi", maintain_order="left")
 
 
 def kept(records: Records, table: pl.DataFrame | None, columns: Sequence[str]) -> pl.DataFrame:
@@ -112,6 +115,15 @@ def _text(records: Records, titles: dict[Any, str], row: dict[str, Any], *, seve
 def _place(row: dict[str, Any]) -> int:
     name = row.get(COMMITMENT)
     return _COMMITMENTS.index(name) if name in _COMMITMENTS else -1
+
+
+def _adaptive(runs: pl.DataFrame) -> pl.DataFrame:
+    """The runs with filters that adapt their leniency as filters of their own."""
+    if not {ADAPTS, JOB_FILTER} <= set(runs.columns):
+        return runs
+    adapts = pl.col(ADAPTS).fill_null(value=False) & (pl.col(JOB_FILTER) != NO_FILTER)
+    name = pl.col(JOB_FILTER).cast(pl.String)
+    return runs.with_columns(pl.when(adapts).then(name + _ADAPTIVE).otherwise(name).alias(JOB_FILTER))
 
 
 def _in_order(runs: pl.DataFrame) -> pl.DataFrame:

@@ -31,6 +31,7 @@ JOB_POLICY = "scheduler.policy"
 COMMITMENT = "scheduler.commitment"
 JOB_FILTER = "scheduler.energy_filter"
 JOB_LENIENCY = "scheduler.leniency"
+ADAPTS = "scheduler.adapts_leniency"
 JOB_THRESHOLD = "scheduler.dropping_threshold"
 PLANNED = "workload.planned"
 SCHEDULER = "scheduler"
@@ -44,7 +45,7 @@ MANAGED, FRONT, PROFIT, KNOWN, JOBS = "managed", "front", "profit", "utility", "
 _COUNTED = {MANAGED: UTILITY, FRONT: "tasks", PROFIT: "tasks", KNOWN: "tasks", JOBS: "jobs_arrived"}
 """By kind of study a column that every run with a result has."""
 MODES = ("immediate", "batch")
-_ALONE = (POLICY, JOB_POLICY, JOB_FILTER, SCHEDULER, METHOD, VARIANT, SETTING, AIM)
+_ALONE = (POLICY, JOB_POLICY, JOB_FILTER, PLANNED, SCHEDULER, METHOD, VARIANT, SETTING, AIM)
 """Keys whose values can stand without their names."""
 
 
@@ -88,7 +89,8 @@ class Records:
     `traces`: `run`, `at_s` and cumulative columns; the keys of a run are looked up in `runs`.
     `titles` and `modes`: policy name -> title and "immediate" or "batch", in the order of the policy table.
     `fronts`, `machines` and `clouds`: `run` and the columns of those tables, of the runs of a search that were kept.
-    `jobs`, `job_traces`, `users`, `queues`, `pieces`, `clusters`: the same of kept runs of parallel jobs.
+    `jobs`, `job_traces`, `users`, `queues`, `pieces`, `clusters`, `job_types` and `findings`: the same of the kept runs
+    of parallel jobs.
     """
 
     study: StudyInfo
@@ -107,6 +109,8 @@ class Records:
     queues: pl.DataFrame | None = None
     pieces: pl.DataFrame | None = None
     clusters: pl.DataFrame | None = None
+    job_types: pl.DataFrame | None = None
+    findings: pl.DataFrame | None = None
 
     @cached_property
     def varying(self) -> tuple[str, ...]:

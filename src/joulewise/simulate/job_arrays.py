@@ -58,7 +58,6 @@ def greed_of(scheduler: Scheduler) -> GreedyRules:
         is_permanent=scheduler.holds_until_start and scheduler.overrun != "unaware",
         declines=policy.declines,
         falls_with_time=policy.objective is not None and policy.objective.falls_with_time,
-        restart_s=scheduler.restart_s,
     )
 
 

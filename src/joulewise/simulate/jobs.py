@@ -24,6 +24,7 @@ from joulewise.policies.job_limits import job_limits
 from joulewise.policies.job_orders import BY_ARRIVAL, UTILITY
 from joulewise.rng import generator
 from joulewise.simulate import job_arrays
+from joulewise.simulate.backfill import backfill, can_backfill_fast
 from joulewise.simulate.job_misfits import job_misfits
 from joulewise.simulate.scheduler import Scheduler
 
@@ -54,6 +55,8 @@ def simulate_jobs(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: i
     scheduler do not fit.
     """
     raise_if_any(job_misfits(world, scheduler))
+    if can_backfill_fast(world, scheduler):
+        return JobOutcome(*backfill(world, scheduler))
     engine = JobEngine(world, scheduler, seed, trial)
     engine.run(_BEFORE_ALL_S)  # compiles, or loads what was compiled, without simulating anything
     began = time.perf_counter()

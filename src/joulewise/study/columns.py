@@ -34,7 +34,8 @@ COLUMNS = (
     Column(RUNS, "seed", "", "seed of the study", kinds=""),
     Column(
         RUNS, "bound", "",
-        "how bounds are proven: of utility by prices, or trivially (each task alone); of bags by the duals of an lp; "
+        "how bounds are proven: of utility by prices, or trivially (each task alone), of jobs that may be suspended by "
+        "preemptive-prices; of bags by the duals of an lp; "
         "of fronts of utility by prices at a drop_below, none for objectives of chance",
         kinds="",
     ),

@@ -19,7 +19,7 @@ from joulewise.study import bag_tables, bags
 from joulewise.study.bags import BagWorld
 from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.column import COUNTS, FRONTS, MACHINES
-from joulewise.study.optimising import FrontParameters
+from joulewise.study.optimising import NSGA2, FrontParameters, genetic_ways
 from joulewise.study.parameters import shown
 from joulewise.study.source import Draw
 from joulewise.study.sources import expected_tasks
@@ -83,17 +83,7 @@ def _evolved(bag: Bag, _bound: BoundFront, p: FrontParameters, seed: int) -> Fou
     from joulewise.optimise.genetic import BagProblem, evolve
 
     known = {"min-energy": seeds.min_energy, "min-min": seeds.min_min_completion_time}
-    found = evolve(
-        BagProblem(bag),
-        [known[name](bag) for name in p.seeds],
-        population=p.population,
-        generations=p.generations,
-        mutation=p.mutation,
-        archive=p.archive,
-        ranks=p.ranks,
-        snapshots=p.snapshots,
-        seed=seed,
-    )
+    found = evolve(BagProblem(bag), [known[name](bag) for name in p.seeds], **genetic_ways(p), seed=seed)
     snapshots = {n: front.points[::-1, ::-1] for n, front in found.snapshots.items()}
     return Found(found.front.payload, snapshots, found.generations_per_s)
 
@@ -117,7 +107,7 @@ METHODS = {
         draws=True,
         keys=("n_points", "moves"),
     ),
-    "nsga2": Method(
+    NSGA2: Method(
         "NSGA-II",
         "a population of allocations that evolves, seeded with two heuristics",
         "Friese 5.4.4, 6.4",
@@ -150,7 +140,7 @@ def idle_keys(owner: type, parameters: Sequence[Any], methods: Mapping[str, Meth
 
 def _check(world: BagWorld, parameters: Sequence[FrontParameters]) -> None:
     """InputError when a bag is too large for the genetic algorithm."""
-    if any(p.method == "nsga2" for p in parameters):
+    if any(p.method == NSGA2 for p in parameters):
         from joulewise.optimise.genetic import BagProblem
 
         BagProblem(world.bag)

@@ -36,12 +36,14 @@ if TYPE_CHECKING:
 _RUN_S, _JOB_S, _READ_S, _PRICES_JOB_S = 0.05, 2e-5, 5e-6, 3e-4
 _JOB_BYTES = 60
 _INTERVAL_S = 60.0
-TRIVIAL = "trivial"
+TRIVIAL, PREEMPTIVE = "trivial", "preemptive-prices"
 
 
 def bound_of(point: Point, said: str) -> str:
-    """How the bound of a point is proven; prices need a window that ends."""
-    return said if getattr(point.workload.parameters, "end_s", None) is not None else TRIVIAL
+    """How the bound of a point is proven; prices need a window that ends, and others where jobs run in pieces."""
+    if said == TRIVIAL or getattr(point.workload.parameters, "end_s", None) is None:
+        return TRIVIAL
+    return PREEMPTIVE if point.decision.parameters.preempts else said
 
 
 def scheduler_of(point: Point, scheduler: Scheduler) -> Scheduler:
@@ -57,6 +59,7 @@ def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
     yield from (partial(_first_scene, parts, draw) for parts in found.worlds)
     yield from (partial(_check_fit, point, draw) for point in found.points)
     yield partial(_check_switches, found.points, draw)
+    yield _first_scene.cache_clear
 
 
 def _check_fit(point: Point, draw: Draw) -> None:
@@ -102,7 +105,7 @@ def seconds(missing: Sequence[Run], store: Store, folder: Path) -> float:
     n_jobs = _job_counts(missing, folder)
     worlds = {run.world_key: run for run in missing}
     new = [run for run in worlds.values() if not store.proof_file(run.world_key, run.bound).is_file()]
-    bounds_s = sum(_PRICES_JOB_S * n_jobs[run.key] for run in new if run.bound == "prices")
+    bounds_s = sum(_PRICES_JOB_S * n_jobs[run.key] for run in new if run.bound != TRIVIAL)
     reading_s = _READ_S * sum(n_jobs[run.key] for run in worlds.values())
     return bounds_s + reading_s + sum(_RUN_S + _JOB_S * n_jobs[run.key] for run in missing)
 
@@ -118,9 +121,18 @@ def _job_counts(runs: Sequence[Run], folder: Path) -> dict[str, float]:
     return {run.key: n_jobs[run.point.workload] for run in runs}
 
 
+def sentences(runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
+    """What to say of jobs that never got nodes for another reason than time."""
+    if "jobs_impossible" not in runs.columns:
+        return
+    most = int(cast("int", runs["jobs_impossible"].max()) or 0)
+    if most:
+        yield f"Up to {most:,} jobs of a run fit on no cluster, or under no power cap: they never start."
+
+
 def compute(case: Case) -> Outcome:
     """Simulate the scheduler in the world; JoulewiseError when its allocation breaks a rule."""
-    from joulewise.check.jobs import check_jobs
+    from joulewise.check import check_jobs
 
     scene: Scene = case.world
     scheduler = scheduler_of(case.run.point, case.decision)
@@ -169,7 +181,8 @@ def _bound(case: Case) -> float:
     run, store = case.run, case.store
     known = store.read_proof(run.world_key, run.bound)
     if known is None:
-        known = job_bound(case.world.world, cast("BoundKind", run.bound)).as_json()
+        kind: BoundKind = "trivial" if run.bound == TRIVIAL else "prices"
+        known = job_bound(case.world.world, kind, preempts=run.bound == PREEMPTIVE).as_json()
         store.write_proof(run.world_key, run.bound, known)
     return float(known["value"])
 
@@ -179,7 +192,7 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
 
     An allocation that is not stored is found by simulating again.
     """
-    from joulewise.check.jobs import check_jobs
+    from joulewise.check import check_jobs, recompute_jobs
 
     world = case.world.world
     if stored is not None:
@@ -200,6 +213,8 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
         yield "bounds: the proof of the world's bound is missing"
         return
     yield from _bounds(case)
+    for name, value in recompute_jobs(world, allocation).items():
+        yield from differs(f"runs: {name}, job by job", row[name], value)
     for name, value in _measured(case, allocation).items():
         yield from differs(f"runs: {name}", row[name], value)
 
@@ -218,6 +233,8 @@ def _bounds(case: Case) -> Iterator[str]:
     stored = case.store.read_proof(case.run.world_key, case.run.bound)
     assert stored is not None
     proof, world = JobBound.from_json(stored), case.world.world
-    prices = proof.certificate
-    anew = job_ceiling(world) if prices is None else job_dual_value(world, prices.per_s, prices.per_j)
+    prices, preempts = proof.certificate, case.run.bound == PREEMPTIVE
+    anew = job_ceiling(world)
+    if prices is not None:
+        anew = job_dual_value(world, prices.per_s, prices.per_j, preempts=preempts)
     yield from differs("bounds: utility_bound", proof.value, anew)

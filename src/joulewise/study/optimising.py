@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ from joulewise.study.parameters import Thresholds
 from joulewise.worlds.parameters import explained
 
 MOST_GENERATIONS = 10_000_000
+NSGA2: Final = "nsga2"
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,12 @@ class FrontParameters:
 
     def __post_init__(self) -> None:
         raise_if_any(_front_problems(self))
+
+
+def genetic_ways(p: FrontParameters | UtilityFrontParameters) -> dict[str, Any]:
+    """How NSGA-II evolves, as `evolve` takes it."""
+    names = ("population", "generations", "mutation", "archive", "ranks", "snapshots")
+    return {name: getattr(p, name) for name in names}
 
 
 def _front_problems(p: FrontParameters | UtilityFrontParameters) -> Iterator[Problem]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from joulewise.errors import InputError, Problem
+from joulewise.study.column import JOBS_KIND
 from joulewise.study.source import Draw
 from joulewise.study.sources import build_system, is_random_part
 from joulewise.study.spec import Part
@@ -28,7 +30,10 @@ class SystemMeasures:
 
 
 def measure_systems(study: Study) -> Iterator[SystemMeasures]:
-    """TMA, TDH and MPH of the general-purpose part of each distinct system of a study."""
+    """TMA, TDH and MPH of the general-purpose part of each distinct system; InputError for one of clusters."""
+    if study.kind.name == JOBS_KIND:
+        found = f"found a study of the kind {JOBS_KIND!r}"
+        raise InputError(Problem("--measures", found, "TMA, TDH and MPH are measures of machines", "leave it out"))
     parts = list(dict.fromkeys(point.system for point in study.points))
     cells = [part.cells() for part in parts]
     keys = dict.fromkeys(key for row in cells for key in row)

@@ -10,7 +10,7 @@ from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.study import bags
 from joulewise.study.case import Candidates
 from joulewise.study.fronts import idle_keys, seed_of
-from joulewise.study.optimising import ALL_CORES, GPU, PERCENTILE, UtilityFrontParameters
+from joulewise.study.optimising import ALL_CORES, GPU, NSGA2, PERCENTILE, UtilityFrontParameters
 from joulewise.study.parameters import shown
 from joulewise.study.source import Draw
 from joulewise.study.sources import is_random_part
@@ -57,7 +57,7 @@ def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
 def _unused_keys(parameters: Sequence[UtilityFrontParameters]) -> Iterator[Problem]:
     """Parameters that a study sets for searches that know nothing of them."""
     for name, (is_used, needed) in _USES.items():
-        given = [p for p in parameters if p.method == "nsga2" and getattr(p, name) != _default(name)]
+        given = [p for p in parameters if p.method == NSGA2 and getattr(p, name) != _default(name)]
         if given and not any(map(is_used, given)):
             found = f"found {shown(name, getattr(given[0], name))}"
             yield Problem(f"optimise.{name}", found, f"is for {needed}", "leave it out")
@@ -84,20 +84,21 @@ def _search_problems(known: KnownWorld, p: UtilityFrontParameters, draw: Draw) -
     from joulewise.optimise.assignments import AssignmentProblem, assignment_facts
     from joulewise.optimise.fuzzy import draw_problems
 
-    if p.method == "nsga2":
+    if p.method == NSGA2:
         AssignmentProblem(known.world, p.drop_below)
     else:
         assignment_facts(known.world, p.drop_below)
     if not p.is_certain and known.chances is None:
         found, advice = f"found {p.objective!r} with certain times and powers", "give system.time_cov_range"
         yield Problem("optimise.objective", found, "needs uncertain ones", advice)
-    elif p.start_from is not None:
+    elif p.method == NSGA2 and p.start_from is not None:
         yield from _start_problems(known, p, draw)
     if known.chances is None:
         yield from _certain_problems(p)
     else:
         yield from draw_problems(known.world.workload.n_tasks, p.fresh_samples, "optimise.fresh_samples")
-    yield from _engine_problems(p)
+    if p.method == NSGA2:
+        yield from _engine_problems(p)
 
 
 def _certain_problems(p: UtilityFrontParameters) -> Iterator[Problem]:

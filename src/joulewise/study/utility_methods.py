@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joulewise.study.fronts import Method
-from joulewise.study.optimising import ALL_CORES, AUTO, GPU, SIMULATED, UtilityFrontParameters
+from joulewise.study.optimising import ALL_CORES, AUTO, GPU, NSGA2, SIMULATED, UtilityFrontParameters, genetic_ways
 from joulewise.study.uncertain import KnownWorld
 
 if TYPE_CHECKING:
@@ -48,18 +48,8 @@ def _annealed(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Found:
 
 def _evolved(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Found:
     start = start_of(p)
-    found = _evolution(p)(
-        partial(problem_of, known, p, seed),
-        () if start else seeds_of(known.world, p),
-        population=p.population,
-        generations=p.generations,
-        mutation=p.mutation,
-        archive=p.archive,
-        ranks=p.ranks,
-        snapshots=p.snapshots,
-        seed=seed,
-        start=start,
-    )
+    seeds = () if start else seeds_of(known.world, p)
+    found = _evolution(p)(partial(problem_of, known, p, seed), seeds, **genetic_ways(p), seed=seed, start=start)
     snapshots = {n: front.points for n, front in found.snapshots.items()}
     return Found(found.front, snapshots, found.generations_per_s, found.engine, found.population)
 
@@ -160,7 +150,7 @@ METHODS = {
         draws=True,
         keys=("moves",),
     ),
-    "nsga2": Method(
+    NSGA2: Method(
         "NSGA-II",
         "a population of assignments that evolves, seeded with heuristics",
         "Friese 5.4.4, 7.2",

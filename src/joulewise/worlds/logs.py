@@ -70,7 +70,10 @@ class Oddity(NamedTuple):
 
 @dataclass(frozen=True)
 class LogAbout:
-    """What a log says of itself and of its machine; None and "" where it does not tell."""
+    """What a log says of itself and of its machine; None and "" where it does not tell.
+
+    `start_unix_s` is the zero of its instants by the `clock` (UTC, or the local time of a machine in no known zone).
+    """
 
     form: str
     name: str = ""
@@ -79,6 +82,7 @@ class LogAbout:
     records: int | None = None
     start_unix_s: int | None = None
     zone: str = ""
+    clock: str = "UTC"
     acknowledge: str = ""
     comments: tuple[str, ...] = ()
 

@@ -11,7 +11,7 @@ from joulewise.errors import raise_if_any, unknown_name
 from joulewise.model import Segment, Shape, Tag, UtilityShapes
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.clusters import Clusters
-from joulewise.worlds.job_rules import Rule
+from joulewise.worlds.job_rules import Rule, default_rules
 from joulewise.worlds.trace_jobs import Finding, TraceJobs
 from joulewise.worlds.utilities import PRIORITIES, URGENCIES, UtilityParameters, utility_shapes
 from joulewise.worlds.workload_tables import KINDS
@@ -49,8 +49,9 @@ class RuledJobs:
 
     @property
     def findings(self) -> list[Finding]:
-        """Rules that hold for no job."""
-        idle = [rule.name for rule, holds in zip(self.rules, self.holds, strict=True) if not holds.any()]
+        """Rules of the study that hold for no job."""
+        pairs = zip(self.rules, self.holds, strict=True)
+        idle = [rule.name for rule, holds in pairs if not holds.any() and rule not in default_rules()]
         reason = f"rules that hold for no job: {', '.join(idle)}"
         return [Finding("idle rule", len(idle), reason, "they change nothing")] if idle else []
 

@@ -71,7 +71,7 @@ def is_sacct(start: str) -> bool:
 
 def read_sacct(path: Path, texts: Iterable[bytes]) -> Log:
     """The log in pieces of text, each of whole lines; InputError where its first line does not name what is needed."""
-    reader = _Reader(path, Log(LogAbout("sacct --parsable2", start_unix_s=0, zone="(as the log has it)")))
+    reader = _Reader(path, Log(LogAbout("sacct --parsable2", start_unix_s=0, clock="local time")))
     reader.log.pieces = reader.frames(texts)
     return reader.log
 

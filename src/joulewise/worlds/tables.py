@@ -15,6 +15,7 @@ from joulewise.worlds.system_tables import (
     read_system,
     system_frames,
 )
+from joulewise.worlds.trace_files import TRACE_COLUMNS
 from joulewise.worlds.workload_tables import TASK_COLUMNS, WorkloadTable, read_workload, workload_frame
 
 __all__ = [
@@ -41,6 +42,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "clusters": CLUSTER_COLUMNS,
     "job_times": JOB_TIME_COLUMNS,
     "jobs": JOB_COLUMNS,
+    "trace": TRACE_COLUMNS,
     "outages": OUTAGE_COLUMNS,
     "power_cap_by_hour": SERIES_COLUMNS,
     "tariff": SERIES_COLUMNS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -16,13 +17,27 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.files import replacing
-from joulewise.worlds.logs import SCHEMA, Log, LogAbout, frame_of, opened, pieces_of, pieces_of_text, text_of
+from joulewise.worlds.frames import Column
+from joulewise.worlds.logs import (
+    LOG_COLUMNS,
+    SCHEMA,
+    Log,
+    LogAbout,
+    frame_of,
+    opened,
+    pieces_of,
+    pieces_of_text,
+    text_of,
+)
 from joulewise.worlds.sacct import is_sacct, read_sacct
 from joulewise.worlds.sacct_json import is_sacct_json, read_sacct_json
 from joulewise.worlds.swf import is_swf, read_swf
 
 SCHEMA_VERSION = 1
 """Of the Parquet files; files of another version are refused."""
+
+TRACE_COLUMNS = tuple(Column(column.name, column.unit, column.meaning) for column in LOG_COLUMNS)
+"""The columns of the Parquet files, as the reference describes them."""
 
 _METADATA = "joulewise_jobs"
 _PARQUET = b"PAR1"
@@ -77,7 +92,7 @@ def read_trace_table(name: str, folder: Path = Path(), columns: Iterable[str] = 
 
 def import_log(path: Path, out: Path) -> TraceTable:
     """Write a log's jobs to a Parquet file, piece by piece; InputError when it has none. The jobs stay in the file."""
-    with _log(path) as (log, frames), TemporaryDirectory(dir=out.parent) as folder:
+    with _log(path) as (log, frames), _written(out), TemporaryDirectory(dir=out.parent) as folder:
         order, parts = _Order(), []
         for number, frame in enumerate(order.watched(log, frames)):
             parts.append(Path(folder) / f"{number}.parquet")
@@ -90,6 +105,18 @@ def import_log(path: Path, out: Path) -> TraceTable:
             said = {_METADATA: _as_json(table)}
             ordered.sink_parquet(temporary, metadata=said, engine="streaming", row_group_size=_ROWS_IN_A_GROUP)
     return table
+
+
+@contextmanager
+def _written(out: Path) -> Iterator[None]:
+    """InputError where a file cannot be written."""
+    try:
+        yield
+    except gzip.BadGzipFile:
+        raise
+    except (pl.exceptions.PolarsError, OSError) as error:
+        found = f"cannot be written: {getattr(error, 'strerror', None) or error}"
+        raise InputError(Problem(str(out), found, advice="name another file, or make room")) from error
 
 
 @dataclass
@@ -143,7 +170,8 @@ def _log(path: Path) -> Iterator[tuple[Log, Iterator[pl.DataFrame]]]:
         form = next((form for form in FORMATS if form.recognises(text)), None)
         if form is None:
             allowed = f"must be one of {', '.join(form.name for form in FORMATS)}, plain or packed by gzip"
-            raise InputError(Problem(path.name, f"found a text that starts {text[:40]!r}", allowed))
+            advice = "`sacct` needs --parsable2 or --json"
+            raise InputError(Problem(path.name, f"found a text that starts {text[:40]!r}", allowed, advice))
         log = form.read(path, start.removeprefix(b"\xef\xbb\xbf"), file)
         yield log, log.pieces
 

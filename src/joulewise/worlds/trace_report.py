@@ -31,23 +31,27 @@ class TraceReport:
     n_jobs: int
     n_users: int
     n_queues: int
+    first_s: int
     span_s: int
     load_percent: float | None
     findings: tuple[Finding, ...]
 
     @property
     def first_at(self) -> str:
-        """The zero of the log's instants in UTC, "" where it is not known."""
+        """When the first job was submitted, in UTC or as the log has it; "" where it is not known."""
         start_s = self.about.start_unix_s
-        return "" if start_s is None else datetime.fromtimestamp(start_s, UTC).isoformat().replace("+00:00", "Z")
+        if start_s is None:
+            return ""
+        return datetime.fromtimestamp(start_s + self.first_s, UTC).replace(tzinfo=None).isoformat()
 
 
 def report_on(path: Path, table: TraceTable) -> TraceReport:
     """The report on a file that a log was imported to, of which `table` tells all but the jobs."""
     jobs = pl.scan_parquet(path)
-    n_logged, span_s, n_users, n_queues = (
+    n_logged, first_s, span_s, n_users, n_queues = (
         jobs.select(
             pl.len(),
+            first=pl.col("submit_s").min(),
             span=pl.col("submit_s").max() - pl.col("submit_s").min(),
             users=pl.col("user").drop_nulls().n_unique(),
             queues=pl.col("queue").drop_nulls().n_unique(),
@@ -66,7 +70,9 @@ def report_on(path: Path, table: TraceTable) -> TraceReport:
             work_core_s += float((kept.run_s * kept.cores).sum())
     load = 100 * work_core_s / (cores * span_s) if cores and span_s else None
     everything = (*findings_of_reading(table), *_of_header(table.about, n_logged), *findings.values())
-    return TraceReport(table.source, table.about, n_logged, n_jobs, n_users, n_queues, span_s, load, everything)
+    return TraceReport(
+        table.source, table.about, n_logged, n_jobs, n_users, n_queues, first_s, span_s, load, everything
+    )
 
 
 def _parts(jobs: pl.LazyFrame, n: int) -> Iterator[pl.DataFrame]:

@@ -1,0 +1,60 @@
+"""`joulewise import`: what it writes, what it tells, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from joulewise.worlds.trace_files import read_trace_table
+from tests.cli.calling import call
+
+Capture = pytest.CaptureFixture[str]
+SACCT = Path(__file__).parent.parent / "data" / "sacct.txt"
+
+
+def test_an_import_tells_everything_odd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = call(capsys, "import", SACCT)
+    assert said.code == 0, said.err
+    for words in ("sacct.txt: 6 jobs", "2026-03-02", "lines about a step of a job", "left out", "Jobs: sacct.parquet"):
+        assert words in said.out
+    assert read_trace_table("sacct.parquet", tmp_path).jobs.height == 6
+    found = json.loads(call(capsys, "import", SACCT, "--out", "other.parquet", "--json").out)
+    assert (found["n_logged"], found["n_jobs"], found["file"]) == (6, 5, "other.parquet")
+    assert {row["key"]: row["n"] for row in found["findings"]}["job step"] == 2
+    assert call(capsys, "import", SACCT).code == 0  # an import takes the place of an earlier one
+
+
+def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.parquet").write_text("something else")
+    Path("notes.md").write_text("# no log")
+    call(capsys, "import", SACCT)
+    for arguments, words in (
+        ([SACCT, "--out", "mine.parquet"], "is there already, and no import"),
+        ([SACCT, "--out", "."], "found a folder"),
+        ([SACCT, "--out", "no/where.parquet"], "there is no such folder"),
+        (["absent.swf"], "there is no such file"),
+        (["notes.md"], "must be one of SWF"),
+        (["sacct.parquet"], "is an import already"),
+    ):
+        said = call(capsys, "import", *arguments)
+        assert (said.code, said.out) == (2, "")
+        assert words in said.err
+    assert Path("mine.parquet").read_text() == "something else"
+
+
+def test_a_file_that_cannot_be_written_is_not_the_logs_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("polars.DataFrame.write_parquet", full)
+    said = call(capsys, "import", SACCT)
+    assert (said.code, said.out) == (2, "")
+    assert "sacct.parquet: cannot be written: No space left on device" in said.err
+    assert list(tmp_path.iterdir()) == []
