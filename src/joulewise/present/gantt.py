@@ -18,19 +18,22 @@ from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inli
 from joulewise.present.records import SCHEDULER, Records
 from joulewise.units import duration
 
-COLUMNS = ("job", "cluster", "nodes", "start_s", "end_s", "wait_s", "fate")
+COLUMNS = ("job", "cluster", "nodes", "ready_s", "start_s", "end_s", "wait_s", "fate")
 _RAN = ("ran", "killed")
 _PIECES = ("job", "cluster", "nodes", "start_s", "end_s")
 _LEAST_S = 900.0
 _LENGTHS_S = tuple(3600.0 * hours for hours in (0.25, 0.5, 1, 2, 4, 6, 8, 12, 24, 48, 96, 168, 336, 720, 2160, 8760))
 _MOST_RUNS, _MOST_PANELS = 250, 4
-_WAITS = {60.0: "up to 1 min", 600.0: "up to 10 min", 3600.0: "up to 1 h", 86400.0: "up to 1 d"}
+_WAITS = {
+    60.0: "up to 1 min", 600.0: "up to 10 min", 3600.0: "up to 1 h", 21600.0: "up to 6 h", 86400.0: "up to 1 d",
+}  # fmt: skip
 _LONGER, _UNFINISHED = "longer", "did not complete"
 _LOOKS = {
     **dict(zip((*_WAITS.values(), _LONGER), theme.ordered(len(_WAITS) + 1), strict=True)),
     _UNFINISHED: theme.PALETTE[1],
 }
-_WIDTH_PX, _HEIGHT_PX, _LEAST_PX = 430, 300, 34
+_WIDTH_PX, _HEIGHT_PX, _LEAST_PX = 430, 340, 40
+_EDGE_PX, _EDGED_PX = 0.6, 3.0  # the width of white edges, and what must be as high and long to have them
 
 _TOLD = {"job": "job", "user": "user", "nodes": "nodes", "shown": "wait"}
 
@@ -58,12 +61,12 @@ def gantt(records: Records) -> Drawing:
     keys = [*(key for key in seen.varying if key != SCHEDULER), SCHEDULER]
     panels, _ = panels_of(seen, runs, keys if seen.varying else [])
     shown = panels[:_MOST_PANELS]
-    window = liveliest(shown[0].rows)
+    window = liveliest([panel.rows for panel in shown])
     sizes = _sizes(seen, shown)
     n_left = runs["run"].n_unique() - len(shown)
     left = f" {sentence(count(n_left, 'further schedule'))} not shown." if n_left else ""
     caption = (
-        f"Which nodes ran jobs during the {duration(window.end_s - window.start_s)} in which most started; every "
+        f"Which nodes ran jobs during the {duration(window.end_s - window.start_s)} in which most came; every "
         "rectangle is a job, as high as it has nodes, the darker the longer it had waited. Nodes of a cluster are "
         "alike: a job is drawn on the lowest that are free when it starts, so it may be in several pieces. First kept "
         f"trial.{best}{left}"
@@ -81,21 +84,23 @@ def _runs(seen: Records) -> pl.DataFrame:
     return ran if pieces.is_empty() else pl.concat([ran, pieces], how="diagonal_relaxed")
 
 
-def liveliest(runs: pl.DataFrame) -> Window:
-    """The longest window with few enough runs in which most runs start."""
-    start_s, end_s = float(runs["start_s"].min()), float(runs["end_s"].max())  # type: ignore[arg-type]
-    if runs.height <= _MOST_RUNS:
+def liveliest(schedules: Sequence[pl.DataFrame]) -> Window:
+    """The longest window with few enough runs in every schedule in which most jobs come."""
+    ends = [(float(runs["start_s"].min()), float(runs["end_s"].max())) for runs in schedules]  # type: ignore[arg-type]
+    start_s, end_s = min(first for first, _ in ends), max(last for _, last in ends)
+    if all(runs.height <= _MOST_RUNS for runs in schedules):
         return Window(start_s, max(end_s, start_s + 1.0))
-    windows = (_liveliest_of(runs, start_s, length_s) for length_s in _LENGTHS_S if length_s < end_s - start_s)
-    fitting = takewhile(lambda window: _inside(runs, window).height <= _MOST_RUNS, windows)
+    windows = (_liveliest_of(schedules[0], start_s, length_s) for length_s in _LENGTHS_S if length_s < end_s - start_s)
+    fitting = takewhile(lambda window: max(_inside(runs, window).height for runs in schedules) <= _MOST_RUNS, windows)
     return max(fitting, key=lambda window: window.end_s - window.start_s, default=Window(start_s, start_s + _LEAST_S))
 
 
 def _liveliest_of(runs: pl.DataFrame, first_s: float, length_s: float) -> Window:
-    """That of the windows of a length, one after the other, in which most runs start."""
-    slot = ((pl.col("start_s") - first_s) // length_s).cast(pl.Int64)
-    counts = runs.group_by(slot.alias("slot")).len().sort("len", "slot", descending=[True, False])
-    start_s = first_s + float(counts["slot"][0]) * length_s
+    """That of the windows of a length, one after the other, in which most jobs come."""
+    slot = ((pl.col("ready_s") - first_s) // length_s).cast(pl.Int64).clip(0)
+    counts = runs.drop_nulls("ready_s").group_by(slot.alias("slot")).len()
+    ranked = counts.sort("len", "slot", descending=[True, False])
+    start_s = first_s + float(ranked["slot"][0]) * length_s
     return Window(start_s, start_s + length_s)
 
 
@@ -150,14 +155,14 @@ def _panel(panel: Panel, window: Window, sizes: dict[str, int], looks: Any) -> A
     for i, (name, n_nodes) in enumerate(sizes.items()):
         height_px = max(_LEAST_PX, round(_HEIGHT_PX * n_nodes / sum(sizes.values())))
         here = inside.filter(pl.col("cluster").cast(pl.String) == name)
-        bars = _bars(here, window).encode(y=_node_axis(name, n_nodes), y2="y2:Q", color=looks)
+        bars = _bars(here, window, height_px / n_nodes).encode(y=_node_axis(name, n_nodes), y2="y2:Q", color=looks)
         x = _time_axis(window, named=i == len(sizes) - 1)
         parts.append(bars.encode(x=x, x2="x2:Q").properties(width=_WIDTH_PX, height=height_px))
     return alt.vconcat(*parts, spacing=6, title=panel.title)
 
 
-def _bars(runs: pl.DataFrame, window: Window) -> Any:
-    """The rectangles of the runs on a cluster."""
+def _bars(runs: pl.DataFrame, window: Window, node_px: float) -> Any:
+    """The rectangles of the runs on a cluster, with edges unless they are too small."""
     import altair as alt
 
     ranges = name_nodes(*(runs[column].to_list() for column in ("start_s", "end_s", "nodes")))
@@ -166,8 +171,12 @@ def _bars(runs: pl.DataFrame, window: Window) -> Any:
         for run, parts in zip(runs.iter_rows(named=True), ranges, strict=True)
         for row in _rectangles(run, parts, window)
     ] or [dict.fromkeys(("x", "x2", "y", "y2", "wait", *_TOLD))]
-    tooltip = [alt.Tooltip(f"{name}:N", title=title) for name, title in _TOLD.items()]
-    return alt.Chart(inline(rows)).mark_rect(stroke="white", strokeWidth=0.6, clip=True).encode(tooltip=tooltip)
+    hour_px = 3600 * _WIDTH_PX / (window.end_s - window.start_s)
+    has_edge = f"(datum.x2 - datum.x) * {hour_px} > {_EDGED_PX} && (datum.y2 - datum.y) * {node_px} > {_EDGED_PX}"
+    return alt.Chart(inline(rows)).mark_rect(stroke="white", clip=True).encode(
+        strokeWidth=alt.condition(has_edge, alt.value(_EDGE_PX), alt.value(0)),
+        tooltip=[alt.Tooltip(f"{name}:N", title=title) for name, title in _TOLD.items()],
+    )  # fmt: skip
 
 
 def _time_axis(window: Window, *, named: bool) -> Any:

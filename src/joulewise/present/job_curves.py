@@ -86,7 +86,8 @@ def _part(panel: Panel, panels: Sequence[Panel], quantity: _Quantity, *, last: b
     rows = [{"x": at_s / time_s, "y": value / size} for at_s, value in points.iter_rows()]
     title = f"{quantity.title} ({unit})" if unit else quantity.title
     x_axis = alt.Axis(format=AXIS_FORMAT, tickCount=6, labelFlush=False, labels=last, ticks=last)
-    domain = [rows[0]["x"], rows[-1]["x"]]
+    start_s = min(float(each.rows["at_s"].min() or 0.0) for each in panels)  # type: ignore[arg-type]
+    domain = [start_s / time_s, end_s / time_s]
     area = alt.Chart(inline(rows)).mark_area(
         color=quantity.colour, opacity=0.35, interpolate="step-after", line={"strokeWidth": 1, "color": quantity.colour}
     )
