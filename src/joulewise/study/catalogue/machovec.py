@@ -335,7 +335,7 @@ def _fig_10(world: World) -> Experiment:
         f"{world.prefix}-fig-10",
         f"Percent of maximum utility, and energy, by policy at 10,000 jobs a day{world.words}",
         "Machovec V",
-        f"{_reading(world)}; the leniency is that which is best here for Max UPR with place-holders, for it is not printed",
+        f"{_reading(world)}; at the leniency that is best here for Max UPR with place-holders, for none is printed",
         "utility-by-scheduler",
         (
             _PLACE_HOLDERS,
