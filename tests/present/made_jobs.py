@@ -35,7 +35,7 @@ FIG_9: tuple[dict[str, Any], ...] = tuple(
 FIG_7: tuple[dict[str, Any], ...] = tuple(
     {JOB_POLICY: "max-upr", COMMITMENT: "place-holders", JOB_FILTER: filter_, JOB_LENIENCY: leniency}
     for filter_, most in (("per-task", 4.0), ("per-resource", 8.0))
-    for leniency in np.arange(0.5, most + 0.1, most / 8).tolist()
+    for leniency in (np.arange(1, 9) * most / 8).tolist()
 )
 TRACE: tuple[dict[str, Any], ...] = tuple({JOB_POLICY: name} for name in ("conservative", "easy"))
 
@@ -71,7 +71,7 @@ def _named(run: int, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _metrics(row: Mapping[str, Any], i: int) -> dict[str, float | int]:
-    noise = math.sin(7 * i + 3 * row["trial"])
+    noise = 0.3 * math.sin(7 * i + 3 * row["trial"])
     filter_ = row.get(JOB_FILTER, "none")
     off = math.log2(row.get(JOB_LENIENCY, _BEST_LENIENCY[filter_]) / _BEST_LENIENCY[filter_])
     held = 20.0 if row.get(COMMITMENT) == "reservations" and row[JOB_POLICY].startswith("max") else 0.0

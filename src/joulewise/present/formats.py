@@ -111,7 +111,9 @@ _SPOKEN: dict[str, dict[object, str]] = {
     "scheduler.energy_filter": {
         "none": "no filter",
         "per-task": "filter per task",
+        "per-task-adaptive": "adaptive filter per task",
         "per-resource": "filter per resource",
+        "per-resource-adaptive": "adaptive filter per resource",
     },
     "workload.planned": {"requested": "requested time", "true": "true time", "recent": "predicted time"},
 }
