@@ -26,7 +26,7 @@ _COUNTS = (
 )
 """Ticks from few to many."""
 _ENOUGH = 4
-_GAP = 0.12  # the least distance of two ticks as a part of the axis
+_GAP = 0.14  # the least distance of two ticks as a part of the axis
 _LEAST_SPAN = 0.3
 _ROOM = 0.04
 
@@ -43,7 +43,13 @@ def time_axis(title: str, logs: Iterable[float]) -> Axis:
 
 def count_axis(title: str, logs: Iterable[float]) -> Axis:
     """An axis for logarithms of numbers."""
-    return _axis(title, logs, _COUNTS, lambda value: plain(float(f"{value:.3g}")))
+    return _axis(title, logs, _COUNTS, _in_short)
+
+
+def _in_short(value: float) -> str:
+    """A round number; millions are "M"."""
+    size, unit = (1e6, " M") if value >= 1e6 else (1.0, "")
+    return f"{plain(float(f'{value / size:.3g}'))}{unit}"
 
 
 def _axis(title: str, logs: Iterable[float], ladders: Sequence[Sequence[float]], named: Callable[[float], str]) -> Axis:
