@@ -34,12 +34,12 @@ def test_prices_are_those_of_the_twin(budget_j: float) -> None:
 
 
 def test_nobody_pays_for_what_is_not_short() -> None:
-    """Jobs that are worth the same at any time: prices fall until all of them run."""
+    """Jobs that are worth 1 at any time: prices fall until the largest can pay for its 36,000 node-seconds."""
     world = trace_world([(0.0, 1, 600.0), (0.0, 3, 6000.0), (60.0, 4, 9000.0), (60.0, 1, 60.0)])
     work = replace(world.jobs.work, end_s=100_000.0)
     outcome = simulate_jobs(replace(world, jobs=replace(world.jobs, work=work)), PRICES)
     assert outcome.allocation.ran.all()
-    assert outcome.prices[-1, 0] < 0.5 * outcome.prices[0, 0]
+    assert outcome.prices[-1, 0] < 1 / 36_000 < outcome.prices[0, 0]
 
 
 def test_it_beats_the_greedy_that_it_is_without_prices() -> None:
