@@ -101,6 +101,14 @@ def test_variants_that_policies_tell_apart_go_by_policy() -> None:
     assert seen.values(SCHEDULER) == ["Conservative", "EASY"]
 
 
+def test_a_filter_that_a_scheduler_always_has_is_part_of_its_name() -> None:
+    points = [{JOB_POLICY: "easy", JOB_FILTER: "none"}, {JOB_POLICY: "max-upr", JOB_FILTER: "per-resource"}]
+    seen, said = job_view(job_records(points, details=False))
+    assert (seen.values(SCHEDULER), said) == (["EASY", "Max UPR, filter per resource"], "")
+    assert seen.varying == (SCHEDULER,)
+    assert len(job_view(PUBLISHED, folds=True)[0].values(SCHEDULER)) == len(FIG_9)
+
+
 def test_each_scheduler_is_shown_at_its_best_leniency() -> None:
     seen, said = job_view(job_records(FIG_7, n_trials=2, details=False))
     assert seen.runs[JOB_LENIENCY].unique().sort().to_list() == [2.0, 4.0]
@@ -273,8 +281,8 @@ def test_stretches_that_did_not_complete_their_job_are_marked() -> None:
 
 def test_findings_tell_who_earned_most_and_waited_least() -> None:
     leads = [finding.lead for finding in job_findings(PUBLISHED)]
-    assert any("Max UPR, place-holders earned the most" in lead for lead in leads)
-    assert leads[-1].startswith("With Max UPR, place-holders, filter per resource jobs waited least")
+    assert leads[0].startswith("Max UPR, place-holders, filter per resource earned the most: 81")
+    assert leads[1].startswith("With Max UPR, place-holders, filter per resource jobs waited least")
 
 
 def test_jobs_that_fit_nowhere_are_a_finding() -> None:

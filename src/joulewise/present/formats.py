@@ -261,6 +261,7 @@ METRICS = {
     "max_wait_s": Metric("longest wait", "", duration),
     "mean_turnaround_s": Metric("mean turnaround", "", duration),
     "median_turnaround_s": Metric("median turnaround", "", duration),
+    "max_turnaround_s": Metric("longest turnaround", "", duration),
     "mean_bounded_slowdown": Metric("mean bounded slowdown"),
     "median_bounded_slowdown": Metric("median bounded slowdown"),
     "max_bounded_slowdown": Metric("highest bounded slowdown"),

@@ -89,7 +89,7 @@ def waits_by_scheduler(records: Records) -> Drawing:
 
 def scheduler_differences(records: Records) -> Drawing:
     """Paired differences in utility of schedulers to the best."""
-    seen, best = job_view(records)
+    seen, best = job_view(records, folds=True)
     drawing = differences(seen)
     return Drawing(drawing.chart, f"{drawing.caption}{best}")
 
@@ -119,7 +119,7 @@ def _to_one_end(traces: pl.DataFrame) -> pl.DataFrame:
 
 def schedulers_against_energy(records: Records) -> Drawing:
     """Utility against energy of all schedulers."""
-    seen, best = job_view(records)
+    seen, best = job_view(records, folds=True)
     drawing = utility_against_energy(seen)
     return Drawing(drawing.chart, f"{drawing.caption}{best}")
 
