@@ -37,7 +37,7 @@ _COMPARABLE_PERCENT = 5.0
 _HALF_A_POINT = 0.5
 
 _READING = (
-    "whole node counts, nodes chosen when a job starts; 20 variations of the utility classes A to D, for those of the "
+    "nodes are counted, and chosen when a job starts; 20 variations of the utility classes A to D, for those of the "
     "text are not printed; place-holders that come due before the next mapping event do start; a job is dropped by "
     "what it could earn if it started now in its fastest option; policies in order of arrival use P-state 0, are not "
     "filtered and drop nothing, and of clusters where a job could start as soon take the first"
