@@ -17,6 +17,7 @@ SUBJECTS = {
     "manager": "benchmarks.manager",
     "bag": "benchmarks.bag",
     "fronts": "benchmarks.fronts",
+    "cluster": "benchmarks.cluster",
 }
 
 

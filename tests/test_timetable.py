@@ -1,4 +1,4 @@
-"""Timetables against a list of commitments that is added up again for every question."""
+"""Timetables against lists of commitments that are gone through again for every question; and fig. 5 of Machovec."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from joulewise.kernels import pinned as pinned_kernels
 from joulewise.kernels import timetable as timetable_kernels
+from joulewise.kernels.pinned import Pins, new_pins
 from joulewise.kernels.timetable import Book, new_book, room_for
-from tests.twins.timetable import Commitments
+from tests.twins.timetable import Commitments, NamedNodes
 
-timetable: Any = timetable_kernels  # kernels carry no types; here they are called from code that does
+# Kernels carry no types; here they are called from code that does.
+timetable: Any = timetable_kernels
+pinned: Any = pinned_kernels
 
 CAPACITY = (7, 4)
 LATEST_S = 12.0
@@ -117,3 +121,89 @@ def test_a_copy_is_equal_and_another(commitments: list[tuple[int, int, float, fl
 @numba.njit
 def _copy(to: Any, of: Any) -> None:
     timetable.copy_book(to, of)
+
+
+# Named nodes
+
+FIRST_FIT_PINNED, PIN, UNPIN, PIN_NODE = 0, 1, 2, 3
+
+
+@numba.njit
+def _ask_pins(pins: Any, kind: Any, r: Any, i: Any, n: Any, a: Any, b: Any) -> Any:
+    if kind == FIRST_FIT_PINNED:
+        return pinned.first_fit_pinned(pins, r, n, a, b)
+    if kind == PIN:
+        return float(pinned.pin(pins, r, i, n, a, b))
+    if kind == UNPIN:
+        pinned.unpin(pins, i)
+    else:
+        pinned.pin_node(pins, i, n, a, b)
+    return 0.0
+
+
+def ask_pins(pins: Pins, kind: int, i: int, n: int, a: float, b: float, r: int = 1) -> float:
+    return float(_ask_pins(pins, kind, r, i, n, float(a), float(b)))
+
+
+def nodes_of(pins: Pins, i: int, r: int = 1) -> list[int]:
+    """The nodes of a job, by their numbers in the cluster, in the order in which they were chosen."""
+    found, at = [], int(pins.of_job[i])
+    while at >= 0:
+        found.append(int(pins.node[at] - pins.first_node[r]))
+        at = int(pins.next_of_job[at])
+    return found[::-1]
+
+
+NEEDS = st.tuples(st.integers(1, 5), st.integers(1, 6).map(float), INSTANTS)
+
+
+@given(st.lists(NEEDS, max_size=10), st.lists(st.integers(0, 9), max_size=5))
+def test_named_nodes_are_those_of_the_plain_twin(needs: list[tuple[int, float, float]], gone: list[int]) -> None:
+    pins, twin = new_pins(np.array([3, 5]), 10, 50), NamedNodes(5)
+    for i, (nodes, duration_s, from_s) in enumerate(needs):
+        start_s = ask_pins(pins, FIRST_FIT_PINNED, i, nodes, duration_s, from_s)
+        assert start_s == twin.first_fit(nodes, duration_s, from_s)
+        assert ask_pins(pins, PIN, i, nodes, start_s, start_s + duration_s) == nodes
+        assert nodes_of(pins, i) == twin.pin(i, nodes, start_s, start_s + duration_s)
+        if i in gone:
+            ask_pins(pins, UNPIN, i - 1, 0, 0.0, 0.0)
+            twin.unpin(i - 1)
+
+
+@given(st.lists(NEEDS, max_size=10), NEEDS)
+def test_counting_never_starts_later_than_pinning_with_the_same_commitments(
+    needs: list[tuple[int, float, float]], another: tuple[int, float, float]
+) -> None:
+    pins, book = new_pins(np.array([3, 5]), 10, 50), new_book(np.array([5]), room_for(len(needs)))
+    for i, (nodes, duration_s, from_s) in enumerate(needs):
+        start_s = ask_pins(pins, FIRST_FIT_PINNED, i, nodes, duration_s, from_s)
+        assert ask(book, FIRST_FIT, 0, nodes, duration_s, from_s) <= start_s
+        ask_pins(pins, PIN, i, nodes, start_s, start_s + duration_s)
+        ask(book, TAKE, 0, nodes, start_s, start_s + duration_s)
+    nodes, duration_s, from_s = another
+    counted_s = ask(book, FIRST_FIT, 0, nodes, duration_s, from_s)
+    assert counted_s <= ask_pins(pins, FIRST_FIT_PINNED, 0, nodes, duration_s, from_s)
+
+
+def test_pinning_can_start_later_than_counting() -> None:
+    pins, book = new_pins(np.array([0, 2]), 3, 5), new_book(np.array([2]), room_for(2))
+    for i, (node, start_s, end_s) in enumerate(((0, 0.0, 5.0), (1, 5.0, 10.0))):
+        ask_pins(pins, PIN_NODE, i, node, start_s, end_s)
+        ask(book, TAKE, 0, 1, start_s, end_s)
+    assert ask(book, FIRST_FIT, 0, 1, 10.0, 0.0) == 0.0
+    assert ask_pins(pins, FIRST_FIT_PINNED, 2, 1, 10.0, 0.0) == 5.0
+
+
+def test_figure_5() -> None:
+    """Three of the four nodes that are free first: n6 and n5 by the voids they leave, then n3 for its smaller void."""
+    pins = new_pins(np.array([0, 10]), 20, 40)
+    before = {1: 6.0, 2: 7.0, 3: 3.0, 4: 2.0, 5: 4.0, 6: 4.0, 7: 6.0, 8: 8.0, 9: 7.0, 10: 9.0}
+    after = {3: (7.0, 9.0), 4: (7.0, 9.0), 6: (6.0, 9.0)}
+    for node, end_s in before.items():
+        ask_pins(pins, PIN_NODE, node, node - 1, 0.0, end_s)
+    for node, (start_s, end_s) in after.items():
+        ask_pins(pins, PIN_NODE, node, node - 1, start_s, end_s)
+    start_s = ask_pins(pins, FIRST_FIT_PINNED, 11, 3, 2.0, 0.0)
+    assert start_s == 4.0
+    ask_pins(pins, PIN, 11, 3, start_s, start_s + 2.0)
+    assert [k + 1 for k in nodes_of(pins, 11)] == [6, 5, 3]

@@ -119,6 +119,9 @@ def test_clusters_of_a_study_in_place_of_the_machine(tmp_path: Path) -> None:
     assert types.first.tolist() == [0, 2, 3, 3]
     assert list(zip(types.cluster.tolist(), types.nodes.tolist(), strict=True)) == [(0, 10), (1, 1), (1, 1)]
     assert counted(trace) == {"too large": 1}
+    with pytest.raises(InputError) as caught:
+        load(tmp_path, [line(1, 0)], "", TWO, unit="node", machine_processors=5)
+    assert [problem.where for problem in caught.value.problems] == ["workload.unit", "workload.machine_processors"]
 
 
 def test_pstates_take_longer_in_whole_seconds(tmp_path: Path) -> None:

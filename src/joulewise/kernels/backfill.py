@@ -16,7 +16,6 @@ from joulewise.kernels.jit import inlined, kernel
 from joulewise.kernels.rigid import move_up, next_instant, queue_up, run, someone_arrives, someone_ends
 from joulewise.kernels.timetable import first_fit, forget_before, give_back, segment_at, take
 
-
 # EASY
 
 
@@ -147,8 +146,8 @@ def _backfill(queue, begin, ends, planned, jobs, start_s, now_s, free, shadow_s,
 
 @kernel
 def easy(jobs, n_nodes, ends, planned, queue, start_s):
-    """Fill in when each job starts under EASY backfilling on so many nodes."""
-    free, extra, shadow_s, n_arrived = n_nodes, 0, math.nan, 0
+    """Fill in when each job starts under EASY backfilling on so many nodes; at how many instants somebody waited."""
+    free, extra, shadow_s, n_arrived, n_events = n_nodes, 0, math.nan, 0, 0
     while n_arrived < jobs.arrival_s.size or ends.size[0] > 0:
         now_s = next_instant(ends, jobs, n_arrived)
         freed = _end_all(ends, planned, jobs, start_s, now_s)
@@ -157,11 +156,13 @@ def easy(jobs, n_nodes, ends, planned, queue, start_s):
         while someone_arrives(jobs, n_arrived, now_s):
             queue_up(queue, jobs, n_arrived)
             n_arrived += 1
+        n_events += queue.first[0] < queue.last[0]
         is_late = planned.size[0] > 0 and planned.end_s[0] <= now_s
         if freed > 0 or is_late or queue.first[0] == begin:  # else the head stays blocked and so do all the old ones
             free = _start_heads(queue, ends, planned, jobs, start_s, now_s, free)
             begin, shadow_s = min(queue.first[0] + 1, queue.last[0]), math.nan
         free, shadow_s, extra = _backfill(queue, begin, ends, planned, jobs, start_s, now_s, free, shadow_s, extra)
+    return n_events
 
 
 # Conservative
@@ -256,17 +257,21 @@ def conservative(jobs, book, ends, queue, start_s):
     """Fill in when each job starts under conservative backfilling; row 0 of the book is the cluster.
 
     Every job is promised a start when it arrives. When one ends early, the others move forward in turn. A promise
-    that falls due between ends and arrivals is kept at its own instant.
+    that falls due between ends and arrivals is kept at its own instant. Returns at how many instants promises were
+    made or could change.
     """
-    n_arrived, due_s = 0, math.inf
+    n_arrived, due_s, n_events = 0, math.inf, 0
     while n_arrived < jobs.arrival_s.size or ends.size[0] > 0 or queue.first[0] < queue.last[0]:
-        now_s = min(_next_instant(ends, jobs, n_arrived), due_s)
+        now_s = min(next_instant(ends, jobs, n_arrived), due_s)
         forget_before(book, 0, now_s)
-        if _end_all_early(ends, book, jobs, start_s, now_s):
+        is_early = _end_all_early(ends, book, jobs, start_s, now_s) and queue.first[0] < queue.last[0]
+        if is_early:
             due_s = _compress(queue, book, now_s, due_s)
+        n_events += is_early or someone_arrives(jobs, n_arrived, now_s)
         while someone_arrives(jobs, n_arrived, now_s):
             queue_up(queue, jobs, n_arrived)
             due_s = min(due_s, _promise(queue, book, now_s))
             n_arrived += 1
         if due_s == now_s:
             due_s = _start_due(queue, ends, jobs, start_s, now_s)
+    return n_events

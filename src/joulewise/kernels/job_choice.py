@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 from joulewise.kernels.choice import comes_before, utility_of
-from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.jit import inlined
 from joulewise.kernels.job_energy import earliest_start, may_use, passes
 from joulewise.kernels.job_pool import NOBODY
 
@@ -43,7 +43,7 @@ def fixed_start(pool, facts, limits, book, option, now_s):
     return starts.fixed_s[option]
 
 
-@shared
+@inlined
 def found_start(pool, facts, limits, book, trial, option, now_s):
     """The earliest start of an option among what is fixed and what this event has planned."""
     starts, r = pool.starts, facts.options.cluster[option]
@@ -95,6 +95,19 @@ def worth(pool, value, facts, i, option, utility, start_s):
 
 
 @inlined
+def worth_at(pool, value, facts, i, option, start_s):
+    """The value of a choice that starts then."""
+    utility = utility_of(facts.tasks, facts.utilities, i, start_s + facts.options.planned_s[option])
+    return worth(pool, value, facts, i, option, utility, start_s)
+
+
+@inlined
+def earns_too_little(rules, facts, i, completion_s):
+    """Whether an option that completes then is not taken for what it earns."""
+    return rules.drops_options and utility_of(facts.tasks, facts.utilities, i, completion_s) < rules.threshold
+
+
+@inlined
 def is_allowed(facts, limits, ledger, option, start_s):
     """Whether a choice passes the filter, starts in time and keeps the budgets."""
     duration_s = facts.options.planned_s[option]
@@ -106,12 +119,13 @@ def soonest_end(pool, facts, limits, t, now_s, is_bound):
     """An instant before which no job of a type can complete."""
     options, soonest_s = facts.options, np.inf
     for option in range(options.first[t], options.first[t + 1]):
-        start_s = not_before(pool, facts, limits, option, now_s, is_bound)
-        soonest_s = min(soonest_s, start_s + options.planned_s[option])
+        if pool.kin[option] == option:
+            start_s = known_start(pool, facts, limits, option, now_s, is_bound)
+            soonest_s = min(soonest_s, start_s + options.planned_s[option])
     return soonest_s
 
 
-@shared
+@inlined
 def best_choice(pool, value, rules, facts, limits, ledger, book, trial, i, now_s, is_bound):
     """The best option of a job: (option or NOBODY, value, completion, start).
 
@@ -126,13 +140,16 @@ def best_choice(pool, value, rules, facts, limits, ledger, book, trial, i, now_s
     first = max(pool.choice[i], options.first[t])
     for at in range(options.first[t] - 1, options.first[t + 1]):
         option = first if at < options.first[t] else at
-        if (at == first) or limits.filter_key[option] > most_key:
+        if at == first or limits.filter_key[option] > most_key:
             continue
         start_s = not_before(pool, facts, limits, option, now_s, is_bound)
         completion_s = start_s + options.planned_s[option]
         if best != NOBODY and rules.falls_with_time:
             bound = worth(pool, value, facts, i, option, most, start_s)
-            if bound < best_value or (bound == best_value and completion_s > best_s):
+            if not comes_before(bound, completion_s, option, best_value, best_s, best):
+                continue
+            bound = worth_at(pool, value, facts, i, option, start_s)
+            if not comes_before(bound, completion_s, option, best_value, best_s, best):
                 continue
         if is_bound:
             start_s = fixed_start(pool, facts, limits, book, option, now_s)
@@ -141,10 +158,9 @@ def best_choice(pool, value, rules, facts, limits, ledger, book, trial, i, now_s
         if not start_s < np.inf or not (is_bound or is_allowed(facts, limits, ledger, option, start_s)):
             continue
         completion_s = start_s + options.planned_s[option]
-        utility = utility_of(facts.tasks, facts.utilities, i, completion_s)
-        if rules.drops_options and utility < rules.threshold:
+        if earns_too_little(rules, facts, i, completion_s):
             continue
-        found = worth(pool, value, facts, i, option, utility, start_s)
+        found = worth_at(pool, value, facts, i, option, start_s)
         if best == NOBODY or comes_before(found, completion_s, option, best_value, best_s, best):
             best, best_value, best_s, best_start_s = option, found, completion_s, start_s
     return best, best_value, best_s, best_start_s

@@ -106,17 +106,21 @@ def open_cap(limits, book, until_s):
 
 
 @shared
+def joint_fit(book, has_cap, r, nodes, power_mw, duration_s, from_s):
+    """The earliest start, not before `from_s`, with so many nodes of a cluster and, under a cap, so much power."""
+    start_s = first_fit(book, r, nodes, duration_s, from_s)
+    while has_cap and start_s < np.inf:
+        powered_s = first_fit(book, book.size.size - 1, power_mw, duration_s, start_s)
+        if powered_s == start_s or powered_s == np.inf:
+            return powered_s
+        start_s = first_fit(book, r, nodes, duration_s, powered_s)
+    return start_s
+
+
+@inlined
 def earliest_start(limits, book, r, nodes, power_mw, duration_s, from_s):
     """The earliest start, not before `from_s`, with so many nodes of a cluster and so much power; inf if none is."""
-    start_s = first_fit(book, r, nodes, duration_s, from_s)
-    while limits.has_cap and start_s < np.inf:
-        powered_s = first_fit(book, book.size.size - 1, power_mw, duration_s, start_s)
-        if powered_s == start_s:
-            break
-        start_s = first_fit(book, r, nodes, duration_s, powered_s) if powered_s < np.inf else np.inf
-        if start_s == powered_s:
-            break
-    return start_s
+    return joint_fit(book, limits.has_cap, r, nodes, power_mw, duration_s, from_s)
 
 
 @inlined

@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from joulewise.kernels.choice import comes_before, utility_of
+from joulewise.kernels.choice import comes_before
 from joulewise.kernels.energy import NOW, TOMORROW
 from joulewise.kernels.heap import pop, push, replace_top
-from joulewise.kernels.jit import inlined, pasted, shared
+from joulewise.kernels.jit import inlined, pasted
 from joulewise.kernels.job_choice import (
     best_choice,
+    earns_too_little,
     found_start,
     is_allowed,
     is_hopeless,
@@ -31,6 +32,7 @@ from joulewise.kernels.timetable import copy_book
 
 AMPLE = 1.000001
 LOOSER = 1.2
+NO_MORE = -2
 
 
 class GreedyRules(NamedTuple):
@@ -38,8 +40,8 @@ class GreedyRules(NamedTuple):
 
     A job that can earn less than `threshold` (-inf: none) is dropped and, if it `drops_options`, an option that does
     is not taken. Plans are permanent reservations, or else place-holders of which those due before the next event are
-    kept. It may decline choices whose value is not above 0. Without `falls_with_time` every choice is looked at every
-    time.
+    kept. It may decline choices whose value is not above 0. Without `falls_with_time` every job is looked at anew
+    after every plan.
     """
 
     threshold: float
@@ -55,25 +57,33 @@ def is_due(rules, start_s, now_s, next_s):
     return rules.is_permanent or start_s <= now_s or start_s < next_s
 
 
-@shared
-def has_witness(pool, rules, facts, limits, ledger, book, trial, g, now_s, next_s):
-    """Whether a job of a group could still get nodes that it keeps.
+@pasted
+def open_group(pool, rules, facts, limits, ledger, book, trial, now_s, next_s):
+    """The first group of which a job could still get nodes that it keeps, or NOBODY.
 
     Within an event an option that could not will not, so the search for one that can goes on where it was.
     """
-    options, place = facts.options, pool.witness[g]
-    while place[0] < pool.n_types[g]:
-        t = pool.types[pool.first_type[g] + place[0]]
-        while pool.n_left[t] > 0 and options.first[t] + place[1] < options.first[t + 1]:
-            option = options.first[t] + place[1]
-            start_s = not_before(pool, facts, limits, option, now_s, False)
-            if is_due(rules, start_s, now_s, next_s) and is_allowed(facts, limits, ledger, option, start_s):
-                start_s = found_start(pool, facts, limits, book, trial, option, now_s)
+    options = facts.options
+    for g in range(pool.n_types.size):
+        place = pool.witness[g]
+        while place[0] < pool.n_types[g]:
+            t = pool.types[pool.first_type[g] + place[0]]
+            while pool.n_left[t] > 0 and options.first[t] + place[1] < options.first[t + 1]:
+                option = options.first[t] + place[1]
+                start_s = not_before(pool, facts, limits, option, now_s, False)
                 if is_due(rules, start_s, now_s, next_s) and is_allowed(facts, limits, ledger, option, start_s):
-                    return True
-            place[1] += 1
-        place[0], place[1] = place[0] + 1, 0
-    return False
+                    start_s = found_start(pool, facts, limits, book, trial, option, now_s)
+                    if is_due(rules, start_s, now_s, next_s) and is_allowed(facts, limits, ledger, option, start_s):
+                        return g
+                place[1] += 1
+            place[0], place[1] = place[0] + 1, 0
+    return NOBODY
+
+
+@inlined
+def close_group(pool, g):
+    """Let a group that has nothing left to do have no witness."""
+    pool.witness[g, 0] = pool.n_types[g]
 
 
 @inlined
@@ -106,48 +116,11 @@ def place(pool, facts, limits, ledger, book, trial, i):
     pool.n_left[facts.tasks.task_type[i]] -= 1
 
 
-@pasted
-def look(pool, value, rules, facts, limits, ledger, book, trial, plan, waiting, looked, now_s):
-    """Value the first waiting job among what is fixed; drop it or add it to those looked at."""
-    i = waiting.items[0]
-    pop(waiting)
-    if is_hopeless(pool, rules, facts, i, now_s):
-        drop(pool, facts, plan, i)
-        return
-    option, found, completion_s, start_s = best_choice(
-        pool, value, rules, facts, limits, ledger, book, trial, i, now_s, True
-    )
-    note_rise(pool, waiting.value[i], found)
-    waiting.value[i] = looked.value[i] = found
-    waiting.completion_s[i] = looked.completion_s[i] = completion_s
-    pool.choice[i], pool.start_s[i] = option, start_s
-    push(looked, i)
-
-
-@pasted
-def look_again(pool, value, rules, facts, limits, ledger, book, trial, looked, now_s):
-    """Value the first looked-at job among what is planned now, by its allowed choices."""
-    i = looked.items[0]
-    option, found, completion_s, start_s = best_choice(
-        pool, value, rules, facts, limits, ledger, book, trial, i, now_s, False
-    )
-    if option == NOBODY:
-        pop(looked)
-        put_off(pool, facts, i)
-        return
-    note_rise(pool, looked.value[i], found)
-    looked.value[i], looked.completion_s[i] = found, completion_s
-    pool.choice[i], pool.start_s[i] = option, start_s
-    replace_top(looked, i)
-
-
 @inlined
 def is_up_to_date(pool, rules, facts, limits, ledger, book, trial, looked, i, now_s):
     """Whether the choice of a job can be made as it was valued."""
     option = pool.choice[i]
-    if option == NOBODY:
-        return False
-    if rules.drops_options and utility_of(facts.tasks, facts.utilities, i, looked.completion_s[i]) < rules.threshold:
+    if option == NOBODY or earns_too_little(rules, facts, i, looked.completion_s[i]):
         return False
     start_s = found_start(pool, facts, limits, book, trial, option, now_s)
     return start_s == pool.start_s[i] and is_allowed(facts, limits, ledger, option, start_s)
@@ -164,41 +137,70 @@ def waits_first(waiting, looked):
     )  # fmt: skip
 
 
-@shared
-def step(pool, value, rules, facts, limits, ledger, book, trial, plan, g, now_s):
-    """Look at the job of a group with the best bound, or plan it; returns whether there is anything left to do.
+@inlined
+def note_look(pool, facts, waiting, looked, i, option, found, completion_s, start_s, is_bound):
+    """Note what a look at a job has found; as a bound it is also that of later events."""
+    if is_bound:
+        pop(waiting)
+        note_rise(pool, waiting.value[i], found)
+        waiting.value[i], waiting.completion_s[i] = found, completion_s
+    else:
+        note_rise(pool, looked.value[i], found)
+    looked.value[i], looked.completion_s[i] = found, completion_s
+    pool.choice[i], pool.start_s[i] = option, start_s
+    if is_bound:
+        push(looked, i)
+    elif option != NOBODY:
+        replace_top(looked, i)
+    else:
+        pop(looked)
+        put_off(pool, facts, i)
 
-    Jobs whose bound has no completion have no option left, until nodes are given back.
+
+@pasted
+def next_job(pool, value, rules, facts, limits, ledger, book, trial, plan, g, now_s):
+    """The job of a group that goes first, out of its heap, or NOBODY after a look at one, or NO_MORE.
+
+    A waiting job is looked at among what is fixed alone, which bounds its value at later events, and once more among
+    what is planned when its turn comes; if values do not fall with time, at once among what is planned. One whose bound
+    has no completion has no option until nodes are given back.
     """
     waiting, looked = heap_of(pool.waiting, pool, g), heap_of(pool.looked, pool, g)
-    if waits_first(waiting, looked):
-        if waiting.completion_s[waiting.items[0]] == np.inf:
-            return False
-        look(pool, value, rules, facts, limits, ledger, book, trial, plan, waiting, looked, now_s)
-        return True
-    if looked.size[0] == 0:
-        return False
-    i = looked.items[0]
-    if rules.declines and not looked.value[i] > 0.0:
-        return False
-    if is_up_to_date(pool, rules, facts, limits, ledger, book, trial, looked, i, now_s):
-        pop(looked)
-        place(pool, facts, limits, ledger, book, trial, i)
+    is_bound = waits_first(waiting, looked)
+    if is_bound:
+        i = waiting.items[0]
+        if waiting.completion_s[i] == np.inf:
+            return NO_MORE
+        if is_hopeless(pool, rules, facts, i, now_s):
+            pop(waiting)
+            drop(pool, facts, plan, i)
+            return NOBODY
+    elif looked.size[0] == 0:
+        return NO_MORE
     else:
-        look_again(pool, value, rules, facts, limits, ledger, book, trial, looked, now_s)
-    return True
+        i = looked.items[0]
+        if rules.declines and not looked.value[i] > 0.0:
+            return NO_MORE
+        if is_up_to_date(pool, rules, facts, limits, ledger, book, trial, looked, i, now_s):
+            pop(looked)
+            return i
+    option, found, completion_s, start_s = best_choice(
+        pool, value, rules, facts, limits, ledger, book, trial, i, now_s, is_bound and rules.falls_with_time
+    )
+    note_look(pool, facts, waiting, looked, i, option, found, completion_s, start_s, is_bound)
+    return NOBODY
 
 
 @inlined
 def first_group(pool):
-    """The group whose first job has the best bound of all, or NOBODY when nothing is left to do."""
-    best, best_value, best_s, best_i = NOBODY, -np.inf, np.inf, NOBODY
+    """The group whose first job has the best bound of all; any when nothing is left to do."""
+    best, best_value, best_s, best_i = 0, -np.inf, np.inf, NOBODY
     for g in range(pool.waiting.size.size):
         waiting, looked = heap_of(pool.waiting, pool, g), heap_of(pool.looked, pool, g)
         if waiting.size[0] + looked.size[0] > 0:
             heap = waiting if waits_first(waiting, looked) else looked
             i = heap.items[0]
-            if best == NOBODY or comes_before(heap.value[i], heap.completion_s[i], i, best_value, best_s, best_i):
+            if best_i == NOBODY or comes_before(heap.value[i], heap.completion_s[i], i, best_value, best_s, best_i):
                 best, best_value, best_s, best_i = g, heap.value[i], heap.completion_s[i], i
     return best
 
@@ -213,70 +215,36 @@ def is_ample(pool, limits, ledger):
 
 
 @inlined
-def any_witness(pool, rules, facts, limits, ledger, book, trial, now_s, next_s):
-    """Whether a job of any group could still get nodes that it keeps."""
+def look_anew(pool):
+    """Let all that were looked at wait again: their values may have risen."""
     for g in range(pool.waiting.size.size):
-        if has_witness(pool, rules, facts, limits, ledger, book, trial, g, now_s, next_s):
-            return True
-    return False
+        waiting, looked = heap_of(pool.waiting, pool, g), heap_of(pool.looked, pool, g)
+        for at in range(looked.size[0]):
+            i = looked.items[at]
+            waiting.value[i], waiting.completion_s[i] = np.inf, -np.inf
+            push(waiting, i)
+        looked.size[0] = 0
 
 
 @pasted
-def map_lazily(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s):
-    """Plan jobs in the order of their bounds, for an objective that falls with time."""
-    if is_ample(pool, limits, ledger):
-        for g in range(pool.waiting.size.size):
-            while has_witness(pool, rules, facts, limits, ledger, book, trial, g, now_s, next_s):
-                if not step(pool, value, rules, facts, limits, ledger, book, trial, plan, g, now_s):
-                    break
-        return
-    while any_witness(pool, rules, facts, limits, ledger, book, trial, now_s, next_s):
-        g = first_group(pool)
-        if g == NOBODY or not step(pool, value, rules, facts, limits, ledger, book, trial, plan, g, now_s):
+def map_jobs(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s):
+    """Plan one job after another until none could start before the next event."""
+    is_apart = is_ample(pool, limits, ledger)
+    while True:
+        g = open_group(pool, rules, facts, limits, ledger, book, trial, now_s, next_s)
+        if g == NOBODY:
             break
-
-
-@inlined
-def remove(waiting, at):
-    """Take a job out of a heap that is used as a list."""
-    waiting.size[0] -= 1
-    waiting.items[at] = waiting.items[waiting.size[0]]
-
-
-@shared
-def drop_all(pool, rules, facts, plan, now_s):
-    """Drop every job without hope."""
-    for g in range(pool.waiting.size.size):
-        waiting = heap_of(pool.waiting, pool, g)
-        for at in range(waiting.size[0] - 1, -1, -1):
-            i = waiting.items[at]
-            if is_hopeless(pool, rules, facts, i, now_s):
-                remove(waiting, at)
-                drop(pool, facts, plan, i)
-
-
-@pasted
-def map_plainly(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s):
-    """Plan jobs after looking at every one of them each time, for any objective."""
-    drop_all(pool, rules, facts, plan, now_s)
-    while any_witness(pool, rules, facts, limits, ledger, book, trial, now_s, next_s):
-        best, best_value, best_s, best_g, best_at = NOBODY, -np.inf, np.inf, 0, 0
-        for g in range(pool.waiting.size.size):
-            waiting = heap_of(pool.waiting, pool, g)
-            for at in range(waiting.size[0]):
-                i = waiting.items[at]
-                option, found, completion_s, start_s = best_choice(
-                    pool, value, rules, facts, limits, ledger, book, trial, i, now_s, False
-                )
-                pool.choice[i], pool.start_s[i] = option, start_s
-                if option != NOBODY and (
-                    best == NOBODY or comes_before(found, completion_s, i, best_value, best_s, best)
-                ):
-                    best, best_value, best_s, best_g, best_at = i, found, completion_s, g, at
-        if best == NOBODY or (rules.declines and not best_value > 0.0):
-            break
-        remove(heap_of(pool.waiting, pool, best_g), best_at)
-        place(pool, facts, limits, ledger, book, trial, best)
+        if not is_apart:
+            g = first_group(pool)
+        i = next_job(pool, value, rules, facts, limits, ledger, book, trial, plan, g, now_s)
+        if i >= 0:
+            place(pool, facts, limits, ledger, book, trial, i)
+            if not rules.falls_with_time:
+                look_anew(pool)
+        elif i == NO_MORE:
+            close_group(pool, g)
+            if not is_apart:
+                break
 
 
 @pasted
@@ -359,11 +327,9 @@ def greedy_pass(pool, value, rules, facts, limits, ledger, book, trial, plan, no
     open_filter(pool, ledger)
     if pool.is_stale[0]:
         forget_bounds(pool)
-    if rules.falls_with_time:
-        map_lazily(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s)
-    else:
-        map_plainly(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s)
+    map_jobs(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s)
     close_event(pool, rules, facts, limits, ledger, book, plan, now_s, next_s)
+    pool.is_stale[0] = not rules.falls_with_time
     return pool.n_fixed[0]
 
 

@@ -118,6 +118,15 @@ def put_in_order(facts, rules, site, plan, usage, standings, priority, now_s):
 
 
 @inlined
+def count_ahead(site):
+    """For how many jobs nodes are held, other than for the rest of those that were suspended."""
+    n = 0
+    for at in range(site.counts[HELD]):
+        n += site.done_s[site.held[at]] == 0.0
+    return n
+
+
+@inlined
 def any_free(facts, book, now_s):
     """Whether any node is free now."""
     for r in range(facts.n_nodes.size):
@@ -162,7 +171,7 @@ def map_in_order(
     drop_from_queue(facts, drops, site, plan, pool, now_s)
     put_in_order(facts, rules, site, plan, usage, standings, priority, now_s)
     first, n, n_before = site.counts[HELD], site.counts[QUEUED], site.counts[QUEUED]
-    n_ahead = first if rules.is_permanent else 0
+    n_ahead = count_ahead(site) if rules.is_permanent else 0
     is_free = any_free(facts, book, now_s)
     for at in range(n):
         i = site.sequence[at]

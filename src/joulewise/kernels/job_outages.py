@@ -138,9 +138,9 @@ def starts_after(plan, i, j):
     return plan.start_s[i] > plan.start_s[j] or (plan.start_s[i] == plan.start_s[j] and i > j)
 
 
-@pasted
-def stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, is_lost):
-    """Take a running job off its nodes, and note the stretch that it ran."""
+@shared
+def stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, until_s, is_lost):
+    """Take a running job off its nodes, which it keeps until an instant, and note the stretch that it had them."""
     n, site.running.size[0] = site.running.size[0], 0
     for at in range(n):
         j = site.running.items[at]
@@ -148,16 +148,16 @@ def stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s,
             push(site.running, j)
     option, row = plan.option[i], broken.size[0]
     broken.job[row], broken.option[row], broken.is_lost[row] = i, option, is_lost
-    broken.start_s[row], broken.end_s[row] = plan.start_s[i], now_s
+    broken.start_s[row], broken.end_s[row] = plan.start_s[i], until_s
     broken.size[0] += 1
     note_usage(usage, i, now_s, -facts.options.nodes[option] * facts.cores[facts.options.cluster[option]])
-    release(facts, limits, ledger, book, site, plan, pool, i, now_s)
+    release(facts, limits, ledger, book, site, plan, pool, i, until_s)
 
 
 @pasted
 def lose(facts, rules, limits, ledger, book, site, usage, plan, pool, broken, i, now_s):
     """Let a job that lost a node wait again, from its beginning."""
-    stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, True)
+    stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, now_s, True)
     for row in range(broken.size[0]):
         broken.is_lost[row] |= broken.job[row] == i
     site.done_s[i] = site.again_s[i] = 0.0

@@ -180,5 +180,7 @@ def _fit_problems(scheduler: Scheduler) -> Iterator[Problem]:
         found = f"found 'unaware' with mapping events every {scheduler.mapping_interval_s:g} s"
         allowed = "must map at every change: nodes that are held may not be free when their time comes"
         yield Problem("scheduler.overrun", found, allowed, "leave mapping_interval out")
-    if scheduler.preempts and scheduler.nodes == "pinned":
-        yield Problem("scheduler.preempts", "found pinned nodes", "nodes must be counted", "leave nodes out")
+    if scheduler.preempts and (scheduler.nodes == "pinned" or scheduler.overrun == "unaware"):
+        found = f"found nodes {scheduler.nodes!r} and overrun {scheduler.overrun!r}"
+        allowed = "nodes must be counted, and plans must hold, where jobs are suspended"
+        yield Problem("scheduler.preempts", found, allowed, "leave nodes and overrun out")

@@ -81,18 +81,19 @@ class _Reader:
         return self._parsed(lines, good, first_line)
 
     def _parsed(self, lines: _Lines, good: Bools, first_line: int) -> Floats:
-        if good.all() and (lines.n_fields == _N).all():
-            values = _at_once(lines.data, good.size)
+        """The good lines as numbers, without those that have something else, or too large a number, after all."""
+        rows = np.flatnonzero(good)
+        if rows.size == good.size and (lines.n_fields == _N).all():
+            text = lines.data
         else:
-            values = _at_once(b"\n".join(b" ".join(lines.text(row).split()[:_N]) for row in np.flatnonzero(good)),
-                              int(good.sum()))  # fmt: skip
+            text = b"\n".join(b" ".join(lines.text(row).split()[:_N]) for row in rows)
+        values = _at_once(text, rows.size)
         if values is None:
-            values = _one_by_one(lines.text(row) for row in np.flatnonzero(good))
-        fine = (np.abs(values) <= LARGEST).all(axis=1)
-        self.log.note(
-            "no numbers", int((~fine).sum()), first_line + int(np.flatnonzero(good)[fine.argmin()] if fine.size else 0)
-        )
-        return np.asarray(values[fine])
+            values = _one_by_one(lines.text(row) for row in rows)
+        is_wrong = ~(np.abs(values) <= LARGEST).all(axis=1)
+        if is_wrong.any():
+            self.log.note("no numbers", int(is_wrong.sum()), first_line + int(rows[is_wrong.argmax()]))
+        return np.asarray(values[~is_wrong])
 
     def _without_parts(self, values: Floats) -> Floats:
         """The rows without those that tell of a part of the job in the row before (checkpoints, swapping)."""
@@ -103,7 +104,7 @@ class _Reader:
         is_part = follows & np.isin(values[:, FIELDS.index("status")], _PARTS)
         self.last_job = float(jobs[-1])
         self.log.note("part of a job", int(is_part.sum()))
-        return values[~is_part]
+        return np.asarray(values[~is_part])
 
     def _frame(self, values: Floats) -> pl.DataFrame:
         column = dict(zip(FIELDS, values.T, strict=True))

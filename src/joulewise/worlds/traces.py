@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.errors import InputError, Problem, as_written, raise_if_any
 from joulewise.model import Workload
 from joulewise.model.arrays import Floats
 from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
@@ -100,6 +100,8 @@ def load_trace(p: TraceParameters, system: ClusterSystem | None = None, folder: 
     findings += more
     if jobs is None:
         raise _nothing_left(p, findings)
+    if system is not None:
+        raise_if_any(_spare(p))
     clusters = own_machine(p, table, jobs) if system is None else system.clusters
     ruled = RuledJobs.of(jobs, clusters, read_rules(p.rules, folder))
     findings += ruled.findings
@@ -149,6 +151,14 @@ def _problems(p: TraceParameters) -> Iterator[Problem]:
         ("end_s", p.end_s is None or p.end_s > p.start_s, f"must be after the start, {p.start_s:g} s"),
     )
     yield from broken_rules("workload", p, rules)
+
+
+def _spare(p: TraceParameters) -> Iterator[Problem]:
+    """What would say how large the log's own machine is, where jobs come to other clusters."""
+    for name, usual in (("unit", "processor"), ("machine_processors", None), ("machine_nodes", None)):
+        if getattr(p, name) != usual:
+            allowed = "is for the log's own machine, and the study has clusters"
+            yield Problem(f"workload.{name}", f"found {as_written(getattr(p, name))}", allowed, "leave one of them out")
 
 
 def _nothing_left(p: TraceParameters, findings: list[Finding]) -> InputError:

@@ -249,7 +249,7 @@ def _budget(world: World) -> Experiment:
         f"Utility and energy without a budget, from which the budgets come{world.words}",
         "Machovec IV.C.3",
         f"{world.reading}; {_READING}",
-        "utility-by-policy",
+        "utility-by-scheduler",
         (
             Claim(
                 "M5",
@@ -285,7 +285,7 @@ def _leniency(world: World, figure: str, words: str, best: float) -> Experiment:
         f"Max UPR with place-holders by leniency of the {words} filter{world.words}",
         "Machovec IV.C.2",
         f"{_reading(world)}; 10,000 jobs a day beside the 5,000 of the text, which tunes both and shows one",
-        "utility-by-leniency",
+        "job-leniency",
         (
             Claim(
                 f"M4 ({figure})",
@@ -303,7 +303,7 @@ def _fig_9(world: World) -> Experiment:
         f"Percent of maximum utility, and energy, by policy and filter at 5,000 jobs a day{world.words}",
         "Machovec V",
         _reading(world),
-        "utility-by-policy",
+        "utility-by-scheduler",
         (
             _PLACE_HOLDERS,
             _UTILITY_AWARE,
@@ -325,7 +325,7 @@ def _fig_10(world: World) -> Experiment:
         f"Percent of maximum utility, and energy, by policy at 10,000 jobs a day{world.words}",
         "Machovec V",
         f"{_reading(world)}; the leniency for this load is not printed: 4.0 as for the other",
-        "utility-by-policy",
+        "utility-by-scheduler",
         (
             _PLACE_HOLDERS,
             _UTILITY_AWARE,
@@ -346,7 +346,7 @@ FIG_6 = Experiment(
     "Single-core execution time against starting utility of the job types",
     "Machovec IV.B, fig. 6",
     "normal around the straight line from 1 h at a utility of 1 to 18 h at 8, with a COV of 0.15",
-    "job-types",
+    "utility-by-size",
     (
         Claim(
             "M12",
@@ -368,7 +368,7 @@ TIME = Experiment(
     "Time of a mapping event, and what 15 P-states change",
     "Machovec V",
     _reading(NODES),
-    "utility-by-policy",
+    "utility-by-scheduler",
     (
         Claim(
             "M9",
@@ -393,7 +393,7 @@ THRESHOLDS = Experiment(
     "Percent of maximum utility by dropping threshold",
     "Machovec IV.C.1",
     _reading(NODES),
-    "utility-by-threshold",
+    "utility-by-scheduler",
     (
         Claim(
             "M11",
