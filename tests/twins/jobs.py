@@ -123,7 +123,9 @@ class Twin:
 
     @property
     def is_permanent(self) -> bool:
-        return self.scheduler.holds_until_start and self.scheduler.overrun != "unaware"
+        types = self.world.types
+        is_unaware = self.scheduler.overrun == "unaware" and bool((types.time_s > types.planned_s).any())
+        return self.scheduler.holds_until_start and not is_unaware
 
     def next_instant(self) -> float:
         outages = self.world.outages

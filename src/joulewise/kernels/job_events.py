@@ -152,7 +152,7 @@ def run_jobs(
                 facts, rules, limits, ledger, book, site, usage, plan, pool, broken, standings, now_s
             )  # fmt: skip
             close_queue(site, plan)
-        is_stuck = n_mapped == 0
+        is_stuck = n_mapped == 0 and latest_s == np.inf
         site.counts[NEW] = 0
     if rules.rule == GREEDY:
         drop_hopeless(pool, greed, facts, plan, last_s)
