@@ -3,46 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from joulewise.errors import InputError
 from joulewise.model import Segment, Shape, UtilityShapes, Workload, constant, linear, step
+from joulewise.model.clusters import NodeStandby
 from joulewise.model.jobs import Fate, Jobs, JobWorld
 from joulewise.model.supply import Supply
-from joulewise.policies.job_policy import JobObjective, JobPolicy, JobValue
+from joulewise.policies.job_orders import PER_ENERGY, PER_RESOURCE, PER_TIME, UTILITY
+from joulewise.policies.job_policy import JobObjective, JobPolicy
 from joulewise.simulate.jobs import simulate_jobs
 from joulewise.simulate.scheduler import Scheduler
-from tests.job_worlds import capped_worlds, clusters_of, limited_worlds, typed_worlds, types_of
+from tests.job_worlds import capped_worlds, clusters_of, limited_worlds, typed_worlds, types_of, work_of
 from tests.twins.job_greedy import Story, simulate
-
-# Objectives: the published ones, and two that rise with waiting
-
-
-def _utility(
-    utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float, resources: float
-) -> float:
-    return utility
-
-
-def _per_time(
-    utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float, resources: float
-) -> float:
-    return utility / exec_s
-
-
-def _per_resource(
-    utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float, resources: float
-) -> float:
-    return utility / resources
-
-
-def _per_energy(
-    utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float, resources: float
-) -> float:
-    return utility / energy_j
 
 
 def _rising(
@@ -51,13 +30,12 @@ def _rising(
     return utility * wait_s - exec_s
 
 
-FALLING, RISING = (_utility, _per_time, _per_resource, _per_energy), (_rising,)
-_OBJECTIVES = {value: JobObjective(value, falls_with_time=value in FALLING) for value in (*FALLING, *RISING)}
+FALLING, RISING = (UTILITY, PER_TIME, PER_RESOURCE, PER_ENERGY), JobObjective(_rising)
 
 
-def greedy(value: JobValue, *, declines: bool = False) -> JobPolicy:
+def greedy(objective: JobObjective, *, declines: bool = False) -> JobPolicy:
     """A policy that follows an objective."""
-    objective, name = _OBJECTIVES[value], f"{value.__name__} {declines}"
+    name = f"{objective.value.__name__}, {'declines' if declines else 'takes all'}"
     return JobPolicy(name, name, "", "", "greedy", objective=objective, all_pstates=True, declines=declines)
 
 
@@ -87,7 +65,7 @@ def schedulers(draw: st.DrawFn, world: JobWorld) -> Scheduler:
     unit_s = float(np.diff(np.unique(world.types.planned_s), prepend=0.0).min())
     has_budget = math.isfinite(world.supply.budget_j)
     return Scheduler(
-        greedy(draw(st.sampled_from((*FALLING, *RISING))), declines=has_budget and draw(st.booleans())),
+        greedy(draw(st.sampled_from((*FALLING, RISING))), declines=has_budget and draw(st.booleans())),
         mapping_interval_s=unit_s * draw(st.sampled_from((1.0, 2.0, 5.0, math.inf))),
         commitment=draw(st.sampled_from(("place-holders", "reservations"))),
         dropping_threshold=draw(st.sampled_from((0.0, 0.5, 2.0))),
@@ -144,9 +122,9 @@ def crowded_world(rng: np.random.Generator) -> JobWorld:
 
 def any_scheduler(rng: np.random.Generator, has_budget: bool) -> Scheduler:
     """Switches at random."""
-    value = FALLING[rng.integers(4)] if rng.random() < 0.8 else _rising
+    objective = FALLING[rng.integers(4)] if rng.random() < 0.8 else RISING
     return Scheduler(
-        greedy(value, declines=bool(rng.random() < 0.3)),
+        greedy(objective, declines=bool(rng.random() < 0.3)),
         mapping_interval_s=float(rng.choice([1.0, 2.0, 5.0, math.inf])),
         commitment=("place-holders", "reservations")[rng.integers(2)],
         dropping_threshold=float(rng.choice([0.0, 0.5, 2.0])),
@@ -162,3 +140,114 @@ def test_crowded_schedules_are_those_of_the_twin(seed: int) -> None:
     for _ in range(20):
         world = crowded_world(rng)
         agree(world, any_scheduler(rng, math.isfinite(world.supply.budget_j)))
+
+
+# By hand: four nodes of two cores, days of 100 s
+
+
+FAST, SLOW = (0, 2, 10.0, 10.0, 6.0, 0), (0, 2, 20.0, 20.0, 4.0, 1)
+"""Options of 60 J and 40 core-seconds, and of 80 J and 80 core-seconds."""
+
+
+def small_world(
+    arrival_s: list[float], supply: Supply, options: tuple[tuple[float, ...], ...] = (FAST, SLOW), end_s: float = 200.0
+) -> JobWorld:
+    """Jobs of one type that are worth 1 whenever they are done."""
+    work = work_of(arrival_s, types=[0] * len(arrival_s), end_s=end_s, is_prorated=True)
+    return JobWorld(clusters_of([4], [2]), types_of([options]), Jobs(work), supply)
+
+
+def plans_of(world: JobWorld, objective: JobObjective = PER_TIME, **settings: Any) -> list[tuple[int, float]]:
+    """P-state and start of each job; -1 where it has none."""
+    allocation = simulate_jobs(world, Scheduler(greedy(objective), **settings)).allocation
+    pairs = zip(allocation.option.tolist(), allocation.start_s.tolist(), strict=True)
+    return [(option, start_s if option >= 0 else -1.0) for option, start_s in pairs]
+
+
+@pytest.mark.parametrize(
+    ("energy_filter", "leniency", "plan"),
+    [
+        ("none", 1.0, (0, 0.0)),
+        ("per-resource", 1.2, (0, 0.0)),  # 1.2 x 1,000 J / 800 core-seconds are 1.5 J for each: 60 J for 40
+        ("per-resource", 1.19, (1, 0.0)),  # 80 J for 80 core-seconds still pass
+        ("per-task", 1.0, (0, 0.0)),  # 800 / 60 tasks, each of which may use 75 J
+        ("per-task", 0.8, (0, 0.0)),  # exactly 60 J
+        ("per-task", 0.79, (-1, -1.0)),
+    ],
+)
+def test_filters_let_pass_what_eq_6_to_9_say(energy_filter: Any, leniency: float, plan: tuple[int, float]) -> None:
+    world = small_world([0.0], Supply(1000.0, day_s=100.0), end_s=100.0)
+    found = plans_of(world, energy_filter=energy_filter, leniency=leniency)
+    assert found == [plan]
+
+
+def test_an_hour_of_a_high_tariff_has_less_leniency() -> None:
+    supply = Supply(1000.0, day_s=100.0, tariff=np.array([1.5, 0.5]))
+    settings: dict[str, Any] = {"energy_filter": "per-resource", "leniency": 1.5}
+    assert plans_of(small_world([0.0], supply, end_s=100.0), **settings) == [(0, 0.0)]
+    assert plans_of(small_world([0.0], supply, end_s=100.0), follows_tariff=True, **settings) == [(1, 0.0)]
+
+
+def test_what_the_budget_of_a_day_does_not_have_waits_for_the_next() -> None:
+    world = small_world([0.0, 0.0], Supply(100.0, day_s=100.0))
+    assert plans_of(world) == [(0, 0.0), (0, 100.0)]
+
+
+def test_all_energy_of_a_job_must_be_left_today_though_midnight_cuts_it() -> None:
+    for budget_j, start_s in ((60.0, 95.0), (59.0, -1.0)):
+        world = small_world([95.0], Supply(budget_j, day_s=100.0), (FAST,))
+        assert plans_of(world)[0][1] == start_s
+    shared = small_world([0.0, 95.0, 100.0], Supply(120.0, day_s=100.0), (FAST,))  # the second leaves 90 J to day 2
+    assert plans_of(shared) == [(0, 0.0), (0, 95.0), (0, 100.0)]
+
+
+def test_power_is_never_above_the_cap() -> None:
+    world = small_world([0.0, 0.0, 0.0], Supply(cap_w=np.array([10.0])))
+    assert plans_of(world, commitment="reservations") == [(0, 0.0), (0, 10.0), (0, 20.0)]
+    assert plans_of(world, UTILITY, commitment="reservations") == [(0, 0.0), (0, 10.0), (1, 0.0)]
+
+
+def test_an_hour_with_a_lower_cap_is_left_out() -> None:
+    supply = Supply(cap_w=np.array([10.0, 3.0]))
+    world = small_world([3000.0], supply, ((0, 2, 1000.0, 1000.0, 6.0, 0),), end_s=14400.0)
+    assert plans_of(world, commitment="reservations") == [(0, 7200.0)]
+
+
+def test_a_newcomer_that_is_worth_more_goes_before_place_holders_but_not_before_reservations() -> None:
+    options = [[(0, 4, 10.0)], [(0, 4, 10.0)]]
+    work = work_of([0.0, 1.0, 2.0], types=[0, 0, 1], scale=np.array([1.0, 1.0, 8.0]))
+    world = JobWorld(clusters_of([4]), types_of(options), Jobs(work))
+    starts = {c: [s for _, s in plans_of(world, UTILITY, commitment=c)] for c in ("place-holders", "reservations")}
+    assert starts == {"place-holders": [0.0, 20.0, 10.0], "reservations": [0.0, 10.0, 20.0]}
+
+
+def test_dropping_is_by_what_a_job_could_earn_now_or_by_what_an_option_earns() -> None:
+    work = work_of([0.0, 0.0], linear(40.0), types=[0, 0], end_s=200.0)
+    world = JobWorld(clusters_of([4]), types_of([[(0, 4, 12.0)]]), Jobs(work))
+    fates = {}
+    for dropping_by in ("task", "option"):
+        scheduler = Scheduler(
+            greedy(UTILITY), commitment="reservations", dropping_threshold=0.5, dropping_by=dropping_by
+        )
+        fates[dropping_by] = simulate_jobs(world, scheduler).allocation.fate.tolist()
+    assert fates == {"task": [Fate.RAN, Fate.RAN], "option": [Fate.RAN, Fate.DROPPED]}
+
+
+@pytest.mark.parametrize(
+    ("world", "energy_filter", "named"),
+    [
+        (small_world([0.0], Supply(100.0), end_s=math.inf), "none", "must end"),
+        (small_world([0.0], Supply(100.0), ((0, 1, 5.0),)), "none", "no power for option 0"),
+        (small_world([0.0], Supply()), "per-task", "without a budget"),
+    ],
+)
+def test_limits_that_do_not_fit_are_refused(world: JobWorld, energy_filter: Any, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        simulate_jobs(world, Scheduler(greedy(UTILITY), energy_filter=energy_filter))
+
+
+def test_a_cap_below_what_idle_nodes_draw_is_refused() -> None:
+    world = small_world([0.0], Supply(cap_w=np.array([10.0])))
+    standby = NodeStandby(*(np.array([n]) for n in (3.0, 1.0, 3.0, math.inf, 0.0)))
+    with pytest.raises(InputError, match="alone draw 12 W"):
+        simulate_jobs(replace(world, clusters=replace(world.clusters, standby=standby)), Scheduler(greedy(UTILITY)))

@@ -167,8 +167,10 @@ def _traces(table: pl.DataFrame) -> pl.DataFrame:
     waits = ((arrival_s <= at_s[:, None]) & (at_s[:, None] < start_s)).sum(axis=1)
     columns = {"at_s": at_s, "step_s": 600.0, "nodes_busy": busy, "busy_percent": 100 * busy / sum(NODES.values())}
     return pl.DataFrame(columns).with_columns(
-        queue_length=pl.Series(waits.astype(float)), power_w=pl.Series(200.0 * busy)
-    )
+        queue_length=pl.Series(waits.astype(float)), power_w=pl.Series(200.0 * busy),
+        utility_cumulative=pl.Series((end_s <= at_s[:, None]).sum(axis=1).astype(float)),
+        energy_cumulative_j=pl.Series(200.0 * 600.0 * np.cumsum(busy)), budget_cumulative_j=pl.lit(BUDGET_J),
+    )  # fmt: skip
 
 
 def _summary(table: pl.DataFrame, key: str) -> pl.DataFrame:

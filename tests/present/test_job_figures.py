@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from joulewise.present.export import spec_of
 from joulewise.present.figures import FIGURES, drawable
 from joulewise.present.gantt import gantt, lively, name_nodes
-from joulewise.present.job_bars import energy_by_scheduler, job_fates, utility_by_scheduler, waits_by_scheduler
+from joulewise.present.job_bars import (
+    earned_over_time,
+    energy_by_scheduler,
+    job_fates,
+    utility_by_scheduler,
+    waits_by_scheduler,
+)
 from joulewise.present.job_curves import jobs_over_time
 from joulewise.present.job_leniency import over_job_leniency
 from joulewise.present.job_outcomes import job_findings, job_tables
@@ -35,6 +41,7 @@ DETAILED = {
     "wait-distribution", "waits-by-queue", "slowdown-by-user", "clusters-over-time", "gantt", "run-times",
     "utility-by-size",
 }  # fmt: skip
+OVER_TIME = {"job-utility-over-time", "job-energy-over-time"}
 PUBLISHED = job_records(FIG_9, n_trials=3, details=False)
 REPLAYED = job_records(TRACE, n_jobs=80)
 
@@ -57,7 +64,7 @@ def _with(drawing: Drawing, *fields: str) -> list[dict[str, Any]]:
 def test_studies_of_jobs_get_the_figures_they_hold() -> None:
     assert _names(PUBLISHED) == COMPARED
     assert _names(job_records(FIG_7, details=False)) == COMPARED | {"job-leniency"}
-    assert _names(REPLAYED) == COMPARED | DETAILED
+    assert _names(REPLAYED) == COMPARED | DETAILED | OVER_TIME
     assert _names(job_records(TRACE[1:], n_jobs=40)) == DETAILED
 
 
@@ -65,10 +72,10 @@ def test_without_powers_and_queues_there_are_no_figures_of_them() -> None:
     runs = REPLAYED.runs.with_columns(energy_j=pl.lit(None, pl.Float64))
     bare = replace(REPLAYED, runs=runs, queues=None, job_types=None)
     missing = {"energy-by-scheduler", "schedulers-against-energy", "waits-by-queue", "utility-by-size"}
-    assert _names(bare) == (COMPARED | DETAILED) - missing
+    assert _names(bare) == (COMPARED | DETAILED | OVER_TIME) - missing
 
 
-@pytest.mark.parametrize("figure", [f for f in FIGURES if f.name in COMPARED | DETAILED])
+@pytest.mark.parametrize("figure", [f for f in FIGURES if f.name in COMPARED | DETAILED | OVER_TIME])
 def test_captions_are_sentences(figure: Any) -> None:
     caption = figure.draw(REPLAYED).caption
     assert caption.endswith(".")
@@ -233,6 +240,15 @@ def test_panels_over_time_share_their_scales() -> None:
     assert "cores busy (%)" in text
     assert "power (kW)" in text
     assert "same scale" in drawing.caption
+
+
+def test_what_adds_up_is_drawn_until_the_last_schedule_ends() -> None:
+    traces = REPLAYED.job_traces
+    assert traces is not None
+    short = traces.filter((pl.col("run") == "0") | (pl.col("at_s") < 43_200))
+    points = _with(earned_over_time(replace(REPLAYED, job_traces=short)), "piece")
+    ends = {name: max(row["x"] for row in points if row["name"] == name) for name in ("Conservative", "EASY")}
+    assert ends["EASY"] == pytest.approx(ends["Conservative"])
 
 
 def test_a_job_has_the_lowest_nodes_that_are_free() -> None:

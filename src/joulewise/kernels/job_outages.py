@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from joulewise.kernels.heap import push
 from joulewise.kernels.jit import inlined, pasted, shared
 from joulewise.kernels.job_energy import earliest_start
+from joulewise.kernels.job_layout import WAITING
 from joulewise.kernels.job_orders import note_usage
 from joulewise.kernels.job_state import (
     CHANGES,
@@ -102,7 +103,7 @@ def renew_held(facts, rules, limits, ledger, book, site, plan, pool, now_s, late
             hold(site, i)
         else:
             forget(plan, i)
-            if site.again_s[i] == 0.0:
+            if site.done_s[i] == 0.0:
                 enqueue(facts, rules, site, pool, plan, i)
 
 
@@ -156,13 +157,14 @@ def stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s,
 
 @pasted
 def lose(facts, rules, limits, ledger, book, site, usage, plan, pool, broken, i, now_s):
-    """Let a job that lost a node wait again, from its beginning."""
+    """Let a job that lost a node wait again, from its beginning or, with nodes held ahead, from its checkpoint."""
     stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, now_s, True)
-    for row in range(broken.size[0]):
-        broken.is_lost[row] |= broken.job[row] == i
-    site.done_s[i] = site.again_s[i] = 0.0
-    forget(plan, i)
-    enqueue(facts, rules, site, pool, plan, i)
+    if site.done_s[i] > 0.0:
+        plan.start_s[i], plan.end_s[i], plan.fate[i] = now_s, np.nan, WAITING  # renew_held follows
+        hold(site, i)
+    else:
+        forget(plan, i)
+        enqueue(facts, rules, site, pool, plan, i)
 
 
 @pasted

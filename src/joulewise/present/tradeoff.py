@@ -167,7 +167,7 @@ def _legend(scene: _Scene) -> Any:
 
     return alt.Legend(
         title=sentence(key_title(scene.main)), orient="right", direction="vertical", titleOrient="top", columns=1,
-        symbolOpacity=1, symbolSize=55,
+        symbolOpacity=1, symbolSize=55, labelLimit=320,
     )  # fmt: skip
 
 

@@ -35,10 +35,10 @@ _RULES = {
 }
 
 
-def rules_of(scheduler: Scheduler) -> JobRules:
+def rules_of(world: JobWorld, scheduler: Scheduler) -> JobRules:
     """The scheduler's switches in numbers."""
-    policy = scheduler.policy
-    is_permanent = scheduler.holds_until_start and scheduler.overrun != "unaware"
+    policy, is_unaware = scheduler.policy, _is_unaware(world, scheduler)
+    is_permanent = scheduler.holds_until_start and not is_unaware
     return JobRules(
         rule=_RULES[policy.rule],
         interval_s=scheduler.mapping_interval_s,
@@ -48,7 +48,7 @@ def rules_of(scheduler: Scheduler) -> JobRules:
         backfills=policy.backfills,
         by_arrival=policy.rule == "at-random" or (scheduler.order is not None and scheduler.order.priority is None),
         by_fastest=scheduler.cluster_ties == "fastest",
-        is_unaware=scheduler.overrun == "unaware",
+        is_unaware=is_unaware,
         preempts=scheduler.preempts,
         checkpoint_s=scheduler.checkpoint_s,
         restart_s=scheduler.restart_s,
@@ -56,13 +56,18 @@ def rules_of(scheduler: Scheduler) -> JobRules:
     )
 
 
-def greed_of(scheduler: Scheduler) -> GreedyRules:
+def _is_unaware(world: JobWorld, scheduler: Scheduler) -> bool:
+    """Whether jobs outlive plans that nobody corrects: plans are then made anew at every event."""
+    return scheduler.overrun == "unaware" and bool(overruns(world).any())
+
+
+def greed_of(world: JobWorld, scheduler: Scheduler) -> GreedyRules:
     """What the greedy, and dropping, go by."""
     policy = scheduler.policy
     return GreedyRules(
         threshold=scheduler.dropping_threshold if scheduler.dropping_threshold > 0 else -math.inf,
         drops_options=scheduler.dropping_by == "option",
-        is_permanent=scheduler.holds_until_start and scheduler.overrun != "unaware",
+        is_permanent=scheduler.holds_until_start and not _is_unaware(world, scheduler),
         declines=policy.declines,
         falls_with_time=policy.objective is not None and policy.objective.falls_with_time,
     )

@@ -82,7 +82,8 @@ class JobEngine:
         until_s = job_arrays.last_end_s(world, facts)
         self.prices = job_arrays.prices_of(world, scheduler)
         self.arguments = (
-            facts, job_arrays.rules_of(scheduler), job_arrays.greed_of(scheduler), limits, new_job_ledger(limits),
+            facts, job_arrays.rules_of(world, scheduler), job_arrays.greed_of(world, scheduler), limits,
+            new_job_ledger(limits),
             job_arrays.book_of(world, limits, until_s), job_arrays.book_of(world, limits, until_s),
             new_site(facts.after), self.plan, new_job_pool(facts, limits), job_arrays.usage_of(world, scheduler),
             job_arrays.standings_of(world, scheduler, facts), job_arrays.outages_of(world), self.broken,
