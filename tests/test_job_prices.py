@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from joulewise.simulate.job_arrays import PRICE_GAINS
 from joulewise.simulate.job_measures import earned_utility
 from joulewise.simulate.jobs import simulate_jobs
 from joulewise.simulate.scheduler import Scheduler
-from tests.job_worlds import busy_job_world
+from tests.job_worlds import busy_job_world, trace_world
 from tests.twins.job_prices import PricedScheduler
 
 PRICES = Scheduler(JOB_POLICIES["prices"], 60.0)
@@ -33,10 +34,12 @@ def test_prices_are_those_of_the_twin(budget_j: float) -> None:
 
 
 def test_nobody_pays_for_what_is_not_short() -> None:
-    """One small job at a time: prices fall, and all of them run."""
-    world = busy_job_world(30, end_s=40_000.0)
-    outcome = simulate_jobs(world, PRICES)
+    """Jobs that are worth 1 at any time: prices fall until the largest can pay for its 36,000 node-seconds."""
+    world = trace_world([(0.0, 1, 600.0), (0.0, 3, 6000.0), (60.0, 4, 9000.0), (60.0, 1, 60.0)])
+    work = replace(world.jobs.work, end_s=100_000.0)
+    outcome = simulate_jobs(replace(world, jobs=replace(world.jobs, work=work)), PRICES)
     assert outcome.allocation.ran.all()
+    assert outcome.prices[-1, 0] < 1 / 36_000 < outcome.prices[0, 0]
 
 
 def test_it_beats_the_greedy_that_it_is_without_prices() -> None:

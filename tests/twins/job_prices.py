@@ -52,7 +52,7 @@ class PricedScheduler:
             if not self.nodes and work.arrival_s[0] <= now_s:
                 self.find_first(np.flatnonzero(work.arrival_s <= now_s).tolist())
             self.charge()
-            before, n_events = n_events, self.engine.run(now_s + 0.5 * self.interval_s)
+            before, n_events = n_events, self.engine.run(math.nextafter(now_s, math.inf))
             if n_events > before:
                 path.append([*(price.value for price in self.nodes), self.energy.value])
                 self.adjust(now_s)

@@ -45,7 +45,7 @@ class Twin:
         self.dropped: set[int] = set()
         self.lost: list[tuple[int, float, float]] = []
         self.failed: list[Commitment] = []
-        self.n_events = 0
+        self.n_events, self.is_stuck = 0, False
         self.ready_s = self._first_ready()
 
     def _first_ready(self) -> dict[int, float]:
@@ -138,12 +138,10 @@ class Twin:
             if s > self.now_s and not planned
         ]
         instants = [s for s in instants if math.isfinite(s)]
-        if self.queue and math.isfinite(self.scheduler.mapping_interval_s) and (instants or self.n_left != 0):
+        if self.queue and math.isfinite(self.scheduler.mapping_interval_s) and (instants or not self.is_stuck):
             instants.append((math.floor(self.now_s / self.scheduler.mapping_interval_s) + 1)
                             * self.scheduler.mapping_interval_s)  # fmt: skip
         return min(instants, default=math.inf)
-
-    n_left = -1
 
     def is_time_to_map(self) -> bool:
         interval_s = self.scheduler.mapping_interval_s
@@ -284,7 +282,8 @@ class Twin:
             gone = [run for run in self.held if run not in kept and not run.start_s < until_s]
             self.held = [run for run in self.held if run not in gone]
             self.queue += [run.job for run in gone]
-        self.n_left = before - len(self.queue)
+        is_endless = math.isinf(self.world.jobs.work.end_s)
+        self.is_stuck = is_endless and before == len(self.queue) and not self.running and not self.held
 
     def look_at_all(self, n_ahead: int) -> None:
         n_most = self.scheduler.n_reservations

@@ -21,6 +21,7 @@ from joulewise.kernels.job_state import (
     EVENT,
     FREED,
     GREEDY,
+    HELD,
     NEW,
     OPENED,
     WORKED,
@@ -152,7 +153,7 @@ def run_jobs(
                 facts, rules, limits, ledger, book, site, usage, plan, pool, broken, standings, now_s
             )  # fmt: skip
             close_queue(site, plan)
-        is_stuck = n_mapped == 0 and latest_s == np.inf
+        is_stuck = latest_s == np.inf and n_mapped + site.running.size[0] + site.counts[HELD] == 0
         site.counts[NEW] = 0
     if rules.rule == GREEDY:
         drop_hopeless(pool, greed, facts, plan, last_s)

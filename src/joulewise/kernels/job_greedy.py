@@ -31,7 +31,11 @@ from joulewise.kernels.pool import note_rise
 from joulewise.kernels.timetable import copy_book
 
 AMPLE = 1.000001
+"""So much more than could be used must be left, for sums of what waits are rounded."""
+
 LOOSER = 1.2
+"""So much more than this event's filter lets pass do bounds look at, that they hold at events to come."""
+
 NO_MORE = -2
 
 

@@ -192,7 +192,7 @@ def _node_powers_w(p: ClusterParameters, seed: int, trial: int) -> Floats:
 
 
 def _pstate_factors(p: ClusterParameters, means: Floats, of: str, seed: int, trial: int) -> Floats:
-    """What power, or speed, is multiplied by, as [job type, cluster, P-state]."""
+    """What power, or speed, is multiplied by, as [job type, cluster, P-state]; more P-states change none there is."""
     n_general = p.job_types - p.special_job_types
     whose = of if p.randomness == "independent" else "both"
     parts = (
@@ -202,8 +202,16 @@ def _pstate_factors(p: ClusterParameters, means: Floats, of: str, seed: int, tri
     factors = []
     for name, n, factor_cov, pstate_cov in parts:
         off = gamma_values(generator(seed, trial, "clusters.off", name, whose), 1.0, factor_cov, (n, p.n_clusters, 1))
-        stream = generator(seed, trial, "clusters.pstates", name, of)
-        factors.append(gamma_values(stream, off * means, pstate_cov, (n, p.n_clusters, means.size)))
+        drawn = [
+            gamma_values(
+                generator(seed, trial, "clusters.pstates", name, of, f"{fraction:.9f}"),
+                off * mean,
+                pstate_cov,
+                off.shape,
+            )
+            for fraction, mean in zip(p.power_fractions, means, strict=True)
+        ]
+        factors.append(np.concatenate(drawn, axis=2))
     return np.concatenate(factors)
 
 
