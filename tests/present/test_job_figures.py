@@ -75,6 +75,13 @@ def test_without_powers_and_queues_there_are_no_figures_of_them() -> None:
     assert _names(bare) == (COMPARED | DETAILED | OVER_TIME) - missing
 
 
+def test_where_all_earn_the_same_utility_is_no_matter() -> None:
+    flat = replace(REPLAYED, runs=REPLAYED.runs.with_columns(utility_percent=pl.lit(98.5)))
+    missing = {"utility-by-scheduler", "scheduler-differences", "schedulers-against-energy", "job-utility-over-time"}
+    assert _names(flat) == (COMPARED | DETAILED | OVER_TIME) - missing
+    assert len(job_findings(flat)) == 1
+
+
 @pytest.mark.parametrize("figure", [f for f in FIGURES if f.name in COMPARED | DETAILED | OVER_TIME])
 def test_captions_are_sentences(figure: Any) -> None:
     caption = figure.draw(REPLAYED).caption

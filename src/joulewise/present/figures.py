@@ -23,6 +23,7 @@ from joulewise.present.intervals import differences
 from joulewise.present.job_bars import COUNTS as JOB_COUNTS
 from joulewise.present.job_bars import (
     compares,
+    earn_apart,
     earned_over_time,
     energy_by_scheduler,
     job_fates,
@@ -56,7 +57,6 @@ from joulewise.present.records import (
     MANAGED,
     RATIO,
     THRESHOLD,
-    UTILITY,
     WEIGHT,
     Records,
 )
@@ -121,7 +121,7 @@ NEEDS: dict[str, Callable[[Records], bool]] = {
     "many trials of a profit": has_gaps,
     "energy": lambda records: records.measures("utility", "energy_j") and records.runs["energy_j"].n_unique() > 1,
     "schedulers": compares,
-    "utility of jobs": lambda records: compares(records, UTILITY),
+    "utility of jobs": earn_apart,
     "energy of jobs": lambda records: compares(records, "energy_j"),
     "waits of schedulers": lambda records: compares(records, "mean_wait_s", "mean_bounded_slowdown"),
     "fates of jobs": lambda records: compares(records, *JOB_COUNTS),
@@ -184,7 +184,9 @@ FIGURES = (
     Figure("waits-by-queue", "Wait and slowdown by queue", ("queues",), waits_by_queue),
     Figure("slowdown-by-user", "Slowdown by user", ("users",), slowdown_by_user),
     Figure("clusters-over-time", "Clusters, queue and power over time", ("clusters over time",), jobs_over_time),
-    Figure("job-utility-over-time", "Utility over time", ("schedulers", "utility of jobs over time"), earned_over_time),
+    Figure(
+        "job-utility-over-time", "Utility over time", ("utility of jobs", "utility of jobs over time"), earned_over_time
+    ),
     Figure("job-energy-over-time", "Energy over time", ("schedulers", "energy of jobs over time"), used_over_time),
     Figure("gantt", "Which nodes ran what", ("runs of jobs",), gantt),
     Figure("run-times", "Planned and true run times", ("plans",), run_times),

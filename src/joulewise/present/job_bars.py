@@ -27,11 +27,12 @@ from joulewise.present.layout import (
     panels_of,
     whiskers,
 )
-from joulewise.present.records import JOB_FILTER, SCHEDULER, Records
+from joulewise.present.records import JOB_FILTER, SCHEDULER, UTILITY, Records
 from joulewise.present.tradeoff import utility_against_energy
 
 ENERGY, WAIT, SLOWDOWN = "energy_j", "mean_wait_s", "mean_bounded_slowdown"
 COUNTS = ("jobs_arrived", "jobs_completed", "jobs_dropped", "jobs_killed", "jobs_impossible")
+_SAME_PERCENT = 1e-6
 _IMPOSSIBLE = ("fit nowhere", theme.PALETTE[3])
 _FATES = {**FATES, "impossible": _IMPOSSIBLE}
 _ROW_PX, _WIDTH_PX = 22, 420
@@ -40,6 +41,14 @@ _ROW_PX, _WIDTH_PX = 22, 420
 def compares(records: Records, *metrics: str) -> bool:
     """Whether a study of parallel jobs has several schedulers, or settings, with these metrics."""
     return of_jobs(records) and records.measures(*metrics) and job_view(records)[0].main is not None
+
+
+def earn_apart(records: Records) -> bool:
+    """Whether there are several schedulers that do not all earn the same, as they do where time costs no utility."""
+    if not compares(records, UTILITY):
+        return False
+    earned = records.runs.select(pl.col(UTILITY).max() - pl.col(UTILITY).min()).item()
+    return bool(earned > _SAME_PERCENT)
 
 
 def utility_by_scheduler(records: Records) -> Drawing:

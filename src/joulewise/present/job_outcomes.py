@@ -9,6 +9,7 @@ import polars as pl
 
 from joulewise.present.findings import Finding, findings
 from joulewise.present.formats import MISSING, count, fixed, metric_value, number, percent
+from joulewise.present.job_bars import earn_apart
 from joulewise.present.job_view import job_view, kept, of_jobs
 from joulewise.present.layout import Panel, hold, panels_of, sentence
 from joulewise.present.records import SCHEDULER, UTILITY, Records
@@ -37,7 +38,7 @@ def job_findings(records: Records) -> list[Finding]:
     if not of_jobs(records):
         return [Finding("No run has a result yet.")]
     seen, _ = job_view(records, folds=True)
-    earned = findings(seen) if seen.main and seen.measures(UTILITY) else []
+    earned = findings(seen) if earn_apart(records) else []
     return [*earned[:_MAX_FINDINGS], *_wait_findings(seen), *_impossible(seen)]
 
 
