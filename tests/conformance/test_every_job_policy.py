@@ -91,7 +91,7 @@ def test_all_jobs_run_in_the_end(policy: JobPolicy) -> None:
 def test_energy_is_the_integral_of_power_and_within_the_budget(policy: JobPolicy) -> None:
     budget_j, day_s = 4e7, 3000.0
     world = busy_job_world(80, supply=Supply(budget_j, day_s=day_s), end_s=6000.0)
-    filtering = "per-resource" if policy.rule == "greedy" else "none"
+    filtering: Any = "per-resource" if policy.rule == "greedy" else "none"
     scheduler = Scheduler(policy, 60.0, energy_filter=filtering, leniency=1.5)
     allocation = simulate_jobs(world, scheduler).allocation
     assert check_jobs(world, allocation, scheduler) == []
