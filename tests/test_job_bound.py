@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,7 +23,11 @@ from joulewise.model.jobs import Jobs, JobWorld
 from joulewise.model.supply import Supply
 from joulewise.optimise import Certificate, JobBound, certified_job_bound, job_bound, job_ceiling
 from joulewise.optimise.job_bound import job_market
+from joulewise.policies.job_table import JOB_POLICIES
 from joulewise.rng import generator
+from joulewise.simulate.job_measures import earned_utility
+from joulewise.simulate.jobs import simulate_jobs
+from joulewise.simulate.scheduler import Scheduler
 from tests.job_worlds import busy_job_world, clusters_of, trace_world, typed_worlds, types_of
 
 EXACT = 1e-9
@@ -246,6 +251,20 @@ def test_by_hand_two_jobs_that_do_not_fit_together() -> None:
     where_both_run = Certificate(np.array([[0.0, 6.0 / 15.0, 0.0, 0.0]]))
     assert certified_job_bound(world, where_both_run) == pytest.approx(6.0 * 4 / 3)
     assert job_bound(world, "trivial").value == 12.0
+
+
+@pytest.mark.parametrize("name", JOB_POLICIES)
+def test_no_policy_beats_the_bound(name: str) -> None:
+    world, bound = crowded()
+    outcome = simulate_jobs(world, Scheduler(JOB_POLICIES[name], 60.0))
+    assert 0 < earned_utility(world, outcome.allocation).sum() <= bound
+
+
+@cache
+def crowded() -> tuple[JobWorld, float]:
+    """A world with too many jobs and too little energy, and its bound."""
+    world = busy_job_world(300, supply=Supply(4e7, day_s=20_000.0), end_s=12_000.0)
+    return world, job_bound(world).value
 
 
 def test_planned_times_do_not_count() -> None:

@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from joulewise.check import recompute_jobs
 from joulewise.model import Supply, UtilityShapes, Workload, constant, linear
 from joulewise.model.clusters import Clusters, JobTypes, NodeStandby
 from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld, Label, NodeOutages, Pieces
 from joulewise.simulate.job_measures import by_label, earned_utility, fairness, job_measures, job_times, maximum_utility
 from joulewise.simulate.job_power import node_draws
+from tests.job_worlds import trace_worlds
 
 Run = tuple[float, float, Fate]
 NEVER: Run = (math.nan, math.nan, Fate.WAITING)
@@ -60,6 +62,14 @@ def allocation_of(
     return JobAllocation(option, start_s, end_s, np.array(ready_s, float), fate, lost)
 
 
+def reported(world: JobWorld, allocation: JobAllocation) -> dict[str, Any]:
+    """The measures of an allocation, which the validator must find as well."""
+    found = job_measures(world, allocation)
+    for name, value in recompute_jobs(world, allocation).items():
+        assert found[name] == pytest.approx(value, rel=1e-9, abs=1e-9, nan_ok=True), name
+    return dict(found)
+
+
 def ran(start_s: float, end_s: float) -> Run:
     return start_s, end_s, Fate.RAN
 
@@ -69,7 +79,7 @@ def test_waits_turnarounds_and_slowdowns() -> None:
     arrival_s = [0.0, 10.0, 20.0, 30.0, 40.0]
     world = world_of(arrival_s, [4, 4, 8, 1, 1], [100.0, 50.0, 2.0, 9.0, 9.0])
     allocation = allocation_of([ran(0, 100), ran(30, 80), ran(100, 102), DROPPED, NEVER], arrival_s)
-    found = job_measures(world, allocation)
+    found = reported(world, allocation)
     assert [found[f"{kind}_wait_s"] for kind in ("mean", "median", "max")] == [100 / 3, 20.0, 80.0]
     assert found["mean_turnaround_s"] == pytest.approx((100 + 70 + 82) / 3)
     assert found["mean_bounded_slowdown"] == pytest.approx((1 + 1.4 + 8.2) / 3)
@@ -84,7 +94,7 @@ def test_waits_turnarounds_and_slowdowns() -> None:
 
 def test_a_killed_job_uses_energy_and_earns_nothing() -> None:
     world = world_of([0.0], [2], [100.0], power_w=50.0, supply=Supply(pue=2.0))
-    found = job_measures(world, allocation_of([(5.0, 35.0, Fate.KILLED)], [0.0]))
+    found = reported(world, allocation_of([(5.0, 35.0, Fate.KILLED)], [0.0]))
     assert (found["utility"], found["energy_j"], found["jobs_killed"]) == (0.0, 3000.0, 1)
     assert found["mean_bounded_slowdown"] == pytest.approx(35 / 30)
     assert math.isnan(found["energy_per_job_j"])
@@ -94,7 +104,7 @@ def test_only_what_lies_in_the_window_counts() -> None:
     shapes = UtilityShapes.of([linear(100.0)])
     world = world_of([0.0, 60.0], [5, 5], [40.0, 40.0], power_w=10.0, start_s=20.0, end_s=80.0, shapes=shapes)
     allocation = allocation_of([ran(0, 40), ran(60, 100)], [0.0, 60.0])
-    found = job_measures(world, allocation)
+    found = reported(world, allocation)
     assert found["utility"] == pytest.approx(0.6)
     assert (found["jobs_arrived"], found["jobs_completed"], found["energy_j"]) == (1, 1, 400.0)
     assert found["busy_percent"] == pytest.approx(100 * 5 * 40 / (10 * 60))
@@ -108,7 +118,7 @@ def test_pieces_use_nodes_and_energy_and_a_lost_one_is_no_progress() -> None:
     """Ran 10 s, was suspended for 20 s, lost 10 s to a failure, ran 30 s to its end: half of 40 s lie in the window."""
     world = world_of([0.0], [5], [40.0], power_w=1.0, start_s=0.0, end_s=60.0, is_prorated=True)
     allocation = allocation_of([ran(50, 80)], [0.0], [(0, 0, 10, False), (0, 30, 40, True)])
-    found = job_measures(world, allocation)
+    found = reported(world, allocation)
     assert found["utility"] == pytest.approx(0.5)
     assert (found["runs_preempted"], found["runs_lost"], found["energy_j"]) == (1, 1, 30.0)
     times = job_times(world, allocation)
@@ -118,7 +128,7 @@ def test_pieces_use_nodes_and_energy_and_a_lost_one_is_no_progress() -> None:
 
 def test_a_job_waits_from_when_it_could_have_started() -> None:
     world = world_of([0.0, 0.0], [10, 10], [50.0, 50.0])
-    found = job_measures(world, allocation_of([ran(0, 50), ran(70, 120)], [0.0, 60.0]))
+    found = reported(world, allocation_of([ran(0, 50), ran(70, 120)], [0.0, 60.0]))
     assert (found["max_wait_s"], found["max_queue_length"], found["mean_queue_length"]) == (10.0, 1, 10 / 120)
 
 
@@ -126,7 +136,7 @@ def test_users_queues_and_fairness() -> None:
     labels = {"user": Label(("ann", "bob"), np.array([0, 0, 1, -1])), "queue": Label(("q",), np.array([0, 0, 0, 0]))}
     world = world_of([0.0] * 4, [1, 1, 2, 1], [10.0] * 4, power_w=3.0, labels=labels)
     allocation = allocation_of([ran(0, 10), ran(0, 10), ran(20, 30), ran(0, 10)], [0.0] * 4)
-    found = job_measures(world, allocation)
+    found = reported(world, allocation)
     assert found["users"] == 2
     assert found["fairness"] == pytest.approx((1 + 3) ** 2 / (2 * (1 + 9)))
     users = by_label(world, allocation, "user")
@@ -149,7 +159,7 @@ SLEEPERS = NodeStandby(*(np.array([value]) for value in (10.0, 1.0, 30.0, 20.0, 
 def test_nodes_idle_sleep_and_boot() -> None:
     """Two nodes: one runs 50-60 and boots at 45, as it slept from 20 on; the other sleeps from 20 on; all to 100."""
     world = world_of([0.0], [1], [10.0], n_nodes=2, power_w=100.0, standby=SLEEPERS, end_s=100.0)
-    found = job_measures(world, allocation_of([ran(50, 60)], [0.0]))
+    found = reported(world, allocation_of([ran(50, 60)], [0.0]))
     used_j = (20 * 10 + 25 * 1 + 5 * 30) + (20 * 10 + 20 * 1)
     other_j = 20 * 10 + 80 * 1
     assert found["standby_energy_j"] == used_j + other_j
@@ -160,7 +170,7 @@ def test_nodes_idle_sleep_and_boot() -> None:
 def test_nodes_that_are_out_draw_nothing_and_do_not_boot() -> None:
     out = NodeOutages([0], [1], [30.0], [40.0], [True], [0.0])  # type: ignore[arg-type]
     world = world_of([0.0], [1], [10.0], n_nodes=1, power_w=1.0, standby=SLEEPERS, outages=out, end_s=50.0)
-    found = job_measures(world, allocation_of([NEVER], [0.0]))
+    found = reported(world, allocation_of([NEVER], [0.0]))
     assert found["standby_energy_j"] == 20 * 10 + 10 * 1 + 10 * 10
 
 
@@ -204,3 +214,25 @@ def test_standby_is_that_of_named_nodes_given_back_to_front(asked: list[tuple[in
     runs = [ran(start, end) for start, end, _ in kept] or [NEVER]
     draws = node_draws(world, allocation_of(runs, [0.0] * len(shown))).within(0.0, 200.0)
     assert float(draws.energy_j.sum()) == pytest.approx(standby_j_by_node(kept, n_nodes, 200))
+
+
+@given(trace_worlds(overruns=True), st.data())
+def test_measures_are_those_that_come_out_job_by_job(world: JobWorld, data: st.DataObject) -> None:
+    """Whatever became of the jobs, also if nodes do not suffice for it; some were cut short before they ran."""
+    n = world.n_jobs
+    fates = data.draw(st.lists(st.sampled_from(list(Fate)), min_size=n, max_size=n))
+    waits_s = np.array(data.draw(st.lists(st.integers(0, 30), min_size=n, max_size=n)), float)
+    ready_s = world.jobs.work.arrival_s
+    runs = [
+        (at_s, at_s + length_s, fate) if fate in (Fate.RAN, Fate.KILLED) else (math.nan, math.nan, fate)
+        for at_s, length_s, fate in zip(ready_s + waits_s, world.types.time_s, fates, strict=True)
+    ]
+    cut = [
+        (job, float(ready_s[job]), float(ready_s[job] + waits_s[job] / 2), lost)
+        for job, lost in data.draw(st.dictionaries(st.integers(0, n - 1), st.booleans())).items()
+        if waits_s[job] > 1
+    ]
+    labels = {"user": Label(("a", "b"), np.arange(n, dtype=np.int32) % 3 - 1)}
+    work = replace(world.jobs.work, start_s=2.0, end_s=data.draw(st.sampled_from((25.0, math.inf))),
+                   is_prorated=data.draw(st.booleans()))  # fmt: skip
+    reported(replace(world, jobs=Jobs(work, labels=labels)), allocation_of(runs, ready_s.tolist(), cut))

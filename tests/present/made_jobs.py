@@ -35,7 +35,7 @@ FIG_9: tuple[dict[str, Any], ...] = tuple(
 FIG_7: tuple[dict[str, Any], ...] = tuple(
     {JOB_POLICY: "max-upr", COMMITMENT: "place-holders", JOB_FILTER: filter_, JOB_LENIENCY: leniency}
     for filter_, most in (("per-task", 4.0), ("per-resource", 8.0))
-    for leniency in np.arange(0.5, most + 0.1, most / 8).tolist()
+    for leniency in (np.arange(1, 9) * most / 8).tolist()
 )
 TRACE: tuple[dict[str, Any], ...] = tuple({JOB_POLICY: name} for name in ("conservative", "easy"))
 
@@ -71,7 +71,7 @@ def _named(run: int, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _metrics(row: Mapping[str, Any], i: int) -> dict[str, float | int]:
-    noise = math.sin(7 * i + 3 * row["trial"])
+    noise = 0.3 * math.sin(7 * i + 3 * row["trial"])
     filter_ = row.get(JOB_FILTER, "none")
     off = math.log2(row.get(JOB_LENIENCY, _BEST_LENIENCY[filter_]) / _BEST_LENIENCY[filter_])
     held = 20.0 if row.get(COMMITMENT) == "reservations" and row[JOB_POLICY].startswith("max") else 0.0
@@ -167,8 +167,10 @@ def _traces(table: pl.DataFrame) -> pl.DataFrame:
     waits = ((arrival_s <= at_s[:, None]) & (at_s[:, None] < start_s)).sum(axis=1)
     columns = {"at_s": at_s, "step_s": 600.0, "nodes_busy": busy, "busy_percent": 100 * busy / sum(NODES.values())}
     return pl.DataFrame(columns).with_columns(
-        queue_length=pl.Series(waits.astype(float)), power_w=pl.Series(200.0 * busy)
-    )
+        queue_length=pl.Series(waits.astype(float)), power_w=pl.Series(200.0 * busy),
+        utility_cumulative=pl.Series((end_s <= at_s[:, None]).sum(axis=1).astype(float)),
+        energy_cumulative_j=pl.Series(200.0 * 600.0 * np.cumsum(busy)), budget_cumulative_j=pl.lit(BUDGET_J),
+    )  # fmt: skip
 
 
 def _summary(table: pl.DataFrame, key: str) -> pl.DataFrame:

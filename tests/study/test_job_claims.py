@@ -55,6 +55,7 @@ def test_policies_at_both_loads(world: str) -> None:
     assert verdicts(f"{world}-fig-9", published) == dict.fromkeys(of_9, "reproduced")
     assert verdicts(f"{world}-fig-10", published) == dict.fromkeys(of_10, "reproduced")
     assert verdicts(f"{world}-fig-9", turned) == {**dict.fromkeys(of_9, "not reproduced"), "M8": "not reproduced"}
+    assert verdicts(f"{world}-filters", published) == {"M3 (tuned)": "reproduced"}
     found = verdicts(f"{world}-fig-10", turned)
     assert (found["M1"], found["M2"], found["M7"]) == ("not reproduced",) * 3
 

@@ -1,7 +1,8 @@
 """The slow twin of the greedy of parallel jobs: the rules word for word, every choice looked at every time.
 
 Nothing is cached, bounded, grouped or truncated: commitments are a list, an earliest start is the first of all instants
-at which one could be, and every waiting job gets its plan at every event, until none can have one.
+at which one could be, and every waiting job gets its plan at every event, until none can have one. `simulate` is the
+whole life of jobs that may end before their planned end, without outages and dependencies.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ from typing import NamedTuple
 from joulewise.kernels.job_energy import JobLimits
 from joulewise.kernels.job_greedy import GreedyRules
 from joulewise.kernels.job_layout import JobFacts
+from joulewise.model.jobs import JobWorld
+from joulewise.policies.job_limits import job_limits
+from joulewise.simulate.job_arrays import greed_of, seen_facts
+from joulewise.simulate.scheduler import Scheduler
 
 HOUR_S = 3600.0
 NO_FILTER, PER_TASK, PER_RESOURCE = 0, 1, 2
@@ -226,3 +231,49 @@ class Twin:
 
 def _has(plans: list[Plan], i: int) -> bool:
     return any(p.job == i for p in plans)
+
+
+# A whole life
+
+
+class Story(NamedTuple):
+    """What became of the jobs: (option, start) of those that got nodes, and who was dropped."""
+
+    plans: dict[int, tuple[int, float]]
+    dropped: set[int]
+
+
+def simulate(world: JobWorld, scheduler: Scheduler) -> Story:
+    """Let jobs come, wait, run and end, with a mapping event by the clock or whenever anything happens."""
+    facts, numbers = seen_facts(world, scheduler)
+    limits = job_limits(
+        world, facts, scheduler.energy_filter, scheduler.leniency, follows_tariff=scheduler.follows_tariff
+    )
+    assert scheduler.policy.objective is not None
+    value = scheduler.policy.objective.value
+    twin = Twin(facts, limits, greed_of(scheduler), value, [0.0] * facts.options.cluster.size)
+    first, arrival_s = facts.options.first, facts.tasks.arrival_s
+    coming = [i for i, t in enumerate(facts.tasks.task_type) if first[t] < first[t + 1]]
+    plans, ends = dict[int, tuple[int, float]](), dict[int, float]()
+    now_s, interval_s = -1.0, scheduler.mapping_interval_s
+    while True:
+        instants = [*arrival_s[coming[:1]].tolist(), *ends.values(), *(start_s for _, start_s in plans.values())]
+        if twin.waiting and math.isfinite(interval_s):
+            instants.append((math.floor(now_s / interval_s) + 1) * interval_s)
+        if twin.waiting and limits.has_budget:
+            instants.append(twin.day(now_s)[1])
+        now_s = min((at_s for at_s in instants if at_s > now_s), default=math.inf)
+        if not now_s < limits.latest_s or now_s == math.inf:
+            break
+        for i in [i for i, end_s in ends.items() if end_s == now_s]:
+            twin.release(i, now_s)
+        ready = [i for i in coming if arrival_s[i] <= now_s]
+        if math.isfinite(interval_s) and now_s % interval_s:
+            coming, twin.waiting = coming[len(ready) :], twin.waiting + ready
+            continue
+        coming = coming[len(ready) :]
+        next_s = now_s + interval_s if math.isfinite(interval_s) else now_s
+        fixed = twin.event(ready, now_s, next_s)
+        plans |= {p.job: (int(numbers[p.option]), p.start_s) for p in fixed}
+        ends |= {p.job: p.start_s + float(facts.options.time_s[p.option]) for p in fixed}
+    return Story(plans, twin.dropped)

@@ -35,8 +35,13 @@ def written(folder: Path, **tables: str) -> dict[str, str]:
     return {name: f"{name}.csv" for name in tables}
 
 
+def tables_of(folder: Path, clusters: str, job_times: str | None = None) -> ClusterTables:
+    names = written(folder, clusters=clusters, **({} if job_times is None else {"job_times": job_times}))
+    return ClusterTables(clusters=names["clusters"], job_times=names.get("job_times"))
+
+
 def system_of(folder: Path, clusters: str = CLUSTERS, job_times: str = TIMES) -> ClusterSystem:
-    return read_clusters(ClusterTables(**written(folder, clusters=clusters, job_times=job_times)), folder)
+    return read_clusters(tables_of(folder, clusters=clusters, job_times=job_times), folder)
 
 
 def jobs_of(folder: Path, jobs: str, system: ClusterSystem, **others: float) -> tuple[ClusterSystem, Jobs]:
@@ -114,7 +119,7 @@ def test_true_times_stretch_and_plans_do_not(tmp_path: Path) -> None:
 
 
 def test_jobs_with_times_of_their_own(tmp_path: Path) -> None:
-    clusters = read_clusters(ClusterTables(**written(tmp_path, clusters=CLUSTERS)), tmp_path)
+    clusters = read_clusters(tables_of(tmp_path, clusters=CLUSTERS), tmp_path)
     text = (
         "arrival_s,nodes,time_s,planned_s,power_w,user,queue,job,after,think_s\n"
         "0,4,100,200,50,ann,long,a,,\n"
@@ -148,7 +153,7 @@ def test_utilities_by_level_hold_for_a_multiple_of_the_mean_time(tmp_path: Path)
 
 def test_idle_nodes_from_a_table(tmp_path: Path) -> None:
     clusters = "cluster,nodes,idle_w,sleep_w,sleep_after_s,boot_s,boot_w\na,4,50,5,600,30,90\nb,2,40,,,,\n"
-    system = read_clusters(ClusterTables(**written(tmp_path, clusters=clusters)), tmp_path)
+    system = read_clusters(tables_of(tmp_path, clusters=clusters), tmp_path)
     standby = system.clusters.standby
     assert standby is not None
     assert standby.sleep_after_s.tolist() == [600, np.inf]
@@ -218,7 +223,7 @@ def test_wrong_jobs_are_located(tmp_path: Path, jobs: str, found: str) -> None:
 
 
 def test_job_types_need_times(tmp_path: Path) -> None:
-    clusters = read_clusters(ClusterTables(**written(tmp_path, clusters=CLUSTERS)), tmp_path)
+    clusters = read_clusters(tables_of(tmp_path, clusters=CLUSTERS), tmp_path)
     with pytest.raises(InputError, match="job_times"):
         jobs_of(tmp_path, "arrival_s,job_type\n0,t\n", clusters)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from joulewise.errors import InputError
 from joulewise.model.arrays import Floats
@@ -111,8 +113,9 @@ def test_further_pstates_change_nothing_but_the_pstates(system: ClusterSystem) -
     many = generate_clusters(replace(PUBLISHED, pstates=15), 0, 0)
     assert (many.types.n_pstates, many.types.n_options) == (15, 5 * system.types.n_options)
     assert np.array_equal(many.types.nodes[many.types.pstate == 0], system.types.nodes[system.types.pstate == 0])
-    ratio = many.types.time_s[many.types.pstate == 0] / system.types.time_s[system.types.pstate == 0]
-    assert ratio == pytest.approx(1, abs=0.3)
+    for name in ("time_s", "power_w"):
+        few, more = (getattr(found.types, name).reshape(-1, found.types.n_pstates) for found in (system, many))
+        assert np.array_equal(more[:, [0, 7, 14]], few)
     assert replace(PUBLISHED, pstates=15).power_fractions[[0, 7, 14]] == pytest.approx([1, 0.75, 0.5])
 
 
@@ -180,6 +183,31 @@ def test_a_small_system_of_special_clusters_alone() -> None:
     assert (system.types.nodes <= 8).all()
 
 
+@settings(deadline=None, max_examples=30)
+@given(
+    cores=st.integers(1, 3000),
+    counts=st.tuples(st.integers(0, 3), st.integers(0, 3)).filter(any),
+    job_types=st.integers(1, 12),
+    special=st.integers(0, 12),
+    pstates=st.integers(1, 4),
+    over=st.sampled_from(["nodes", "cores"]),
+)
+def test_systems_of_any_size_are_worlds(
+    cores: int, counts: tuple[int, int], job_types: int, special: int, pstates: int, over: Any
+) -> None:
+    general, special_clusters = counts
+    special = 0 if special_clusters == 0 else job_types if general == 0 else min(special, job_types)
+    parameters = ClusterParameters(
+        cores=cores, general_clusters=general, special_clusters=special_clusters, job_types=job_types,
+        special_job_types=special, pstates=pstates, speedup_over=over, cores_per_node=(1, 64),
+    )  # fmt: skip
+    system = generate_clusters(parameters, 1, 0)
+    jobs = generate_parallel_day(ParallelDayParameters(jobs_per_day=400), system, 1, 0)
+    world = JobWorld(system.clusters, system.types, jobs)
+    assert (np.diff(world.types.first) > 0).all()
+    assert world.types.n_options == pstates * (general * (job_types - special) + special)
+
+
 def test_idle_power_makes_a_standby() -> None:
     standby = generate_clusters(replace(PUBLISHED, idle_power_w=50.0), 0, 0).clusters.standby
     assert standby is not None
@@ -195,7 +223,8 @@ WRONG: dict[str, Any] = {
     "special_job_types": 101,
     "utility_ranges": ((1.0, 2.0),),
     "priority_urgency_percent": ((100.0,),),
-    "single_range_s": (0.0, 1.0),
+    "shortest_s": 0.0,
+    "longest_s": 60.0,
     "single_cov": -0.1,
     "size_limits": (4, 2),
     "size_percent": (50.0, 50.0),

@@ -180,3 +180,19 @@ def test_all_problems_of_a_file_at_once_and_files_that_cannot_be_read(tmp_path: 
 
 def test_every_key_is_explained() -> None:
     assert all(key.meaning for key in (*CONDITIONS.values(), *GIVEN.values()))
+
+
+def test_every_key_stands_in_the_how_to() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "real-traces.md").read_text(encoding="utf-8")
+    keys = (
+        *CONDITIONS,
+        *GIVEN,
+        "no_run_time",
+        "processors",
+        "no_request",
+        "dependencies",
+        "planned",
+        "pstates",
+        "unit",
+    )
+    assert [key for key in keys if f"`{key}" not in page] == []

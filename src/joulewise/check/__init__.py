@@ -6,6 +6,7 @@ from joulewise.check.bag import certified_front, certified_profit, check_bag
 from joulewise.check.case import ManagerLike
 from joulewise.check.job_case import SchedulerLike
 from joulewise.check.job_prices import job_dual_value
+from joulewise.check.job_recompute import recompute_jobs
 from joulewise.check.jobs import check_jobs
 from joulewise.check.prices import dual_value
 from joulewise.check.recompute import recompute, run_energy_j
@@ -23,5 +24,6 @@ __all__ = [
     "dual_value",
     "job_dual_value",
     "recompute",
+    "recompute_jobs",
     "run_energy_j",
 ]

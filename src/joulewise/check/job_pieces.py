@@ -84,6 +84,8 @@ def _best_gain(work: Workload, slots: _Slots, job: int, need: _Need, best: float
     soonest_s = arrival_s + need.time_s
     first = min(int(arrival_s / slots.slot_s), n_slots - 1)
     least = need.time_s * need.price(slots.least_s, slots.least_j, first)
+    if _utility_before(work, job, max(soonest_s, work.start_s), slack_s) - least <= best:
+        return best
     parts: tuple[list[_Part], list[_Part]] = ([], [])
     for j in range(first, n_slots):
         end_s = (j + 1) * slots.slot_s

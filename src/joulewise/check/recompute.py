@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from joulewise.model import Allocation, Status, World
+from joulewise.model import Allocation, Status, Workload, World
 
 HOUR_S = 3600.0
 J_PER_KWH = 3.6e6
@@ -107,12 +107,12 @@ def _earned(world: World, run: _Run) -> float:
         share = _inside_s(run, work.start_s, work.end_s) / (run.end_s - run.start_s)
     else:
         share = 1.0 if work.start_s < run.end_s <= work.end_s else 0.0
-    return share * _utility(world, run.task, run.end_s)
+    return share * utility_of(world.workload, run.task, run.end_s)
 
 
-def _utility(world: World, task: int, end_s: float) -> float:
+def utility_of(work: Workload, task: int, end_s: float) -> float:
     """What one task earns by ending at this instant, straight from the definition of its shape."""
-    work, shapes = world.workload, world.workload.shapes
+    shapes = work.shapes
     x_s = max(0.0, end_s - float(work.arrival_s[task]) - float(work.hold_s[task]))
     segment = int(shapes.first[work.shape[task]])
     last = int(shapes.first[work.shape[task] + 1]) - 1

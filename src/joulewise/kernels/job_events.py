@@ -13,6 +13,7 @@ from joulewise.kernels.events import event_at_or_after
 from joulewise.kernels.jit import kernel, pasted
 from joulewise.kernels.job_energy import open_cap, take_nodes, use_energy
 from joulewise.kernels.job_greedy import drop_hopeless, greedy_pass
+from joulewise.kernels.job_live_prices import adjust_job_prices, open_prices
 from joulewise.kernels.job_mapping import close_queue, map_in_order
 from joulewise.kernels.job_outages import change_nodes, next_change, open_outages, renew_held
 from joulewise.kernels.job_preempt import preempt_for_newcomers
@@ -77,10 +78,12 @@ def extend_overruns(facts, limits, ledger, book, site, plan, now_s):
 
 @pasted
 def map_greedily(
-    facts, rules, greed, limits, ledger, book, trial, site, plan, pool, usage, value, now_s, next_s
+    facts, rules, greed, limits, ledger, book, trial, site, plan, pool, usage, prices, value, now_s, next_s
 ):  # fmt: skip
     """Let the greedy map what waits; returns for how many jobs that has consequences."""
     before = n_waiting(rules, site, pool)
+    if prices.is_used:
+        open_prices(prices, facts, limits, pool, site.counts[WORKED], now_s)
     for at in range(greedy_pass(pool, value, greed, facts, limits, ledger, book, trial, plan, now_s, next_s)):
         i = pool.fixed[at]
         site.book_end_s[i] = plan.start_s[i] + facts.options.planned_s[plan.option[i]]
@@ -88,6 +91,8 @@ def map_greedily(
             begin(facts, site, usage, plan, i)
         else:
             hold(site, i)
+    if prices.is_used and prices.per_s[0] >= 0.0:
+        adjust_job_prices(prices, facts, limits, ledger, book, site, plan, now_s)
     return before - n_waiting(rules, site, pool)
 
 
@@ -103,8 +108,8 @@ def is_time_to_map(rules, site, now_s):
 
 @kernel
 def run_jobs(
-    facts, rules, greed, limits, ledger, book, trial, site, plan, pool, usage, standings, outages, broken, priority,
-    value, draws, until_s, latest_s,
+    facts, rules, greed, limits, ledger, book, trial, site, plan, pool, usage, standings, outages, broken, prices,
+    priority, value, draws, until_s, latest_s,
 ):  # fmt: skip
     """Let jobs come, wait, run and end until an instant, or until nothing happens any more."""
     now_s, last_s, is_stuck = 0.0, 0.0, site.counts[WORKED] < 0
@@ -136,7 +141,7 @@ def run_jobs(
         next_s = (site.counts[EVENT] + 1) * rules.interval_s if rules.interval_s < np.inf else now_s
         if rules.rule == GREEDY:
             n_mapped = map_greedily(
-                facts, rules, greed, limits, ledger, book, trial, site, plan, pool, usage, value, now_s, next_s
+                facts, rules, greed, limits, ledger, book, trial, site, plan, pool, usage, prices, value, now_s, next_s
             )  # fmt: skip
         else:
             n_mapped = map_in_order(

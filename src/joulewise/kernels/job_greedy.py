@@ -31,7 +31,11 @@ from joulewise.kernels.pool import note_rise
 from joulewise.kernels.timetable import copy_book
 
 AMPLE = 1.000001
+"""So much more than could be used must be left, for sums of what waits are rounded."""
+
 LOOSER = 1.2
+"""So much more than this event's filter lets pass do bounds look at, that they hold at events to come."""
+
 NO_MORE = -2
 
 
@@ -40,8 +44,8 @@ class GreedyRules(NamedTuple):
 
     A job that can earn less than `threshold` (-inf: none) is dropped and, if it `drops_options`, an option that does
     is not taken. Plans are permanent reservations, or else place-holders of which those due before the next event are
-    kept. It may decline choices whose value is not above 0. Without `falls_with_time` every choice is looked at every
-    time.
+    kept. It may decline choices whose value is not above 0. Without `falls_with_time` every job is looked at anew
+    after every plan.
     """
 
     threshold: float
@@ -158,11 +162,12 @@ def note_look(pool, facts, waiting, looked, i, option, found, completion_s, star
 
 
 @pasted
-def next_lazily(pool, value, rules, facts, limits, ledger, book, trial, plan, g, now_s):
+def next_job(pool, value, rules, facts, limits, ledger, book, trial, plan, g, now_s):
     """The job of a group that goes first, out of its heap, or NOBODY after a look at one, or NO_MORE.
 
     A waiting job is looked at among what is fixed alone, which bounds its value at later events, and once more among
-    what is planned when its turn comes. One whose bound has no completion has no option until nodes are given back.
+    what is planned when its turn comes; if values do not fall with time, at once among what is planned. One whose bound
+    has no completion has no option until nodes are given back.
     """
     waiting, looked = heap_of(pool.waiting, pool, g), heap_of(pool.looked, pool, g)
     is_bound = waits_first(waiting, looked)
@@ -184,7 +189,7 @@ def next_lazily(pool, value, rules, facts, limits, ledger, book, trial, plan, g,
             pop(looked)
             return i
     option, found, completion_s, start_s = best_choice(
-        pool, value, rules, facts, limits, ledger, book, trial, i, now_s, is_bound
+        pool, value, rules, facts, limits, ledger, book, trial, i, now_s, is_bound and rules.falls_with_time
     )
     note_look(pool, facts, waiting, looked, i, option, found, completion_s, start_s, is_bound)
     return NOBODY
@@ -214,60 +219,32 @@ def is_ample(pool, limits, ledger):
 
 
 @inlined
-def remove(waiting, at):
-    """Take a job out of a heap that is used as a list."""
-    waiting.size[0] -= 1
-    waiting.items[at] = waiting.items[waiting.size[0]]
-
-
-@pasted
-def drop_all(pool, rules, facts, plan, now_s):
-    """Drop every job without hope."""
+def look_anew(pool):
+    """Let all that were looked at wait again: their values may have risen."""
     for g in range(pool.waiting.size.size):
-        waiting = heap_of(pool.waiting, pool, g)
-        for at in range(waiting.size[0] - 1, -1, -1):
-            i = waiting.items[at]
-            if is_hopeless(pool, rules, facts, i, now_s):
-                remove(waiting, at)
-                drop(pool, facts, plan, i)
-
-
-@pasted
-def next_plainly(pool, value, rules, facts, limits, ledger, book, trial, now_s):
-    """The job that goes first after a look at every one, out of the heaps, or NO_MORE; for any objective."""
-    best, best_value, best_s, best_g, best_at = NOBODY, -np.inf, np.inf, 0, 0
-    for g in range(pool.waiting.size.size):
-        waiting = heap_of(pool.waiting, pool, g)
-        for at in range(waiting.size[0]):
-            i = waiting.items[at]
-            option, found, completion_s, start_s = best_choice(
-                pool, value, rules, facts, limits, ledger, book, trial, i, now_s, False
-            )
-            pool.choice[i], pool.start_s[i] = option, start_s
-            if option != NOBODY and (best == NOBODY or comes_before(found, completion_s, i, best_value, best_s, best)):
-                best, best_value, best_s, best_g, best_at = i, found, completion_s, g, at
-    if best == NOBODY or (rules.declines and not best_value > 0.0):
-        return NO_MORE
-    remove(heap_of(pool.waiting, pool, best_g), best_at)
-    return best
+        waiting, looked = heap_of(pool.waiting, pool, g), heap_of(pool.looked, pool, g)
+        for at in range(looked.size[0]):
+            i = looked.items[at]
+            waiting.value[i], waiting.completion_s[i] = np.inf, -np.inf
+            push(waiting, i)
+        looked.size[0] = 0
 
 
 @pasted
 def map_jobs(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s):
     """Plan one job after another until none could start before the next event."""
-    is_apart = rules.falls_with_time and is_ample(pool, limits, ledger)
+    is_apart = is_ample(pool, limits, ledger)
     while True:
         g = open_group(pool, rules, facts, limits, ledger, book, trial, now_s, next_s)
         if g == NOBODY:
             break
-        if rules.falls_with_time:
-            if not is_apart:
-                g = first_group(pool)
-            i = next_lazily(pool, value, rules, facts, limits, ledger, book, trial, plan, g, now_s)
-        else:
-            i = next_plainly(pool, value, rules, facts, limits, ledger, book, trial, now_s)
+        if not is_apart:
+            g = first_group(pool)
+        i = next_job(pool, value, rules, facts, limits, ledger, book, trial, plan, g, now_s)
         if i >= 0:
             place(pool, facts, limits, ledger, book, trial, i)
+            if not rules.falls_with_time:
+                look_anew(pool)
         elif i == NO_MORE:
             close_group(pool, g)
             if not is_apart:
@@ -354,10 +331,9 @@ def greedy_pass(pool, value, rules, facts, limits, ledger, book, trial, plan, no
     open_filter(pool, ledger)
     if pool.is_stale[0]:
         forget_bounds(pool)
-    if not rules.falls_with_time:
-        drop_all(pool, rules, facts, plan, now_s)
     map_jobs(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s)
     close_event(pool, rules, facts, limits, ledger, book, plan, now_s, next_s)
+    pool.is_stale[0] = not rules.falls_with_time
     return pool.n_fixed[0]
 
 

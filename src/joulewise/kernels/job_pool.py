@@ -168,10 +168,10 @@ def _groups(facts: JobFacts, is_one: bool) -> tuple[NDArray[np.int64], int]:
     """The group of each type, NOBODY for one without options, and how many there are."""
     first, cluster = facts.options.first, facts.options.cluster
     some = np.diff(first) > 0
-    some_first = cluster[first[:-1][some]]
+    some_first = cluster[first[:-1][some]].astype(np.int64)
     root = np.arange(facts.n_nodes.size)
-    links = np.unique(np.stack([np.repeat(some_first, np.diff(first)[some]), cluster], axis=1), axis=0)
-    for a, b in links.tolist():
+    pairs = np.unique(np.repeat(some_first, np.diff(first)[some]) * root.size + cluster)
+    for a, b in zip((pairs // root.size).tolist(), (pairs % root.size).tolist(), strict=True):
         root[root == root[b]] = root[a]
     if is_one:
         root[:] = 0

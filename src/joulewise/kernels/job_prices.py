@@ -118,6 +118,8 @@ def try_slots_of(chosen, market, prices, seconds, nothing, energy_of_slot, run):
     i, soonest_s = run.i, run.arrival_s + run.time_s
     j = min(int(run.arrival_s / prices.slot_s), n_slots - 1)
     least = run.time_s * (run.nodes * prices.least_s[run.cluster, j] + run.cost_w * prices.least_j[j])
+    if utility_up_to(market, i, max(soonest_s, window.start_s) - slack_s) - least <= chosen.gain[i]:
+        return
     seconds.n[:] = 0
     while j < n_slots:
         put_slot(seconds, prices, run, j)

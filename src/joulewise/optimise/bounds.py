@@ -45,9 +45,10 @@ def utility_ceiling(world: World) -> float:
 
 def ceiling(work: Workload, fastest_s: Floats) -> float:
     """What tasks could earn at most in the counted window if none took less time than this, or ended at infinity."""
-    soonest_s = np.maximum(work.arrival_s + fastest_s, work.start_s)
+    some = np.flatnonzero(np.isfinite(fastest_s))
+    arrival_s, fastest_s = work.arrival_s[some], fastest_s[some]
+    soonest_s = np.maximum(arrival_s + fastest_s, work.start_s)
     share = (soonest_s <= work.end_s).astype(float)
     if work.is_prorated:
-        share = np.clip((work.end_s - np.maximum(work.arrival_s, work.start_s)) / fastest_s, 0.0, 1.0)
-    counted = np.flatnonzero((share > 0) & np.isfinite(soonest_s))
-    return float((share[counted] * work.utility(counted, soonest_s[counted])).sum())
+        share = np.clip((work.end_s - np.maximum(arrival_s, work.start_s)) / fastest_s, 0.0, 1.0)
+    return float((share * work.utility(some, soonest_s)).sum())

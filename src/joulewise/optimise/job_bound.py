@@ -72,6 +72,8 @@ def job_bound(world: JobWorld, kind: BoundKind = "prices", *, preempts: bool = F
     market = job_market(world)
     found = market.search(STAGES)
     if preempts:
+        if (market.facts.runs.cost_w < 0).any():  # no second costs least where energy does
+            return JobBound("trivial", job_ceiling(world), preempts=True)
         market = job_market(world, preempts=True)
         certificate = market.improve(found.certificate, _IN_PIECES)
         found = PriceBound(market.bound(certificate), certificate)

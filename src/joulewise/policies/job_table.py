@@ -82,6 +82,13 @@ _ROWS = (
             ("max-upe", "Max UPE", "utility per joule", PER_ENERGY),
         )
     ),
+    JobPolicy(
+        "prices", "Prices",
+        "Again and again the job that earns most after paying for its node-seconds and joules gets nodes, as long as "
+        "one earns more than it pays; prices follow what runs short: nodes of a cluster, and the budget.",
+        "Joulewise", "greedy", objective=UTILITY, commitment="place-holders", all_pstates=True, is_priced=True,
+        declines=True,
+    ),
 )  # fmt: skip
 
 JOB_POLICIES = {policy.name: policy for policy in _ROWS}

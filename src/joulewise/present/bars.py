@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import fixed, key_title, key_words
+from joulewise.present.formats import fixed, key_title, key_words, number
 from joulewise.present.layout import (
     AXIS_FORMAT,
     Layout,
@@ -50,15 +50,20 @@ _UNBROKEN = 1000
 class Measure:
     """What the bars show: a metric, its axis title, the decimals of values above bars, and the most there can be.
 
-    `size` is that of the unit of the axis; `limit` a metric that limits the bars and is drawn as a line across them.
+    Without decimals values have three significant digits. `size` is that of the unit of the axis; `limit` a metric
+    that limits the bars and is drawn as a line across them.
     """
 
     metric: str
     title: str
-    decimals: int = 1
+    decimals: int | None = 1
     most: float = 100.0
     size: float = 1.0
     limit: str = ""
+
+    def shown(self, value: float) -> str:
+        """A value as it stands above its bar."""
+        return number(value) if self.decimals is None else fixed(value, self.decimals)
 
 
 SCALED = Measure(UTILITY, "% of maximum utility")
@@ -81,7 +86,7 @@ class _Frame:
     @property
     def has_values(self) -> bool:
         """Whether the values fit above their bars."""
-        characters = len(fixed(self.most, self.measure.decimals))
+        characters = len(self.measure.shown(self.most))
         bar_px = (1 - _GROUP_GAP) * self.step_px / self.n_groups
         return self.n_bars <= _MAX_VALUE_LABELS and (characters - 1) * _CHARACTER_PX <= bar_px
 
@@ -250,7 +255,7 @@ def _rows(frame: _Frame, rows: pl.DataFrame) -> list[dict[str, Any]]:
             "low": row["low"],
             "high": row["high"],
             "top": row["mean"] if row["high"] is None else row["high"],
-            "value": fixed(row["mean"], frame.measure.decimals),
+            "value": frame.measure.shown(row["mean"]),
             "shown": interval_text(row),
             "n": row["n"],
             "offset": offset,

@@ -19,7 +19,7 @@ from joulewise.units import energy
 UTILITY_TRACE, ENERGY_TRACE, BUDGET_TRACE = "utility_cumulative", "energy_cumulative_j", "budget_cumulative_j"
 _N_TIMES = 145
 _MOST_LINES = 28
-_TICK_STEPS_H = (0.25, 0.5, 1, 2, 4, 6, 12, 24, 168, 1e9)
+_TICK_STEPS_H = (0.25, 0.5, 1, 2, 4, 6, 12, 24, 48, 72, 168, 336, 720, 2160, 4320, 8760, 1e9)
 
 
 def utility_over_time(records: Records) -> Drawing:

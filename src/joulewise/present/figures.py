@@ -125,7 +125,7 @@ NEEDS: dict[str, Callable[[Records], bool]] = {
     "energy of jobs": lambda records: compares(records, "energy_j"),
     "waits of schedulers": lambda records: compares(records, "mean_wait_s", "mean_bounded_slowdown"),
     "fates of jobs": lambda records: compares(records, *JOB_COUNTS),
-    "differences of schedulers": lambda records: not job_view(records)[0].behind_best.is_empty(),
+    "differences of schedulers": lambda records: not job_view(records, folds=True)[0].behind_best.is_empty(),
     "leniencies of jobs": has_leniencies,
     "utility of jobs over time": lambda records: has_trace(records, UTILITY_TRACE),
     "energy of jobs over time": lambda records: has_trace(records, ENERGY_TRACE),

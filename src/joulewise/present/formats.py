@@ -111,7 +111,9 @@ _SPOKEN: dict[str, dict[object, str]] = {
     "scheduler.energy_filter": {
         "none": "no filter",
         "per-task": "filter per task",
+        "per-task-adaptive": "adaptive filter per task",
         "per-resource": "filter per resource",
+        "per-resource-adaptive": "adaptive filter per resource",
     },
     "workload.planned": {"requested": "requested time", "true": "true time", "recent": "predicted time"},
 }
@@ -259,6 +261,7 @@ METRICS = {
     "max_wait_s": Metric("longest wait", "", duration),
     "mean_turnaround_s": Metric("mean turnaround", "", duration),
     "median_turnaround_s": Metric("median turnaround", "", duration),
+    "max_turnaround_s": Metric("longest turnaround", "", duration),
     "mean_bounded_slowdown": Metric("mean bounded slowdown"),
     "median_bounded_slowdown": Metric("median bounded slowdown"),
     "max_bounded_slowdown": Metric("highest bounded slowdown"),

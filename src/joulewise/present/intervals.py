@@ -67,7 +67,7 @@ def _panel(records: Records, layout: Layout, panel: Panel, domain: list[float]) 
     ]  # fmt: skip
     order = [label for value, label in labels.items() if value in present]
     base = alt.Chart(inline(rows)).encode(
-        y=alt.Y("main:N", sort=order, title=None, axis=alt.Axis(grid=True, tickBand="extent", labelLimit=200)),
+        y=alt.Y("main:N", sort=order, title=None, axis=alt.Axis(grid=True, tickBand="extent", labelLimit=320)),
         color=group_colour(records, layout.group),
         tooltip=_tooltip(layout),
     )

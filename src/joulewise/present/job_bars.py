@@ -59,7 +59,7 @@ def energy_by_scheduler(records: Records) -> Drawing:
     seen, best = job_view(records)
     layout = _layout(seen)
     unit, size = energy_unit(_most(seen, ENERGY))
-    measure = Measure(ENERGY, f"energy used ({unit})", 1, math.inf, size, "budget_j")
+    measure = Measure(ENERGY, f"energy used ({unit})", None, math.inf, size, "budget_j")
     chart, note = draw_bars(seen, layout, measure)
     budget = " The dashed line is the budget." if seen.measures("budget_j") else ""
     caption = (
@@ -75,8 +75,8 @@ def waits_by_scheduler(records: Records) -> Drawing:
     layout = _layout(seen)
     unit, size = time_unit(_most(seen, WAIT))
     measures = (
-        Measure(WAIT, f"mean wait ({unit})", 1, math.inf, size),
-        Measure(SLOWDOWN, "mean bounded slowdown", 1, math.inf),
+        Measure(WAIT, f"mean wait ({unit})", None, math.inf, size),
+        Measure(SLOWDOWN, "mean bounded slowdown", None, math.inf),
     )
     chart, note = draw_bars(seen, layout, *measures)
     caption = (
@@ -89,7 +89,7 @@ def waits_by_scheduler(records: Records) -> Drawing:
 
 def scheduler_differences(records: Records) -> Drawing:
     """Paired differences in utility of schedulers to the best."""
-    seen, best = job_view(records)
+    seen, best = job_view(records, folds=True)
     drawing = differences(seen)
     return Drawing(drawing.chart, f"{drawing.caption}{best}")
 
@@ -105,14 +105,21 @@ def used_over_time(records: Records) -> Drawing:
 
 
 def _over_time(records: Records, draw: Callable[[Records], Drawing]) -> Drawing:
+    assert records.job_traces is not None
     seen, best = job_view(records)
-    drawing = draw(replace(seen, traces=records.job_traces))
+    drawing = draw(replace(seen, traces=_to_one_end(records.job_traces)))
     return Drawing(drawing.chart, f"{drawing.caption}{best}")
+
+
+def _to_one_end(traces: pl.DataFrame) -> pl.DataFrame:
+    """Traces that end early with what they came to, until the last one ends."""
+    ends = traces.group_by("run", maintain_order=True).last().with_columns(at_s=traces["at_s"].max())
+    return pl.concat([traces, ends.select(traces.columns)])
 
 
 def schedulers_against_energy(records: Records) -> Drawing:
     """Utility against energy of all schedulers."""
-    seen, best = job_view(records)
+    seen, best = job_view(records, folds=True)
     drawing = utility_against_energy(seen)
     return Drawing(drawing.chart, f"{drawing.caption}{best}")
 

@@ -16,7 +16,8 @@ from joulewise.present.records import SCHEDULER, Records
 
 _MOST_POINTS = 360
 _DAYS_FROM_S = 4 * 86400.0
-_WIDTH_PX, _HEIGHT_PX = 250, 84
+_WIDTH_PX = 250
+_HEIGHTS_PX = (150, 84)  # of one row of panels, of several
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ def _part(panel: Panel, panels: Sequence[Panel], quantity: _Quantity, *, last: b
     rows = [{"x": at_s / time_s, "y": value / size} for at_s, value in points.iter_rows()]
     title = f"{quantity.title} ({unit})" if unit else quantity.title
     x_axis = alt.Axis(format=AXIS_FORMAT, tickCount=6, labelFlush=False, labels=last, ticks=last)
-    domain = [rows[0]["x"], rows[-1]["x"]]
+    start_s = min(float(each.rows["at_s"].min() or 0.0) for each in panels)  # type: ignore[arg-type]
+    domain = [start_s / time_s, end_s / time_s]
     area = alt.Chart(inline(rows)).mark_area(
         color=quantity.colour, opacity=0.35, interpolate="step-after", line={"strokeWidth": 1, "color": quantity.colour}
     )
@@ -96,7 +98,7 @@ def _part(panel: Panel, panels: Sequence[Panel], quantity: _Quantity, *, last: b
         y=alt.Y("y:Q", title=title, axis=alt.Axis(format=AXIS_FORMAT, tickCount=3),
                 scale=alt.Scale(domain=[0, top], nice=False)),
     )  # fmt: skip
-    return drawn.properties(width=_WIDTH_PX, height=_HEIGHT_PX)
+    return drawn.properties(width=_WIDTH_PX, height=_HEIGHTS_PX[len(panels) > 1])
 
 
 def _thinned(rows: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from joulewise.present.findings import Finding, findings
 from joulewise.present.formats import MISSING, count, fixed, metric_value, number, percent
 from joulewise.present.job_view import job_view, kept, of_jobs
 from joulewise.present.layout import Panel, hold, panels_of, sentence
-from joulewise.present.records import JOB_FILTER, SCHEDULER, UTILITY, Records
+from joulewise.present.records import SCHEDULER, UTILITY, Records
 from joulewise.present.tables import Cell, Table, cost_tables, points_table
 from joulewise.units import duration
 
@@ -36,7 +36,7 @@ def job_findings(records: Records) -> list[Finding]:
     """Which scheduler earned most, with which jobs waited least, and what never ran."""
     if not of_jobs(records):
         return [Finding("No run has a result yet.")]
-    seen, _ = job_view(records)
+    seen, _ = job_view(records, folds=True)
     earned = findings(seen) if seen.main and seen.measures(UTILITY) else []
     return [*earned[:_MAX_FINDINGS], *_wait_findings(seen), *_impossible(seen)]
 
@@ -45,14 +45,14 @@ def _wait_findings(seen: Records) -> list[Finding]:
     """At each setting the scheduler with the shortest mean wait."""
     if not seen.measures(_WAIT, _SLOWDOWN):
         return []
-    keys = [key for key in seen.varying if key not in (SCHEDULER, JOB_FILTER)]
+    keys = [key for key in seen.varying if key != SCHEDULER]
     panels, _ = panels_of(seen, seen.summary.filter(pl.col("metric") == _WAIT, pl.col("mean").is_not_null()), keys)
     return [_wait_finding(seen, panel) for panel in panels[:_MAX_FINDINGS]]
 
 
 def _wait_finding(seen: Records, panel: Panel) -> Finding:
     row = panel.rows.sort("mean", maintain_order=True).row(0, named=True)
-    name = seen.phrases(row, [key for key in (SCHEDULER, JOB_FILTER) if key in seen.varying])
+    name = seen.phrases(row, [key for key in (SCHEDULER,) if key in seen.varying])
     place = f"{panel.title}: " if panel.title else ""
     of_several = panel.rows.height > 1 and name
     lead = (

@@ -72,10 +72,15 @@ def _times(records: Records) -> dict[str, tuple[pl.Series, pl.Series]]:
         if _REQUESTED in known and run[_REQUESTED].count():
             asked = run.drop_nulls(_REQUESTED)
             found.setdefault(REQUESTED_NAME, (asked[_TRUE], asked[_REQUESTED]))
-        if (run[_PLANNED] - run[_TRUE]).abs().max() > _SAME_S:  # type: ignore[operator]
+        if all(_differ(run, name) for name in known if name != _PLANNED):
             name = seen.label(PLANNED, run[PLANNED][0]) if PLANNED in run.columns else "planned time"
             found.setdefault(name, (run[_TRUE], run[_PLANNED]))
     return found
+
+
+def _differ(run: pl.DataFrame, name: str) -> bool:
+    """Whether the times that were planned with are others than those of this name."""
+    return run.filter((pl.col(_PLANNED) - pl.col(name)).abs() > _SAME_S).height > 0
 
 
 def _sort_key(seen: Records) -> list[str]:

@@ -28,7 +28,7 @@ NO_FILTER, _ADAPTIVE = "none", "-adaptive"
 FILTERS = (NO_FILTER, "per-task", "per-task-adaptive", "per-resource", "per-resource-adaptive")
 TUNINGS = (JOB_LENIENCY, JOB_THRESHOLD)
 _COVERED = (JOB_POLICY, COMMITMENT, JOB_FILTER, ADAPTS, VARIANT)
-_COMMITMENTS = ("reservations", "place-holders")
+_DEFAULT = "place-holders"
 
 
 def of_jobs(records: Records) -> bool:
@@ -36,10 +36,11 @@ def of_jobs(records: Records) -> bool:
     return records.study.kind == JOBS and records.n_runs > 0
 
 
-def by_scheduler(records: Records) -> Records:
+def by_scheduler(records: Records, *, folds: bool = False) -> Records:
     """The records with the key SCHEDULER in place of policy, commitment and variant; filters in their order.
 
-    Where schedulers, filters and the other swept keys do not tell variants apart, the variants are the schedulers.
+    The filter is part of the scheduler if that has never another one, or where asked for. Where schedulers, filters
+    and the other swept keys do not tell variants apart, the variants are the schedulers.
     """
     swept = [key for key in records.varying if key not in _COVERED]
     runs = _in_order(_adaptive(records.runs).with_columns(_schedulers(records)))
@@ -48,15 +49,28 @@ def by_scheduler(records: Records) -> Records:
     if VARIANT in records.varying and runs.n_unique(keys) < runs.n_unique([*keys, VARIANT]):
         names = runs[VARIANT].unique(maintain_order=True).drop_nulls().to_list()
         runs = runs.with_columns(pl.col(VARIANT).cast(pl.Enum(names)).alias(SCHEDULER))
-        keys = [SCHEDULER, *swept]
+        return reshaped(records, runs, [SCHEDULER, *swept])
+    if JOB_FILTER in kinds and (folds or runs.n_unique([SCHEDULER, JOB_FILTER]) == runs[SCHEDULER].n_unique()):
+        return reshaped(records, _folded(records, runs), [key for key in keys if key != JOB_FILTER])
     return reshaped(records, runs, keys)
 
 
-def job_view(records: Records) -> tuple[Records, str]:
+def _folded(records: Records, runs: pl.DataFrame) -> pl.DataFrame:
+    """The runs with filters in the names of schedulers."""
+    pairs = runs.select(SCHEDULER, JOB_FILTER).unique().sort(SCHEDULER, JOB_FILTER)
+    names = {
+        (scheduler, kind): scheduler if kind == NO_FILTER else f"{scheduler}, {records.label(JOB_FILTER, kind)}"
+        for scheduler, kind in pairs.iter_rows()
+    }
+    texts = [names[pair] for pair in runs.select(SCHEDULER, JOB_FILTER).iter_rows()]
+    return runs.with_columns(pl.Series(SCHEDULER, texts, dtype=pl.Enum(list(dict.fromkeys(names.values())))))
+
+
+def job_view(records: Records, *, folds: bool = False) -> tuple[Records, str]:
     """The records by scheduler, each at the leniency and threshold at which it earned most; and what to say of it."""
-    seen = by_scheduler(records)
-    tuned = [key for key in TUNINGS if tunes(seen, key)]
+    seen = by_scheduler(records, folds=folds)
     keys = [key for key in seen.study.axes if key not in TUNINGS]
+    tuned = [key for key in TUNINGS if _tunes(seen, keys, key)]
     if not tuned or not seen.measures(UTILITY):
         return reshaped(seen, seen.runs, keys), ""
     means = seen.runs.group_by([*keys, *tuned], maintain_order=True).agg(pl.col(UTILITY).mean()).drop_nulls(UTILITY)
@@ -67,11 +81,10 @@ def job_view(records: Records) -> tuple[Records, str]:
     return reshaped(seen, runs, keys), f" Each is shown at the {words} at which it earned most."
 
 
-def tunes(records: Records, key: str) -> bool:
-    """Whether runs of parallel jobs differ in a tuning that has an effect: a leniency has none without a filter."""
-    if key not in records.runs.columns:
-        return False
-    return filtered(records)[key].n_unique() > 1 if key == JOB_LENIENCY else records.varies(key)
+def _tunes(seen: Records, keys: Sequence[str], key: str) -> bool:
+    """Whether runs that agree in the keys differ in a tuning that has an effect: a leniency needs a filter."""
+    runs = filtered(seen) if key == JOB_LENIENCY else seen.runs
+    return key in runs.columns and runs.n_unique([*keys, key]) > runs.n_unique(keys)
 
 
 def filtered(records: Records) -> pl.DataFrame:
@@ -97,24 +110,22 @@ def _schedulers(records: Records) -> pl.Series:
     """The scheduler of each run in words: the policy, and its commitment where that is a choice that varies."""
     names = [key for key in (JOB_POLICY, COMMITMENT) if key in records.runs.columns]
     rows = list(records.runs.select(names).iter_rows(named=True))
-    chosen = {row.get(COMMITMENT) for row in rows if records.mode(str(row.get(JOB_POLICY))) == GREEDY}
+    chosen = {_commitment(row) for row in rows if records.mode(str(row[JOB_POLICY])) == GREEDY}
     titles = records.labels(JOB_POLICY)
     texts = [_text(records, titles, row, several=len(chosen) > 1) for row in rows]
     policies = list(titles)
-    places = [(policies.index(row[JOB_POLICY]), _place(row)) for row in rows]
+    places = [(policies.index(row[JOB_POLICY]), _commitment(row) == _DEFAULT) for row in rows]
     ranked = dict.fromkeys(text for _, text in sorted(zip(places, texts, strict=True)))
     return pl.Series(SCHEDULER, texts, dtype=pl.Enum(list(ranked)))
 
 
 def _text(records: Records, titles: dict[Any, str], row: dict[str, Any], *, several: bool) -> str:
-    title = titles[row[JOB_POLICY]]
-    commits = several and records.mode(str(row[JOB_POLICY])) == GREEDY and row.get(COMMITMENT)
-    return f"{title}, {row[COMMITMENT]}" if commits else title
+    commits = several and records.mode(str(row[JOB_POLICY])) == GREEDY
+    return f"{titles[row[JOB_POLICY]]}, {_commitment(row)}" if commits else titles[row[JOB_POLICY]]
 
 
-def _place(row: dict[str, Any]) -> int:
-    name = row.get(COMMITMENT)
-    return _COMMITMENTS.index(name) if name in _COMMITMENTS else -1
+def _commitment(row: dict[str, Any]) -> str:
+    return row.get(COMMITMENT) or _DEFAULT
 
 
 def _adaptive(runs: pl.DataFrame) -> pl.DataFrame:

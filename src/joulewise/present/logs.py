@@ -15,7 +15,7 @@ _TIMES_S = (
     (0.1, 1.0, 10.0, _MINUTE_S, 10 * _MINUTE_S, _HOUR_S, *(10.0**power * _DAY_S for power in range(4))),
     (
         *(part * unit_s for unit_s in (1.0, _MINUTE_S) for part in (1, 2, 5, 10, 20, 30)),
-        *(part * _HOUR_S for part in (1, 2, 5, 10, 15)),
+        *(part * _HOUR_S for part in (1, 2, 5, 10, 15, 20)),
         *(part * 10.0**power * _DAY_S for power in range(4) for part in (1, 1.5, 2, 3, 5)),
     ),
 )
@@ -26,6 +26,7 @@ _COUNTS = (
 )
 """Ticks from few to many."""
 _ENOUGH = 4
+_GAP = 0.14  # the least distance of two ticks as a part of the axis
 _LEAST_SPAN = 0.3
 _ROOM = 0.04
 
@@ -42,15 +43,26 @@ def time_axis(title: str, logs: Iterable[float]) -> Axis:
 
 def count_axis(title: str, logs: Iterable[float]) -> Axis:
     """An axis for logarithms of numbers."""
-    return _axis(title, logs, _COUNTS, lambda value: plain(float(f"{value:.3g}")))
+    return _axis(title, logs, _COUNTS, _in_short)
+
+
+def _in_short(value: float) -> str:
+    """A round number; millions are "M"."""
+    size, unit = (1e6, " M") if value >= 1e6 else (1.0, "")
+    return f"{plain(float(f'{value / size:.3g}'))}{unit}"
 
 
 def _axis(title: str, logs: Iterable[float], ladders: Sequence[Sequence[float]], named: Callable[[float], str]) -> Axis:
-    """The span of the values with a little room, and of the ladders of ticks the first that has enough in it."""
+    """The span of the values with a little room; ticks of one ladder after the other until there are enough."""
     found = list(logs)
     low, high = min(found), max(found)
     high = max(high, low + _LEAST_SPAN)
     room = _ROOM * (high - low)
-    inside = [[v for v in ladder if low - room <= math.log10(v) <= high + room] for ladder in ladders]
-    chosen = next((ticks for ticks in inside if len(ticks) >= _ENOUGH), inside[-1])
-    return Axis(title, low - room, high + room, {math.log10(v): named(v) for v in chosen})
+    ticks: dict[float, str] = {}
+    for ladder in ladders:
+        if len(ticks) < _ENOUGH:
+            inside = {math.log10(v): v for v in ladder if low - room <= math.log10(v) <= high + room}
+            for place, value in inside.items():
+                if all(abs(place - other) >= _GAP * (high - low) for other in ticks):
+                    ticks[place] = named(value)
+    return Axis(title, low - room, high + room, dict(sorted(ticks.items())))

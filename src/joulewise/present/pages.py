@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from joulewise.files import write_atomic
 from joulewise.present.export import vegalite_version
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -32,7 +36,25 @@ def page(template: str, **values: object) -> str:
 
 @cache
 def libraries() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script that cannot end its own script element."""
+    """Vega, Vega-Lite and Vega-Embed as one script that cannot end its own script element.
+
+    It is kept in the user's cache folder, where that can be written: to make it takes seconds and much memory.
+    """
+    kept = _kept_bundle()
+    with suppress(OSError):
+        return kept.read_text(encoding="utf-8")
+    bundle = _bundle()
+    with suppress(OSError):
+        write_atomic(kept, bundle)
+    return bundle
+
+
+def _kept_bundle() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "joulewise" / "figures" / f"vega-{version('vl-convert-python')}-{vegalite_version()}.js"
+
+
+def _bundle() -> str:
     import vl_convert
 
     names = "window.vegaEmbed = vegaEmbed;"

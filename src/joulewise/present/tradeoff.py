@@ -62,8 +62,14 @@ def utility_against_energy(records: Records) -> Drawing:
 
 def points(records: Records, keys: Sequence[str]) -> pl.DataFrame:
     """Mean utility (`mean`, `low`, `high`) and energy (`energy_j`, `least_j`, `most_j`) at each point of the keys."""
-    used = records.means("energy_j", keys).rename({"mean": "energy_j", "low": "least_j", "high": "most_j"}).drop("n")
-    return records.means("utility", keys).join(used, on=list(keys), nulls_equal=True, maintain_order="left")
+    names = {"mean": "energy_j", "low": "least_j", "high": "most_j"}
+    used = _cut(records.means("energy_j", keys)).rename(names).drop("n")
+    return _cut(records.means("utility", keys)).join(used, on=list(keys), nulls_equal=True, maintain_order="left")
+
+
+def _cut(means: pl.DataFrame) -> pl.DataFrame:
+    """The means with intervals cut at nothing, where they are above it: few trials have wide ones."""
+    return means.with_columns(low=pl.col("low").clip(pl.min_horizontal(pl.col("mean"), pl.lit(0.0))))
 
 
 def _scene(records: Records, main: str, panels: Sequence[Panel]) -> _Scene:
@@ -161,7 +167,7 @@ def _legend(scene: _Scene) -> Any:
 
     return alt.Legend(
         title=sentence(key_title(scene.main)), orient="right", direction="vertical", titleOrient="top", columns=1,
-        symbolOpacity=1, symbolSize=55,
+        symbolOpacity=1, symbolSize=55, labelLimit=320,
     )  # fmt: skip
 
 

@@ -11,14 +11,21 @@ from joulewise.kernels import job_state
 from joulewise.kernels.job_energy import JobLimits, n_cap_commitments
 from joulewise.kernels.job_greedy import GreedyRules
 from joulewise.kernels.job_layout import JobFacts, JobOptions
+from joulewise.kernels.job_live_prices import JobPrices, new_job_prices
 from joulewise.kernels.job_orders import LARGE, MEDIUM, SMALL, Standings, Usage
 from joulewise.kernels.job_outages import Broken, Outages, new_broken
 from joulewise.kernels.job_state import JobRules
+from joulewise.kernels.live_prices import Gains
 from joulewise.kernels.timetable import Book, new_book, room_for
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.jobs import JobWorld
 from joulewise.policies.job_layout import job_facts
 from joulewise.simulate.scheduler import Scheduler
+
+PRICE_GAINS = Gains(idle=0.1)
+"""How prices move: as for serial tasks, but more nodes stay free between jobs of many nodes that run ever so well."""
+
+_MOST_RECORDED = 100_000
 
 _RULES = {
     "greedy": job_state.GREEDY,
@@ -64,6 +71,15 @@ def greed_of(world: JobWorld, scheduler: Scheduler) -> GreedyRules:
         declines=policy.declines,
         falls_with_time=policy.objective is not None and policy.objective.falls_with_time,
     )
+
+
+def prices_of(world: JobWorld, scheduler: Scheduler) -> JobPrices:
+    """Prices for a policy that finds them itself, with room to record them at every event up to a great many."""
+    n_events = 2 * world.n_jobs + 1
+    if math.isfinite(scheduler.mapping_interval_s) and math.isfinite(world.jobs.work.end_s):
+        n_events = math.ceil(world.jobs.work.end_s / scheduler.mapping_interval_s) + 1
+    n_recorded, is_used = min(n_events, _MOST_RECORDED), scheduler.policy.is_priced
+    return new_job_prices(world.clusters.n_clusters, PRICE_GAINS, n_recorded, is_used=is_used)
 
 
 def overruns(world: JobWorld) -> Bools:

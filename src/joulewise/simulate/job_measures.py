@@ -175,7 +175,8 @@ def queue_steps(world: JobWorld, allocation: JobAllocation) -> Steps:
     waits = (allocation.used | (allocation.fate == Fate.WAITING)) & np.isfinite(ready_s)
     last_s = np.maximum(window_end_s(world, allocation), ready_s)
     until_s = np.where(allocation.used, allocation.end_s, last_s)
-    there, running = steps(ready_s[waits], until_s[waits]), steps(runs.start_s, runs.end_s)
+    here = waits[runs.job]
+    there, running = steps(ready_s[waits], until_s[waits]), steps(runs.start_s[here], runs.end_s[here])
     at_s = np.union1d(there.at_s, running.at_s)
     return Steps(at_s, _level(there, at_s) - _level(running, at_s))
 

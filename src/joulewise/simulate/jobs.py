@@ -56,14 +56,16 @@ def simulate_jobs(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: i
     """
     raise_if_any(job_misfits(world, scheduler))
     if can_backfill_fast(world, scheduler):
-        return JobOutcome(*backfill(world, scheduler))
+        outcome = JobOutcome(*backfill(world, scheduler))
+        mark_kernels_compiled()
+        return outcome
     engine = JobEngine(world, scheduler, seed, trial)
     engine.run(_BEFORE_ALL_S)  # compiles, or loads what was compiled, without simulating anything
     began = time.perf_counter()
     n_events = engine.run(world.jobs.work.end_s)
     mapping_s = time.perf_counter() - began
     mark_kernels_compiled()
-    return JobOutcome(engine.allocation(), n_events, mapping_s)
+    return JobOutcome(engine.allocation(), n_events, mapping_s, engine.prices.path[:n_events])
 
 
 class JobEngine:
@@ -78,13 +80,15 @@ class JobEngine:
         )
         self.plan, self.broken = empty_job_plan(facts.tasks.arrival_s), job_arrays.room_for_pieces(world, scheduler)
         self.pool, until_s = new_job_pool(facts, limits), job_arrays.last_end_s(world, facts)
+        self.prices = job_arrays.prices_of(world, scheduler)
         self.arguments = (
             facts, job_arrays.rules_of(world, scheduler), job_arrays.greed_of(world, scheduler), limits,
             new_job_ledger(limits),
             job_arrays.book_of(world, limits, until_s), job_arrays.book_of(world, limits, until_s),
             new_site(facts.after), self.plan, self.pool, job_arrays.usage_of(world, scheduler),
             job_arrays.standings_of(world, scheduler, facts), job_arrays.outages_of(world), self.broken,
-            compiled_order(scheduler.order or BY_ARRIVAL), compiled_objective(scheduler.policy.objective or UTILITY),
+            self.prices, compiled_order(scheduler.order or BY_ARRIVAL),
+            compiled_objective(scheduler.policy.objective or UTILITY),
             draws_of(generator(seed, "jobs", trial, scheduler.policy.name)), until_s,
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from joulewise.processes import HEED_S, end, follow_parent, for_children
 from joulewise.study.planning import Run
 from joulewise.study.store import FAILED, Store
-from joulewise.study.worker import Finished, Job, do, do_run
+from joulewise.study.worker import Finished, Job, do, do_run, forget_worlds
 
 Report = Callable[[Finished], None]
 
@@ -25,6 +25,7 @@ def execute(runs: Sequence[Run], study_folder: Path, results_folder: Path, worke
     if workers == 1:
         for job in _jobs(runs, study_folder, results_folder, size=1):
             report(do_run(job.runs[0], job))
+        forget_worlds()
         return
     size = min(max(len(runs) // (_JOBS_PER_WORKER * workers), 1), _LARGEST_JOB)
     left = list(_jobs(runs, study_folder, results_folder, size))

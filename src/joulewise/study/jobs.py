@@ -132,7 +132,7 @@ def sentences(runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
 
 def compute(case: Case) -> Outcome:
     """Simulate the scheduler in the world; JoulewiseError when its allocation breaks a rule."""
-    from joulewise.check.jobs import check_jobs
+    from joulewise.check import check_jobs
 
     scene: Scene = case.world
     scheduler = scheduler_of(case.run.point, case.decision)
@@ -192,7 +192,7 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
 
     An allocation that is not stored is found by simulating again.
     """
-    from joulewise.check.jobs import check_jobs
+    from joulewise.check import check_jobs, recompute_jobs
 
     world = case.world.world
     if stored is not None:
@@ -213,6 +213,8 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
         yield "bounds: the proof of the world's bound is missing"
         return
     yield from _bounds(case)
+    for name, value in recompute_jobs(world, allocation).items():
+        yield from differs(f"runs: {name}, job by job", row[name], value)
     for name, value in _measured(case, allocation).items():
         yield from differs(f"runs: {name}", row[name], value)
 

@@ -90,6 +90,11 @@ def world_of(run: Run, draw: Draw) -> Any:
     return _worlds[run.world_key]
 
 
+def forget_worlds() -> None:
+    """Let go of the worlds of this process, which may be large."""
+    _worlds.clear()
+
+
 def _without_nan(metrics: dict[str, Any]) -> dict[str, Any]:
     """Missing is None in files."""
     return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in metrics.items()}

@@ -61,9 +61,8 @@ class ClusterParameters(NodeOutageParameters, StandbyParameters):
         ((2.0, 2.0, 0.05, 0.0), (3.45, 5.0, 1.5, 3.0), (0.0, 10.0, 10.0, 10.0), (0.0, 0.0, 20.0, 33.0)),
         "percent of the job types of each priority (row) and urgency (column)",
     )
-    single_range_s: tuple[float, float] = explained(
-        (1 * _HOUR_S, 18 * _HOUR_S), "mean execution time, not in parallel, at the least and at the most utility"
-    )
+    shortest_s: float = explained(1 * _HOUR_S, "mean execution time, not in parallel, at the least starting utility")
+    longest_s: float = explained(18 * _HOUR_S, "the same at the most starting utility")
     single_cov: float = explained(0.15, "COV of the execution time around the mean for its utility, normal")
     cluster_cov: float = explained(0.3, "COV of execution times over clusters")
     size_limits: tuple[int, ...] = explained(
@@ -155,8 +154,7 @@ def _traits(p: ClusterParameters, clusters: Clusters, can_run: Bools, seed: int,
     low, high = np.array(p.utility_ranges)[priority].T
     utility = high - (high - low) * stream.random(p.job_types)
     least, most = np.min(p.utility_ranges), np.max(p.utility_ranges)
-    shortest_s, longest_s = p.single_range_s
-    mean_s = shortest_s + (longest_s - shortest_s) * (utility - least) / (most - least)
+    mean_s = p.shortest_s + (p.longest_s - p.shortest_s) * (utility - least) / (most - least)
     share = 1 + p.single_cov * stream.standard_normal(p.job_types)
     cores = _cores(p, clusters, can_run, generator(seed, trial, "clusters.job sizes"))
     return TypeTraits(utility, priority, urgency, cores, mean_s * np.maximum(share, _LEAST_SHARE))
@@ -194,7 +192,7 @@ def _node_powers_w(p: ClusterParameters, seed: int, trial: int) -> Floats:
 
 
 def _pstate_factors(p: ClusterParameters, means: Floats, of: str, seed: int, trial: int) -> Floats:
-    """What power, or speed, is multiplied by, as [job type, cluster, P-state]."""
+    """What power, or speed, is multiplied by, as [job type, cluster, P-state]; more P-states change none there is."""
     n_general = p.job_types - p.special_job_types
     whose = of if p.randomness == "independent" else "both"
     parts = (
@@ -204,8 +202,16 @@ def _pstate_factors(p: ClusterParameters, means: Floats, of: str, seed: int, tri
     factors = []
     for name, n, factor_cov, pstate_cov in parts:
         off = gamma_values(generator(seed, trial, "clusters.off", name, whose), 1.0, factor_cov, (n, p.n_clusters, 1))
-        stream = generator(seed, trial, "clusters.pstates", name, of)
-        factors.append(gamma_values(stream, off * means, pstate_cov, (n, p.n_clusters, means.size)))
+        drawn = [
+            gamma_values(
+                generator(seed, trial, "clusters.pstates", name, of, f"{fraction:.9f}"),
+                off * mean,
+                pstate_cov,
+                off.shape,
+            )
+            for fraction, mean in zip(p.power_fractions, means, strict=True)
+        ]
+        factors.append(np.concatenate(drawn, axis=2))
     return np.concatenate(factors)
 
 
@@ -269,11 +275,8 @@ def _job_rules(p: ClusterParameters) -> Iterator[Rule]:
     rises = len(limits) >= 2 and limits[0] >= 1 and all(low < high for low, high in pairwise(limits))
     yield "size_limits", rises and limits[-1] < MAX_CORES, "must be two numbers or more, rising from 1 or more"
     yield "size_percent", len(p.size_percent) == len(limits) + 1, f"must be {len(limits) + 1} values, one for each size"
-    yield (
-        "single_range_s",
-        _is_range(p.single_range_s, 0) and p.single_range_s[0] > 0,
-        "must be (least, most) above 0 s",
-    )
+    yield "shortest_s", is_positive(p.shortest_s), "must be above 0 s"
+    yield "longest_s", p.shortest_s <= p.longest_s < math.inf, "must not be below shortest"
     yield "sigma", _is_range(p.sigma, 0), "must be (least, most), 0 or more"
     yield "speedup_over", p.speedup_over in get_args(SpeedupOver), f"must be one of {', '.join(get_args(SpeedupOver))}"
     yield "parallelism_share", is_positive(p.parallelism_share), "must be above 0"

@@ -104,7 +104,7 @@ class _Reader:
         is_part = follows & np.isin(values[:, FIELDS.index("status")], _PARTS)
         self.last_job = float(jobs[-1])
         self.log.note("part of a job", int(is_part.sum()))
-        return values[~is_part]
+        return np.asarray(values[~is_part])
 
     def _frame(self, values: Floats) -> pl.DataFrame:
         column = dict(zip(FIELDS, values.T, strict=True))

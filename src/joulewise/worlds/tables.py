@@ -43,6 +43,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "job_times": JOB_TIME_COLUMNS,
     "jobs": JOB_COLUMNS,
     "trace": TRACE_COLUMNS,
+    "outages": OUTAGE_COLUMNS,
     "power_cap_by_hour": SERIES_COLUMNS,
     "tariff": SERIES_COLUMNS,
 }
