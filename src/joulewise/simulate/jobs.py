@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from joulewise.errors import raise_if_any
+from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.draws import draws_of
 from joulewise.kernels.jit import mark_kernels_compiled
 from joulewise.kernels.job_energy import new_job_ledger
@@ -72,20 +72,20 @@ class JobEngine:
     """The arrays of one run, and the kernel that works on them."""
 
     def __init__(self, world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: int = 0) -> None:
-        self.world = world
+        self.world, self.name = world, scheduler.policy.name
         facts, self.numbers = job_arrays.seen_facts(world, scheduler)
         self.is_killed = job_arrays.overruns(world) & (scheduler.overrun == "kill")
         limits = job_limits(
             world, facts, scheduler.energy_filter, scheduler.leniency, follows_tariff=scheduler.follows_tariff
         )
         self.plan, self.broken = empty_job_plan(facts.tasks.arrival_s), job_arrays.room_for_pieces(world, scheduler)
-        until_s = job_arrays.last_end_s(world, facts)
+        self.pool, until_s = new_job_pool(facts, limits), job_arrays.last_end_s(world, facts)
         self.prices = job_arrays.prices_of(world, scheduler)
         self.arguments = (
             facts, job_arrays.rules_of(world, scheduler), job_arrays.greed_of(world, scheduler), limits,
             new_job_ledger(limits),
             job_arrays.book_of(world, limits, until_s), job_arrays.book_of(world, limits, until_s),
-            new_site(facts.after), self.plan, new_job_pool(facts, limits), job_arrays.usage_of(world, scheduler),
+            new_site(facts.after), self.plan, self.pool, job_arrays.usage_of(world, scheduler),
             job_arrays.standings_of(world, scheduler, facts), job_arrays.outages_of(world), self.broken,
             self.prices, compiled_order(scheduler.order or BY_ARRIVAL),
             compiled_objective(scheduler.policy.objective or UTILITY),
@@ -94,7 +94,11 @@ class JobEngine:
 
     def run(self, end_s: float) -> int:
         """Let events happen up to an instant; returns how many mapping events had work so far."""
-        return int(_run_jobs(*self.arguments, end_s))
+        n_events = int(_run_jobs(*self.arguments, end_s))
+        if self.pool.n_rises[0]:
+            found = "its value rose with waiting in this run, although it was declared falls_with_time"
+            raise InputError(Problem(f"policy {self.name}", found, advice="leave falls_with_time out"))
+        return n_events
 
     def allocation(self) -> JobAllocation:
         """What was decided so far."""
