@@ -251,7 +251,7 @@ def simulate(world: JobWorld, scheduler: Scheduler) -> Story:
     )
     assert scheduler.policy.objective is not None
     value = scheduler.policy.objective.value
-    twin = Twin(facts, limits, greed_of(scheduler), value, [0.0] * facts.options.cluster.size)
+    twin = Twin(facts, limits, greed_of(world, scheduler), value, [0.0] * facts.options.cluster.size)
     first, arrival_s = facts.options.first, facts.tasks.arrival_s
     coming = [i for i, t in enumerate(facts.tasks.task_type) if first[t] < first[t + 1]]
     plans, ends = dict[int, tuple[int, float]](), dict[int, float]()
