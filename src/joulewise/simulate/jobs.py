@@ -106,6 +106,7 @@ class JobEngine:
         option, fate = np.full(ran.size, NO_JOB, np.int32), plan.fate.copy()
         option[ran] = self.numbers[plan.option[ran]]
         fate[ran] = np.where(self.is_killed[option[ran]], Fate.KILLED, Fate.RAN)
+        fate[np.diff(self.world.types.first)[self.world.jobs.work.task_type] == 0] = Fate.IMPOSSIBLE
         start_s = np.where(ran, plan.start_s, np.nan)
         ready_s = _ready_s(self.world, plan, ran)
         return JobAllocation(option, start_s, plan.end_s, ready_s, fate, _pieces(self.broken, self.numbers))
