@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 from collections.abc import Callable
 from fnmatch import fnmatchcase
@@ -23,6 +24,7 @@ from joulewise.study.sources import build_part
 from joulewise.study.store import Store
 from tests.study.small import MANAGER, SYSTEM
 from tests.study.small_jobs import CLUSTERS, LOGGED, TABLED, Change, job_study, logged_study, run_jobs, tabled_study
+from tools import small_trace
 
 
 @pytest.fixture(scope="module")
@@ -255,3 +257,7 @@ def test_a_log_needs_no_system(change: Callable[[str], str], tmp_path: Path) -> 
 def test_the_examples_are_of_this_kind() -> None:
     folder = Path(__file__).parents[2] / "examples"
     assert {read_study(folder / name).kind.name for name in ("clusters.toml", "trace.toml")} == {JOBS_KIND}
+
+
+def test_the_log_of_the_examples_is_what_its_maker_writes() -> None:
+    assert gzip.decompress(small_trace.PATH.read_bytes()).decode() == small_trace.small_trace()
