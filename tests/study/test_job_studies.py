@@ -261,3 +261,10 @@ def test_the_examples_are_of_this_kind() -> None:
 
 def test_the_log_of_the_examples_is_what_its_maker_writes() -> None:
     assert gzip.decompress(small_trace.PATH.read_bytes()).decode() == small_trace.small_trace()
+
+
+def test_types_that_differ_in_nodes_alone_share_their_name() -> None:
+    from joulewise.study.job_tables import _names
+
+    found = _names(("A", "B", "A"), np.array([0, 2, 1, -1]))
+    assert found.to_list() == ["A", "A", "B", None]

@@ -229,10 +229,12 @@ def findings(trace: Trace) -> pl.DataFrame:
 
 
 def _names(names: tuple[str, ...], codes: Any) -> pl.Series:
-    """Codes as names, stored once each; null below 0."""
+    """Codes as names, stored once each, though several codes may have one; null below 0."""
     import polars as pl
 
-    series = pl.Series(np.maximum(codes, 0).astype(np.uint32)).cat.to(pl.Enum(names))
+    place = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    places = np.array([place[name] for name in names], np.uint32)[np.maximum(codes, 0)]
+    series = pl.Series(places).cat.to(pl.Enum(list(place)))
     return series if (codes >= 0).all() else series.set(pl.Series(codes < 0), None)
 
 
