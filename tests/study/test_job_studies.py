@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
