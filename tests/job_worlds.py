@@ -142,9 +142,9 @@ def windowed(draw: st.DrawFn, worlds: st.SearchStrategy[JobWorld]) -> JobWorld:
 
 
 @st.composite
-def limited_worlds(draw: st.DrawFn, most_jobs: int = 20) -> JobWorld:
-    """Energy for a few jobs a day, in a window that ends."""
-    world = draw(windowed(typed_worlds(most_jobs)))
+def limited_worlds(draw: st.DrawFn, most_jobs: int = 20, *, is_certain: bool = True) -> JobWorld:
+    """Energy for a few jobs a day, in a window that ends; unless `is_certain`, jobs take less or more than planned."""
+    world = draw(windowed(typed_worlds(most_jobs, is_certain=is_certain)))
     unit_s = float(np.diff(np.unique(world.types.planned_s), prepend=0.0).min())
     days = draw(st.sampled_from((5, 10, 100)))
     supply = Supply(

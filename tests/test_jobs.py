@@ -77,6 +77,17 @@ def test_reservations_move_forward_when_a_job_ends_early() -> None:
     assert run(world, "conservative").start_s.tolist() == [0, 2, 3]
 
 
+@pytest.mark.parametrize(("budget_j", "start_s"), [(5100.0, [0, 900, 2]), (9001.0, [0, 100, 2])])
+@pytest.mark.parametrize("policy", ["easy", "conservative"])
+def test_reservations_move_forward_over_midnight_only_within_the_budget(
+    policy: str, budget_j: float, start_s: list[float]
+) -> None:
+    """The second job is held across midnight, the third uses the day's rest; then the first ends 800 s early."""
+    types = types_of([[(0, 2, 100, 900, 1e-3)], [(0, 2, 500, 500, 10)], [(0, 1, 400, 400, 10)]])
+    jobs, supply = Jobs(work_of([0, 1, 2], end_s=2000.0)), Supply(budget_j, day_s=1000.0)
+    assert run(JobWorld(clusters_of([3]), types, jobs, supply), policy).start_s.tolist() == start_s
+
+
 def test_mapping_events_every_minute_start_place_holders_between_them() -> None:
     """The second job waits for the first to end at 80 s; held until the next event it starts then, else at 120 s."""
     world = trace_world([(0, 4, 80), (30, 4, 10)])
