@@ -22,6 +22,7 @@ from joulewise.policies.job_table import JOB_POLICIES
 from joulewise.rng import generator
 from joulewise.simulate.jobs import JobEngine, simulate_jobs
 from joulewise.simulate.scheduler import Scheduler
+from joulewise.worlds.node_outages import of_nodes_that_are_there
 from tests.job_worlds import (
     clusters_of,
     outages_of,
@@ -123,6 +124,21 @@ def test_jobs_that_fit_nowhere_are_impossible_and_hold_up_those_behind_them_only
 def test_nothing_is_planned_into_a_planned_outage() -> None:
     world = trace_world([(0, 3, 5), (0, 1, 5)], outages=outages_of([(0, 2, 3.0, 8.0, True, 0.0)]))
     assert run(world, "easy").start_s.tolist() == [8, 0]
+
+
+def test_no_more_nodes_are_out_than_there_are() -> None:
+    """A node that fails in the maintenance of all four is out for longer: a job on all of them waits for it."""
+    rows = outages_of([(0, 4, 10.0, 100.0, True, 0.0), (0, 1, 50.0, 200.0, False, 0.0)])
+    with pytest.raises(InputError, match="found 5 nodes of cluster c0 out at once"):
+        trace_world([(60, 4, 5)], outages=rows)
+    world = trace_world([(60, 4, 5)], outages=of_nodes_that_are_there(rows, clusters_of([4])))
+    assert run(world, "easy").start_s.tolist() == [200]
+
+
+def test_a_failure_takes_no_node_of_a_planned_outage_that_begins_with_it() -> None:
+    rows = outages_of([(0, 1, 5.0, 9.0, False, 0.7), (0, 1, 5.0, 9.0, True, 0.0)])
+    found = run(trace_world([(0, 1, 9)], 2, rows), "easy")
+    assert (found.start_s.tolist(), found.pieces.end_s.tolist()) == ([9], [5])
 
 
 def test_a_failure_takes_jobs_with_it_by_lot() -> None:

@@ -179,9 +179,9 @@ def _size_class(options: JobOptions, thresholds: tuple[float, float]) -> Counts:
 
 
 def outages_of(world: JobWorld) -> Outages:
-    """The outages by their start, and when they change what is there."""
+    """The outages by their start, planned ones first, and when they change what is there."""
     outages = world.outages
-    order = np.argsort(outages.start_s, kind="stable")
+    order = np.lexsort((~outages.is_planned, outages.start_s))
     cluster, nodes = outages.cluster[order].astype(np.int64), outages.nodes[order].astype(np.int64)
     start_s, end_s, is_planned = outages.start_s[order], outages.end_s[order], outages.is_planned[order]
     ends_s = end_s[np.isfinite(end_s)]
