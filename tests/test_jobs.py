@@ -121,6 +121,14 @@ def test_jobs_that_fit_nowhere_are_impossible_and_hold_up_those_behind_them_only
     assert allocation.ready_s.tolist() == [0, math.inf, 1]
 
 
+@pytest.mark.parametrize("end_s", [9.0, 10.0, 11.0])
+@pytest.mark.parametrize("policy", ["easy", "max-util"])
+def test_a_job_without_options_is_impossible_whenever_it_comes(policy: str, end_s: float) -> None:
+    jobs = Jobs(work_of([0, 10], end_s=end_s))
+    found = run(JobWorld(clusters_of([2]), types_of([[(0, 1, 5)], []]), jobs), policy)
+    assert found.fate.tolist() == [Fate.RAN, Fate.IMPOSSIBLE]
+
+
 def test_nothing_is_planned_into_a_planned_outage() -> None:
     world = trace_world([(0, 3, 5), (0, 1, 5)], outages=outages_of([(0, 2, 3.0, 8.0, True, 0.0)]))
     assert run(world, "easy").start_s.tolist() == [8, 0]
