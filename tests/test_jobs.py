@@ -191,6 +191,15 @@ def test_users_who_have_used_more_come_later() -> None:
     assert (fair.start_s.tolist(), aged.start_s.tolist()) == ([0, 15, 10], [0, 10, 15])
 
 
+@pytest.mark.parametrize(("weight", "start_s"), [(1.4, [0, 15, 10]), (1.6, [0, 10, 15])])
+def test_a_fair_share_is_that_of_the_users_there_are(weight: float, start_s: list[float]) -> None:
+    """Ann has used all that was used by two: her factor is 1/4, Bob's 1, so that 1.5 times their sizes is a tie."""
+    world = trace_world([(0, 2, 10), (1, 2, 5), (2, 1, 5)], 2)
+    jobs = replace(world.jobs, labels={"user": Label(("ann", "bob"), np.array([0, 0, 1], np.int32))})
+    weights = {"age": 0.0, "fair_share": 1.0, "size": weight, "queue": 0.0}
+    assert run(replace(world, jobs=jobs), "multifactor", weights=weights).start_s.tolist() == start_s
+
+
 def test_multifactor_is_made_of_factors_from_0_to_1() -> None:
     priority = multifactor({"age": 8.0, "fair_share": 4.0, "size": 2.0, "queue": 1.0}).priority
     assert priority is not None
