@@ -15,6 +15,7 @@ from joulewise.model.clusters import Clusters, JobTypes
 from joulewise.model.jobs import NO_OUTAGES, Jobs, JobWorld, Label, NodeOutages
 from joulewise.model.supply import NO_LIMITS, Supply
 from joulewise.rng import generator
+from joulewise.worlds.node_outages import of_nodes_that_are_there
 from tests.random_worlds import multiples, utility_shapes
 
 UNITS_S = (1.0, 0.25, 60.0)
@@ -142,9 +143,9 @@ def windowed(draw: st.DrawFn, worlds: st.SearchStrategy[JobWorld]) -> JobWorld:
 
 
 @st.composite
-def limited_worlds(draw: st.DrawFn, most_jobs: int = 20) -> JobWorld:
-    """Energy for a few jobs a day, in a window that ends."""
-    world = draw(windowed(typed_worlds(most_jobs)))
+def limited_worlds(draw: st.DrawFn, most_jobs: int = 20, *, is_certain: bool = True) -> JobWorld:
+    """Energy for a few jobs a day, in a window that ends; unless `is_certain`, jobs take less or more than planned."""
+    world = draw(windowed(typed_worlds(most_jobs, is_certain=is_certain)))
     unit_s = float(np.diff(np.unique(world.types.planned_s), prepend=0.0).min())
     days = draw(st.sampled_from((5, 10, 100)))
     supply = Supply(
@@ -176,7 +177,8 @@ def troubled_worlds(draw: st.DrawFn, worlds: st.SearchStrategy[JobWorld]) -> Job
         rows.append((cluster, nodes, start_s, end_s, is_planned, draw(st.sampled_from((0.0, 0.3, 0.7, 0.99)))))
     after = np.array([draw(st.integers(-1, i - 1)) if draw(st.integers(0, 3)) == 0 else -1 for i in range(n)])
     think_s = unit_s * np.array(draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), float)
-    return replace(world, jobs=replace(world.jobs, after=after, think_s=think_s), outages=outages_of(rows))
+    outages = of_nodes_that_are_there(outages_of(rows), world.clusters)
+    return replace(world, jobs=replace(world.jobs, after=after, think_s=think_s), outages=outages)
 
 
 # Crowded

@@ -22,6 +22,7 @@ from joulewise.policies.job_table import JOB_POLICIES
 from joulewise.rng import generator
 from joulewise.simulate.jobs import JobEngine, simulate_jobs
 from joulewise.simulate.scheduler import Scheduler
+from joulewise.worlds.node_outages import of_nodes_that_are_there
 from tests.job_worlds import (
     clusters_of,
     outages_of,
@@ -77,6 +78,17 @@ def test_reservations_move_forward_when_a_job_ends_early() -> None:
     assert run(world, "conservative").start_s.tolist() == [0, 2, 3]
 
 
+@pytest.mark.parametrize(("budget_j", "start_s"), [(5100.0, [0, 900, 2]), (9001.0, [0, 100, 2])])
+@pytest.mark.parametrize("policy", ["easy", "conservative"])
+def test_reservations_move_forward_over_midnight_only_within_the_budget(
+    policy: str, budget_j: float, start_s: list[float]
+) -> None:
+    """The second job is held across midnight, the third uses the day's rest; then the first ends 800 s early."""
+    types = types_of([[(0, 2, 100, 900, 1e-3)], [(0, 2, 500, 500, 10)], [(0, 1, 400, 400, 10)]])
+    jobs, supply = Jobs(work_of([0, 1, 2], end_s=2000.0)), Supply(budget_j, day_s=1000.0)
+    assert run(JobWorld(clusters_of([3]), types, jobs, supply), policy).start_s.tolist() == start_s
+
+
 def test_mapping_events_every_minute_start_place_holders_between_them() -> None:
     """The second job waits for the first to end at 80 s; held until the next event it starts then, else at 120 s."""
     world = trace_world([(0, 4, 80), (30, 4, 10)])
@@ -109,9 +121,32 @@ def test_jobs_that_fit_nowhere_are_impossible_and_hold_up_those_behind_them_only
     assert allocation.ready_s.tolist() == [0, math.inf, 1]
 
 
+@pytest.mark.parametrize("end_s", [9.0, 10.0, 11.0])
+@pytest.mark.parametrize("policy", ["easy", "max-util"])
+def test_a_job_without_options_is_impossible_whenever_it_comes(policy: str, end_s: float) -> None:
+    jobs = Jobs(work_of([0, 10], end_s=end_s))
+    found = run(JobWorld(clusters_of([2]), types_of([[(0, 1, 5)], []]), jobs), policy)
+    assert found.fate.tolist() == [Fate.RAN, Fate.IMPOSSIBLE]
+
+
 def test_nothing_is_planned_into_a_planned_outage() -> None:
     world = trace_world([(0, 3, 5), (0, 1, 5)], outages=outages_of([(0, 2, 3.0, 8.0, True, 0.0)]))
     assert run(world, "easy").start_s.tolist() == [8, 0]
+
+
+def test_no_more_nodes_are_out_than_there_are() -> None:
+    """A node that fails in the maintenance of all four is out for longer: a job on all of them waits for it."""
+    rows = outages_of([(0, 4, 10.0, 100.0, True, 0.0), (0, 1, 50.0, 200.0, False, 0.0)])
+    with pytest.raises(InputError, match="found 5 nodes of cluster c0 out at once"):
+        trace_world([(60, 4, 5)], outages=rows)
+    world = trace_world([(60, 4, 5)], outages=of_nodes_that_are_there(rows, clusters_of([4])))
+    assert run(world, "easy").start_s.tolist() == [200]
+
+
+def test_a_failure_takes_no_node_of_a_planned_outage_that_begins_with_it() -> None:
+    rows = outages_of([(0, 1, 5.0, 9.0, False, 0.7), (0, 1, 5.0, 9.0, True, 0.0)])
+    found = run(trace_world([(0, 1, 9)], 2, rows), "easy")
+    assert (found.start_s.tolist(), found.pieces.end_s.tolist()) == ([9], [5])
 
 
 def test_a_failure_takes_jobs_with_it_by_lot() -> None:
@@ -154,6 +189,15 @@ def test_users_who_have_used_more_come_later() -> None:
     fair = run(replace(world, jobs=jobs), "multifactor", weights=only | {"fair_share": 1.0})
     aged = run(replace(world, jobs=jobs), "multifactor", weights=only | {"age": 1.0})
     assert (fair.start_s.tolist(), aged.start_s.tolist()) == ([0, 15, 10], [0, 10, 15])
+
+
+@pytest.mark.parametrize(("weight", "start_s"), [(1.4, [0, 15, 10]), (1.6, [0, 10, 15])])
+def test_a_fair_share_is_that_of_the_users_there_are(weight: float, start_s: list[float]) -> None:
+    """Ann has used all that was used by two: her factor is 1/4, Bob's 1, so that 1.5 times their sizes is a tie."""
+    world = trace_world([(0, 2, 10), (1, 2, 5), (2, 1, 5)], 2)
+    jobs = replace(world.jobs, labels={"user": Label(("ann", "bob"), np.array([0, 0, 1], np.int32))})
+    weights = {"age": 0.0, "fair_share": 1.0, "size": weight, "queue": 0.0}
+    assert run(replace(world, jobs=jobs), "multifactor", weights=weights).start_s.tolist() == start_s
 
 
 def test_multifactor_is_made_of_factors_from_0_to_1() -> None:

@@ -63,7 +63,12 @@ def bytes_of(world: JobWorld) -> list[bytes]:
 @every_policy
 @a_few
 @given(
-    world=st.one_of(troubled_worlds(typed_worlds(12, is_certain=False)), limited_worlds(12), capped_worlds(12)),
+    world=st.one_of(
+        troubled_worlds(typed_worlds(12, is_certain=False)),
+        troubled_worlds(limited_worlds(12, is_certain=False)),
+        limited_worlds(12),
+        capped_worlds(12),
+    ),
     interval_s=st.sampled_from((math.inf, 7.0)),
     commitment=st.sampled_from(("reservations", "place-holders")),
     threshold=st.sampled_from((0.0, 0.5)),

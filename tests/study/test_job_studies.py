@@ -220,6 +220,7 @@ BAD: dict[str, tuple[str, Change, str]] = {
     ),
     "a budget that is too small": (CLUSTERS, put("300 MJ", "1 J"), "supply.budget: found 1 J; must be"),
     "leniency without a filter": (CLUSTERS, after("leniency = 2.0"), "scheduler.leniency: found 2; multiplies"),
+    "a tariff for nobody": (CLUSTERS, after("follows_tariff = true"), "scheduler.follows_tariff: found true; needs a"),
     "an overrun that cannot be": (CLUSTERS, after('overrun = "kill"'), "scheduler.overrun: found 'kill'; is for jobs"),
     "a checkpoint for nobody": (CLUSTERS, after('checkpoint = "1 min"'), "scheduler.checkpoint: found 1 min; is for"),
     "weights for nobody": (CLUSTERS, after("weights = {age = 2}"), "scheduler.weights: found weights with the policy"),
@@ -247,6 +248,13 @@ def test_mistakes_are_told_before_anything_runs(name: str, tmp_path: Path) -> No
     with pytest.raises(InputError) as caught:
         job_study(text, change, tmp_path, check=True)
     assert any(expected in line for line in str(caught.value).splitlines()), str(caught.value)
+
+
+def test_the_policy_prices_follows_a_tariff(tmp_path: Path) -> None:
+    (tmp_path / "tariff.csv").write_text("hour,cost\n" + "".join(f"{hour},{hour % 2 + 1}\n" for hour in range(24)))
+    text = CLUSTERS.replace('["easy", "max-upe", "random"]', '"prices"') + "follows_tariff = true\n"
+    with_tariff = put("[supply]", '[supply]\ntariff = "tariff.csv"\ntariff_column = "cost"\ntariff_unit = "EUR"')
+    assert job_study(text, with_tariff, tmp_path, check=True).points
 
 
 @pytest.mark.parametrize("change", [lambda text: text, after('[system]\ngenerator = "as-logged"')])

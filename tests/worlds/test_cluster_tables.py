@@ -75,6 +75,14 @@ def test_times_lie_on_straight_lines_between_those_of_fig_2(
     assert (found.cluster.tolist(), found.nodes.tolist()) == ([0], [nodes])
 
 
+def test_options_come_by_cluster_then_pstate_then_nodes(tmp_path: Path) -> None:
+    rows = ["small,0,2", "big,1,1", "big,0,4", "big,1,4", "big,0,1"]
+    text = "job_type,cluster,pstate,nodes,time_s\n" + "".join(f"a,{row},10\n" for row in rows)
+    types = system_of(tmp_path, job_times=text).types
+    found = zip(types.cluster.tolist(), types.pstate.tolist(), types.nodes.tolist(), strict=True)
+    assert list(found) == [(0, 0, 1), (0, 0, 4), (0, 1, 1), (0, 1, 4), (1, 0, 2)]
+
+
 @pytest.mark.parametrize(("job_type", "nodes"), [(0, 33), (1, 255), (2, 7)])
 def test_nothing_is_known_beyond_the_listed_numbers(tmp_path: Path, job_type: int, nodes: int) -> None:
     options = options_of(system_of(tmp_path).types, job_type)

@@ -57,6 +57,13 @@ def test_a_line_and_the_header(tmp_path: Path) -> None:
     assert table.odd == {}
 
 
+def test_a_header_may_not_know_the_size(tmp_path: Path) -> None:
+    lines = "".join(f"; {name}: -1\n" for name in ("MaxNodes", "MaxProcs", "MaxRecords", "UnixStartTime"))
+    about = read(tmp_path, lines + LINE + "\n").about
+    assert (about.nodes, about.cores, about.records, about.start_unix_s) == (None, None, None, None)
+    assert read(tmp_path, f"; MaxProcs: dual-64 nodes\n{LINE}\n").about.cores == 64
+
+
 def test_queues_of_one_name_are_told_apart(tmp_path: Path) -> None:
     lines = [LINE.replace(" 2 1 -1 -1", f" {queue} 1 -1 -1") for queue in (2, 3, 9)]
     assert read(tmp_path, HEADER + "\n".join(lines)).jobs["queue"].to_list() == ["long", "long (3)", "9"]

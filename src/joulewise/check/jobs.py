@@ -61,13 +61,12 @@ def _pieces_exist(case: JobCase) -> Iterator[str]:
 
 
 def _impossible_means_that_nothing_fits(case: JobCase) -> Iterator[str]:
-    """A job that no option lets run is IMPOSSIBLE once it is ready in the window, and no other job ever is."""
+    """A job without options is IMPOSSIBLE, whether it ever came or not, and none is that has an option that fits."""
     can_run, work = _can_run(case), case.world.jobs.work
     wrong = np.flatnonzero(can_run & (case.allocation.fate == Fate.IMPOSSIBLE))
     yield from job_findings("fate of a job with an option that fits", wrong, "IMPOSSIBLE", "any other")
     has_options = np.diff(case.world.types.first)[work.task_type] > 0
-    came = np.isfinite(case.allocation.ready_s) & (case.allocation.ready_s <= work.end_s)
-    wrong = np.flatnonzero(~has_options & came & (case.allocation.fate != Fate.IMPOSSIBLE))
+    wrong = np.flatnonzero(~has_options & (case.allocation.fate != Fate.IMPOSSIBLE))
     yield from job_findings("fate of a job without options", wrong, case.allocation.fate[wrong], "IMPOSSIBLE")
 
 

@@ -218,6 +218,20 @@ def may_use(limits, ledger, cost_w, duration_s, start_s):
     )
 
 
+@shared
+def has_energy(limits, ledger, cost_w, start_s, end_s, now_s):
+    """Whether a run would start today, with today's budget and tomorrow's each having the energy of its part."""
+    if not limits.has_budget:
+        return True
+    day = min(day_of(limits, now_s), ledger.used_j.size - 2)
+    midnight_s = day_start_s(limits, day + 1)
+    today_j = budget_of(limits, ledger, day) - ledger.used_j[day]
+    if not start_s < midnight_s or cost_w * (min(end_s, midnight_s) - start_s) > today_j:
+        return False
+    tomorrow_j = tomorrow_budget_j(limits, ledger, day) - ledger.used_j[day + 1]
+    return end_s <= midnight_s or cost_w * (end_s - midnight_s) <= tomorrow_j
+
+
 @inlined
 def spend(limits, ledger, cost_w, duration_s, start_s):
     """Take a planned job from what is left in this event: all from today, what lies after it from tomorrow too."""

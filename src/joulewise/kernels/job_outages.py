@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from joulewise.kernels.heap import push
 from joulewise.kernels.jit import inlined, pasted, shared
-from joulewise.kernels.job_energy import earliest_start
+from joulewise.kernels.job_energy import earliest_start, has_energy
 from joulewise.kernels.job_layout import WAITING
 from joulewise.kernels.job_orders import note_usage
 from joulewise.kernels.job_state import (
@@ -81,8 +81,9 @@ def next_change(outages, site):
 def renew_held(facts, rules, limits, ledger, book, site, plan, pool, now_s, latest_s, is_from_scratch):
     """Give every job for which nodes are held its earliest start, one after another, with the option it has.
 
-    From scratch all nodes are given back first; else each may only move forward. A job that can no longer start in
-    time waits again, unless a part of it is done.
+    From scratch all nodes are given back first; else each may only move forward, or keeps its start if the budget has
+    no room for that. A job that can no longer start in time, or within the budget, waits again, unless a part of it is
+    done.
     """
     n, site.counts[HELD] = site.counts[HELD], 0
     if is_from_scratch:
@@ -94,10 +95,12 @@ def renew_held(facts, rules, limits, ledger, book, site, plan, pool, now_s, late
         if not is_from_scratch:
             release(facts, limits, ledger, book, site, plan, pool, i, plan.start_s[i])
         options, option = facts.options, plan.option[i]
+        duration_s = duration_of(site, options, i, option)
         start_s = earliest_start(
-            limits, book, options.cluster[option], options.nodes[option], limits.power_mw[option],
-            duration_of(site, options, i, option), now_s,
-        )  # fmt: skip
+            limits, book, options.cluster[option], options.nodes[option], limits.power_mw[option], duration_s, now_s
+        )
+        if not has_energy(limits, ledger, limits.cost_w[option], start_s, start_s + duration_s, now_s):
+            start_s = np.inf if is_from_scratch else plan.start_s[i]
         if start_s < latest_s:
             commit(facts, limits, ledger, book, site, plan, i, option, start_s)
             hold(site, i)

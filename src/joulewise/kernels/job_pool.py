@@ -23,7 +23,7 @@ class Starts(NamedTuple):
 
     Each goes with the version of the book that it was found in (`fixed_at`, `found_at`), and the first with the
     `epoch` of its cluster, which changes when nodes are given back: starts may then become earlier. `event` is the
-    event of `found_s`, `open_version` the book's versions when it began.
+    event of `found_s`.
     """
 
     fixed_s: NDArray[np.float64]
@@ -33,7 +33,6 @@ class Starts(NamedTuple):
     found_at: NDArray[np.int64]
     event: NDArray[np.int64]
     epoch: NDArray[np.int64]
-    open_version: NDArray[np.int64]
 
 
 class JobPool(NamedTuple):
@@ -133,7 +132,7 @@ def _starts(n_options: int, n_rows: int) -> Starts:
     return Starts(
         np.full(n_options, -np.inf), nothing.copy(), nothing.copy(),
         np.full(n_options, -np.inf), nothing.copy(), nothing.copy(),
-        np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64),
+        np.zeros(n_rows, np.int64),
     )  # fmt: skip
 
 

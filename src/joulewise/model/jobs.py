@@ -59,7 +59,8 @@ class NodeOutages:
 
     One that `is_planned` (maintenance, a reservation for others) is known from the start and nothing is planned into
     it. Any other is a failure: it is known when it comes, and takes nodes as chance has it by `lot` in [0, 1): the
-    nodes of running jobs come first, in order of their start, then those without a job.
+    nodes of running jobs come first, in order of their start, then those without a job. At no instant may a cluster
+    have more nodes out than it has.
     """
 
     cluster: Ints
@@ -76,6 +77,12 @@ class NodeOutages:
     @property
     def n_outages(self) -> int:
         return self.cluster.size
+
+    def most_out(self, rows: Bools) -> int:
+        """How many nodes these rows have out together at most."""
+        edges_s = np.concatenate((self.end_s[rows], self.start_s[rows]))
+        change = np.concatenate((-self.nodes[rows], self.nodes[rows]))
+        return int(np.cumsum(change[np.argsort(edges_s, kind="stable")]).max(initial=0))
 
 
 _NO_INTS, _NO_FLOATS = np.empty(0, np.int32), np.empty(0)
@@ -196,3 +203,9 @@ def _misfits(world: JobWorld) -> Iterator[Problem]:
         yield Problem("outages.cluster", f"found {outages.cluster.max()}", f"must be from 0 to {n_clusters - 1}")
     if not (outages.end_s > outages.start_s).all():
         yield Problem("outages", "found an end that is not after its start", "must end after it starts")
+        return
+    for cluster, name in enumerate(world.clusters.names):
+        most = outages.most_out(outages.cluster == cluster)
+        if most > world.clusters.n_nodes[cluster]:
+            found = f"found {most} nodes of cluster {name} out at once"
+            yield Problem("outages.nodes", found, f"must be at most the {world.clusters.n_nodes[cluster]} that it has")

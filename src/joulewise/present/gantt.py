@@ -126,15 +126,6 @@ def _fits(runs: pl.DataFrame, window: Window) -> bool:
     return inside.height <= _MOST_RUNS and (inside["start_s"] >= window.start_s).sum() <= _MOST_STARTS
 
 
-def _liveliest_of(runs: pl.DataFrame, first_s: float, length_s: float) -> Window:
-    """That of the windows of a length, one after the other, in which most jobs come."""
-    slot = ((pl.col("ready_s") - first_s) // length_s).cast(pl.Int64).clip(0)
-    counts = runs.drop_nulls("ready_s").group_by(slot.alias("slot")).len()
-    ranked = counts.sort("len", "slot", descending=[True, False])
-    start_s = first_s + float(ranked["slot"][0]) * length_s
-    return Window(start_s, start_s + length_s)
-
-
 def _inside(runs: pl.DataFrame, window: Window) -> pl.DataFrame:
     return runs.filter((pl.col("end_s") > window.start_s) & (pl.col("start_s") < window.end_s))
 

@@ -142,11 +142,12 @@ def room_for_pieces(world: JobWorld, scheduler: Scheduler) -> Broken:
 
 
 def usage_of(world: JobWorld, scheduler: Scheduler) -> Usage:
-    """Nobody has used anything yet; jobs of unknown users count as those of one more user."""
+    """Nobody has used anything yet; jobs of unknown users, if there are any, count as those of one more user."""
     label = world.jobs.labels.get("user")
-    n_users = 0 if label is None else len(label.names)
-    user = np.full(world.n_jobs, n_users) if label is None else np.where(label.codes < 0, n_users, label.codes)
-    everybody = np.zeros(n_users + 2)
+    names, codes = ((), np.full(world.n_jobs, -1)) if label is None else (label.names, label.codes)
+    is_unknown = codes < 0
+    user = np.where(is_unknown, len(names), codes)
+    everybody = np.zeros(len(names) + int(is_unknown.any()) + 1)
     decay_per_s = math.log(2.0) / scheduler.usage_half_life_s
     return Usage(user.astype(np.int64), everybody, everybody.copy(), everybody.copy(), decay_per_s)
 
@@ -179,9 +180,9 @@ def _size_class(options: JobOptions, thresholds: tuple[float, float]) -> Counts:
 
 
 def outages_of(world: JobWorld) -> Outages:
-    """The outages by their start, and when they change what is there."""
+    """The outages by their start, planned ones first, and when they change what is there."""
     outages = world.outages
-    order = np.argsort(outages.start_s, kind="stable")
+    order = np.lexsort((~outages.is_planned, outages.start_s))
     cluster, nodes = outages.cluster[order].astype(np.int64), outages.nodes[order].astype(np.int64)
     start_s, end_s, is_planned = outages.start_s[order], outages.end_s[order], outages.is_planned[order]
     ends_s = end_s[np.isfinite(end_s)]

@@ -46,8 +46,11 @@ _USES = {
         'set energy_filter = "per-task"',
     ),
     "follows_tariff": _Use(
-        lambda parts, scheduler: parts.supply.parameters.tariff is not None and scheduler.energy_filter != "none",
-        "needs a tariff and an energy filter",
+        lambda parts, scheduler: (
+            parts.supply.parameters.tariff is not None
+            and (scheduler.energy_filter != "none" or scheduler.policy.is_priced)
+        ),
+        "needs a tariff, and an energy filter or the policy prices",
         "give supply.tariff and energy_filter",
     ),
     "dropping_by": _Use(

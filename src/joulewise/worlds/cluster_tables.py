@@ -129,7 +129,7 @@ def _job_types(table: Table, clusters: Clusters) -> JobTypes:
     power_w = table.quantity(_POWER) if has_power else np.full(time_s.size, np.nan)
     _check_options(table, clusters, (job_type, cluster, pstate, nodes))
     raise_if_any(table.problems)
-    order = np.lexsort((pstate, nodes, cluster, job_type))
+    order = np.lexsort((nodes, pstate, cluster, job_type))
     first = np.searchsorted(job_type[order], np.arange(len(names) + 1))
     options = Options(cluster, pstate, nodes, time_s, power_w)
     return types_of(names, first, Options(*(column[order] for column in options)))

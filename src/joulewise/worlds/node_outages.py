@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.model.arrays import Bools, Ints
+from joulewise.model.arrays import Ints
 from joulewise.model.clusters import Clusters
 from joulewise.model.jobs import NO_OUTAGES, NodeOutages
 from joulewise.rng import generator
@@ -47,17 +48,70 @@ def node_outages(
 ) -> NodeOutages:
     """The outages of one trial by their start: those of the table, and failures of nodes that begin before `end_s`.
 
-    InputError with every problem of the table, or if more nodes are planned to be out than there are.
+    Failures take only nodes that are not out already. InputError with every problem of the table, or if more nodes are
+    planned to be out than there are.
     """
     parts = [_read(parameters.outages, clusters, seed, trial, folder)] if parameters.outages else []
     if parameters.mtbf_s is not None:
         parts.append(_failures(parameters, clusters, end_s, seed, trial))
     if not parts:
         return NO_OUTAGES
-    names = ("cluster", "nodes", "start_s", "end_s", "is_planned", "lot")
-    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return of_nodes_that_are_there(_joined(parts), clusters)
+
+
+def of_nodes_that_are_there(outages: NodeOutages, clusters: Clusters) -> NodeOutages:
+    """The outages by their start, of nodes that are not out already: planned ones come first, then earlier failures.
+
+    Where one of these ends before it, an outage has the nodes from then on.
+    """
+    parts = []
+    for cluster, n_nodes in enumerate(clusters.n_nodes.tolist()):
+        here = NodeOutages(**{name: getattr(outages, name)[outages.cluster == cluster] for name in _NAMES})
+        parts.append(here if here.most_out(here.cluster == cluster) <= n_nodes else _without_doubles(here, n_nodes))
+    return _joined(parts)
+
+
+_NAMES = tuple(field.name for field in dataclasses.fields(NodeOutages))
+
+
+def _joined(parts: Sequence[NodeOutages]) -> NodeOutages:
+    """All outages of some lists, by their start."""
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _NAMES}
     order = np.argsort(columns["start_s"], kind="stable")
     return NodeOutages(**{name: column[order] for name, column in columns.items()})
+
+
+def _without_doubles(found: NodeOutages, n_nodes: int) -> NodeOutages:
+    """The outages of a cluster, each in as many rows as it takes to have out only what others leave."""
+    order = np.lexsort((found.start_s, ~found.is_planned))
+    start_s, end_s, wanted = found.start_s[order], found.end_s[order], found.nodes[order].astype(np.int64)
+    since: list[list[tuple[int, float]]] = [[] for _ in order]
+    rows: list[tuple[int, int, float, float]] = []
+    had = np.zeros_like(wanted)
+    for at_s in np.unique(np.concatenate((start_s, end_s))).tolist():
+        out = np.where((start_s <= at_s) & (at_s < end_s), wanted, 0)
+        has = np.clip(n_nodes - (np.cumsum(out) - out), 0, out)
+        for k in np.flatnonzero(has != had).tolist():
+            rows += [(k, *back, at_s) for back in _changed(since[k], int(has[k] - had[k]), at_s)]
+        had = has
+    of, nodes, from_s, to_s = np.array(rows).T
+    at = order[of.astype(np.int64)]
+    return NodeOutages(
+        found.cluster[at], nodes.astype(np.int32), from_s, to_s, found.is_planned[at], found.lot[at]
+    )  # fmt: skip
+
+
+def _changed(since: list[tuple[int, float]], by: int, at_s: float) -> Iterator[tuple[int, float]]:
+    """Note nodes that go out, or take those back that went out last; yields these, and since when they were out."""
+    if by > 0:
+        since.append((by, at_s))
+    while by < 0:
+        nodes, from_s = since.pop()
+        back = min(nodes, -by)
+        if back < nodes:
+            since.append((nodes - back, from_s))
+        by += back
+        yield back, from_s
 
 
 def _failures(p: FailureParameters, clusters: Clusters, end_s: float, seed: int, trial: int) -> NodeOutages:
@@ -78,6 +132,8 @@ def _read(name: str, clusters: Clusters, seed: int, trial: int, folder: Path) ->
     if _PLANNED.name in table.columns:
         is_planned = table.codes(_PLANNED.name, _ANSWERS, "answer", default=1) == 1
     table.report_rows(_NODES.name, ~((nodes >= 1) & (nodes == np.floor(nodes))), "must be a whole number above 0")
+    too_many = (cluster >= 0) & (nodes > clusters.n_nodes[cluster])
+    table.report_rows(_NODES.name, too_many, "must be at most the nodes that the cluster has")
     table.report_rows(_END.name, ~(end_s > start_s), f"must be after {_START.name}")
     raise_if_any(table.problems)
     lot = generator(seed, trial, "system.outages", "listed").random(n)
@@ -98,16 +154,10 @@ def _cluster(table: Table, clusters: Clusters) -> Ints:
 def _too_many(table: Table, clusters: Clusters, found: NodeOutages) -> Iterator[Problem]:
     """Clusters of which more nodes than there are would be out at one instant, as is planned."""
     for cluster, name in enumerate(clusters.names):
-        most = _most_out(found, (found.cluster == cluster) & found.is_planned)
+        most = found.most_out((found.cluster == cluster) & found.is_planned)
         if most > clusters.n_nodes[cluster]:
             told = f"found {most} nodes of cluster {name} out at once"
             yield Problem(table.name, told, f"it has {clusters.n_nodes[cluster]}")
-
-
-def _most_out(found: NodeOutages, here: Bools) -> int:
-    edges_s = np.concatenate((found.end_s[here], found.start_s[here]))
-    change = np.concatenate((-found.nodes[here], found.nodes[here]))
-    return int(np.cumsum(change[np.argsort(edges_s, kind="stable")]).max(initial=0))
 
 
 def last_failure_s(end_s: float, last_arrival_s: float) -> float:

@@ -222,8 +222,10 @@ def _known(values: Floats, is_known: Bools, dtype: type[pl.DataType]) -> pl.Seri
 
 
 def _first_number(text: str) -> int | None:
-    match = re.search(r"\d[\d,]*", text)
-    return int(match[0].replace(",", "")) if match else None
+    """The first number in a text; none if it is below 0, which says that it is not known."""
+    match = re.search(r"(?:(?<!\S)-)?\d[\d,]*", text)
+    found = int(match[0].replace(",", "")) if match else -1
+    return None if found < 0 else found
 
 
 _ABOUT: dict[str, tuple[str, Any]] = {
