@@ -41,9 +41,6 @@ class SchedulerParameters:
     commitment: Literal["reservations", "place-holders"] | None = explained(
         None, "how nodes are held ahead: until the job starts, or until the next mapping event; left out: as the policy"
     )
-    nodes: Literal["counted", "pinned"] = explained(
-        "counted", "nodes are counted, and chosen when a job starts, or pinned, and chosen when it is planned"
-    )
     cluster_ties: Literal["lowest", "fastest"] = explained(
         "lowest", "of clusters on which a job can start at the same instant it gets the first, or the fastest"
     )
