@@ -229,10 +229,13 @@ def findings(trace: Trace) -> pl.DataFrame:
 
 
 def _names(names: tuple[str, ...], codes: Any) -> pl.Series:
-    """Codes as names, stored once each; null below 0."""
+    """Codes as names, stored once each; null below 0. Several codes may have one name."""
     import polars as pl
 
-    series = pl.Series(np.maximum(codes, 0).astype(np.uint32)).cat.to(pl.Enum(names))
+    place = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    if len(place) < len(names):
+        codes = np.where(codes < 0, codes, np.array([place[name] for name in names])[codes])
+    series = pl.Series(np.maximum(codes, 0).astype(np.uint32)).cat.to(pl.Enum(list(place)))
     return series if (codes >= 0).all() else series.set(pl.Series(codes < 0), None)
 
 
