@@ -18,6 +18,8 @@ from joulewise.model.clusters import Clusters, JobTypes, NodeStandby
 from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld, Label, NodeOutages, Pieces
 from joulewise.simulate.job_measures import by_label, earned_utility, fairness, job_measures, job_times, maximum_utility
 from joulewise.simulate.job_power import node_draws
+from joulewise.study import job_tables
+from joulewise.study.job_worlds import Scene
 from tests.job_worlds import trace_worlds
 
 Run = tuple[float, float, Fate]
@@ -130,6 +132,14 @@ def test_a_job_waits_from_when_it_could_have_started() -> None:
     world = world_of([0.0, 0.0], [10, 10], [50.0, 50.0])
     found = reported(world, allocation_of([ran(0, 50), ran(70, 120)], [0.0, 60.0]))
     assert (found["max_wait_s"], found["max_queue_length"], found["mean_queue_length"]) == (10.0, 1, 10 / 120)
+
+
+def test_job_types_that_share_a_name_are_told_by_it() -> None:
+    """A table of jobs has a type for each number of nodes that is asked for, and all have the type's name."""
+    bare = world_of([0.0] * 3, [1, 2, 4], [10.0] * 3)
+    world = replace(bare, types=replace(bare.types, names=("A", "B", "A")))
+    table = job_tables.jobs(Scene(world, None, None), allocation_of([ran(0, 10)] * 3, [0.0] * 3))
+    assert table["job_type"].to_list() == ["A", "B", "A"]
 
 
 def test_users_queues_and_fairness() -> None:

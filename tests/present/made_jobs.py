@@ -110,7 +110,7 @@ def _simulated(row: Mapping[str, Any], n_jobs: int) -> dict[str, pl.DataFrame]:
         "jobs": table, "job_traces": _traces(table),
         "users": _summary(table, "user"), "queues": _summary(table, "queue"),
         "clusters": pl.DataFrame({"cluster": list(NODES), "n_nodes": list(NODES.values())}),
-        "job_types": pl.DataFrame({"utility": 1 + 0.07 * kinds, "single_s": 3600 * (1 + 0.17 * kinds * sway)}),
+        "job_types": pl.DataFrame({"starting_utility": 1 + 0.07 * kinds, "single_s": 3600 * (1 + 0.17 * kinds * sway)}),
         "findings": pl.DataFrame({"key": ["no_run_time"], "n": [3], "reason": ["no run time"], "done": ["left out"]}),
     }  # fmt: skip
 

@@ -221,6 +221,10 @@ BAD: dict[str, tuple[str, Change, str]] = {
     "a budget that is too small": (CLUSTERS, put("300 MJ", "1 J"), "supply.budget: found 1 J; must be"),
     "leniency without a filter": (CLUSTERS, after("leniency = 2.0"), "scheduler.leniency: found 2; multiplies"),
     "a tariff for nobody": (CLUSTERS, after("follows_tariff = true"), "scheduler.follows_tariff: found true; needs a"),
+    "leniency that adapts and is given": (
+        CLUSTERS, after('energy_filter = "per-task"\nadapts_leniency = true\nleniency = [1.0, 2.0]'),
+        "scheduler.leniency: found 2 with adapts_leniency = true; cannot be given where it adapts",
+    ),
     "an overrun that cannot be": (CLUSTERS, after('overrun = "kill"'), "scheduler.overrun: found 'kill'; is for jobs"),
     "a checkpoint for nobody": (CLUSTERS, after('checkpoint = "1 min"'), "scheduler.checkpoint: found 1 min; is for"),
     "weights for nobody": (CLUSTERS, after("weights = {age = 2}"), "scheduler.weights: found weights with the policy"),

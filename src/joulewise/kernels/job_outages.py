@@ -97,8 +97,9 @@ def renew_held(facts, rules, limits, ledger, book, site, plan, pool, now_s, late
         options, option = facts.options, plan.option[i]
         duration_s = duration_of(site, options, i, option)
         start_s = earliest_start(
-            limits, book, options.cluster[option], options.nodes[option], limits.power_mw[option], duration_s, now_s
-        )
+            limits, book, options.cluster[option], options.nodes[option], limits.power_mw[option], duration_s,
+            max(now_s, site.written_s[i]),
+        )  # fmt: skip
         if not has_energy(limits, ledger, limits.cost_w[option], start_s, start_s + duration_s, now_s):
             start_s = np.inf if is_from_scratch else plan.start_s[i]
         if start_s < latest_s:

@@ -136,7 +136,7 @@ def suspend(facts, rules, limits, ledger, book, site, usage, plan, pool, broken,
     rest_s, site.book_end_s[i] = rest_of(facts, rules, plan, i, now_s), start_s
     done_s, again_s = now_s - plan.start_s[i], site.keys.value[i]
     stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, start_s, False)
-    site.done_s[i], site.again_s[i] = done_s, rules.restart_s
+    site.done_s[i], site.written_s[i], site.again_s[i] = done_s, start_s, rules.restart_s
     plan.start_s[i], plan.end_s[i], plan.fate[i], site.book_end_s[i] = again_s, np.nan, WAITING, again_s + rest_s
     hold(site, i)
 

@@ -48,9 +48,9 @@ class Site(NamedTuple):
     by the true end and `coming` one, by when they will be ready, of jobs whose forerunner has ended.
 
     `comers` are the jobs that wait for no other, by arrival.
-    By job: until when the book has its nodes; how much of it is done and what restarting it takes; the first job that
-    waits for it, and the next that waits for the same. `sequence` and `keys` are room for an order of the queue and
-    `new` has the jobs that came since the last mapping event.
+    By job: until when the book has its nodes; how much of it is done, when its checkpoint is written and what restarting
+    it takes; the first job that waits for it, and the next that waits for the same. `sequence` and `keys` are room for
+    an order of the queue and `new` has the jobs that came since the last mapping event.
     """
 
     comers: NDArray[np.int64]
@@ -60,6 +60,7 @@ class Site(NamedTuple):
     coming: Heap
     book_end_s: NDArray[np.float64]
     done_s: NDArray[np.float64]
+    written_s: NDArray[np.float64]
     again_s: NDArray[np.float64]
     follower: NDArray[np.int64]
     next_follower: NDArray[np.int64]
@@ -80,7 +81,7 @@ def new_site(after: NDArray[np.int32]) -> Site:
     counts[EVENT] = -1
     return Site(
         np.flatnonzero(after == NOBODY), np.empty(n, np.int64), np.empty(n, np.int64), empty_heap(n), empty_heap(n),
-        np.full(n, -np.inf), np.zeros(n), np.zeros(n), follower, next_follower, np.empty(n, np.int64), empty_heap(n),
+        np.full(n, -np.inf), np.zeros(n), np.full(n, -np.inf), np.zeros(n), follower, next_follower, np.empty(n, np.int64), empty_heap(n),
         np.empty(n, np.int64), counts,
     )  # fmt: skip
 

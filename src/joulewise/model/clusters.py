@@ -14,10 +14,11 @@ from joulewise.model.arrays import Codes, Counts, Floats, Ints, freeze_fields
 
 @dataclass(frozen=True, eq=False)
 class NodeStandby:
-    """What a node of each cluster does without a job: it idles, sleeps after a while, and boots before the next job.
+    """What a node of each cluster draws without a job: it idles, sleeps after a while, and boots for the next job.
 
-    Powers are of one node. A node that has idled for `sleep_after_s` sleeps; from then on a job that needs it waits
-    `boot_s` for it. With `sleep_after_s` infinite nodes idle for ever.
+    Powers are of one node. A node that has idled for `sleep_after_s` sleeps; with that infinite it idles for ever. The
+    boot of a node that slept is metered afterwards, as `boot_w` in the `boot_s` before its job starts. It delays no job
+    yet. Power cap and budget set aside the idle power of all nodes, and do not see what a boot draws above it.
     """
 
     idle_w: Floats

@@ -58,8 +58,8 @@ _ROWS = (
             ("wfp3", "WFP3", "The job goes first that has waited longest for its planned time, cubed, times its nodes",
              "Tang et al., CLUSTER 2009", WFP3),
             ("unicef", "UNICEF",
-             "The job goes first that has waited longest for its planned time and the logarithm of its nodes",
-             "Tang et al., CLUSTER 2009", UNICEF),
+             "The job goes first that has waited longest for its planned time, times log2(1 + nodes)",
+             "after Tang et al., CLUSTER 2009, who take log2(nodes)", UNICEF),
         )
     ),
     JobPolicy(

@@ -21,7 +21,7 @@ _SAME_S = 1e-6
 _LEAST_S = 1.0
 _N_CELLS = 36
 _QUANTILES = np.linspace(0.0, 1.0, 201)
-_WORK, _WORTH = "single_s", "utility"
+_WORK, _WORTH = "single_s", "starting_utility"
 _MOST_POINTS = 5000
 TRUE_NAME, REQUESTED_NAME = "true time", "requested time"
 

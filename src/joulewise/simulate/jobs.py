@@ -56,9 +56,7 @@ def simulate_jobs(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: i
     """
     raise_if_any(job_misfits(world, scheduler))
     if can_backfill_fast(world, scheduler):
-        outcome = JobOutcome(*backfill(world, scheduler))
-        mark_kernels_compiled()
-        return outcome
+        return JobOutcome(*backfill(world, scheduler))
     engine = JobEngine(world, scheduler, seed, trial)
     engine.run(_BEFORE_ALL_S)  # compiles, or loads what was compiled, without simulating anything
     began = time.perf_counter()

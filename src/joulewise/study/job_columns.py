@@ -28,7 +28,7 @@ def _of_labels(table: str, label: str) -> tuple[Column, ...]:
     return (
         _column(table, label, "", f"name of the {label}; null where it is not known"),
         _column(table, "jobs", "jobs", "jobs that arrived in the counted window"),
-        _column(table, "jobs_completed", "jobs", "those of them that ran to their end"),
+        _column(table, "jobs_ran", "jobs", "those of them that ran to their end, also after the window"),
         _column(table, "mean_wait_s", "s", "mean wait of those that had nodes; null if none had"),
         _column(table, "mean_turnaround_s", "s", "mean turnaround of the same"),
         _column(table, "mean_bounded_slowdown", "", "mean bounded slowdown of the same"),
@@ -56,7 +56,12 @@ JOB_COLUMNS = (
     _metric("jobs_completed", "jobs", "jobs that completed in the counted window, whenever they arrived"),
     _metric("jobs_dropped", "jobs", "jobs that arrived in the counted window and were dropped"),
     _metric("jobs_killed", "jobs", "jobs that arrived in it and were killed at the end of their planned time"),
-    _metric("jobs_waiting", "jobs", "jobs that arrived in it and never started"),
+    _metric(
+        "jobs_waiting", "jobs",
+        "jobs that arrived in it and had no nodes when the simulation ended: never started, or suspended or lost and "
+        "not gone on with; jobs_arrived less these, those dropped, killed and impossible ran to their end, also after "
+        "the window",
+    ),
     _metric("jobs_impossible", "jobs", "jobs that arrived in it and fit on no cluster, or under no power cap"),
     _metric("runs_preempted", "runs", "stretches of running in it that ended because another job took the nodes"),
     _metric("runs_lost", "runs", "stretches of running in it that ended because a node failed"),
@@ -126,7 +131,8 @@ JOB_COLUMNS = (
     _column(JOBS, "ready_s", "s", "instant at which it could have started; null if the job before it never ended"),
     _column(
         JOBS, "fate", "",
-        "ran, killed (at the end of its planned time), dropped, waiting (never started) or impossible (fits nowhere)",
+        "ran, killed (at the end of its planned time), dropped, waiting (never started, or suspended or lost and not "
+        "gone on with) or impossible (fits nowhere)",
     ),
     _column(JOBS, "option", "", "number of the option it had, in the list of all types; null if it had no nodes"),
     _column(JOBS, "cluster", "", "name of the cluster; null if it had no nodes, as all that follows"),
@@ -142,7 +148,11 @@ JOB_COLUMNS = (
     _column(JOBS, "bounded_slowdown", "", "max(1, (end_s - ready_s) / max(true_s, 10 s)); by its run if it was killed"),
     _column(JOBS, "starting_utility", "utility", "what it was worth at its arrival"),
     _column(JOBS, "utility", "utility", "utility earned, 0 outside the counted window"),
-    _column(JOBS, "energy_j", "J", "energy of its running in the counted window, at the meter; null if not known"),
+    _column(
+        JOBS, "energy_j", "J",
+        "energy of its running in the counted window, at the meter; null if not known, and for jobs that wait, also if "
+        "they used some before they were suspended or lost, which energy_j of the run has",
+    ),
     _column(JOB_TRACES, "at_s", "s", "start of a step of the counted window"),
     _column(JOB_TRACES, "step_s", "s", "length of the step"),
     _column(JOB_TRACES, "nodes_busy", "nodes", "nodes with a job, mean over the step"),
@@ -160,7 +170,7 @@ JOB_COLUMNS = (
     _column(CLUSTERS, "cores_per_node", "cores", "cores of each node"),
     _column(CLUSTERS, "busy_percent", "%", "100 x node-seconds of running in the window / (nodes x its length)"),
     _column(JOB_TYPES, "job_type", "", "name of the job type; the file is there only where more is known of types"),
-    _column(JOB_TYPES, "utility", "utility", "what a job of the type is worth at its arrival"),
+    _column(JOB_TYPES, "starting_utility", "utility", "what a job of the type is worth at its arrival"),
     _column(JOB_TYPES, "priority", "", "priority level"),
     _column(JOB_TYPES, "urgency", "", "urgency level"),
     _column(JOB_TYPES, "cores", "cores", "cores that it asks for"),

@@ -179,8 +179,8 @@ def summary(world: JobWorld, allocation: JobAllocation, label: str) -> pl.DataFr
 
     from joulewise.simulate.job_measures import by_label
 
-    columns = by_label(world, allocation, label)
-    return _without_nan(pl.DataFrame(columns, schema_overrides={label: pl.String}))
+    columns = pl.DataFrame(by_label(world, allocation, label), schema_overrides={label: pl.String})
+    return _without_nan(columns.rename({"jobs_completed": "jobs_ran"}))
 
 
 def clusters(world: JobWorld, allocation: JobAllocation) -> pl.DataFrame:
@@ -212,7 +212,7 @@ def job_types(scene: Scene) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "job_type": types.names,
-            "utility": traits.utility,
+            "starting_utility": traits.utility,
             "priority": _names(PRIORITIES, traits.priority),
             "urgency": _names(URGENCIES, traits.urgency),
             "cores": traits.cores,

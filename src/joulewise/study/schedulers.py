@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
+from joulewise.errors import Problem, raise_if_any
 from joulewise.study.parameters import Table
 from joulewise.worlds.parameters import explained
 
@@ -40,9 +42,6 @@ class SchedulerParameters:
     )
     commitment: Literal["reservations", "place-holders"] | None = explained(
         None, "how nodes are held ahead: until the job starts, or until the next mapping event; left out: as the policy"
-    )
-    nodes: Literal["counted", "pinned"] = explained(
-        "counted", "nodes are counted, and chosen when a job starts, or pinned, and chosen when it is planned"
     )
     cluster_ties: Literal["lowest", "fastest"] = explained(
         "lowest", "of clusters on which a job can start at the same instant it gets the first, or the fastest"
@@ -91,6 +90,14 @@ class SchedulerParameters:
         if self.mapping_interval_s is None:
             values["mapping_interval_s"] = math.inf
         if values.pop("adapts_leniency"):
+            raise_if_any(_given_leniency(self))
             values["leniency"] = "adaptive"
         tables = {name: dict(values[name]) for name in ("weights", "standing")}
         return Scheduler(**{**values, **tables, "policy": policy})
+
+
+def _given_leniency(p: SchedulerParameters) -> Iterator[Problem]:
+    """A leniency that is given, where it adapts."""
+    if p.leniency != SchedulerParameters.leniency:
+        found, allowed = f"found {p.leniency:g} with adapts_leniency = true", "cannot be given where it adapts"
+        yield Problem("scheduler.leniency", found, allowed, "leave one of the two out, or set them in variants")

@@ -40,6 +40,12 @@ class ClusterParameters(NodeOutageParameters, StandbyParameters):
     COV is the coefficient of variation. Raises InputError with every problem found.
     """
 
+    boot_power_w: float = explained(
+        0.0, "power of a node while it wakes up; what is above idle_power is metered, but cap and budget do not see it"
+    )
+    boot_delay_s: float = explained(
+        0.0, "time that a node draws boot_power before a job starts on it, if it slept; no job is delayed by it yet"
+    )
     cores: int = explained(100_000, "number of cores of all clusters together, but for the rounding to whole nodes")
     general_clusters: int = explained(4, "number of general-purpose clusters")
     special_clusters: int = explained(2, "number of special-purpose clusters")

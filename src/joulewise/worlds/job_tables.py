@@ -40,7 +40,9 @@ _NODES = Column("nodes", "", "number of nodes; with a job type, any number liste
 _CORES = Column("cores", "", "number of cores, in place of nodes: on each cluster as many nodes as have them")
 _TIME = Column("time_s", "s", "execution time, the same on all clusters; in place of a job type")
 _PLANNED = Column("planned_s", "s", "time that the job asks for, where it has a time_s; that time if empty")
-_POWER = Column("power_w", "W", "power of each of its nodes, where the job has a time_s; 0 if empty")
+_POWER = Column(
+    "power_w", "W", "power of each of its nodes, where it has a time_s; 0 if empty, not known if there is no column"
+)
 _LABELS = tuple(Column(name, "", f"{name} of the job") for name in ("user", "group", "queue"))
 
 JOB_COLUMNS = (

@@ -40,7 +40,8 @@ class TraceConventions:
         "run-time", "jobs without a requested time: planned as long as they ran, or left out"
     )
     dependencies: Literal["replay", "ignore"] = explained(
-        "replay", "jobs that follow another: submitted so long after its end as the log says, or when they were"
+        "replay",
+        "jobs that follow another: submitted its think time after its end, not before they were; or when they were",
     )
     planned: Literal["requested", "true", "recent"] = explained(
         "requested",

@@ -163,7 +163,7 @@ def _spare(p: TraceParameters) -> Iterator[Problem]:
 
 def _nothing_left(p: TraceParameters, findings: list[Finding]) -> InputError:
     why = "; ".join(f"{found.n:,} {found.reason}: {found.done}" for found in findings)
-    advice = 'choose a later or longer span, or other conventions, such as no_run_time = "one-second"'
+    advice = 'choose an earlier from, a longer span, or other conventions, such as no_run_time = "one-second"'
     return InputError(Problem(p.trace, f"no job is left to replay ({why or 'none in the span'})", advice=advice))
 
 
