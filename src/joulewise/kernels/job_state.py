@@ -81,8 +81,8 @@ def new_site(after: NDArray[np.int32]) -> Site:
     counts[EVENT] = -1
     return Site(
         np.flatnonzero(after == NOBODY), np.empty(n, np.int64), np.empty(n, np.int64), empty_heap(n), empty_heap(n),
-        np.full(n, -np.inf), np.zeros(n), np.full(n, -np.inf), np.zeros(n), follower, next_follower, np.empty(n, np.int64), empty_heap(n),
-        np.empty(n, np.int64), counts,
+        np.full(n, -np.inf), np.zeros(n), np.full(n, -np.inf), np.zeros(n), follower, next_follower,
+        np.empty(n, np.int64), empty_heap(n), np.empty(n, np.int64), counts,
     )  # fmt: skip
 
 
