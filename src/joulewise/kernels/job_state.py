@@ -48,9 +48,9 @@ class Site(NamedTuple):
     by the true end and `coming` one, by when they will be ready, of jobs whose forerunner has ended.
 
     `comers` are the jobs that wait for no other, by arrival.
-    By job: until when the book has its nodes; how much of it is done, when its checkpoint is written and what restarting
-    it takes; the first job that waits for it, and the next that waits for the same. `sequence` and `keys` are room for
-    an order of the queue and `new` has the jobs that came since the last mapping event.
+    By job: until when the book has its nodes; how much of it is done, when its checkpoint is written and what
+    restarting it takes; the first job that waits for it, and the next that waits for the same. `sequence` and `keys`
+    are room for an order of the queue and `new` has the jobs that came since the last mapping event.
     """
 
     comers: NDArray[np.int64]
