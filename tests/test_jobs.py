@@ -184,11 +184,11 @@ def test_a_newcomer_worth_more_suspends_a_job_that_goes_on_later(policy: str) ->
 @pytest.mark.parametrize("policy", ["easy", "conservative"])
 def test_a_suspended_job_does_not_go_on_before_its_checkpoint_is_written(policy: str) -> None:
     """The second job is suspended at 10 and writes until 20; the first, planned until 100, ends at 15 all the same."""
-    types = types_of([[(0, 2, 15, 100)], [(0, 2, 100)], [(0, 2, 50)]])
-    work = work_of([0, 0, 10], linear(1000.0), types=[0, 1, 2], scale=np.array([2.0, 1.0, 50.0]))
-    allocation = run(JobWorld(clusters_of([4]), types, Jobs(work)), policy, preempts=True, checkpoint_s=10, restart_s=2)
+    types = types_of([[(0, 4, 15, 100)], [(0, 2, 100)], [(0, 2, 50)]])
+    work = work_of([0, 0, 10], linear(1000.0), types=[0, 1, 2], scale=np.array([20.0, 1.0, 50.0]))
+    allocation = run(JobWorld(clusters_of([6]), types, Jobs(work)), policy, preempts=True, checkpoint_s=10, restart_s=2)
     assert allocation.pieces.end_s.tolist() == [20]
-    assert allocation.start_s.tolist() == [0, 20, 20]
+    assert allocation.start_s.tolist() == [0, 20, 15]
 
 
 def test_users_who_have_used_more_come_later() -> None:
