@@ -36,8 +36,8 @@ from joulewise.worlds.swf import is_swf, read_swf
 SCHEMA_VERSION = 1
 """Of the Parquet files; files of another version are refused."""
 
-TRACE_COLUMNS = tuple(Column(column.name, column.unit, column.meaning) for column in LOG_COLUMNS)
-"""The columns of the Parquet files, as the reference describes them."""
+TRACE_COLUMNS = tuple(Column(column.name, column.unit, column.meaning, True) for column in LOG_COLUMNS)
+"""The columns of the Parquet files, as the reference describes them; all are there, though cells may be empty."""
 
 _METADATA = "joulewise_jobs"
 _PARQUET = b"PAR1"
