@@ -215,8 +215,8 @@ def test_ctrl_c_ends_a_script_and_its_processes(tmp_path: Path) -> None:
         assert script.stdout is not None
         assert script.stdout.readline().strip() == "50"
         os.killpg(script.pid, signal.SIGINT)  # a terminal sends it to all processes
-        script.communicate(timeout=60)
-    assert script.returncode in (-signal.SIGINT, 130)
+        _, said = script.communicate(timeout=60)
+    assert script.returncode in (-signal.SIGINT, 130), said
     for _ in range(100):
         if not has_members(script.pid):
             return

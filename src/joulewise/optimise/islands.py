@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -215,9 +215,10 @@ def _crew(jobs: Sequence[bytes]) -> Iterator[_Crew]:
     try:
         yield _Processes(pools, jobs)
     except BaseException:
-        for pool in pools:
-            pool.shutdown(wait=False, cancel_futures=True)
-        end(child for child in multiprocessing.active_children() if child not in before)
+        with suppress(Exception):  # what ended it is what is told, not what clearing up after it may meet
+            for pool in pools:
+                pool.shutdown(wait=False, cancel_futures=True)
+            end(child for child in multiprocessing.active_children() if child not in before)
         raise
     for pool in pools:
         pool.shutdown()
