@@ -189,7 +189,6 @@ def test_other_policies_are_left_to_the_engine_for_everything(world: JobWorld, n
         {"commitment": "place-holders", "reservations_for": "all"},
         {"overrun": "unaware", "reservations_for": "all"},
         {"mapping_interval_s": 60.0},
-        {"nodes": "pinned"},
         {"dropping_threshold": 0.5},
         {"preempts": True},
     ],

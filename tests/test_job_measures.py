@@ -155,7 +155,7 @@ def test_users_queues_and_fairness() -> None:
     assert users["mean_wait_s"].tolist() == [0.0, 0.0, 20.0]
     assert users["node_s"].tolist() == [10.0, 20.0, 20.0]
     assert users["energy_j"].tolist() == [30.0, 60.0, 30.0]
-    assert by_label(world, allocation, "queue")["jobs_completed"].tolist() == [4]
+    assert by_label(world, allocation, "queue")["jobs_ran"].tolist() == [4]
 
 
 @pytest.mark.parametrize(("values", "index"), [([2.0, 2.0, 2.0], 1.0), ([1.0, 0.0, 0.0], 1 / 3), ([], math.nan)])

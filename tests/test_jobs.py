@@ -315,7 +315,6 @@ def test_switches_that_cannot_be(switches: dict[str, Any], where: str) -> None:
         ("max-upe", {}, "scheduler.policy"),
         ("easy", {"energy_filter": "per-task"}, "scheduler.energy_filter"),
         ("easy", {"standing": {"debug": 0.5}}, "scheduler.standing"),
-        ("easy", {"nodes": "pinned"}, "scheduler.nodes"),
     ],
 )
 def test_schedulers_that_do_not_fit_the_world(policy: str, switches: dict[str, Any], where: str) -> None:

@@ -55,7 +55,6 @@ def _is_plain_backfilling(scheduler: Scheduler) -> bool:
         and scheduler.order.priority is None
         and (scheduler.n_reservations == 1 or _is_conservative(scheduler))
         and scheduler.mapping_interval_s == math.inf
-        and scheduler.nodes == "counted"
         and scheduler.dropping_threshold == 0
         and scheduler.energy_filter == "none"
         and not scheduler.preempts

@@ -210,7 +210,7 @@ def by_label(world: JobWorld, allocation: JobAllocation, label: str) -> dict[str
     return {
         label: [found.names[code] if code >= 0 else None for code in codes],
         "jobs": np.bincount(where, minlength=codes.size),
-        "jobs_completed": np.bincount(where, allocation.ran[jobs], codes.size).astype(np.int64),
+        "jobs_ran": np.bincount(where, allocation.ran[jobs], codes.size).astype(np.int64),
         **{
             name: np.where(n_used > 0, mean, math.nan)
             for name, mean in zip(("mean_wait_s", "mean_turnaround_s", "mean_bounded_slowdown"), means, strict=True)

@@ -28,9 +28,6 @@ def job_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         found = "found 'unaware' in a world with limits of energy or power, or planned outages"
         allowed = "these are kept by planned times, which must then hold"
         yield Problem("scheduler.overrun", found, allowed, 'use "raise" or "kill"')
-    if scheduler.nodes == "pinned":
-        found, allowed = "found 'pinned'", "nodes can only be counted so far"
-        yield Problem("scheduler.nodes", found, allowed, "leave it out: counting never finds later starts")
     if scheduler.preempts and math.isfinite(supply.budget_j):
         found, allowed = "found a budget of energy", "suspended jobs use more than was granted to them"
         yield Problem("scheduler.preempts", found, allowed, "leave preempts out, or the budget")

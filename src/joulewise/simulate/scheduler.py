@@ -16,14 +16,12 @@ SHORTEST_INTERVAL_S = 1e-3
 DAY_S = 86_400.0
 
 ReservationsFor: TypeAlias = Literal["none", "first", "all"] | int
-Nodes: TypeAlias = Literal["counted", "pinned"]
 DroppingBy: TypeAlias = Literal["task", "option"]
 EnergyFilter: TypeAlias = Literal["none", "per-task", "per-resource"]
 Overrun: TypeAlias = Literal["raise", "kill", "unaware"]
 ClusterTies: TypeAlias = Literal["lowest", "fastest"]
 
 _CHOICES = {
-    "nodes": Nodes,
     "dropping_by": DroppingBy,
     "energy_filter": EnergyFilter,
     "overrun": Overrun,
@@ -41,8 +39,7 @@ class Scheduler:
 
     **Nodes held ahead.** `reservations_for` so many jobs that cannot start at once ("none", "first", "all" or a
     number) nodes are held, by the `commitment`: "reservations" stay until the job starts, "place-holders" until the
-    next mapping event. None leaves both to the policy. `nodes` are "counted", and chosen when a job starts, or
-    "pinned": chosen when it is planned (Machovec III.F). Equal starts go to the option that comes first ("lowest":
+    next mapping event. None leaves both to the policy. Equal starts go to the option that comes first ("lowest":
     by cluster, then P-state), or to the "fastest".
 
     **Dropping and energy.** With `dropping_by` "task" a job is dropped when it would earn less than
@@ -65,7 +62,6 @@ class Scheduler:
     mapping_interval_s: float = math.inf
     reservations_for: ReservationsFor | None = None
     commitment: Commitment | None = None
-    nodes: Nodes = "counted"
     dropping_threshold: float = 0.0
     dropping_by: DroppingBy = "task"
     energy_filter: EnergyFilter = "none"
@@ -180,7 +176,6 @@ def _fit_problems(scheduler: Scheduler) -> Iterator[Problem]:
         found = f"found 'unaware' with mapping events every {scheduler.mapping_interval_s:g} s"
         allowed = "must map at every change: nodes that are held may not be free when their time comes"
         yield Problem("scheduler.overrun", found, allowed, "leave mapping_interval out")
-    if scheduler.preempts and (scheduler.nodes == "pinned" or scheduler.overrun == "unaware"):
-        found = f"found nodes {scheduler.nodes!r} and overrun {scheduler.overrun!r}"
-        allowed = "nodes must be counted, and plans must hold, where jobs are suspended"
-        yield Problem("scheduler.preempts", found, allowed, "leave nodes and overrun out")
+    if scheduler.preempts and scheduler.overrun == "unaware":
+        found, allowed = "found overrun 'unaware'", "plans must hold where jobs are suspended"
+        yield Problem("scheduler.preempts", found, allowed, "leave overrun out")

@@ -180,7 +180,7 @@ def summary(world: JobWorld, allocation: JobAllocation, label: str) -> pl.DataFr
     from joulewise.simulate.job_measures import by_label
 
     columns = pl.DataFrame(by_label(world, allocation, label), schema_overrides={label: pl.String})
-    return _without_nan(columns.rename({"jobs_completed": "jobs_ran"}))
+    return _without_nan(columns)
 
 
 def clusters(world: JobWorld, allocation: JobAllocation) -> pl.DataFrame:
