@@ -60,8 +60,9 @@ class Batch(NamedTuple):
     those without an allowed choice in this event, `returning` those lost by a machine or postponed to the next day,
     mappable again at `returns_s`.
     `n_unfixed` counts by task type those that are not fixed yet; `reaches` says of a task type and machine type whether
-    any option there could be allowed in this event, and `is_live` whether there is one anywhere; `n_left` counts by
-    machine type the unplanned tasks that reach it.
+    any option there could be allowed in this event, and `is_live` whether there is one anywhere; a type
+    `has_sunk` whose tasks are at the bottom of the heap until it is live again; `n_left` counts by machine type the
+    unplanned tasks that reach it.
     `charge` is what an option costs in the objective, `energy_charge` the part of it that follows the tariff, and
     `rise` by task type how much cheaper an option became since the last event at most. `n_rises[0]` counts values
     that rose: the objective broke its promise then. `pairs` is room for options with machines.
@@ -78,6 +79,7 @@ class Batch(NamedTuple):
     n_returning: NDArray[np.int64]
     n_unfixed: NDArray[np.int64]
     is_live: NDArray[np.bool_]
+    has_sunk: NDArray[np.bool_]
     reaches: NDArray[np.bool_]
     n_left: NDArray[np.int64]
     charge: NDArray[np.float64]
@@ -125,7 +127,7 @@ def new_batch(
         np.full(n, NOBODY, np.int64), np.full(n, NOBODY, np.int64),
         np.empty(n, np.int64), np.zeros(1, np.int64),
         np.empty(n, np.int64), np.empty(n), np.zeros(1, np.int64),
-        np.zeros(n_task_types, np.int64), np.ones(n_task_types, np.bool_),
+        np.zeros(n_task_types, np.int64), np.ones(n_task_types, np.bool_), np.zeros(n_task_types, np.bool_),
         np.ones((n_task_types, n_machine_types), np.bool_), np.zeros(n_machine_types, np.int64),
         charge.copy(), charge.copy(), np.zeros(n_task_types), np.zeros(1, np.int64),
         np.zeros((3, n_permuted), np.int64), np.empty((2, n_pairs), np.int64),

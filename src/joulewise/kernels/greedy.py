@@ -28,7 +28,7 @@ from joulewise.kernels.energy import (
     is_allowed,
     spend,
 )
-from joulewise.kernels.heap import pop, push, replace_top
+from joulewise.kernels.heap import is_sunk, pop, push, replace_top, sift
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.machines import NOBODY, plan_on
 from joulewise.kernels.pool import note_rise, waiting_first
@@ -119,6 +119,32 @@ def put_off(batch, tasks, i):
 
 
 @inlined
+def sink_first(batch, tasks):
+    """Let the first waiting task, whose type has no choice in this event, sink to the bottom of the heap."""
+    i = batch.waiting.items[0]
+    set_bound(batch, i, -np.inf, np.inf)
+    batch.has_sunk[tasks.task_type[i]] = True
+    replace_top(batch.waiting, i)
+
+
+@shared
+def raise_sunk(batch, tasks):
+    """Have the sunk tasks of types that are live again looked at first."""
+    some = False
+    for t in range(batch.has_sunk.size):
+        some |= batch.has_sunk[t] and batch.is_live[t]
+    if not some:
+        return
+    for at in range(batch.waiting.size[0]):
+        i = batch.waiting.items[at]
+        if batch.is_live[tasks.task_type[i]] and is_sunk(batch.waiting, i):
+            set_bound(batch, i, np.inf, -np.inf)
+    for t in range(batch.has_sunk.size):
+        batch.has_sunk[t] &= not batch.is_live[t]
+    sift(batch.waiting)
+
+
+@inlined
 def look_again(batch, value, rules, tasks, utilities, options, limits, ledger, machines):
     """Value the first looked-at task on the machines as they are planned now, by its allowed choices."""
     i = batch.looked.items[0]
@@ -185,7 +211,9 @@ def map_greedily(
     while batch.waiting.size[0] + batch.looked.size[0] > 0 and can_go_on(limits, ledger, machines, batch.n_left):
         if waiting_first(batch):
             if not batch.is_live[tasks.task_type[batch.waiting.items[0]]]:
-                put_off(batch, tasks, take_first(batch.waiting))
+                if is_sunk(batch.waiting, batch.waiting.items[0]):
+                    break
+                sink_first(batch, tasks)
                 continue
             look(
                 clock, batch, value, rules, tasks, utilities, options, everywhere, limits, ledger, machines, plan,

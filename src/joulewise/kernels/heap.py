@@ -47,9 +47,9 @@ def push(heap, i):
 
 
 @inlined
-def replace_top(heap, i):
-    """Put task i in place of the top and restore the order."""
-    at, size = 0, heap.size[0]
+def sink(heap, at, i):
+    """Put task i in place `at` or below it, where it belongs."""
+    size = heap.size[0]
     while 2 * at + 1 < size:
         below = 2 * at + 1
         if below + 1 < size and before(heap, heap.items[below + 1], heap.items[below]):
@@ -62,8 +62,27 @@ def replace_top(heap, i):
 
 
 @inlined
+def replace_top(heap, i):
+    """Put task i in place of the top and restore the order."""
+    sink(heap, 0, i)
+
+
+@inlined
 def pop(heap):
     """Take the top off."""
     heap.size[0] -= 1
     if heap.size[0] > 0:
         replace_top(heap, heap.items[heap.size[0]])
+
+
+@inlined
+def sift(heap):
+    """Restore the order of a whole heap."""
+    for first in range(heap.size[0] // 2 - 1, -1, -1):
+        sink(heap, first, heap.items[first])
+
+
+@inlined
+def is_sunk(heap, i):
+    """Whether a task's key is the last of all."""
+    return heap.value[i] == -np.inf and heap.completion_s[i] == np.inf

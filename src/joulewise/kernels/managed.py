@@ -29,7 +29,6 @@ from joulewise.kernels.batch import (
     skip_idle,
     work_off,
 )
-from joulewise.kernels.choice import comes_before
 from joulewise.kernels.energy import (
     fits_the_day,
     open_ledger,
@@ -40,7 +39,9 @@ from joulewise.kernels.greedy import (
     is_hopeless,
     map_greedily,
     map_under_cap,
+    raise_sunk,
 )
+from joulewise.kernels.heap import is_sunk, sift
 from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.layout import DROPPED, WAITING
 from joulewise.kernels.live_prices import MINUTE_S, adjust_prices, first_prices, record_prices
@@ -60,25 +61,6 @@ from joulewise.kernels.rolling import (
     price_bag,
     split_batch,
 )
-
-
-@inlined
-def sift(heap):
-    """Restore the order of a whole heap."""
-    for at in range(heap.size[0] // 2 - 1, -1, -1):
-        i, place = heap.items[at], at
-        while 2 * place + 1 < heap.size[0]:
-            below = 2 * place + 1
-            if below + 1 < heap.size[0]:
-                a, b = heap.items[below + 1], heap.items[below]
-                if comes_before(heap.value[a], heap.completion_s[a], a, heap.value[b], heap.completion_s[b], b):
-                    below += 1
-            j = heap.items[below]
-            if not comes_before(heap.value[j], heap.completion_s[j], j, heap.value[i], heap.completion_s[i], i):
-                break
-            heap.items[place] = j
-            place = below
-        heap.items[place] = i
 
 
 @shared
@@ -107,7 +89,8 @@ def renew_bounds(clock, batch, rolling, rules, prices, tasks, options, limits, l
         sift(heap)
     elif rules.rule == GREEDY and not rules.is_certain:
         for at in range(heap.size[0]):
-            set_bound(batch, heap.items[at], np.inf, -np.inf)
+            if not is_sunk(heap, heap.items[at]):
+                set_bound(batch, heap.items[at], np.inf, -np.inf)
         sift(heap)
     if rules.program == WORTH:
         price_bag(rolling, prices, limits, ledger, machines, effect_s)
@@ -120,8 +103,9 @@ def renew_bounds(clock, batch, rolling, rules, prices, tasks, options, limits, l
         charge_anew(batch, rules, prices, options, limits, factor)
         for at in range(heap.size[0]):
             i = heap.items[at]
-            moved = heap.value[i] + batch.rise[tasks.task_type[i]]
-            set_bound(batch, i, moved + SLACK * abs(moved), -np.inf)
+            if not is_sunk(heap, i):
+                moved = heap.value[i] + batch.rise[tasks.task_type[i]]
+                set_bound(batch, i, moved + SLACK * abs(moved), -np.inf)
         sift(heap)
 
 
@@ -288,6 +272,7 @@ def map_managed(
         count_left(batch, options, limits, ledger)
         if rules.program == MAKESPAN:
             count_quotas(rolling, batch)
+        raise_sunk(batch, tasks)
         decide(
             clock, batch, rolling, value, rules, threshold, stretch, option_at, tasks, utilities, options, everywhere,
             limits, ledger, machines, plan, horizon_s,

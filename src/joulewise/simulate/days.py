@@ -228,7 +228,7 @@ def _hand_over(before: Engine, after: Engine, kept: Counts, from_s: float) -> No
 def _hand_over_batch(before: Engine, after: Engine, kept: Counts, row: Counts) -> None:
     old, new, rows = before.batch, after.batch, slice(0, kept.size)
     new.choice[rows], new.after[rows] = old.choice[kept], row[old.after[kept]]
-    for name in ("n_unfixed", "charge", "energy_charge"):
+    for name in ("n_unfixed", "has_sunk", "charge", "energy_charge"):
         getattr(new, name)[:] = getattr(old, name)
     n = int(old.n_returning[0])
     new.n_returning[0], new.returning[:n], new.returns_s[:n] = n, row[old.returning[:n]], old.returns_s[:n]
