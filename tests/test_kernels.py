@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from joulewise.kernels import choice, events, jit
 from joulewise.kernels import heap as heaps
 from joulewise.kernels.layout import pack_options
+from joulewise.kernels.records import record
 from joulewise.model import System, World, constant, linear, step
 from joulewise.optimise import utility_ceiling
 from joulewise.policies import POLICIES, Policy
@@ -130,6 +131,44 @@ def test_compiled_kernels_are_remembered() -> None:
 
 
 # By hand
+
+
+@record
+class Inner(NamedTuple):
+    places: Any
+    scale: float
+
+
+@record
+class Outer(NamedTuple):
+    inner: Inner
+    table: Any
+    is_open: bool
+    step: int
+
+
+@jit.shared
+def _fill(outer, i):  # type: ignore[no-untyped-def]
+    outer.inner.places[i] = outer.inner.scale * outer.table[i, outer.step] if outer.is_open else 0.0
+
+
+@numba.njit
+def _fill_all(outer):  # type: ignore[no-untyped-def]
+    for i in range(outer.inner.places.size):
+        _fill(outer, i)  # type: ignore[no-untyped-call]
+    return outer.inner.scale
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_records_are_read_and_their_arrays_written(is_open: bool) -> None:
+    outer = Outer(Inner(np.ones(3), 2.0), np.arange(6.0).reshape(3, 2), is_open, 1)
+    assert _fill_all(outer) == 2.0
+    assert outer.inner.places.tolist() == ([2.0, 6.0, 10.0] if is_open else [0.0, 0.0, 0.0])
+
+
+def test_a_record_with_a_field_that_is_no_number_is_refused() -> None:
+    with pytest.raises(numba.core.errors.TypingError):
+        _fill_all(Outer(Inner(object(), 2.0), np.zeros((3, 2)), True, 1))
 
 
 def test_the_two_stage_greedy_by_hand() -> None:

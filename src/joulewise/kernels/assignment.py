@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from joulewise.kernels.choice import utility_of
 from joulewise.kernels.jit import inlined, kernel
 from joulewise.kernels.layout import Tasks, Utilities
+from joulewise.kernels.records import record
 
 PLACE, ORDER = 0, 1
 """The kinds of genes: where a task runs, and when in the global order."""
@@ -25,6 +26,7 @@ ENERGY, UTILITY = 0, 1
 """The objectives of a point: energy in joules, and minus the utility."""
 
 
+@record
 class AssignmentFacts(NamedTuple):
     """What assignments of one world are evaluated with.
 
@@ -47,6 +49,7 @@ class AssignmentFacts(NamedTuple):
     begin_s: float
 
 
+@record
 class AssignmentRoom(NamedTuple):
     """Work space of one evaluation: tasks by order, how many have each order; by machine, what it has done so far.
 

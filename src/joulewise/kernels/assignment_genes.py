@@ -30,6 +30,7 @@ from joulewise.kernels.assignment import (
 )
 from joulewise.kernels.draws import draw, high_below, low_below, share_of
 from joulewise.kernels.jit import inlined, kernel, shared
+from joulewise.kernels.records import record
 
 STEP = 16
 """After how many tasks of a machine it is noted what it has done."""
@@ -39,6 +40,7 @@ _LAST_KEY = np.iinfo(np.int64).max
 _32, _LOW = np.int64(32), np.int64(0xFFFFFFFF)
 
 
+@record
 class AssignmentPool(NamedTuple):
     """Chromosomes by row.
 
@@ -54,6 +56,7 @@ class AssignmentPool(NamedTuple):
     notes: NDArray[np.float64]
 
 
+@record
 class BreedingRoom(NamedTuple):
     """Work space of breeding.
 

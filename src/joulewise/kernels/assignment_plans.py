@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from joulewise.kernels.assignment import NOWHERE, AssignmentFacts
 from joulewise.kernels.jit import inlined, kernel, shared
+from joulewise.kernels.records import record
 
 WORTH, SPENT = 0, 1
 """The totals of a plan: utility earned and energy used."""
@@ -20,6 +21,7 @@ SAME_S = 1e-7
 """Instants this close are the same: rounding moves them when the order of tasks changes."""
 
 
+@record
 class Curves(NamedTuple):
     """Utility by time after the hold, in cells of `1 / per_s` seconds; shape s has rows from s * n_cells on.
 
@@ -34,6 +36,7 @@ class Curves(NamedTuple):
     typical_s: float
 
 
+@record
 class Lanes(NamedTuple):
     """The tasks of each machine in their order, by [machine, position]; the last lane holds those that do not run.
 
@@ -57,6 +60,7 @@ class Lanes(NamedTuple):
     all_earlier: NDArray[np.float64]
 
 
+@record
 class Plan(NamedTuple):
     """The state of a search: lanes and how long they are, where each task is, and the totals."""
 
@@ -67,6 +71,7 @@ class Plan(NamedTuple):
     totals: NDArray[np.float64]
 
 
+@record
 class Archive(NamedTuple):
     """Plans of which none beats another, by rising energy: points (utility, energy) and the slot of each one's genes.
 
@@ -79,6 +84,7 @@ class Archive(NamedTuple):
     n_kept: NDArray[np.int64]
 
 
+@record
 class Scene(NamedTuple):
     """All that a search works with.
 

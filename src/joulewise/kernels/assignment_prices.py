@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from joulewise.kernels.choice import segment_value
 from joulewise.kernels.jit import inlined, kernel
 from joulewise.kernels.layout import Options, Tasks, Utilities
+from joulewise.kernels.records import record
 
 BLOCK = 16
 """So many starts of an option are passed over at once where none of them can be the best."""
@@ -18,6 +19,7 @@ ROUNDING = 1e-12
 """Relative to the latest instant: a start this little before an arrival counts as one at the arrival."""
 
 
+@record
 class Quote(NamedTuple):
     """Prices per machine-second by [machine type, slot], 0 in the last slot, which has no end; what runs pay.
 
@@ -35,6 +37,7 @@ class Quote(NamedTuple):
     least: NDArray[np.float64]
 
 
+@record
 class Bidders(NamedTuple):
     """The tasks and their options; what a task gains that does not run: 0, or minus infinity where all must run.
 
@@ -50,6 +53,7 @@ class Bidders(NamedTuple):
     idle_gain: float
 
 
+@record
 class Bids(NamedTuple):
     """What tasks choose: gain, option (-1: not to run) and start; the machine-seconds asked for by [type, slot]."""
 

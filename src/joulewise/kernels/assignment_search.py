@@ -26,6 +26,7 @@ from joulewise.kernels.assignment_plans import (
 )
 from joulewise.kernels.draws import draw, high_below, low_below, share_of
 from joulewise.kernels.jit import inlined, kernel
+from joulewise.kernels.records import record
 
 MOVES_PER_STEP = 64
 """How many moves are tried at one temperature and one energy price."""
@@ -46,6 +47,7 @@ MARGIN = 0.1
 _TINY = 1e-300
 
 
+@record
 class Sweep(NamedTuple):
     """So many moves while energy price and temperature go from their first to their second value."""
 

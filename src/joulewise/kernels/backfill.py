@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, kernel
+from joulewise.kernels.records import record
 from joulewise.kernels.rigid import move_up, next_instant, queue_up, run, someone_arrives, someone_ends
 from joulewise.kernels.timetable import first_fit, forget_before, give_back, segment_at, take
 
 # EASY
 
 
+@record
 class PlannedEnds(NamedTuple):
     """The planned ends of the `size[0]` jobs that run, up from the earliest, and their nodes."""
 

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, kernel, shared
+from joulewise.kernels.records import record
 
 _SHORTER = 1e-9
 
 
+@record
 class Costs(NamedTuple):
     """Of each [task type, machine type x P-state] the time (+inf where impossible), the energy above idle, the cost,
     and the cost with the machine's time paid for; the machine type of each machine and where machine types begin."""
@@ -30,6 +32,7 @@ class Costs(NamedTuple):
     n_pstates: int
 
 
+@record
 class Deal(NamedTuple):
     """What the bag brings in, the power above idle that the cap leaves, the deadline, the bound on the makespan, and
     after how many moves without gain to stop."""
@@ -41,6 +44,7 @@ class Deal(NamedTuple):
     patience: int
 
 
+@record
 class Books(NamedTuple):
     """What changes: tasks by [machine, task type x P-state]; which of these each machine has, listed, and how many
     such; busy time by machine; the machine of each type that is ready first; moves made, as (task type, from machine,

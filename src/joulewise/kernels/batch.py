@@ -17,6 +17,7 @@ from joulewise.kernels.heap import Heap, empty_heap, pop, push
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.layout import DROPPED, RAN
 from joulewise.kernels.machines import NOBODY, forget_lost, next_outage, note_run
+from joulewise.kernels.records import record
 from joulewise.kernels.rolling import (
     WORTH,
     remember,
@@ -28,6 +29,7 @@ OPEN, AS_ASKED, AS_LISTED = 0, 1, 2
 SLACK = 1e-12
 
 
+@record
 class Rules(NamedTuple):
     """How the manager works, in numbers; `scale` multiplies the objective, `n_arrivals` is 0 for a clock alone."""
 
@@ -53,6 +55,7 @@ class Rules(NamedTuple):
     random_seed: np.uint64
 
 
+@record
 class Batch(NamedTuple):
     """Tasks to map: `waiting` by bounds that hold for all later events, `looked` by values in this one.
 
@@ -90,6 +93,7 @@ class Batch(NamedTuple):
     pairs: NDArray[np.int64]
 
 
+@record
 class Clock(NamedTuple):
     """State: instants are [origin, effect of the last event, that event, given mapping time], counts are
     [regular event, tasks arrived, tasks unfixed, events with work, events in the counted window, late ones of them].
@@ -104,6 +108,7 @@ NO_EVENT_S = -1.0
 REGULAR, ARRIVED, UNFIXED, WORKED, COUNTED, LATE = 0, 1, 2, 3, 4, 5
 
 
+@record
 class Losses(NamedTuple):
     """Runs cut short by failing machines: `size[0]` rows."""
 

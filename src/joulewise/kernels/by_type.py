@@ -24,10 +24,12 @@ from joulewise.kernels.events import (
 from joulewise.kernels.fleet import can_go_on, open_event, queue_on
 from joulewise.kernels.jit import inlined, kernel
 from joulewise.kernels.layout import DROPPED
+from joulewise.kernels.records import record
 
 NOBODY = -1
 
 
+@record
 class Queues(NamedTuple):
     """Task types' queues in order of arrival, as lists linked both ways; `at[t]` walks along one in an event.
 

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from joulewise.kernels.assignment import ENERGY, NOWHERE, ORDER, PLACE, UTILITY
 from joulewise.kernels.chances import ChanceFacts, add_up, n_walked, objectives, run_machine, sort_by_machine
 from joulewise.kernels.jit import inlined, kernel
+from joulewise.kernels.records import record
 
 _PRIME, _HALF, _ONE = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(1)
 
 
+@record
 class ChancePool(NamedTuple):
     """Chromosomes by row, and what each machine does in them, so that no machine is run twice for the same.
 

@@ -25,6 +25,7 @@ from joulewise.kernels.assignment import (
 )
 from joulewise.kernels.choice import shape_value, utility_of
 from joulewise.kernels.jit import inlined, kernel, lanes, shared
+from joulewise.kernels.records import record
 
 MEAN_COMPLETIONS, EXPECTED, PERCENTILE = 0, 1, 2
 """What is optimised: utility at mean completions with mean energies, mean utility and energy, or ranks of both."""
@@ -49,6 +50,7 @@ _MANTISSA = np.int32(23)
 _C0, _C1, _C2, _C3, _C4 = (np.float32(c) for c in (0.99999926, 0.6931218, 0.24024745, 0.05591786, 0.0095701))
 
 
+@record
 class ChanceFacts(NamedTuple):
     """What assignments are evaluated with when times and powers are drawn.
 
@@ -72,6 +74,7 @@ class ChanceFacts(NamedTuple):
     drop_by_mean: bool
 
 
+@record
 class ChanceRoom(NamedTuple):
     """Work space of one evaluation, by sample but for the first ones.
 

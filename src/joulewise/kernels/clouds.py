@@ -11,8 +11,10 @@ from joulewise.kernels.assignment import NOWHERE, sort_by_order
 from joulewise.kernels.chances import mean_of
 from joulewise.kernels.choice import utility_of
 from joulewise.kernels.jit import inlined, kernel
+from joulewise.kernels.records import record
 
 
+@record
 class Clouds(NamedTuple):
     """What one assignment comes to in each sample: energy, utility, and how many tasks ran.
 
@@ -25,6 +27,7 @@ class Clouds(NamedTuple):
     at_means: NDArray[np.float64]
 
 
+@record
 class Quantiles(NamedTuple):
     """Cube roots of times in s and powers in W, `[row, node]`, and where among nodes each `[task, sample]` has its own.
 

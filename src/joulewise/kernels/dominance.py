@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, kernel, shared
+from joulewise.kernels.records import record
 
 
+@record
 class Sorting(NamedTuple):
     """Room to sort and rank rows of points in.
 
@@ -27,6 +29,7 @@ class Sorting(NamedTuple):
     crowd: NDArray[np.float64]
 
 
+@record
 class Archive(NamedTuple):
     """Everything non-dominated ever seen: `order[:size[0]]` are its slots by first objective, `free` the others."""
 

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.machines import believed_ready_s, believed_start_s
+from joulewise.kernels.records import record
 
 HOUR_S = 3600.0
 NO_FILTER, FAIR_SHARE, ADAPTIVE = 0, 1, 2
 NOW, AT_FIRST, TOMORROW = 0, 1, 2
 
 
+@record
 class Limits(NamedTuple):
     """What does not change in a run: budget by day or in total, days, the cap by hour, and means of all choices.
 
@@ -42,6 +44,7 @@ class Limits(NamedTuple):
     leniency: float
 
 
+@record
 class Ledger(NamedTuple):
     """State: energy used by day (from day -n_before on), and of the event: what is left (of today now, of today when
     it began, of tomorrow now), which options pass the filter, and under a cap which are allowed as things stand.

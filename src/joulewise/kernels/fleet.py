@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined
 from joulewise.kernels.layout import RAN
+from joulewise.kernels.records import record
 
 
+@record
 class Fleet(NamedTuple):
     """Machines of type k are first[k] up to first[k + 1]; all else is state.
 

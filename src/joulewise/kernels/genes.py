@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from joulewise.kernels.draws import draw, high_below, low_below, share_of
 from joulewise.kernels.jit import inlined, kernel, shared
+from joulewise.kernels.records import record
 
 TIME, ENERGY = 0, 1
 
 
+@record
 class BagFacts(NamedTuple):
     """What a chromosome is evaluated with. A place is a machine in a P-state; `machine[place]` says which.
 
@@ -34,6 +36,7 @@ class BagFacts(NamedTuple):
     idle_w: float
 
 
+@record
 class Pool(NamedTuple):
     """Chromosomes by row: genes, ticks of time by machine, ticks of extra energy, and (makespan_s, energy_j)."""
 

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from joulewise.kernels.choice import comes_before
 from joulewise.kernels.jit import inlined
+from joulewise.kernels.records import record
 
 
+@record
 class Heap(NamedTuple):
     """`items[:size[0]]` is the heap; the key of task i is (value[i], completion_s[i], i)."""
 

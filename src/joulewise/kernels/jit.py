@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 import numba
 from llvmlite import binding
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _MARKER = "complete"
@@ -61,21 +63,47 @@ def kernel(function: _F) -> _F:
     return compiled
 
 
-_FOR_KERNELS: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+class _Draft(JITCodeLibrary):
+    """Code that only kernels call: optimised and made machine code in each kernel that calls it, and not before."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002
+        """No address: nobody calls a draft from outside."""
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> _Draft:
+        """Who would be told where constants of Python are, which kernels have none of."""
+        return self
+
+    def set_env(self, name: str, constants: object) -> None:
+        """Nothing to do."""
+
+
+class _DraftCompiler(Compiler):
+    """Compiles into a draft."""
+
+    def define_pipelines(self) -> Any:
+        state = self.state
+        state.library = state.library or _Draft(state.targetctx.codegen(), state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+_FOR_KERNELS: dict[str, Any] = {
+    **_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _DraftCompiler,
+}  # fmt: skip
 
 
 def inlined(function: _F) -> _F:
     """Compile a small function that only kernels call."""
     compiled: _F = numba.njit(forceinline=True, **_FOR_KERNELS)(function)
-    return compiled
-
-
-def pasted(function: _F) -> _F:
-    """Write a function that only kernels call, each in one place, into its caller before that is compiled.
-
-    For the steps of a long kernel: compiled apart, all that they call would be compiled once more with each of them.
-    """
-    compiled: _F = numba.njit(inline="always", **_FOR_KERNELS)(function)
     return compiled
 
 

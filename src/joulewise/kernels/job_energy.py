@@ -25,12 +25,14 @@ from joulewise.kernels.energy import (
     use,
 )
 from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.records import record
 from joulewise.kernels.timetable import first_fit, free_seconds, give_back, take
 
 NO_FILTER, PER_TASK, PER_RESOURCE = 0, 1, 2
 DAY, LATEST = 0, 1
 
 
+@record
 class JobLimits(NamedTuple):
     """What does not change in a run: budget and days as in `energy.Limits`, the cap, and what options cost.
 
@@ -65,6 +67,7 @@ class JobLimits(NamedTuple):
     n_cores: float
 
 
+@record
 class JobLedger(NamedTuple):
     """State: energy used by day and, of the event, what is left (today now, today at first, tomorrow now), the end of
     the day and the latest start, and what the filter's key of an option may be at most.

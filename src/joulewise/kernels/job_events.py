@@ -10,7 +10,7 @@ import numpy as np
 
 from joulewise.kernels.energy import HOUR_S, day_of, day_start_s
 from joulewise.kernels.events import event_at_or_after
-from joulewise.kernels.jit import kernel, pasted
+from joulewise.kernels.jit import kernel, shared
 from joulewise.kernels.job_energy import open_cap, take_nodes, use_energy
 from joulewise.kernels.job_greedy import drop_hopeless, greedy_pass
 from joulewise.kernels.job_live_prices import adjust_job_prices, open_prices
@@ -37,7 +37,7 @@ from joulewise.kernels.job_state import (
 from joulewise.kernels.timetable import forget_before
 
 
-@pasted
+@shared
 def next_event(rules, site, pool, limits, now_s):
     """When waiting jobs are mapped next if nothing changes before; inf if nobody waits or only changes count."""
     if n_waiting(rules, site, pool) == 0:
@@ -52,7 +52,7 @@ def next_event(rules, site, pool, limits, now_s):
     return event_s
 
 
-@pasted
+@shared
 def next_instant(facts, rules, limits, site, plan, pool, outages, now_s, is_stuck):
     """The next instant at which anything happens; inf if nothing will."""
     end_s = -site.running.value[site.running.items[0]] if site.running.size[0] > 0 else np.inf
@@ -61,7 +61,7 @@ def next_instant(facts, rules, limits, site, plan, pool, outages, now_s, is_stuc
     return change_s if is_stuck and change_s == np.inf else min(change_s, event_s)
 
 
-@pasted
+@shared
 def extend_overruns(facts, limits, ledger, book, site, plan, now_s):
     """Take jobs that run past their plan to end right after now."""
     after_s = np.nextafter(now_s, np.inf)
@@ -76,7 +76,7 @@ def extend_overruns(facts, limits, ledger, book, site, plan, now_s):
             site.book_end_s[i] = after_s
 
 
-@pasted
+@shared
 def map_greedily(
     facts, rules, greed, limits, ledger, book, trial, site, plan, pool, usage, prices, value, now_s, next_s
 ):  # fmt: skip
@@ -96,7 +96,7 @@ def map_greedily(
     return before - n_waiting(rules, site, pool)
 
 
-@pasted
+@shared
 def is_time_to_map(rules, site, now_s):
     """Whether a mapping event is due."""
     if rules.interval_s == np.inf:

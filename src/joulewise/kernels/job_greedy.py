@@ -15,7 +15,7 @@ import numpy as np
 from joulewise.kernels.choice import comes_before
 from joulewise.kernels.energy import NOW, TOMORROW
 from joulewise.kernels.heap import pop, push, replace_top
-from joulewise.kernels.jit import inlined, pasted
+from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.job_choice import (
     best_choice,
     earns_too_little,
@@ -28,6 +28,7 @@ from joulewise.kernels.job_energy import open_energy, spend, take_nodes, use_ene
 from joulewise.kernels.job_layout import DROPPED
 from joulewise.kernels.job_pool import NOBODY, discharge, forget_bounds, heap_of
 from joulewise.kernels.pool import note_rise
+from joulewise.kernels.records import record
 from joulewise.kernels.timetable import copy_book
 
 AMPLE = 1.000001
@@ -39,6 +40,7 @@ LOOSER = 1.2
 NO_MORE = -2
 
 
+@record
 class GreedyRules(NamedTuple):
     """How the greedy works, in numbers.
 
@@ -61,7 +63,7 @@ def is_due(rules, start_s, now_s, next_s):
     return rules.is_permanent or start_s <= now_s or start_s < next_s
 
 
-@pasted
+@shared
 def open_group(pool, rules, facts, limits, ledger, book, trial, now_s, next_s):
     """The first group of which a job could still get nodes that it keeps, or NOBODY.
 
@@ -161,7 +163,7 @@ def note_look(pool, facts, waiting, looked, i, option, found, completion_s, star
         put_off(pool, facts, i)
 
 
-@pasted
+@shared
 def next_job(pool, value, rules, facts, limits, ledger, book, trial, plan, g, now_s):
     """The job of a group that goes first, out of its heap, or NOBODY after a look at one, or NO_MORE.
 
@@ -230,7 +232,7 @@ def look_anew(pool):
         looked.size[0] = 0
 
 
-@pasted
+@shared
 def map_jobs(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s):
     """Plan one job after another until none could start before the next event."""
     is_apart = is_ample(pool, limits, ledger)
@@ -251,7 +253,7 @@ def map_jobs(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s
                 break
 
 
-@pasted
+@shared
 def open_event(pool, book, trial):
     """Forget the last event: list the types that have jobs waiting."""
     pool.n_events[0] += 1
@@ -293,7 +295,7 @@ def fix(pool, facts, limits, ledger, book, plan, i):
     discharge(pool, facts, i)
 
 
-@pasted
+@shared
 def close_event(pool, rules, facts, limits, ledger, book, plan, now_s, next_s):
     """Fix what is due; everything else waits again, with the bounds found when it was first looked at."""
     for g in range(pool.waiting.size.size):
@@ -312,7 +314,7 @@ def close_event(pool, rules, facts, limits, ledger, book, plan, now_s, next_s):
             push(heap_of(pool.waiting, pool, pool.group[facts.tasks.task_type[i]]), i)
 
 
-@pasted
+@shared
 def greedy_pass(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s):
     """One mapping event: drop, filter, and give nodes to waiting jobs; returns how many are fixed.
 
@@ -337,7 +339,7 @@ def greedy_pass(pool, value, rules, facts, limits, ledger, book, trial, plan, no
     return pool.n_fixed[0]
 
 
-@pasted
+@shared
 def drop_hopeless(pool, rules, facts, plan, now_s):
     """After the last event, at `now_s`: give the fate DROPPED to all waiting jobs that can no longer earn enough."""
     for g in range(pool.waiting.size.size):

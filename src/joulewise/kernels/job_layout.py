@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.layout import Tasks, Utilities
+from joulewise.kernels.records import record
 
 
+@record
 class JobOptions(NamedTuple):
     """What a job of type t may choose: rows first[t] to first[t + 1], by cluster, then P-state, then nodes.
 
@@ -27,6 +29,7 @@ class JobOptions(NamedTuple):
     resources: NDArray[np.float64]
 
 
+@record
 class JobFacts(NamedTuple):
     """All that a kernel knows of a world: nodes and cores of each cluster, options, jobs and their utilities.
 
@@ -42,6 +45,7 @@ class JobFacts(NamedTuple):
     think_s: NDArray[np.float64]
 
 
+@record
 class JobPlan(NamedTuple):
     """What a kernel decides, one row per job; filled in place."""
 

@@ -14,14 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.energy import budget_of, day_of, day_start_s, tariff_factor
-from joulewise.kernels.jit import inlined, pasted, shared
+from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.job_pool import note_prices
 from joulewise.kernels.live_prices import MINUTE_S, Gains, move
+from joulewise.kernels.records import record
 from joulewise.kernels.timetable import free_at
 
 _UNKNOWN = -1.0
 
 
+@record
 class JobPrices(NamedTuple):
     """State: the price per node-second of each cluster (below 0: not yet known) and per joule, and the mean power.
 
@@ -49,7 +51,7 @@ def new_job_prices(n_clusters: int, gains: Gains, n_recorded: int, *, is_used: b
     )  # fmt: skip
 
 
-@pasted
+@shared
 def first_job_prices(prices, facts, limits, pool):
     """Prices to start from, by the jobs that wait at the first event at which one is worth something."""
     options, worth, node_s, energy_j = facts.options, 0.0, 0.0, 0.0
@@ -96,7 +98,7 @@ def adjust_energy_price(prices, limits, ledger, site, plan, minutes, now_s):
         move(prices.per_j, prices.anchor_per_j, 0, gains, gains.energy_step * minutes, step, minutes)
 
 
-@pasted
+@shared
 def adjust_job_prices(prices, facts, limits, ledger, book, site, plan, now_s):
     """Move all prices by what the event showed, and by how long ago the one before was."""
     gains = prices.gains
@@ -111,7 +113,7 @@ def adjust_job_prices(prices, facts, limits, ledger, book, site, plan, now_s):
         adjust_energy_price(prices, limits, ledger, site, plan, minutes, now_s)
 
 
-@pasted
+@shared
 def open_prices(prices, facts, limits, pool, event, now_s):
     """Let choices cost what prices say, before an event, from 1 on; prices are found at the first with work."""
     if prices.per_s[0] < 0.0:

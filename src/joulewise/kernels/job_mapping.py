@@ -9,7 +9,7 @@ import numpy as np
 
 from joulewise.kernels.choice import utility_of
 from joulewise.kernels.draws import draw, high_below
-from joulewise.kernels.jit import inlined, pasted, shared
+from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.job_choice import is_hopeless
 from joulewise.kernels.job_energy import earliest_start, may_use, open_energy, passes, spend
 from joulewise.kernels.job_layout import DROPPED, WAITING
@@ -88,7 +88,7 @@ def random_option(facts, drops, limits, ledger, book, site, draws, i, now_s, may
     return best, best_s
 
 
-@pasted
+@shared
 def drop_from_queue(facts, drops, site, plan, pool, now_s):
     """Drop the waiting jobs that can no longer earn the threshold."""
     kept = 0
@@ -102,7 +102,7 @@ def drop_from_queue(facts, drops, site, plan, pool, now_s):
     site.counts[QUEUED] = kept
 
 
-@pasted
+@shared
 def put_in_order(facts, rules, site, plan, usage, standings, priority, now_s):
     """Put the waiting jobs into the order in which they are looked at."""
     n = site.counts[QUEUED]
@@ -135,7 +135,7 @@ def any_free(facts, book, now_s):
     return False
 
 
-@pasted
+@shared
 def drop_place_holders(facts, limits, ledger, book, site, plan, pool, first, now_s, next_s):
     """Give back what this event holds ahead, from `first` of those held on, but for what is due before the next."""
     kept = first
@@ -150,7 +150,7 @@ def drop_place_holders(facts, limits, ledger, book, site, plan, pool, first, now
     site.counts[HELD] = kept
 
 
-@pasted
+@shared
 def close_queue(site, plan):
     """Take those out of the queue that have nodes."""
     kept = 0
@@ -162,7 +162,7 @@ def close_queue(site, plan):
     site.counts[QUEUED] = kept
 
 
-@pasted
+@shared
 def map_in_order(
     facts, rules, drops, limits, ledger, book, site, plan, pool, usage, standings, priority, draws, now_s, next_s
 ):  # fmt: skip

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.heap import pop, push
-from joulewise.kernels.jit import inlined, pasted, shared
+from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.records import record
 
 PRIORITY_SIGNATURE = numba.float64(*[numba.float64] * 7)
 # priority(wait_s, planned_s, nodes, size, resources, usage, standing)
@@ -17,6 +18,7 @@ PRIORITY_SIGNATURE = numba.float64(*[numba.float64] * 7)
 LARGE, MEDIUM, SMALL = range(3)
 
 
+@record
 class Standings(NamedTuple):
     """What orders know of jobs: by type the fastest option and the class of size, by job the standing of its queue."""
 
@@ -25,6 +27,7 @@ class Standings(NamedTuple):
     standing: NDArray[np.float64]
 
 
+@record
 class Usage(NamedTuple):
     """What users have used of late, in core-seconds that count half after a while; the last row is of all users.
 
@@ -77,7 +80,7 @@ def priority_of(priority, standings, usage, facts, plan, i, now_s):
     return -np.inf if np.isnan(found) else found
 
 
-@pasted
+@shared
 def rank_by_priority(priority, standings, usage, facts, site, plan, n, now_s):
     """Give every waiting job its priority as key."""
     for at in range(n):
@@ -85,7 +88,7 @@ def rank_by_priority(priority, standings, usage, facts, site, plan, n, now_s):
         site.keys.value[i] = priority_of(priority, standings, usage, facts, plan, i, now_s)
 
 
-@pasted
+@shared
 def rank_in_turn(per_cycle, standings, facts, site, n):
     """Give every waiting job its turn as key: in each, so many large, then medium, then small jobs."""
     n_large = n_medium = n_small = 0
@@ -97,7 +100,7 @@ def rank_in_turn(per_cycle, standings, facts, site, n):
         site.keys.value[i] = -(3 * (before // per_cycle[size]) + size)
 
 
-@pasted
+@shared
 def sort_by_keys(site, plan, n):
     """Put the waiting jobs into `sequence`: the highest key first, ties to who was ready first."""
     site.keys.size[0] = 0

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.heap import push
-from joulewise.kernels.jit import inlined, pasted, shared
+from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.job_energy import earliest_start, has_energy
 from joulewise.kernels.job_layout import WAITING
 from joulewise.kernels.job_orders import note_usage
@@ -23,9 +23,11 @@ from joulewise.kernels.job_state import (
     hold,
     release,
 )
+from joulewise.kernels.records import record
 from joulewise.kernels.timetable import take
 
 
+@record
 class Outages(NamedTuple):
     """Times without nodes, by their start; `out` is how many nodes each takes: those that fail have it from then on.
 
@@ -43,6 +45,7 @@ class Outages(NamedTuple):
     order: NDArray[np.int64]
 
 
+@record
 class Broken(NamedTuple):
     """Stretches of running that did not complete a job, `size[0]` of them so far."""
 
@@ -62,7 +65,7 @@ def new_broken(n: int) -> Broken:
     )  # fmt: skip
 
 
-@pasted
+@shared
 def open_outages(book, outages):
     """Commit the nodes of outages that are planned."""
     for row in range(outages.cluster.size):
@@ -111,7 +114,7 @@ def renew_held(facts, rules, limits, ledger, book, site, plan, pool, now_s, late
                 enqueue(facts, rules, site, pool, plan, i)
 
 
-@pasted
+@shared
 def nodes_out(outages, r, n_known, now_s):
     """How many nodes of a cluster are out, of the first outages that are known."""
     n = 0
@@ -121,7 +124,7 @@ def nodes_out(outages, r, n_known, now_s):
     return n
 
 
-@pasted
+@shared
 def running_on(facts, site, plan, outages, r):
     """Put the jobs that run on a cluster into `order` by their start, then number; returns how many they are."""
     n = 0
@@ -159,7 +162,7 @@ def stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s,
     release(facts, limits, ledger, book, site, plan, pool, i, until_s)
 
 
-@pasted
+@shared
 def lose(facts, rules, limits, ledger, book, site, usage, plan, pool, broken, i, now_s):
     """Let a job that lost a node wait again, from its beginning or, with nodes held ahead, from its checkpoint."""
     stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, now_s, True)
@@ -171,7 +174,7 @@ def lose(facts, rules, limits, ledger, book, site, usage, plan, pool, broken, i,
         enqueue(facts, rules, site, pool, plan, i)
 
 
-@pasted
+@shared
 def fail(facts, rules, limits, ledger, book, site, usage, plan, pool, outages, broken, row, now_s):
     """Let nodes of a cluster fail: from a place by lot on, in a row of those of running jobs and then of the idle."""
     r = outages.cluster[row]
@@ -188,7 +191,7 @@ def fail(facts, rules, limits, ledger, book, site, usage, plan, pool, outages, b
     take(book, r, outages.out[row], now_s, outages.end_s[row])
 
 
-@pasted
+@shared
 def change_nodes(
     facts, rules, limits, ledger, book, site, usage, plan, pool, outages, broken, now_s, latest_s
 ):  # fmt: skip

@@ -14,10 +14,12 @@ from joulewise.kernels.heap import Heap, push
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.job_energy import JobLimits
 from joulewise.kernels.job_layout import JobFacts
+from joulewise.kernels.records import record
 
 NOBODY = -1
 
 
+@record
 class Starts(NamedTuple):
     """Earliest starts by option: `fixed_s` among all that is fixed, `found_s` among what this event plans as well.
 
@@ -35,6 +37,7 @@ class Starts(NamedTuple):
     epoch: NDArray[np.int64]
 
 
+@record
 class JobPool(NamedTuple):
     """Jobs to map: `waiting` by bounds that hold for all later events, `looked` by values in this one.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from joulewise.kernels.choice import utility_of
 from joulewise.kernels.heap import push
-from joulewise.kernels.jit import inlined, pasted, shared
+from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.job_energy import earliest_start, give_back_nodes, take_nodes
 from joulewise.kernels.job_layout import WAITING
 from joulewise.kernels.job_outages import stop
@@ -239,7 +239,7 @@ def preempt(facts, rules, limits, ledger, book, site, usage, plan, pool, broken,
     come_in(facts, rules, site, usage, plan, pool, option, i, now_s, start_s, end_s)
 
 
-@pasted
+@shared
 def preempt_for_newcomers(facts, rules, limits, ledger, book, site, usage, plan, pool, broken, standings, now_s):
     """Let jobs that came since the last mapping event and did not start suspend others."""
     for at in range(site.counts[NEW]):

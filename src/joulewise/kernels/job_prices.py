@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, kernel
 from joulewise.kernels.prices import slack_of, utility_up_to
+from joulewise.kernels.records import record
 
 
+@record
 class SlotPrices(NamedTuple):
     """Prices by slot: per node-second by [cluster, slot] and per joule, and the least of each from a slot on.
 
@@ -30,6 +32,7 @@ class SlotPrices(NamedTuple):
     counts: NDArray[np.bool_]
 
 
+@record
 class Seconds(NamedTuple):
     """Slots that a job may choose from, cheapest first: `n[0]` that count, then in a list of its own `n[1]` others."""
 
@@ -51,6 +54,7 @@ class JobRun(NamedTuple):
     arrival_s: float
 
 
+@record
 class Chosen(NamedTuple):
     """What a job chooses: gain, option (-1: not to run) and the slot of its completion; what all jobs ask for."""
 

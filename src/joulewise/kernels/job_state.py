@@ -8,17 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.heap import Heap, empty_heap, pop, push
-from joulewise.kernels.jit import inlined, pasted, shared
+from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.job_energy import give_back_energy, give_back_nodes, take_nodes, use_energy
 from joulewise.kernels.job_layout import IMPOSSIBLE, RAN, WAITING
 from joulewise.kernels.job_orders import note_usage
 from joulewise.kernels.job_pool import admit, note_release
+from joulewise.kernels.records import record
 
 NOBODY = -1
 ARRIVED, EVENT, WORKED, QUEUED, HELD, NEW, FREED, CHANGES, OUTAGES, OPENED = range(10)
 GREEDY, IN_ORDER, IN_QUEUES, AT_RANDOM = range(4)
 
 
+@record
 class JobRules(NamedTuple):
     """How jobs are scheduled, in numbers; see simulate.Scheduler.
 
@@ -42,6 +44,7 @@ class JobRules(NamedTuple):
     per_cycle: NDArray[np.int64]
 
 
+@record
 class Site(NamedTuple):
     """State: `queue` has the waiting jobs by when they were ready, then by number (for all rules but the greedy, whose
     jobs wait in its pool); `held` those with nodes held ahead, in the order in which they got them; `running` is a heap
@@ -172,7 +175,7 @@ def n_waiting(rules, site, pool):
     return pool.waiting.size.sum() if rules.rule == GREEDY else site.counts[QUEUED]
 
 
-@pasted
+@shared
 def start_held(facts, site, usage, plan, now_s):
     """Let the jobs run whose nodes are held from now on."""
     kept = 0
@@ -186,7 +189,7 @@ def start_held(facts, site, usage, plan, now_s):
     site.counts[HELD] = kept
 
 
-@pasted
+@shared
 def next_start(site, plan):
     """When the next job starts for which nodes are held; inf if there is none."""
     start_s = np.inf
@@ -195,7 +198,7 @@ def next_start(site, plan):
     return start_s
 
 
-@pasted
+@shared
 def end_jobs(facts, limits, ledger, book, site, usage, plan, pool, now_s):
     """End the jobs that are done by now; those that wait for them come then, or after a while."""
     while site.running.size[0] > 0 and -site.running.value[site.running.items[0]] <= now_s:
@@ -213,7 +216,7 @@ def end_jobs(facts, limits, ledger, book, site, usage, plan, pool, now_s):
             j = site.next_follower[j]
 
 
-@pasted
+@shared
 def admit_ready(facts, rules, site, pool, plan, now_s):
     """Take in the jobs that are ready now."""
     comers, arrival_s = site.comers, facts.tasks.arrival_s
@@ -234,7 +237,7 @@ def come(facts, rules, site, pool, plan, i):
     site.counts[NEW] += 1
 
 
-@pasted
+@shared
 def next_ready(facts, site):
     """When the next job will be ready, as far as that is known; inf if none will."""
     at = site.counts[ARRIVED]

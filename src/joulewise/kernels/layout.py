@@ -7,7 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from joulewise.kernels.records import record
 
+
+@record
 class Tasks(NamedTuple):
     """One row per task, in order of arrival."""
 
@@ -18,6 +21,7 @@ class Tasks(NamedTuple):
     hold_s: NDArray[np.float64]
 
 
+@record
 class Utilities(NamedTuple):
     """Segments of shape s are rows first[s] to first[s + 1]; columns: start, level, span, rate, slope, floor."""
 
@@ -25,6 +29,7 @@ class Utilities(NamedTuple):
     segments: NDArray[np.float64]
 
 
+@record
 class Options(NamedTuple):
     """What a task of type t may choose: rows first[t] to first[t + 1], fastest first.
 
@@ -39,6 +44,7 @@ class Options(NamedTuple):
     rank: NDArray[np.int32]
 
 
+@record
 class Plan(NamedTuple):
     """What a kernel decides, one row per task; filled in place."""
 

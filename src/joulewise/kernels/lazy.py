@@ -26,8 +26,10 @@ from joulewise.kernels.heap import Heap, empty_heap, pop, push, replace_top
 from joulewise.kernels.jit import inlined, kernel
 from joulewise.kernels.layout import DROPPED
 from joulewise.kernels.pool import close_event, note_rise, waiting_first
+from joulewise.kernels.records import record
 
 
+@record
 class Pool(NamedTuple):
     """Tasks to map: `waiting` by bounds that hold for all later events, `looked` by values in this one.
 

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from joulewise.kernels.energy import AT_FIRST
 from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.records import record
 
 MINUTE_S = 60.0
 
 
+@record
 class Gains(NamedTuple):
     """How fast prices move, per minute, in their logarithm.
 
@@ -41,6 +43,7 @@ class Gains(NamedTuple):
     depth: float = 50.0
 
 
+@record
 class LivePrices(NamedTuple):
     """State: the price per second of each machine type (below 0: not yet known) and per joule, and the mean power.
 

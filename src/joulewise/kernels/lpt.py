@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, kernel, shared
+from joulewise.kernels.records import record
 
 NEARLY_WHOLE = 1e-6
 """A share of a task so close below a whole one counts as one."""
 
 
+@record
 class Lengths(NamedTuple):
     """Ticks and seconds by [task type, machine type x P-state], tasks by type, and where machine types begin.
 
@@ -33,6 +35,7 @@ class Lengths(NamedTuple):
     n_pstates: int
 
 
+@record
 class Bench(NamedTuple):
     """Room to work in: the split, its rounding, the order of a machine type's choices, and by machine how long it
     computes, and in ticks how long after the first of its type it is ready.

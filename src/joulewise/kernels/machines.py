@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.records import record
 
 NOBODY = -1
 
 
+@record
 class Machines(NamedTuple):
     """Machines of type k are first[k] up to first[k + 1]; all else is state, one value per machine unless said.
 
@@ -61,6 +63,7 @@ class Machines(NamedTuple):
     n_open: NDArray[np.int64]
 
 
+@record
 class Standing(NamedTuple):
     """By machine type: seconds without a task until it sleeps, seconds and joules to wake it up."""
 
@@ -69,6 +72,7 @@ class Standing(NamedTuple):
     boot_j: NDArray[np.float64]
 
 
+@record
 class Downtimes(NamedTuple):
     """Outages of machine m are rows first[m] up to first[m + 1], in order of time."""
 

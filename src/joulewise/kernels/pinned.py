@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from joulewise.kernels.heap import Heap, empty_heap, pop, push
 from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.records import record
 
 NOTHING = -1
 
 
+@record
 class Pins(NamedTuple):
     """Nodes of cluster r are first_node[r] up to first_node[r + 1]; each has its pins, one after another in time.
 

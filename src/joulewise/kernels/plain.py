@@ -19,8 +19,10 @@ from joulewise.kernels.events import (
 from joulewise.kernels.fleet import can_go_on, open_event, queue_on
 from joulewise.kernels.jit import inlined, kernel
 from joulewise.kernels.layout import DROPPED
+from joulewise.kernels.records import record
 
 
+@record
 class Candidates(NamedTuple):
     """Mappable tasks `items[:size[0]]` in order of arrival, and the best choice of each task (by index)."""
 

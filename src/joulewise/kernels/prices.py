@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from joulewise.kernels.choice import segment_value
 from joulewise.kernels.jit import inlined, kernel
 from joulewise.kernels.layout import Options, Tasks, Utilities
+from joulewise.kernels.records import record
 
 ROUNDING = 1e-12
 """Relative to the window's end: instants closer than this count as one, always in favour of the task."""
@@ -18,6 +19,7 @@ CELLS = 64
 """Where a run's counted part ends in the window but begins before it, utility counts as at the start of its 64th."""
 
 
+@record
 class Prices(NamedTuple):
     """Prices per machine-second by [machine type, slot] and per joule by energy period, and their integrals.
 
@@ -34,6 +36,7 @@ class Prices(NamedTuple):
     cheapest: NDArray[np.float64]
 
 
+@record
 class Window(NamedTuple):
     """What counts: completions in (start_s, end_s], or the share of a run in there when `is_prorated`.
 
@@ -46,6 +49,7 @@ class Window(NamedTuple):
     is_prorated: bool
 
 
+@record
 class Runs(NamedTuple):
     """By option how many machines a run takes and what watts it adds to standby; by task how far it stretches.
 
@@ -59,6 +63,7 @@ class Runs(NamedTuple):
     level_stretch: NDArray[np.float64]
 
 
+@record
 class Market(NamedTuple):
     """Everything but prices that decides which run is best."""
 
@@ -69,6 +74,7 @@ class Market(NamedTuple):
     window: Window
 
 
+@record
 class Answer(NamedTuple):
     """What tasks choose: gain, option (-1: not to run) and start, one row per task; what they ask for in all."""
 

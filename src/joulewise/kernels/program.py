@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.records import record
 
 LEFT = -1
 SLACK, STRETCH, NOTHING = -1, -2, -3
@@ -21,6 +22,7 @@ MOST_PIVOTS = 20
 """For each group and row: far more than any bag needs, so that no rounding can make it go on for ever."""
 
 
+@record
 class Program(NamedTuple):
     """A program and its basis. Rows are the machine types, and energy last; group g has columns first[g] to
     first[g + 1].

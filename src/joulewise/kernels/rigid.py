@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined
+from joulewise.kernels.records import record
 
 
+@record
 class Rigid(NamedTuple):
     """Jobs in order of arrival, each for a fixed number of nodes and none larger than the cluster.
 
@@ -23,6 +25,7 @@ class Rigid(NamedTuple):
     nodes: NDArray[np.int64]
 
 
+@record
 class Ends(NamedTuple):
     """The `size[0]` jobs that run and their ends, down to the earliest."""
 
@@ -31,6 +34,7 @@ class Ends(NamedTuple):
     job: NDArray[np.int64]
 
 
+@record
 class Queue(NamedTuple):
     """Waiting jobs in order of arrival, from place `first[0]` up to `last[0]`, and what is asked of them most.
 

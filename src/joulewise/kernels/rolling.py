@@ -19,6 +19,7 @@ from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.layout import Options
 from joulewise.kernels.live_prices import idle_share, to_come_j
 from joulewise.kernels.program import LEFT, Program, new_program, solve_program
+from joulewise.kernels.records import record
 
 NO_PROGRAM, MAKESPAN, WORTH = 0, 1, 2
 LEVELS = 4
@@ -27,6 +28,7 @@ USED = 0.97
 TIE = 1e-3
 
 
+@record
 class Rolling(NamedTuple):
     """State: the program, and what its numbers are counted in (`unit_s`, `unit_j`: a mean run's time and energy).
 

@@ -26,6 +26,7 @@ from joulewise.kernels.events import (
 from joulewise.kernels.fleet import can_go_on, open_event, queue_on
 from joulewise.kernels.jit import inlined, kernel
 from joulewise.kernels.layout import DROPPED
+from joulewise.kernels.records import record
 
 NOBODY = -1
 AHEAD = 30
@@ -34,6 +35,7 @@ ROUNDING = 1e-9
 """What a bound allows for rounded utilities, as a part of the task's scale."""
 
 
+@record
 class Crowd(NamedTuple):
     """Mappable tasks by type: those of type t are at places first[t] up to first[t] + n_here[t].
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, kernel, shared
+from joulewise.kernels.records import record
 
 SLACK, MAKESPAN = -1, -2
 """What stands in `Basis.task_type` for an inside column that is no choice."""
@@ -34,6 +35,7 @@ _BETWEEN_FACTORINGS = 24
 _GOLDEN, _SILVER = 0.6180339887498949, 0.41421356237309515
 
 
+@record
 class Choices(NamedTuple):
     """Time and extra energy by [task type, column]; columns are P-states by machine type.
 
@@ -48,6 +50,7 @@ class Choices(NamedTuple):
     present: NDArray[np.int64]
 
 
+@record
 class Basis(NamedTuple):
     """The key of each task type; the inside columns, their values, and the inverse of their matrix."""
 
@@ -59,6 +62,7 @@ class Basis(NamedTuple):
     matrix: NDArray[np.float64]
 
 
+@record
 class Prices(NamedTuple):
     """What a second on a machine of each type costs, `fixed + weight * slope`; by machine type and by column."""
 
@@ -68,6 +72,7 @@ class Prices(NamedTuple):
     column_slope: NDArray[np.float64]
 
 
+@record
 class Step(NamedTuple):
     """How fast basic variables fall as one enters: inside columns, and the keys of the task types `touched`.
 
@@ -81,6 +86,7 @@ class Step(NamedTuple):
     shifted: NDArray[np.float64]
 
 
+@record
 class Vertices(NamedTuple):
     """What the sweep finds; a vertex is the best for weights from its own to that of the next.
 

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.records import record
 
 
+@record
 class Book(NamedTuple):
     """One row for each resource, such as the nodes of a cluster or, in whole milliwatts, the power that may be drawn.
 

@@ -1,0 +1,100 @@
+"""Named tuples that kernels take by their address.
+
+Numba passes a named tuple as all of its fields, and every array as seven numbers: a function of ten tuples has a
+thousand arguments, copied at each call, which takes the compiler minutes. A record is written once where Python calls
+a kernel; inside, one pointer goes around, and a field is read where it is used. Its fields never change (what arrays
+hold may), and the compiler is told so.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeVar
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    lower_getattr_generic,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+
+_T = TypeVar("_T", bound=type[NamedTuple])
+
+
+class Record(types.Type):
+    """The type of a named tuple taken by its address."""
+
+    def __init__(self, class_name: str, names: tuple[str, ...], members: tuple[Any, ...]) -> None:
+        self.members = dict(zip(names, members, strict=True))
+        super().__init__(f"{class_name}({', '.join(f'{name}: {m}' for name, m in self.members.items())})")
+
+
+def record(named_tuple: _T) -> _T:
+    """Let kernels take this class of named tuples by address."""
+
+    def type_of(value: Any, context: Any) -> Record:
+        members = tuple(typeof_impl(member, context) for member in value)
+        return Record(named_tuple.__qualname__, named_tuple._fields, members)
+
+    typeof_impl.register(named_tuple)(type_of)
+    return named_tuple
+
+
+@register_model(Record)
+class _RecordModel(models.PrimitiveModel):
+    """A pointer to the fields."""
+
+    def __init__(self, manager: Any, kind: Record) -> None:
+        fields = [manager.lookup(member).get_value_type() for member in kind.members.values()]
+        super().__init__(manager, kind, ir.LiteralStructType(fields).as_pointer())
+
+
+@infer_getattr
+class _RecordAttributes(AttributeTemplate):
+    key = Record
+
+    def generic_resolve(self, kind: Record, name: str) -> Any:  # type: ignore[override]
+        return kind.members.get(name)
+
+
+@lower_getattr_generic(Record)
+def _field(context: Any, builder: Any, kind: Record, pointer: Any, name: str) -> Any:
+    place = list(kind.members).index(name)
+    model = context.data_model_manager.lookup(kind.members[name])
+    return _unchanging(builder, cgutils.gep_inbounds(builder, pointer, 0, place), model.get_value_type())
+
+
+def _unchanging(builder: Any, pointer: Any, kind: Any) -> Any:
+    """Read what never changes, number by number, for the mark is lost on reads of several at once."""
+    if not isinstance(kind, ir.Aggregate):
+        read = builder.load(pointer)
+        read.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return read
+    whole = ir.Constant(kind, ir.Undefined)
+    for place, part in enumerate(kind.elements):
+        found = _unchanging(builder, cgutils.gep_inbounds(builder, pointer, 0, place), part)
+        whole = builder.insert_value(whole, found, place)
+    return whole
+
+
+@unbox(Record)
+def _from_python(kind: Record, value: Any, c: Any) -> NativeValue:
+    """Write the fields where the kernel's caller keeps them until it returns."""
+    pointer = cgutils.alloca_once(c.builder, c.context.get_value_type(kind).pointee)
+    failed, cleanups = cgutils.false_bit, []
+    for place, member in enumerate(kind.members.values()):
+        native = c.unbox(member, c.pyapi.tuple_getitem(value, place))
+        c.builder.store(native.value, cgutils.gep_inbounds(c.builder, pointer, 0, place))
+        failed = c.builder.or_(failed, native.is_error)
+        cleanups.append(native.cleanup)
+
+    def clean_up() -> None:
+        for cleanup in filter(None, cleanups):
+            cleanup()
+
+    return NativeValue(pointer, is_error=failed, cleanup=clean_up)
