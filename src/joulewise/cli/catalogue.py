@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -257,18 +258,21 @@ def _rules() -> list[Entry]:
 
 
 KINDS: dict[str, Callable[[], list[Entry]]] = {
-    "kinds": _kinds,
-    "policies": _policies,
-    "job-policies": _job_policies,
-    "methods": _methods,
-    "generators": _generators,
-    "figures": _figures,
-    "experiments": _experiments,
-    "keys": _keys,
-    "columns": _columns,
-    "words": _words,
-    "rules": _rules,
-    "values": _values,
+    name: cache(entries)
+    for name, entries in {
+        "kinds": _kinds,
+        "policies": _policies,
+        "job-policies": _job_policies,
+        "methods": _methods,
+        "generators": _generators,
+        "figures": _figures,
+        "experiments": _experiments,
+        "keys": _keys,
+        "columns": _columns,
+        "words": _words,
+        "rules": _rules,
+        "values": _values,
+    }.items()
 }
 SHORT = ("kinds", "policies", "job-policies", "methods", "generators", "figures", "experiments")
 """The kinds that a plain `list` shows."""
