@@ -136,6 +136,9 @@ def test_only_hopeless_jobs_are_dropped() -> None:
     shapes = UtilityShapes.of([linear(400.0)])
     early = world(jobs=dataclasses.replace(world().jobs, work=dataclasses.replace(world().jobs.work, shapes=shapes)))
     assert "job 0: utility at its worst" in findings_of(dropped, early, Settings(dropping_threshold=0.1))
+    endless = dataclasses.replace(early.jobs.work, end_s=math.inf)
+    early = dataclasses.replace(early, jobs=dataclasses.replace(early.jobs, work=endless))
+    assert "job 0: utility at its worst: found 7.84;" in findings_of(dropped, early, Settings(dropping_threshold=0.1))
 
 
 def test_pieces_add_up_to_the_job() -> None:

@@ -226,8 +226,20 @@ def _seen_by_a_mapping_event(case: JobCase) -> Iterator[str]:
     yield from job_findings("first mapping event of a job that ran", rows.job[wrong], seen_s[wrong], work.end_s, why)
 
 
+def _last_event_s(case: JobCase) -> float:
+    """No mapping event is later: the window's end or, without one, the event after the last thing that happens."""
+    assert case.scheduler is not None
+    if math.isfinite(case.world.jobs.work.end_s):
+        return case.world.jobs.work.end_s
+    happens_s = np.concatenate((case.allocation.ready_s, case.stretches.end_s, case.world.outages.end_s))
+    interval_s = case.scheduler.mapping_interval_s
+    return float(happens_s[np.isfinite(happens_s)].max(initial=0.0)) + (
+        interval_s if math.isfinite(interval_s) else 0.0
+    )
+
+
 def _drops_were_hopeless(case: JobCase) -> Iterator[str]:
-    """A dropped job would have earned less than the threshold, started in its fastest option at the window's end."""
+    """A dropped job would have earned less than the threshold, started in its fastest option at the last event."""
     assert case.scheduler is not None
     threshold, dropped = case.scheduler.dropping_threshold, case.ended(Fate.DROPPED)
     if threshold <= 0:
@@ -236,7 +248,7 @@ def _drops_were_hopeless(case: JobCase) -> Iterator[str]:
     types, work = case.world.types, case.world.jobs.work
     kind = work.task_type[dropped]
     fastest_s = np.array([types.time_s[types.first[t] : types.first[t + 1]].min(initial=math.inf) for t in kind])
-    worth = work.utility(dropped, np.minimum(work.end_s + fastest_s, _NEVER_S))
+    worth = work.utility(dropped, np.minimum(_last_event_s(case) + fastest_s, _NEVER_S))
     wrong = worth >= threshold + RELATIVE_TOLERANCE * np.maximum(threshold, work.scale[dropped])
     why = " (the dropping threshold)"
     yield from job_findings("utility at its worst", dropped[wrong], worth[wrong], f"less than {threshold!r}", why)
