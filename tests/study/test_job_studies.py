@@ -254,6 +254,39 @@ def test_mistakes_are_told_before_anything_runs(name: str, tmp_path: Path) -> No
     assert any(expected in line for line in str(caught.value).splitlines()), str(caught.value)
 
 
+STRONG = {
+    "clusters.csv": "cluster,nodes,cores_per_node,idle_w\na,4,4,10\nb,8,1,0\n",
+    "jobs.csv": "arrival_s,nodes,time_s,power_w\n0,2,9,10\n1,9,9,10\n2,1,9,900\n",
+}
+WARNED: dict[str, tuple[str, Change, str]] = {
+    "a job of a log that is too large": (
+        LOGGED, lambda t: t,
+        "log.swf: 1 of 5 jobs fits on no cluster allowed to them; the first is job 6, of 9 processors; "
+        "the largest cluster, machine, has 8 processors; such jobs never start",
+    ),
+    "a job of a table that is too large": (
+        TABLED, put('job_times = "times.csv"', ""),
+        "jobs.csv: 1 of 3 jobs fits on no cluster allowed to them; the first is in line 3, of 9 nodes; "
+        "the largest cluster, b, has 8 nodes; such jobs never start",
+    ),
+    "a job above the cap": (
+        TABLED, lambda t: t.replace('job_times = "times.csv"', "") + '[supply]\npower_cap = "900 W"',
+        "study.toml: supply.power_cap: 1 of 3 jobs draws more; the first is in line 4; "
+        "with it nodes draw 930 W or more, and 900 W is the most allowed; such jobs never start",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WARNED)
+def test_jobs_that_never_start_are_told_and_no_mistake(name: str, tmp_path: Path) -> None:
+    text, change, expected = WARNED[name]
+    logged_study(tmp_path)
+    for file, rows in STRONG.items():
+        (tmp_path / file).write_text(rows)
+    found = job_study(text, change, tmp_path, check=True).warnings
+    assert expected in [str(warning) for warning in found]
+
+
 def test_the_policy_prices_follows_a_tariff(tmp_path: Path) -> None:
     (tmp_path / "tariff.csv").write_text("hour,cost\n" + "".join(f"{hour},{hour % 2 + 1}\n" for hour in range(24)))
     text = CLUSTERS.replace('["easy", "max-upe", "random"]', '"prices"') + "follows_tariff = true\n"

@@ -52,11 +52,6 @@ def percent(value: float | None, decimals: int = 1) -> str:
     return f"{fixed(value, decimals)}{_THIN}%"
 
 
-def count(n: int, singular: str, plural: str = "") -> str:
-    """A count with its noun: "1 run", "1,440 runs"."""
-    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
-
-
 def decimals_for(half_width: float | None, fallback: int = 1) -> int:
     """Decimals that show an interval's half-width with two significant digits."""
     if half_width is None or not math.isfinite(half_width) or half_width <= 0:

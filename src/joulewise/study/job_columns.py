@@ -62,7 +62,7 @@ JOB_COLUMNS = (
         "not gone on with; jobs_arrived less these, those dropped, killed and impossible ran to their end, also after "
         "the window",
     ),
-    _metric("jobs_impossible", "jobs", "jobs that arrived in it and fit on no cluster, or under no power cap"),
+    _metric("jobs_impossible", "jobs", "jobs that arrived in it and fit on no cluster allowed to them"),
     _metric("runs_preempted", "runs", "stretches of running in it that ended because another job took the nodes"),
     _metric("runs_lost", "runs", "stretches of running in it that ended because a node failed"),
     _metric(

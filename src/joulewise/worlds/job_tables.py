@@ -126,6 +126,14 @@ def _sizes(table: Table, clusters: Clusters, default: float | None) -> Counts:
     return np.repeat(nodes[:, None], clusters.n_clusters, axis=1)
 
 
+def size_of(parameters: JobTable, row: int, folder: Path = Path()) -> tuple[str, int, str]:
+    """Where the job of a row stands in its table, and how many of what it asks for."""
+    table = read_table(parameters.jobs, folder)
+    unit = "core" if _CORES.name in table.columns else "node"
+    amount = int(float(table.frame[f"{unit}s"][row]))
+    return f"in {table.row_word} {table.numbers_of_rows[row]:,}", amount, unit
+
+
 def _rigid(table: Table, clusters: Clusters) -> _Kinds:
     """Jobs with a time of their own: one option on each cluster with nodes enough, and none if there is no such one."""
     nodes = _sizes(table, clusters, None)

@@ -13,7 +13,7 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem, as_written, raise_if_any
 from joulewise.model import Workload
-from joulewise.model.arrays import Floats
+from joulewise.model.arrays import Counts, Floats
 from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
 from joulewise.model.jobs import Jobs
 from joulewise.worlds.job_rules import read_rules
@@ -77,6 +77,7 @@ class Trace(NamedTuple):
     jobs: Jobs
     job_id: pl.Series
     requested_s: Floats
+    cores: Counts
     about: LogAbout
     findings: tuple[Finding, ...]
 
@@ -115,7 +116,7 @@ def load_trace(p: TraceParameters, system: ClusterSystem | None = None, folder: 
     after, think_s = followed or (None, None)
     made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log))
     found = ClusterSystem(clusters, types)
-    return Trace(found, made, jobs.log["job_id"], jobs.requested_s, table.about, tuple(findings))
+    return Trace(found, made, jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings))
 
 
 def own_machine(p: TraceParameters, table: TraceTable, jobs: TraceJobs) -> Clusters:
