@@ -100,19 +100,21 @@ def test_a_scheduler_is_a_policy_with_its_commitment_where_that_is_a_choice() ->
     assert [*by_scheduler(REPLAYED).values(SCHEDULER)] == ["Conservative", "EASY"]
 
 
-def test_variants_that_nothing_else_tells_apart_are_the_schedulers() -> None:
-    points = [{VARIANT: name, JOB_POLICY: "easy"} for name in ("as it is", "with preemption")]
+@pytest.mark.parametrize("policies", [("easy", "easy"), ("easy", "conservative")])
+def test_schedulers_go_by_the_names_of_variants_in_their_order(policies: tuple[str, str]) -> None:
+    points = [{VARIANT: name, JOB_POLICY: policy} for name, policy in zip(("usual", "another"), policies, strict=True)]
     records = job_records(points, details=False)
-    seen = by_scheduler(replace(records, study=replace(records.study, axes=(VARIANT,))))
+    seen, _ = job_view(replace(records, study=replace(records.study, axes=(VARIANT,))), folds=True)
     assert seen.study.axes == (SCHEDULER,)
-    assert seen.values(SCHEDULER) == ["as it is", "with preemption"]
+    assert seen.values(SCHEDULER) == ["usual", "another"]
 
 
-def test_variants_that_policies_tell_apart_go_by_policy() -> None:
-    points = [{VARIANT: name, JOB_POLICY: policy} for name, policy in (("a", "easy"), ("b", "conservative"))]
-    records = job_records(points, details=False)
-    seen = by_scheduler(replace(records, study=replace(records.study, axes=(VARIANT,))))
+def test_variants_of_the_world_are_compared_beside_the_policies() -> None:
+    points = [{VARIANT: name, JOB_POLICY: policy} for name in ("small", "large") for policy in ("easy", "conservative")]
+    seen = by_scheduler(job_records(points, details=False))
+    assert seen.study.axes == (SCHEDULER, VARIANT)
     assert seen.values(SCHEDULER) == ["Conservative", "EASY"]
+    assert seen.runs.height == 4
 
 
 def test_a_filter_that_a_scheduler_always_has_is_part_of_its_name() -> None:
