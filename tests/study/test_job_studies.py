@@ -237,6 +237,11 @@ BAD: dict[str, tuple[str, Change, str]] = {
     "energy without power": (
         TABLED, put('"easy"', '"max-upe"'), "looks at energy, but there are options without power",
     ),
+    "a budget without an end": (
+        LOGGED, after('[supply]\nbudget = "1 GJ"'),
+        "workload.end: found a counted window without an end; must end where a budget may keep jobs waiting for ever; "
+        'set workload.end = "2 d"',
+    ),
     "a limit without power": (TABLED, after('[supply]\npower_cap = "1 kW"'), "found no power for option 0"),
     "no log": (LOGGED, put("log.swf", "nothing.swf"), "nothing.swf"),
     "failures without repair": (LOGGED, after('[system]\nmtbf = "1 h"'), "system.mttr: missing; mtbf and mttr"),

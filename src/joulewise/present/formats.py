@@ -196,7 +196,7 @@ METRICS = {
     "mapping_events": Metric("mapping events"),
     "late_events": Metric("late mapping events"),
     "mapping_s": Metric("time spent mapping", "", duration),
-    "run_s": Metric("time to compute", "", duration),
+    "run_s": Metric("time of a run, with compiling and checks", "", duration),
     "tasks": Metric("tasks"),
     "tasks_per_machine": Metric("tasks per machine"),
     "points": Metric("points of the front"),

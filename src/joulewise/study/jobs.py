@@ -149,7 +149,7 @@ def compute(case: Case) -> Outcome:
     outcome = _simulated(case)
     broken = check_jobs(scene.world, outcome.allocation, scheduler)
     if broken:
-        raise JoulewiseError(f"the allocation breaks {len(broken)} rules; the first: {broken[0]}")
+        raise JoulewiseError(f"the allocation breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
     columns = {**_measured(case, outcome.allocation), **_of_mapping(outcome)}
     return Outcome(columns, lambda: job_tables.tables(scene, outcome.allocation))
 

@@ -12,7 +12,7 @@ import polars as pl
 from joulewise.errors import Problem
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.jobs import NO_JOB, Label
-from joulewise.worlds.logs import Oddity
+from joulewise.worlds.logs import READING
 from joulewise.worlds.parameters import broken_rules, explained
 from joulewise.worlds.trace_files import TraceTable
 
@@ -70,28 +70,6 @@ class TraceJobs(NamedTuple):
     planned_s: Floats
     cores: Counts
     log: pl.DataFrame
-
-
-READING: dict[str, Oddity] = {
-    "short line": Oddity("lines with fewer than 18 numbers", "left out"),
-    "long line": Oddity("lines with more than 18 numbers", "read as far as the 18th"),
-    "no numbers": Oddity("lines with something else than numbers, or too large ones", "left out"),
-    "part of a job": Oddity("lines about a part of the job in the line before", "left out"),
-    "fraction of a second": Oddity("jobs with times in fractions of a second", "lengths rounded up, instants down"),
-    "comment in another code": Oddity("comments that are not UTF-8", "read as Latin-1"),
-    "wrong number of cells": Oddity("lines with more or fewer cells than the first line has names", "left out"),
-    "text in another code": Oddity("lines that are not UTF-8", "read as Latin-1"),
-    "no record of a job": Oddity("records that are no jobs", "left out"),
-    "job step": Oddity("lines about a step of a job", "left out: the job has a line of its own"),
-    "waiting array": Oddity("arrays of jobs that have not started", "left out"),
-    "part of a mixed job": Oddity("parts of heterogeneous jobs", "kept as jobs of their own"),
-    "not ended": Oddity("jobs that had not ended", "left out: nobody knows how long they run"),
-    "no submission": Oddity("jobs without an instant of submission", "left out"),
-    "out of order": Oddity("jobs submitted before one in an earlier line", "put in order"),
-    "repeated line": Oddity("lines that tell the same as an earlier one", "left out"),
-    "number used again": Oddity("jobs with the number of an earlier one", "kept as jobs of their own"),
-}
-"""What can be odd when a log is read, whatever the conventions."""
 
 
 def convention_problems(p: TraceConventions) -> Iterator[Problem]:
