@@ -225,6 +225,13 @@ BAD: dict[str, tuple[str, Change, str]] = {
         CLUSTERS, after('energy_filter = "per-task"\nadapts_leniency = true\nleniency = [1.0, 2.0]'),
         "scheduler.leniency: found 2 with adapts_leniency = true; cannot be given where it adapts",
     ),
+    "ties for nobody": (
+        LOGGED, after('cluster_ties = "fastest"'), "scheduler.cluster_ties: found 'fastest'; is for policies",
+    ),
+    "nothing held ahead": (
+        LOGGED, lambda t: t.replace('["easy", "conservative"]', '"fcfs"') + 'commitment = "place-holders"',
+        "scheduler.commitment: found 'place-holders'; says how nodes are held ahead",
+    ),
     "an overrun that cannot be": (CLUSTERS, after('overrun = "kill"'), "scheduler.overrun: found 'kill'; is for jobs"),
     "a checkpoint for nobody": (CLUSTERS, after('checkpoint = "1 min"'), "scheduler.checkpoint: found 1 min; is for"),
     "weights for nobody": (CLUSTERS, after("weights = {age = 2}"), "scheduler.weights: found weights with the policy"),
