@@ -246,6 +246,8 @@ METRICS = {
     "solve_s": Metric("time to solve", "", duration),
     "jobs_arrived": Metric("jobs arrived"),
     "jobs_completed": Metric("jobs completed"),
+    "jobs_ran": Metric("jobs that ran"),
+    "jobs_running": Metric("jobs running at the end"),
     "jobs_dropped": Metric("jobs dropped"),
     "jobs_killed": Metric("jobs killed"),
     "jobs_waiting": Metric("jobs left waiting"),

@@ -54,6 +54,8 @@ def steps(start_s: Floats, end_s: Floats, height: Floats | float = 1.0) -> Steps
 def job_measures(world: JobWorld, allocation: JobAllocation) -> Metrics:
     """The metrics of a run over the counted window; jobs are counted by the window they arrive in.
 
+    Those that ran, were dropped or killed, wait and are impossible are together those that arrived.
+
     NaN stands for what is not there, such as energy without power figures. Clusters have a metric of their own, named
     after them. Waits, turnarounds and slowdowns are those of the jobs that arrived in the window and had nodes.
     """
@@ -62,7 +64,7 @@ def job_measures(world: JobWorld, allocation: JobAllocation) -> Metrics:
     pieces = allocation.pieces
     inside = work.in_window(pieces.end_s)
     counts = {f"jobs_{name.lower()}": arrived & (fate == code) for name, code in Fate.__members__.items()}
-    del counts["jobs_ran"]
+    counts["jobs_running"] = counts["jobs_ran"] & (allocation.end_s > work.end_s)
     return {
         "utility": float(earned_utility(world, allocation).sum()),
         "jobs_arrived": int(arrived.sum()),
