@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from joulewise.check import check_jobs
 from joulewise.errors import InputError
+from joulewise.kernels import job_layout
 from joulewise.model import linear
 from joulewise.model.arrays import Floats
 from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld, Label
@@ -239,6 +240,10 @@ def test_waits_are_those_of_the_formula(n: int) -> None:
     allocation = engine.allocation()
     wait_s: Floats = allocation.start_s - allocation.ready_s
     assert wait_s.mean() == pytest.approx(erlang_wait_s(per_s, mean_s, n), rel=0.06)
+
+
+def test_fates_are_those_of_the_kernels() -> None:
+    assert {fate.name: getattr(job_layout, fate.name) for fate in Fate} == {fate.name: fate.value for fate in Fate}
 
 
 # The twin

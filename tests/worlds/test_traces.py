@@ -155,9 +155,13 @@ def test_dependencies_and_think_times(tmp_path: Path) -> None:
 
 
 def test_a_job_follows_the_last_one_of_its_number(tmp_path: Path) -> None:
-    trace = load(tmp_path, [line(1, 0), line(1, 3), line(2, 10, after=1)])
+    """Before it, that is: one of the same number that comes later is another job."""
+    trace = load(
+        tmp_path, [line(1, 0), line(1, 3), line(2, 10, after=1), line(1, 20), line(4, 30, after=9), line(9, 31)]
+    )
     assert trace.jobs.after is not None
-    assert trace.jobs.after.tolist() == [-1, -1, 1]
+    assert trace.jobs.after.tolist() == [-1, -1, 1, -1, -1, -1]
+    assert counted(trace) == {"number used again": 2, "follows a later job": 1}
 
 
 def plain_recent(rows: list[tuple[int, int, int, int, int]]) -> list[int]:

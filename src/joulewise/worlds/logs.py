@@ -77,6 +77,7 @@ READING: dict[str, Oddity] = {
     "comment in another code": Oddity("comments that are not UTF-8", "read as Latin-1"),
     "wrong number of cells": Oddity("lines with more or fewer cells than the first line has names", "left out"),
     "text in another code": Oddity("lines that are not UTF-8", "read as Latin-1"),
+    "job in another code": Oddity("jobs with text that is not UTF-8", "read as Latin-1"),
     "no record of a job": Oddity("records that are no jobs", "left out"),
     "job step": Oddity("lines about a step of a job", "left out: the job has a line of its own"),
     "waiting array": Oddity("arrays of jobs that have not started", "left out"),

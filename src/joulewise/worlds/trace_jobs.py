@@ -122,19 +122,21 @@ def dependencies_of(jobs: TraceJobs, fits: Bools, findings: list[Finding]) -> tu
     log = jobs.log
     if log["after_job"].null_count() == log.height:
         return None
-    rows = log.select("job_id", "after_job", row=pl.int_range(pl.len(), dtype=pl.Int32))
-    earlier = rows.select(after_job="job_id", other="row").unique("after_job", keep="last")
-    other = rows.join(earlier, on="after_job", how="left", maintain_order="left")["other"]
-    after = other.fill_null(NO_JOB).to_numpy().astype(np.int32)
-    told, later = log["after_job"].is_not_null().to_numpy(), after >= np.arange(after.size)
-    _note(findings, "follows an absent job", int((told & (after == NO_JOB)).sum()),
+    row = pl.int_range(pl.len(), dtype=pl.Int32)
+    followers = log.select("after_job", row=row).filter(pl.col("after_job").is_not_null())
+    others = log.select(after_job="job_id", row=row, other=row)
+    found = followers.join_asof(others, on="row", by="after_job", allow_exact_matches=False, check_sortedness=False)
+    is_absent = ~followers["after_job"].is_in(others["after_job"].implode())
+    _note(findings, "follows an absent job", int(is_absent.sum()),
           "jobs that follow one which is not replayed", "submitted when they were")  # fmt: skip
-    _note(findings, "follows a later job", int(later.sum()),
+    _note(findings, "follows a later job", found["other"].null_count() - int(is_absent.sum()),
           "jobs that follow one which was submitted later", "submitted when they were")  # fmt: skip
-    too_large = (after != NO_JOB) & ~later & ~fits[after]
+    after = np.full(log.height, NO_JOB, np.int32)
+    after[found["row"].to_numpy()] = found["other"].fill_null(NO_JOB).to_numpy()
+    too_large = (after != NO_JOB) & ~fits[after]
     _note(findings, "follows a job that fits nowhere", int(too_large.sum()),
           "jobs that follow one which fits nowhere", "submitted when they were")  # fmt: skip
-    after[later | too_large] = NO_JOB
+    after[too_large] = NO_JOB
     return after, np.where(after == NO_JOB, 0.0, log["think_s"].fill_null(0).to_numpy())
 
 
