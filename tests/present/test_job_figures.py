@@ -25,7 +25,7 @@ from joulewise.present.job_curves import jobs_over_time
 from joulewise.present.job_leniency import over_job_leniency
 from joulewise.present.job_outcomes import job_findings, job_tables
 from joulewise.present.job_times import run_times, utility_by_size
-from joulewise.present.job_view import by_scheduler, job_view
+from joulewise.present.job_view import JOB_COLUMNS, by_scheduler, job_view
 from joulewise.present.job_waits import slowdown_by_user, wait_distribution, waits_by_queue
 from joulewise.present.layout import Drawing
 from joulewise.present.logs import count_axis, time_axis
@@ -87,6 +87,13 @@ def test_captions_are_sentences(figure: Any) -> None:
     caption = figure.draw(REPLAYED).caption
     assert caption.endswith(".")
     assert "  " not in caption
+
+
+def test_figures_look_at_no_other_columns_of_jobs() -> None:
+    assert REPLAYED.jobs is not None
+    there = [name for name in ("run", *JOB_COLUMNS) if name in REPLAYED.jobs.columns]
+    seen = replace(REPLAYED, jobs=REPLAYED.jobs.select(there))
+    assert [figure.name for figure in drawable(seen)] == [figure.name for figure in drawable(REPLAYED)]
 
 
 # --- schedulers -----------------------------------------------------------------------------------------

@@ -100,13 +100,16 @@ def write_page(results: Results) -> Path:
 
 def frames(results: Results) -> dict[str, Any]:
     """What the figures and the page are made from."""
+    from joulewise.present.job_view import JOB_COLUMNS
+
     titles, modes = _policies(results)
+    drawn = {JOBS: JOB_COLUMNS}
     return {
         "study": _info(results),
         "runs": results.runs,
         "summary": results.summary(),
         "differences": results.differences(),
-        **{table: _or_none(results.details(table)) for table in _FRAMES},
+        **{table: _or_none(results.details(table, drawn.get(table))) for table in _FRAMES},
         "titles": titles,
         "modes": modes,
     }

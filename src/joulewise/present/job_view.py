@@ -23,6 +23,11 @@ from joulewise.present.records import (
 )
 from joulewise.present.settings import reshaped
 
+JOB_COLUMNS = (
+    "job", "user", "fate", "cluster", "nodes", "ready_s", "start_s", "end_s", "wait_s", "bounded_slowdown", "true_s",
+    "planned_s", "requested_s",
+)  # fmt: skip
+"""What figures look at in tables of jobs, which may be long."""
 GREEDY = "greedy"
 NO_FILTER, _ADAPTIVE = "none", "-adaptive"
 FILTERS = (NO_FILTER, "per-task", "per-task-adaptive", "per-resource", "per-resource-adaptive")

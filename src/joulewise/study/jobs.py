@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
+from joulewise.processes import give_back_memory
 from joulewise.study import job_tables
 from joulewise.study.agreement import differs
 from joulewise.study.case import Candidates, Case, Outcome, Tables
@@ -69,6 +70,7 @@ def warnings(found: Candidates, draw: Draw) -> Iterator[Problem]:
         with suppress(InputError):
             yield from jobs_that_never_start(parts, _first_scene(parts, draw), draw)
     _first_scene.cache_clear()
+    give_back_memory()
 
 
 def _check_fit(point: Point, draw: Draw) -> None:

@@ -16,7 +16,7 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem
 
-PIECE_BYTES = 2**23
+PIECE_BYTES = 2**21
 """How much text is read at once."""
 LARGEST = 1e12
 """No number of a log is larger: beyond it seconds lose the precision that ties rely on."""
