@@ -53,7 +53,8 @@ def extra_w(world: JobWorld, option: int) -> float:
     least_w = 0.0
     if standby is not None:
         k = types.cluster[option]
-        least_w = float(standby.idle_w[k] if math.isinf(standby.sleep_after_s[k]) else standby.sleep_w[k])
+        asleep_w = min(standby.sleep_w[k], standby.boot_w[k]) if standby.boot_s[k] > 0 else standby.sleep_w[k]
+        least_w = float(standby.idle_w[k] if math.isinf(standby.sleep_after_s[k]) else asleep_w)
     return world.supply.pue * float(types.power_w[option] - types.nodes[option] * least_w)
 
 
@@ -101,7 +102,8 @@ def markets(draw: st.DrawFn) -> tuple[JobWorld, Certificate]:
     end_s = start_s + unit_s * draw(st.sampled_from([3.0, 10.0, 24.0]))
     work = replace(world.jobs.work, start_s=start_s, end_s=end_s, is_prorated=draw(st.booleans()))
     n = world.clusters.n_clusters
-    standby = NodeStandby(np.ones(n), np.full(n, 0.3), np.ones(n), np.full(n, 5.0), np.ones(n))
+    boot_w, boot_s = draw(st.sampled_from((1.0, 0.1))), draw(st.sampled_from((0.0, 1.0)))
+    standby = NodeStandby(*(np.full(n, value) for value in (1.0, 0.3, boot_w, 5.0, boot_s)))
     if draw(st.booleans()):
         world = replace(world, clusters=replace(world.clusters, standby=standby))
     budget_j = (end_s - start_s) * draw(st.sampled_from([3.0, 30.0, math.inf]))

@@ -69,6 +69,7 @@ def reported(world: JobWorld, allocation: JobAllocation) -> dict[str, Any]:
     found = job_measures(world, allocation)
     for name, value in recompute_jobs(world, allocation).items():
         assert found[name] == pytest.approx(value, rel=1e-9, abs=1e-9, nan_ok=True), name
+    assert found["jobs_arrived"] == sum(int(found[f"jobs_{fate.name.lower()}"]) for fate in Fate)
     return dict(found)
 
 
@@ -109,6 +110,7 @@ def test_only_what_lies_in_the_window_counts() -> None:
     found = reported(world, allocation)
     assert found["utility"] == pytest.approx(0.6)
     assert (found["jobs_arrived"], found["jobs_completed"], found["energy_j"]) == (1, 1, 400.0)
+    assert (found["jobs_ran"], found["jobs_running"]) == (1, 1)
     assert found["busy_percent"] == pytest.approx(100 * 5 * 40 / (10 * 60))
     assert maximum_utility(world) == pytest.approx(0.6)
     prorated = replace(world, jobs=Jobs(replace(world.jobs.work, is_prorated=True)))

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from joulewise.check import check_jobs
 from joulewise.errors import InputError
+from joulewise.kernels import job_layout
 from joulewise.model import linear
 from joulewise.model.arrays import Floats
 from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld, Label
@@ -241,6 +242,10 @@ def test_waits_are_those_of_the_formula(n: int) -> None:
     assert wait_s.mean() == pytest.approx(erlang_wait_s(per_s, mean_s, n), rel=0.06)
 
 
+def test_fates_are_those_of_the_kernels() -> None:
+    assert {fate.name: getattr(job_layout, fate.name) for fate in Fate} == {fate.name: fate.value for fate in Fate}
+
+
 # The twin
 
 WORLDS = st.one_of(
@@ -261,8 +266,13 @@ def schedulers(draw: st.DrawFn, world: JobWorld) -> Scheduler:
         "dropping_threshold": draw(st.sampled_from((0.0, 0.0, 0.5))),
         "overrun": draw(st.sampled_from(overruns)),
         "cluster_ties": draw(st.sampled_from(("lowest", "fastest"))),
-        "weights": {"fair_share": 0.0, "queue": 0.0} if name == "multifactor" else {},
+        "weights": draw(st.sampled_from(({}, {"fair_share": 0.0}, {"age": 1e4, "fair_share": 3.0, "queue": 0.5})))
+        if name == "multifactor"
+        else {},
+        "usage_half_life_s": draw(st.sampled_from((4.0, 100.0, 1e5))),
     }
+    if "queue" in world.jobs.labels:
+        switches["standing"] = draw(st.sampled_from(({}, {"debug": 0.5}, {"debug": 1.0, "batch": 0.25})))
     if switches["overrun"] != "unaware":
         switches["mapping_interval_s"] = draw(st.sampled_from((math.inf, 1.0, 7.0, 60.0)))
     return scheduler(name, **switches)
@@ -275,6 +285,7 @@ def test_equals_its_slow_twin(data: st.DataObject, world: JobWorld) -> None:
     engine = JobEngine(world, how)
     engine.run(world.jobs.work.end_s)
     found, twin = engine.allocation(), Twin(world, how).run()
+    assume(not twin.is_close)
     runs = twin.done | {run.job: run for run in twin.running}
     option = [runs[i].option if i in runs else -1 for i in range(world.n_jobs)]
     start_s = [runs[i].start_s if i in runs else math.nan for i in range(world.n_jobs)]

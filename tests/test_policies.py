@@ -127,9 +127,13 @@ def test_a_file_may_build_on_its_own_helpers(tmp_path: Path) -> None:
         ("mine.py:thrfty", r"did you mean 'mine\.py:thrifty'"),
         ("missing.py:f", r"found no file .*missing\.py; give the path from the study's folder"),
         ("plain.py:f", r"found no heuristic in plain\.py; write @joulewise\.heuristic\(\) above your function"),
+        ("mixed.py:g", r"found 'mixed\.py:g', which is no heuristic; write @joulewise\.heuristic\(\) above"),
         ("broken.py", r"could not load .*broken\.py: SyntaxError"),
         ("fails.py", r"could not load .*fails\.py: ZeroDivisionError: division by zero; mend the file"),
-        ("parameters.py", r"heuristic f: found the parameters \(utility, wait_s\); must be \(utility, completion_s"),
+        (
+            "parameters.py",
+            r"parameters\.py: heuristic f: found the parameters \(utility, wait_s\); must be \(utility, completion_s",
+        ),
         ("mode.py", "heuristic mode: found 'btch'; must be one of immediate, batch; did you mean 'batch'"),
     ],
 )
@@ -137,6 +141,7 @@ def test_mistakes_are_told(tmp_path: Path, spec: str, said: str) -> None:
     files = {
         "mine.py": GOOD_FILE,
         "plain.py": "def f(): pass",
+        "mixed.py": GOOD_FILE + "def g(): pass",
         "broken.py": "def f(:",
         "fails.py": "1 / 0",
         "parameters.py": "import joulewise\n@joulewise.heuristic()\ndef f(utility, wait_s): return utility",
@@ -212,7 +217,9 @@ def _forgets_to_return(utility: float, completion_s: float, exec_s: float, energ
 def test_what_cannot_be_compiled_is_told(value: Value) -> None:
     policy = heuristic()(value)
     world = World(simple_system(), simple_workload())
-    with pytest.raises(InputError, match=f"heuristic {value.__name__}: could not be compiled: .*; use arithmetic"):
+    with pytest.raises(
+        InputError, match=f"test_policies.py: heuristic {value.__name__}: could not be compiled: .*; use arithmetic"
+    ):
         simulate(world, Manager(policy))
 
 

@@ -67,3 +67,13 @@ def power(value_w: float) -> str:
 def energy(value_j: float) -> str:
     """Joules in the unit a person would choose: 1.11e9 is "1.11 GJ"."""
     return _largest(value_j, (("TJ", 1e12), ("GJ", 1e9), ("MJ", 1e6), ("kJ", 1e3), ("J", 1.0)))
+
+
+def count(n: int, singular: str, plural: str = "") -> str:
+    """A count with its noun: "1 run", "1,440 runs"."""
+    return f"{n:,} {noun(n, singular, plural)}"
+
+
+def noun(n: int, singular: str, plural: str = "") -> str:
+    """The form of a word that goes with a count."""
+    return singular if n == 1 else plural or singular + "s"

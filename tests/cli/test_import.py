@@ -9,6 +9,7 @@ import pytest
 
 from joulewise.worlds.trace_files import read_trace_table
 from tests.cli.calling import call
+from tests.study.small_jobs import LOG
 
 Capture = pytest.CaptureFixture[str]
 SACCT = Path(__file__).parent.parent / "data" / "sacct.txt"
@@ -31,6 +32,8 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     monkeypatch.chdir(tmp_path)
     Path("mine.parquet").write_text("something else")
     Path("notes.md").write_text("# no log")
+    Path("nothing.swf").write_text("")
+    Path("nobody.json").write_text('{"jobs": [{"name": "a"}]}')
     call(capsys, "import", SACCT)
     for arguments, words in (
         ([SACCT, "--out", "mine.parquet"], "is there already, and no import"),
@@ -38,12 +41,22 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
         ([SACCT, "--out", "no/where.parquet"], "there is no such folder"),
         (["absent.swf"], "there is no such file"),
         (["notes.md"], "must be one of SWF"),
+        (["."], ".: found a folder"),
+        (["nothing.swf"], "nothing.swf: is empty"),
+        (["nobody.json"], "no jobs that can be read (records that are no jobs: 1, left out)"),
         (["sacct.parquet"], "is an import already"),
     ):
         said = call(capsys, "import", *arguments)
         assert (said.code, said.out) == (2, "")
         assert words in said.err
     assert Path("mine.parquet").read_text() == "something else"
+
+
+def test_jobs_larger_than_the_machine_are_not_among_those_to_replay(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "log.swf").write_text(LOG)
+    said = call(capsys, "import", tmp_path / "log.swf", "--out", tmp_path / "log.parquet")
+    assert "8 nodes, 8 processors" in said.out
+    assert "4, which need 310.0 % of the machine" in said.out
 
 
 def test_a_file_that_cannot_be_written_is_not_the_logs_fault(

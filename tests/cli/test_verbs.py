@@ -17,6 +17,7 @@ from tests.cli.calling import COMMAND, call
 from tests.study.small import HEURISTIC, TEXT
 from tests.study.small_bags import FRONT, PROFIT
 from tests.study.small_fronts import EVOLVED, UTILITY
+from tests.study.small_jobs import LOG, LOGGED
 
 Capture = pytest.CaptureFixture[str]
 
@@ -128,6 +129,16 @@ def test_check_prints_runs_time_and_disk(study: Path, capsys: Capture) -> None:
     for words in ("small: nothing wrong", "8 (4 points x 2 trials)", "to compute", "time", "disk"):
         assert words in said.out
     assert not Path("results").exists()
+
+
+def test_check_warns_of_jobs_that_fit_nowhere(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "log.swf").write_text(LOG)
+    (tmp_path / "study.toml").write_text(LOGGED)
+    said = call(capsys, "check", tmp_path / "study.toml")
+    assert "logged: no mistake, 1 warning" in said.out
+    assert "Warning: log.swf: 1 of 5 jobs fits on no cluster" in said.out
+    found = json.loads(call(capsys, "check", tmp_path / "study.toml", "--json").out)
+    assert [warning["where"] for warning in found["warnings"]] == ["log.swf"]
 
 
 def test_check_measures_the_systems_over_the_trials(study: Path, capsys: Capture) -> None:

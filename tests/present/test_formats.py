@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from joulewise import units
 from joulewise.present import formats
 
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
@@ -72,8 +73,8 @@ def test_plain(value: object, text: str) -> None:
 
 
 def test_counts_agree_with_their_noun() -> None:
-    assert formats.count(1, "run") == "1 run"
-    assert formats.count(1440, "run") == "1,440 runs"
+    assert units.count(1, "run") == "1 run"
+    assert units.count(1440, "run") == "1,440 runs"
 
 
 def test_keys_and_metrics_carry_their_units() -> None:

@@ -25,7 +25,7 @@ from joulewise.present.job_curves import jobs_over_time
 from joulewise.present.job_leniency import over_job_leniency
 from joulewise.present.job_outcomes import job_findings, job_tables
 from joulewise.present.job_times import run_times, utility_by_size
-from joulewise.present.job_view import by_scheduler, job_view
+from joulewise.present.job_view import JOB_COLUMNS, by_scheduler, job_view
 from joulewise.present.job_waits import slowdown_by_user, wait_distribution, waits_by_queue
 from joulewise.present.layout import Drawing
 from joulewise.present.logs import count_axis, time_axis
@@ -89,6 +89,13 @@ def test_captions_are_sentences(figure: Any) -> None:
     assert "  " not in caption
 
 
+def test_figures_look_at_no_other_columns_of_jobs() -> None:
+    assert REPLAYED.jobs is not None
+    there = [name for name in ("run", *JOB_COLUMNS) if name in REPLAYED.jobs.columns]
+    seen = replace(REPLAYED, jobs=REPLAYED.jobs.select(there))
+    assert [figure.name for figure in drawable(seen)] == [figure.name for figure in drawable(REPLAYED)]
+
+
 # --- schedulers -----------------------------------------------------------------------------------------
 
 
@@ -100,19 +107,21 @@ def test_a_scheduler_is_a_policy_with_its_commitment_where_that_is_a_choice() ->
     assert [*by_scheduler(REPLAYED).values(SCHEDULER)] == ["Conservative", "EASY"]
 
 
-def test_variants_that_nothing_else_tells_apart_are_the_schedulers() -> None:
-    points = [{VARIANT: name, JOB_POLICY: "easy"} for name in ("as it is", "with preemption")]
+@pytest.mark.parametrize("policies", [("easy", "easy"), ("easy", "conservative")])
+def test_schedulers_go_by_the_names_of_variants_in_their_order(policies: tuple[str, str]) -> None:
+    points = [{VARIANT: name, JOB_POLICY: policy} for name, policy in zip(("usual", "another"), policies, strict=True)]
     records = job_records(points, details=False)
-    seen = by_scheduler(replace(records, study=replace(records.study, axes=(VARIANT,))))
+    seen, _ = job_view(replace(records, study=replace(records.study, axes=(VARIANT,))), folds=True)
     assert seen.study.axes == (SCHEDULER,)
-    assert seen.values(SCHEDULER) == ["as it is", "with preemption"]
+    assert seen.values(SCHEDULER) == ["usual", "another"]
 
 
-def test_variants_that_policies_tell_apart_go_by_policy() -> None:
-    points = [{VARIANT: name, JOB_POLICY: policy} for name, policy in (("a", "easy"), ("b", "conservative"))]
-    records = job_records(points, details=False)
-    seen = by_scheduler(replace(records, study=replace(records.study, axes=(VARIANT,))))
+def test_variants_of_the_world_are_compared_beside_the_policies() -> None:
+    points = [{VARIANT: name, JOB_POLICY: policy} for name in ("small", "large") for policy in ("easy", "conservative")]
+    seen = by_scheduler(job_records(points, details=False))
+    assert seen.study.axes == (SCHEDULER, VARIANT)
     assert seen.values(SCHEDULER) == ["Conservative", "EASY"]
+    assert seen.runs.height == 4
 
 
 def test_a_filter_that_a_scheduler_always_has_is_part_of_its_name() -> None:

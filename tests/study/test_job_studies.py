@@ -225,6 +225,13 @@ BAD: dict[str, tuple[str, Change, str]] = {
         CLUSTERS, after('energy_filter = "per-task"\nadapts_leniency = true\nleniency = [1.0, 2.0]'),
         "scheduler.leniency: found 2 with adapts_leniency = true; cannot be given where it adapts",
     ),
+    "ties for nobody": (
+        LOGGED, after('cluster_ties = "fastest"'), "scheduler.cluster_ties: found 'fastest'; is for policies",
+    ),
+    "nothing held ahead": (
+        LOGGED, lambda t: t.replace('["easy", "conservative"]', '"fcfs"') + 'commitment = "place-holders"',
+        "scheduler.commitment: found 'place-holders'; says how nodes are held ahead",
+    ),
     "an overrun that cannot be": (CLUSTERS, after('overrun = "kill"'), "scheduler.overrun: found 'kill'; is for jobs"),
     "a checkpoint for nobody": (CLUSTERS, after('checkpoint = "1 min"'), "scheduler.checkpoint: found 1 min; is for"),
     "weights for nobody": (CLUSTERS, after("weights = {age = 2}"), "scheduler.weights: found weights with the policy"),
@@ -236,6 +243,11 @@ BAD: dict[str, tuple[str, Change, str]] = {
     "no interval": (CLUSTERS, after("mapping_interval = 60"), "found 60 without a unit"),
     "energy without power": (
         TABLED, put('"easy"', '"max-upe"'), "looks at energy, but there are options without power",
+    ),
+    "a budget without an end": (
+        LOGGED, after('[supply]\nbudget = "1 GJ"'),
+        "workload.end: found a counted window without an end; must end where a budget may keep jobs waiting for ever; "
+        'set workload.end = "2 d"',
     ),
     "a limit without power": (TABLED, after('[supply]\npower_cap = "1 kW"'), "found no power for option 0"),
     "no log": (LOGGED, put("log.swf", "nothing.swf"), "nothing.swf"),
@@ -252,6 +264,39 @@ def test_mistakes_are_told_before_anything_runs(name: str, tmp_path: Path) -> No
     with pytest.raises(InputError) as caught:
         job_study(text, change, tmp_path, check=True)
     assert any(expected in line for line in str(caught.value).splitlines()), str(caught.value)
+
+
+STRONG = {
+    "clusters.csv": "cluster,nodes,cores_per_node,idle_w\na,4,4,10\nb,8,1,0\n",
+    "jobs.csv": "arrival_s,nodes,time_s,power_w\n0,2,9,10\n1,9,9,10\n2,1,9,900\n",
+}
+WARNED: dict[str, tuple[str, Change, str]] = {
+    "a job of a log that is too large": (
+        LOGGED, lambda t: t,
+        "log.swf: 1 of 5 jobs fits on no cluster allowed to them; the first is job 6, of 9 processors; "
+        "the largest cluster, machine, has 8 processors; such jobs never start",
+    ),
+    "a job of a table that is too large": (
+        TABLED, put('job_times = "times.csv"', ""),
+        "jobs.csv: 1 of 3 jobs fits on no cluster allowed to them; the first is in line 3, of 9 nodes; "
+        "the largest cluster, b, has 8 nodes; such jobs never start",
+    ),
+    "a job above the cap": (
+        TABLED, lambda t: t.replace('job_times = "times.csv"', "") + '[supply]\npower_cap = "900 W"',
+        "study.toml: supply.power_cap: 1 of 3 jobs draws more; the first is in line 4; "
+        "with it nodes draw 930 W or more, and 900 W is the most allowed; such jobs never start",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WARNED)
+def test_jobs_that_never_start_are_told_and_no_mistake(name: str, tmp_path: Path) -> None:
+    text, change, expected = WARNED[name]
+    logged_study(tmp_path)
+    for file, rows in STRONG.items():
+        (tmp_path / file).write_text(rows)
+    found = job_study(text, change, tmp_path, check=True).warnings
+    assert expected in [str(warning) for warning in found]
 
 
 def test_the_policy_prices_follows_a_tariff(tmp_path: Path) -> None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from joulewise.model.jobs import JobWorld
+from joulewise.policies.job_orders import WEIGHTS
 from joulewise.simulate.scheduler import Scheduler
 
 
@@ -43,15 +45,20 @@ class Twin:
         self.running: list[Run] = []
         self.done: dict[int, Run] = {}
         self.dropped: set[int] = set()
-        self.lost: list[tuple[int, float, float]] = []
+        self.broken: list[Run] = []
         self.failed: list[Commitment] = []
-        self.n_events, self.is_stuck = 0, False
+        self.n_events, self.is_stuck, self.is_close = 0, False, False
         self.ready_s = self._first_ready()
 
     def _first_ready(self) -> dict[int, float]:
         jobs = self.world.jobs
         waits = [False] * jobs.n_jobs if jobs.after is None else (jobs.after >= 0).tolist()
         return {i: float(s) for i, (s, w) in enumerate(zip(jobs.work.arrival_s, waits, strict=True)) if not w}
+
+    @property
+    def lost(self) -> list[tuple[int, float, float]]:
+        """Stretches that failures have ended: job, start and end."""
+        return [(run.job, run.start_s, run.end_s) for run in self.broken]
 
     # What the scheduler goes by
 
@@ -182,7 +189,8 @@ class Twin:
             for run in on:
                 if run.job in hit:
                     self.running.remove(run)
-                    self.lost.append((run.job, run.start_s, self.now_s))
+                    run.end_s = self.now_s
+                    self.broken.append(run)
                     self.queue.append(run.job)
             self.failed.append(Commitment(cluster, n, self.now_s, float(outages.end_s[k])))
         return has_failed
@@ -225,7 +233,47 @@ class Twin:
         order = self.scheduler.order
         if order is None or order.priority is None:
             return by_arrival
-        return sorted(by_arrival, key=lambda i: -self.priority(order.priority, i))
+        ranked = sorted(by_arrival, key=lambda i: -self.priority(order.priority, i))
+        self.is_close |= any(self.are_close(order.priority, i, j) for i, j in pairwise(ranked))
+        return ranked
+
+    def are_close(self, priority: Any, i: int, j: int) -> bool:
+        """Whether rounding alone may decide which of two jobs goes first: usages are sums of exponentials."""
+        is_shared = self.scheduler.policy.is_weighted and {**WEIGHTS, **self.scheduler.weights}["fair_share"] != 0
+        apart = abs(self.priority(priority, i) - self.priority(priority, j))
+        return is_shared and apart < 1e-9 and self.standing_of(i) != self.standing_of(j)
+
+    def standing_of(self, i: int) -> tuple[object, ...]:
+        """All that priorities of a scheduler with weights differ by."""
+        return self.user(i), self.ready_s[i], self.fastest(i), self.standing(i)
+
+    def user(self, i: int) -> int:
+        label = self.world.jobs.labels.get("user")
+        return -1 if label is None else int(label.codes[i])
+
+    def standing(self, i: int) -> float:
+        label = self.world.jobs.labels.get("queue")
+        return 0.0 if label is None else self.scheduler.standing.get(label.names[label.codes[i]], 0.0)
+
+    def usage(self, i: int) -> float:
+        """What the user of a job has used, decayed, as a multiple of what each has used on average."""
+        users = {self.user(k) for k in range(self.world.n_jobs)} | set(range(self.n_known_users))
+        used = dict.fromkeys(users, 0.0)
+        for run in [*self.done.values(), *self.broken, *self.running]:
+            used[self.user(run.job)] += self.used_by(run)
+        return used[self.user(i)] / sum(used.values()) * len(users) if sum(used.values()) > 0 else 0.0
+
+    @property
+    def n_known_users(self) -> int:
+        label = self.world.jobs.labels.get("user")
+        return 0 if label is None else len(label.names)
+
+    def used_by(self, run: Run) -> float:
+        """The core-seconds of a run until now, each counting half after every half-life since."""
+        types, per_s = self.world.types, math.log(2.0) / self.scheduler.usage_half_life_s
+        cores = int(types.nodes[run.option]) * int(self.world.clusters.cores_per_node[types.cluster[run.option]])
+        since_s = [self.now_s - at_s for at_s in (min(run.end_s, self.now_s), run.start_s)]
+        return cores * (math.exp(-per_s * since_s[0]) - math.exp(-per_s * since_s[1])) / per_s
 
     def priority(self, priority: Any, i: int) -> float:
         types, o = self.world.types, self.fastest(i)
@@ -233,7 +281,8 @@ class Twin:
         resources = self.planned_s(o) * nodes * int(self.world.clusters.cores_per_node[cluster])
         size = nodes / int(self.world.clusters.n_nodes[cluster])
         wait_s = self.now_s - self.ready_s[i]
-        return float(priority(wait_s, self.planned_s(o), float(nodes), size, resources, 0.0, 0.0))
+        usage, standing = (self.usage(i), self.standing(i)) if self.scheduler.policy.is_weighted else (0.0, 0.0)
+        return float(priority(wait_s, self.planned_s(o), float(nodes), size, resources, usage, standing))
 
     def in_turn(self, jobs: list[int]) -> list[int]:
         classes = [[i for i in jobs if self.size_class(i) == size] for size in range(3)]

@@ -147,6 +147,14 @@ def test_json_of_several_versions(
     assert table.jobs["run_s"][1] is None
 
 
+def test_json_in_another_code_is_counted(tmp_path: Path) -> None:
+    jobs = json.dumps({"jobs": [{**OLD, "user": name} for name in ("J\xfcrg", "Zo\xeb \u20ac", "\ud800", "ana")]})
+    (tmp_path / "log.json").write_bytes(jobs.replace("J\\u00fcrg", "J\udcfcrg").encode("utf-8", "surrogateescape"))
+    table = read_trace_table("log.json", tmp_path)
+    assert table.odd["job in another code"] == 2
+    assert table.jobs["user"].to_list() == ["J\xfcrg", "Zo\xeb \u20ac", "\ufffd", "ana"]
+
+
 @pytest.mark.parametrize(
     "text",
     ['{"jobs": [{"job_id": 1}, {"job_i', "{}", '{"jobs": 3}', '{"jobs": [}', '{"jobs": []}', '{"jobs": [{"a": 1}]}'],

@@ -16,9 +16,9 @@ from joulewise.errors import InputError
 from joulewise.model.clusters import Clusters, ClusterSystem
 from joulewise.model.jobs import JobWorld
 from joulewise.worlds import trace_report
-from joulewise.worlds.logs import LOG_COLUMNS, SCHEMA, frame_of
+from joulewise.worlds.logs import LOG_COLUMNS, READING, SCHEMA, frame_of
 from joulewise.worlds.trace_files import import_log, read_trace_table
-from joulewise.worlds.trace_jobs import READING, recent_times
+from joulewise.worlds.trace_jobs import recent_times
 from joulewise.worlds.traces import Trace, TraceParameters, load_trace, read_trace
 
 HEADER = "; MaxNodes: 4\n; MaxProcs: 16\n; UnixStartTime: 1000\n; Queue: 1 short\n"
@@ -107,8 +107,10 @@ def test_nodes_of_the_logs_own_machine(tmp_path: Path) -> None:
     assert trace.system.types.nodes.tolist() == [2]
     with pytest.raises(InputError, match="so that nodes differ"):
         load(tmp_path, [line(1, 0)], "; MaxNodes: 3\n; MaxProcs: 16\n", unit="node")
-    with pytest.raises(InputError, match="its largest job has 4 processors"):
+    with pytest.raises(InputError, match="how many processors its machine has; its largest job has 4 processors"):
         load(tmp_path, [line(1, 0)], "")
+    with pytest.raises(InputError, match=r"how many nodes its machine has; .*; give workload\.machine_nodes, or"):
+        load(tmp_path, [line(1, 0)], "; MaxProcs: 16\n", unit="node")
     assert load(tmp_path, [line(1, 0)], "", machine_processors=8).system.clusters.n_nodes.tolist() == [8]
     assert load(tmp_path, [line(1, 0)], "; MaxNodes: 4\n").system.clusters.n_nodes.tolist() == [4]
 
@@ -153,9 +155,13 @@ def test_dependencies_and_think_times(tmp_path: Path) -> None:
 
 
 def test_a_job_follows_the_last_one_of_its_number(tmp_path: Path) -> None:
-    trace = load(tmp_path, [line(1, 0), line(1, 3), line(2, 10, after=1)])
+    """Before it, that is: one of the same number that comes later is another job."""
+    trace = load(
+        tmp_path, [line(1, 0), line(1, 3), line(2, 10, after=1), line(1, 20), line(4, 30, after=9), line(9, 31)]
+    )
     assert trace.jobs.after is not None
-    assert trace.jobs.after.tolist() == [-1, -1, 1]
+    assert trace.jobs.after.tolist() == [-1, -1, 1, -1, -1, -1]
+    assert counted(trace) == {"number used again": 2, "follows a later job": 1}
 
 
 def plain_recent(rows: list[tuple[int, int, int, int, int]]) -> list[int]:
@@ -217,7 +223,7 @@ def test_an_import_is_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     traces = [load_trace(TraceParameters(trace=f"log.{ending}"), None, tmp_path) for ending in ("swf", "parquet")]
     assert traces[0].findings == traces[1].findings
     report = trace_report.report_on(tmp_path / "log.parquet", table)
-    assert (report.n_logged, report.n_jobs) == (59, traces[0].jobs.n_jobs)
+    assert (report.n_logged, report.n_jobs) == (59, int((np.diff(traces[0].system.types.first) > 0).sum()))
     assert {f.key: f.n for f in report.findings} == counted(traces[0])
     assert report.span_s >= traces[0].jobs.work.arrival_s[-1]
     assert {path.name for path in tmp_path.iterdir()} == {"log.swf", "log.parquet"}

@@ -45,11 +45,12 @@ def _market(world: JobWorld, per_s: Floats, per_j: ArrayLike) -> Market:
 
 
 def _standby_w(world: JobWorld) -> Floats:
-    """The least that a node of each cluster draws whatever it does: asleep, or idle where it never falls asleep."""
+    """The least that a node of each cluster draws whatever it does: asleep, waking up, or idle if it is always on."""
     standby = world.clusters.standby
     if standby is None:
         return np.zeros(world.clusters.n_clusters)
-    return np.where(standby.sleep_after_s < math.inf, standby.sleep_w, standby.idle_w)
+    waking_w = np.where(standby.boot_s > 0, standby.boot_w, math.inf)
+    return np.where(standby.sleep_after_s < math.inf, np.minimum(standby.sleep_w, waking_w), standby.idle_w)
 
 
 def _left_j(world: JobWorld) -> Floats:

@@ -13,6 +13,7 @@ from joulewise.model.jobs import Fate, JobAllocation, JobWorld
 
 SHORTEST_S = 10.0
 _COUNTED = {
+    "jobs_ran": Fate.RAN,
     "jobs_dropped": Fate.DROPPED,
     "jobs_killed": Fate.KILLED,
     "jobs_waiting": Fate.WAITING,
@@ -60,6 +61,9 @@ def recompute_jobs(world: JobWorld, allocation: JobAllocation) -> dict[str, floa
             job.fate is Fate.RAN and work.start_s < job.stretches[-1].end_s <= work.end_s for job in jobs
         ),
         **{name: sum(job.arrived and job.fate is fate for job in jobs) for name, fate in _COUNTED.items()},
+        "jobs_running": sum(
+            job.arrived and job.fate is Fate.RAN and job.stretches[-1].end_s > work.end_s for job in jobs
+        ),
         "runs_preempted": cut.count(False),
         "runs_lost": cut.count(True),
         **_times(jobs),

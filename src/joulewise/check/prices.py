@@ -56,11 +56,12 @@ def _market(world: World, per_s: Floats, per_j: ArrayLike) -> Market:
 
 
 def _standby_w(world: World) -> Floats:
-    """The least that a machine of each type draws whatever it does: asleep, or idle where it never falls asleep."""
+    """The least that a machine of each type draws whatever it does: asleep, waking up, or idle if it is always on."""
     standby = world.system.standby
     if standby is None:
         return np.zeros(world.system.n_machine_types)
-    return np.where(standby.sleep_after_s < math.inf, standby.sleep_w, standby.idle_w)
+    waking_w = np.where(standby.boot_s > 0, standby.boot_w, math.inf)
+    return np.where(standby.sleep_after_s < math.inf, np.minimum(standby.sleep_w, waking_w), standby.idle_w)
 
 
 def _energy_income(world: World, market: Market) -> float:

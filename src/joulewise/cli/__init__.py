@@ -37,8 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _show_problems(error: InputError) -> None:
-    n = len(error.problems)
-    print(f"joulewise: {n} problem{'s' if n > 1 else ''}", file=sys.stderr)
+    from joulewise.units import count
+
+    print(f"joulewise: {count(len(error.problems), 'problem')}", file=sys.stderr)
     for problem in error.problems:
         print(f"  {problem.where}: {problem.found}", file=sys.stderr)
         for line in (problem.allowed, problem.advice):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from joulewise.cli.output import AsJson, StudyPath, print_json, print_table
+from joulewise.units import count
 
 if TYPE_CHECKING:
     from joulewise.study.systems import SystemMeasures
@@ -35,12 +36,14 @@ def check(
     cost = estimate(found, folder)
     systems = list(measure_systems(found)) if measures else []
     if as_json:
-        print_json(
-            {"name": found.name, "results": str(folder), **vars(cost), "systems": [vars(row) for row in systems]}
-        )
+        more = {"systems": [vars(row) for row in systems], "warnings": [vars(warning) for warning in found.warnings]}
+        print_json({"name": found.name, "results": str(folder), **vars(cost), **more})
         return
     rows = [{"what": name, "how much": value} for name, value in cost.lines(folder)]
-    print_table(f"{found.name}: nothing wrong", rows, header=False)
+    verdict = f"no mistake, {count(len(found.warnings), 'warning')}" if found.warnings else "nothing wrong"
+    print_table(f"{found.name}: {verdict}", rows, header=False)
+    for warning in found.warnings:
+        print(f"Warning: {warning}")
     if systems:
         print_table(
             "Systems, general-purpose part, least to most over the trials", [_row(system) for system in systems]

@@ -29,8 +29,8 @@ def explain(
     if as_json:
         print_json([{"kind": entry.kind, **entry.facts} for entry in found])
         return
-    for entry in found:
-        print(f"{entry.names[0]} ({entry.kind})")
+    for number, entry in enumerate(found):
+        print("\n" * (number > 0) + f"{entry.names[0]} ({entry.kind})")
         for fact, value in entry.facts.items():
             if value not in ("", None):
                 print(fill(f"{fact}: {value}", width=100, initial_indent="  ", subsequent_indent="    "))

@@ -9,7 +9,7 @@ import typer
 
 from joulewise.cli.output import AsJson, print_json, print_table, working
 from joulewise.errors import InputError, Problem
-from joulewise.units import duration
+from joulewise.units import count, duration
 
 if TYPE_CHECKING:
     from joulewise.worlds.trace_report import TraceReport
@@ -44,7 +44,7 @@ def import_(
     if as_json:
         print_json(_as_json(report, path))
         return
-    print_table(f"{report.source}: {report.n_logged:,} jobs", list(_facts(report)), header=False)
+    print_table(f"{report.source}: {count(report.n_logged, 'job')}", list(_facts(report)), header=False)
     rows = [{"": f"{found.n:,}", "odd": found.reason, "what becomes of them": found.done} for found in report.findings]
     if rows:
         print_table("Everything odd, under the usual conventions", rows, numbers=("",))
@@ -72,7 +72,7 @@ def _check_target(path: Path, log: Path) -> None:
 
 def _facts(report: TraceReport) -> list[dict[str, str]]:
     about = report.about
-    size = [f"{n:,} {what}" for n, what in ((about.nodes, "nodes"), (about.cores, "processors")) if n]
+    size = [count(n, what) for n, what in ((about.nodes, "node"), (about.cores, "processor")) if n]
     load = "" if report.load_percent is None else f"{report.load_percent:.1f} % of the machine"
     facts = {
         "format": about.form,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from joulewise.cli.output import AsJson, FolderPath, print_json, working
+from joulewise.cli.output import AsJson, FolderPath, print_json, progress, working
 
 
 def report(
@@ -23,9 +23,12 @@ def report(
     from joulewise.study import open_results
 
     results = open_results(folder)
-    with working("Drawing", quiet=as_json):
-        figures = write_figures(folder / "figures", formats=formats, **frames(results)) if formats else []
-        written = [write_page(results), *figures]
+    with working("Writing the report", quiet=as_json):
+        written = [write_page(results)]
+    if formats:
+        with progress("Drawing figures", quiet=as_json) as move:
+            into = folder / "figures"
+            written += write_figures(into, formats=formats, on_progress=move, **frames(results))
     if as_json:
         print_json([str(path) for path in written])
     else:

@@ -40,8 +40,8 @@ _MOST_FAILURES = 5
 
 def show_summary(results: Results, page: Path | None) -> None:
     """Print what matters most at every point, what was found, and where everything is."""
-    from joulewise.present.formats import count
     from joulewise.study.statistics import best
+    from joulewise.units import count
 
     summary, kind = results.summary(), results.study.kind
     headline, *others = _told(kind.shown, summary)
@@ -78,7 +78,7 @@ def _told(shown: Sequence[Shown], summary: pl.DataFrame) -> list[Shown]:
 
 def show_failures(results: Results) -> None:
     """Say how many runs failed and why, the most frequent reasons first."""
-    from joulewise.present.formats import count
+    from joulewise.units import count
 
     failed, n_runs = results.failed, count(results.runs.height, "run")
     note(f"{failed.height:,} of {n_runs} failed. To do only what failed again, run the study again. Why:")
@@ -100,13 +100,16 @@ def write_page(results: Results) -> Path:
 
 def frames(results: Results) -> dict[str, Any]:
     """What the figures and the page are made from."""
+    from joulewise.present.job_view import JOB_COLUMNS
+
     titles, modes = _policies(results)
+    drawn = {JOBS: JOB_COLUMNS}
     return {
         "study": _info(results),
         "runs": results.runs,
         "summary": results.summary(),
         "differences": results.differences(),
-        **{table: _or_none(results.details(table)) for table in _FRAMES},
+        **{table: _or_none(results.details(table, drawn.get(table))) for table in _FRAMES},
         "titles": titles,
         "modes": modes,
     }

@@ -98,6 +98,18 @@ class JobTypes:
         return int(self.pstate.max(initial=0)) + 1
 
     @property
+    def of_option(self) -> Counts:
+        """The type that each option is one of."""
+        return np.repeat(np.arange(self.n_types), np.diff(self.first))
+
+    @property
+    def fastest_s(self) -> Floats:
+        """The shortest true time of each type; infinite for one that runs nowhere."""
+        fastest_s = np.full(self.n_types, np.inf)
+        np.minimum.at(fastest_s, self.of_option, self.time_s)
+        return fastest_s
+
+    @property
     def energy_j(self) -> Floats:
         """What each option is planned to use, without what the facility adds."""
         return np.asarray(self.power_w * self.planned_s)

@@ -88,10 +88,7 @@ def certified_job_bound(world: JobWorld, certificate: Certificate, *, preempts: 
 
 def job_ceiling(world: JobWorld) -> float:
     """The trivial bound: what jobs would earn at most if each had its clusters for itself."""
-    types = world.types
-    fastest_s = np.full(types.n_types, math.inf)
-    np.minimum.at(fastest_s, _type_of_option(types), types.time_s)
-    return ceiling(world.jobs.work, fastest_s[world.jobs.work.task_type])
+    return ceiling(world.jobs.work, world.types.fastest_s[world.jobs.work.task_type])
 
 
 def job_market(world: JobWorld, *, preempts: bool = False) -> PriceMarket:
@@ -99,15 +96,11 @@ def job_market(world: JobWorld, *, preempts: bool = False) -> PriceMarket:
     work = world.jobs.work
     period_s, edges_s = energy_periods(work, world.supply)
     window = Window(work.start_s, work.end_s, period_s, work.is_prorated)
-    order = np.lexsort((world.types.time_s, _type_of_option(world.types)))  # fastest first
+    order = np.lexsort((world.types.time_s, world.types.of_option))  # fastest first
     options, runs = _options(world.types, order), _runs(world, order)
     facts = Market(tasks_of(work), utilities_of(work.shapes), options, runs, window)
     kind = MarketInPieces if preempts else PriceMarket
     return kind(facts, world.clusters.n_nodes, _budgets_j(world, edges_s))
-
-
-def _type_of_option(types: JobTypes) -> Any:
-    return np.repeat(np.arange(types.n_types), np.diff(types.first))
 
 
 def _options(types: JobTypes, order: Any) -> Options:

@@ -209,10 +209,11 @@ def energy_periods(work: Workload, supply: Supply) -> tuple[float, Floats]:
 
 
 def least_standby_w(standby: Standby | NodeStandby | None, n_kinds: int) -> Floats:
-    """What a machine of each kind draws at least while it runs nothing: asleep, or idle where it never sleeps."""
+    """What a machine of each kind draws at least while it runs nothing: asleep or booting, or idle, if always on."""
     if standby is None:
         return np.zeros(n_kinds)
-    return np.where(np.isfinite(standby.sleep_after_s), standby.sleep_w, standby.idle_w)
+    least_w = np.where(standby.boot_s > 0, np.minimum(standby.sleep_w, standby.boot_w), standby.sleep_w)
+    return np.where(np.isfinite(standby.sleep_after_s), least_w, standby.idle_w)
 
 
 def slots_of(end_s: float, n_options: int, stage: Stage) -> int:

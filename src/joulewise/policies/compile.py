@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -26,17 +28,17 @@ def compiled(objective: Objective) -> Any:
 
     All kernels take the same type of function pointer, so a new objective recompiles none of them.
     """
-    name = getattr(objective.value, "__name__", "heuristic")
+    where = place_of(objective.value)
     if "print" in objective.value.__code__.co_names:
         found, advice = "prints, which compiled code cannot do from here", "take the print out"
-        raise InputError(Problem(f"heuristic {name}", found, advice=advice))
+        raise InputError(Problem(where, found, advice=advice))
     try:
         function = numba.cfunc(OBJECTIVE_SIGNATURE, **_OPTIONS)(_guarded(objective.value))
     except Exception as error:  # numba raises all kinds, and any of them means that it cannot be compiled
         found = f"could not be compiled: {reason(error)}"
         advice = "use arithmetic and the math module only, and return a float"
-        raise InputError(Problem(f"heuristic {name}", found, advice=advice)) from error
-    _check_claims(name, objective, function.ctypes)
+        raise InputError(Problem(where, found, advice=advice)) from error
+    _check_claims(where, objective, function.ctypes)
     return function
 
 
@@ -58,6 +60,11 @@ def looks_at_energy(function: Any) -> bool:
     return math.isnan(function.ctypes(1.0, 100.0, 10.0, math.nan, 50.0))
 
 
+def place_of(function: Callable[..., float], what: str = "heuristic") -> str:
+    """Where a user finds a function of theirs: its file, and its name."""
+    return f"{Path(function.__code__.co_filename).name}: {what} {function.__name__}"
+
+
 def reason(error: Exception) -> str:
     """The line of a compiler's message that says what is wrong."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
@@ -65,18 +72,18 @@ def reason(error: Exception) -> str:
     return next((line for line in lines if not line.startswith("Failed in")), type(error).__name__)
 
 
-def _check_claims(name: str, objective: Objective, value: Any) -> None:
+def _check_claims(where: str, objective: Objective, value: Any) -> None:
     """Hold sampled choices against what the row declares."""
     for sooner, later in _samples():
         before, after = value(*sooner), value(*later)
         if math.isnan(before) or math.isnan(after):
             found = f"fails or is not a number at {_spelled(sooner if math.isnan(before) else later)}"
-            raise InputError(Problem(f"heuristic {name}", found, "must return a number for every choice"))
+            raise InputError(Problem(where, found, "must return a number for every choice"))
         rises = after > before + _ROUNDING * max(abs(before), 1.0)
         if objective.falls_with_time and rises:
             found = f"rises from {before:g} at {_spelled(sooner)} to {after:g} at {_spelled(later)}"
             allowed = "declared falls_with_time, so waiting must never raise it"
-            raise InputError(Problem(f"heuristic {name}", found, allowed, "leave falls_with_time out"))
+            raise InputError(Problem(where, found, allowed, "leave falls_with_time out"))
 
 
 def _samples() -> list[tuple[tuple[float, ...], tuple[float, ...]]]:

@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -108,9 +109,11 @@ def from_file(spec: str, where: str, folder: Path, kind: type[Kind], decorator: 
         return next(iter(found.values()))
     if name in found:
         return found[name]
+    what, advice = decorator.replace("_", " "), f"write @joulewise.{decorator}() above your function"
     if not found:
-        advice = f"write @joulewise.{decorator}() above your function"
-        raise InputError(Problem(where, f"found no {decorator.replace('_', ' ')} in {file}", advice=advice))
+        raise InputError(Problem(where, f"found no {what} in {file}", advice=advice))
+    if name in vars(module):
+        raise InputError(Problem(where, f"found {spec!r}, which is no {what}", advice=advice))
     raise InputError(unknown_name(where, spec, [f"{file}:{key}" for key in found]))
 
 
@@ -127,8 +130,8 @@ def _load(path: Path, where: str) -> ModuleType:
     sys.modules[name] = module
     try:
         exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
-    except InputError:
-        raise
+    except InputError as error:
+        raise InputError(*(replace(found, where=f"{path.name}: {found.where}") for found in error.problems)) from None
     except Exception as error:
         line = f"{path}: {type(error).__name__}: {error}"
         raise InputError(Problem(where, f"could not load {line}", advice="mend the file and try again")) from error

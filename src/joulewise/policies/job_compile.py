@@ -14,7 +14,7 @@ from joulewise.errors import InputError, Problem
 from joulewise.kernels.job_choice import JOB_OBJECTIVE_SIGNATURE
 from joulewise.kernels.job_orders import PRIORITY_SIGNATURE
 from joulewise.model.arrays import Floats
-from joulewise.policies.compile import reason
+from joulewise.policies.compile import place_of, reason
 from joulewise.policies.job_policy import JobObjective, JobOrder, JobValue, Priority
 from joulewise.rng import generator
 
@@ -31,28 +31,29 @@ def compiled_order(order: JobOrder) -> Any:
     """The order's priority as a function that kernels can call; InputError when it cannot be one."""
     if order.priority is None:
         return _compile("order", PRIORITY_SIGNATURE, _nobody_first)
-    function = _compile(_name(order.priority), PRIORITY_SIGNATURE, _guarded_priority(order.priority))
+    where = place_of(order.priority, "order")
+    function = _compile(where, PRIORITY_SIGNATURE, _guarded_priority(order.priority))
     for row in _job_samples():
         if math.isnan(function.ctypes(*row)):
             found = f"fails or is not a number at {_spelled(PRIORITY_PARAMETERS, row)}"
-            raise InputError(Problem(f"order {_name(order.priority)}", found, "must return a number for every job"))
+            raise InputError(Problem(where, found, "must return a number for every job"))
     return function
 
 
 @lru_cache(maxsize=256)
 def compiled_objective(objective: JobObjective) -> Any:
     """The objective as a function that kernels can call; InputError when it cannot be one or breaks its promise."""
-    name = _name(objective.value)
-    function = _compile(name, JOB_OBJECTIVE_SIGNATURE, _guarded_value(objective.value))
+    where = place_of(objective.value)
+    function = _compile(where, JOB_OBJECTIVE_SIGNATURE, _guarded_value(objective.value))
     for sooner, later in zip(*_choice_samples(), strict=True):
         before, after = function.ctypes(*sooner), function.ctypes(*later)
         if math.isnan(before) or math.isnan(after):
             found = f"fails or is not a number at {_spelled(VALUE_PARAMETERS, later if before == before else sooner)}"
-            raise InputError(Problem(f"heuristic {name}", found, "must return a number for every choice"))
+            raise InputError(Problem(where, found, "must return a number for every choice"))
         if objective.falls_with_time and after > before + _ROUNDING * max(abs(before), 1.0):
             found = f"rises from {before:g} to {after:g} when {_spelled(VALUE_PARAMETERS, sooner)} starts later"
             allowed = "declared falls_with_time, so waiting must never raise it"
-            raise InputError(Problem(f"heuristic {name}", found, allowed, "leave falls_with_time out"))
+            raise InputError(Problem(where, found, allowed, "leave falls_with_time out"))
     return function
 
 
@@ -67,17 +68,13 @@ def _nobody_first(
     return 0.0
 
 
-def _name(function: Callable[..., float]) -> str:
-    return getattr(function, "__name__", "heuristic")
-
-
-def _compile(name: str, signature: Any, function: Callable[..., float]) -> Any:
+def _compile(where: str, signature: Any, function: Callable[..., float]) -> Any:
     try:
         return numba.cfunc(signature, **_OPTIONS)(function)
     except Exception as error:  # numba raises all kinds, and any of them means that it cannot be compiled
         found = f"could not be compiled: {reason(error)}"
         advice = "use arithmetic and the math module only, and return a float"
-        raise InputError(Problem(f"heuristic {name}", found, advice=advice)) from error
+        raise InputError(Problem(where, found, advice=advice)) from error
 
 
 def _guarded_priority(priority: Priority) -> Priority:

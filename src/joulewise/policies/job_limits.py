@@ -15,6 +15,7 @@ from joulewise.model.jobs import JobWorld
 
 _FILTERS = {"none": NO_FILTER, "per-task": PER_TASK, "per-resource": PER_RESOURCE}
 _MW_PER_W = 1000.0
+_DAY_S = 86_400.0
 
 ADAPTIVE = "adaptive"
 
@@ -67,6 +68,12 @@ def job_limits(
     )
 
 
+def advice_to_end(world: JobWorld) -> str:
+    """How to give a window without an end one: a day after the last arrival, say."""
+    days = math.ceil(float(world.jobs.work.arrival_s[-1]) / _DAY_S) + 1
+    return f'set workload.end = "{days} d", say; traces and tables of jobs have that key'
+
+
 def _cap_mw(cap_w: Floats | None, reserve_w: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """The cap by the hour in whole milliwatts, less what nodes draw without jobs."""
     if cap_w is None:
@@ -92,7 +99,8 @@ def _problems(world: JobWorld, energy_filter: str) -> Iterator[Problem]:
         yield Problem("job types.power_w", found, "must be known for every option", "give powers, or rules for them")
     if math.isfinite(supply.budget_j) and not math.isfinite(world.jobs.work.end_s):
         found = "found a counted window without an end"
-        yield Problem("workload", found, "must end where a budget may keep jobs waiting for ever", "set its end")
+        allowed = "must end where a budget may keep jobs waiting for ever"
+        yield Problem("workload.end", found, allowed, advice_to_end(world))
     if energy_filter != "none" and not math.isfinite(supply.budget_j):
         found = f"found {energy_filter} without a budget"
         yield Problem("scheduler.energy_filter", found, "shares out a budget", "give supply.budget")

@@ -5,7 +5,7 @@ Altair and vl-convert are imported when the first figure is drawn, not with this
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -49,21 +49,24 @@ def write_figures(
     titles: Mapping[str, str],
     modes: Mapping[str, str] | None = None,
     formats: Sequence[str] = ("png",),
+    on_progress: Callable[[int, int], object] = lambda _done, _total: None,
     **details: pl.DataFrame | None,
 ) -> list[Path]:
     """Write every figure the records allow as `folder/NAME.FORMAT` in each format and return the paths.
 
-    The frames are those of `Records`, `details` by name. Raises InputError for a format that is not in FORMATS.
+    `on_progress` is told how many figures of how many are written. The frames are those of `Records`, `details` by
+    name. Raises InputError for a format that is not in FORMATS.
     """
-    from joulewise.present.figures import drawings
+    from joulewise.present.figures import drawable
 
     raise_if_any(unknown_name("figure format", kind, FORMATS) for kind in formats if kind not in FORMATS)
     records = _records(study, runs, summary, differences, traces, titles, modes, details)
-    return [
-        export(drawing.chart, folder / f"{figure.name}.{kind}")
-        for figure, drawing in drawings(records)
-        for kind in formats
-    ]
+    figures, written = drawable(records), list[Path]()
+    for number, figure in enumerate(figures, 1):
+        chart = figure.draw(records).chart
+        written += [export(chart, folder / f"{figure.name}.{kind}") for kind in formats]
+        on_progress(number, len(figures))
+    return written
 
 
 def _records(

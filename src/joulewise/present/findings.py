@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from joulewise.present.formats import count, decimals_for, fixed, key_words, percent
+from joulewise.present.formats import decimals_for, fixed, key_words, percent
 from joulewise.present.layout import hold, in_percent
 from joulewise.present.records import POLICY, THRESHOLD, Records
+from joulewise.units import count
 
 _MAX_FINDINGS = 6
 

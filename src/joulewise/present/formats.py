@@ -52,11 +52,6 @@ def percent(value: float | None, decimals: int = 1) -> str:
     return f"{fixed(value, decimals)}{_THIN}%"
 
 
-def count(n: int, singular: str, plural: str = "") -> str:
-    """A count with its noun: "1 run", "1,440 runs"."""
-    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
-
-
 def decimals_for(half_width: float | None, fallback: int = 1) -> int:
     """Decimals that show an interval's half-width with two significant digits."""
     if half_width is None or not math.isfinite(half_width) or half_width <= 0:
@@ -201,7 +196,7 @@ METRICS = {
     "mapping_events": Metric("mapping events"),
     "late_events": Metric("late mapping events"),
     "mapping_s": Metric("time spent mapping", "", duration),
-    "run_s": Metric("time to compute", "", duration),
+    "run_s": Metric("time of a run, with compiling and checks", "", duration),
     "tasks": Metric("tasks"),
     "tasks_per_machine": Metric("tasks per machine"),
     "points": Metric("points of the front"),
@@ -251,6 +246,8 @@ METRICS = {
     "solve_s": Metric("time to solve", "", duration),
     "jobs_arrived": Metric("jobs arrived"),
     "jobs_completed": Metric("jobs completed"),
+    "jobs_ran": Metric("jobs that ran"),
+    "jobs_running": Metric("jobs running at the end"),
     "jobs_dropped": Metric("jobs dropped"),
     "jobs_killed": Metric("jobs killed"),
     "jobs_waiting": Metric("jobs left waiting"),

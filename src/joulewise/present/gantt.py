@@ -11,11 +11,11 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import count, number
+from joulewise.present.formats import number
 from joulewise.present.job_view import job_view, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of, sentence
 from joulewise.present.records import SCHEDULER, Records
-from joulewise.units import duration
+from joulewise.units import count, duration
 
 COLUMNS = ("job", "cluster", "nodes", "ready_s", "start_s", "end_s", "wait_s", "fate")
 _RAN = ("ran", "killed")

@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import count, key_words, number, plain
+from joulewise.present.formats import key_words, number, plain
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, sentence
 from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
 from joulewise.present.plane import legend_of
 from joulewise.present.records import PROFIT, RATIO, Records
+from joulewise.units import count
 
 SIZE, GAP = "tasks_per_machine", "gap_percent"
 _BAG_SIZE = "workload.n_tasks"

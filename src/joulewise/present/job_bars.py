@@ -31,7 +31,7 @@ from joulewise.present.records import JOB_FILTER, SCHEDULER, UTILITY, Records
 from joulewise.present.tradeoff import utility_against_energy
 
 ENERGY, WAIT, SLOWDOWN = "energy_j", "mean_wait_s", "mean_bounded_slowdown"
-COUNTS = ("jobs_arrived", "jobs_completed", "jobs_dropped", "jobs_killed", "jobs_impossible")
+COUNTS = ("jobs_arrived", "jobs_ran", "jobs_running", "jobs_dropped", "jobs_killed", "jobs_waiting", "jobs_impossible")
 _SAME_PERCENT = 1e-6
 _IMPOSSIBLE = ("fit nowhere", theme.PALETTE[3])
 _FATES = {**FATES, "impossible": _IMPOSSIBLE}
@@ -170,10 +170,9 @@ def job_fates(records: Records) -> Drawing:
 
 def _shares(seen: Records, keys: list[str]) -> pl.DataFrame:
     """Mean number of jobs with each fate in percent of those that arrived: the keys, fate and share."""
-    arrived, completed, dropped, killed, impossible = (pl.col(name).fill_null(0) for name in COUNTS)
-    done = pl.min_horizontal(completed, arrived - dropped - killed - impossible).clip(0)
-    rest = (arrived - done - dropped - killed - impossible).clip(0)
-    counts = {"completed": done, "dropped": dropped, "killed": killed, "open": rest, "impossible": impossible}
+    arrived, ran, running, dropped, killed, waiting, impossible = (pl.col(name).fill_null(0) for name in COUNTS)
+    counts = {"completed": ran - running, "dropped": dropped, "killed": killed, "open": waiting + running}
+    counts["impossible"] = impossible
     shares = [(100 * pl.when(arrived > 0).then(n / arrived)).mean().alias(name) for name, n in counts.items()]
     means = seen.runs.group_by(keys, maintain_order=True).agg(shares)
     long = means.unpivot(on=list(counts), index=keys, variable_name="fate", value_name="share").drop_nulls("share")

@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 
 from joulewise.present.findings import Finding, findings
-from joulewise.present.formats import MISSING, count, fixed, metric_value, number, percent
+from joulewise.present.formats import MISSING, fixed, metric_value, number, percent
 from joulewise.present.job_bars import earn_apart
 from joulewise.present.job_view import job_view, kept, of_jobs
 from joulewise.present.layout import Panel, hold, panels_of, sentence
 from joulewise.present.records import SCHEDULER, UTILITY, Records
 from joulewise.present.tables import Cell, Table, cost_tables, points_table
-from joulewise.units import duration
+from joulewise.units import count, duration
 
 _WAIT, _SLOWDOWN, _IMPOSSIBLE = "mean_wait_s", "mean_bounded_slowdown", "jobs_impossible"
 _MAX_FINDINGS = 6

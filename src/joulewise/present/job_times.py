@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import count, fixed
+from joulewise.present.formats import fixed
 from joulewise.present.job_view import by_scheduler, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
 from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
 from joulewise.present.logs import log_of, time_axis
 from joulewise.present.records import PLANNED, Records
+from joulewise.units import count
 
 _TRUE, _REQUESTED, _PLANNED = "true_s", "requested_s", "planned_s"
 _SAME_S = 1e-6

@@ -23,6 +23,11 @@ from joulewise.present.records import (
 )
 from joulewise.present.settings import reshaped
 
+JOB_COLUMNS = (
+    "job", "user", "fate", "cluster", "nodes", "ready_s", "start_s", "end_s", "wait_s", "bounded_slowdown", "true_s",
+    "planned_s", "requested_s",
+)  # fmt: skip
+"""What figures look at in tables of jobs, which may be long."""
 GREEDY = "greedy"
 NO_FILTER, _ADAPTIVE = "none", "-adaptive"
 FILTERS = (NO_FILTER, "per-task", "per-task-adaptive", "per-resource", "per-resource-adaptive")
@@ -39,17 +44,22 @@ def of_jobs(records: Records) -> bool:
 def by_scheduler(records: Records, *, folds: bool = False) -> Records:
     """The records with the key SCHEDULER in place of policy, commitment and variant; filters in their order.
 
-    The filter is part of the scheduler if that has never another one, or where asked for. Where schedulers, filters
-    and the other swept keys do not tell variants apart, the variants are the schedulers.
+    Where each variant has one scheduler, that goes by the variant's name, in the order of the study. Else the filter
+    is part of the scheduler if that has never another one, or where asked for; variants that schedulers, filters and
+    the other swept keys do not tell apart stay a key.
     """
     swept = [key for key in records.varying if key not in _COVERED]
     runs = _in_order(_adaptive(records.runs).with_columns(_schedulers(records)))
     kinds = [key for key in (JOB_FILTER, *TUNINGS) if key in runs.columns and runs[key].n_unique() > 1]
     keys = list(dict.fromkeys([SCHEDULER, *kinds, *swept]))
-    if VARIANT in records.varying and runs.n_unique(keys) < runs.n_unique([*keys, VARIANT]):
-        names = runs[VARIANT].unique(maintain_order=True).drop_nulls().to_list()
-        runs = runs.with_columns(pl.col(VARIANT).cast(pl.Enum(names)).alias(SCHEDULER))
-        return reshaped(records, runs, [SCHEDULER, *swept])
+    if VARIANT in records.varying:
+        named = [VARIANT, *swept]
+        if runs.n_unique([*named, *keys]) == runs.n_unique(named):
+            names = runs[VARIANT].unique(maintain_order=True).drop_nulls().to_list()
+            runs = runs.with_columns(pl.col(VARIANT).cast(pl.Enum(names)).alias(SCHEDULER))
+            return reshaped(records, runs, [SCHEDULER, *swept])
+        if runs.n_unique([*named, *keys]) > runs.n_unique(keys):
+            keys.append(VARIANT)
     if JOB_FILTER in kinds and (folds or runs.n_unique([SCHEDULER, JOB_FILTER]) == runs[SCHEDULER].n_unique()):
         return reshaped(records, _folded(records, runs), [key for key in keys if key != JOB_FILTER])
     return reshaped(records, runs, keys)

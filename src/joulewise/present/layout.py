@@ -13,9 +13,10 @@ import polars as pl
 import polars.selectors as cs
 
 from joulewise.present import theme
-from joulewise.present.formats import count, decimals_for, fixed, key_title, number
+from joulewise.present.formats import decimals_for, fixed, key_title, number
 from joulewise.present.records import LOAD, POLICY, PRIORITY, SETTING, THRESHOLD, UTILITY, Records
 from joulewise.present.settings import setting_fills
+from joulewise.units import count
 
 _MAX_GROUPS = 8
 _MAX_PANELS = 6

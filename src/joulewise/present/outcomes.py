@@ -9,9 +9,10 @@ import polars as pl
 
 from joulewise.present.aims import aim_of
 from joulewise.present.findings import Finding
-from joulewise.present.formats import count, decimals_for, fixed, metric_value, number, percent, plain
+from joulewise.present.formats import decimals_for, fixed, metric_value, number, percent, plain
 from joulewise.present.layout import Panel, hold, panels_of, sentence
 from joulewise.present.records import METHOD, OBJECTIVE, PERCENTILES, RATIO, SEEDS, Records
+from joulewise.units import count
 
 _MAX_FINDINGS = 6
 _NONE_YET = [Finding("No run has a result yet.")]

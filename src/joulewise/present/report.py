@@ -10,7 +10,7 @@ from typing import Any
 from joulewise.present.export import render, spec_of
 from joulewise.present.figures import drawings
 from joulewise.present.findings import Finding, findings
-from joulewise.present.formats import count, key_words
+from joulewise.present.formats import key_words
 from joulewise.present.glossary import GLOSSARIES
 from joulewise.present.job_outcomes import job_findings, job_tables
 from joulewise.present.layout import sentence
@@ -18,7 +18,7 @@ from joulewise.present.outcomes import front_findings, profit_findings, utility_
 from joulewise.present.pages import libraries, page
 from joulewise.present.records import FRONT, JOBS, KNOWN, MANAGED, PROFIT, Records
 from joulewise.present.tables import Table, cost_tables, difference_tables, full_table, search_tables, utility_tables
-from joulewise.units import duration
+from joulewise.units import count, duration
 
 
 @dataclass(frozen=True)

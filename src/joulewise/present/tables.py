@@ -12,7 +12,6 @@ import polars as pl
 from joulewise.present.formats import (
     METRICS,
     MISSING,
-    count,
     decimals_for,
     fixed,
     key_title,
@@ -24,6 +23,7 @@ from joulewise.present.formats import (
 )
 from joulewise.present.layout import Panel, panels_of, sentence
 from joulewise.present.records import FRONT, KNOWN, PROFIT, TARIFF_UNIT, THRESHOLD, Records
+from joulewise.units import count
 
 MAX_ROWS = 500
 _MAX_COLUMNS = 10

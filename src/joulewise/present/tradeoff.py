@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import count, energy_unit, key_title
+from joulewise.present.formats import energy_unit, key_title
 from joulewise.present.layout import (
     AXIS_FORMAT,
     Drawing,
@@ -23,6 +23,7 @@ from joulewise.present.layout import (
 )
 from joulewise.present.records import ENVIRONMENT, FILTER, POLICY, Records
 from joulewise.present.settings import TUNINGS, beside, tunes, with_setting
+from joulewise.units import count
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond")
 _WIDE_PX, _NARROW_PX, _HEIGHT_PX = 430, 270, 320

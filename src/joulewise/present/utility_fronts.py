@@ -11,7 +11,7 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.aims import same_groups, with_aims
-from joulewise.present.formats import count, energy_unit, fixed, plain
+from joulewise.present.formats import energy_unit, fixed, plain
 from joulewise.present.fronts import (
     BOUND_NAME,
     MOST_TOLD,
@@ -49,6 +49,7 @@ from joulewise.present.plane import (
 )
 from joulewise.present.records import GENERATIONS, KNOWN, METHOD, SEEDS, VARIANT, Records
 from joulewise.present.settings import beside
+from joulewise.units import count
 
 _STAR = (
     "M0,-1L0.26,-0.36L0.95,-0.31L0.42,0.14L0.59,0.81L0,0.44L-0.59,0.81L-0.42,0.14L-0.95,-0.31L-0.26,-0.36Z"

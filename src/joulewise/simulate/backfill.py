@@ -14,6 +14,7 @@ from joulewise.kernels.timetable import new_book, room_for
 from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
 from joulewise.policies.job_policy import ALL_JOBS
+from joulewise.simulate.job_arrays import killed, seen_times
 from joulewise.simulate.scheduler import Scheduler
 
 _easy: Any = kernels.easy
@@ -74,9 +75,7 @@ def backfill(world: JobWorld, scheduler: Scheduler) -> Backfilled:
     types, work = world.types, world.jobs.work
     fits = np.diff(types.first)[work.task_type] > 0
     option = types.first[work.task_type[fits]]
-    late = types.time_s > types.planned_s
-    planned_s = np.where(late & (scheduler.overrun == "raise"), types.time_s, types.planned_s)
-    time_s = np.where(late & (scheduler.overrun == "kill"), types.planned_s, types.time_s)
+    planned_s, time_s = seen_times(world, scheduler)
     jobs = Rigid(work.arrival_s[fits], time_s[option], planned_s[option], types.nodes[option].astype(np.int64))
     run = _run_easy if scheduler.n_reservations == 1 else _run_conservative
     n_nodes = int(world.clusters.n_nodes[0])
@@ -84,7 +83,7 @@ def backfill(world: JobWorld, scheduler: Scheduler) -> Backfilled:
     began = time.perf_counter()
     start_s, n_events = run(jobs, n_nodes)
     mapping_s = time.perf_counter() - began
-    is_killed = late[option] & (scheduler.overrun == "kill")
+    is_killed = killed(world, scheduler)[option]
     return Backfilled(_allocation(world, fits, option, start_s, start_s + jobs.time_s, is_killed), n_events, mapping_s)
 
 

@@ -87,18 +87,30 @@ def overruns(world: JobWorld) -> Bools:
     return np.asarray(world.types.time_s > world.types.planned_s)
 
 
+def killed(world: JobWorld, scheduler: Scheduler) -> Bools:
+    """Which options end at their planned end."""
+    return overruns(world) & (scheduler.overrun == "kill")
+
+
+def seen_times(world: JobWorld, scheduler: Scheduler) -> tuple[Floats, Floats]:
+    """What each option is planned to take, as the scheduler goes by it, and what it takes."""
+    types, is_raised = world.types, overruns(world) & (scheduler.overrun == "raise")
+    planned_s = np.where(is_raised, types.time_s, types.planned_s)
+    return planned_s, np.where(killed(world, scheduler), types.planned_s, types.time_s)
+
+
 def seen_facts(world: JobWorld, scheduler: Scheduler) -> tuple[JobFacts, Ints]:
     """The world as the scheduler goes by it, and the numbers of the options it looks at."""
     facts = job_facts(world)
-    options, late = facts.options, overruns(world)
-    planned_s = np.where(late & (scheduler.overrun == "raise"), options.time_s, options.planned_s)
+    options = facts.options
+    planned_s, time_s = seen_times(world, scheduler)
     options = options._replace(
         planned_s=planned_s,
-        time_s=np.where(late & (scheduler.overrun == "kill"), planned_s, options.time_s),
+        time_s=time_s,
         energy_j=options.power_w * planned_s,
         resources=np.asarray(planned_s * options.nodes * facts.cores[options.cluster], np.float64),
     )
-    seen = np.ones(late.size, np.bool_) if scheduler.policy.all_pstates else _in_first_pstate(options)
+    seen = np.ones(planned_s.size, np.bool_) if scheduler.policy.all_pstates else _in_first_pstate(options)
     before = np.concatenate(([0], np.cumsum(seen)))
     columns: Any = (column[seen] for column in options[1:])
     return facts._replace(options=JobOptions(before[options.first], *columns)), np.flatnonzero(seen).astype(np.int32)

@@ -54,6 +54,8 @@ def steps(start_s: Floats, end_s: Floats, height: Floats | float = 1.0) -> Steps
 def job_measures(world: JobWorld, allocation: JobAllocation) -> Metrics:
     """The metrics of a run over the counted window; jobs are counted by the window they arrive in.
 
+    Those that ran, were dropped or killed, wait and are impossible are together those that arrived.
+
     NaN stands for what is not there, such as energy without power figures. Clusters have a metric of their own, named
     after them. Waits, turnarounds and slowdowns are those of the jobs that arrived in the window and had nodes.
     """
@@ -62,7 +64,7 @@ def job_measures(world: JobWorld, allocation: JobAllocation) -> Metrics:
     pieces = allocation.pieces
     inside = work.in_window(pieces.end_s)
     counts = {f"jobs_{name.lower()}": arrived & (fate == code) for name, code in Fate.__members__.items()}
-    del counts["jobs_ran"]
+    counts["jobs_running"] = counts["jobs_ran"] & (allocation.end_s > work.end_s)
     return {
         "utility": float(earned_utility(world, allocation).sum()),
         "jobs_arrived": int(arrived.sum()),
@@ -97,22 +99,13 @@ def maximum_utility(world: JobWorld) -> float:
 
     Only completions that fall into the counted window then are summed or, when prorated, the shares of runs in it.
     """
-    work, fastest_s = world.jobs.work, _fastest_s(world)[world.jobs.work.task_type]
+    work, fastest_s = world.jobs.work, world.types.fastest_s[world.jobs.work.task_type]
     jobs = np.flatnonzero(np.isfinite(fastest_s))
     start_s, end_s = work.arrival_s[jobs], work.arrival_s[jobs] + fastest_s[jobs]
     share = work.in_window(end_s).astype(float)
     if work.is_prorated:
         share = meter.inside_s(work, start_s, end_s) / fastest_s[jobs]
     return float((share * work.utility(jobs, end_s)).sum())
-
-
-def _fastest_s(world: JobWorld) -> Floats:
-    """The shortest true time of each type; infinite for one that runs nowhere."""
-    types = world.types
-    fastest_s = np.full(types.n_types, math.inf)
-    owner = np.repeat(np.arange(types.n_types), np.diff(types.first))
-    np.minimum.at(fastest_s, owner, types.time_s)
-    return fastest_s
 
 
 def earned_utility(world: JobWorld, allocation: JobAllocation) -> Floats:

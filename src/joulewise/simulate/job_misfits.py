@@ -11,7 +11,7 @@ from joulewise.errors import InputError, Problem
 from joulewise.model.jobs import JobWorld
 from joulewise.policies.job_compile import compiled_objective, compiled_order, looks_at_energy
 from joulewise.policies.job_layout import job_facts
-from joulewise.policies.job_limits import job_limits
+from joulewise.policies.job_limits import advice_to_end, job_limits
 from joulewise.simulate.scheduler import Scheduler
 
 
@@ -59,4 +59,4 @@ def _window_problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]
     if may_wait and not math.isfinite(world.jobs.work.end_s):
         found = "found a counted window without an end"
         why = "must end where a cap that changes or declined choices may keep jobs waiting for ever"
-        yield Problem("workload", found, why, "set its end")
+        yield Problem("workload.end", found, why, advice_to_end(world))

@@ -72,7 +72,7 @@ class JobEngine:
     def __init__(self, world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: int = 0) -> None:
         self.world, self.name = world, scheduler.policy.name
         facts, self.numbers = job_arrays.seen_facts(world, scheduler)
-        self.is_killed = job_arrays.overruns(world) & (scheduler.overrun == "kill")
+        self.is_killed = job_arrays.killed(world, scheduler)
         limits = job_limits(
             world, facts, scheduler.energy_filter, scheduler.leniency, follows_tariff=scheduler.follows_tariff
         )

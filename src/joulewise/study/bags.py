@@ -20,6 +20,7 @@ from joulewise.study.source import Draw
 from joulewise.study.sources import build_bag, build_supply
 from joulewise.study.spec import Part, WorldParts
 from joulewise.study.uncertain import chances_refused
+from joulewise.units import count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -139,7 +140,7 @@ def raise_if_broken(allocations: Sequence[BagAllocation]) -> None:
 
     broken = [finding for allocation in allocations for finding in check_bag(allocation)]
     if broken:
-        raise JoulewiseError(f"the allocations break {len(broken)} rules; the first: {broken[0]}")
+        raise JoulewiseError(f"the allocations break {count(len(broken), 'rule')}; the first: {broken[0]}")
 
 
 def bag_columns(bound: BoundFront) -> dict[str, Any]:

@@ -84,7 +84,7 @@ COLUMNS = (
     metric("mapping_events", "events", "mapping events in the counted window"),
     metric("late_events", "events", "those of them that had to wait until the mapping before them was over"),
     metric("mapping_s", "s", "wall-clock time that the policy took for the whole run", is_measured=True),
-    metric("run_s", "s", "wall-clock time of the run with its checks and files", is_measured=True, kinds=""),
+    metric("run_s", "s", "wall-clock time of a run: checks, files and compiling too", is_measured=True, kinds=""),
     *(
         metric(f"{name}:*", "tasks", f"{name}, of a priority level; a column for each level")
         for name in ("tasks_arrived", "tasks_completed", "tasks_dropped", "tasks_killed", "tasks_waiting")

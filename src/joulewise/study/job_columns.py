@@ -54,15 +54,20 @@ JOB_COLUMNS = (
     ),
     _metric("jobs_arrived", "jobs", "jobs that arrived in the counted window"),
     _metric("jobs_completed", "jobs", "jobs that completed in the counted window, whenever they arrived"),
+    _metric(
+        "jobs_ran", "jobs",
+        "jobs that arrived in the counted window and ran to their end, also after it; these and those dropped, killed, "
+        "waiting and impossible are jobs_arrived together",
+    ),
+    _metric("jobs_running", "jobs", "those of jobs_ran that were running when the counted window ended"),
     _metric("jobs_dropped", "jobs", "jobs that arrived in the counted window and were dropped"),
     _metric("jobs_killed", "jobs", "jobs that arrived in it and were killed at the end of their planned time"),
     _metric(
         "jobs_waiting", "jobs",
         "jobs that arrived in it and had no nodes when the simulation ended: never started, or suspended or lost and "
-        "not gone on with; jobs_arrived less these, those dropped, killed and impossible ran to their end, also after "
-        "the window",
+        "not gone on with",
     ),
-    _metric("jobs_impossible", "jobs", "jobs that arrived in it and fit on no cluster, or under no power cap"),
+    _metric("jobs_impossible", "jobs", "jobs that arrived in it and fit on no cluster allowed to them"),
     _metric("runs_preempted", "runs", "stretches of running in it that ended because another job took the nodes"),
     _metric("runs_lost", "runs", "stretches of running in it that ended because a node failed"),
     _metric(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from joulewise.errors import Problem
-from joulewise.study.job_sources import JOB_TABLE, TRACE
+from joulewise.study.job_sources import AS_LOGGED, JOB_TABLE, TRACE
 from joulewise.study.parameters import shown
 from joulewise.study.spec import WorldParts
 
@@ -40,6 +40,18 @@ _WEIGHTED = _Use(
 _PREEMPTING = _Use(lambda _, scheduler: scheduler.preempts, "is for jobs that are suspended", "set preempts = true")
 
 _USES = {
+    "commitment": _Use(
+        lambda _, scheduler: scheduler.n_reservations != 0,
+        "says how nodes are held ahead, and they are held for no job",
+        "give reservations_for, or use another policy",
+    ),
+    "cluster_ties": _Use(
+        lambda parts, scheduler: (
+            parts.system.source != AS_LOGGED and scheduler.policy.rule in ("in-order", "in-queues")
+        ),
+        "is for policies that go by an order, on several clusters",
+        'use a policy such as "easy", and describe clusters in [system]',
+    ),
     "leniency": _Use(
         lambda _, scheduler: scheduler.energy_filter != "none",
         "multiplies a fair share, and nothing is filtered so",

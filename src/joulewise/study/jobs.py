@@ -10,17 +10,20 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from joulewise.errors import InputError, JoulewiseError, raise_if_any
+from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
+from joulewise.processes import give_back_memory
 from joulewise.study import job_tables
 from joulewise.study.agreement import differs
 from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.column import JOBS, PIECES
 from joulewise.study.job_fitting import idle_switches
 from joulewise.study.job_sources import PARALLEL_DAY, job_policy_of
+from joulewise.study.job_warnings import jobs_that_never_start
 from joulewise.study.job_worlds import Scene, build_scene
 from joulewise.study.source import Draw
 from joulewise.study.sources import build_part, expected_tasks
 from joulewise.study.spec import Point, WorldParts
+from joulewise.units import count, noun
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,7 +62,15 @@ def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
     yield from (partial(_first_scene, parts, draw) for parts in found.worlds)
     yield from (partial(_check_fit, point, draw) for point in found.points)
     yield partial(_check_switches, found.points, draw)
-    yield _first_scene.cache_clear
+
+
+def warnings(found: Candidates, draw: Draw) -> Iterator[Problem]:
+    """What is no mistake in the worlds of the first trial, and worth a word; those that cannot be made are left out."""
+    for parts in found.worlds:
+        with suppress(InputError):
+            yield from jobs_that_never_start(parts, _first_scene(parts, draw), draw)
+    _first_scene.cache_clear()
+    give_back_memory()
 
 
 def _check_fit(point: Point, draw: Draw) -> None:
@@ -127,7 +138,8 @@ def sentences(runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
         return
     most = int(cast("int", runs["jobs_impossible"].max()) or 0)
     if most:
-        yield f"Up to {most:,} jobs of a run fit on no cluster, or under no power cap: they never start."
+        fit, start = noun(most, "fits", "fit"), noun(most, "starts", "start")
+        yield f"Up to {count(most, 'job')} of a run {fit} on no cluster, and never {start}."
 
 
 def compute(case: Case) -> Outcome:
@@ -139,7 +151,7 @@ def compute(case: Case) -> Outcome:
     outcome = _simulated(case)
     broken = check_jobs(scene.world, outcome.allocation, scheduler)
     if broken:
-        raise JoulewiseError(f"the allocation breaks {len(broken)} rules; the first: {broken[0]}")
+        raise JoulewiseError(f"the allocation breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
     columns = {**_measured(case, outcome.allocation), **_of_mapping(outcome)}
     return Outcome(columns, lambda: job_tables.tables(scene, outcome.allocation))
 

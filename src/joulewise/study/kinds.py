@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joulewise import units
+from joulewise.errors import Problem
 from joulewise.study import bags, fronts, jobs, managed, profits, uncertain, utilities, utility_bounds, utility_checks
 from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.column import (
@@ -65,7 +66,7 @@ class Kind:
     is the key of that section whose values are compared. `bound` names how the bound of a point is proven, given what
     the heading says. `shown` are the metrics that people see first; `has_best`: the point where the first of them that
     all have is highest is the best. `tables` are the detail tables that every kept run has. `settled` is a point as it
-    is computed with or without a GPU, or, given None, here.
+    is computed with or without a GPU, or, given None, here. `warnings` tell what is no mistake and worth a word.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Kind:
     seconds: Callable[[Sequence[Run], Store, Path], float]
     size: Callable[[Sequence[Run], Path], float]
     sentences: Callable[[pl.DataFrame, Sequence[str]], Iterator[str]]
+    warnings: Callable[[Candidates, Draw], Iterator[Problem]] = lambda _found, _draw: iter(())
     unnamed_system: str = ""
 
     @property
@@ -273,6 +275,7 @@ KINDS = {
             seconds=jobs.seconds,
             size=jobs.size,
             sentences=jobs.sentences,
+            warnings=jobs.warnings,
             unnamed_system=AS_LOGGED,
         ),
     )

@@ -19,6 +19,7 @@ from joulewise.study.source import Draw
 from joulewise.study.sources import build_manager, build_world, check_supply, expected_tasks, policy_of, reads_tables
 from joulewise.study.spec import Part, Point
 from joulewise.study.uncertain import chances_refused
+from joulewise.units import count
 
 if TYPE_CHECKING:
     from joulewise.model import Allocation, World
@@ -125,7 +126,7 @@ def compute(case: Case) -> Outcome:
     outcome = simulate(world, case.decision, run.seed, run.trial)
     broken = check_allocation(world, outcome.allocation, case.decision)
     if broken:
-        raise JoulewiseError(f"the allocation breaks {len(broken)} rules; the first: {broken[0]}")
+        raise JoulewiseError(f"the allocation breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
     metrics, proof = measures(world, outcome), _proof(case)
     metrics["maximum_utility"], metrics["utility_bound"] = proof.maximum_utility, proof.utility_bound
     metrics |= _shares(metrics["utility"], proof.maximum_utility, proof.utility_bound)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -65,12 +66,12 @@ class Results:
         """What became of each job in the stored runs: run, then the columns of jobs."""
         return self.details(JOBS)
 
-    def details(self, table: str) -> pl.DataFrame:
-        """A detail table of all kept runs: run, then the columns of that table; names as text where runs differ."""
+    def details(self, table: str, columns: Iterable[str] | None = None) -> pl.DataFrame:
+        """A detail table of all kept runs: run, then its columns, or these of them; names as text where runs differ."""
         store = Store(self.folder)
         paths = {key: store.detail_file(table, key) for key in self.runs["run"].unique(maintain_order=True)}
         named = [
-            store.read_table(path).select(pl.lit(key).alias("run"), pl.all())
+            store.read_table(path, columns).select(pl.lit(key).alias("run"), pl.all())
             for key, path in paths.items()
             if path.is_file()
         ]

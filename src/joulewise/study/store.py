@@ -144,12 +144,13 @@ class Store:
         table.write_parquet(buffer, metadata={"schema_version": str(SCHEMA_VERSION)})
         write_atomic(path, buffer.getvalue())
 
-    def read_table(self, path: Path) -> pl.DataFrame:
-        """A stored table; InputError when it is missing or damaged."""
+    def read_table(self, path: Path, columns: Iterable[str] | None = None) -> pl.DataFrame:
+        """A stored table, or those of these columns that it has; InputError when it is missing or damaged."""
         import polars as pl
 
         try:
-            return pl.read_parquet(path)
+            wanted = None if columns is None else set(columns) & set(pl.read_parquet_schema(path))
+            return pl.read_parquet(path, columns=None if wanted is None else sorted(wanted))
         except (OSError, pl.exceptions.PolarsError) as error:
             reason = str(error).strip().splitlines()[0]
             raise InputError(Problem(str(path), f"cannot be read: {reason}", advice=_REMOVE)) from None

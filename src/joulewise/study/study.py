@@ -60,7 +60,7 @@ class Heading:
 class Study:
     """A valid study: its kind and heading, its points in a fixed order, the swept columns and the text it came from.
 
-    `folder` is where the files it names are looked up.
+    `folder` is where the files it names are looked up; `warnings` are what was odd in them, and no mistake.
     """
 
     kind: Kind
@@ -70,6 +70,7 @@ class Study:
     source: str
     file_name: str
     folder: Path
+    warnings: tuple[Problem, ...] = ()
 
     @property
     def name(self) -> str:
@@ -119,7 +120,8 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
     raise_if_any(dict.fromkeys(draft.problems))
     assert heading is not None
     points = dict.fromkeys(itertools.chain.from_iterable(_points(found) for found in combinations))
-    return Study(combinations[0].kind, heading, tuple(points), _axes(combinations), source, file_name, folder)
+    axes, warnings = _axes(combinations), tuple(dict.fromkeys(draft.warnings))
+    return Study(combinations[0].kind, heading, tuple(points), axes, source, file_name, folder, warnings)
 
 
 @dataclass
@@ -152,6 +154,7 @@ class _Draft:
     raw: Mapping[str, Any]
     file_name: str
     problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
 
     def heading(self) -> Heading | None:
         """The heading; unknown keys at the top of the file are reported here."""
@@ -243,10 +246,10 @@ class _Draft:
         known = {_key_at(problem) for problem in self.problems}  # what is wrong is not missed as well
         n_before = len(self.problems)
         for kind in dict.fromkeys(found.kind for found in combinations):
-            for check in kind.checks(
-                _candidates([found for found in combinations if found.kind == kind], trials), draw
-            ):
+            candidates = _candidates([found for found in combinations if found.kind == kind], trials)
+            for check in kind.checks(candidates, draw):
                 self._collect(check)
+            self.warnings += map(self._in_file, kind.warnings(candidates, draw))
         self.problems[n_before:] = [found for found in self.problems[n_before:] if _key_at(found) not in known]
 
     def _section(self, section: Section, variant: Mapping[str, Any], name: str | None) -> _Parts:

@@ -11,6 +11,7 @@ from typing import Any
 
 from joulewise.errors import InputError, JoulewiseError
 from joulewise.files import sha256_of
+from joulewise.processes import give_back_memory
 from joulewise.study.case import Case
 from joulewise.study.kinds import kind_of
 from joulewise.study.planning import Run
@@ -93,6 +94,7 @@ def world_of(run: Run, draw: Draw) -> Any:
 def forget_worlds() -> None:
     """Let go of the worlds of this process, which may be large."""
     _worlds.clear()
+    give_back_memory()
 
 
 def _without_nan(metrics: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -162,6 +162,18 @@ def types_of(names: tuple[str, ...], first: Counts, options: Options, stretch: N
     cluster, nodes = (options[column].astype(np.int32) for column in (0, 2))
     true_s, pstate = options.time_s * stretch, options.pstate.astype(np.int8)
     return JobTypes(names, first, cluster, pstate, nodes, true_s, options.time_s, options.power_w)
+
+
+def rigid_types(clusters: Clusters, nodes: Numbers, time_s: Numbers, planned_s: Numbers, node_w: Numbers) -> JobTypes:
+    """A type for each job, with one option on every cluster that has the nodes it needs there: `nodes[job, cluster]`.
+
+    A job for which no cluster has nodes enough has no option. `node_w` is the power of each of its nodes.
+    """
+    job, cluster = np.nonzero(nodes <= clusters.n_nodes)
+    first = np.searchsorted(job, np.arange(len(nodes) + 1))
+    n = nodes[job, cluster]
+    options = Options(cluster, np.zeros(job.size, np.int8), n, planned_s[job], n * node_w[job])
+    return replace(types_of((), first, options), time_s=time_s[job])
 
 
 def with_nodes(options: Options, n_nodes: Counts) -> Options:

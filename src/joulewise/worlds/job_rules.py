@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -15,6 +16,8 @@ from joulewise.units import seconds, watts
 from joulewise.worlds.parameters import is_not_negative, is_positive
 from joulewise.worlds.utilities import PRIORITIES, URGENCIES, UTILITY_CLASSES
 from joulewise.worlds.workload_tables import KINDS, parse_points
+
+_HEADING = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 
 
 class Rule(NamedTuple):
@@ -147,6 +150,8 @@ def read_rules(name: str | None, folder: Path = Path()) -> tuple[Rule, ...]:
         text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(Problem(name, f"byte {error.start} is not UTF-8 text", "must be TOML in UTF-8")) from None
+    except FileNotFoundError:
+        raise InputError(Problem(name, "there is no such file", advice=f"looked in {folder.resolve()}")) from None
     except OSError as error:
         raise InputError(Problem(name, f"cannot be read: {error.strerror or error}")) from None
     return (*parse_rules(text, name), *default_rules())
@@ -170,12 +175,22 @@ def parse_rules(text: str, file_name: str) -> tuple[Rule, ...]:
         found = f"found {', '.join(sorted(raw.keys() - {'rule'}) or ['rule'])}"
         raise InputError(Problem(file_name, found, "must be rules alone, each written as [[rule]]"))
     problems: list[Problem] = []
-    rules = tuple(_rule(table, f"{file_name}: rule[{i}]", problems) for i, table in enumerate(tables))
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if _HEADING.match(line)]
+    rules = tuple(
+        _rule(table, number, f"{file_name}: {_place(table, number, lines)}", problems)
+        for number, table in enumerate(tables, 1)
+    )
     raise_if_any(problems)
     return rules
 
 
-def _rule(table: Mapping[str, Any], where: str, problems: list[Problem]) -> Rule:
+def _place(table: Mapping[str, Any], number: int, lines: list[int]) -> str:
+    """Where a rule stands: its line, unless the file writes rules another way than usual, and its name or number."""
+    at = f"line {lines[number - 1]}, " if number <= len(lines) else ""
+    return f"{at}rule {table.get('name', number)!r}"
+
+
+def _rule(table: Mapping[str, Any], number: int, where: str, problems: list[Problem]) -> Rule:
     n_before, values = len(problems), dict[str, Any]()
     for key, value in table.items():
         known = CONDITIONS.get(key) or GIVEN.get(key)
@@ -184,14 +199,14 @@ def _rule(table: Mapping[str, Any], where: str, problems: list[Problem]) -> Rule
                 values[key] = known.read(value)
             except ValueError as error:
                 allowed = str(error).rpartition("; ")[2]
-                problems.append(Problem(f"{where}.{key}", f"found {as_written(value)}", allowed))
+                problems.append(Problem(f"{where}, {key}", f"found {as_written(value)}", allowed))
         elif key != "name":
-            problems.append(unknown_name(f"{where}.{key}", key, ["name", *CONDITIONS, *GIVEN]))
+            problems.append(unknown_name(f"{where}, {key}", key, ["name", *CONDITIONS, *GIVEN]))
     given = {key: value for key, value in values.items() if key in GIVEN}
     conditions = {key: value for key, value in values.items() if key in CONDITIONS}
     if len(problems) == n_before:
         problems += _misfits(conditions, given, where)
-    return Rule(str(table.get("name", where.rpartition(": ")[2])), conditions, given)
+    return Rule(str(table.get("name", f"rule {number}")), conditions, given)
 
 
 def _misfits(conditions: Mapping[str, Any], given: Mapping[str, Any], where: str) -> Iterator[Problem]:

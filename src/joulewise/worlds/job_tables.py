@@ -16,7 +16,7 @@ from joulewise.model import Workload
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
 from joulewise.model.jobs import NO_JOB, Jobs, Label
-from joulewise.worlds.cluster_tables import Numbers, Options, options_of, types_of, whole, with_nodes
+from joulewise.worlds.cluster_tables import Numbers, Options, options_of, rigid_types, types_of, whole, with_nodes
 from joulewise.worlds.frames import Column, Table, read_table
 from joulewise.worlds.parallel_day import mean_times_s
 from joulewise.worlds.parameters import broken_rules, explained, is_not_negative
@@ -126,6 +126,14 @@ def _sizes(table: Table, clusters: Clusters, default: float | None) -> Counts:
     return np.repeat(nodes[:, None], clusters.n_clusters, axis=1)
 
 
+def size_of(parameters: JobTable, row: int, folder: Path = Path()) -> tuple[str, int, str]:
+    """Where the job of a row stands in its table, and how many of what it asks for."""
+    table = read_table(parameters.jobs, folder)
+    unit = "core" if _CORES.name in table.columns else "node"
+    amount = int(float(table.frame[f"{unit}s"][row]))
+    return f"in {table.row_word} {table.numbers_of_rows[row]:,}", amount, unit
+
+
 def _rigid(table: Table, clusters: Clusters) -> _Kinds:
     """Jobs with a time of their own: one option on each cluster with nodes enough, and none if there is no such one."""
     nodes = _sizes(table, clusters, None)
@@ -134,11 +142,7 @@ def _rigid(table: Table, clusters: Clusters) -> _Kinds:
     node_w = table.quantity(_POWER, 0.0) if _POWER.name in table.columns else np.full(time_s.size, np.nan)
     raise_if_any(table.problems)
     planned_s = np.where(planned_s > 0, planned_s, time_s)
-    job, cluster = np.nonzero(nodes <= clusters.n_nodes)
-    first = np.searchsorted(job, np.arange(time_s.size + 1))
-    n = nodes[job, cluster]
-    options = Options(cluster, np.zeros(job.size, np.int8), n, planned_s[job], n * node_w[job])
-    types = replace(types_of((), first, options), time_s=time_s[job])
+    types = rigid_types(clusters, nodes, time_s, planned_s, node_w)
     return _Kinds(types, np.arange(time_s.size, dtype=np.int32))
 
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem
 
-PIECE_BYTES = 2**23
+PIECE_BYTES = 2**21
 """How much text is read at once."""
 LARGEST = 1e12
 """No number of a log is larger: beyond it seconds lose the precision that ties rely on."""
@@ -66,6 +66,29 @@ class Oddity(NamedTuple):
 
     reason: str
     done: str
+
+
+READING: dict[str, Oddity] = {
+    "short line": Oddity("lines with fewer than 18 numbers", "left out"),
+    "long line": Oddity("lines with more than 18 numbers", "read as far as the 18th"),
+    "no numbers": Oddity("lines with something else than numbers, or too large ones", "left out"),
+    "part of a job": Oddity("lines about a part of the job in the line before", "left out"),
+    "fraction of a second": Oddity("jobs with times in fractions of a second", "lengths rounded up, instants down"),
+    "comment in another code": Oddity("comments that are not UTF-8", "read as Latin-1"),
+    "wrong number of cells": Oddity("lines with more or fewer cells than the first line has names", "left out"),
+    "text in another code": Oddity("lines that are not UTF-8", "read as Latin-1"),
+    "job in another code": Oddity("jobs with text that is not UTF-8", "read as Latin-1"),
+    "no record of a job": Oddity("records that are no jobs", "left out"),
+    "job step": Oddity("lines about a step of a job", "left out: the job has a line of its own"),
+    "waiting array": Oddity("arrays of jobs that have not started", "left out"),
+    "part of a mixed job": Oddity("parts of heterogeneous jobs", "kept as jobs of their own"),
+    "not ended": Oddity("jobs that had not ended", "left out: nobody knows how long they run"),
+    "no submission": Oddity("jobs without an instant of submission", "left out"),
+    "out of order": Oddity("jobs submitted before one in an earlier line", "put in order"),
+    "repeated line": Oddity("lines that tell the same as an earlier one", "left out"),
+    "number used again": Oddity("jobs with the number of an earlier one", "kept as jobs of their own"),
+}
+"""What can be odd when a log is read, whatever the conventions."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +153,8 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         ) from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError(Problem(path.name, f"cannot be unpacked: {error}", advice="get it again")) from error
+    except IsADirectoryError:
+        raise InputError(Problem(str(path), "found a folder", "must be a log, in a file")) from None
     except FileNotFoundError:
         raise InputError(Problem(path.name, "there is no such file", advice=f"looked in {path.parent}")) from None
     except OSError as error:

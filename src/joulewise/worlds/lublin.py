@@ -15,9 +15,10 @@ import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Floats, Ints
-from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
+from joulewise.model.clusters import ClusterSystem
 from joulewise.model.jobs import Jobs, Label
 from joulewise.rng import generator
+from joulewise.worlds.cluster_tables import rigid_types
 from joulewise.worlds.parameters import broken_rules, explained, is_not_negative, is_positive
 from joulewise.worlds.utilities import UtilityParameters, draw_levels, utility_problems, workload_of_times
 
@@ -109,20 +110,13 @@ def generate_lublin(
     names = ("batch", "interactive") if parameters.kinds == "both" else (parameters.kinds,)
     most = int(system.clusters.n_nodes.max())
     drawn = _merged([_drawn(parameters, name, most, seed, trial) for name in names], parameters.n_jobs)
-    types = rigid_types(system.clusters, drawn.nodes, drawn.run_s, drawn.run_s, parameters.power_w)
-    levels = draw_levels(parameters, generator(seed, trial, "lublin.utility"), drawn.nodes.size)
-    each = np.arange(drawn.nodes.size, dtype=np.int32)
+    n_jobs, clusters = drawn.nodes.size, system.clusters
+    nodes = np.broadcast_to(drawn.nodes[:, None], (n_jobs, clusters.n_clusters))
+    types = rigid_types(clusters, nodes, drawn.run_s, drawn.run_s, np.full(n_jobs, parameters.power_w))
+    levels = draw_levels(parameters, generator(seed, trial, "lublin.utility"), n_jobs)
+    each = np.arange(n_jobs, dtype=np.int32)
     work = workload_of_times(drawn.arrival_s, each, levels, drawn.run_s, parameters)
-    return ClusterSystem(system.clusters, types), Jobs(work, labels={"queue": Label(names, drawn.kind)})
-
-
-def rigid_types(clusters: Clusters, nodes: Ints, run_s: Floats, planned_s: Floats, node_w: float) -> JobTypes:
-    """A type for each job, with one option on every cluster that has as many nodes as it needs."""
-    job, cluster = np.nonzero(nodes[:, None] <= clusters.n_nodes)
-    first = np.searchsorted(job, np.arange(nodes.size + 1))
-    power_w = np.asarray(nodes[job] * node_w, np.float64)
-    fastest = np.zeros(job.size, np.int8)
-    return JobTypes((), first, cluster.astype(np.int32), fastest, nodes[job], run_s[job], planned_s[job], power_w)
+    return ClusterSystem(clusters, types), Jobs(work, labels={"queue": Label(names, drawn.kind)})
 
 
 def _merged(parts: list[_Drawn], n: int) -> _Drawn:

@@ -146,7 +146,7 @@ def _workload(
 def mean_times_s(types: JobTypes) -> Floats:
     """The mean execution time of each type over its options in P-state 0; NaN where it has none."""
     is_fastest = types.pstate == 0
-    job_type = np.repeat(np.arange(types.n_types), np.diff(types.first))[is_fastest]
+    job_type = types.of_option[is_fastest]
     total_s = np.bincount(job_type, types.time_s[is_fastest], types.n_types)
     n_options = np.bincount(job_type, minlength=types.n_types)
     return np.asarray(np.divide(total_s, n_options, out=np.full(types.n_types, np.nan), where=n_options > 0))

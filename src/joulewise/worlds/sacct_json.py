@@ -17,6 +17,8 @@ from joulewise.worlds.sacct import NAMES, frame_of_records
 
 _JOBS = re.compile(r'"jobs"\s*:\s*\[')
 _BETWEEN = re.compile(r"[\s,]*")
+_STRAY, _FIRST_STRAY = re.compile("[\ud800-\udfff]"), 0xDC00
+"""What Python makes of bytes that are not UTF-8, and of escapes that are no characters."""
 _ROWS_AT_ONCE = 20_000
 _LONGEST_JOB = 2**26
 
@@ -40,12 +42,25 @@ def _frames(log: Log, jobs: Iterable[Any]) -> Iterator[pl.DataFrame]:
         if record is None:
             log.note("no record of a job", 1)
         else:
-            records.append(record)
+            records.append(_in_utf_8(log, record))
         if len(records) == _ROWS_AT_ONCE:
             yield _frame(log, records)
             records = []
     if records:
         yield _frame(log, records)
+
+
+def _in_utf_8(log: Log, record: dict[str, str | None]) -> dict[str, str | None]:
+    """The record with bytes that were not UTF-8 read as Latin-1; that there were some is counted."""
+    mended = {key: _STRAY.sub(_latin_1, text) for key, text in record.items() if text and _STRAY.search(text)}
+    log.note("job in another code", int(bool(mended)))
+    return record | mended
+
+
+def _latin_1(stray: re.Match[str]) -> str:
+    """The letter that a byte is in Latin-1; what is no byte is no letter."""
+    byte = ord(stray[0]) - _FIRST_STRAY
+    return chr(byte) if 0x80 <= byte <= 0xFF else "\ufffd"
 
 
 def _frame(log: Log, records: list[dict[str, str | None]]) -> pl.DataFrame:
@@ -79,8 +94,8 @@ def _jobs(path: Path, pieces: Iterable[bytes]) -> Iterator[Any]:
 
 
 def _texts(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Pieces of UTF-8 as text, wherever they are cut."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    """Pieces of UTF-8 as text, wherever they are cut; bytes of something else stand as strays in it."""
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     for piece in pieces:
         yield decoder.decode(piece)
     yield decoder.decode(b"", final=True)

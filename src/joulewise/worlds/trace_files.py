@@ -6,7 +6,7 @@ import dataclasses
 import gzip
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from joulewise.files import replacing
 from joulewise.worlds.frames import Column
 from joulewise.worlds.logs import (
     LOG_COLUMNS,
+    READING,
     SCHEMA,
     Log,
     LogAbout,
@@ -98,7 +99,7 @@ def import_log(path: Path, out: Path) -> TraceTable:
             parts.append(Path(folder) / f"{number}.parquet")
             frame.write_parquet(parts[-1], compression="lz4")
         if not parts:
-            raise _no_jobs(path.name)
+            raise _no_jobs(path.name, log.odd)
         ordered, odd = order.put_right(pl.scan_parquet(parts))
         table = TraceTable(log.about, frame_of({}, 0), dict(log.odd + odd), log.at, path.name)
         with replacing(out) as temporary:
@@ -169,9 +170,10 @@ def _log(path: Path) -> Iterator[tuple[Log, Iterator[pl.DataFrame]]]:
         text, _ = text_of(start.removeprefix(b"\xef\xbb\xbf"))
         form = next((form for form in FORMATS if form.recognises(text)), None)
         if form is None:
+            told = f"found a text that starts {text[:40]!r}" if text.strip() else "is empty"
             allowed = f"must be one of {', '.join(form.name for form in FORMATS)}, plain or packed by gzip"
             advice = "`sacct` needs --parsable2 or --json"
-            raise InputError(Problem(path.name, f"found a text that starts {text[:40]!r}", allowed, advice))
+            raise InputError(Problem(path.name, told, allowed, advice))
         log = form.read(path, start.removeprefix(b"\xef\xbb\xbf"), file)
         yield log, log.pieces
 
@@ -221,9 +223,11 @@ def _as_json(table: TraceTable) -> str:
 
 def _checked(table: TraceTable) -> TraceTable:
     if table.jobs.is_empty():
-        raise _no_jobs(table.source)
+        raise _no_jobs(table.source, table.odd)
     return table
 
 
-def _no_jobs(name: str) -> InputError:
-    return InputError(Problem(name, "has no jobs that can be read", advice="a log needs one line at least for a job"))
+def _no_jobs(name: str, odd: Mapping[str, int]) -> InputError:
+    why = "; ".join(f"{READING[key].reason}: {n:,}, {READING[key].done}" for key, n in odd.items())
+    found = "has no jobs that can be read" + (f" ({why})" if why else "")
+    return InputError(Problem(name, found, advice="a log needs one line at least for a job"))

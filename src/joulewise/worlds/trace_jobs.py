@@ -12,7 +12,7 @@ import polars as pl
 from joulewise.errors import Problem
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.jobs import NO_JOB, Label
-from joulewise.worlds.logs import Oddity
+from joulewise.worlds.logs import READING
 from joulewise.worlds.parameters import broken_rules, explained
 from joulewise.worlds.trace_files import TraceTable
 
@@ -72,28 +72,6 @@ class TraceJobs(NamedTuple):
     log: pl.DataFrame
 
 
-READING: dict[str, Oddity] = {
-    "short line": Oddity("lines with fewer than 18 numbers", "left out"),
-    "long line": Oddity("lines with more than 18 numbers", "read as far as the 18th"),
-    "no numbers": Oddity("lines with something else than numbers, or too large ones", "left out"),
-    "part of a job": Oddity("lines about a part of the job in the line before", "left out"),
-    "fraction of a second": Oddity("jobs with times in fractions of a second", "lengths rounded up, instants down"),
-    "comment in another code": Oddity("comments that are not UTF-8", "read as Latin-1"),
-    "wrong number of cells": Oddity("lines with more or fewer cells than the first line has names", "left out"),
-    "text in another code": Oddity("lines that are not UTF-8", "read as Latin-1"),
-    "no record of a job": Oddity("records that are no jobs", "left out"),
-    "job step": Oddity("lines about a step of a job", "left out: the job has a line of its own"),
-    "waiting array": Oddity("arrays of jobs that have not started", "left out"),
-    "part of a mixed job": Oddity("parts of heterogeneous jobs", "kept as jobs of their own"),
-    "not ended": Oddity("jobs that had not ended", "left out: nobody knows how long they run"),
-    "no submission": Oddity("jobs without an instant of submission", "left out"),
-    "out of order": Oddity("jobs submitted before one in an earlier line", "put in order"),
-    "repeated line": Oddity("lines that tell the same as an earlier one", "left out"),
-    "number used again": Oddity("jobs with the number of an earlier one", "kept as jobs of their own"),
-}
-"""What can be odd when a log is read, whatever the conventions."""
-
-
 def convention_problems(p: TraceConventions) -> Iterator[Problem]:
     """What is wrong with the part of the log that is asked for."""
     rules = (
@@ -144,19 +122,21 @@ def dependencies_of(jobs: TraceJobs, fits: Bools, findings: list[Finding]) -> tu
     log = jobs.log
     if log["after_job"].null_count() == log.height:
         return None
-    rows = log.select("job_id", "after_job", row=pl.int_range(pl.len(), dtype=pl.Int32))
-    earlier = rows.select(after_job="job_id", other="row").unique("after_job", keep="last")
-    other = rows.join(earlier, on="after_job", how="left", maintain_order="left")["other"]
-    after = other.fill_null(NO_JOB).to_numpy().astype(np.int32)
-    told, later = log["after_job"].is_not_null().to_numpy(), after >= np.arange(after.size)
-    _note(findings, "follows an absent job", int((told & (after == NO_JOB)).sum()),
+    row = pl.int_range(pl.len(), dtype=pl.Int32)
+    followers = log.select("after_job", row=row).filter(pl.col("after_job").is_not_null())
+    others = log.select(after_job="job_id", row=row, other=row)
+    found = followers.join_asof(others, on="row", by="after_job", allow_exact_matches=False, check_sortedness=False)
+    is_absent = ~followers["after_job"].is_in(others["after_job"].implode())
+    _note(findings, "follows an absent job", int(is_absent.sum()),
           "jobs that follow one which is not replayed", "submitted when they were")  # fmt: skip
-    _note(findings, "follows a later job", int(later.sum()),
+    _note(findings, "follows a later job", found["other"].null_count() - int(is_absent.sum()),
           "jobs that follow one which was submitted later", "submitted when they were")  # fmt: skip
-    too_large = (after != NO_JOB) & ~later & ~fits[after]
+    after = np.full(log.height, NO_JOB, np.int32)
+    after[found["row"].to_numpy()] = found["other"].fill_null(NO_JOB).to_numpy()
+    too_large = (after != NO_JOB) & ~fits[after]
     _note(findings, "follows a job that fits nowhere", int(too_large.sum()),
           "jobs that follow one which fits nowhere", "submitted when they were")  # fmt: skip
-    after[later | too_large] = NO_JOB
+    after[too_large] = NO_JOB
     return after, np.where(after == NO_JOB, 0.0, log["think_s"].fill_null(0).to_numpy())
 
 

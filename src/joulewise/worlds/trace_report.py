@@ -19,7 +19,7 @@ _ROWS_AT_ONCE = 100_000
 
 @dataclass(frozen=True)
 class TraceReport:
-    """A log in figures. `n_jobs` can be replayed under the usual conventions, of `n_logged` in the file.
+    """A log in figures. `n_jobs` can be replayed under the usual conventions, of `n_logged` in the file, and fit there.
 
     `load_percent` is what they need of the log's own machine from the first submission to the last; None where the
     size of that is not known.
@@ -65,9 +65,10 @@ def report_on(path: Path, table: TraceTable) -> TraceReport:
         kept, found = jobs_to_replay(replace(table, jobs=part), TraceConventions())
         _add(findings, found)
         if kept is not None:
-            _add(findings, _of_machine(kept.cores > (cores or kept.cores.max()), kept.log))
-            n_jobs += kept.log.height
-            work_core_s += float((kept.run_s * kept.cores).sum())
+            fits = kept.cores <= (cores or kept.cores.max())
+            _add(findings, _of_machine(~fits, kept.log))
+            n_jobs += int(fits.sum())
+            work_core_s += float((kept.run_s * kept.cores)[fits].sum())
     load = 100 * work_core_s / (cores * span_s) if cores and span_s else None
     everything = (*findings_of_reading(table), *_of_header(table.about, n_logged), *findings.values())
     return TraceReport(

@@ -13,9 +13,10 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem, as_written, raise_if_any
 from joulewise.model import Workload
-from joulewise.model.arrays import Floats
+from joulewise.model.arrays import Counts, Floats
 from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
 from joulewise.model.jobs import Jobs
+from joulewise.units import count
 from joulewise.worlds.job_rules import read_rules
 from joulewise.worlds.logs import LogAbout
 from joulewise.worlds.parameters import broken_rules, explained, is_positive
@@ -77,6 +78,7 @@ class Trace(NamedTuple):
     jobs: Jobs
     job_id: pl.Series
     requested_s: Floats
+    cores: Counts
     about: LogAbout
     findings: tuple[Finding, ...]
 
@@ -115,7 +117,7 @@ def load_trace(p: TraceParameters, system: ClusterSystem | None = None, folder: 
     after, think_s = followed or (None, None)
     made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log))
     found = ClusterSystem(clusters, types)
-    return Trace(found, made, jobs.log["job_id"], jobs.requested_s, table.about, tuple(findings))
+    return Trace(found, made, jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings))
 
 
 def own_machine(p: TraceParameters, table: TraceTable, jobs: TraceJobs) -> Clusters:
@@ -127,7 +129,7 @@ def own_machine(p: TraceParameters, table: TraceTable, jobs: TraceJobs) -> Clust
     else:
         n_nodes, per_node = nodes, (cores or 0) // (nodes or 1)
     if not n_nodes or not per_node:
-        raise _no_size(p, table, jobs)
+        raise _no_size(p, table, jobs, {"nodes": nodes, "processors": cores})
     if p.unit == "node" and n_nodes * per_node != cores:
         found = f"found {cores:,} processors on {n_nodes:,} nodes, so that nodes differ"
         advice = 'describe the clusters in [system], or use unit = "processor"'
@@ -162,15 +164,17 @@ def _spare(p: TraceParameters) -> Iterator[Problem]:
 
 
 def _nothing_left(p: TraceParameters, findings: list[Finding]) -> InputError:
-    why = "; ".join(f"{found.n:,} {found.reason}: {found.done}" for found in findings)
+    why = "; ".join(f"{found.reason}: {found.n:,}, {found.done}" for found in findings)
     advice = 'choose an earlier from, a longer span, or other conventions, such as no_run_time = "one-second"'
     return InputError(Problem(p.trace, f"no job is left to replay ({why or 'none in the span'})", advice=advice))
 
 
-def _no_size(p: TraceParameters, table: TraceTable, jobs: TraceJobs) -> InputError:
-    what = "processors" if p.unit == "processor" else "nodes and processors"
-    found = f"does not say how many {what} its machine has; its largest job has {jobs.cores.max():,} processors"
-    advice = "give workload.machine_processors (and machine_nodes), or describe clusters in [system]"
+def _no_size(p: TraceParameters, table: TraceTable, jobs: TraceJobs, told: dict[str, int | None]) -> InputError:
+    needed = ("processors",) if p.unit == "processor" else tuple(told)
+    missing = [what for what in needed if not told[what]]
+    largest = f"its largest job has {count(int(jobs.cores.max()), 'processor')}"
+    found = f"does not say how many {' and '.join(missing)} its machine has; {largest}"
+    advice = f"give {' and '.join(f'workload.machine_{what}' for what in missing)}, or describe clusters in [system]"
     return InputError(Problem(table.source, found, advice=advice))
 
 
