@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from joulewise.kernels.heap import Heap, empty_heap, pop, push
 from joulewise.kernels.jit import inlined, shared
-from joulewise.kernels.records import record
+from joulewise.kernels.records import switched
 
 NOTHING = -1
 
 
-@record
+@switched("is_used")
 class Pins(NamedTuple):
     """Nodes of cluster r are first_node[r] up to first_node[r + 1]; each has its pins, one after another in time.
 
@@ -29,7 +29,8 @@ class Pins(NamedTuple):
     `spare[0]`, linked by `next_on_node`.
 
     A pin is firm, or a plan of the mapping event that goes on. Two tables share all arrays: one that `sees_plans` finds
-    starts among all pins and pins plans; for the other there are firm pins alone. Nothing is in a table not in use.
+    starts among all pins and pins plans; for the other there are firm pins alone. Without `is_used` there are none, and
+    kernels have no code for them.
 
     The others are room for a search: `at` is the pin that ends a node's void (see _next_void), `opens` and `closes`
     order nodes by when they could start and when they must have ended, `best` by what to take.
@@ -127,6 +128,8 @@ def first_fit_pinned(pins, r, nodes, duration_s, from_s):
 
     Goes through the nodes' possible starts in order of time, and keeps those whose voids last long enough from there.
     """
+    if from_s == math.inf or fits_pinned(pins, r, nodes, duration_s, from_s):
+        return from_s
     pins.opens.size[0], pins.closes.size[0] = 0, 0
     for k in range(pins.first_node[r], pins.first_node[r + 1]):
         pins.at[k] = pins.head[k]

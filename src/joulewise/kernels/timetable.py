@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, shared
-from joulewise.kernels.pinned import NO_PINS, Pins, first_fit_pinned, fits_pinned
+from joulewise.kernels.pinned import NO_PINS, Pins, first_fit_pinned
 from joulewise.kernels.records import record
 
 
@@ -104,24 +104,14 @@ def fits(book, r, amount, start_s, end_s):
     return False
 
 
-@shared
+@inlined
 def first_nodes(book, r, nodes, duration_s, from_s):
     """The earliest start, not before `from_s`, with so many nodes of cluster r, the same ones all the time if pinned.
 
     A count never finds a later start than pins, so that these are asked from there on.
     """
     start_s = first_fit(book, r, nodes, duration_s, from_s)
-    if not book.pins.is_used or start_s == math.inf or fits_pinned(book.pins, r, nodes, duration_s, start_s):
-        return start_s
-    return first_fit_pinned(book.pins, r, nodes, duration_s, start_s)
-
-
-@shared
-def has_nodes(book, r, nodes, duration_s, start_s):
-    """Whether so many nodes of cluster r, the same ones all the time if pinned, are free for a duration."""
-    if not fits(book, r, nodes, start_s, start_s + duration_s):
-        return False
-    return not book.pins.is_used or fits_pinned(book.pins, r, nodes, duration_s, start_s)
+    return first_fit_pinned(book.pins, r, nodes, duration_s, start_s) if book.pins.is_used else start_s
 
 
 @inlined
