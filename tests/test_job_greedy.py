@@ -72,7 +72,6 @@ def schedulers(draw: st.DrawFn, world: JobWorld) -> Scheduler:
         dropping_by=draw(st.sampled_from(("task", "option"))),
         energy_filter=draw(st.sampled_from(("none", "per-task", "per-resource"))) if has_budget else "none",
         leniency=draw(st.sampled_from((0.5, 1.0, 4.0, "adaptive"))),
-        nodes=draw(st.sampled_from(("counted", "pinned"))),
     )
 
 
@@ -132,7 +131,6 @@ def any_scheduler(rng: np.random.Generator, has_budget: bool) -> Scheduler:
         dropping_by=("task", "option")[rng.integers(2)],
         energy_filter=("none", "per-task", "per-resource")[rng.integers(3)] if has_budget else "none",
         leniency=(0.5, 1.0, 4.0, "adaptive")[rng.integers(4)],
-        nodes=("counted", "pinned")[rng.integers(2)],
     )
 
 

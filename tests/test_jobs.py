@@ -265,7 +265,6 @@ def schedulers(draw: st.DrawFn, world: JobWorld) -> Scheduler:
     }
     if switches["overrun"] != "unaware":
         switches["mapping_interval_s"] = draw(st.sampled_from((math.inf, 1.0, 7.0, 60.0)))
-        switches["nodes"] = "counted" if world.outages.n_outages else draw(st.sampled_from(("counted", "pinned")))
     return scheduler(name, **switches)
 
 

@@ -6,7 +6,7 @@ It is the published variant, and what is needed where nodes are not interchangea
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ class Pins(NamedTuple):
     order nodes by when they could start and when they must have ended, `best` by what to take.
     """
 
-    is_used: bool
+    is_used: Literal[True] | None
     sees_plans: bool
     first_node: NDArray[np.int64]
     head: NDArray[np.int64]
@@ -71,7 +71,7 @@ def new_pins(n_nodes: NDArray[np.int64], n_jobs: int, n_pins: int) -> Pins:
     )  # fmt: skip
 
 
-NO_PINS = new_pins(np.zeros(0, np.int64), 0, 0)._replace(is_used=False)
+NO_PINS = new_pins(np.zeros(0, np.int64), 0, 0)._replace(is_used=None)
 
 
 # Where there is room

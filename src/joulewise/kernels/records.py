@@ -4,7 +4,7 @@ Numba passes a named tuple as all of its fields, and every array as seven number
 thousand arguments, copied at each call, which takes the compiler minutes. A record is written once where Python calls
 a kernel; inside, one pointer goes around, and a field is read where it is used. Its fields never change (what arrays
 hold may), and the compiler is told so. A switch of a record is known when a kernel is compiled: one kernel has code for
-what it switches on, another has none.
+what it switches on, another has none. It is True or None, for numba chooses kernels by types, not by values.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ def switched(*switches: str) -> Callable[[_T], _T]:
 
 def _by_address(named_tuple: _T, switches: tuple[str, ...]) -> _T:
     def type_of(value: Any, context: Any) -> Record:
-        members = {name: typeof_impl(getattr(value, name), context) for name in named_tuple._fields}
-        return Record(named_tuple.__qualname__, members, {name: getattr(value, name) for name in switches})
+        members = {name: typeof_impl(member, context) for name, member in value._asdict().items()}
+        members |= dict.fromkeys(switches, types.boolean)
+        return Record(named_tuple.__qualname__, members, {name: bool(getattr(value, name)) for name in switches})
 
     typeof_impl.register(named_tuple)(type_of)
     return named_tuple
