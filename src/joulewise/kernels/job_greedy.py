@@ -330,7 +330,8 @@ def greedy_pass(pool, value, rules, facts, limits, ledger, book, trial, plan, no
     energy is noted in `ledger`. Fixed is what is planned to start now or before `next_s`, the next event (now_s where
     events are unforeseen), and everything if plans are permanent. Dropped jobs have left it with the fate DROPPED;
     jobs without hope that could not have started yet may wait for that until `drop_hopeless`.
-    `trial` is a book of the same shape, for the pass to work in, with the same pins as one that sees plans. Whoever frees nodes tells by job_pool.note_release.
+    `trial` is a book of the same shape, for the pass to work in, with the same pins as one that sees plans. Whoever
+    frees nodes tells by job_pool.note_release.
     """
     if pool.waiting.size.sum() == 0:
         pool.n_fixed[0] = 0

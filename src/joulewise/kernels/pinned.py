@@ -65,7 +65,8 @@ def new_pins(n_nodes: NDArray[np.int64], n_jobs: int, n_pins: int) -> Pins:
     n = int(first_node[-1])
     return Pins(
         True, False, first_node, np.full(n, NOTHING), np.full(n_jobs, NOTHING),
-        *(np.empty(n_pins, np.int64) for _ in range(3)), np.empty(n_pins), np.empty(n_pins), np.empty(n_pins, np.bool_),
+        np.empty(n_pins, np.int64), np.empty(n_pins, np.int64), np.empty(n_pins, np.int64),
+        np.empty(n_pins), np.empty(n_pins), np.empty(n_pins, np.bool_),
         np.full(n, -math.inf), np.full(1, NOTHING), np.zeros(1, np.int64),
         np.empty(n, np.int64), empty_heap(n), empty_heap(n), empty_heap(n),
     )  # fmt: skip

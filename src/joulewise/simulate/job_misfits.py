@@ -44,7 +44,7 @@ def job_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
 
 
 def _pin_problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
-    """What named nodes do not know: nodes that are out, jobs that outlive their plan; and more than there is room for."""
+    """What named nodes do not know: nodes that are out, jobs that outlive their plan, more than there is room for."""
     if scheduler.nodes == "counted":
         return
     advice = 'use nodes = "counted"'
