@@ -135,7 +135,7 @@ def _ask_pins(pins: Any, kind: Any, r: Any, i: Any, n: Any, a: Any, b: Any) -> A
     if kind == PIN:
         return float(pinned.pin(pins, r, i, n, a, b))
     if kind == UNPIN:
-        pinned.unpin(pins, i)
+        pinned.unpin(pins, i, a)
     else:
         pinned.pin_node(pins, i, n, a, b)
     return 0.0
@@ -167,7 +167,7 @@ def test_named_nodes_are_those_of_the_plain_twin(needs: list[tuple[int, float, f
         assert nodes_of(pins, i) == twin.pin(i, nodes, start_s, start_s + duration_s)
         if i in gone:
             ask_pins(pins, UNPIN, i - 1, 0, 0.0, 0.0)
-            twin.unpin(i - 1)
+            twin.unpin(i - 1, 0.0)
 
 
 @given(st.lists(NEEDS, max_size=10), NEEDS)

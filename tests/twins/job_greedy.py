@@ -19,6 +19,7 @@ from joulewise.model.jobs import JobWorld
 from joulewise.policies.job_limits import job_limits
 from joulewise.simulate.job_arrays import greed_of, seen_facts
 from joulewise.simulate.scheduler import Scheduler
+from tests.twins.timetable import NamedNodes
 
 HOUR_S = 3600.0
 NO_FILTER, PER_TASK, PER_RESOURCE = 0, 1, 2
@@ -37,7 +38,7 @@ class Plan(NamedTuple):
 
 @dataclass(eq=False)
 class Twin:
-    """A scheduler: what it has fixed, who waits, and who was dropped."""
+    """A scheduler: what it has fixed, who waits, and who was dropped; the nodes by cluster if they are named."""
 
     facts: JobFacts
     limits: JobLimits
@@ -47,6 +48,7 @@ class Twin:
     fixed: list[Plan] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
     dropped: set[int] = field(default_factory=set)
+    named: list[NamedNodes] = field(default_factory=list)
 
     def event(self, ready: Iterable[int], now_s: float, next_s: float) -> list[Plan]:
         """One mapping event, to which these jobs come; returns what is fixed, in the order of planning."""
@@ -61,14 +63,28 @@ class Twin:
             if found is None or (self.rules.declines and not found[0] > 0):
                 break
             planned.append(found[-1])
+            self.pin(found[-1])
         due = [p for p in planned if self.rules.is_permanent or p.start_s <= now_s or p.start_s < next_s]
         self.waiting = [i for i in self.waiting if not _has(due, i)]
         self.fixed += due
+        for p in planned:
+            if p not in due:
+                self.unpin(p.job, p.start_s)
         return due
+
+    def pin(self, plan: Plan) -> None:
+        if self.named:
+            cluster, nodes = self.facts.options.cluster[plan.option], int(self.facts.options.nodes[plan.option])
+            assert len(self.named[cluster].pin(plan.job, nodes, plan.start_s, plan.end_s)) == nodes
+
+    def unpin(self, job: int, from_s: float) -> None:
+        for named in self.named:
+            named.unpin(job, from_s)
 
     def release(self, job: int, at_s: float) -> None:
         """End a job before its planned end."""
         self.fixed = [p._replace(end_s=at_s) if p.job == job else p for p in self.fixed]
+        self.unpin(job, at_s)
 
     def choices(
         self, i: int, planned: list[Plan], most_key: float, now_s: float
@@ -136,12 +152,16 @@ class Twin:
     def is_free(self, option: int, held: list[Plan], start_s: float, end_s: float) -> bool:
         options, limits = self.facts.options, self.limits
         cluster = options.cluster[option]
+        if self.named:
+            nodes = range(int(self.facts.n_nodes[cluster]))
+            if sum(self.named[cluster].is_free(k, start_s, end_s) for k in nodes) < options.nodes[option]:
+                return False
         changes = {start_s, *(p.start_s for p in held if start_s < p.start_s < end_s)}
         changes |= {h * HOUR_S for h in range(int(start_s // HOUR_S) + 1, math.ceil(end_s / HOUR_S))}
         for at_s in changes:
             running = [p.option for p in held if p.start_s <= at_s < p.end_s]
-            nodes = sum(int(options.nodes[o]) for o in running if options.cluster[o] == cluster)
-            if nodes + options.nodes[option] > self.facts.n_nodes[cluster]:
+            taken = sum(int(options.nodes[o]) for o in running if options.cluster[o] == cluster)
+            if taken + options.nodes[option] > self.facts.n_nodes[cluster]:
                 return False
             cap_mw = limits.cap_mw[int(at_s // HOUR_S) % limits.cap_mw.size]
             if limits.has_cap and sum(int(limits.power_mw[o]) for o in [*running, option]) > cap_mw:
@@ -252,6 +272,8 @@ def simulate(world: JobWorld, scheduler: Scheduler) -> Story:
     assert scheduler.policy.objective is not None
     value = scheduler.policy.objective.value
     twin = Twin(facts, limits, greed_of(world, scheduler), value, [0.0] * facts.options.cluster.size)
+    if scheduler.nodes == "pinned":
+        twin.named = [NamedNodes(int(n)) for n in facts.n_nodes]
     first, arrival_s = facts.options.first, facts.tasks.arrival_s
     coming = [i for i, t in enumerate(facts.tasks.task_type) if first[t] < first[t + 1]]
     plans, ends = dict[int, tuple[int, float]](), dict[int, float]()

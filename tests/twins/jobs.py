@@ -1,7 +1,7 @@
 """The slow twin of the job loop: plain Python, everything looked at anew at every instant.
 
-It knows all rules that look at one job after another, plans that fail, dependencies, outages and dropping; not energy
-and not preemption.
+It knows all rules that look at one job after another, plans that fail, dependencies, outages, dropping and, but for
+outages, named nodes; not energy and not preemption.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from joulewise.model.jobs import JobWorld
 from joulewise.policies.job_orders import WEIGHTS
 from joulewise.simulate.scheduler import Scheduler
+from tests.twins.timetable import NamedNodes
 
 
 class Commitment(NamedTuple):
@@ -47,6 +48,7 @@ class Twin:
         self.dropped: set[int] = set()
         self.broken: list[Run] = []
         self.failed: list[Commitment] = []
+        self.named = [NamedNodes(int(n)) for n in world.clusters.n_nodes]
         self.n_events, self.is_stuck, self.is_close = 0, False, False
         self.ready_s = self._first_ready()
 
@@ -103,6 +105,8 @@ class Twin:
         """The earliest start of an option from now on."""
         types = self.world.types
         cluster = int(types.cluster[o])
+        if self.scheduler.nodes == "pinned":
+            return self.named[cluster].first_fit(int(types.nodes[o]), self.planned_s(o), self.now_s)
         taken = [c for c in self.commitments() if c.cluster == cluster and c.end_s > self.now_s]
         for start_s in sorted({self.now_s, *(c.end_s for c in taken)}):
             end_s = start_s + self.planned_s(o)
@@ -111,6 +115,16 @@ class Twin:
             if used + types.nodes[o] <= self.world.clusters.n_nodes[cluster]:
                 return start_s
         return math.inf
+
+    def pin(self, run: Run) -> None:
+        if self.scheduler.nodes == "pinned":
+            types = self.world.types
+            nodes = int(types.nodes[run.option])
+            chosen = self.named[types.cluster[run.option]].pin(run.job, nodes, run.start_s, run.planned_end_s)
+            assert len(chosen) == nodes
+
+    def unpin(self, run: Run, from_s: float) -> None:
+        self.named[self.world.types.cluster[run.option]].unpin(run.job, from_s)
 
     # Steps of an instant
 
@@ -158,6 +172,8 @@ class Twin:
         ended = [run for run in self.running if run.end_s <= self.now_s]
         self.running = [run for run in self.running if run.end_s > self.now_s]
         self.done |= {run.job: run for run in ended}
+        for run in ended:
+            self.unpin(run, self.now_s)
         jobs = self.world.jobs
         for i in range(jobs.n_jobs):
             if jobs.after is not None and any(jobs.after[i] == run.job for run in ended):
@@ -202,10 +218,12 @@ class Twin:
         for run in held:
             if not from_scratch:
                 self.held = [other for other in self.held if other is not run]
+                self.unpin(run, run.start_s)
             start_s = self.start_of(run.option)
             if start_s < self.world.jobs.work.end_s:
                 moved = Run(run.job, run.option, start_s, start_s + self.planned_s(run.option))
                 self.held = [*self.held, moved]
+                self.pin(moved)
             else:
                 self.queue.append(run.job)
         self.held.sort(key=lambda run: [other.job for other in held].index(run.job))
@@ -331,6 +349,8 @@ class Twin:
             gone = [run for run in self.held if run not in kept and not run.start_s < until_s]
             self.held = [run for run in self.held if run not in gone]
             self.queue += [run.job for run in gone]
+            for run in gone:
+                self.unpin(run, run.start_s)
         is_endless = math.isinf(self.world.jobs.work.end_s)
         self.is_stuck = is_endless and before == len(self.queue) and not self.running and not self.held
 
@@ -344,6 +364,7 @@ class Twin:
             if start_s < self.world.jobs.work.end_s:
                 self.queue.remove(i)
                 run = Run(i, o, start_s, start_s + self.planned_s(o))
+                self.pin(run)
                 if start_s <= self.now_s:
                     self.begin(run)
                 else:

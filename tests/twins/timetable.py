@@ -44,7 +44,7 @@ class Commitments:
 
 @dataclass
 class NamedNodes:
-    """The (start, end, job) of what each node is committed to."""
+    """The (start, end, job) of what each node is, or ever was, committed to."""
 
     n_nodes: int
     pins: list[list[tuple[float, float, int]]] = field(init=False)
@@ -89,5 +89,7 @@ class NamedNodes:
             self.pins[k].append((start_s, end_s, i))
         return chosen
 
-    def unpin(self, i: int) -> None:
-        self.pins = [[pin for pin in pins if pin[2] != i] for pins in self.pins]
+    def unpin(self, i: int, from_s: float) -> None:
+        """Take the nodes of a job back from an instant on."""
+        kept = [[(a, min(b, from_s) if j == i else b, j) for a, b, j in pins] for pins in self.pins]
+        self.pins = [[(a, b, j) for a, b, j in pins if a < b] for pins in kept]

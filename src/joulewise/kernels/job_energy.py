@@ -26,7 +26,7 @@ from joulewise.kernels.energy import (
 )
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.records import record
-from joulewise.kernels.timetable import first_fit, free_seconds, give_back, take
+from joulewise.kernels.timetable import first_fit, first_nodes, free_seconds, give_back, take
 
 NO_FILTER, PER_TASK, PER_RESOURCE = 0, 1, 2
 DAY, LATEST = 0, 1
@@ -111,12 +111,12 @@ def open_cap(limits, book, until_s):
 @shared
 def joint_fit(book, has_cap, r, nodes, power_mw, duration_s, from_s):
     """The earliest start, not before `from_s`, with so many nodes of a cluster and, under a cap, so much power."""
-    start_s = first_fit(book, r, nodes, duration_s, from_s)
+    start_s = first_nodes(book, r, nodes, duration_s, from_s)
     while has_cap and start_s < np.inf:
         powered_s = first_fit(book, book.size.size - 1, power_mw, duration_s, start_s)
         if powered_s == start_s or powered_s == np.inf:
             return powered_s
-        start_s = first_fit(book, r, nodes, duration_s, powered_s)
+        start_s = first_nodes(book, r, nodes, duration_s, powered_s)
     return start_s
 
 

@@ -27,6 +27,7 @@ from joulewise.kernels.job_choice import (
 from joulewise.kernels.job_energy import open_energy, spend, take_nodes, use_energy
 from joulewise.kernels.job_layout import DROPPED
 from joulewise.kernels.job_pool import NOBODY, discharge, forget_bounds, heap_of
+from joulewise.kernels.pinned import make_firm, pin, unpin
 from joulewise.kernels.pool import note_rise
 from joulewise.kernels.records import record
 from joulewise.kernels.timetable import copy_book
@@ -116,6 +117,8 @@ def place(pool, facts, limits, ledger, book, trial, i):
     options, option, start_s = facts.options, pool.choice[i], pool.start_s[i]
     r, nodes, duration_s = options.cluster[option], options.nodes[option], options.planned_s[option]
     take_nodes(limits, trial, r, nodes, limits.power_mw[option], start_s, start_s + duration_s)
+    if trial.pins.is_used:
+        pin(trial.pins, r, i, nodes, start_s, start_s + duration_s)
     spend(limits, ledger, limits.cost_w[option], duration_s, start_s)
     pool.planned[pool.n_planned[0]] = i
     pool.n_planned[0] += 1
@@ -288,6 +291,8 @@ def fix(pool, facts, limits, ledger, book, plan, i):
     options, option, start_s = facts.options, pool.choice[i], pool.start_s[i]
     end_s = start_s + options.planned_s[option]
     take_nodes(limits, book, options.cluster[option], options.nodes[option], limits.power_mw[option], start_s, end_s)
+    if book.pins.is_used:
+        make_firm(book.pins, i)
     use_energy(limits, ledger, limits.cost_w[option], start_s, end_s)
     plan.option[i], plan.start_s[i] = option, start_s
     pool.fixed[pool.n_fixed[0]] = i
@@ -312,6 +317,8 @@ def close_event(pool, rules, facts, limits, ledger, book, plan, now_s, next_s):
             fix(pool, facts, limits, ledger, book, plan, i)
         else:
             push(heap_of(pool.waiting, pool, pool.group[facts.tasks.task_type[i]]), i)
+            if book.pins.is_used:
+                unpin(book.pins, i, pool.start_s[i])
 
 
 @shared
@@ -323,7 +330,8 @@ def greedy_pass(pool, value, rules, facts, limits, ledger, book, trial, plan, no
     energy is noted in `ledger`. Fixed is what is planned to start now or before `next_s`, the next event (now_s where
     events are unforeseen), and everything if plans are permanent. Dropped jobs have left it with the fate DROPPED;
     jobs without hope that could not have started yet may wait for that until `drop_hopeless`.
-    `trial` is a book of the same shape, for the pass to work in. Whoever frees nodes tells by job_pool.note_release.
+    `trial` is a book of the same shape, for the pass to work in, with the same pins as one that sees plans. Whoever
+    frees nodes tells by job_pool.note_release.
     """
     if pool.waiting.size.sum() == 0:
         pool.n_fixed[0] = 0

@@ -27,6 +27,7 @@ from joulewise.kernels.job_state import (
     hold,
     release,
 )
+from joulewise.kernels.pinned import fits_pinned
 from joulewise.kernels.timetable import fits, free_at
 
 
@@ -36,6 +37,8 @@ def start_now(facts, limits, book, option, duration_s, now_s):
     options = facts.options
     r, nodes = options.cluster[option], options.nodes[option]
     if free_at(book, r, now_s) < nodes or not fits(book, r, nodes, now_s, now_s + duration_s):
+        return np.inf
+    if book.pins.is_used and not fits_pinned(book.pins, r, nodes, duration_s, now_s):
         return np.inf
     if limits.has_cap and not fits(book, book.size.size - 1, limits.power_mw[option], now_s, now_s + duration_s):
         return np.inf

@@ -13,6 +13,7 @@ from joulewise.kernels.job_energy import give_back_energy, give_back_nodes, take
 from joulewise.kernels.job_layout import IMPOSSIBLE, RAN, WAITING
 from joulewise.kernels.job_orders import note_usage
 from joulewise.kernels.job_pool import admit, note_release
+from joulewise.kernels.pinned import pin, unpin
 from joulewise.kernels.records import record
 
 NOBODY = -1
@@ -98,9 +99,11 @@ def duration_of(site, options, i, option):
 @shared
 def commit(facts, limits, ledger, book, site, plan, i, option, start_s):
     """Give a job nodes, power and energy from a start to its planned end."""
-    options = facts.options
-    end_s = start_s + duration_of(site, options, i, option)
-    take_nodes(limits, book, options.cluster[option], options.nodes[option], limits.power_mw[option], start_s, end_s)
+    r, nodes = facts.options.cluster[option], facts.options.nodes[option]
+    end_s = start_s + duration_of(site, facts.options, i, option)
+    take_nodes(limits, book, r, nodes, limits.power_mw[option], start_s, end_s)
+    if book.pins.is_used:
+        pin(book.pins, r, i, nodes, start_s, end_s)
     use_energy(limits, ledger, limits.cost_w[option], start_s, end_s)
     plan.option[i], plan.start_s[i], site.book_end_s[i] = option, start_s, end_s
 
@@ -110,6 +113,8 @@ def release(facts, limits, ledger, book, site, plan, pool, i, from_s):
     """Take back the nodes, power and energy that a job has from an instant on."""
     options, option, end_s = facts.options, plan.option[i], site.book_end_s[i]
     r, cost_w = options.cluster[option], limits.cost_w[option]
+    if book.pins.is_used:
+        unpin(book.pins, i, from_s)
     if end_s > from_s:
         give_back_nodes(limits, book, r, options.nodes[option], limits.power_mw[option], from_s, end_s)
         give_back_energy(limits, ledger, cost_w, from_s, end_s)

@@ -3,11 +3,14 @@
 Numba passes a named tuple as all of its fields, and every array as seven numbers: a function of ten tuples has a
 thousand arguments, copied at each call, which takes the compiler minutes. A record is written once where Python calls
 a kernel; inside, one pointer goes around, and a field is read where it is used. Its fields never change (what arrays
-hold may), and the compiler is told so.
+hold may), and the compiler is told so. A switch of a record is known when a kernel is compiled: one kernel has code for
+what it switches on, another has none. It is True or None, for numba chooses kernels by types, not by values.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from llvmlite import ir
@@ -29,17 +32,27 @@ _T = TypeVar("_T", bound=type[NamedTuple])
 class Record(types.Type):
     """The type of a named tuple taken by its address."""
 
-    def __init__(self, class_name: str, names: tuple[str, ...], members: tuple[Any, ...]) -> None:
-        self.members = dict(zip(names, members, strict=True))
-        super().__init__(f"{class_name}({', '.join(f'{name}: {m}' for name, m in self.members.items())})")
+    def __init__(self, class_name: str, members: dict[str, Any], switches: dict[str, bool]) -> None:
+        self.members, self.switches = members, switches
+        told = [f"{name}: {m}" for name, m in members.items()] + [f"{name} = {on}" for name, on in switches.items()]
+        super().__init__(f"{class_name}({', '.join(told)})")
 
 
 def record(named_tuple: _T) -> _T:
     """Let kernels take this class of named tuples by address."""
+    return _by_address(named_tuple, ())
 
+
+def switched(*switches: str) -> Callable[[_T], _T]:
+    """Let kernels take this class of named tuples by address; each value of these switches has kernels of its own."""
+    return partial(_by_address, switches=switches)
+
+
+def _by_address(named_tuple: _T, switches: tuple[str, ...]) -> _T:
     def type_of(value: Any, context: Any) -> Record:
-        members = tuple(typeof_impl(member, context) for member in value)
-        return Record(named_tuple.__qualname__, named_tuple._fields, members)
+        members = {name: typeof_impl(member, context) for name, member in value._asdict().items()}
+        members |= dict.fromkeys(switches, types.boolean)
+        return Record(named_tuple.__qualname__, members, {name: bool(getattr(value, name)) for name in switches})
 
     typeof_impl.register(named_tuple)(type_of)
     return named_tuple
@@ -64,6 +77,8 @@ class _RecordAttributes(AttributeTemplate):
 
 @lower_getattr_generic(Record)
 def _field(context: Any, builder: Any, kind: Record, pointer: Any, name: str) -> Any:
+    if name in kind.switches:
+        return context.get_constant(kind.members[name], kind.switches[name])
     place = list(kind.members).index(name)
     model = context.data_model_manager.lookup(kind.members[name])
     return _unchanging(builder, cgutils.gep_inbounds(builder, pointer, 0, place), model.get_value_type())

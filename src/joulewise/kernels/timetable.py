@@ -1,7 +1,8 @@
 """Timetables: how much of each resource is free from when to when, and the earliest start of something that needs some.
 
 Nodes of a cluster are counted, not named: intervals of which never more than N overlap can always be given N nodes
-as they start, so with the same commitments a count never finds a later start than named nodes do.
+as they start, so with the same commitments a count never finds a later start than named nodes do. Where nodes are named
+all the same, the book has `pins` beside it, and whoever takes nodes pins them too.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.pinned import NO_PINS, Pins, first_fit_pinned
 from joulewise.kernels.records import record
 
 
@@ -28,6 +30,7 @@ class Book(NamedTuple):
     free: NDArray[np.int64]
     size: NDArray[np.int64]
     version: NDArray[np.int64]
+    pins: Pins
 
 
 def room_for(n_commitments: int) -> int:
@@ -41,7 +44,9 @@ def room_for(n_commitments: int) -> int:
 def new_book(capacity: NDArray[np.int64], room: int) -> Book:
     """A book in which all of each resource is free for ever, with rows of length `room` (see room_for)."""
     n = capacity.size
-    book = Book(np.empty((n, room)), np.empty((n, room), np.int64), np.ones(n, np.int64), np.zeros(n, np.int64))
+    book = Book(
+        np.empty((n, room)), np.empty((n, room), np.int64), np.ones(n, np.int64), np.zeros(n, np.int64), NO_PINS
+    )  # fmt: skip
     book.time_s[:, 0] = -math.inf
     book.free[:, 0] = capacity
     return book
@@ -97,6 +102,16 @@ def fits(book, r, amount, start_s, end_s):
         if j == book.size[r] or book.time_s[r, j] >= end_s:
             return True
     return False
+
+
+@inlined
+def first_nodes(book, r, nodes, duration_s, from_s):
+    """The earliest start, not before `from_s`, with so many nodes of cluster r, the same ones all the time if pinned.
+
+    A count never finds a later start than pins, so that these are asked from there on.
+    """
+    start_s = first_fit(book, r, nodes, duration_s, from_s)
+    return first_fit_pinned(book.pins, r, nodes, duration_s, start_s) if book.pins.is_used else start_s
 
 
 @inlined
@@ -191,7 +206,7 @@ def forget_before(book, r, now_s):
 
 @shared
 def copy_book(to, of):
-    """Make one book equal to another of the same shape; costs what is in use."""
+    """Make one book equal to another of the same shape, but for its pins; costs what is in use."""
     for r in range(of.size.size):
         for j in range(of.size[r]):
             to.time_s[r, j] = of.time_s[r, j]

@@ -59,6 +59,7 @@ def _is_plain_backfilling(scheduler: Scheduler) -> bool:
         and scheduler.dropping_threshold == 0
         and scheduler.energy_filter == "none"
         and not scheduler.preempts
+        and scheduler.nodes == "counted"
     )
 
 

@@ -16,6 +16,7 @@ from joulewise.kernels.job_orders import LARGE, MEDIUM, SMALL, Standings, Usage
 from joulewise.kernels.job_outages import Broken, Outages, new_broken
 from joulewise.kernels.job_state import JobRules
 from joulewise.kernels.live_prices import Gains
+from joulewise.kernels.pinned import NO_PINS, Pins, new_pins
 from joulewise.kernels.timetable import Book, new_book, room_for
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.jobs import JobWorld
@@ -139,11 +140,34 @@ def last_end_s(world: JobWorld, facts: JobFacts) -> float:
     return float(facts.tasks.arrival_s[-1] + longest_s[work.task_type].sum() + facts.think_s.sum())
 
 
-def book_of(world: JobWorld, limits: JobLimits, until_s: float) -> Book:
+def books_of(
+    world: JobWorld, scheduler: Scheduler, facts: JobFacts, limits: JobLimits, until_s: float
+) -> tuple[Book, Book]:
+    """The book and another one to try plans in; they share their pins."""
+    pins = pins_of(world, scheduler, facts)
+    book, trial = _book_of(world, limits, until_s), _book_of(world, limits, until_s)
+    return book._replace(pins=pins), trial._replace(pins=pins._replace(sees_plans=True))
+
+
+def _book_of(world: JobWorld, limits: JobLimits, until_s: float) -> Book:
     """An empty book with a row for each cluster and, under a cap, one for power."""
     n_commitments = world.n_jobs + world.outages.n_outages + n_cap_commitments(limits, until_s)
     power = [limits.cap_mw.max()] if limits.has_cap else []
     return new_book(np.array([*world.clusters.n_nodes, *power], np.int64), room_for(n_commitments))
+
+
+def pins_of(world: JobWorld, scheduler: Scheduler, facts: JobFacts) -> Pins:
+    """Pins of nodes, if the scheduler has any, with room for every job on as many nodes as it may choose."""
+    if scheduler.nodes == "counted":
+        return NO_PINS
+    return new_pins(world.clusters.n_nodes, world.n_jobs, most_pins(world, facts))
+
+
+def most_pins(world: JobWorld, facts: JobFacts) -> int:
+    """How many nodes all jobs together could have, each at most once at a time."""
+    most = np.zeros(facts.options.first.size - 1, np.int64)
+    np.maximum.at(most, _type_of(facts.options), facts.options.nodes)
+    return int(most[world.jobs.work.task_type].sum())
 
 
 def room_for_pieces(world: JobWorld, scheduler: Scheduler) -> Broken:

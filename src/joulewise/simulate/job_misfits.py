@@ -12,7 +12,11 @@ from joulewise.model.jobs import JobWorld
 from joulewise.policies.job_compile import compiled_objective, compiled_order, looks_at_energy
 from joulewise.policies.job_layout import job_facts
 from joulewise.policies.job_limits import advice_to_end, job_limits
+from joulewise.simulate.job_arrays import most_pins, overruns
 from joulewise.simulate.scheduler import Scheduler
+
+MOST_PINS = 100_000_000
+"""Room for so many is about 4 GB of addresses; memory is what is in use at a time."""
 
 
 def job_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
@@ -23,6 +27,7 @@ def job_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         yield from error.problems
     yield from _policy_problems(world, scheduler)
     yield from _window_problems(world, scheduler)
+    yield from _pin_problems(world, scheduler)
     supply, outages = world.supply, world.outages
     if scheduler.overrun == "unaware" and (supply.is_limited or outages.is_planned.any()):
         found = "found 'unaware' in a world with limits of energy or power, or planned outages"
@@ -36,6 +41,22 @@ def job_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         if label is None or name not in label.names:
             known = "none" if label is None else ", ".join(label.names)
             yield Problem("scheduler.standing", f"found the queue {name!r}", f"the jobs' queues are: {known}")
+
+
+def _pin_problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
+    """What named nodes do not know: nodes that are out, jobs that outlive their plan, more than there is room for."""
+    if scheduler.nodes == "counted":
+        return
+    advice = 'use nodes = "counted"'
+    if world.outages.n_outages:
+        yield Problem("scheduler.nodes", "found 'pinned' in a world with outages", "these do not name nodes", advice)
+    if scheduler.overrun == "unaware" and overruns(world).any():
+        found = "found 'pinned' with overrun 'unaware' and jobs that run longer than planned"
+        yield Problem("scheduler.nodes", found, "what is pinned must be free when its time comes", advice)
+    n_pins = most_pins(world, job_facts(world))
+    if n_pins > MOST_PINS:
+        found = f"found 'pinned' with jobs that could have {n_pins:,} nodes, all of them together"
+        yield Problem("scheduler.nodes", found, f"must be {MOST_PINS:,} at most", advice)
 
 
 def _policy_problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:

@@ -81,8 +81,7 @@ class JobEngine:
         self.prices = job_arrays.prices_of(world, scheduler)
         self.arguments = (
             facts, job_arrays.rules_of(world, scheduler), job_arrays.greed_of(world, scheduler), limits,
-            new_job_ledger(limits),
-            job_arrays.book_of(world, limits, until_s), job_arrays.book_of(world, limits, until_s),
+            new_job_ledger(limits), *job_arrays.books_of(world, scheduler, facts, limits, until_s),
             new_site(facts.after), self.plan, self.pool, job_arrays.usage_of(world, scheduler),
             job_arrays.standings_of(world, scheduler, facts), job_arrays.outages_of(world), self.broken,
             self.prices, compiled_order(scheduler.order or BY_ARRIVAL),

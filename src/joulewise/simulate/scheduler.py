@@ -20,12 +20,14 @@ DroppingBy: TypeAlias = Literal["task", "option"]
 EnergyFilter: TypeAlias = Literal["none", "per-task", "per-resource"]
 Overrun: TypeAlias = Literal["raise", "kill", "unaware"]
 ClusterTies: TypeAlias = Literal["lowest", "fastest"]
+Nodes: TypeAlias = Literal["counted", "pinned"]
 
 _CHOICES = {
     "dropping_by": DroppingBy,
     "energy_filter": EnergyFilter,
     "overrun": Overrun,
     "cluster_ties": ClusterTies,
+    "nodes": Nodes,
 }
 _NUMBERS = {"none": 0, "first": 1, "all": ALL_JOBS}
 
@@ -40,7 +42,8 @@ class Scheduler:
     **Nodes held ahead.** `reservations_for` so many jobs that cannot start at once ("none", "first", "all" or a
     number) nodes are held, by the `commitment`: "reservations" stay until the job starts, "place-holders" until the
     next mapping event. None leaves both to the policy. Equal starts go to the option that comes first ("lowest":
-    by cluster, then P-state), or to the "fastest".
+    by cluster, then P-state), or to the "fastest". Which `nodes` a job gets is decided when it starts ("counted"), or
+    when it is planned ("pinned"): those that leave the fewest voids, of these the ones with the smallest void.
 
     **Dropping and energy.** With `dropping_by` "task" a job is dropped when it would earn less than
     `dropping_threshold` if it started now in its fastest option; with "option", an option that earns less is not
@@ -77,6 +80,7 @@ class Scheduler:
     standing: Mapping[str, float] = field(default_factory=dict)
     usage_half_life_s: float = 7 * DAY_S
     cluster_ties: ClusterTies = "lowest"
+    nodes: Nodes = "counted"
 
     def __post_init__(self) -> None:
         for name in ("mapping_interval_s", "dropping_threshold", "checkpoint_s", "restart_s", "usage_half_life_s"):
@@ -176,6 +180,9 @@ def _fit_problems(scheduler: Scheduler) -> Iterator[Problem]:
         found = f"found 'unaware' with mapping events every {scheduler.mapping_interval_s:g} s"
         allowed = "must map at every change: nodes that are held may not be free when their time comes"
         yield Problem("scheduler.overrun", found, allowed, "leave mapping_interval out")
+    if scheduler.nodes == "pinned" and scheduler.preempts:
+        found, allowed = "found 'pinned' with preempts", "suspended jobs go on where nodes are free, not on their own"
+        yield Problem("scheduler.nodes", found, allowed, "leave preempts out, or nodes")
     if scheduler.preempts and scheduler.overrun == "unaware":
         found, allowed = "found overrun 'unaware'", "plans must hold where jobs are suspended"
         yield Problem("scheduler.preempts", found, allowed, "leave overrun out")

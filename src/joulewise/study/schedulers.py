@@ -46,6 +46,9 @@ class SchedulerParameters:
     cluster_ties: Literal["lowest", "fastest"] = explained(
         "lowest", "of clusters on which a job can start at the same instant it gets the first, or the fastest"
     )
+    nodes: Literal["counted", "pinned"] = explained(
+        "counted", "which nodes a job gets is decided when it starts, or when it is planned, by the voids it leaves"
+    )
     dropping_threshold: Annotated[float, Field(ge=0)] = explained(
         0.0, "a job that can no longer earn this utility is dropped; 0 drops nothing"
     )
