@@ -16,6 +16,7 @@ from joulewise.present.figures import FIGURES, NEEDS, drawable, drawings
 from joulewise.present.layout import Drawing, inline
 from joulewise.present.lines import BUDGET, spread
 from joulewise.present.records import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, VARIANT, WEIGHT, Records
+from joulewise.present.settings import beside
 from tests.present.made import BUDGET_J, MANAGED, TITLES, WEIGHED, make_records
 from tests.present.made_bags import front_records, profit_records
 from tests.present.made_fronts import FIVE_SEEDS, fuzzy_records, utility_records
@@ -215,6 +216,14 @@ def test_variants_that_set_the_switches_count_as_settings() -> None:
     rows = [row for row in _rows(_drawn(records, "utility-by-setting")) if "group" in row]
     assert {row["group"] for row in rows} == {"no filter", "adaptive filter"}
     assert len(rows) == 4
+
+
+def test_variants_that_set_the_policy_are_told_by_it() -> None:
+    records = make_records({VARIANT: ["first", "second"], THRESHOLD: [0.0, 0.5]})
+    policies = pl.col(VARIANT).replace_strict({"first": "random", "second": "max-upt"})
+    records = replace(records, runs=records.runs.with_columns(policies.alias(POLICY)))
+    assert beside(records, (POLICY, THRESHOLD)) == ()
+    assert _rows(_drawn(records, "utility-against-energy"))
 
 
 def test_levels_and_groups_are_told_apart() -> None:

@@ -42,7 +42,8 @@ def beside(records: Records, keys: Sequence[str]) -> tuple[str, ...]:
     swept = [key for key in records.varying if key not in keys and key != VARIANT]
     if VARIANT not in records.varying or VARIANT in keys:
         return tuple(swept)
-    named = list(dict.fromkeys([*([POLICY] if records.varies(POLICY) else []), *swept]))
+    policy = [POLICY] if records.varies(POLICY) and POLICY not in keys else []
+    named = list(dict.fromkeys([*policy, *swept]))
     known = [key for key in dict.fromkeys([*named, *keys]) if key in records.runs.columns]
     told_apart = records.runs.n_unique(known) == records.runs.n_unique([*known, VARIANT]) if known else False
     return tuple(named) if told_apart else (VARIANT, *swept)
