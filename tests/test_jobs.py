@@ -339,6 +339,6 @@ def test_a_budget_needs_powers_and_an_end() -> None:
         simulate_jobs(replace(FOUR, supply=Supply(100.0)), scheduler("easy", preempts=True))
     assert {problem.where for problem in caught.value.problems} == {
         "job types.power_w",
-        "workload",
+        "workload.end",
         "scheduler.preempts",
     }
