@@ -54,11 +54,12 @@ def by_scheduler(records: Records, *, folds: bool = False) -> Records:
     keys = list(dict.fromkeys([SCHEDULER, *kinds, *swept]))
     if VARIANT in records.varying:
         named = [VARIANT, *swept]
-        if runs.n_unique([*named, *keys]) == runs.n_unique(named):
+        both = list(dict.fromkeys([*named, *keys]))
+        if runs.n_unique(both) == runs.n_unique(named):
             names = runs[VARIANT].unique(maintain_order=True).drop_nulls().to_list()
             runs = runs.with_columns(pl.col(VARIANT).cast(pl.Enum(names)).alias(SCHEDULER))
             return reshaped(records, runs, [SCHEDULER, *swept])
-        if runs.n_unique([*named, *keys]) > runs.n_unique(keys):
+        if runs.n_unique(both) > runs.n_unique(keys):
             keys.append(VARIANT)
     if JOB_FILTER in kinds and (folds or runs.n_unique([SCHEDULER, JOB_FILTER]) == runs[SCHEDULER].n_unique()):
         return reshaped(records, _folded(records, runs), [key for key in keys if key != JOB_FILTER])
