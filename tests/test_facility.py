@@ -68,13 +68,16 @@ def test_the_air_is_one_linear_map(facility: Facility) -> None:
 def one_node(cores: int, **changes: Any) -> Facility:
     """A node of 1 m3/s with a heavy, a medium and a light task type, a task a second each at 10 W; half the air of the
     node comes back to it, the other half comes from the CRAC unit."""
-    room = Room(heat_flow(np.array([[0.5, 0.5], [0.5, 0.5]])), *np.ones((2, 1)), *np.array([[40.0], [10.0], [25.0]]),
-                [HP_UTILITY_DATA_CENTER], np.empty((0, 3)))  # fmt: skip
+    half = heat_flow(np.full((2, 2), 0.5))
+    redline_c, coldest_c, hottest_c = np.array([[40.0], [10.0], [25.0]])
+    curves = [HP_UTILITY_DATA_CENTER]
+    room = Room(half, np.ones(1), np.ones(1), redline_c, coldest_c, hottest_c, curves, np.empty((0, 3)))
     types = NodeTypes(("n",), np.array([cores]), np.array([1]), np.array([1]), np.array([100.0]))
     each = np.ones((3, 1, 1))
     fields: dict[str, Any] = {
-        "names": ("h", "m", "l"), "rate_per_s": np.full(3, 9.0), "reward": np.ones(3), "deadline_s": np.full(3, math.inf),
-        "speed_per_s": each, "power_w": 10.0 * each, "memory_class": np.arange(3, dtype=np.int8),
+        "names": ("h", "m", "l"), "rate_per_s": np.full(3, 9.0), "reward": np.ones(3),
+        "deadline_s": np.full(3, math.inf), "speed_per_s": each, "power_w": 10.0 * each,
+        "memory_class": np.arange(3, dtype=np.int8),
         "class_names": ("heavy", "medium", "light"), "slowdown": TABLE_I[None],
     }  # fmt: skip
     return Facility(types, TaskFlows(**{**fields, **changes}), np.zeros(1, np.int32), room, 1e6)
@@ -91,7 +94,7 @@ def slowed(share: list[list[float]], as_printed: bool = False) -> Floats:
 
 @pytest.mark.parametrize("as_printed", [False, True])
 def test_two_cores_by_hand(as_printed: bool) -> None:
-    """Eq. 9: a heavy task beside a core that is heavy for 0.5 and light for 0.25 of its time, and the other way round."""
+    """Eq. 9: a heavy task beside a core that is heavy for 0.5 and light for 0.25 of its time, and vice versa."""
     found = slowed([[1.0, 0.0, 0.0], [0.5, 0.0, 0.25]], as_printed)
     beside_heavy = 1.0 + 0.5 * 1.0 + 0.25 * 0.05
     np.testing.assert_allclose(found, [1.0 / beside_heavy + 0.5 / 2.0, 0.0, 0.25 / 1.06])
@@ -271,13 +274,13 @@ def test_task_types_that_cannot_be_are_refused(changes: dict[str, Any], message:
 
 def test_parts_that_do_not_fit_are_refused() -> None:
     facility = random_facility(1, n_nodes=2, n_node_types=2)
-    two_pstates = dataclasses.replace(facility.node_types, n_pstates=[9, 9])
+    nine_pstates = dataclasses.replace(facility.node_types, n_pstates=np.array([9, 9]))
     cases: list[tuple[dict[str, Any], str]] = [
         ({"node_type": [0]}, "nodes: found 1; must be the 2 of the room"),
         ({"node_type": [0, 2]}, "nodes.type: found 2; must be from 0 to 1"),
         ({"node_type": [0, -1]}, "nodes.type: found -1; must be from 0 to 1"),
         ({"cap_w": 0.0}, "cap_w: found 0.0; must be above 0 W, and finite"),
-        ({"node_types": two_pstates}, "node types.n_pstates: found 9; must be"),
+        ({"node_types": nine_pstates}, "node types.n_pstates: found 9; must be"),
         ({"tasks": one_node(1).tasks}, "speed_per_s: found shape (3, 1, 1); must have the 2 node types"),
         ({"tasks": one_node(1).tasks}, "slowdown: found shape (1, 3, 3); must have the 2 node types"),
     ]
