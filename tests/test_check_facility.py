@@ -21,7 +21,6 @@ from joulewise.optimise.facility import Reading, Steady, steady
 from joulewise.rng import generator
 from tests.random_facilities import facilities, feasible_plan, random_facility, seeds
 
-
 TINY = (49, 109, 153)
 """Seeds of facilities that have few enough plans to try all, and limits that bind."""
 
@@ -107,7 +106,7 @@ def random_prices(facility: Facility, seed: int) -> FacilityPrices:
     return FacilityPrices(task, float(has[1] * rng.uniform(0.0, 1.5) * paid / facility.cap_w), redline)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(facilities(), seeds)
 def test_no_plan_earns_more_than_prices_prove(facility: Facility, seed: int) -> None:
     plan = kept(facility, seed)
