@@ -16,7 +16,7 @@ from joulewise.errors import InputError
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility, FacilityPlan, FacilityPrices
 from joulewise.model.room import CopCurve
-from joulewise.optimise.air import Air
+from joulewise.model.air import Air
 from joulewise.optimise.facility import Reading, Steady, steady
 from joulewise.rng import generator
 from tests.random_facilities import facilities, feasible_plan, random_facility, random_plan, seeds

@@ -6,7 +6,7 @@ import numpy as np
 
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility
-from joulewise.optimise.air import Air
+from joulewise.model.air import Air
 from joulewise.optimise.configurations import ProcessorMenu
 
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.optimise.air import Air
+from joulewise.model.air import Air
 from joulewise.optimise.configurations import Configurations, Curve, ProcessorMenu, joined
 from joulewise.optimise.facility_bound import bound_per_s
 from joulewise.optimise.facility_program import Background, Groups, Prices, Program, Solution, groups_of_nodes

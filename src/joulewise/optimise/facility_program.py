@@ -13,7 +13,7 @@ from scipy.sparse import coo_array, csc_array, csr_array, hstack
 from joulewise.errors import JoulewiseError
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility
-from joulewise.optimise.air import Air
+from joulewise.model.air import Air
 from joulewise.optimise.configurations import Configurations
 
 _new_highs: Any = highspy.Highs
