@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from joulewise.present.export import render, spec_of
-from joulewise.present.figures import drawings
+from joulewise.present.figures import drawable, drawings
 from joulewise.present.findings import Finding, findings
 from joulewise.present.formats import key_words
 from joulewise.present.glossary import GLOSSARIES
@@ -18,6 +18,7 @@ from joulewise.present.outcomes import front_findings, profit_findings, utility_
 from joulewise.present.pages import libraries, page
 from joulewise.present.records import FRONT, JOBS, KNOWN, MANAGED, PROFIT, Records
 from joulewise.present.tables import Table, cost_tables, difference_tables, full_table, search_tables, utility_tables
+from joulewise.processes import give_back_memory
 from joulewise.units import count, duration
 
 
@@ -51,6 +52,7 @@ _CONTENT = {
 
 def render_report(records: Records) -> str:
     """The whole report as one HTML document that loads nothing; whatever a user wrote in it is escaped."""
+    scripts = libraries() if drawable(records) else ""  # first: what makes them takes much memory, once
     plates, content = _plates(records), _CONTENT[records.study.kind]
     return page(
         "report.html",
@@ -65,13 +67,14 @@ def render_report(records: Records) -> str:
         glossary=GLOSSARIES[records.study.kind],
         particulars=_particulars(records),
         citation=_citation(records),
-        libraries=libraries() if plates else "",
+        libraries=scripts,
     )
 
 
 def _plates(records: Records) -> list[Plate]:
-    drawn = [(figure, drawing, spec_of(drawing.chart)) for figure, drawing in drawings(records)]
-    return [Plate(figure.name, figure.title, drawing.caption, spec, _picture(spec)) for figure, drawing, spec in drawn]
+    drawn = [(figure, drawing.caption, spec_of(drawing.chart)) for figure, drawing in drawings(records)]
+    give_back_memory()  # the engine of pictures takes much of its own
+    return [Plate(figure.name, figure.title, caption, spec, _picture(spec)) for figure, caption, spec in drawn]
 
 
 def _picture(spec: dict[str, Any]) -> str:
