@@ -139,7 +139,7 @@ def curie(case: Case) -> dict[str, float]:
     The first run finds an empty cache, as on a new machine: it compiles the kernels and makes the script of figures.
     The second finds what that one left. A smoke run has the second only, with the cache that there is.
     """
-    figures = {}
+    figures: dict[str, float] = {}
     with TemporaryDirectory() as folder:
         study, cache = Path(folder) / "study.toml", {"XDG_CACHE_HOME": f"{folder}/cache"}
         study.write_text(f'name = "curie"\n{_workload(case)}\n[scheduler]\npolicy = "easy"\n', encoding="utf-8")
