@@ -100,7 +100,7 @@ class SiteParameters(RoomParameters):
     rise_k: float = explained(10.0, "by how much, in kelvin, a node at full power heats its air; it sets the air flow")
     power_cap: float = explained(
         0.6,
-        "power that nodes and cooling may draw, as a share of what they draw with every core on the most CPU-bound task "
+        "power that nodes and cooling may draw, as a share of what they draw with all cores on the most CPU-bound task "
         "in P-state 0 and the CRAC units as warm as the redlines allow",
     )
     power_cap_w: float | None = explained(None, "the same in watts, in place of power_cap")
