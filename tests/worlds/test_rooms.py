@@ -94,7 +94,7 @@ def test_links_that_cannot_carry_the_flow_are_refused() -> None:
     with pytest.raises(InputError, match="node 1: found 1 of 1 m3/s that no links can carry"):
         balanced(one_way, np.ones(3), 2)
     too_little = Links(np.array([0, 1, 2, 2]), np.array([2, 2, 0, 1]), np.ones(4))
-    with pytest.raises(InputError, match="CRAC 0: found .* of 1.5 m3/s that no links can carry"):
+    with pytest.raises(InputError, match=r"CRAC 0: found .* of 1.5 m3/s that no links can carry"):
         balanced(too_little, np.array([1.0, 1.0, 1.5]), 2)
 
 
