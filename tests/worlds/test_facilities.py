@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.model.air import Air
 from joulewise.model.facility import Facility
-from joulewise.optimise.air import Air
 from joulewise.worlds.facilities import (
     BENCHMARKS,
     SIZES,

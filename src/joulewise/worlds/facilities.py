@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
+from joulewise.model.air import Air
 from joulewise.model.arrays import Counts, Floats, Ints, freeze_fields
 from joulewise.model.facility import Facility, NodeTypes, TaskFlows
 from joulewise.model.room import AIR_J_PER_M3_K, Room
-from joulewise.optimise.air import Air
 from joulewise.rng import generator
 from joulewise.worlds.cov import MAX_COV, gamma_values
 from joulewise.worlds.parameters import Rule, broken_rules, explained, is_not_negative, is_positive

@@ -77,9 +77,6 @@ _SLOWDOWN = Column("slowdown", "", "by how much longer it takes: 0.3 is 30 % lon
 PAIR_COLUMNS = (_TASK_A, _TASK_B, _ON_TYPE, _SLOWDOWN)
 
 
-_NO_DEADLINE_S = 1e15
-
-
 @dataclass(frozen=True, kw_only=True)
 class SiteTables:
     """The files that describe nodes, CRAC units and their air; names are relative to the folder they are read from.
@@ -325,7 +322,7 @@ def _tasks(table: Table) -> _Tasks:
     names = _names(table, _TASK)
     rate, reward = table.quantity(_RATE), table.quantity(_REWARD, 1.0)
     deadline, steps = (
-        table.quantity(_DEADLINE, _NO_DEADLINE_S, positive=True),
+        table.quantity(_DEADLINE, math.inf, positive=True),
         table.quantity(_STEPS, 1.0, positive=True),
     )
     raise_if_any(table.problems)
