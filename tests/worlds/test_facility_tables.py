@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -195,7 +196,7 @@ def changed(**rows: dict[str, float]) -> str:
          r"heat flow: n1: found no air that comes from a CRAC unit"),
     ],
 )  # fmt: skip
-def test_a_wrong_site_is_told_where(tmp_path: Path, texts: dict[str, str], message: str) -> None:
+def test_a_wrong_site_is_told_where(tmp_path: Path, texts: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         site_of(tmp_path, **texts)
 
@@ -215,7 +216,7 @@ def test_a_wrong_site_is_told_where(tmp_path: Path, texts: dict[str, str], messa
         ({"slowdowns": "class,heavy,light\nheavy,1,-2\nlight,1,2\n"}, r"line 2, light: found '-2'; must be a finite"),
     ],
 )  # fmt: skip
-def test_wrong_flows_are_told_where(tmp_path: Path, texts: dict[str, str], message: str) -> None:
+def test_wrong_flows_are_told_where(tmp_path: Path, texts: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         flows_of(tmp_path, **texts)
 
