@@ -127,6 +127,7 @@ def test_published_nodes_need_no_types_and_take_generated_flows(tmp_path: Path) 
     site = site_of(tmp_path, node_type_list="", node_list=nodes, crac_list="crac,m3_per_s\nunit,\n", heat=heat,
                    parameters={"balance_within": 0.5})  # fmt: skip
     assert site.room.node_m3_per_s[1] == pytest.approx(117.0 / (AIR_J_PER_M3_K * 10))
+    assert site.node_types.names == ("IBM x3200", "Acer AT110")
     assert any("% of the air was moved" in note for note in site.notes)
     flows = generate_flows(FlowParameters(), site, 1, 0)
     assert facility_of(site, flows).n_cores == 6
