@@ -69,7 +69,7 @@ def energy_by_task_j(found: FacilityDay) -> float:
     ):
         node_type = facility.node_type[np.searchsorted(facility.first_core, core, side="right") - 1]
         ran_s = max(min(end_s, found.length_s) - start_s, 0.0)
-        total_j += ran_s and ran_s * facility.tasks.power_w[kind, node_type, pstate]
+        total_j += ran_s * facility.tasks.power_w[kind, node_type, pstate]
     return float(total_j)
 
 
