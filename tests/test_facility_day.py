@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from joulewise.errors import InputError
 from joulewise.kernels.dispatch import Sent
+from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility, FacilityPlan, NodeTypes, TaskFlows
 from joulewise.model.room import HP_UTILITY_DATA_CENTER, Room, heat_flow
-from joulewise.optimise.air import Air
 from joulewise.optimise.facility import steady
 from joulewise.simulate import facility_day
 from joulewise.simulate.facility_day import FacilityDay, Planner, Sizes, simulate_facility_day, slowed_time_s

@@ -57,9 +57,10 @@ class _Units:
             if slack.sum() <= close * units.size / room.n_cracs or depth == _DEPTH - 1:
                 break
             is_open = np.asarray(upper > reached[:, None] + close / room.n_cracs)
-            closed = np.where(is_open.any(axis=0)[None, :], -np.inf, upper)
+            is_open = np.asarray(is_open.any(axis=0))
+            closed = np.where(is_open[None, :], -np.inf, upper)
             ruled_out = np.maximum(ruled_out, closed.max(axis=1))
-            cells = _split(cells[is_open.any(axis=0)])
+            cells = _split(cells[is_open])
         return float(np.maximum(upper.max(axis=1), ruled_out).sum())
 
     def _cells(self, units: Counts, cells: Floats) -> tuple[Floats, Floats]:
