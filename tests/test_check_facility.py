@@ -103,7 +103,8 @@ def random_prices(facility: Facility, seed: int) -> FacilityPrices:
     paid, has = facility.tasks.most_reward_per_s, rng.random(3) < 0.7
     task = has[0] * facility.tasks.reward * rng.uniform(0.0, 1.2, facility.tasks.n_types)
     redline = has[2] * rng.uniform(0.0, 0.1 * paid / facility.n_nodes, facility.n_nodes)
-    return FacilityPrices(task, float(has[1] * rng.uniform(0.0, 1.5) * paid / facility.cap_w), redline)
+    supply_c = rng.uniform(facility.room.coldest_c, facility.room.hottest_c)
+    return FacilityPrices(task, float(has[1] * rng.uniform(0.0, 1.5) * paid / facility.cap_w), redline, supply_c)
 
 
 def with_limits_paid(facility: Facility, plan: FacilityPlan, prices: FacilityPrices) -> float:
@@ -151,9 +152,12 @@ def test_the_bound_is_what_it_is_by_definition(facility: Facility, seed: int) ->
     prices, air, room, tasks = random_prices(facility, seed), Air(facility.room), facility.room, facility.tasks
     total = float(np.maximum(tasks.reward - prices.task, 0.0) @ tasks.rate_per_s)
     total += prices.cap * facility.cap_w + float(prices.redline @ room.redline_c)
+    apart_k = prices.supply_c[None, :] - prices.supply_c[:, None]
+    exchanged = prices.cap * room.least_fall() * air.exchange_w_per_k * apart_k
+    total += float((exchanged * apart_k).sum()) / 2.0
     for c in range(room.n_cracs):
         supply_c = np.linspace(room.coldest_c[c], room.hottest_c[c], 2001)
-        part = -(prices.redline @ air.supply_share[:, c]) * supply_c
+        part = -(prices.redline @ air.supply_share[:, c] + exchanged[:, c].sum() - exchanged[c].sum()) * supply_c
         for j in range(facility.n_nodes):
             price = prices.cap * (1.0 + 1.0 / room.cop[c](supply_c)) + air.rise_prices(prices.redline)[j]
             worth = node_values(facility, prices.task, j, price) - price * facility.overhead_w[j]
@@ -217,10 +221,11 @@ def test_air_between_units_of_different_curves_counts() -> None:
 
 def test_prices_that_are_none_are_refused() -> None:
     facility = random_facility(0, n_nodes=2, n_task_types=2)
-    prices = FacilityPrices(np.ones(2), 0.1, np.zeros(2))
+    prices = FacilityPrices(np.ones(2), 0.1, np.zeros(2), facility.room.coldest_c)
     for changes, message in (
         ({"task": np.ones(3)}, "prices.task: found 3 values; must be 2"),
         ({"cap": -1.0}, "prices.cap: found -1; must be 0 or more each, and finite"),
+        ({"supply_c": np.full(facility.room.n_cracs, np.nan)}, "prices.supply_c: found .nan"),
         ({"redline": np.array([0.0, np.nan])}, "prices.redline: found nan; must be 0 or more each, and finite"),
     ):
         with pytest.raises(InputError, match=message):

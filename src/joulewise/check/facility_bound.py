@@ -17,6 +17,10 @@ types, mu of the cap and nu of redlines, none below 0. Inlets are G P + H tau, h
    that unit c can blow up to t: it does not rise, and g_c - e >= 0. What is left is
    sum_c (g_c - e)(tau_c) M_c tau >= sum_c (g_c - e)(tau_c) (sum_c' M_cc' coldest_c' - M_c tau_c), M_c = -M_cc. With one
    curve that does not rise, e is that curve, and nothing is left.
+   More can be kept with one curve that falls by k per degree or more: the sum is that of M_cc' D(tau_c, tau_c') with
+   D(a, b) = e(a) (b - a) - E(b) + E(a), which is the integral of e(a) - e(s) over s from a to b and so k (b - a)^2 / 2
+   or more. A square lies above its tangents: (b - a)^2 >= 2 d (b - a) - d^2 for every d. Taking for d how far apart
+   the supplies that come with the prices are, what is kept is linear in each supply.
 5. Now each tau_c stands alone. On a cell [a, b] in which all curves are monotone, f_j is at most f_j at the least of g,
    -(H' nu)_c tau at most that of a, and the rest has the bounds of its two factors. Cells are halved until the highest
    bound is close to a value reached; it holds wherever this stops.
@@ -59,9 +63,24 @@ def facility_bound(facility: Facility, prices: FacilityPrices) -> float:
     close = _CLOSE * (tasks.most_reward_per_s + abs(fixed)) / room.n_cracs
     air, curves = _Air(room), _Curves(room)
     worth = _Worth(facility, prices, air.watt_prices(prices.redline), curves.range_of_g)
-    warmth = air.supply_prices(prices.redline)
+    paid, passed = _exchange(air, room.least_fall() * prices.cap, prices.supply_c)
+    fixed += passed
+    warmth = air.supply_prices(prices.redline) + paid
     parts = (_Part(c, air.unit(c), worth, warmth[c], prices.cap, curves) for c in range(room.n_cracs))
     return fixed + sum(part.most(close) for part in parts)
+
+
+def _exchange(air: _Air, worth: float, supply_c: Floats) -> tuple[Floats, float]:
+    """What a degree of each supply costs for the heat that units exchange, and what that leaves besides (4)."""
+    paid, passed = np.zeros(supply_c.size), 0.0
+    if worth > 0.0:
+        for c in range(supply_c.size):
+            apart_k = supply_c - supply_c[c]
+            per_k = worth * air.unit(c).from_others * apart_k
+            paid += per_k
+            paid[c] -= per_k.sum()
+            passed += float(per_k @ apart_k) / 2.0
+    return paid, passed
 
 
 def _price_problems(facility: Facility, prices: FacilityPrices) -> Iterator[Problem]:
@@ -75,6 +94,9 @@ def _price_problems(facility: Facility, prices: FacilityPrices) -> Iterator[Prob
             yield Problem(f"prices.{name}", f"found {column.size} values", f"must be {size}")
         elif not ((column >= 0) & np.isfinite(column)).all():
             yield Problem(f"prices.{name}", f"found {column.min():g}", "must be 0 or more each, and finite")
+    n_cracs = facility.room.n_cracs
+    if prices.supply_c.shape != (n_cracs,) or not np.isfinite(prices.supply_c).all():
+        yield Problem("prices.supply_c", f"found {prices.supply_c.tolist()}", f"must be {n_cracs} finite temperatures")
 
 
 class _Unit(NamedTuple):
@@ -258,7 +280,8 @@ class _Part:
         least_g, most_g, exchanged = np.minimum(*ends), np.maximum(*ends), self._exchanged(b)
         over = (least_g - self._curves.least(a), most_g - self._curves.least(b))
         most_exchanged = np.maximum(*(np.maximum(factor, 0.0) * exchanged for factor in over))
-        return np.asarray(self._worth(least_g) - self._warmth * a + most_exchanged)
+        cheapest = np.maximum(-self._warmth * a, -self._warmth * b)
+        return np.asarray(self._worth(least_g) + cheapest + most_exchanged)
 
     def most(self, close: float) -> float:
         """A bound on it at any supply, within `close` of its highest value if that takes no more cells than allowed."""

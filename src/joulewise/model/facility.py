@@ -143,15 +143,17 @@ class FacilityPrices:
     """Prices that prove a bound on the co-located reward rate of a facility; none may be below 0.
 
     A task of type i is worth `task[i]` of reward; a watt under the cap costs `cap`, and a kelvin at the inlet of node j
-    `redline[j]`, both in reward a second.
+    `redline[j]`, both in reward a second. `supply_c` are about the supplies of a good plan: whatever they are, the
+    bound holds, and near the best ones it is lower.
     """
 
     task: Floats
     cap: float
     redline: Floats
+    supply_c: Floats
 
     def __post_init__(self) -> None:
-        freeze_fields(self, {"task": np.float64, "redline": np.float64})
+        freeze_fields(self, dict.fromkeys(("task", "redline", "supply_c"), np.float64))
 
 
 def _node_problems(types: NodeTypes) -> Iterator[Problem]:

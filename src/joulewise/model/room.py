@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from joulewise.model.arrays import Counts, Floats, Ints, freeze_fields, frozen
 AIR_J_PER_M3_K = 1.19 * 1005.0
 """What a cubic metre of air takes up per kelvin: density 1.19 kg/m3, heat capacity 1005 J/(kg K)."""
 
+_STEPS = 256
 _SHARES_TOLERANCE, _FLOW_TOLERANCE = 1e-6, 1e-6
 
 
@@ -76,6 +78,16 @@ class CopCurve:
             return np.asarray(powers @ self.coefficients)
         return np.asarray(np.interp(supply_c, self.at_c, self.coefficients))
 
+    def least_slope(self, low_c: float, high_c: float) -> float:
+        """The least change per degree anywhere from one temperature to another."""
+        if self.at_c is not None:
+            inside = self.at_c[(self.at_c > low_c) & (self.at_c < high_c)]
+            at_c = np.concatenate(([low_c], inside, [high_c]))
+            return float((np.diff(self(at_c)) / np.diff(at_c)).min())
+        slope = np.polynomial.Polynomial(self.coefficients).deriv()
+        turns = [float(root.real) for root in slope.deriv().roots() if low_c < root.real < high_c]
+        return float(min(slope(at_c) for at_c in (low_c, high_c, *turns)))
+
     def is_same(self, other: CopCurve) -> bool:
         """Whether two curves are one."""
         same = np.array_equal(self.coefficients, other.coefficients)
@@ -123,6 +135,18 @@ class Room:
     def m3_per_s(self) -> Floats:
         """The air through every place."""
         return np.concatenate((self.node_m3_per_s, self.crac_m3_per_s))
+
+    def least_fall(self) -> float:
+        """By how much 1 / CoP falls at least with each degree of supply, if all units have one curve that never falls.
+
+        0 where that is not so, or not known. CoP' / CoP^2 is, on each of many steps, no less than the least slope over
+        the square of the highest CoP.
+        """
+        steps_c = np.linspace(self.coldest_c.min(), self.hottest_c.max(), _STEPS + 1)
+        if not self.has_one_curve or steps_c[0] == steps_c[-1]:
+            return 0.0
+        slopes = np.array([self.cop[0].least_slope(*ends) for ends in pairwise(steps_c.tolist())])
+        return float(max((slopes / self.cop[0](steps_c[1:]) ** 2).min(), 0.0)) if slopes.min() >= 0 else 0.0
 
     @property
     def has_one_curve(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.configurations import Menu, trace_curve
-from joulewise.model.arrays import Codes, Counts, Floats, Ints
+from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.facility import Facility, TaskFlows
 
 _trace_curve: Any = trace_curve
@@ -25,7 +25,7 @@ _VERTICES = 4096
 class Configurations:
     """Configurations of processors of one node type, one row each.
 
-    `counts[s, c]` cores run tasks of class c, all of them the task type `task[s, m]` in P-state `pstate[s, m]`, for
+    `counts[s, c]` cores run tasks of class c of the menu, all of them the task type `task[s, m]` in P-state `pstate[s, m]`, for
     the m-th class that is present (-1 where there is none). A processor does `rate_per_s[s, t]` of task type t and its
     cores draw `power_w[s]`.
     """
@@ -80,14 +80,15 @@ class ProcessorMenu:
     def __init__(self, facility: Facility, kind: int) -> None:
         flows, size = facility.tasks, int(facility.node_types.sharers[kind])
         self.kind, self.size, self.n_tasks = kind, size, flows.n_types
-        self._task, self._pstate = _options(flows, kind)
-        option_first = np.searchsorted(flows.memory_class[self._task], np.arange(flows.n_classes + 1))
+        of_task, slowdown = _classes(flows, kind)
+        self._task, self._pstate = _options(flows, kind, of_task)
+        option_first = np.searchsorted(of_task[self._task], np.arange(len(slowdown) + 1))
         present = np.flatnonzero(np.diff(option_first))
         _raise_if_too_many(present.size, size)
-        self.counts = np.array(list(_patterns(flows.n_classes, present, size)), dtype=np.int32)
+        self.counts = np.array(list(_patterns(len(slowdown), present, size)), dtype=np.int32)
         first, of_class = _members(self.counts)
         pattern = np.repeat(np.arange(len(self.counts)), np.diff(first))
-        slower = self.counts @ flows.slowdown[kind].T - np.diag(flows.slowdown[kind])
+        slower = self.counts @ slowdown.T - np.diag(slowdown)
         pace = 1.0 / (1.0 + slower[pattern, of_class])
         at = (self._task, np.full(self._task.size, kind), self._pstate)
         self.menu = Menu(
@@ -120,8 +121,7 @@ class ProcessorMenu:
 
     def _configurations(self, pattern: Counts, option: Counts) -> Configurations:
         is_member = option >= 0
-        task = np.where(is_member, self._task[option], -1).astype(np.int32)
-        pstate = np.where(is_member, self._pstate[option], -1).astype(np.int32)
+        task, pstate = (np.append(column, -1)[option].astype(np.int32) for column in (self._task, self._pstate))
         rate_per_s, power_w = np.zeros((pattern.size, self.n_tasks)), np.zeros(pattern.size)
         row, place = np.nonzero(is_member)
         member, chosen = self.menu.first[pattern[row]] + place, option[row, place]
@@ -151,12 +151,19 @@ def _members(counts: Ints) -> tuple[Counts, Counts]:
     return np.searchsorted(pattern, np.arange(len(counts) + 1)), of_class
 
 
-def _options(flows: TaskFlows, kind: int) -> tuple[Counts, Counts]:
+def _classes(flows: TaskFlows, kind: int) -> tuple[Counts, Floats]:
+    """The class of each task type, with classes as one that slow, and are slowed, alike on a node type; their table."""
+    table = flows.slowdown[kind]
+    _, first, number = np.unique(
+        np.concatenate((table, table.T), axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    return number.ravel()[flows.memory_class], table[np.ix_(first, first)]
+
+
+def _options(flows: TaskFlows, kind: int, of_task: Counts) -> tuple[Counts, Counts]:
     """The task types and P-states that can be best at some price, by class, then task type, then P-state."""
     found = [
-        (task, pstate)
-        for task in np.argsort(flows.memory_class, kind="stable")
-        for pstate in _on_hull(flows, int(task), kind)
+        (task, pstate) for task in np.argsort(of_task, kind="stable") for pstate in _on_hull(flows, int(task), kind)
     ]
     columns = np.array(found, dtype=np.int64).reshape(-1, 2)
     return columns[:, 0], columns[:, 1]
@@ -182,8 +189,3 @@ def _on_hull(flows: TaskFlows, task: int, kind: int) -> list[int]:
 def _is_below(speed: Floats, power_w: Floats, low: int, middle: int, high: int) -> bool:
     rise = (speed[middle] - speed[low]) * (power_w[high] - power_w[middle])
     return bool(rise <= (speed[high] - speed[middle]) * (power_w[middle] - power_w[low]))
-
-
-def codes(values: Ints) -> Codes:
-    """P-states as plans keep them."""
-    return values.astype(np.int8)

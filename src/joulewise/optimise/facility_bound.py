@@ -28,7 +28,7 @@ def bound_per_s(facility: Facility, air: Air, curves: Sequence[Curve], prices: F
     fixed = float(np.maximum(flows.reward - prices.task, 0.0) @ flows.rate_per_s)
     fixed += prices.cap * facility.cap_w + float(prices.redline @ facility.room.redline_c)
     units = _Units(facility, air, curves, prices)
-    return fixed + units.most(_CLOSE * flows.most_reward_per_s)
+    return fixed + units.exchange_value + units.most(_CLOSE * flows.most_reward_per_s)
 
 
 class _Units:
@@ -38,8 +38,25 @@ class _Units:
         self.facility, self.air, self.curves, self.prices = facility, air, curves, prices
         self.rise_price = air.rise_prices(prices.redline)
         self.supply_price = air.supply_share.T @ prices.redline
-        self.is_even = facility.room.has_one_curve and _never_rises(facility.room)
+        self.fall = facility.room.least_fall()
+        self.is_even = self.fall > 0.0
+        self.exchange_value = 0.0
+        if self.is_even:
+            self._price_exchange()
         self.kinds = [np.flatnonzero(facility.node_type == k) for k in range(len(curves))]
+
+    def _price_exchange(self) -> None:
+        """Count what the exchange of heat between units costs at least, by the supplies that the prices come with.
+
+        With one curve the exchange costs sum M_cc' D(tau_c, tau_c'), where D(a, b) is the integral of g(a) - g(s) over
+        s from a to b, and so k / 2 (b - a)^2 or more, if g falls by k per degree or more. A square is above its
+        tangents: (b - a)^2 >= 2 d (b - a) - d^2, which has no product of two supplies.
+        """
+        flow, supply_c = self.air.exchange_w_per_k, self.prices.supply_c
+        worth = self.prices.cap * self.fall * flow
+        apart_k = supply_c[None, :] - supply_c[:, None]
+        self.supply_price = self.supply_price + (worth * apart_k).sum(axis=0) - (worth * apart_k).sum(axis=1)
+        self.exchange_value = float((worth * apart_k**2).sum()) / 2
 
     def most(self, close: float) -> float:
         """The most that all units can have together, within so much."""
@@ -66,7 +83,7 @@ class _Units:
     def _cells(self, units: Counts, cells: Floats) -> tuple[Floats, Floats]:
         """[unit, cell]: what no supply in a cell exceeds; [unit]: what is reached at some end of a cell.
 
-        Nodes earn no less where cooling is cheaper, and the price of supplies rises with them.
+        Nodes earn no less where cooling is cheaper.
         """
         upper, reached = np.empty((units.size, len(cells))), np.full(units.size, -np.inf)
         for at in range(0, len(cells), _CHUNK):
@@ -75,7 +92,7 @@ class _Units:
             earned = self._earned(units, np.minimum(cost_low, cost_high))
             heated = [self._exchanged(units, supply_c) for supply_c in (low_c, high_c)]
             price = self.supply_price[units][:, None]
-            upper[:, at : at + _CHUNK] = earned - price * low_c - np.minimum(*heated)
+            upper[:, at : at + _CHUNK] = earned - np.minimum(price * low_c, price * high_c) - np.minimum(*heated)
             at_high = np.where(cost_high <= cost_low, earned - price * high_c - heated[1], -np.inf)
             reached = np.maximum(reached, at_high.max(axis=1))
         return upper, reached
@@ -128,9 +145,3 @@ def _alike(room: Room) -> list[Counts]:
         else:
             groups.append([unit])
     return [np.array(group) for group in groups]
-
-
-def _never_rises(room: Room) -> bool:
-    """Whether cooling never gets dearer with a hotter supply, by a look at many supplies."""
-    grid_c = np.linspace(room.coldest_c.min(), room.hottest_c.max(), 1001)
-    return bool((np.diff(room.cop[0](grid_c)) >= 0).all())

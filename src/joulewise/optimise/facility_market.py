@@ -13,12 +13,13 @@ from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPrices
 from joulewise.optimise.configurations import ProcessorMenu
 from joulewise.optimise.facility_pool import Allowed, Pool
-from joulewise.optimise.facility_program import Background, Groups, Program, Solution, groups_of_nodes
+from joulewise.optimise.facility_program import Background, Groups, NoSolutionError, Program, Solution, groups_of_nodes
 
 _ROUNDS, _FIRST_ROUNDS = 30, 10
 _HOTTEST = 3
 _MORE = 2
 _AROUND = 0.02
+_CHEAP = 1e-12
 
 
 @dataclass(frozen=True)
@@ -68,17 +69,20 @@ class Market:
         facility, pool = self.facility, self.pool
         groups = groups_of_nodes(facility, np.unique(facility.node_type, return_inverse=True)[1])
         program = Program(facility, self.air, groups, self.at_rest, 0.0)
-        node_w = facility.overhead_w
+        program.offer(_all_pairs(groups, pool), pool)
+        program.centre(self.common_supply_c(facility.overhead_w), facility.overhead_w, 0.0)
+        solution = program.solve()
         for _ in range(_FIRST_ROUNDS):
-            supply_c = self.common_supply_c(node_w)
-            program.offer(_all_pairs(groups, pool), pool)
-            program.centre(supply_c, node_w, 0.0)
-            solution = program.solve()
-            node_w = solution.node_w
             curves = pool.curves(solution.prices.task)
             pool.add([curve.configurations for curve in curves])
+            program.offer(_all_pairs(groups, pool), pool)
+            program.centre(self.common_supply_c(solution.node_w), solution.node_w, 0.0)
+            try:
+                solution = program.solve()
+            except NoSolutionError:  # with supplies as cold as this load needs, the cap is too low even at rest
+                break
         self.pool = Pool(pool.menus, [curve.configurations.taken(np.arange(1)) for curve in curves])
-        self.pool.add_near(curves, facility.node_type, self.watt_price(solution.prices, supply_c), 0.5, 2)
+        self.pool.add_near(curves, facility.node_type, self.watt_price(solution.prices, solution.supply_c), 0.5, 2)
         return solution
 
     def grouped(self, solution: Solution, by: float) -> Groups:
@@ -86,6 +90,7 @@ class Market:
         key = self.facility.node_type.astype(np.int64) * self.facility.room.n_cracs + self.zone
         if math.isfinite(by):
             price = self.watt_price(solution.prices, solution.supply_c)
+            price = np.maximum(price, _CHEAP * price.max() + _CHEAP)
             lowest = np.full(int(key.max()) + 1, np.inf)
             np.minimum.at(lowest, key, price)
             step = np.floor(np.log(price / lowest[key]) / math.log1p(by)).astype(np.int64)

@@ -84,7 +84,7 @@ class _Planner:
         self.on_plan = on_plan or (lambda _rate, _bound: None)
         self.processors: Processors = processors_of(facility)
         self.market = Market(facility, air, self.is_late)
-        self.bound_per_s, self.prices = math.inf, FacilityPrices(facility.tasks.reward, 0.0, np.zeros(facility.n_nodes))
+        self.bound_per_s, self.prices = math.inf, _no_prices(facility)
         self.best: FacilityPlan | None = None
         self.history: list[tuple[float, float]] = []
 
@@ -159,6 +159,10 @@ class _Planner:
         chosen = Mixture(free[program.pairs[0, used]], program.pairs[1, used], solution.x[used])
         columns = (np.concatenate(pair) for pair in zip(vars(fixed).values(), vars(chosen).values()))
         return Mixture(*columns), solution
+
+
+def _no_prices(facility: Facility) -> FacilityPrices:
+    return FacilityPrices(facility.tasks.reward, 0.0, np.zeros(facility.n_nodes), facility.room.hottest_c)
 
 
 def within_limits(facility: Facility, air: Air, plan: FacilityPlan) -> tuple[FacilityPlan, Steady]:

@@ -227,14 +227,15 @@ class Program:
         duals *= facility.tasks.most_reward_per_s
         redline = np.zeros(facility.n_nodes)
         redline[self.watched] = duals[self._watched_row]
+        supply_c = values[self._at_supply : self._at_x]
         traded = float(np.array(self.highs.getLp().col_cost_)[n_tasks : 3 * n_tasks] @ values[n_tasks : 3 * n_tasks])
         return Solution(
             np.maximum(values[self._at_x :], 0.0),
             self.background.node_w + groups.weight @ (_KW * values[self._at_power : self._at_supply]),
-            values[self._at_supply : self._at_x],
+            supply_c,
             -self.highs.getObjectiveValue(),
             traded,
-            FacilityPrices(duals[:n_tasks] / self._rate_per_s, duals[self._row_cap] / _KW, redline),
+            FacilityPrices(duals[:n_tasks] / self._rate_per_s, duals[self._row_cap] / _KW, redline, supply_c),
             duals[n_tasks : n_tasks + groups.n_groups],
         )
 

@@ -1,0 +1,156 @@
+"""Our plans of facilities: within all limits, and under a bound that independent code confirms."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy.optimize import linprog
+
+from joulewise.check.facility import check_facility
+from joulewise.check.facility_bound import facility_bound
+from joulewise.errors import InputError
+from joulewise.model.air import Air
+from joulewise.model.arrays import Floats
+from joulewise.model.facility import Facility
+from joulewise.optimise.configurations import ProcessorMenu
+from joulewise.optimise.facility import margins, steady
+from joulewise.optimise.facility_bound import bound_per_s
+from joulewise.optimise.facility_planner import least_cap_w, plan_facility
+from joulewise.rng import generator
+from joulewise.worlds.facilities import FacilitySize, generate_facility, sized
+from tests.random_facilities import facilities, random_facility, seeds
+from tests.test_check_facility import random_prices
+
+TINY = FacilitySize(nodes=12, cracs=2, node_types=2, task_types=4)
+
+
+def small_facility(trial: int = 0) -> Facility:
+    return generate_facility(sized(TINY), 5, trial)
+
+
+@settings(max_examples=15)
+@given(facilities())
+def test_plans_keep_all_limits_and_stay_below_their_bound(facility: Facility) -> None:
+    air = Air(facility.room)
+    if least_cap_w(facility, air) > facility.cap_w:
+        facility = dataclasses.replace(facility, cap_w=1.1 * least_cap_w(facility, air))
+    found = plan_facility(facility, air)
+    state = steady(facility, air, found.plan)
+    assert check_facility(facility, found.plan, state) == []
+    assert state.slowed_reward_per_s == found.history[-1][1]
+    assert state.slowed_reward_per_s <= found.bound_per_s * (1 + 1e-9)
+    assert facility_bound(facility, found.prices) <= found.bound_per_s * (1 + 1e-6)
+
+
+@settings(max_examples=15)
+@given(facilities(has_one_curve=True), seeds)
+def test_both_bounds_are_one(facility: Facility, seed: int) -> None:
+    prices = random_prices(facility, seed)
+    curves = [ProcessorMenu(facility, kind).curve(prices.task) for kind in range(facility.node_types.n_types)]
+    ours, theirs = bound_per_s(facility, Air(facility.room), curves, prices), facility_bound(facility, prices)
+    assert abs(ours - theirs) <= 1e-3 * (facility.tasks.most_reward_per_s + abs(theirs))
+
+
+def best_by_enumeration(facility: Facility, kind: int, task_price: Floats, price: float) -> float:
+    """What a processor earns most above the price of its power: every choice of every core."""
+    tasks, size = facility.tasks, int(facility.node_types.sharers[kind])
+    choices = [None, *map(tuple, np.argwhere(tasks.is_usable[:, kind]).tolist())]
+    best = 0.0
+    for chosen in itertools.combinations_with_replacement(choices, size):
+        busy = [pair for pair in chosen if pair is not None]
+        value = 0.0
+        for k, (task, pstate) in enumerate(busy):
+            others = [tasks.memory_class[other] for o, (other, _) in enumerate(busy) if o != k]
+            slower = 1.0 + sum(tasks.slowdown[kind, tasks.memory_class[task], c] for c in others)
+            value += task_price[task] * tasks.speed_per_s[task, kind, pstate] / slower
+            value -= price * tasks.power_w[task, kind, pstate]
+        best = max(best, value)
+    return best
+
+
+@settings(max_examples=25)
+@given(facilities(n_nodes=2), seeds)
+def test_curves_have_the_best_of_all_configurations(facility: Facility, seed: int) -> None:
+    rng = generator(seed, "tests.curves")
+    task_price = facility.tasks.reward * rng.uniform(0.0, 1.0, facility.tasks.n_types)
+    for kind in range(facility.node_types.n_types):
+        curve = ProcessorMenu(facility, kind).curve(task_price)
+        assert (np.diff(curve.power_w) > 0).all()
+        assert (np.diff(curve.price) <= 1e-9 * curve.price[:1].sum()).all()
+        for price in np.concatenate(([0.0], curve.price * rng.uniform(0.9, 1.1, curve.price.size)))[:4]:
+            expected = best_by_enumeration(facility, kind, task_price, float(price))
+            assert curve.net(np.array([price]))[0] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def best_without_interference(facility: Facility, supply_c: Floats) -> float:
+    """The most that cores can earn at given supplies where nobody slows anybody: a plain linear program."""
+    tasks, air, types = facility.tasks, Air(facility.room), facility.node_types
+    node, task, pstate = np.nonzero(tasks.is_usable.transpose(1, 0, 2)[facility.node_type])
+    kind = facility.node_type[node]
+    speed, power_w = tasks.speed_per_s[task, kind, pstate], tasks.power_w[task, kind, pstate]
+    n, n_tasks = node.size, tasks.n_types
+    rows = np.zeros((n_tasks + 2 * facility.n_nodes + 1, n + n_tasks))
+    rows[task, np.arange(n)] = -speed
+    rows[np.arange(n_tasks), n + np.arange(n_tasks)] = 1.0
+    rows[n_tasks + node, np.arange(n)] = 1.0
+    rise = air.rise_k_per_w(np.arange(facility.n_nodes))
+    rows[n_tasks + facility.n_nodes : -1, :n] = rise[:, node] * power_w
+    per_watt = 1.0 + (1.0 / facility.room.cop_at(supply_c)) @ air.heat_share
+    rows[-1, :n] = per_watt[node] * power_w
+    inlet_c, _ = air.inlets_c(facility.overhead_w, supply_c)
+    heat_w = air.heat_w(facility.overhead_w, supply_c)
+    spent_w = facility.overhead_w.sum() + heat_w @ (1.0 / facility.room.cop_at(supply_c))
+    limits = np.concatenate((
+        np.zeros(n_tasks), types.cores[facility.node_type], facility.room.redline_c - inlet_c,
+        [facility.cap_w - spent_w],
+    ))  # fmt: skip
+    bounds = [(0, None)] * n + [(0, rate) for rate in tasks.rate_per_s]
+    found = linprog(np.concatenate((np.zeros(n), -tasks.reward)), rows, limits, bounds=bounds)
+    return float(-found.fun)
+
+
+def test_without_interference_it_is_a_plain_linear_program() -> None:
+    facility = small_facility()
+    still = dataclasses.replace(facility.tasks, slowdown=np.zeros_like(facility.tasks.slowdown))
+    quiet = dataclasses.replace(facility, tasks=still)
+    found = plan_facility(quiet, Air(quiet.room), gap=0.0)
+    assert found.history[-1][1] == pytest.approx(best_without_interference(quiet, found.plan.supply_c), rel=1e-3)
+    assert found.history[-1][1] >= 0.99 * found.bound_per_s
+
+
+def test_generated_facilities_are_planned_within_a_percent() -> None:
+    for trial in range(3):
+        facility = small_facility(trial)
+        found = plan_facility(facility, Air(facility.room), gap=0.005)
+        assert found.history[-1][1] >= 0.98 * found.bound_per_s
+
+
+def test_the_same_facility_has_the_same_plan() -> None:
+    facility = small_facility()
+    one, two = (plan_facility(facility, Air(facility.room)) for _ in range(2))
+    assert np.array_equal(one.plan.share, two.plan.share)
+    assert one.bound_per_s == two.bound_per_s
+
+
+def test_a_plan_is_there_when_time_is_up() -> None:
+    facility = small_facility()
+    found = plan_facility(facility, Air(facility.room), gap=0.0, seconds=0.0)
+    state = steady(facility, Air(facility.room), found.plan)
+    assert found.why_stopped == "time"
+    assert state.slowed_reward_per_s > 0
+    assert margins(facility, found.plan, state).cap_w >= 0
+
+
+def test_limits_that_leave_no_plan_are_told() -> None:
+    facility = random_facility(3)
+    with pytest.raises(
+        InputError, match=r"power cap: found .*; must be .* or more: all nodes with their cores at rest"
+    ):
+        plan_facility(dataclasses.replace(facility, cap_w=1.0), Air(facility.room))
+    hot = dataclasses.replace(facility.room, redline_c=facility.room.coldest_c.min() + 0.0 * facility.room.redline_c)
+    with pytest.raises(InputError, match=r"redlines: found .* or more: its inlet with all cores at rest"):
+        plan_facility(dataclasses.replace(facility, room=hot, cap_w=1e9), Air(hot))
