@@ -200,3 +200,43 @@ def _profit_problems(p: ProfitParameters) -> Iterator[Problem]:
     if (p.price is None) == (p.profit_ratio is None):
         found = "found neither price nor profit_ratio" if p.price is None else "found profit_ratio as well"
         yield Problem("optimise.price", found, "must be exactly one of the two")
+
+
+@dataclass(frozen=True)
+class RewardParameters:
+    """How the plan of a facility with the highest co-located reward rate is searched."""
+
+    method: Literal[
+        "configurations", "greedy", "greedy-rates", "greedy-spread", "ga", "gacl", "nlp", "nlpcl",
+    ] = explained("configurations", "how plans are found: a name of `joulewise list methods`")  # fmt: skip
+    time_limit_s: Annotated[float | None, Field(gt=0)] = explained(
+        None, "time after which a search gives back the best plan so far; left out: none"
+    )
+    population: Annotated[int, Field(ge=2, le=100_000)] = explained(200, "chromosomes of a population (ga, gacl)")
+    generations: Annotated[int, Field(ge=0, le=MOST_GENERATIONS)] = explained(
+        1000, "generations after which the genetic algorithm ends, if time_limit does not end it before (ga, gacl)"
+    )
+    mutation: Annotated[float, Field(ge=0, le=1)] = explained(
+        0.1, "probability that a new chromosome is mutated (ga, gacl)"
+    )
+    gene_mutation: Annotated[float, Field(ge=0, le=1)] = explained(
+        0.05, "probability that a gene of a chromosome that is mutated is drawn anew (ga, gacl)"
+    )
+    seeds: tuple[Literal["greedy", "greedy-rates", "greedy-spread", "configurations"], ...] = explained(
+        (), "plans of other methods in the first population; the others are drawn, as published (ga, gacl)"
+    )
+    as_printed: bool = explained(
+        False,
+        "eq. 10 word for word when plans are judged: one idle core of a processor ends all interference among the "
+        "others; there is no bound then",
+    )
+
+    def __post_init__(self) -> None:
+        raise_if_any(_reward_problems(self))
+
+
+def _reward_problems(p: RewardParameters) -> Iterator[Problem]:
+    if len(set(p.seeds)) < len(p.seeds):
+        yield Problem("optimise.seeds", f"found {list(p.seeds)}", "must differ from each other")
+    elif len(p.seeds) > p.population:
+        yield Problem("optimise.population", f"found {p.population}", f"must hold the {len(p.seeds)} seeds")

@@ -209,7 +209,7 @@ SECTIONS = {
     for section in (
         Section(
             SYSTEM,
-            "the machines, or the clusters",
+            "the machines, the clusters, or the nodes with their room",
             _named((*MACHINE_SYSTEMS, *JOB_SYSTEMS)),
             "generator",
             {"etc_s": TABLES, **SYSTEM_TABLES},
@@ -217,7 +217,7 @@ SECTIONS = {
         ),
         Section(
             WORKLOAD,
-            "the tasks, or the jobs",
+            "the tasks, the jobs, or the flows of tasks",
             _named((*_WORKLOADS, *JOB_WORKLOADS)),
             "generator",
             {"tasks": TABLES, "bag": BAG_TABLE, **WORKLOAD_TABLES},
@@ -234,7 +234,7 @@ SECTIONS = {
         ),
         Section(
             OPTIMISE,
-            "the decisions for a bag or for tasks known in advance, all at once",
+            "the decisions for a bag, for tasks known in advance or for a facility, all at once",
             _named(_GOALS),
             "goal",
             chosen="what is sought",
