@@ -79,7 +79,7 @@ class TaskFlows:
     @cached_property
     def is_usable(self) -> Bools:
         """Which [task type, node type, P-state] can meet the deadline when a task starts as it arrives (eq. 3)."""
-        return np.asarray(self.speed_per_s * self.deadline_s[:, None, None] > 1.0)
+        return np.asarray(self.speed_per_s > 1.0 / self.deadline_s[:, None, None])
 
     @property
     def most_reward_per_s(self) -> float:
@@ -136,6 +136,22 @@ class FacilityPlan:
 
     def __post_init__(self) -> None:
         freeze_fields(self, {"share": np.float64, "pstate": np.int8, "supply_c": np.float64})
+
+
+@dataclass(frozen=True, eq=False)
+class FacilityPrices:
+    """Prices that prove a bound on the co-located reward rate of a facility; none may be below 0.
+
+    A task of type i is worth `task[i]` of reward; a watt under the cap costs `cap`, and a kelvin at the inlet of node j
+    `redline[j]`, both in reward a second.
+    """
+
+    task: Floats
+    cap: float
+    redline: Floats
+
+    def __post_init__(self) -> None:
+        freeze_fields(self, {"task": np.float64, "redline": np.float64})
 
 
 def _node_problems(types: NodeTypes) -> Iterator[Problem]:
