@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise import units
-from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
+from joulewise.errors import InputError, JoulewiseError, raise_if_any
 from joulewise.study import bags, facility_bounds, facility_methods, facility_tables
-from joulewise.study.agreement import differs
 from joulewise.study.case import NOT_CHECKED, Candidates, Case, Note, Outcome, Tables
 from joulewise.study.column import CORES, CRACS, PROGRESS
 from joulewise.study.facility_methods import METHODS
@@ -139,14 +138,14 @@ def compute(case: Case) -> Outcome:
     bound = facility_bounds.proven(case)
     state = _steady(world, found.plan, p)
     columns = {**_columns(facility, found.plan, state), **facility_bounds.columns(facility, state, bound)}
-    columns |= _search_columns(facility, found)
-    return Outcome({**columns, "solve_s": solve_s}, lambda: facility_tables.tables(facility, found, state))
+    own = {"why_stopped": found.why_stopped, "solve_s": solve_s}
+    return Outcome({**columns, **own}, lambda: facility_tables.tables(facility, found, state))
 
 
 def _raise_if_broken(facility: Facility, plan: FacilityPlan) -> None:
     from joulewise.check.facility import check_facility
 
-    broken = list(check_facility(facility, plan))
+    broken = check_facility(facility, plan)
     if broken:
         raise JoulewiseError(f"the plan breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
 
@@ -196,13 +195,6 @@ def _sharing_columns(facility: Facility, plan: FacilityPlan) -> dict[str, float]
     }
 
 
-def _search_columns(facility: Facility, found: Found) -> dict[str, Any]:
-    """How the search began and ended; the first of a history is its first plan."""
-    first_s, first = found.history[0] if found.history else (math.nan, math.nan)
-    most = facility.tasks.most_reward_per_s or math.nan
-    return {"first_crr_percent": 100 * first / most, "first_plan_s": first_s, "why_stopped": found.why_stopped}
-
-
 @cache
 def _warm_up(method: str) -> None:
     """Load what a method needs, once in a process, so that times are those of searches alone."""
@@ -240,23 +232,19 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
 
     A plan that is not stored is searched again, unless time ended the search: that would be another plan.
     """
-    from joulewise.check.facility import check_facility, recompute_facility
+    from joulewise.check.facility import check_facility
 
     world, p = case.world, case.decision
     yield from facility_bounds.judge(case)
     if stored is None and row["why_stopped"] == _TIME:
-        yield Note(f"{NOT_CHECKED}: time ended the search, and its plan is not stored; keep = \"all\" stores plans")
+        yield Note(f'{NOT_CHECKED}: time ended the search, and its plan is not stored; keep = "all" stores plans')
         return
     found = _stored(world.facility, row, stored) if stored else _again(case)
-    yield from check_facility(world.facility, found.plan)
-    for name, value in recompute_facility(world.facility, found.plan, as_printed=p.as_printed).items():
-        yield from differs(f"runs: {name}, core by core", row[name], value)
     state, bound = _steady(world, found.plan, p), facility_bounds.proven(case)
+    yield from check_facility(world.facility, found.plan, state, as_printed=p.as_printed)
     columns = {**_columns(world.facility, found.plan, state), **facility_bounds.columns(world.facility, state, bound)}
-    again = {name: value for name, value in _search_columns(world.facility, found).items() if name != "first_plan_s"}
-    yield from bags.judge_columns(row, {**columns, **again})
+    yield from bags.judge_columns(row, {**columns, "why_stopped": found.why_stopped})
     yield from bags.judge_tables(stored or {}, facility_tables.tables(world.facility, found, state))
-    yield from _judge_progress(found)
 
 
 def _again(case: Case) -> Found:
@@ -272,14 +260,6 @@ def _stored(facility: Facility, row: dict[str, Any], tables: Tables) -> Found:
     return Found(facility_tables.plan_of(facility, tables[CORES], tables[CRACS]), tuple(history), row["why_stopped"])
 
 
-def _judge_progress(found: Found) -> Iterator[str]:
-    """Whether a search went up, and forward in time."""
-    at_s, reward_per_s = np.array(found.history, float).reshape(-1, 2).T
-    for name, values in (("at_s", at_s), ("slowed_reward_per_s", reward_per_s)):
-        if (np.diff(values) < 0).any():
-            yield f"progress: {name} falls"
-
-
 # --- words -------------------------------------------------------------------------------------------------------
 
 
@@ -292,8 +272,8 @@ def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
     place = bags.place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
     near = "" if best["gap_percent"] is None else f", within {best['gap_percent']:.2f} % of the proven bound"
     yield (
-        f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''} earns {best['crr_percent']:.2f} % of "
-        f"all reward{near}, with {units.power(best['total_w'])} of {units.power(best['cap_w'])} "
+        f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''} earns {best['crr_percent']:.2f} % "
+        f"of all reward{near}, with {units.power(best['total_w'])} of {units.power(best['cap_w'])} "
         f"({units.power(best['cooling_w'])} of it for cooling) and CRAC units at {best['supply_mean_c']:.1f} °C on "
         f"average; the node nearest to its redline stays {max(best['redline_margin_k'], 0.0):.2g} K below it."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from joulewise.optimise.facility_search import Found
 
 # Rough figures of one ordinary processor of 2024.
-_PLAN_S, _NODE_S, _GREEDY_NODE_S, _GENE_S, _NLP_NODE_S = 0.3, 4e-4, 1e-3, 1e-7, 0.15
+_PLAN_S, _NODE_S, _GREEDY_NODE_S, _GENE_S, _NLP_NODE_S = 0.3, 4e-4, 1e-4, 1e-7, 0.15
 _GENES_PER_NODE = 32
 NLP, NLPCL = "nlp", "nlpcl"
 
@@ -33,37 +33,39 @@ def _planned(facility: Facility, air: Air, p: RewardParameters, _seed: int) -> F
     return plan_facility(facility, air, seconds=_limit_s(p))
 
 
-def _greedy(facility: Facility, air: Air, p: RewardParameters, _seed: int, name: str) -> Found:
-    from joulewise.optimise import facility_greedy
+def _greedy(facility: Facility, air: Air, _p: RewardParameters, _seed: int, name: str) -> Found:
+    from joulewise.optimise.facility_greedy import plan_greedily
 
-    search: Callable[..., Found] = getattr(facility_greedy, name)
-    return search(facility, air, seconds=_limit_s(p))
+    return plan_greedily(facility, air, name)
 
 
 def _evolved(facility: Facility, air: Air, p: RewardParameters, seed: int, *, co_located: bool) -> Found:
-    from joulewise.optimise.facility_genetic import evolve_facility
+    from joulewise.optimise.facility_genetic import evolve_plans
 
-    unlimited = RewardParameters()
-    plans = [METHODS[name].search(facility, air, unlimited, seed).plan for name in p.seeds]
-    return evolve_facility(
-        facility, air, plans,
-        co_located=co_located, population=p.population, generations=p.generations, mutation=p.mutation,
-        gene_mutation=p.gene_mutation, seed=seed, seconds=_limit_s(p),
-    )  # fmt: skip
+    return evolve_plans(
+        facility,
+        air,
+        counts_neighbours=co_located,
+        population=p.population,
+        generations=p.generations,
+        seconds=_limit_s(p),
+        seeds=[METHODS[name].search(facility, air, RewardParameters(), seed).plan for name in p.seeds],
+        seed=seed,
+    )
 
 
 def _programmed(facility: Facility, air: Air, p: RewardParameters, seed: int, *, co_located: bool) -> Found:
-    from joulewise.optimise.facility_nlp import nlp_plan
+    from joulewise.optimise.facility_nlp import plan_by_nlp
 
-    return nlp_plan(facility, air, co_located=co_located, seed=seed, seconds=_limit_s(p))
+    return plan_by_nlp(facility, air, counts_neighbours=co_located, seconds=_limit_s(p), seed=seed)
 
 
 def _evolution_s(p: RewardParameters, n_nodes: float) -> float:
-    return _GENE_S * p.generations * p.population * _GENES_PER_NODE * n_nodes
+    return _GENE_S * (2 * p.generations + p.population) * _GENES_PER_NODE * n_nodes
 
 
 _LIMITED = ("time_limit_s",)
-_EVOLVED = ("time_limit_s", "population", "generations", "mutation", "gene_mutation", "seeds")
+_EVOLVED = (*_LIMITED, "population", "generations", "seeds")
 
 METHODS = {
     "configurations": Method(
@@ -79,28 +81,28 @@ METHODS = {
         "Greedy",
         "core by core the task type and node type that do most per joule, whether or not enough of them are done",
         "Oxley IV.A, algorithm 1",
-        partial(_greedy, name="greedy"),
+        partial(_greedy, name="literal"),
         lambda _p, n_nodes: _GREEDY_NODE_S * n_nodes,
         draws=False,
-        keys=_LIMITED,
+        keys=(),
     ),
     "greedy-rates": Method(
         "Greedy with rates",
         "the same, but a task type that is done as often as it arrives gets no more cores",
         "Oxley IV.A, the text",
-        partial(_greedy, name="greedy_rates"),
+        partial(_greedy, name="by rate"),
         lambda _p, n_nodes: _GREEDY_NODE_S * n_nodes,
         draws=False,
-        keys=_LIMITED,
+        keys=(),
     ),
     "greedy-spread": Method(
         "Greedy that spreads",
         "the same, and memory-heavy tasks are kept apart by what a core earns beside its neighbours",
         "Oxley VII, a wish of its authors; ours",
-        partial(_greedy, name="greedy_spread"),
+        partial(_greedy, name="apart"),
         lambda _p, n_nodes: _GREEDY_NODE_S * n_nodes,
         draws=False,
-        keys=_LIMITED,
+        keys=(),
     ),
     "ga": Method(
         "GA",
@@ -126,7 +128,7 @@ METHODS = {
         "Oxley IV.C; Al-Qawasmeh et al.",
         partial(_programmed, co_located=False),
         lambda _p, n_nodes: _NLP_NODE_S * n_nodes,
-        draws=False,
+        draws=True,
         keys=_LIMITED,
     ),
     NLPCL: Method(
@@ -135,7 +137,7 @@ METHODS = {
         "Oxley IV.C",
         partial(_programmed, co_located=True),
         lambda _p, n_nodes: _NLP_NODE_S * n_nodes,
-        draws=False,
+        draws=True,
         keys=_LIMITED,
     ),
 }

@@ -17,6 +17,7 @@ BLIND = (GREEDY, GA, NLP)
 """Techniques of the paper that know nothing of co-location."""
 PUBLISHED = (GREEDY, GA, GACL, NLP, NLPCL)
 CRR, RR = "crr_percent", "rr_percent"
+AT_ONCE, LONG = "GACL, in the time of greedy", "GACL"
 _OVER_PERCENT, _NEAR_POINTS, _GAP_PERCENT = 10.0, 0.5, 1.0
 _ROUNDING_W, _ROUNDING_K = 1e-2, 1e-4
 
@@ -48,9 +49,7 @@ def _aware_gain(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
 
 def _overestimated(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     """By how many percent more than ten the reward rate is above the co-located one."""
-    return [
-        (method, 100 * (_of(runs, RR, method) / _of(runs, CRR, method) - 1) - _OVER_PERCENT) for method in BLIND
-    ]
+    return [(method, 100 * (_of(runs, RR, method) / _of(runs, CRR, method) - 1) - _OVER_PERCENT) for method in BLIND]
 
 
 def _kept(methods: tuple[str, ...], metric: str, rounding: float) -> Differences:
@@ -66,19 +65,25 @@ def _spread(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     ]
 
 
-def _first_plans(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    return [("greedy over the first population", _of(runs, CRR, GREEDY) - _of(runs, "first_crr_percent", GACL))]
+def _in_time_of_greedy(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    return [("greedy over GACL", _of(runs, CRR, GREEDY) - _of(runs, CRR, GACL, variant=AT_ONCE))]
 
 
-def _before(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    return [("first population after greedy", _of(runs, "first_plan_s", GACL) - _of(runs, "solve_s", GREEDY))]
+def _later(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    return [("GACL over greedy", _of(runs, CRR, GACL, variant=LONG) - _of(runs, CRR, GREEDY))]
+
+
+def _over_gacl(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    found = _of(runs, CRR, NLPCL)
+    return [
+        ("NLPCL over GACL", found - _of(runs, CRR, GACL, variant=LONG)),
+        ("NLPCL over greedy", found - _of(runs, CRR, GREEDY)),
+    ]
 
 
 def _not_below(winner: str, loser: str) -> Differences:
     """Half a point more than what one technique earns more than another."""
-    return lambda runs: [
-        (f"{winner} not below {loser}", _of(runs, CRR, winner) - _of(runs, CRR, loser) + _NEAR_POINTS)
-    ]
+    return lambda runs: [(f"{winner} not below {loser}", _of(runs, CRR, winner) - _of(runs, CRR, loser) + _NEAR_POINTS)]
 
 
 def _near_the_bound(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
@@ -94,19 +99,10 @@ _GREEDY_FIRST = Claim(
     "O6",
     "greedy is ahead of GACL in the time that greedy takes",
     "ahead",
-    ordering(_first_plans),
-    "read as: ahead of the best plan of the first population, which GACL has later than greedy is done",
+    ordering(_in_time_of_greedy),
+    "our greedy looks for the last core that fits by halving, so that its time is milliseconds in place of a minute",
 )
-_GREEDY_TIME = Claim(
-    "O6 (time)",
-    "GACL is barely able to make its first population in the time that greedy takes",
-    "just over a minute",
-    ordering(_before, " s"),
-    "read as: greedy is done before GACL has a plan",
-)
-_GACL_LATER = Claim(
-    "O7", "with more time GACL gives better results than greedy", "better", ordering(_over(GACL, GREEDY))
-)
+_GACL_LATER = Claim("O7", "with more time GACL gives better results than greedy", "better", ordering(_later))
 _NEAR = Claim(
     "J25", "configurations come within 1 % of their proven bound", "within 1 %", ordering(_near_the_bound, " %")
 )
@@ -170,7 +166,7 @@ FIG_3 = Experiment(
     "What the cores of five nodes do in the plans of NLPCL and NLP",
     "Oxley VI, fig. 3",
     _READING,
-    "core-allocation",
+    "cores-of-nodes",
     (
         Claim(
             "O4",
@@ -191,13 +187,12 @@ FIG_4 = Experiment(
     "rate-over-time",
     (
         _GREEDY_FIRST,
-        _GREEDY_TIME,
         _GACL_LATER,
         Claim(
             "O3 (medium)",
             "in the same time GACL earns less than NLPCL",
             "less",
-            ordering(_over(NLPCL, GACL, GREEDY)),
+            ordering(_over_gacl),
         ),
         Claim(
             "O5 (medium)",
@@ -218,7 +213,6 @@ FIG_5 = Experiment(
     "rate-over-time",
     (
         _GREEDY_FIRST,
-        _GREEDY_TIME,
         _GACL_LATER,
         Claim(
             "O5 (large)",
