@@ -38,7 +38,7 @@ def random_facility(
     types = _node_types(rng, n_node_types or int(rng.integers(1, 4)))
     chosen = (by_pair, has_one_curve, is_dense)
     by_pair, has_one_curve, is_dense = (rng.random() < 0.4 if value is None else value for value in chosen)
-    node_type = rng.integers(types.n_types, size=n_nodes)
+    node_type = rng.integers(types.n_types, size=n_nodes, dtype=np.int32)
     tasks = _tasks(rng, types, node_type, n_task_types or int(rng.integers(1, 6)), by_pair)
     full_w = (types.overhead_w + types.cores * tasks.power_w.max(axis=(0, 2)))[node_type]
     flow = (dense_flow if is_dense else sparse_flow)(rng, n_nodes, n_cracs)
@@ -93,7 +93,7 @@ def _tasks(rng: np.random.Generator, types: NodeTypes, node_type: Any, n: int, b
     n_classes = n if by_pair else int(rng.integers(1, 4))
     table = rng.uniform(0.0, 1.0, (n_classes, n_classes)) if by_pair else _TABLE_I[:n_classes, :n_classes]
     slowdown = table * rng.uniform(0.5, 1.5, (types.n_types, 1, 1))
-    memory_class = np.arange(n) if by_pair else rng.integers(n_classes, size=n)
+    memory_class = np.arange(n, dtype=np.int8) if by_pair else rng.integers(n_classes, size=n, dtype=np.int8)
     names, classes = tuple(f"t{i}" for i in range(n)), tuple(f"c{i}" for i in range(n_classes))
     rate_per_s, reward = capacity * rng.uniform(0.3, 1.5, n), rng.uniform(0.5, 10.0, n)
     return TaskFlows(names, rate_per_s, reward, deadline_s, speed, power_w, memory_class, classes, slowdown)
