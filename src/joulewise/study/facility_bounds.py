@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from joulewise.errors import InputError
 from joulewise.study.bag_tables import ROUNDING
 from joulewise.study.case import Case
 from joulewise.study.spec import Point
@@ -62,7 +63,7 @@ def _gap_percent(reward_per_s: float, bound_per_s: float) -> float:
 
 def judge(case: Case) -> Iterator[str]:
     """What does not hold of the stored prices: they must prove the bound."""
-    from joulewise.check.facility_bound import certified_reward
+    from joulewise.check.facility_bound import facility_bound
 
     if case.run.bound == NO_BOUND:
         return
@@ -70,11 +71,11 @@ def judge(case: Case) -> Iterator[str]:
     if stored is None:
         yield "bounds: the proof of the world's bound is missing"
         return
-    facility, prices = case.world.facility, _prices(stored)
-    if prices.task.size != facility.tasks.n_types or prices.redline.size != facility.n_nodes:
-        yield "bounds: what is stored are no prices of this facility"
+    try:
+        proven_per_s = facility_bound(case.world.facility, _prices(stored))
+    except InputError as error:
+        yield f"bounds: what is stored are no prices of this facility: {error}"
         return
-    proven_per_s = certified_reward(facility, prices)
     if stored["value"] < proven_per_s * (1 - _LOOSE):
         yield f"bounds: {stored['value']:.12g} is stored, but the prices prove only {proven_per_s:.12g}"
 
