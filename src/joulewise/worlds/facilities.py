@@ -98,12 +98,11 @@ class SiteParameters(RoomParameters):
     nodes: int = explained(150, "number of nodes, of types drawn at random")
     node_types: int = explained(2, "how many of the published node types there are: TX140, x3200, RX100, AT110")
     rise_k: float = explained(10.0, "by how much, in kelvin, a node at full power heats its air; it sets the air flow")
-    power_cap: float = explained(
+    cap_share: float = explained(
         0.6,
         "power that nodes and cooling may draw, as a share of what they draw with every core on the most CPU-bound task "
-        "in P-state 0 and the CRAC units as warm as the redlines allow",
+        "in P-state 0 and the CRAC units as warm as the redlines allow; supply.power_cap has it in watts",
     )
-    power_cap_w: float | None = explained(None, "the same in watts, in place of power_cap")
     same_site: bool = explained(
         True, "whether all trials of a seed have one site, as published, or node types and room are drawn for each"
     )
@@ -225,7 +224,7 @@ def generate_site(parameters: SiteParameters, seed: int, trial: int) -> Site:
         np.array([model.overhead_w for model in models]),
     )
     ratio_per_core = np.array([model.ratio_per_core for model in models])
-    return Site(node_types, node_type, room, clock, _core_w(models, clock), ratio_per_core, p.power_cap, p.power_cap_w)
+    return Site(node_types, node_type, room, clock, _core_w(models, clock), ratio_per_core, p.cap_share)
 
 
 def _by_pstate(models: tuple[NodeModel, ...]) -> Floats:
@@ -314,8 +313,7 @@ def _site_rules(p: SiteParameters) -> Iterator[Rule]:
     yield "nodes", max(p.cracs, 1) <= p.nodes <= MAX_NODES, f"must be from cracs, {p.cracs}, to {MAX_NODES:,}"
     yield "node_types", 1 <= p.node_types <= n, f"must be from 1 to {n}"
     yield "rise_k", is_positive(p.rise_k), "must be above 0 K"
-    yield "power_cap", is_positive(p.power_cap), "must be a share above 0"
-    yield "power_cap_w", p.power_cap_w is None or is_positive(p.power_cap_w), "must be above 0 W"
+    yield "cap_share", is_positive(p.cap_share), "must be a share above 0"
 
 
 def _workload_rules(p: FlowParameters) -> Iterator[Rule]:
