@@ -17,7 +17,6 @@ from joulewise.errors import raise_if_any
 from joulewise.model.arrays import Counts, Floats, Ints, freeze_fields
 from joulewise.model.facility import Facility, NodeTypes, TaskFlows
 from joulewise.model.room import AIR_J_PER_M3_K, Room
-from joulewise.optimise.air import Air
 from joulewise.rng import generator
 from joulewise.worlds.cov import MAX_COV, gamma_values
 from joulewise.worlds.parameters import Rule, broken_rules, explained, is_not_negative, is_positive
@@ -100,7 +99,7 @@ class SiteParameters(RoomParameters):
     rise_k: float = explained(10.0, "by how much, in kelvin, a node at full power heats its air; it sets the air flow")
     cap_share: float = explained(
         0.6,
-        "power that nodes and cooling may draw, as a share of what they draw with every core on the most CPU-bound task "
+        "power that nodes and cooling may draw, as a share of what they draw with all cores on the most CPU-bound task "
         "in P-state 0 and the CRAC units as warm as the redlines allow; supply.power_cap has it in watts",
     )
     same_site: bool = explained(
@@ -296,6 +295,8 @@ def full_power_w(facility: Facility) -> float:
 
     All CRAC units blow air of one temperature, the highest that keeps all redlines, as far as they can.
     """
+    from joulewise.optimise.air import Air
+
     room, air = facility.room, Air(facility.room)
     busiest_w = facility.tasks.power_w[:, :, 0].max(axis=0) * facility.node_types.cores
     node_w = facility.overhead_w + busiest_w[facility.node_type]

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import LinearOperator, cg
-from scipy.spatial import KDTree
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model.arrays import Counts, Floats, frozen
 from joulewise.model.room import HP_UTILITY_DATA_CENTER, HeatFlow, Room
 from joulewise.rng import generator
 from joulewise.worlds.parameters import Rule, broken_rules, explained, is_not_negative
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 MAX_CRACS = 10_000
 
@@ -175,6 +175,8 @@ def _zones(layout: _Layout, node_m3_per_s: Floats, cracs: int) -> tuple[Counts, 
 
     Zones follow the rows to and fro, so that each is one piece of the room.
     """
+    from scipy.spatial import KDTree
+
     along = np.where(layout.row // 2 % 2 == 0, layout.column, layout.racks_per_row - 1 - layout.column)
     order = np.lexsort((layout.level, layout.row, along, layout.row // 2))
     before = np.cumsum(node_m3_per_s[order]) - node_m3_per_s[order] / 2
@@ -214,6 +216,8 @@ def _balanced(links: _Links, through: Floats) -> _Links:
     and over. Far parts of a room come to terms slowly that way, so that Newton's steps on the logarithms of the same
     factors end it.
     """
+    from scipy.sparse import csr_array
+
     n = through.size
     table = csr_array((links.m3_per_s, (links.taker, links.source)), shape=(n, n))
     turned = table.T.tocsr()
@@ -235,6 +239,8 @@ def _step(table: csr_array, turned: csr_array, takers: Floats, sources: Floats, 
 
     The factors of the takers follow, so that all take in their flow.
     """
+    from scipy.sparse.linalg import LinearOperator, cg
+
     taken, left = takers * (table @ sources), sources * (turned @ takers)
 
     def product(step: Floats) -> Floats:
@@ -250,6 +256,8 @@ def _step(table: csr_array, turned: csr_array, takers: Floats, sources: Floats, 
 
 def _flow_of(links: _Links, through: Floats) -> HeatFlow:
     """The links as shares of what each place takes in, which add up to 1."""
+    from scipy.sparse import csr_array
+
     table = csr_array((links.m3_per_s, (links.taker, links.source)), shape=(through.size, through.size))
     table.sum_duplicates()
     table.sort_indices()
