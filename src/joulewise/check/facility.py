@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +18,9 @@ from joulewise.model.room import AIR_J_PER_M3_K, Room
 
 TOLERANCE = 1e-6
 """How far a limit may be passed and a figure be off: of the cap and of figures a share, of temperatures in K."""
+
+_NOTHING = 1e-3
+"""Figures that are all below this are held equal up to 1e-6 of this."""
 
 
 class Reported(Protocol):
@@ -83,14 +87,27 @@ def check_facility(
     that meet deadlines, and no unit heats, unless `heats_back` allows that. What is `reported` of it is computed a
     second time and held equal up to 1e-6; `as_printed` reads eq. 10 word for word, without idle cores.
     """
+    case = _Case(facility, plan, as_printed)
     for rules in _PLAN_RULES:
-        lines = [line for rule in rules for line in rule(facility, plan)]
+        lines = [line for rule in rules for line in rule(case)]
         if lines:
             return lines
-    state = recompute_facility(facility, plan, as_printed)
-    rules_of_state = [rule for rule in _STATE_RULES if not (heats_back and rule is _no_heater)]
-    lines = [line for rule in rules_of_state for line in rule(facility, plan, state)]
-    return lines if reported is None else [*lines, *_figures(reported, state)]
+    kept = [rule for rule in _STATE_RULES if not (heats_back and rule is _no_heater)]
+    lines = [line for rule in kept for line in rule(case)]
+    return lines if reported is None else [*lines, *_figures(reported, case.state)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """What is checked; what comes of it is computed once."""
+
+    facility: Facility
+    plan: FacilityPlan
+    as_printed: bool
+
+    @cached_property
+    def state(self) -> Recomputed:
+        return recompute_facility(self.facility, self.plan, self.as_printed)
 
 
 def recompute_facility(facility: Facility, plan: FacilityPlan, as_printed: bool = False) -> Recomputed:
@@ -114,7 +131,7 @@ def recompute_facility(facility: Facility, plan: FacilityPlan, as_printed: bool 
 
 
 def _reward_per_s(tasks: TaskFlows, often: Floats) -> float:
-    return sum(float(worth) * min(a, b) for worth, a, b in zip(tasks.reward, often, tasks.rate_per_s))
+    return sum(float(worth * min(a, b)) for worth, a, b in zip(tasks.reward, often, tasks.rate_per_s))
 
 
 def inlets_c(room: Room, node_w: Floats, supply_c: Floats) -> Floats:
@@ -167,71 +184,71 @@ def _mean_sum(beside: Floats, idle: Floats, slowdown: Floats) -> Floats:
     return total
 
 
-def _shapes(facility: Facility, plan: FacilityPlan) -> Iterator[str]:
-    table = (facility.n_cores, facility.tasks.n_types)
-    for name, shape in (("share", table), ("pstate", table), ("supply_c", (facility.room.n_cracs,))):
-        found = getattr(plan, name).shape
+def _shapes(case: _Case) -> Iterator[str]:
+    table = (case.facility.n_cores, case.facility.tasks.n_types)
+    for name, shape in (("share", table), ("pstate", table), ("supply_c", (case.facility.room.n_cracs,))):
+        found = getattr(case.plan, name).shape
         if found != shape:
             yield f"{name}: found a table of shape {found}; expected {shape}"
 
 
-def _shares(facility: Facility, plan: FacilityPlan) -> Iterator[str]:
-    wrong = np.flatnonzero(~(plan.share >= 0.0).all(axis=1))
-    yield from findings("share of time", wrong, plan.share[wrong].min(axis=1), 0.0, " or more", of="core")
-    busy = plan.share.sum(axis=1)
+def _shares(case: _Case) -> Iterator[str]:
+    wrong = np.flatnonzero(~(case.plan.share >= 0.0).all(axis=1))
+    yield from findings("share of time", wrong, case.plan.share[wrong].min(axis=1), 0.0, " or more", of="core")
+    busy = case.plan.share.sum(axis=1)
     wrong = np.flatnonzero(busy > 1.0 + TOLERANCE)
     yield from findings("busy", wrong, busy[wrong], 1.0, " or less", of="core")
 
 
-def _pstates(facility: Facility, plan: FacilityPlan) -> Iterator[str]:
-    most = facility.node_types.n_pstates[_core_kind(facility)] - 1
-    wrong = np.flatnonzero(((plan.pstate < 0) | (plan.pstate > most[:, None])).any(axis=1))
-    lowest, highest = (getattr(plan.pstate[wrong], end)(axis=1) for end in ("min", "max"))
+def _pstates(case: _Case) -> Iterator[str]:
+    most = case.facility.node_types.n_pstates[_core_kind(case.facility)] - 1
+    wrong = np.flatnonzero(((case.plan.pstate < 0) | (case.plan.pstate > most[:, None])).any(axis=1))
+    lowest, highest = (getattr(case.plan.pstate[wrong], end)(axis=1) for end in ("min", "max"))
     found = np.where(lowest < 0, lowest, highest)
     yield from findings("P-state", wrong, found, most[wrong], " or less, and not below 0", of="core")
 
 
-def _usable(facility: Facility, plan: FacilityPlan) -> Iterator[str]:
-    tasks, kind = facility.tasks, _core_kind(facility)
-    speed = tasks.speed_per_s[np.arange(tasks.n_types), kind[:, None], plan.pstate]
+def _usable(case: _Case) -> Iterator[str]:
+    tasks, kind = case.facility.tasks, _core_kind(case.facility)
+    speed = tasks.speed_per_s[np.arange(tasks.n_types), kind[:, None], case.plan.pstate]
     with np.errstate(divide="ignore"):
         takes_s = 1.0 / speed
-    wrong = np.argwhere((plan.share > 0) & ~((speed > 0) & (takes_s < tasks.deadline_s * (1.0 + 1e-9))))
+    wrong = np.argwhere((case.plan.share > 0) & ~((speed > 0) & (takes_s < tasks.deadline_s * (1.0 + 1e-9))))
     for core, task in wrong[:N_SHOWN]:
-        choice = f"{tasks.names[task]} in P-state {plan.pstate[core, task]}"
+        choice = f"{tasks.names[task]} in P-state {case.plan.pstate[core, task]}"
         yield f"core {core}: {choice}: found {takes_s[core, task]} s; expected less than {tasks.deadline_s[task]} s"
     if len(wrong) > N_SHOWN:
         yield f"deadlines: missed by {len(wrong) - N_SHOWN} more choices"
 
 
-def _supplies(facility: Facility, plan: FacilityPlan) -> Iterator[str]:
-    room, found = facility.room, plan.supply_c
+def _supplies(case: _Case) -> Iterator[str]:
+    room, found = case.facility.room, case.plan.supply_c
     kept = (found >= room.coldest_c - TOLERANCE) & (found <= room.hottest_c + TOLERANCE)
     for crac in np.flatnonzero(~kept)[:N_SHOWN]:
         allowed = f"{room.coldest_c[crac]} to {room.hottest_c[crac]} °C"
         yield f"CRAC {crac}: supply: found {found[crac]} °C; expected {allowed}"
 
 
-def _cap(facility: Facility, plan: FacilityPlan, state: Recomputed) -> Iterator[str]:
-    if not state.total_w <= facility.cap_w * (1.0 + TOLERANCE):
-        yield f"power: found {state.total_w} W; expected {facility.cap_w} W or less"
+def _cap(case: _Case) -> Iterator[str]:
+    if not case.state.total_w <= case.facility.cap_w * (1.0 + TOLERANCE):
+        yield f"power: found {case.state.total_w} W; expected {case.facility.cap_w} W or less"
 
 
-def _redlines(facility: Facility, plan: FacilityPlan, state: Recomputed) -> Iterator[str]:
-    inlet_c, redline_c = state.node_inlet_c, facility.room.redline_c
+def _redlines(case: _Case) -> Iterator[str]:
+    inlet_c, redline_c = case.state.node_inlet_c, case.facility.room.redline_c
     wrong = np.flatnonzero(~(inlet_c <= redline_c + TOLERANCE))
     yield from findings("inlet temperature", wrong, inlet_c[wrong], redline_c[wrong], " or less", of="node")
 
 
-def _no_heater(facility: Facility, plan: FacilityPlan, state: Recomputed) -> Iterator[str]:
-    wrong = np.flatnonzero(~(state.crac_inlet_c >= plan.supply_c - TOLERANCE))
-    yield from findings("heat removed, W", wrong, state.heat_w[wrong], 0.0, " or more", of="CRAC")
+def _no_heater(case: _Case) -> Iterator[str]:
+    wrong = np.flatnonzero(~(case.state.crac_inlet_c >= case.plan.supply_c - TOLERANCE))
+    yield from findings("heat removed, W", wrong, case.state.heat_w[wrong], 0.0, " or more", of="CRAC")
 
 
-def _balance(facility: Facility, plan: FacilityPlan, state: Recomputed) -> Iterator[str]:
+def _balance(case: _Case) -> Iterator[str]:
     """All heat is removed, but for what the shares of the air are off: they are held to 1e-6 themselves."""
-    made_w, removed_w, room = float(state.node_w.sum()), float(state.heat_w.sum()), facility.room
-    carried_w = AIR_J_PER_M3_K * float(room.m3_per_s.sum()) * float(np.abs(state.crac_inlet_c).max())
+    made_w, removed_w, room = float(case.state.node_w.sum()), float(case.state.heat_w.sum()), case.facility.room
+    carried_w = AIR_J_PER_M3_K * float(room.m3_per_s.sum()) * float(np.abs(case.state.crac_inlet_c).max())
     if not abs(removed_w - made_w) <= TOLERANCE * (made_w + carried_w):
         yield f"heat removed: found {removed_w} W; expected {made_w} W, the power of the nodes"
 
@@ -242,18 +259,15 @@ def _figures(reported: Reported, state: Recomputed) -> Iterator[str]:
         if found.shape != expected.shape:
             yield f"{name}: found {found.size} values; expected {expected.size}"
             continue
-        off = ~(np.abs(found - expected) <= TOLERANCE * np.maximum(1.0, np.abs(expected).max()))
+        off = ~(np.abs(found - expected) <= TOLERANCE * max(_NOTHING, float(np.abs(expected).max())))
         if off.any():
             at = int(np.argmax(off))
             where = name if found.size == 1 else f"{name}[{at}]"
             yield f"{where}: found {float(found[at])!r}; expected {float(expected[at])!r}"
 
 
-_PLAN_RULES: tuple[tuple[Callable[[Facility, FacilityPlan], Iterator[str]], ...], ...] = (
-    (_shapes,), (_pstates,), (_shares, _usable, _supplies),
-)  # fmt: skip
+_Rule = Callable[[_Case], Iterator[str]]
+_PLAN_RULES: tuple[tuple[_Rule, ...], ...] = ((_shapes,), (_pstates,), (_shares, _usable, _supplies))
 """Each needs those before it to hold."""
 
-_STATE_RULES: tuple[Callable[[Facility, FacilityPlan, Recomputed], Iterator[str]], ...] = (
-    _cap, _redlines, _no_heater, _balance,
-)  # fmt: skip
+_STATE_RULES: tuple[_Rule, ...] = (_cap, _redlines, _no_heater, _balance)

@@ -190,9 +190,7 @@ class _Worth:
                 at_g = (lines.start[k] - watt_price[bent]) / prices.cap - 1.0 if prices.cap > 0 else np.empty(0)
                 gain = lines.reward[k] - lines.reward[k - 1] + (prices.cap + watt_price[bent]) * less_w
                 bends.append((bent, at_g, gain, prices.cap * less_w))
-        node, at_g, gain, less = (
-            np.concatenate([np.empty(0), *(bend[k] for bend in bends)]) for k in range(4)
-        )
+        node, at_g, gain, less = (np.concatenate([np.empty(0), *(bend[k] for bend in bends)]) for k in range(4))
         order = np.argsort(at_g, kind="stable")
         self._at_g, self._gain, self._less = at_g[order], gain[order], less[order]
         self._node = node[order].astype(np.int64)
