@@ -70,7 +70,9 @@ def test_plans_keep_their_limits_and_stay_below_the_bound(results: Results) -> N
     assert (runs["redline_margin_k"] >= -1e-6).all()
     assert (runs["slowed_reward_per_s"] <= runs["reward_bound_per_s"] * (1 + 1e-9)).all()
     assert (runs["slowed_reward_per_s"] <= runs["reward_per_s"]).all()
-    assert runs.group_by("world").agg(pl.col("reward_bound_per_s").n_unique())["reward_bound_per_s"].unique().to_list() == [1]
+    assert runs.group_by("world").agg(pl.col("reward_bound_per_s").n_unique())[
+        "reward_bound_per_s"
+    ].unique().to_list() == [1]
 
 
 def test_tables_add_up_to_what_runs_say(results: Results) -> None:

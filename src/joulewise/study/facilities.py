@@ -20,7 +20,7 @@ from joulewise.study.case import NOT_CHECKED, Candidates, Case, Note, Outcome, T
 from joulewise.study.column import CORES, CRACS, PROGRESS
 from joulewise.study.facility_methods import METHODS
 from joulewise.study.fronts import idle_keys, search_seed
-from joulewise.study.optimising import RewardParameters
+from joulewise.study.optimising import RewardMethod, RewardParameters
 from joulewise.study.source import Draw
 from joulewise.study.sources import build_part, build_supply, build_workload
 from joulewise.study.spec import Point, WorldParts
@@ -43,6 +43,7 @@ SUPPLY_KEYS = ("power_cap_w",)
 _TIME = "time"
 _NODE_BYTES, _USUAL_NODES, _RUN_S = 600, 150, 0.2
 _IDLE = 1e-6
+_AT_K = 0.005
 _PLACES = {"cap_w": "supply.power_cap", "redline": "system.redline_c"}
 """Where a study file has what the model calls otherwise."""
 
@@ -196,7 +197,7 @@ def _sharing_columns(facility: Facility, plan: FacilityPlan) -> dict[str, float]
 
 
 @cache
-def _warm_up(method: str) -> None:
+def _warm_up(method: RewardMethod) -> None:
     """Load what a method needs, once in a process, so that times are those of searches alone."""
     from joulewise.kernels.jit import mark_kernels_compiled
 
@@ -248,8 +249,7 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
 
 
 def _again(case: Case) -> Found:
-    found: Found = facility_methods.search(case.world.facility, case.world.air, case.decision, search_seed(case.run))
-    return found
+    return facility_methods.search(case.world.facility, case.world.air, case.decision, search_seed(case.run))
 
 
 def _stored(facility: Facility, row: dict[str, Any], tables: Tables) -> Found:
@@ -261,6 +261,13 @@ def _stored(facility: Facility, row: dict[str, Any], tables: Tables) -> Found:
 
 
 # --- words -------------------------------------------------------------------------------------------------------
+
+
+def _nearest(margin_k: float) -> str:
+    """How near a plan comes to its redlines."""
+    return (
+        f"all nodes stay {margin_k:.2g} K below their redlines" if margin_k > _AT_K else "some node is at its redline"
+    )
 
 
 def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
@@ -275,7 +282,7 @@ def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''} earns {best['crr_percent']:.2f} % "
         f"of all reward{near}, with {units.power(best['total_w'])} of {units.power(best['cap_w'])} "
         f"({units.power(best['cooling_w'])} of it for cooling) and CRAC units at {best['supply_mean_c']:.1f} °C on "
-        f"average; the node nearest to its redline stays {max(best['redline_margin_k'], 0.0):.2g} K below it."
+        f"average; {_nearest(best['redline_margin_k'])}."
     )
     if best["value_per_kw"] is not None:
         yield (

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from joulewise.errors import Problem
 from joulewise.study.fronts import Method
@@ -157,6 +160,8 @@ def run_s(p: RewardParameters, n_nodes: float) -> float:
     return min(METHODS[p.method].seconds(p, n_nodes), _limit_s(p))
 
 
-def search(facility: Facility, air: Air, p: RewardParameters, seed: int) -> Any:
-    """What the method of a study finds."""
-    return METHODS[p.method].search(facility, air, p, seed)
+def search(facility: Facility, air: Air, p: RewardParameters, seed: int) -> Found:
+    """What the method of a study finds; P-states of what a core spends no time on are 0, as tables have them."""
+    found: Found = METHODS[p.method].search(facility, air, p, seed)
+    pstate = np.where(found.plan.share > 0, found.plan.pstate, 0)
+    return replace(found, plan=replace(found.plan, pstate=pstate))

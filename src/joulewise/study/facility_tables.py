@@ -143,7 +143,7 @@ def processor_of_core(facility: Facility) -> Counts:
     return np.asarray(first[node] + within)
 
 
-def _named(names: tuple[str, ...], codes: Counts) -> pl.Series:
+def _named(names: tuple[str, ...], codes: np.ndarray) -> pl.Series:
     """Codes as names, stored once each."""
     import polars as pl
 

@@ -202,13 +202,18 @@ def _profit_problems(p: ProfitParameters) -> Iterator[Problem]:
         yield Problem("optimise.price", found, "must be exactly one of the two")
 
 
+RewardMethod: TypeAlias = Literal[
+    "configurations", "greedy", "greedy-rates", "greedy-spread", "ga", "gacl", "nlp", "nlpcl"
+]
+
+
 @dataclass(frozen=True)
 class RewardParameters:
     """How the plan of a facility with the highest co-located reward rate is searched."""
 
-    method: Literal[
-        "configurations", "greedy", "greedy-rates", "greedy-spread", "ga", "gacl", "nlp", "nlpcl",
-    ] = explained("configurations", "how plans are found: a name of `joulewise list methods`")  # fmt: skip
+    method: RewardMethod = explained(  # noqa: RUF009 - explained() is dataclasses.field()
+        "configurations", "how plans are found: a name of `joulewise list methods`"
+    )
     time_limit_s: Annotated[float | None, Field(gt=0)] = explained(
         None, "time after which a search gives back the best plan so far; left out: none"
     )
