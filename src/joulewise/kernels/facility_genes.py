@@ -270,6 +270,20 @@ def _normalise(pool, row, core):
 
 
 @kernel
+def power_when_slowest(facts, pool, row, node_w):
+    """Set what each node would draw with all genes in their last P-states."""
+    for node in range(node_w.size):
+        node_w[node] = facts.overhead_w[node]
+    for core in range(pool.share.shape[1]):
+        node = facts.node_of_core[core]
+        kind = facts.node_type[node]
+        for t in range(pool.share.shape[2]):
+            if pool.share[row, core, t] > 0:
+                last = facts.n_usable[t, kind] - 1
+                node_w[node] += pool.share[row, core, t] * _PART * facts.power[t, kind, last]
+
+
+@kernel
 def throttle(state, facts, pool, room, row, inlet_c, w_per_w, excess_w):
     """Slow down the hottest node, and then the one that is the hottest next, until so much power is taken off.
 

@@ -43,6 +43,7 @@ class Cooling:
         self.facility, self.air, self.room, self.by_degree = facility, air, facility.room, by_degree
         self.common_c = np.zeros(self.room.n_cracs)
         self._has_one_curve = self.room.has_one_curve
+        self._levels_of: dict[bytes, _Levels] = {}
 
     def rise_k(self, node_w: Floats) -> Floats:
         """How far each node's inlet is above what comes of the supply alone."""
@@ -53,20 +54,18 @@ class Cooling:
 
         Where units at the end of their range would make one of them heat, none is raised that far.
         """
-        base_c = self.common_c if base_c is None else base_c
-        rise_k = self.rise_k(node_w) if rise_k is None else rise_k
-        hottest_c = self._hottest_level_c(self.room.redline_c - rise_k, base_c)
-        cooled = self._at_level(node_w, base_c, hottest_c)
-        within_all_c = float((self.room.hottest_c - base_c).min())
-        if not cooled.removes_heat and hottest_c > within_all_c:
-            cooled = self._at_level(node_w, base_c, within_all_c)
+        levels = self._levels(self.common_c if base_c is None else base_c)
+        hottest_c = levels.hottest_c(self.rise_k(node_w) if rise_k is None else rise_k)
+        cooled = self._at_level(node_w, levels, hottest_c)
+        if not cooled.removes_heat and hottest_c > levels.within_all_c:
+            cooled = self._at_level(node_w, levels, levels.within_all_c)
         return cooled
 
-    def _at_level(self, node_w: Floats, base_c: Floats, level_c: float) -> Cooled:
+    def _at_level(self, node_w: Floats, levels: _Levels, level_c: float) -> Cooled:
         keeps_redlines = level_c > -math.inf
         if self.by_degree and keeps_redlines:
             level_c = _whole_degrees_below(float(self.room.redline_c.min()), level_c)
-        return self._at(node_w, self._supply_c(base_c, level_c), keeps_redlines)
+        return self._at(node_w, levels.supply_c(level_c), keeps_redlines)
 
     def _at(self, node_w: Floats, supply_c: Floats, keeps_redlines: bool) -> Cooled:
         per_heat = 1.0 / self._cop_at(supply_c)
@@ -100,32 +99,49 @@ class Cooling:
             allowed = f"must be {idle.total_w:.6g} W or more, what nodes at rest and their cooling draw"
             raise InputError(Problem("cap_w", found, allowed))
 
-    def _supply_c(self, base_c: Floats, level_c: float) -> Floats:
-        return np.clip(base_c + level_c, self.room.coldest_c, self.room.hottest_c)
+    def _levels(self, base_c: Floats) -> _Levels:
+        key = base_c.tobytes()
+        if key not in self._levels_of:
+            self._levels_of[key] = _Levels(self.air, base_c)
+        return self._levels_of[key]
 
-    def _hottest_level_c(self, slack_c: Floats, base_c: Floats) -> float:
-        """The highest level that warms no inlet by more than its slack: -inf if none, inf if all.
+
+class _Levels:
+    """Levels of one base; what nodes that draw nothing take in at the ends of units' ranges is computed once."""
+
+    def __init__(self, air: Air, base_c: Floats) -> None:
+        self.air, self.room, self.base_c = air, air.room, base_c.copy()
+        self.ends_c = np.unique(np.concatenate((self.room.coldest_c - base_c, self.room.hottest_c - base_c)))
+        self.within_all_c = float((self.room.hottest_c - base_c).min())
+        self._inlets_c: dict[int, Floats] = {}
+
+    def supply_c(self, level_c: float) -> Floats:
+        """What each unit blows at a level."""
+        return np.clip(self.base_c + level_c, self.room.coldest_c, self.room.hottest_c)
+
+    def hottest_c(self, rise_k: Floats) -> float:
+        """The highest level at which no inlet that rises so much is above its redline: -inf if none, inf if all.
 
         Between levels at which some unit comes to the end of its range, inlets rise in a straight line.
         """
-        ends_c = np.unique(np.concatenate((self.room.coldest_c - base_c, self.room.hottest_c - base_c)))
-        low, high = -1, ends_c.size
+        slack_c = self.room.redline_c - rise_k
+        low, high = -1, self.ends_c.size
         while high - low > 1:
             middle = (low + high) // 2
-            is_kept = (self._warmth_c(base_c, ends_c[middle]) <= slack_c).all()
-            low, high = (middle, high) if is_kept else (low, middle)
+            low, high = (middle, high) if (self._inlet_c(middle) <= slack_c).all() else (low, middle)
         if low < 0:
             return -math.inf
-        if high == ends_c.size:
+        if high == self.ends_c.size:
             return math.inf
-        cooler_c, warmer_c = (self._warmth_c(base_c, ends_c[end]) for end in (low, high))
+        cooler_c, warmer_c = self._inlet_c(low), self._inlet_c(high)
         rising = warmer_c > cooler_c
         part = ((slack_c - cooler_c)[rising] / (warmer_c - cooler_c)[rising]).min()
-        return float(ends_c[low] + part * (ends_c[high] - ends_c[low]))
+        return float(self.ends_c[low] + part * (self.ends_c[high] - self.ends_c[low]))
 
-    def _warmth_c(self, base_c: Floats, level_c: float) -> Floats:
-        """The inlets of nodes that draw nothing."""
-        return np.asarray(self.air.supply_share @ self._supply_c(base_c, level_c))
+    def _inlet_c(self, end: int) -> Floats:
+        if end not in self._inlets_c:
+            self._inlets_c[end] = self.air.supply_share @ self.supply_c(float(self.ends_c[end]))
+        return self._inlets_c[end]
 
 
 def _whole_degrees_below(start_c: float, level_c: float) -> float:

@@ -4,14 +4,15 @@ Two children a generation take the place of the worst. The local search is Algor
 redlines allow, and the hottest node is slowed down until the limits are kept. As printed it looks at all temperatures
 after each step; here it does so after each round of steps, of which each takes off half of the power that is too much,
 or all of it once that is little. A step only lowers powers, and lower powers heat nobody, so that limits once kept stay
-kept. Where all nodes are in their last P-states and the limits are still not kept, all shares are cut in proportion.
+kept. Where they are not kept even with all genes in their last P-states, which is looked at first, these are taken and
+all shares are cut in proportion.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,7 @@ from joulewise.kernels.facility_genes import (
     measure,
     mutate,
     pool_of,
+    power_when_slowest,
     room_to_breed,
     throttle,
 )
@@ -52,11 +54,12 @@ LITTLE = 0.002
 _TOO_HOT = 0.02
 """So much of all power a round takes off while even the coldest supply breaks a redline."""
 
-_HALVINGS = 24
+_MOST_CUTS, _CLOSE = 40, 1e-6
 _TOLERANCE = 1e-9
 _breed: Any = breed
 _measure: Any = measure
 _mutate: Any = mutate
+_power_when_slowest: Any = power_when_slowest
 _throttle: Any = throttle
 
 
@@ -121,6 +124,8 @@ class _Herd:
         self.rest_rise_k = self.cooling.rise_k(facility.overhead_w)
         self.usable = _usable_pstates(facility)
         self.facts = _facts_of(facility, air, self.usable)
+        self.last_pstate = np.maximum(self.facts.n_usable - 1, 0)[:, facility.node_type[self.facts.node_of_core]].T
+        self.slowest_w = np.empty(facility.n_nodes)
         self.pool = pool_of(n_rows, facility.n_nodes, facility.n_cores, flows.n_types)
         self.room = room_to_breed(facility.n_nodes, int(types.sharers.max()), flows.n_classes, flows.n_types)
         self.base_c, self.supply_c = np.zeros((2, n_rows, facility.room.n_cracs))
@@ -205,14 +210,21 @@ class _Herd:
 
     def _keep_limits(self, row: int) -> None:
         """Algorithm 2."""
-        while not self.cooling.fits(cooled := self._cool(row)):
-            excess_w = self._power_to_take_off(cooled)
-            inlet_c = self.air.inlets_c(self.pool.node_w[row], cooled.supply_c)[0]
-            taken_w = _throttle(self.state, self.facts, self.pool, self.room, row, inlet_c, cooled.w_per_w, excess_w)
-            if taken_w < excess_w and not self.cooling.fits(cooled := self._cool(row)):
-                cooled = self._scale_down(row)
-                break
+        cooled = self._cool(row)
+        if not self.cooling.fits(cooled):
+            _power_when_slowest(self.facts, self.pool, row, self.slowest_w)
+            can_keep = self.cooling.fits(self.cooling.cool(self.slowest_w, base_c=self.base_c[row]))
+            cooled = self._throttle(row, cooled) if can_keep else self._scale_down(row)
         self.supply_c[row] = cooled.supply_c
+
+    def _throttle(self, row: int, cooled: Cooled) -> Cooled:
+        """Slow down the hottest nodes, round after round."""
+        while not self.cooling.fits(cooled):
+            inlet_c = self.air.inlets_c(self.pool.node_w[row], cooled.supply_c)[0]
+            excess_w = self._power_to_take_off(cooled)
+            _throttle(self.state, self.facts, self.pool, self.room, row, inlet_c, cooled.w_per_w, excess_w)
+            cooled = self._cool(row)
+        return cooled
 
     def _cool(self, row: int) -> Cooled:
         """The hottest supply: that of a seed raised or lowered as a whole, unless a unit would heat."""
@@ -231,17 +243,36 @@ class _Herd:
         return excess_w if excess_w < LITTLE * self.facility.cap_w else 0.5 * excess_w
 
     def _scale_down(self, row: int) -> Cooled:
-        """Cut all shares to the largest part with which the limits are kept."""
-        fits, fails, rest_w = 0.0, 1.0, self.facility.overhead_w
-        cores_w, rise_k = self.pool.node_w[row] - rest_w, self.cooling.rise_k(self.pool.node_w[row]) - self.rest_rise_k
+        """Take all genes to their last P-states, and cut all shares to the largest part that keeps the limits."""
+        rest_w, cores_w = self.facility.overhead_w, self.slowest_w - self.facility.overhead_w
+        rise_k = self.cooling.rise_k(self.slowest_w) - self.rest_rise_k
+
+        def cut_to(part: float) -> Cooled:
+            return self.cooling.cool(rest_w + part * cores_w, self.rest_rise_k + part * rise_k)
+
         self.base_c[row] = 0.0
-        for _ in range(_HALVINGS):
-            part = 0.5 * (fits + fails)
-            cooled = self.cooling.cool(rest_w + part * cores_w, self.rest_rise_k + part * rise_k)
-            fits, fails = (part, fails) if self.cooling.fits(cooled) else (fits, part)
-        self.pool.share[row] = np.floor(self.pool.share[row] * fits)
+        self.pool.pstate[row] = self.last_pstate
+        self.pool.share[row] = np.floor(self.pool.share[row] * self._largest_part(cut_to))
         _measure(self.facts, self.pool, self.room, row)
         return self.cooling.cool(self.pool.node_w[row])
+
+    def _largest_part(self, cut_to: Callable[[float], Cooled]) -> float:
+        """The largest part with which the limits are kept, as closely as the cap needs it, by lines between two."""
+        fits, spare_w = 0.0, -self.cooling.excess_w(cut_to(0.0))
+        fails, excess_w = 1.0, self.cooling.excess_w(cut_to(1.0))
+        for _ in range(_MOST_CUTS):
+            at = spare_w / (spare_w + excess_w) if excess_w > 0.0 else 0.5
+            part = fits + min(at, 0.999) * (fails - fits)
+            cooled = cut_to(part)
+            if not self.cooling.fits(cooled):
+                is_hot = not (cooled.keeps_redlines and cooled.removes_heat)
+                fails, excess_w = part, -math.inf if is_hot else self.cooling.excess_w(cooled)
+                continue
+            is_close = part - fits < _CLOSE * part and excess_w > 0.0
+            fits, spare_w = part, -self.cooling.excess_w(cooled)
+            if is_close or spare_w < _CLOSE * self.facility.cap_w or fails - fits < _CLOSE:
+                break
+        return fits
 
 
 def _usable_pstates(facility: Facility) -> Counts:

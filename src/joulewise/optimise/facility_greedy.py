@@ -206,12 +206,13 @@ def apart(facility: Facility) -> Iterator[Assignments]:
 
 
 def apart_at_prices(facility: Facility) -> Iterator[Assignments]:
-    """Next, always, the assignment that adds most reward less a price of its power, for one price after the other.
+    """First as `apart`; then next, always, what adds most reward less a price of its power, for several prices.
 
     Where power is short, a high price spares it; where cores are, a low price has them run fast.
     """
     nothing = [_following(facility, _per_joule, doing).worth.max() for doing in _processors(facility)]
     highest = min(max(nothing), facility.tasks.most_reward_per_s)
+    yield from apart(facility)
     for step in range(PRICES):
         yield _apart(facility, partial(_above_price, highest * step / PRICES))
 
