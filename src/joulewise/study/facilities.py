@@ -265,9 +265,8 @@ def _stored(facility: Facility, row: dict[str, Any], tables: Tables) -> Found:
 
 def _nearest(margin_k: float) -> str:
     """How near a plan comes to its redlines."""
-    return (
-        f"all nodes stay {margin_k:.2g} K below their redlines" if margin_k > _AT_K else "some node is at its redline"
-    )
+    is_below = margin_k > _AT_K
+    return f"all nodes stay {margin_k:.2g} K below their redlines" if is_below else "some node is at its redline"
 
 
 def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:

@@ -7,13 +7,13 @@ any. What differs from one trial to the next is what the paper lets differ: spee
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from joulewise.errors import raise_if_any
+from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Counts, Floats, Ints, freeze_fields
 from joulewise.model.facility import Facility, NodeTypes, TaskFlows
 from joulewise.model.room import AIR_J_PER_M3_K, Room
@@ -26,7 +26,7 @@ MAX_NODES = 1_000_000
 
 
 class NodeModel(NamedTuple):
-    """A node that can be bought: name, cores (on one processor), P-states, and powers in P-state 0 (Oxley, Table II).
+    """A type of node: its cores, which share processors, its P-states, and its powers in P-state 0 (Oxley, Table II).
 
     `least_clock` is the clock of the slowest P-state relative to P-state 0. `ratio_per_core` is how many times as fast
     as SPEC's reference machine a core is, all being busy: CFP2006rate (base) by cores, SPEC's published results for the
@@ -40,6 +40,12 @@ class NodeModel(NamedTuple):
     core_w: float
     least_clock: float
     ratio_per_core: float
+    processors: int = 1
+
+    @property
+    def full_w(self) -> float:
+        """What a node draws with all cores busy in P-state 0."""
+        return self.overhead_w + self.cores * self.core_w
 
 
 NODE_MODELS = (
@@ -144,7 +150,8 @@ class Site:
 
     `clock[n, p]` is the clock of a core of type n in P-state p relative to P-state 0, and `core_w[n, p]` its power
     on a task that needs no memory; both are 0 for P-states that a type does not have. `ratio_per_core` is how fast the
-    cores of a type are. The cap is `cap_w` where that is given, and the share `cap_share` of full power otherwise.
+    cores of a type are, as in NodeModel. Where these are not known they are NaN, and speeds must be read. `notes` tell
+    what was changed when the room was read.
     """
 
     node_types: NodeTypes
@@ -154,7 +161,7 @@ class Site:
     core_w: Floats
     ratio_per_core: Floats
     cap_share: float
-    cap_w: float | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         floats = dict.fromkeys(("clock", "core_w", "ratio_per_core"), np.float64)
@@ -212,21 +219,25 @@ def generate_site(parameters: SiteParameters, seed: int, trial: int) -> Site:
     p, models = parameters, NODE_MODELS[: parameters.node_types]
     drawn_for = 0 if p.same_site else trial
     node_type = generator(seed, drawn_for, "site.node types").integers(len(models), size=p.nodes)
-    full_w = np.array([model.overhead_w + model.cores * model.core_w for model in models])
+    full_w = np.array([model.full_w for model in models])
     room = generate_room(p, full_w[node_type] / (AIR_J_PER_M3_K * p.rise_k), seed, drawn_for)
-    clock = _by_pstate(models)
+    return site_of(models, node_type, room, p.cap_share)
+
+
+def site_of(models: Sequence[NodeModel], node_type: Counts, room: Room, cap_share: float) -> Site:
+    """A site whose nodes are of these models."""
     node_types = NodeTypes(
         tuple(model.name for model in models),
         np.array([model.cores for model in models]),
-        np.ones(len(models), np.int64),
+        np.array([model.processors for model in models]),
         np.array([model.pstates for model in models]),
         np.array([model.overhead_w for model in models]),
     )
-    ratio_per_core = np.array([model.ratio_per_core for model in models])
-    return Site(node_types, node_type, room, clock, _core_w(models, clock), ratio_per_core, p.cap_share)
+    clock, ratio_per_core = _clock(models), np.array([model.ratio_per_core for model in models])
+    return Site(node_types, node_type, room, clock, _core_w(models, clock), ratio_per_core, cap_share)
 
 
-def _by_pstate(models: tuple[NodeModel, ...]) -> Floats:
+def _clock(models: Sequence[NodeModel]) -> Floats:
     """The clocks of all P-states, which fall evenly."""
     clock = np.zeros((len(models), max(model.pstates for model in models)))
     for row, model in zip(clock, models, strict=True):
@@ -234,16 +245,18 @@ def _by_pstate(models: tuple[NodeModel, ...]) -> Floats:
     return clock
 
 
-def _core_w(models: tuple[NodeModel, ...], clock: Floats) -> Floats:
+def _core_w(models: Sequence[NodeModel], clock: Floats) -> Floats:
     """The power of a core by P-state: a fixed part, and one that goes with the clock and the square of the voltage."""
     least = np.array([model.least_clock for model in models])[:, None]
-    voltage = _LEAST_VOLTAGE + (1 - _LEAST_VOLTAGE) * (clock - least) / (1 - least)
+    down = np.divide(1 - clock, 1 - least, out=np.zeros_like(clock), where=least != 1)
+    voltage = 1 - (1 - _LEAST_VOLTAGE) * down
     fastest_w = np.array([model.core_w for model in models])[:, None]
-    return np.where(clock > 0, fastest_w * (_FIXED_POWER + (1 - _FIXED_POWER) * clock * voltage**2), 0.0)
+    return np.where(clock != 0, fastest_w * (_FIXED_POWER + (1 - _FIXED_POWER) * clock * voltage**2), 0.0)
 
 
 def generate_flows(parameters: FlowParameters, site: Site, seed: int, trial: int) -> TaskFlows:
     """The tasks of one trial that flow into a site."""
+    raise_if_any(_unknown_speeds(site))
     p, benchmarks = parameters, BENCHMARKS[: parameters.task_types]
     memory = np.array([benchmark.bytes_per_cycle for benchmark in benchmarks])
     bound = memory / _MOST_BYTES_PER_CYCLE
@@ -262,6 +275,14 @@ def generate_flows(parameters: FlowParameters, site: Site, seed: int, trial: int
         CLASS_NAMES,
         np.broadcast_to(TABLE_I, (site.node_types.n_types, len(CLASS_NAMES), len(CLASS_NAMES))),
     )
+
+
+def _unknown_speeds(site: Site) -> Iterator[Problem]:
+    known = np.isfinite(site.clock + site.core_w).all(axis=1) & np.isfinite(site.ratio_per_core)
+    for at in np.flatnonzero(~known):
+        found, allowed = "found no core_w, least_clock or ratio_per_core", "generated flows need all three"
+        advice = "give them in the table of node types, or speeds in a table of your own"
+        yield Problem(f"system.node_types: {site.node_types.names[at]}", found, allowed, advice)
 
 
 def _fastest_per_s(p: FlowParameters, site: Site, reference_s: Floats, seed: int, trial: int) -> Floats:
@@ -283,11 +304,10 @@ def clock_factor(clock: Floats, bound: Floats) -> Floats:
         return np.asarray(1 / (1 + follows * (1 / clock - 1)))
 
 
-def facility_of(site: Site, flows: TaskFlows) -> Facility:
-    """A site with tasks that flow in, under its cap."""
-    cap_w = 1.0 if site.cap_w is None else site.cap_w
-    facility = Facility(site.node_types, flows, site.node_type, site.room, cap_w)
-    return facility if site.cap_w is not None else replace(facility, cap_w=site.cap_share * full_power_w(facility))
+def facility_of(site: Site, flows: TaskFlows, cap_w: float | None = None) -> Facility:
+    """A site with tasks that flow in, under a cap: its own share of full power where none is given."""
+    facility = Facility(site.node_types, flows, site.node_type, site.room, 1.0 if cap_w is None else cap_w)
+    return replace(facility, cap_w=site.cap_share * full_power_w(facility)) if cap_w is None else facility
 
 
 def full_power_w(facility: Facility) -> float:
