@@ -79,7 +79,7 @@ class TaskFlows:
     @cached_property
     def is_usable(self) -> Bools:
         """Which [task type, node type, P-state] can meet the deadline when a task starts as it arrives (eq. 3)."""
-        return np.asarray(self.speed_per_s * self.deadline_s[:, None, None] > 1.0)
+        return np.asarray(self.speed_per_s > 1.0 / self.deadline_s[:, None, None])
 
     @property
     def most_reward_per_s(self) -> float:
@@ -138,6 +138,22 @@ class FacilityPlan:
         freeze_fields(self, {"share": np.float64, "pstate": np.int8, "supply_c": np.float64})
 
 
+@dataclass(frozen=True, eq=False)
+class FacilityPrices:
+    """Prices that prove a bound on the co-located reward rate of a facility; none may be below 0.
+
+    A task of type i is worth `task[i]` of reward; a watt under the cap costs `cap`, and a kelvin at the inlet of node j
+    `redline[j]`, both in reward a second.
+    """
+
+    task: Floats
+    cap: float
+    redline: Floats
+
+    def __post_init__(self) -> None:
+        freeze_fields(self, {"task": np.float64, "redline": np.float64})
+
+
 def _node_problems(types: NodeTypes) -> Iterator[Problem]:
     n = len(types.names)
     if n == 0:
@@ -166,9 +182,9 @@ def _flow_problems(flows: TaskFlows) -> Iterator[Problem]:
         yield Problem("task types", "found none", "there must be at least one")
     if len(set(flows.names)) < n:
         yield Problem("task types.name", f"found {list(flows.names)}", "must all differ")
-    for name, allowed in (("rate_per_s", "per second"), ("reward", "")):
+    for name, least in (("rate_per_s", "0 per second"), ("reward", "0")):
         column = getattr(flows, name)
-        yield from _column_problems(f"task types.{name}", column, n, 0, f"must be 0 {allowed} or more, and finite")
+        yield from _column_problems(f"task types.{name}", column, n, 0, f"must be {least} or more, and finite")
     if flows.deadline_s.shape != (n,) or not (flows.deadline_s > 0).all():
         yield Problem("task types.deadline_s", f"found {flows.deadline_s.tolist()}", "must be above 0 s for each type")
     if flows.memory_class.shape != (n,) or not ((flows.memory_class >= 0) & (flows.memory_class < n_classes)).all():
@@ -193,8 +209,9 @@ def _speed_problems(flows: TaskFlows) -> Iterator[Problem]:
             yield Problem(name, f"found {values.min()}", "must be 0 or more, and finite")
     yield from _pstate_problems("speed_per_s", speed, speed)
     yield from _pstate_problems("power_w", power, speed)
-    meets = flows.is_usable.any(axis=(1, 2)) if flows.deadline_s.shape == (flows.n_types,) else np.ones(1, bool)
-    for at in np.flatnonzero(~meets):
+    if flows.deadline_s.shape != (flows.n_types,) or not (flows.deadline_s > 0).all():
+        return
+    for at in np.flatnonzero(~flows.is_usable.any(axis=(1, 2))):
         fastest = speed[at].max()
         found = f"found a deadline of {flows.deadline_s[at]:.6g} s" if fastest > 0 else "found no node that can run it"
         allowed = f"must be above {1 / fastest:.6g} s, its shortest time" if fastest > 0 else ""
@@ -213,8 +230,9 @@ def _facility_problems(facility: Facility) -> Iterator[Problem]:
     types, flows, n_room = facility.node_types, facility.tasks, facility.room.n_nodes
     if facility.node_type.shape != (n_room,):
         yield Problem("nodes", f"found {facility.node_type.size}", f"must be the {n_room} of the room")
-    if not ((facility.node_type >= 0) & (facility.node_type < types.n_types)).all():
-        yield Problem("nodes.type", f"found {facility.node_type.max()}", f"must be from 0 to {types.n_types - 1}")
+    strange = facility.node_type[(facility.node_type < 0) | (facility.node_type >= types.n_types)]
+    if strange.size:
+        yield Problem("nodes.type", f"found {strange[0]}", f"must be from 0 to {types.n_types - 1}")
     for name in ("speed_per_s", "slowdown"):
         shape = getattr(flows, name).shape
         if shape[0 if name == "slowdown" else 1] != types.n_types:

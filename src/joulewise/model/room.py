@@ -154,12 +154,14 @@ def _shape_problems(room: Room) -> Iterator[Problem]:
     if room.flow.n_places != n + n_cracs:
         allowed = f"must be the {n} nodes and then the {n_cracs} CRAC units"
         yield Problem("heat flow", f"found {room.flow.n_places} rows", allowed)
-    elif room.flow.source.size and not (0 <= room.flow.source.min() <= room.flow.source.max() < n + n_cracs):
-        yield Problem("heat flow", f"found source {room.flow.source.max()}", f"must be from 0 to {n + n_cracs - 1}")
+    for source in room.flow.source[(room.flow.source < 0) | (room.flow.source >= n + n_cracs)][:3]:
+        yield Problem("heat flow", f"found source {source}", f"must be from 0 to {n + n_cracs - 1}")
     for name, size in (("redline_c", n), ("coldest_c", n_cracs), ("hottest_c", n_cracs)):
         column = getattr(room, name)
-        if column.shape != (size,) or not np.isfinite(column).all():
-            yield Problem(f"room.{name}", f"found {column.size} values", f"must be {size} finite temperatures")
+        if column.shape != (size,):
+            yield Problem(f"room.{name}", f"found {column.size} values", f"must be {size} temperatures")
+        for at in np.flatnonzero(~np.isfinite(column))[:3]:
+            yield Problem(f"room.{name}: {at}", f"found {column[at]}", "must be finite")
     if len(room.cop) != n_cracs:
         yield Problem("CoP", f"found {len(room.cop)} curves", f"must be one for each of the {n_cracs} CRAC units")
     if room.place_m.shape not in ((0,), (0, 3), (n, 3)):

@@ -1,0 +1,183 @@
+"""Greedy plans of a facility, and the supply that goes with powers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from joulewise.errors import InputError
+from joulewise.model.facility import Facility, FacilityPlan
+from joulewise.optimise.air import Air
+from joulewise.optimise.facility import steady
+from joulewise.optimise.facility_cooling import Cooling
+from joulewise.optimise.facility_greedy import (
+    GREEDIES,
+    Assignments,
+    apart,
+    by_efficiency,
+    by_efficiency_and_rate,
+    how_many_fit,
+    plan_greedily,
+)
+from joulewise.worlds.facilities import generate_facility, sized
+from tests.facility_limits import kept_by
+from tests.random_facilities import random_facility
+
+SEEDS = range(12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_hottest_supply_keeps_redlines_and_a_hotter_one_does_not(seed: int) -> None:
+    facility = random_facility(seed)
+    air, room = Air(facility.room), facility.room
+    node_w = facility.overhead_w * np.random.default_rng(seed).uniform(1.0, 1.3, facility.n_nodes)
+    for base_c in (np.zeros(room.n_cracs), np.random.default_rng(seed).uniform(0.0, 2.0, room.n_cracs)):
+        cooled = Cooling(facility, air).cool(node_w, base_c=base_c)
+        inlet_c = air.inlets_c(node_w, cooled.supply_c)[0]
+        hotter_c = np.minimum(cooled.supply_c + 1e-6 * (cooled.supply_c > room.coldest_c), room.hottest_c)
+        if cooled.keeps_redlines:
+            assert (inlet_c <= room.redline_c + 1e-9).all()
+            is_limit = (air.inlets_c(node_w, hotter_c)[0] > room.redline_c).any()
+            is_top = (cooled.supply_c >= room.hottest_c).any()
+            assert is_limit or is_top
+        heat_w = air.heat_w(node_w, cooled.supply_c)
+        assert cooled.total_w == pytest.approx(node_w.sum() + (heat_w / room.cop_at(cooled.supply_c)).sum())
+        assert cooled.removes_heat == bool((heat_w >= -1e-9 * facility.cap_w).all())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_by_degree_supply_is_that_of_lowering_it_step_by_step(seed: int) -> None:
+    facility = random_facility(seed)
+    air = Air(facility.room)
+    cooled = Cooling(facility, air, by_degree=True).cool(facility.overhead_w)
+    assert cooled.supply_c == pytest.approx(_lowered_c(facility, air, facility.overhead_w))
+
+
+def _lowered_c(facility: Facility, air: Air, node_w: np.ndarray) -> np.ndarray:
+    """Supplies set as published: from the redline, or what all units can blow, downwards by one degree."""
+    room = facility.room
+
+    def lowered(start_c: float, highest_c: float) -> np.ndarray:
+        level_c = start_c
+        while True:
+            supply_c = np.clip(level_c, room.coldest_c, room.hottest_c)
+            inlets_c = air.inlets_c(node_w, supply_c)[0]
+            if level_c <= highest_c and (inlets_c <= room.redline_c).all():
+                return supply_c
+            if (supply_c == room.coldest_c).all():
+                return supply_c
+            level_c -= 1.0
+
+    supply_c = lowered(float(room.redline_c.min()), np.inf)
+    if (air.heat_w(node_w, supply_c) >= -1e-9 * facility.cap_w).all():
+        return supply_c
+    return lowered(float(room.redline_c.min()), float(room.hottest_c.min()))
+
+
+@pytest.mark.parametrize("name", GREEDIES)
+def test_greedy_plans_keep_all_limits_and_fit_no_more(name: str) -> None:
+    for seed in SEEDS:
+        facility = random_facility(seed)
+        air = Air(facility.room)
+        found = plan_greedily(facility, air, name)
+        state = kept_by(facility, air, found.plan)
+        assert found.history[-1][1] == pytest.approx(state.slowed_reward_per_s)
+        cooling = Cooling(facility, air, by_degree=GREEDIES[name].by_degree)
+        for order in GREEDIES[name].orders(facility):
+            assert np.unique(order.core).size == order.core.size
+            assert how_many_fit(facility, cooling, order) == _one_at_a_time(facility, air, cooling, order)
+
+
+def _one_at_a_time(facility: Facility, air: Air, cooling: Cooling, order: Assignments) -> int:
+    """How many assignments keep the limits, looked at after each."""
+    share = np.zeros((facility.n_cores, facility.tasks.n_types))
+    pstate = np.zeros(share.shape, np.int8)
+    for n, (core, task, at) in enumerate(zip(*order)):
+        share[core, task], pstate[core, task] = 1.0, at
+        node_w = steady(facility, air, FacilityPlan(share, pstate, facility.room.coldest_c)).node_w
+        cooled = cooling.cool(node_w)
+        total_w = steady(facility, air, FacilityPlan(share, pstate, cooled.supply_c)).total_w
+        if not (cooled.keeps_redlines and cooled.removes_heat and total_w <= facility.cap_w * (1.0 - 1e-13)):
+            return n
+    return order.core.size
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("orders", "leaves"), [(by_efficiency, False), (by_efficiency_and_rate, True)])
+def test_the_order_by_efficiency_is_that_of_algorithm_1(orders, leaves: bool, seed: int) -> None:  # type: ignore[no-untyped-def]
+    facility = random_facility(seed)
+    (order,) = orders(facility)
+    assert list(zip(*(column.tolist() for column in order))) == list(_algorithm_1(facility, leaves))
+
+
+def _algorithm_1(facility: Facility, leaves: bool) -> list[tuple[int, int, int]]:
+    """The loop of Algorithm 1 without power; `leaves`: a task type goes when its rate is met."""
+    flows, kinds = facility.tasks, np.repeat(facility.node_type, np.diff(facility.first_core))
+    pairs = []
+    for task in range(flows.n_types):
+        for kind in range(facility.node_types.n_types):
+            usable = np.flatnonzero(flows.is_usable[task, kind])
+            if usable.size:
+                per_j = flows.speed_per_s[task, kind, usable] / flows.power_w[task, kind, usable]
+                pairs.append((-per_j.max(), task, kind, int(usable[per_j.argmax()])))
+    pairs.sort()
+    steps, done_per_s, free = list[tuple[int, int, int]](), np.zeros(flows.n_types), list(range(facility.n_cores))
+    while pairs and (done_per_s < flows.rate_per_s * (1.0 - 1e-12)).any():
+        _, task, kind, pstate = pairs[0]
+        cores = [core for core in free if kinds[core] == kind]
+        if not cores or (leaves and done_per_s[task] >= flows.rate_per_s[task] * (1.0 - 1e-12)):
+            pairs.pop(0)
+            continue
+        free.remove(cores[0])
+        steps.append((cores[0], task, pstate))
+        done_per_s[task] += flows.speed_per_s[task, kind, pstate]
+    return steps
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_apart_always_takes_what_adds_most_reward_per_joule(seed: int) -> None:
+    facility = random_facility(seed, n_nodes=3)
+    air, flows = Air(facility.room), facility.tasks
+    (order,) = apart(facility)
+    kinds = np.repeat(facility.node_type, np.diff(facility.first_core))
+    share, pstate = np.zeros((facility.n_cores, flows.n_types)), np.zeros((facility.n_cores, flows.n_types), np.int8)
+
+    def rates() -> np.ndarray:
+        return steady(facility, air, FacilityPlan(share, pstate, facility.room.coldest_c)).slowed_per_s
+
+    def per_joule(core: int, task: int, at: int) -> float:
+        before = rates()
+        share[core, task], pstate[core, task] = 1.0, at
+        gain = flows.reward @ (rates() - before)
+        share[core, task] = 0.0
+        return float(gain / flows.power_w[task, kinds[core], at])
+
+    for core, task, at in zip(*order):
+        is_open = rates() < flows.rate_per_s * (1.0 - 1e-9)
+        free = np.flatnonzero(share.sum(axis=1) == 0.0)
+        best = max(
+            per_joule(other, t, p) for other in free for t in np.flatnonzero(is_open)
+            for p in np.flatnonzero(flows.is_usable[t, kinds[other]])
+        )  # fmt: skip
+        assert per_joule(core, task, at) >= best - 1e-9 * abs(best)
+        share[core, task], pstate[core, task] = 1.0, at
+
+
+def test_counting_neighbours_and_rates_earns_more() -> None:
+    facility = generate_facility(sized("small"), 1, 0)
+    air = Air(facility.room)
+    earned = [plan_greedily(facility, air, name).history[-1][1] for name in GREEDIES]
+    assert earned == sorted(earned)
+    assert earned[2] > 1.2 * earned[1] > 1.5 * earned[0]
+
+
+def test_a_cap_below_rest_is_refused_with_the_least_cap() -> None:
+    facility = random_facility(3)
+    air = Air(facility.room)
+    least_w = Cooling(facility, air).cool(facility.overhead_w).total_w
+    with pytest.raises(InputError, match=f"must be {least_w:.6g} W or more"):
+        plan_greedily(replace(facility, cap_w=0.9 * least_w), air, "apart")
+    with pytest.raises(InputError, match="greedy: found 'apar'"):
+        plan_greedily(facility, air, "apar")
