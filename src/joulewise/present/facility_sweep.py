@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import polars as pl
 
@@ -91,7 +90,18 @@ def rates_by_number(records: Records) -> Drawing:
     others = [key for key in _beside(records) if key != turned]
     panels, note = panels_of(seen, _means(seen, [*others, technique, _PLACE]), others)
     x, size = _number_axis(kind, seen.runs[_PLACE])
-    parts = [part for panel in panels for part in _pair(seen, panel, technique, kind, x, size)]
+    scenes = [_scene(seen, panel, technique, size, size / kind.size) for panel in panels]
+    earned = percent_axis([value for scene in scenes for value in _values(scene.earned)])
+    worth = _worth_axis(kind, [value for scene in scenes for value in _values(scene.worth)])
+    looks = {**looks_of(seen, technique), BOUND_NAME: BUDGET_LOOK, PRICE_NAME: BUDGET_LOOK}
+    parts = [
+        part
+        for scene in scenes
+        for part in (
+            draw_lines(Plot(scene.earned, looks, x, earned, scene.title, _WIDTH_PX)),
+            draw_lines(Plot(scene.worth, looks, x, worth, scene.title and " ", _WIDTH_PX, has_bands=True)),
+        )
+    ]
     caption = (
         f"Left: co-located reward rate at each {kind.name}{_bound_said(records)}; {SAID_100}. Right: what {kind.per} "
         f"{'' if kind.per.endswith('more') else 'more '}brings from one {kind.name} to the next"
@@ -139,23 +149,26 @@ def _number_axis(kind: _Kind, places: pl.Series) -> tuple[Axis, float]:
     return Axis(title, (low - room) / size, (high + room) / size), size
 
 
-def _pair(seen: Records, panel: Panel, technique: str, kind: _Kind, x: Axis, size: float) -> list[Any]:
-    """What is earned, and beside it what a unit more brings."""
-    looks = {**looks_of(seen, technique), BOUND_NAME: BUDGET_LOOK, PRICE_NAME: BUDGET_LOOK}
+@dataclass(frozen=True)
+class _Scene:
+    """The lines of a panel: what is earned, with the bound, and what a unit more brings, with its price."""
+
+    title: str
+    earned: Mapping[str, Sequence[Point]]
+    worth: Mapping[str, Sequence[Point]]
+
+
+def _scene(seen: Records, panel: Panel, technique: str, size: float, units: float) -> _Scene:
     labels = seen.labels(technique)
-    earned = {
-        labels[part[technique][0]]: _points(part, size)
-        for part in panel.rows.filter(metric=CRR).partition_by(technique, maintain_order=True)
-    }
+    found = {part[technique][0]: part for part in panel.rows.filter(metric=CRR).partition_by(technique)}
+    lines = {label: _points(found[value], size) for value, label in labels.items() if value in found}
     bound, price = (_points(_of_any(panel.rows.filter(metric=name)), size) for name in (BOUND, _PRICE))
-    lines = {name: earned[name] for name in labels.values() if name in earned}
-    first = {**lines, **({BOUND_NAME: bound} if bound else {})}
-    rises = {name: slopes(points, size / kind.size) for name, points in lines.items() if len(points) > 1}
-    second = {**rises, **({PRICE_NAME: price} if price else {})}
-    return [
-        draw_lines(Plot(first, looks, x, percent_axis(_values(first)), panel.title, _WIDTH_PX)),
-        draw_lines(Plot(second, looks, x, _worth_axis(kind, second), panel.title and " ", _WIDTH_PX, has_bands=True)),
-    ]
+    rises = {name: slopes(points, units) for name, points in lines.items() if len(points) > 1}
+    return _Scene(
+        panel.title,
+        {**lines, **({BOUND_NAME: bound} if bound else {})},
+        {**rises, **({PRICE_NAME: price} if price else {})},
+    )
 
 
 def _of_any(rows: pl.DataFrame) -> pl.DataFrame:
@@ -181,9 +194,9 @@ def _values(lines: Mapping[str, Sequence[Point]]) -> list[float | None]:
     return [value for points in lines.values() for point in points for value in (point.y, point.low, point.high)]
 
 
-def _worth_axis(kind: _Kind, lines: Mapping[str, Sequence[Point]]) -> Axis:
+def _worth_axis(kind: _Kind, values: Sequence[float | None]) -> Axis:
     """From zero, or below where more of it earns less, to a little above the most."""
-    found = [point.y for points in lines.values() for point in points] or [0.0]
-    low, high = min(0.0, *found), max(0.0, *found)
+    found = [value for value in values if value is not None]
+    low, high = min([0.0, *found]), max([0.0, *found])
     room = 0.06 * (high - low) or 1.0
     return Axis(f"worth of {kind.per} (percentage points)", low - room if low < 0 else 0.0, high + room)
