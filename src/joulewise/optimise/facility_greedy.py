@@ -294,7 +294,7 @@ def _slowed_per_s(facility: Facility, doing: _Doing) -> Floats:
     """The rate of each task type on one processor that does so."""
     flows, tasks = facility.tasks, np.array(doing.tasks, np.int64)
     speed = flows.speed_per_s[tasks, doing.node_type, list(doing.pstates)]
-    return np.bincount(tasks, speed / (1.0 + _beside(facility, doing)), flows.n_types)
+    return np.bincount(tasks, speed / (1.0 + _beside(facility, doing)), flows.n_types).astype(np.float64)
 
 
 GREEDIES: Mapping[str, Greedy] = {
