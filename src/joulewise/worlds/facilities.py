@@ -218,13 +218,13 @@ def generate_site(parameters: SiteParameters, seed: int, trial: int) -> Site:
     """The nodes of one trial in their room."""
     p, models = parameters, NODE_MODELS[: parameters.node_types]
     drawn_for = 0 if p.same_site else trial
-    node_type = generator(seed, drawn_for, "site.node types").integers(len(models), size=p.nodes)
+    node_type = generator(seed, drawn_for, "site.node types").integers(len(models), size=p.nodes).astype(np.int32)
     full_w = np.array([model.full_w for model in models])
     room = generate_room(p, full_w[node_type] / (AIR_J_PER_M3_K * p.rise_k), seed, drawn_for)
     return site_of(models, node_type, room, p.cap_share)
 
 
-def site_of(models: Sequence[NodeModel], node_type: Counts, room: Room, cap_share: float) -> Site:
+def site_of(models: Sequence[NodeModel], node_type: Ints, room: Room, cap_share: float) -> Site:
     """A site whose nodes are of these models."""
     node_types = NodeTypes(
         tuple(model.name for model in models),
@@ -271,7 +271,7 @@ def generate_flows(parameters: FlowParameters, site: Site, seed: int, trial: int
         slack * (1 / fastest).mean(axis=1),
         fastest[:, :, None] * clock_factor(site.clock, bound),
         (1 - p.memory_power * bound)[:, None, None] * site.core_w,
-        np.searchsorted(-np.array(_CLASS_BYTES_PER_CYCLE), -memory),
+        np.searchsorted(-np.array(_CLASS_BYTES_PER_CYCLE), -memory).astype(np.int8),
         CLASS_NAMES,
         np.broadcast_to(TABLE_I, (site.node_types.n_types, len(CLASS_NAMES), len(CLASS_NAMES))),
     )

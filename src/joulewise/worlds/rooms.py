@@ -56,8 +56,8 @@ def room_rules(p: RoomParameters) -> Iterator[Rule]:
     """What the parameters of a room must keep to."""
     yield "cracs", 1 <= p.cracs <= MAX_CRACS, f"must be from 1 to {MAX_CRACS:,}"
     yield "nodes_per_rack", p.nodes_per_rack >= 1, "must be 1 or more"
-    low_high = len(p.recirculation) == 2 and is_not_negative(*p.recirculation) and max(p.recirculation) < 1
-    yield "recirculation", low_high, "must be two shares, at the bottom and at the top, from 0 to below 1"
+    are_shares = is_not_negative(*p.recirculation) and max(p.recirculation) < 1
+    yield "recirculation", are_shares, "must be two shares, at the bottom and at the top, from 0 to below 1"
     for name in ("supply_spread", "return_spread"):
         yield name, 0 <= getattr(p, name) <= 0.9, "must be a share from 0 to 0.9"
     yield "unevenness", 0 <= p.unevenness <= 0.9, "must be a share from 0 to 0.9"
@@ -197,13 +197,17 @@ def _to_units(zone: Counts, nearest: Counts, m3_per_s: Floats, spread: float) ->
 
 
 def _joined(*links: Links) -> Links:
-    return Links(*(np.concatenate(parts) for parts in zip(*links, strict=True)))
+    taker, source, m3_per_s = zip(*links, strict=True)
+    return Links(np.concatenate(taker), np.concatenate(source), np.concatenate(m3_per_s))
 
 
 def _kept(links: Links) -> Links:
     """The links that carry air."""
-    is_some = links.m3_per_s > 0
-    return Links(*(part[is_some] for part in links))
+    return _only(links, links.m3_per_s > 0)
+
+
+def _only(links: Links, kept: Bools) -> Links:
+    return Links(links.taker[kept], links.source[kept], links.m3_per_s[kept])
 
 
 def balanced(links: Links, through: Floats, n_nodes: int) -> Links:
@@ -261,7 +265,7 @@ def _step(now: csr_array, through: Floats, off: Floats, zones: csr_array) -> Flo
     system = LinearOperator(shape, lambda step: left * step - turned @ ((now @ step) / through), dtype=np.float64)
     levels = LinearOperator(shape, lambda off: off / left + zones @ solve_zones(zones.T @ off), dtype=np.float64)
     step = cg(system, off, rtol=_SOLVED, atol=0.0, maxiter=_SOLVER_STEPS, M=levels)[0]
-    return np.clip(step, -1.0, 1.0)
+    return np.asarray(np.clip(step, -1.0, 1.0))
 
 
 def links_of(room: Room) -> Links:
@@ -285,8 +289,7 @@ def without_crac(room: Room, unit: int, *, is_replaced: bool = True) -> Room:
     links = links_of(room)
     for at in (0, 1):
         is_lost = links[at] == place
-        lost = Links(*(part[is_lost] for part in links))
-        links = _joined(Links(*(part[~is_lost] for part in links)), _rerouted(lost, at, stand_ins, parts))
+        links = _joined(_only(links, ~is_lost), _rerouted(_only(links, is_lost), at, stand_ins, parts))
     taker, source = (ends - (ends > place) for ends in links[:2])
     through = np.concatenate((room.node_m3_per_s, left * (room.crac_m3_per_s.sum() / left.sum() if is_replaced else 1)))
     flow = flow_of(balanced(Links(taker, source, links.m3_per_s), through, n), through)
