@@ -6,6 +6,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise import units
-from joulewise.errors import InputError, JoulewiseError, raise_if_any
+from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study import bags, facility_bounds, facility_methods, facility_tables
 from joulewise.study.case import NOT_CHECKED, Candidates, Case, Note, Outcome, Tables
 from joulewise.study.column import CORES, CRACS, PROGRESS
 from joulewise.study.facility_methods import METHODS
+from joulewise.study.facility_sources import SITE_TABLES
 from joulewise.study.fronts import idle_keys, search_seed
 from joulewise.study.optimising import RewardMethod, RewardParameters
 from joulewise.study.source import Draw
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from joulewise.optimise.facility_search import Found
     from joulewise.study.planning import Run
     from joulewise.study.store import Store
+    from joulewise.worlds.facilities import Site
 
 SUPPLY_KEYS = ("power_cap_w",)
 """What of the supply matters to a facility."""
@@ -44,7 +47,8 @@ _TIME = "time"
 _NODE_BYTES, _USUAL_NODES, _RUN_S = 600, 150, 0.2
 _IDLE = 1e-6
 _AT_K = 0.005
-_PLACES = {"cap_w": "supply.power_cap", "redline": "system.redline_c"}
+_CAP = "cap_w"
+_PLACES = {_CAP: "supply.power_cap", "redline": "system.redline_c", "failed CRAC": "system.failed_crac"}
 """Where a study file has what the model calls otherwise."""
 
 
@@ -67,7 +71,9 @@ def build_world(parts: WorldParts, draw: Draw) -> FacilityWorld:
     site = build_part(parts.system, draw)
     facility: Facility = build_workload(parts.workload, site, draw)
     cap_w = build_supply(parts.supply, draw).cap_w
-    return FacilityWorld(facility if cap_w is None else dataclasses.replace(facility, cap_w=float(cap_w[0])))
+    if cap_w is not None:
+        facility = dataclasses.replace(facility, cap_w=float(cap_w[0]))
+    return FacilityWorld(parts.system.parameters.befall(facility))
 
 
 # --- before anything is run --------------------------------------------------------------------------------------
@@ -91,8 +97,17 @@ def _check_world(parts: WorldParts, draw: Draw) -> None:
         world = build_world(parts, draw)
         Cooling(world.facility, world.air).raise_if_never_fits()
     except InputError as error:
-        problems = (dataclasses.replace(found, where=_PLACES.get(found.where, found.where)) for found in error.problems)
+        places = _PLACES if parts.supply.parameters.power_cap_w else _PLACES | {_CAP: "system.cap_share"}
+        problems = (dataclasses.replace(found, where=places.get(found.where, found.where)) for found in error.problems)
         raise InputError(*problems) from None
+
+
+def warnings(found: Candidates, draw: Draw) -> Iterator[Problem]:
+    """What was odd in the tables of a site, and mended; sites that cannot be read are told of elsewhere."""
+    for system in dict.fromkeys(parts.system for parts in found.worlds if parts.system.source == SITE_TABLES):
+        with suppress(InputError):
+            site: Site = build_part(system, draw)
+            yield from (Problem("system", note) for note in site.notes)
 
 
 def draws(point: Point, _folder: Path) -> bool:
