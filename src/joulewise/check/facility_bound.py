@@ -48,7 +48,7 @@ _MOST_CELLS = 200_000
 def facility_bound(facility: Facility, prices: FacilityPrices) -> float:
     """The co-located reward rate that no plan of the facility exceeds, as these prices prove it.
 
-    The supplies of each CRAC unit are looked at in so many cells that the bound is off by 1e-7 of the rewards at most;
+    The supplies of each CRAC unit are looked at in so many cells that this costs the bound 1e-7 at most;
     it holds up to rounding, and to how exactly the air of the room comes back to where it leaves. Raises InputError
     for prices that do not fit or are below 0.
     """
@@ -312,8 +312,7 @@ class _Configurations:
         size = int(types.cores[kind] // types.processors[kind])
         self._patterns = _patterns(len(self._classes), size)
         slowdown = tasks.slowdown[kind][np.ix_(np.unique(memory_class), np.unique(memory_class))]
-        beside = self._patterns[:, None, :] - np.eye(len(self._classes), dtype=np.int64)
-        self._slowed = 1.0 + (np.maximum(beside, 0) * slowdown).sum(axis=2)
+        self._slowed = np.maximum(1.0 + self._patterns @ slowdown.T - np.diag(slowdown), 1.0)
 
     def at(self, price: float) -> tuple[float, float]:
         """Reward and power of the best configuration of a node, overhead included; of equally good ones any."""
