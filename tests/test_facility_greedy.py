@@ -11,7 +11,7 @@ import pytest
 from joulewise.errors import InputError
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.optimise.air import Air
+from joulewise.model.air import Air
 from joulewise.optimise.facility import steady
 from joulewise.optimise.facility_cooling import Cooling
 from joulewise.optimise.facility_greedy import (

@@ -27,7 +27,7 @@ from joulewise.errors import InputError, Problem
 from joulewise.model.arrays import Bools, Codes, Counts, Floats
 from joulewise.model.facility import Facility, FacilityPlan
 from joulewise.model.room import CopCurve
-from joulewise.optimise.air import Air
+from joulewise.model.air import Air
 from joulewise.optimise.facility import steady
 from joulewise.optimise.facility_search import Found
 

@@ -31,9 +31,9 @@ from joulewise.units import count
 if TYPE_CHECKING:
     import polars as pl
 
+    from joulewise.model.air import Air
     from joulewise.model.arrays import Floats
     from joulewise.model.facility import Facility, FacilityPlan
-    from joulewise.optimise.air import Air
     from joulewise.optimise.facility import Steady
     from joulewise.optimise.facility_search import Found
     from joulewise.study.planning import Run
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 SUPPLY_KEYS = ("power_cap_w",)
 """What of the supply matters to a facility."""
 
-_TIME = "time"
 _NODE_BYTES, _USUAL_NODES, _RUN_S = 600, 150, 0.2
 _IDLE = 1e-6
 _AT_K = 0.005
@@ -61,7 +60,7 @@ class FacilityWorld:
     @cached_property
     def air(self) -> Air:
         """Made once, by a factorisation of the heat flow."""
-        from joulewise.optimise.air import Air
+        from joulewise.model.air import Air
 
         return Air(self.facility.room)
 
@@ -151,8 +150,7 @@ def compute(case: Case) -> Outcome:
     found = facility_methods.search(facility, air, p, search_seed(case.run))
     solve_s = time.perf_counter() - began_s
     _raise_if_broken(facility, found.plan)
-    bound = facility_bounds.proven(case)
-    state = _steady(world, found.plan, p)
+    bound, state = facility_bounds.proven(case, found), _steady(world, found.plan, p)
     columns = {**_columns(facility, found.plan, state), **facility_bounds.columns(facility, state, bound)}
     own = {"why_stopped": found.why_stopped, "solve_s": solve_s}
     return Outcome({**columns, **own}, lambda: facility_tables.tables(facility, found, state))
@@ -252,7 +250,7 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
 
     world, p = case.world, case.decision
     yield from facility_bounds.judge(case)
-    if stored is None and row["why_stopped"] == _TIME:
+    if stored is None and row["why_stopped"] == facility_bounds.TIME:
         yield Note(f'{NOT_CHECKED}: time ended the search, and its plan is not stored; keep = "all" stores plans')
         return
     found = _stored(world.facility, row, stored) if stored else _again(case)

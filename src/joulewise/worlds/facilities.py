@@ -315,7 +315,7 @@ def full_power_w(facility: Facility) -> float:
 
     All CRAC units blow air of one temperature, the highest that keeps all redlines, as far as they can.
     """
-    from joulewise.optimise.air import Air
+    from joulewise.model.air import Air
 
     room, air = facility.room, Air(facility.room)
     busiest_w = facility.tasks.power_w[:, :, 0].max(axis=0) * facility.node_types.cores
