@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
+from joulewise.model.air import Air
 from joulewise.model.arrays import Counts, Floats, Ints, freeze_fields
 from joulewise.model.facility import Facility, NodeTypes, TaskFlows
 from joulewise.model.room import AIR_J_PER_M3_K, Room
@@ -242,13 +243,14 @@ def _clock(models: Sequence[NodeModel]) -> Floats:
     clock = np.zeros((len(models), max(model.pstates for model in models)))
     for row, model in zip(clock, models, strict=True):
         row[: model.pstates] = np.linspace(1.0, model.least_clock, model.pstates)
+        row[0] = 1.0
     return clock
 
 
 def _core_w(models: Sequence[NodeModel], clock: Floats) -> Floats:
     """The power of a core by P-state: a fixed part, and one that goes with the clock and the square of the voltage."""
     least = np.array([model.least_clock for model in models])[:, None]
-    down = np.divide(1 - clock, 1 - least, out=np.zeros_like(clock), where=least != 1)
+    down = np.divide(1 - clock, 1 - least, out=np.zeros_like(clock), where=clock != 1)
     voltage = 1 - (1 - _LEAST_VOLTAGE) * down
     fastest_w = np.array([model.core_w for model in models])[:, None]
     return np.where(clock != 0, fastest_w * (_FIXED_POWER + (1 - _FIXED_POWER) * clock * voltage**2), 0.0)

@@ -321,7 +321,10 @@ def _tasks(table: Table) -> _Tasks:
     raise_if_any(table.problems)
     names = _names(table, _TASK)
     rate, reward = table.quantity(_RATE), table.quantity(_REWARD, 1.0)
-    deadline, steps = table.quantity(_DEADLINE, math.inf, positive=True), table.quantity(_STEPS, 1.0, positive=True)
+    deadline, steps = (
+        table.quantity(_DEADLINE, math.inf, positive=True),
+        table.quantity(_STEPS, 1.0, positive=True),
+    )
     raise_if_any(table.problems)
     return _Tasks(names, rate, reward, deadline, steps)
 

@@ -24,7 +24,7 @@ _SHARE = Column("share", "", "share of all that the taker takes in", True)
 HEAT_COLUMNS = (_TAKER, _SOURCE, _SHARE)
 
 _MOST_MATRIX = 10_000
-_TOLERANCE = 1e-6
+_TOLERANCE, _ROUNDING = 1e-6, 1e-12
 
 
 class Places(NamedTuple):
@@ -177,7 +177,7 @@ def _without_negatives(shares: Floats) -> Floats:
 
 
 def _negatives(name: str, shares: Floats) -> tuple[str, ...]:
-    is_below = shares < 0
+    is_below = shares < -_ROUNDING
     if not is_below.any():
         return ()
     part = 100 * -shares[is_below].sum() / np.abs(shares).sum()

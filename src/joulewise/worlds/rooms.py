@@ -27,7 +27,7 @@ MAX_CRACS = 10_000
 
 _RACK_WIDTH_M, _ROW_PITCH_M, _NODE_HEIGHT_M = 0.6, 2.4, 0.0889
 _BALANCED, _LOST = 1e-12, 1e-9
-_SWEEPS, _STEPS, _SOLVER_STEPS, _SOLVED = 20, 20, 500, 1e-4
+_SWEEPS, _STEPS, _SOLVER_STEPS, _SOLVED = 20, 20, 200, 1e-4
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def room_rules(p: RoomParameters) -> Iterator[Rule]:
     are_shares = is_not_negative(*p.recirculation) and max(p.recirculation) < 1
     yield "recirculation", are_shares, "must be two shares, at the bottom and at the top, from 0 to below 1"
     for name in ("supply_spread", "return_spread"):
-        yield name, 0 <= getattr(p, name) <= 0.9, "must be a share from 0 to 0.9"
+        yield name, 0.05 <= getattr(p, name) <= 0.9, "must be a share from 0.05 to 0.9"
     yield "unevenness", 0 <= p.unevenness <= 0.9, "must be a share from 0 to 0.9"
     yield "hottest_c", p.coldest_c <= p.hottest_c, f"must be coldest_c, {p.coldest_c:g}, or more"
     yield "redline_c", p.redline_c >= p.coldest_c, f"must be coldest_c, {p.coldest_c:g}, or more"
@@ -219,6 +219,9 @@ def balanced(links: Links, through: Floats, n_nodes: int) -> Links:
     """
     n = through.size
     table = csr_array((links.m3_per_s, (links.taker, links.source)), shape=(n, n))
+    is_linked = (table.sum(axis=0) > 0) & (table.sum(axis=1) > 0)
+    if not is_linked.all():
+        raise InputError(_unbalanced(through, np.where(is_linked, 0.0, through), n_nodes))
     turned, zones = table.T.tocsr(), _zones_of(table, n_nodes)
     sources = np.ones(n)
     for _ in range(_SWEEPS):
@@ -264,7 +267,10 @@ def _step(now: csr_array, through: Floats, off: Floats, zones: csr_array) -> Flo
     shape = (off.size, off.size)
     system = LinearOperator(shape, lambda step: left * step - turned @ ((now @ step) / through), dtype=np.float64)
     levels = LinearOperator(shape, lambda off: off / left + zones @ solve_zones(zones.T @ off), dtype=np.float64)
-    step = cg(system, off, rtol=_SOLVED, atol=0.0, maxiter=_SOLVER_STEPS, M=levels)[0]
+    solvable = off - left * (off.sum() / left.sum())
+    with np.errstate(all="ignore"):
+        least = 0.1 * _BALANCED * through.min()
+        step = np.nan_to_num(cg(system, solvable, rtol=_SOLVED, atol=least, maxiter=_SOLVER_STEPS, M=levels)[0])
     return np.asarray(np.clip(step, -1.0, 1.0))
 
 
