@@ -17,7 +17,7 @@ from joulewise.present.facility_floor import MOST_STANDING, cells_of, rooms_of
 from joulewise.present.facility_map import map_of_temperatures
 from joulewise.present.facility_outcomes import facility_findings
 from joulewise.present.facility_progress import mean_steps, staircase
-from joulewise.present.facility_sweep import PRICE_NAME, rates_by_number, slopes
+from joulewise.present.facility_sweep import PRICE_NAME, rates_by_number, slopes, turned_key
 from joulewise.present.facility_view import BOUND_NAME, spread_out, technique_key
 from joulewise.present.figures import FIGURES, drawable
 from joulewise.present.layout import Drawing
@@ -121,6 +121,14 @@ def test_a_number_is_drawn_with_bound_and_worth() -> None:
     assert "worth of 1 kW (percentage points)" in json.dumps(spec_of(_drawn("rates-by-number").chart))
 
 
+def test_a_share_of_the_power_is_drawn_in_watts() -> None:
+    keys = [{METHOD: "greedy", "system.cap_share": row[CAP] / 14_000, CAP: row[CAP]} for row in CAPS[:5]]
+    made = facility_records(keys, n_trials=1, details=False)
+    records = replace(made, runs=made.runs.drop(CAP), study=replace(made.study, axes=(METHOD, "system.cap_share")))
+    rows = _with(rates_by_number(records), "piece")
+    assert {row["x"] for row in rows if row["name"] == BOUND_NAME} == {6.0, 8.0, 10.0, 12.0, 14.0}
+
+
 def test_slopes_are_per_unit() -> None:
     found = slopes([Point(1.0, 10.0), Point(3.0, 14.0), Point(4.0, 15.0)], 1000.0)
     assert [point.x for point in found] == [1, 3, 3, 4]
@@ -129,13 +137,24 @@ def test_slopes_are_per_unit() -> None:
 
 @pytest.mark.parametrize(
     ("key", "title"),
-    [("system.redline_c", "redline (°C)"), ("system.supply_c", "supply (°C)"), ("system.nodes", "nodes")],
+    [("system.redline_c", "redline (°C)"), ("system.supply_c", "supply (°C)"), ("system.nodes", "size (nodes)")],
 )
 def test_any_number_can_be_turned(key: str, title: str) -> None:
     points = [{METHOD: "configurations", key: value} for value in (20.0, 25.0, 30.0)]
-    records = facility_records(points, details=False)
+    records = facility_records(points, n_trials=1, details=False)
     assert _names(records) == {"rates-by-number"}
-    assert f'"title": "{title}"' in json.dumps(spec_of(rates_by_number(records).chart), ensure_ascii=False)
+    drawing = rates_by_number(records)
+    assert f'"title": "{title}"' in json.dumps(spec_of(drawing.chart), ensure_ascii=False)
+    assert ("At the right, what 1 K more" in drawing.caption) == key.endswith("_c")
+
+
+def test_of_several_numbers_the_cap_is_turned_and_wide_ones_are_logarithmic() -> None:
+    both = [{METHOD: "greedy", "system.redline_c": redline, CAP: cap} for redline in (24, 25) for cap in (6e3, 8e3)]
+    assert turned_key(facility_records(both, details=False)) == CAP
+    wide = [{METHOD: "greedy", "system.nodes": nodes} for nodes in (100, 1000, 10_000)]
+    drawing = rates_by_number(facility_records(wide, n_trials=1, details=False))
+    assert {row["x"] for row in _with(drawing, "piece")} == {2.0, 3.0, 4.0}
+    assert "logarithmic" in drawing.caption
 
 
 def test_cores_are_stacked_and_task_types_ordered_by_memory() -> None:

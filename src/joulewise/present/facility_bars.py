@@ -38,7 +38,7 @@ BLIND = ("greedy", "greedy-rates", "ga", "nlp")
 CRR_NAME, RR_NAME = "co-located reward rate", "reward rate as planned, without interference"
 _COLOUR = theme.PALETTE[0]
 _LOOKS = {CRR_NAME: _COLOUR, RR_NAME: theme.lighter(_COLOUR, 0.72), BOUND_NAME: theme.PALETTE[1]}
-_WIDTH_PX, _HALF_PX, _HEIGHTS_PX = 640, 310, (280, 200)  # of one panel, of several
+_WIDTH_PX, _HALF_PX, _HEIGHTS_PX = 640, 380, (280, 200)  # of one panel, of several
 _MOST_STEP_PX, _LEAST_STEP_PX, _CHARACTER_PX, _VALUE_PX = 110, 46, 6.6, 26
 _GAP = 0.24  # of the band of a technique
 

@@ -82,7 +82,7 @@ def cores_of_nodes(records: Records) -> Drawing:
     caption = (
         f"Shares of the time of each core by task type, for {len(scene.nodes)} of {records.nodes['node'].n_unique():,} "
         "nodes: the busiest of each node type in the best plan. Cores that touch share a processor, and slow each "
-        f"other; what is left white is {_REST}. The darker, the more a task type is bound by the memory. "
+        f"other; what is left white is {_REST}. Task types are ordered by memory class, the heavier the darker. "
         f"First kept trial.{where}{left}"
     )
     return Drawing(assemble(parts), caption)

@@ -76,10 +76,12 @@ def _searches(records: Records, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def _time_axis(first_s: float, last_s: float) -> Axis:
-    """From a little before the first result to a little after the last."""
-    low, high = math.log10(first_s) - 0.15, math.log10(last_s) + 0.25
-    ticks = {math.log10(at_s): name for at_s, name in _TICKS_S.items() if low <= math.log10(at_s) <= high}
-    return Axis("time of the search", low, high, ticks)
+    """From the last tick before the first result to the first after the last, or a little farther than that."""
+    before = [at_s for at_s in _TICKS_S if at_s < first_s]
+    after = [at_s for at_s in _TICKS_S if at_s > last_s]
+    low, high = (before or [first_s / 2])[-1], (after or [2 * last_s])[0]
+    ticks = {math.log10(at_s): name for at_s, name in _TICKS_S.items() if low <= at_s <= high}
+    return Axis("time of the search", math.log10(low), math.log10(high), ticks)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from joulewise.present.aims import same_groups
 from joulewise.present.layout import hold
 from joulewise.present.records import CRR, FACILITY, METHOD, VARIANT, Records
 from joulewise.present.settings import beside
@@ -31,14 +30,10 @@ def keeps(table: pl.DataFrame | None, *columns: str) -> bool:
 
 
 def technique_key(records: Records) -> str:
-    """The key that tells techniques apart: the method, or the variants where each has one of its own."""
-    is_named = same_groups(records, METHOD, VARIANT) if records.varies(VARIANT) else False
-    return VARIANT if is_named or (not records.varies(METHOD) and _only_variants(records)) else METHOD
-
-
-def _only_variants(records: Records) -> bool:
-    """Whether nothing but the variants tells runs apart."""
-    return records.varying == (VARIANT,)
+    """The key that tells techniques apart: the variants where each is of one method, else the method."""
+    if not records.varies(VARIANT):
+        return METHOD
+    return VARIANT if records.runs.n_unique([VARIANT, METHOD]) == len(records.values(VARIANT)) else METHOD
 
 
 def numbers_swept(records: Records) -> list[str]:

@@ -104,6 +104,8 @@ _KEYS = {
     "workload.jobs_per_day": Key("load", "jobs/day"),
     "workload.planned": Key("planned time"),
     "scheduler.policy": Key("scheduler"),
+    "system.nodes": Key("size", "nodes"),
+    "system.cap_share": Key("power cap", "of full power"),
 }
 _SPOKEN: dict[str, dict[object, str]] = {
     "optimise.seeds": {"": "random"},
