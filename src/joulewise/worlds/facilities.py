@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.model.air import Air
 from joulewise.model.arrays import Counts, Floats, Ints, freeze_fields
 from joulewise.model.facility import Facility, NodeTypes, TaskFlows
 from joulewise.model.room import AIR_J_PER_M3_K, Room
