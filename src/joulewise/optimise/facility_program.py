@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,9 +11,9 @@ from scipy.sparse import coo_array, csc_array, csr_array, hstack
 
 from joulewise.errors import JoulewiseError
 from joulewise.model.arrays import Counts, Floats
-from joulewise.model.facility import Facility
+from joulewise.model.facility import Facility, FacilityPrices
 from joulewise.model.air import Air
-from joulewise.optimise.configurations import Configurations
+from joulewise.optimise.facility_pool import Pool
 
 _new_highs: Any = highspy.Highs
 _INF = highspy.kHighsInf
@@ -61,15 +60,6 @@ class Background:
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
-    """What the limits are worth, in reward per second: a task done, a watt of the cap, a degree at each redline."""
-
-    task: Floats
-    cap: float
-    redline: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class Solution:
     """Processors by column, the power of each node, supplies, and prices; `share` is of the reward of all tasks.
 
@@ -81,8 +71,12 @@ class Solution:
     supply_c: Floats
     share: float
     traded: float
-    prices: Prices
+    prices: FacilityPrices
     group_price: Floats
+
+
+class NoSolutionError(JoulewiseError):
+    """No plan keeps the limits of the program."""
 
 
 class Program:
@@ -97,6 +91,8 @@ class Program:
         self.facility, self.air, self.groups, self.background = facility, air, groups, background
         self.pairs = np.empty((2, 0), np.int64)
         self.watched = np.empty(0, np.int64)
+        self._watched_row = np.empty(0, np.int64)
+        self._cooled = np.empty(0, np.int64)
         self._inlet_c, _ = air.inlets_c(background.node_w, np.zeros(facility.room.n_cracs))
         n_tasks, n_groups, n_cracs = facility.tasks.n_types, groups.n_groups, facility.room.n_cracs
         self._at_power, self._at_supply = 3 * n_tasks, 3 * n_tasks + n_groups
@@ -131,13 +127,14 @@ class Program:
         lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
         return lp
 
-    def offer(self, pairs: Counts, tables: Sequence[Configurations]) -> None:
+    def offer(self, pairs: Counts, pool: Pool) -> None:
         """Let groups run configurations: pairs of (group, row of the table of its node type), those that are new."""
-        n_rows = max(len(table) for table in tables)
+        n_rows = max(len(table) for table in pool.tables)
         new = pairs[:, ~np.isin(pairs[0] * n_rows + pairs[1], self.pairs[0] * n_rows + self.pairs[1])]
         if new.shape[1] == 0:
             return
-        rates, powers_w = _of_pairs(self.groups.kind[new[0]], new[1], tables)
+        kind = self.groups.kind[new[0]]
+        rates, powers_w = pool.rates_per_s(kind, new[1]), pool.power_w(kind, new[1])
         n_tasks, n_groups, n = self.facility.tasks.n_types, self.groups.n_groups, new.shape[1]
         column, task = np.nonzero(rates)
         each = np.arange(n)
@@ -163,11 +160,25 @@ class Program:
             rows = hstack((csr_array((block.size, self._at_power)), _KW * rise_k, shares), format="csr")
             rows.eliminate_zeros()
             left_k = self.facility.room.redline_c[block] - _CLEAR_K - self._inlet_c[block]
-            self.highs.addRows(
-                block.size, np.full(block.size, -_INF), left_k, rows.nnz, rows.indptr[:-1].astype(np.int32),
-                rows.indices.astype(np.int32), rows.data,
-            )  # fmt: skip
+            first = self.highs.getNumRow()
+            self._add_rows(rows, np.full(block.size, -_INF), left_k)
+            self._watched_row = np.concatenate((self._watched_row, np.arange(first, first + block.size)))
         self.watched = np.concatenate((self.watched, new))
+
+    def keep_cool(self, cracs: Counts) -> None:
+        """Let these CRAC units remove heat, and never add any."""
+        new = np.setdiff1d(cracs, self._cooled)
+        if new.size:
+            per_group = csr_array((self.groups.weight.T @ self.air.heat_share[new].T).T)
+            per_degree = csr_array(self.air.exchange_w_per_k[new] / _KW)
+            rows = hstack((csr_array((new.size, self._at_power)), per_group, per_degree), format="csr")
+            removed_w = self.air.heat_share[new] @ self.background.node_w
+            self._add_rows(rows, -removed_w / _KW, np.full(new.size, _INF))
+            self._cooled = np.concatenate((self._cooled, new))
+
+    def _add_rows(self, rows: csr_array, low: Floats, high: Floats) -> None:
+        starts, indices = rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32)
+        self.highs.addRows(low.size, low, high, rows.nnz, starts, indices, rows.data)
 
     def centre(self, supply_c: Floats, node_w: Floats, reach_k: float) -> None:
         """Let supplies be within reach of those given, at which the nodes draw about `node_w`."""
@@ -199,14 +210,17 @@ class Program:
     def solve(self) -> Solution:
         """The best that the program has."""
         self.highs.run()
-        if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            raise JoulewiseError(f"the program of the facility ended with {self.highs.getModelStatus()}")
+        status = self.highs.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            raise NoSolutionError("no plan keeps the limits")
+        if status != highspy.HighsModelStatus.kOptimal:
+            raise JoulewiseError(f"the program of the facility ended with {status}")
         facility, groups, n_tasks = self.facility, self.groups, self.facility.tasks.n_types
         found = self.highs.getSolution()
         values, duals = np.array(found.col_value), np.maximum(-np.array(found.row_dual), 0.0)
         duals *= facility.tasks.most_reward_per_s
         redline = np.zeros(facility.n_nodes)
-        redline[self.watched] = duals[self._row_cap + 1 :]
+        redline[self.watched] = duals[self._watched_row]
         traded = float(np.array(self.highs.getLp().col_cost_)[n_tasks : 3 * n_tasks] @ values[n_tasks : 3 * n_tasks])
         return Solution(
             np.maximum(values[self._at_x :], 0.0),
@@ -214,7 +228,7 @@ class Program:
             values[self._at_supply : self._at_x],
             -self.highs.getObjectiveValue(),
             traded,
-            Prices(duals[:n_tasks] / self._rate_per_s, duals[self._row_cap] / _KW, redline),
+            FacilityPrices(duals[:n_tasks] / self._rate_per_s, duals[self._row_cap] / _KW, redline),
             duals[n_tasks : n_tasks + groups.n_groups],
         )
 
@@ -239,11 +253,3 @@ def _cooling(facility: Facility, air: Air, supply_c: Floats, node_w: Floats) -> 
 def _worth(facility: Facility) -> Floats:
     """The share of each task type in the reward of all tasks that arrive."""
     return np.asarray(facility.tasks.reward * facility.tasks.rate_per_s / facility.tasks.most_reward_per_s)
-
-
-def _of_pairs(kind: Counts, row: Counts, tables: Sequence[Configurations]) -> tuple[Floats, Floats]:
-    """The rates and the power of processors of these types in these configurations."""
-    rates, powers_w = np.empty((row.size, tables[0].rate_per_s.shape[1])), np.empty(row.size)
-    for k, table in enumerate(tables):
-        rates[kind == k], powers_w[kind == k] = table.rate_per_s[row[kind == k]], table.power_w[row[kind == k]]
-    return rates, powers_w
