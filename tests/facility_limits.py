@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.optimise.air import Air
+from joulewise.model.air import Air
 from joulewise.optimise.facility import Steady, margins, steady
 
 

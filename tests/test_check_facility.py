@@ -16,10 +16,10 @@ from joulewise.errors import InputError
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility, FacilityPlan, FacilityPrices
 from joulewise.model.room import CopCurve
-from joulewise.optimise.air import Air
+from joulewise.model.air import Air
 from joulewise.optimise.facility import Reading, Steady, steady
 from joulewise.rng import generator
-from tests.random_facilities import facilities, feasible_plan, random_facility, seeds
+from tests.random_facilities import facilities, feasible_plan, random_facility, random_plan, seeds
 
 TINY = (49, 109, 153)
 """Seeds of facilities that have few enough plans to try all, and limits that bind."""
@@ -29,7 +29,7 @@ def kept(facility: Facility, seed: int) -> FacilityPlan:
     return feasible_plan(facility, seed, lambda plan: check_facility(facility, plan) == [])
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(facilities(), seeds)
 def test_nothing_is_wrong_with_a_right_one(facility: Facility, seed: int) -> None:
     plan, air = kept(facility, seed), Air(facility.room)
@@ -106,12 +106,25 @@ def random_prices(facility: Facility, seed: int) -> FacilityPrices:
     return FacilityPrices(task, float(has[1] * rng.uniform(0.0, 1.5) * paid / facility.cap_w), redline)
 
 
-@settings(max_examples=30)
+def with_limits_paid(facility: Facility, plan: FacilityPlan, prices: FacilityPrices) -> float:
+    """What a plan earns, and what it leaves of cap and redlines at these prices; what it takes too much is paid for."""
+    state = recompute_facility(facility, plan)
+    left_k = facility.room.redline_c - state.node_inlet_c
+    return state.slowed_reward_per_s + prices.cap * (facility.cap_w - state.total_w) + float(prices.redline @ left_k)
+
+
+@settings(max_examples=20)
 @given(facilities(), seeds)
 def test_no_plan_earns_more_than_prices_prove(facility: Facility, seed: int) -> None:
-    plan = kept(facility, seed)
-    earned = recompute_facility(facility, plan).slowed_reward_per_s
-    assert earned <= facility_bound(facility, random_prices(facility, seed)) * (1.0 + 1e-9)
+    """Nor does one that breaks limits, if that is paid for; nor one at rest, for which all depends on the supplies."""
+    prices, plan = random_prices(facility, seed), random_plan(facility, seed)
+    earned = recompute_facility(facility, kept(facility, seed)).slowed_reward_per_s
+    bound = facility_bound(facility, prices)
+    assert max(earned, with_limits_paid(facility, plan, prices)) <= bound + 1e-9 * abs(bound)
+    dear = dataclasses.replace(prices, task=facility.tasks.reward, cap=1e3)
+    at_rest = dataclasses.replace(plan, share=0.0 * plan.share)
+    bound = facility_bound(facility, dear)
+    assert with_limits_paid(facility, at_rest, dear) <= bound + 1e-9 * abs(bound)
 
 
 def node_values(facility: Facility, task_price: Floats, node: int, price: Floats) -> Floats:
@@ -182,8 +195,24 @@ def test_curves_of_any_shape_are_bounded() -> None:
     curves = [CopCurve(np.array([2.0, 6.0, 1.0, 3.0]), np.array([10.0, 13.0, 18.0, 25.0])), CopCurve(np.array([9.0]))]
     odd = dataclasses.replace(facility, room=dataclasses.replace(facility.room, cop=curves))
     for seed in range(20):
-        plan, prices = kept(odd, seed), random_prices(odd, seed)
-        assert recompute_facility(odd, plan).slowed_reward_per_s <= facility_bound(odd, prices) * (1.0 + 1e-9)
+        plan, prices = random_plan(odd, seed), dataclasses.replace(random_prices(odd, seed), cap=1e3)
+        at_rest, bound = dataclasses.replace(plan, share=0.0 * plan.share), facility_bound(odd, prices)
+        assert max(with_limits_paid(odd, each, prices) for each in (plan, at_rest)) <= bound + 1e-9 * abs(bound)
+
+
+def test_air_between_units_of_different_curves_counts() -> None:
+    """Nodes that draw nothing: a unit may cool what another heats, and is paid more for it than that costs."""
+    facility = random_facility(11, n_nodes=4, n_cracs=2, is_dense=True)
+    types = dataclasses.replace(facility.node_types, overhead_w=np.zeros(facility.node_types.n_types))
+    moore = facility.room.cop[0]
+    room = dataclasses.replace(facility.room, cop=[moore, CopCurve(1.6 * moore.coefficients, moore.at_c)])
+    still, prices = dataclasses.replace(facility, node_types=types, room=room), random_prices(facility, 0)
+    dear = dataclasses.replace(prices, task=facility.tasks.reward, cap=1.0, redline=0.0 * prices.redline)
+    idle = np.zeros((facility.n_cores, facility.tasks.n_types))
+    supplies_c = itertools.product(*(np.linspace(*ends, 9) for ends in zip(room.coldest_c, room.hottest_c)))
+    plans = (FacilityPlan(idle, idle.astype(np.int8), np.array(supply_c)) for supply_c in supplies_c)
+    most = max(with_limits_paid(still, plan, dear) for plan in plans)
+    assert still.cap_w < most <= facility_bound(still, dear)
 
 
 def test_prices_that_are_none_are_refused() -> None:

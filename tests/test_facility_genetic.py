@@ -12,7 +12,7 @@ from joulewise.errors import InputError
 from joulewise.kernels.facility_genes import breed, measure
 from joulewise.model.facility import Facility
 from joulewise.optimise import facility_genetic
-from joulewise.optimise.air import Air
+from joulewise.model.air import Air
 from joulewise.optimise.facility_genetic import _Herd, evolve_plans
 from joulewise.optimise.facility_greedy import plan_greedily
 from joulewise.worlds.facilities import generate_facility, sized

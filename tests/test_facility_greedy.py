@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.optimise.air import Air
+from joulewise.model.air import Air
 from joulewise.optimise.facility import steady
 from joulewise.optimise.facility_cooling import Cooling
 from joulewise.optimise.facility_greedy import (
@@ -55,14 +57,14 @@ def test_by_degree_supply_is_that_of_lowering_it_step_by_step(seed: int) -> None
     assert cooled.supply_c == pytest.approx(_lowered_c(facility, air, facility.overhead_w))
 
 
-def _lowered_c(facility: Facility, air: Air, node_w: np.ndarray) -> np.ndarray:
+def _lowered_c(facility: Facility, air: Air, node_w: Floats) -> Floats:
     """Supplies set as published: from the redline, or what all units can blow, downwards by one degree."""
     room = facility.room
 
-    def lowered(start_c: float, highest_c: float) -> np.ndarray:
+    def lowered(start_c: float, highest_c: float) -> Floats:
         level_c = start_c
         while True:
-            supply_c = np.clip(level_c, room.coldest_c, room.hottest_c)
+            supply_c: Floats = np.clip(level_c, room.coldest_c, room.hottest_c)
             inlets_c = air.inlets_c(node_w, supply_c)[0]
             if level_c <= highest_c and (inlets_c <= room.redline_c).all():
                 return supply_c
@@ -106,7 +108,7 @@ def _one_at_a_time(facility: Facility, air: Air, cooling: Cooling, order: Assign
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("orders", "leaves"), [(by_efficiency, False), (by_efficiency_and_rate, True)])
-def test_the_order_by_efficiency_is_that_of_algorithm_1(orders, leaves: bool, seed: int) -> None:  # type: ignore[no-untyped-def]
+def test_the_order_by_efficiency_is_that_of_algorithm_1(orders: Any, leaves: bool, seed: int) -> None:
     facility = random_facility(seed)
     (order,) = orders(facility)
     assert list(zip(*(column.tolist() for column in order))) == list(_algorithm_1(facility, leaves))
@@ -144,10 +146,10 @@ def test_apart_always_takes_what_adds_most_reward_per_joule(seed: int) -> None:
     kinds = np.repeat(facility.node_type, np.diff(facility.first_core))
     share, pstate = np.zeros((facility.n_cores, flows.n_types)), np.zeros((facility.n_cores, flows.n_types), np.int8)
 
-    def rates() -> np.ndarray:
+    def rates() -> Floats:
         return steady(facility, air, FacilityPlan(share, pstate, facility.room.coldest_c)).slowed_per_s
 
-    def per_joule(core: int, task: int, at: int) -> float:
+    def per_joule(core: Any, task: Any, at: Any) -> float:
         before = rates()
         share[core, task], pstate[core, task] = 1.0, at
         gain = flows.reward @ (rates() - before)

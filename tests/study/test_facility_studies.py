@@ -35,6 +35,29 @@ task_types = 4
 [optimise]
 goal = "reward"
 """
+TABLED = """
+name = "tables"
+trials = 2
+
+[system]
+node_list = "nodes.csv"
+crac_list = "cracs.csv"
+heat = "heat.csv"
+
+[workload]
+task_list = "tasks.csv"
+speeds = "speeds.csv"
+
+[optimise]
+goal = "reward"
+"""
+TABLES = {
+    "nodes.csv": "node,type\na,Fujitsu TX140\nb,Fujitsu TX140\n",
+    "cracs.csv": "crac,coldest_c\nc,10\n",
+    "heat.csv": "taker,source,share\na,c,1\nb,c,1\nc,a,0.5\nc,b,0.5\n",
+    "tasks.csv": "task_type,rate_per_s,class\nx,3,heavy\ny,3,light\n",
+    "speeds.csv": "task_type,node_type,speed_per_s,power_w\nx,Fujitsu TX140,1,9\ny,Fujitsu TX140,0.7,9\n",
+}
 SEVERAL = 'method = ["configurations", "greedy", "greedy-spread", "gacl"]\npopulation = 4\ngenerations = 3\n'
 
 
@@ -70,9 +93,8 @@ def test_plans_keep_their_limits_and_stay_below_the_bound(results: Results) -> N
     assert (runs["redline_margin_k"] >= -1e-6).all()
     assert (runs["slowed_reward_per_s"] <= runs["reward_bound_per_s"] * (1 + 1e-9)).all()
     assert (runs["slowed_reward_per_s"] <= runs["reward_per_s"]).all()
-    assert runs.group_by("world").agg(pl.col("reward_bound_per_s").n_unique())[
-        "reward_bound_per_s"
-    ].unique().to_list() == [1]
+    bounds = runs.group_by("world").agg(pl.col("reward_bound_per_s").n_unique().alias("n"))
+    assert bounds["n"].to_list() == [1, 1]
 
 
 def test_tables_add_up_to_what_runs_say(results: Results) -> None:
@@ -163,6 +185,8 @@ def test_what_was_changed_is_noticed(change: Callable[[Store, str], None], words
 
 BAD = {
     "a cap below rest": ('[supply]\npower_cap = "10 W"', "supply.power_cap: found 10 W; must be"),
+    "a share of the cap below rest": ("system.cap_share = 0.1", "system.cap_share: found"),
+    "no such CRAC unit": ("system.failed_crac = 2", "system.failed_crac: found unit 2 of 2"),
     "a redline that nobody keeps": ("system.redline_c = 10", "system.redline_c: found a node"),
     "unknown method": ('method = "gredy"', "optimise.method: found 'gredy'"),
     "keys of another method": ("population = 5", "optimise.population: found 5 with method 'configurations'; is for"),
@@ -178,6 +202,31 @@ def test_a_mistake_is_reported_where_it_is(case: str) -> None:
     with pytest.raises(InputError) as caught:
         study_of(text)
     assert any(f"study.toml: {words}" in line for line in str(caught.value).splitlines()), str(caught.value)
+
+
+def test_trouble_in_the_room_costs_power_under_the_same_cap(tmp_path: Path) -> None:
+    variants = '[[variant]]\nname = "well"\n[[variant]]\nname = "hot aisle"\nsystem.hot_air = 2\n'
+    variants += '[[variant]]\nname = "failed"\nsystem.failed_crac = 1\n'
+    text = TEXT.replace("trials = 2", "") + 'method = "greedy-spread"\n' + variants
+    runs = run_study(study_of(text), tmp_path, 1).runs
+    well, hot, failed = runs.iter_rows(named=True)
+    assert well["cap_w"] == hot["cap_w"] == failed["cap_w"]
+    assert hot["supply_mean_c"] < well["supply_mean_c"]
+    assert hot["cooling_w"] / hot["nodes_w"] > well["cooling_w"] / well["nodes_w"]
+    assert failed["run"] != well["run"]
+
+
+def test_a_facility_may_come_from_tables(tmp_path: Path) -> None:
+    for name, text in TABLES.items():
+        (tmp_path / name).write_text(text)
+    study = study_of(TABLED + 'method = ["greedy", "greedy-spread"]\n', tmp_path)
+    results = run_study(study, tmp_path / "out", 1)
+    assert results.failed.is_empty(), results.failed["error"].to_list()
+    assert results.runs["nodes"].to_list() == [2, 2]  # nothing is drawn: one trial each
+    assert {verdict.problems for verdict in verify(tmp_path / "out")} == {()}
+    (tmp_path / "nodes.csv").write_text("node,type\na,Fujitsu TX141\nb,Fujitsu TX140\n")
+    with pytest.raises(InputError, match="did you mean 'Fujitsu TX140'"):
+        study_of(TABLED, tmp_path)
 
 
 def test_machines_are_not_for_a_facility() -> None:

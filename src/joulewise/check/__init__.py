@@ -5,7 +5,6 @@ from joulewise.check.assignment import certified_utility_front, check_assignment
 from joulewise.check.bag import certified_front, certified_profit, check_bag
 from joulewise.check.case import ManagerLike
 from joulewise.check.facility import check_facility
-from joulewise.check.facility_bound import facility_bound
 from joulewise.check.job_case import SchedulerLike
 from joulewise.check.job_prices import job_dual_value
 from joulewise.check.job_recompute import recompute_jobs
@@ -25,7 +24,6 @@ __all__ = [
     "check_facility",
     "check_jobs",
     "dual_value",
-    "facility_bound",
     "job_dual_value",
     "recompute",
     "recompute_jobs",

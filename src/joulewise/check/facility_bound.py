@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations_with_replacement
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, eye_array
@@ -40,6 +40,7 @@ from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPrices
 from joulewise.model.room import AIR_J_PER_M3_K, CopCurve, Room
 
+_Range = tuple[float, float]
 _CLOSE = 1e-7
 _MOST_CELLS = 200_000
 
@@ -47,7 +48,7 @@ _MOST_CELLS = 200_000
 def facility_bound(facility: Facility, prices: FacilityPrices) -> float:
     """The co-located reward rate that no plan of the facility exceeds, as these prices prove it.
 
-    The supplies of each CRAC unit are looked at in so many cells that the bound is off by 1e-7 of the rewards at most;
+    The supplies of each CRAC unit are looked at in so many cells that this costs the bound 1e-7 at most;
     it holds up to rounding, and to how exactly the air of the room comes back to where it leaves. Raises InputError
     for prices that do not fit or are below 0.
     """
@@ -56,12 +57,11 @@ def facility_bound(facility: Facility, prices: FacilityPrices) -> float:
     spare = float(np.maximum(tasks.reward - prices.task, 0.0) @ tasks.rate_per_s)
     fixed = spare + prices.cap * facility.cap_w + float(prices.redline @ room.redline_c)
     close = _CLOSE * (tasks.most_reward_per_s + abs(fixed)) / room.n_cracs
-    air = _Air(room)
-    curves = _Curves(room)
+    air, curves = _Air(room), _Curves(room)
     worth = _Worth(facility, prices, air.watt_prices(prices.redline), curves.range_of_g)
     warmth = air.supply_prices(prices.redline)
-    units = (_most(c, air.unit(c), worth, warmth[c], prices.cap, curves, close) for c in range(room.n_cracs))
-    return fixed + sum(units)
+    parts = (_Part(c, air.unit(c), worth, warmth[c], prices.cap, curves) for c in range(room.n_cracs))
+    return fixed + sum(part.most(close) for part in parts)
 
 
 def _price_problems(facility: Facility, prices: FacilityPrices) -> Iterator[Problem]:
@@ -115,12 +115,12 @@ class _Curves:
     """g = 1 / CoP of every unit, the least e of them all, and the supplies between which all are monotone."""
 
     def __init__(self, room: Room) -> None:
-        self.room = room
+        self.room, self._different = room, _different_units(room)
         within = (float(room.coldest_c.min()), float(room.hottest_c.max()))
-        turns = [turn for curve in room.cop for turn in _turns(curve)]
+        turns = [turn for c in self._different for turn in _turns(room.cop[c])]
         edges = np.concatenate((turns, room.coldest_c, room.hottest_c))
         self.edges_c = np.unique(edges[(edges >= within[0]) & (edges <= within[1])])
-        lowest, highest = zip(*(self._ends(c) for c in range(room.n_cracs)))
+        lowest, highest = zip(*(self._ends(c) for c in self._different))
         self.range_of_g = (min(lowest), max(highest))
 
     def g(self, crac: int, at_c: Floats) -> Floats:
@@ -130,14 +130,14 @@ class _Curves:
         inside = (self.edges_c >= self.room.coldest_c[crac]) & (self.edges_c <= self.room.hottest_c[crac])
         return np.asarray(self.edges_c[inside])
 
-    def _ends(self, crac: int) -> tuple[float, float]:
+    def _ends(self, crac: int) -> _Range:
         values = self.g(crac, self.edges_of(crac))
         return float(values.min()), float(values.max())
 
     def least(self, at_c: Floats) -> Floats:
         """e at each supply: the least g of any unit at any supply up to this one that it can blow."""
         least = np.full(at_c.shape, np.inf)
-        for c in range(self.room.n_cracs):
+        for c in self._different:
             edges_c = self.edges_of(c)
             so_far = np.minimum.accumulate(self.g(c, edges_c))
             passed = np.searchsorted(edges_c, at_c, side="right")
@@ -145,6 +145,16 @@ class _Curves:
             value = np.where(passed > 0, np.minimum(so_far[np.maximum(passed, 1) - 1], here), np.inf)
             least = np.minimum(least, value)
         return least
+
+
+def _different_units(room: Room) -> list[int]:
+    """One unit of each curve and range."""
+    found: list[int] = []
+    for c, curve in enumerate(room.cop):
+        ranges = ((room.coldest_c[k], room.hottest_c[k]) == (room.coldest_c[c], room.hottest_c[c]) for k in found)
+        if not any(is_same and curve.is_same(room.cop[k]) for k, is_same in zip(found, ranges)):
+            found.append(c)
+    return found
 
 
 def _turns(curve: CopCurve) -> Floats:
@@ -164,82 +174,110 @@ class _Lines(NamedTuple):
     power_w: Floats
 
 
-class _Worth:
-    """sum_j W_cj f_j as a function of g: what nodes earn at best, less the price of what they draw.
+class _Bends(NamedTuple):
+    """Where f of a node, as a function of g, goes from one line to the next; by how much it starts higher and falls
+    less from there on."""
 
-    Each f_j is made of lines in g. All the places where any of them bends are sorted once; for a unit, the sums of
-    its weights times the bends up to each place give the line that holds there.
+    node: Counts
+    at_g: Floats
+    higher: Floats
+    less: Floats
+
+
+class _Worth:
+    """f_j of all nodes as functions of g: what a node earns at best, less the price of what it draws.
+
+    Each is made of lines. All the places where any of them bends are sorted once; sums of a unit's weights times the
+    bends up to each place then give the line that their weighted sum follows there.
     """
 
-    def __init__(self, facility: Facility, prices: FacilityPrices, watt_price: Floats, range_of_g: Any) -> None:
-        self._base_w, self._base = np.empty(facility.n_nodes), np.empty(facility.n_nodes)
-        bends: list[tuple[Counts, Floats, Floats, Floats]] = []
-        lowest_g, highest_g = range_of_g
+    def __init__(self, facility: Facility, prices: FacilityPrices, watt_price: Floats, range_of_g: _Range) -> None:
+        self._start, self._fall = np.empty(facility.n_nodes), np.empty(facility.n_nodes)
+        self._cap_price, self._per_w = prices.cap, prices.cap + watt_price
+        parts: list[_Bends] = []
         for kind in np.unique(facility.node_type):
             nodes = np.flatnonzero(facility.node_type == kind)
-            at_least = prices.cap * (1.0 + lowest_g) + watt_price[nodes]
-            most = prices.cap * (1.0 + highest_g) + watt_price[nodes]
-            lines = _best_lines(facility, prices.task, int(kind), float(at_least.min()), float(most.max()))
-            drawn_w = lines.power_w + facility.node_types.overhead_w[kind]
-            first, last = (np.searchsorted(lines.start[1:], price, side="right") for price in (at_least, most))
-            self._base[nodes] = lines.reward[first] - (prices.cap + watt_price[nodes]) * drawn_w[first]
-            self._base_w[nodes] = prices.cap * drawn_w[first]
-            for k in range(1, lines.start.size):
-                bent = nodes[(first < k) & (last >= k)]
-                less_w = np.full(bent.size, drawn_w[k - 1] - drawn_w[k])
-                at_g = (lines.start[k] - watt_price[bent]) / prices.cap - 1.0 if prices.cap > 0 else np.empty(0)
-                gain = lines.reward[k] - lines.reward[k - 1] + (prices.cap + watt_price[bent]) * less_w
-                bends.append((bent, at_g, gain, prices.cap * less_w))
-        node, at_g, gain, less = (np.concatenate([np.empty(0), *(bend[k] for bend in bends)]) for k in range(4))
-        order = np.argsort(at_g, kind="stable")
-        self._at_g, self._gain, self._less = at_g[order], gain[order], less[order]
-        self._node = node[order].astype(np.int64)
+            ends = [self._per_w[nodes] + prices.cap * g for g in range_of_g]
+            lines = _best_lines(facility, prices.task, int(kind), float(ends[0].min()), float(ends[1].max()))
+            parts += self._add(nodes, lines, *ends)
+        bends = _Bends._make(np.concatenate(columns) for columns in zip(*parts))
+        self._bends = _Bends._make(column[np.argsort(bends.at_g, kind="stable")] for column in bends)
 
-    def of_unit(self, heat_share: Floats) -> tuple[Floats, Floats, Floats]:
-        """Where the sum bends, and its lines: value at g = 0 and fall with g, before the first bend and after each."""
-        weight = heat_share[self._node]
-        at_rest = float(heat_share @ self._base) + np.concatenate(([0.0], np.cumsum(weight * self._gain)))
-        fall = float(heat_share @ self._base_w) - np.concatenate(([0.0], np.cumsum(weight * self._less)))
-        return self._at_g, at_rest, fall
+    def _add(self, nodes: Counts, lines: _Lines, lowest: Floats, highest: Floats) -> Iterator[_Bends]:
+        """Note the first line of each of some nodes of a type, and give all the bends up to its highest price."""
+        first, last = (np.searchsorted(lines.start[1:], price, side="right") for price in (lowest, highest))
+        self._start[nodes] = lines.reward[first] - self._per_w[nodes] * lines.power_w[first]
+        self._fall[nodes] = self._cap_price * lines.power_w[first]
+        yield _Bends(np.empty(0, np.int64), *np.empty((3, 0)))
+        for k in range(1, lines.start.size):
+            bent = nodes[(first < k) & (k <= last)]
+            less_w, per_w = lines.power_w[k - 1] - lines.power_w[k], self._per_w[bent]
+            if bent.size:
+                higher = lines.reward[k] - lines.reward[k - 1] + per_w * less_w
+                at_g = (lines.start[k] - per_w) / self._cap_price
+                yield _Bends(bent, at_g, higher, np.full(bent.size, self._cap_price * less_w))
+
+    def of_unit(self, weight: Floats) -> _UnitWorth:
+        by_bend = weight[self._bends.node]
+        start = float(weight @ self._start) + np.concatenate(([0.0], np.cumsum(by_bend * self._bends.higher)))
+        fall = float(weight @ self._fall) - np.concatenate(([0.0], np.cumsum(by_bend * self._bends.less)))
+        return _UnitWorth(self._bends.at_g, start, fall)
 
 
-def _most(
-    crac: int, unit: _Unit, worth: _Worth, warmth: float, cap_price: float, curves: _Curves, close: float
-) -> float:
-    """The most that the part of one unit comes to, over all its supplies: a bound within `close` of it."""
-    bends, at_rest, fall = worth.of_unit(unit.heat_share)
-    passed_on, coldest = float(unit.from_others.sum()), float(unit.from_others @ curves.room.coldest_c)
+class _UnitWorth(NamedTuple):
+    """sum_j W_cj f_j as a function of g: before the first place where it bends, and from each on, start - fall x g."""
 
-    def earned(g: Floats) -> Floats:
-        line = np.searchsorted(bends, g, side="right")
-        return np.asarray(at_rest[line] - g * fall[line])
+    at_g: Floats
+    start: Floats
+    fall: Floats
 
-    def bounds(a: Floats, b: Floats) -> tuple[Floats, float]:
-        g_a, g_b, e_a, e_b = curves.g(crac, a), curves.g(crac, b), curves.least(a), curves.least(b)
-        over_most = np.maximum(np.maximum(g_a, g_b) - e_b, 0.0)
-        over_least = np.maximum(np.minimum(g_a, g_b) - e_a, 0.0)
-        exchanged = cap_price * (passed_on * b - coldest)
-        highest = earned(np.minimum(g_a, g_b)) - warmth * a + np.maximum(over_most * exchanged, over_least * exchanged)
-        reached = earned(g_a) - warmth * a + cap_price * (g_a - e_a) * (passed_on * a - coldest)
-        return highest, float(reached.max())
+    def __call__(self, g: Floats) -> Floats:
+        line = np.searchsorted(self.at_g, g, side="right")
+        return np.asarray(self.start[line] - g * self.fall[line])
 
-    edges_c = curves.edges_of(crac)
-    a, b = (edges_c[:-1], edges_c[1:]) if edges_c.size > 1 else (edges_c, edges_c)
-    _, best = bounds(edges_c, edges_c)
-    done = -np.inf
-    while True:
-        highest, reached = bounds(a, b)
-        best = max(best, reached)
-        is_open = highest > best + close
-        done = max(done, float(highest[~is_open].max(initial=-np.inf)))
-        if not is_open.any() or 2 * int(is_open.sum()) > _MOST_CELLS:
-            return max(done, float(highest[is_open].max(initial=-np.inf)))
-        middle = (a[is_open] + b[is_open]) / 2.0
-        a, b = np.concatenate((a[is_open], middle)), np.concatenate((middle, b[is_open]))
+
+class _Part:
+    """What one unit adds to the bound, as a function of its supply."""
+
+    def __init__(self, crac: int, unit: _Unit, worth: _Worth, warmth: float, cap_price: float, curves: _Curves) -> None:
+        self._crac, self._curves, self._worth = crac, curves, worth.of_unit(unit.heat_share)
+        self._warmth, self._cap_price = warmth, cap_price
+        self._passed, self._coldest = float(unit.from_others.sum()), float(unit.from_others @ curves.room.coldest_c)
+
+    def _exchanged(self, at_c: Floats) -> Floats:
+        return np.asarray(self._cap_price * (self._passed * at_c - self._coldest))
+
+    def reached(self, at_c: Floats) -> Floats:
+        """Its value at some supplies."""
+        g = self._curves.g(self._crac, at_c)
+        return np.asarray(self._worth(g) - self._warmth * at_c + (g - self._curves.least(at_c)) * self._exchanged(at_c))
+
+    def bounds(self, a: Floats, b: Floats) -> Floats:
+        """What it does not exceed from each a to its b."""
+        ends = self._curves.g(self._crac, a), self._curves.g(self._crac, b)
+        least_g, most_g, exchanged = np.minimum(*ends), np.maximum(*ends), self._exchanged(b)
+        over = (least_g - self._curves.least(a), most_g - self._curves.least(b))
+        most_exchanged = np.maximum(*(np.maximum(factor, 0.0) * exchanged for factor in over))
+        return np.asarray(self._worth(least_g) - self._warmth * a + most_exchanged)
+
+    def most(self, close: float) -> float:
+        """A bound on it at any supply, within `close` of its highest value if that takes no more cells than allowed."""
+        edges_c = self._curves.edges_of(self._crac)
+        best, settled = float(self.reached(edges_c).max()), -np.inf
+        a, b = (edges_c[:-1], edges_c[1:]) if edges_c.size > 1 else (edges_c, edges_c)
+        while True:
+            highest = self.bounds(a, b)
+            best = max(best, float(self.reached(a).max()))
+            is_open = highest > best + close
+            settled = max(settled, float(highest[~is_open].max(initial=-np.inf)))
+            if not 0 < is_open.sum() <= _MOST_CELLS:
+                return max(settled, float(highest[is_open].max(initial=-np.inf)))
+            middle = (a[is_open] + b[is_open]) / 2.0
+            a, b = np.concatenate((a[is_open], middle)), np.concatenate((middle, b[is_open]))
 
 
 def _best_lines(facility: Facility, task_price: Floats, kind: int, lowest: float, highest: float) -> _Lines:
-    """val of a node type between two prices of a watt, all its lines found by where those already known cross."""
+    """f of a node type between two prices of a watt: all its lines, found by where those already known cross."""
     best = _Configurations(facility, task_price, kind)
     found = [best.at(lowest), best.at(highest)]
     at = 0
@@ -265,7 +303,7 @@ class _Configurations:
 
     def __init__(self, facility: Facility, task_price: Floats, kind: int) -> None:
         tasks, types = facility.tasks, facility.node_types
-        self._processors = int(types.processors[kind])
+        self._processors, self._overhead_w = int(types.processors[kind]), float(types.overhead_w[kind])
         task, pstate = np.nonzero(tasks.is_usable[:, kind, : types.n_pstates[kind]])
         self._worth = task_price[task] * tasks.speed_per_s[task, kind, pstate]
         self._power_w = tasks.power_w[task, kind, pstate]
@@ -274,11 +312,10 @@ class _Configurations:
         size = int(types.cores[kind] // types.processors[kind])
         self._patterns = _patterns(len(self._classes), size)
         slowdown = tasks.slowdown[kind][np.ix_(np.unique(memory_class), np.unique(memory_class))]
-        beside = self._patterns[:, None, :] - np.eye(len(self._classes), dtype=np.int64)
-        self._slowed = 1.0 + (np.maximum(beside, 0) * slowdown).sum(axis=2)
+        self._slowed = np.maximum(1.0 + self._patterns @ slowdown.T - np.diag(slowdown), 1.0)
 
     def at(self, price: float) -> tuple[float, float]:
-        """Reward and power of the best configuration of a node; of equally good ones any."""
+        """Reward and power of the best configuration of a node, overhead included; of equally good ones any."""
         reward, power_w = np.zeros(self._patterns.shape), np.zeros(self._patterns.shape)
         for c, choices in enumerate(self._classes):
             worth = self._worth[choices] / self._slowed[:, c, None]
@@ -287,7 +324,7 @@ class _Configurations:
             power_w[:, c] = self._power_w[choices][best]
         rewards, powers = ((self._patterns * table).sum(axis=1) for table in (reward, power_w))
         chosen = int(np.argmax(rewards - price * powers))
-        return self._processors * float(rewards[chosen]), self._processors * float(powers[chosen])
+        return self._processors * float(rewards[chosen]), self._processors * float(powers[chosen]) + self._overhead_w
 
 
 def _patterns(n_classes: int, n_cores: int) -> Counts:

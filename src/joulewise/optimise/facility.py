@@ -10,7 +10,7 @@ import numpy as np
 from joulewise.kernels.sharing import run_cores
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility, FacilityPlan, TaskFlows
-from joulewise.optimise.air import Air
+from joulewise.model.air import Air
 
 _run_cores: Any = run_cores
 

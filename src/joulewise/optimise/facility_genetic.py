@@ -35,7 +35,7 @@ from joulewise.kernels.facility_genes import (
 )
 from joulewise.model.arrays import Counts
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.optimise.air import Air
+from joulewise.model.air import Air
 from joulewise.optimise.facility import Steady, earned_per_s, margins, steady
 from joulewise.optimise.facility_cooling import Cooled, Cooling
 from joulewise.optimise.facility_search import Found

@@ -19,7 +19,7 @@ import numpy as np
 from joulewise.errors import InputError, unknown_name
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.optimise.air import Air
+from joulewise.model.air import Air
 from joulewise.optimise.facility import steady
 from joulewise.optimise.facility_cooling import Cooling
 from joulewise.optimise.facility_search import Found
@@ -294,7 +294,7 @@ def _slowed_per_s(facility: Facility, doing: _Doing) -> Floats:
     """The rate of each task type on one processor that does so."""
     flows, tasks = facility.tasks, np.array(doing.tasks, np.int64)
     speed = flows.speed_per_s[tasks, doing.node_type, list(doing.pstates)]
-    return np.bincount(tasks, speed / (1.0 + _beside(facility, doing)), flows.n_types)
+    return np.bincount(tasks, speed / (1.0 + _beside(facility, doing)), flows.n_types).astype(np.float64)
 
 
 GREEDIES: Mapping[str, Greedy] = {

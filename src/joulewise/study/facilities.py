@@ -6,6 +6,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise import units
-from joulewise.errors import InputError, JoulewiseError, raise_if_any
+from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study import bags, facility_bounds, facility_methods, facility_tables
 from joulewise.study.case import NOT_CHECKED, Candidates, Case, Note, Outcome, Tables
 from joulewise.study.column import CORES, CRACS, PROGRESS
 from joulewise.study.facility_methods import METHODS
+from joulewise.study.facility_sources import SITE_TABLES
 from joulewise.study.fronts import idle_keys, search_seed
 from joulewise.study.optimising import RewardMethod, RewardParameters
 from joulewise.study.source import Draw
@@ -29,22 +31,23 @@ from joulewise.units import count
 if TYPE_CHECKING:
     import polars as pl
 
+    from joulewise.model.air import Air
     from joulewise.model.arrays import Floats
     from joulewise.model.facility import Facility, FacilityPlan
-    from joulewise.optimise.air import Air
     from joulewise.optimise.facility import Steady
     from joulewise.optimise.facility_search import Found
     from joulewise.study.planning import Run
     from joulewise.study.store import Store
+    from joulewise.worlds.facilities import Site
 
 SUPPLY_KEYS = ("power_cap_w",)
 """What of the supply matters to a facility."""
 
-_TIME = "time"
 _NODE_BYTES, _USUAL_NODES, _RUN_S = 600, 150, 0.2
 _IDLE = 1e-6
 _AT_K = 0.005
-_PLACES = {"cap_w": "supply.power_cap", "redline": "system.redline_c"}
+_CAP = "cap_w"
+_PLACES = {_CAP: "supply.power_cap", "redline": "system.redline_c", "failed CRAC": "system.failed_crac"}
 """Where a study file has what the model calls otherwise."""
 
 
@@ -57,7 +60,7 @@ class FacilityWorld:
     @cached_property
     def air(self) -> Air:
         """Made once, by a factorisation of the heat flow."""
-        from joulewise.optimise.air import Air
+        from joulewise.model.air import Air
 
         return Air(self.facility.room)
 
@@ -67,7 +70,9 @@ def build_world(parts: WorldParts, draw: Draw) -> FacilityWorld:
     site = build_part(parts.system, draw)
     facility: Facility = build_workload(parts.workload, site, draw)
     cap_w = build_supply(parts.supply, draw).cap_w
-    return FacilityWorld(facility if cap_w is None else dataclasses.replace(facility, cap_w=float(cap_w[0])))
+    if cap_w is not None:
+        facility = dataclasses.replace(facility, cap_w=float(cap_w[0]))
+    return FacilityWorld(parts.system.parameters.befall(facility))
 
 
 # --- before anything is run --------------------------------------------------------------------------------------
@@ -91,8 +96,17 @@ def _check_world(parts: WorldParts, draw: Draw) -> None:
         world = build_world(parts, draw)
         Cooling(world.facility, world.air).raise_if_never_fits()
     except InputError as error:
-        problems = (dataclasses.replace(found, where=_PLACES.get(found.where, found.where)) for found in error.problems)
+        places = _PLACES if parts.supply.parameters.power_cap_w else _PLACES | {_CAP: "system.cap_share"}
+        problems = (dataclasses.replace(found, where=places.get(found.where, found.where)) for found in error.problems)
         raise InputError(*problems) from None
+
+
+def warnings(found: Candidates, draw: Draw) -> Iterator[Problem]:
+    """What was odd in the tables of a site, and mended; sites that cannot be read are told of elsewhere."""
+    for system in dict.fromkeys(parts.system for parts in found.worlds if parts.system.source == SITE_TABLES):
+        with suppress(InputError):
+            site: Site = build_part(system, draw)
+            yield from (Problem("system", note) for note in site.notes)
 
 
 def draws(point: Point, _folder: Path) -> bool:
@@ -136,8 +150,7 @@ def compute(case: Case) -> Outcome:
     found = facility_methods.search(facility, air, p, search_seed(case.run))
     solve_s = time.perf_counter() - began_s
     _raise_if_broken(facility, found.plan)
-    bound = facility_bounds.proven(case)
-    state = _steady(world, found.plan, p)
+    bound, state = facility_bounds.proven(case, found), _steady(world, found.plan, p)
     columns = {**_columns(facility, found.plan, state), **facility_bounds.columns(facility, state, bound)}
     own = {"why_stopped": found.why_stopped, "solve_s": solve_s}
     return Outcome({**columns, **own}, lambda: facility_tables.tables(facility, found, state))
@@ -237,7 +250,7 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
 
     world, p = case.world, case.decision
     yield from facility_bounds.judge(case)
-    if stored is None and row["why_stopped"] == _TIME:
+    if stored is None and row["why_stopped"] == facility_bounds.TIME:
         yield Note(f'{NOT_CHECKED}: time ended the search, and its plan is not stored; keep = "all" stores plans')
         return
     found = _stored(world.facility, row, stored) if stored else _again(case)

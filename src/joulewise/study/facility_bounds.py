@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,17 @@ from joulewise.study.store import NO_BOUND
 if TYPE_CHECKING:
     from joulewise.model.facility import Facility, FacilityPrices
     from joulewise.optimise.facility import Steady
-    from joulewise.optimise.facility_bound import FacilityBound
+    from joulewise.optimise.facility_search import Found
 
-PRICES = "facility-prices"
+PRICES, TIME = "facility-prices", "time"
 _LOOSE = 1e-9
+
+
+class Bound(NamedTuple):
+    """The co-located reward rate that no plan exceeds, and the prices that prove it."""
+
+    value: float
+    prices: FacilityPrices
 
 
 def name_of(point: Point, _said: str) -> str:
@@ -28,22 +35,26 @@ def name_of(point: Point, _said: str) -> str:
     return NO_BOUND if point.decision.parameters.as_printed else PRICES
 
 
-def proven(case: Case) -> FacilityBound | None:
-    """The bound of a run: stored if known, else found and stored for the other runs on its world."""
-    from joulewise.optimise.facility_bound import FacilityBound, facility_bound
+def proven(case: Case, found: Found | None = None) -> Bound | None:
+    """The bound of a run: stored if known, else that of what was found, or found now, and stored for its world.
+
+    What time cut short proves less, and would do so for all runs on the world.
+    """
+    from joulewise.optimise.facility_plan import Planned, plan_facility
 
     run, store = case.run, case.store
     if run.bound == NO_BOUND:
         return None
     known = store.read_proof(run.world_key, run.bound)
-    if known is not None:
-        return FacilityBound(known["value"], _prices(known))
-    bound = facility_bound(case.world.facility, case.world.air)
-    store.write_proof(run.world_key, run.bound, {"value": bound.value, **_as_json(bound.prices)})
-    return bound
+    if known is None:
+        is_whole = isinstance(found, Planned) and found.why_stopped != TIME
+        planned = found if is_whole else plan_facility(case.world.facility, case.world.air)
+        known = {"value": planned.bound_per_s, **_as_json(planned.prices)}
+        store.write_proof(run.world_key, run.bound, known)
+    return Bound(float(known["value"]), _prices(known))
 
 
-def columns(facility: Facility, state: Steady, bound: FacilityBound | None) -> dict[str, float]:
+def columns(facility: Facility, state: Steady, bound: Bound | None) -> dict[str, float]:
     """The columns of a plan beside what is proven; all of them NaN where nothing is."""
     value, most = bound.value if bound else math.nan, facility.tasks.most_reward_per_s or math.nan
     return {

@@ -16,8 +16,8 @@ from joulewise.study.fronts import Method
 from joulewise.study.optimising import RewardParameters
 
 if TYPE_CHECKING:
+    from joulewise.model.air import Air
     from joulewise.model.facility import Facility
-    from joulewise.optimise.air import Air
     from joulewise.optimise.facility_search import Found
 
 # Rough figures of one ordinary processor of 2024.

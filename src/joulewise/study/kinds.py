@@ -330,6 +330,7 @@ KINDS = {
             seconds=facilities.seconds,
             size=facilities.size,
             sentences=facilities.sentences,
+            warnings=facilities.warnings,
         ),
     )
 }

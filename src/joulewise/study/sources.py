@@ -12,8 +12,8 @@ from joulewise.study.facility_sources import (
     FACILITY_GOAL,
     FACILITY_SYSTEMS,
     FACILITY_WORKLOADS,
-    FLOW_TABLES,
-    SITE_TABLES,
+    FLOW_KEYS,
+    SITE_KEYS,
 )
 from joulewise.study.job_sources import JOB_SCHEDULER, JOB_SYSTEMS, JOB_WORKLOADS, SYSTEM_TABLES, WORKLOAD_TABLES
 from joulewise.study.managers import ManagerParameters
@@ -220,7 +220,7 @@ SECTIONS = {
             "the machines, the clusters, or the nodes with their room",
             _named((*MACHINE_SYSTEMS, *JOB_SYSTEMS, *FACILITY_SYSTEMS)),
             "generator",
-            {"etc_s": TABLES, **SYSTEM_TABLES, **SITE_TABLES},
+            {"etc_s": TABLES, **SYSTEM_TABLES, **SITE_KEYS},
             _FROM.format("the machines"),
         ),
         Section(
@@ -228,7 +228,7 @@ SECTIONS = {
             "the tasks, the jobs, or the flows of tasks",
             _named((*_WORKLOADS, *JOB_WORKLOADS, *FACILITY_WORKLOADS)),
             "generator",
-            {"tasks": TABLES, "bag": BAG_TABLE, **WORKLOAD_TABLES, **FLOW_TABLES},
+            {"tasks": TABLES, "bag": BAG_TABLE, **WORKLOAD_TABLES, **FLOW_KEYS},
             _FROM.format("the tasks"),
         ),
         Section(SUPPLY, "the energy", _named((_SUPPLY,)), is_required=False),

@@ -218,13 +218,13 @@ def generate_site(parameters: SiteParameters, seed: int, trial: int) -> Site:
     """The nodes of one trial in their room."""
     p, models = parameters, NODE_MODELS[: parameters.node_types]
     drawn_for = 0 if p.same_site else trial
-    node_type = generator(seed, drawn_for, "site.node types").integers(len(models), size=p.nodes)
+    node_type = generator(seed, drawn_for, "site.node types").integers(len(models), size=p.nodes).astype(np.int32)
     full_w = np.array([model.full_w for model in models])
     room = generate_room(p, full_w[node_type] / (AIR_J_PER_M3_K * p.rise_k), seed, drawn_for)
     return site_of(models, node_type, room, p.cap_share)
 
 
-def site_of(models: Sequence[NodeModel], node_type: Counts, room: Room, cap_share: float) -> Site:
+def site_of(models: Sequence[NodeModel], node_type: Ints, room: Room, cap_share: float) -> Site:
     """A site whose nodes are of these models."""
     node_types = NodeTypes(
         tuple(model.name for model in models),
@@ -242,13 +242,14 @@ def _clock(models: Sequence[NodeModel]) -> Floats:
     clock = np.zeros((len(models), max(model.pstates for model in models)))
     for row, model in zip(clock, models, strict=True):
         row[: model.pstates] = np.linspace(1.0, model.least_clock, model.pstates)
+        row[0] = 1.0
     return clock
 
 
 def _core_w(models: Sequence[NodeModel], clock: Floats) -> Floats:
     """The power of a core by P-state: a fixed part, and one that goes with the clock and the square of the voltage."""
     least = np.array([model.least_clock for model in models])[:, None]
-    down = np.divide(1 - clock, 1 - least, out=np.zeros_like(clock), where=least != 1)
+    down = np.divide(1 - clock, 1 - least, out=np.zeros_like(clock), where=clock != 1)
     voltage = 1 - (1 - _LEAST_VOLTAGE) * down
     fastest_w = np.array([model.core_w for model in models])[:, None]
     return np.where(clock != 0, fastest_w * (_FIXED_POWER + (1 - _FIXED_POWER) * clock * voltage**2), 0.0)
@@ -271,7 +272,7 @@ def generate_flows(parameters: FlowParameters, site: Site, seed: int, trial: int
         slack * (1 / fastest).mean(axis=1),
         fastest[:, :, None] * clock_factor(site.clock, bound),
         (1 - p.memory_power * bound)[:, None, None] * site.core_w,
-        np.searchsorted(-np.array(_CLASS_BYTES_PER_CYCLE), -memory),
+        np.searchsorted(-np.array(_CLASS_BYTES_PER_CYCLE), -memory).astype(np.int8),
         CLASS_NAMES,
         np.broadcast_to(TABLE_I, (site.node_types.n_types, len(CLASS_NAMES), len(CLASS_NAMES))),
     )
@@ -315,7 +316,7 @@ def full_power_w(facility: Facility) -> float:
 
     All CRAC units blow air of one temperature, the highest that keeps all redlines, as far as they can.
     """
-    from joulewise.optimise.air import Air
+    from joulewise.model.air import Air
 
     room, air = facility.room, Air(facility.room)
     busiest_w = facility.tasks.power_w[:, :, 0].max(axis=0) * facility.node_types.cores

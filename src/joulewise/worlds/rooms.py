@@ -10,12 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, diags_array, eye_array
-from scipy.sparse.linalg import LinearOperator, cg, splu
-from scipy.spatial import KDTree
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model.arrays import Bools, Counts, Floats, frozen
@@ -23,11 +20,14 @@ from joulewise.model.room import HP_UTILITY_DATA_CENTER, HeatFlow, Room
 from joulewise.rng import generator
 from joulewise.worlds.parameters import Rule, broken_rules, explained, is_not_negative
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 MAX_CRACS = 10_000
 
 _RACK_WIDTH_M, _ROW_PITCH_M, _NODE_HEIGHT_M = 0.6, 2.4, 0.0889
 _BALANCED, _LOST = 1e-12, 1e-9
-_SWEEPS, _STEPS, _SOLVER_STEPS, _SOLVED = 20, 20, 500, 1e-4
+_SWEEPS, _STEPS, _SOLVER_STEPS, _SOLVED = 20, 20, 200, 1e-4
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ def room_rules(p: RoomParameters) -> Iterator[Rule]:
     """What the parameters of a room must keep to."""
     yield "cracs", 1 <= p.cracs <= MAX_CRACS, f"must be from 1 to {MAX_CRACS:,}"
     yield "nodes_per_rack", p.nodes_per_rack >= 1, "must be 1 or more"
-    low_high = len(p.recirculation) == 2 and is_not_negative(*p.recirculation) and max(p.recirculation) < 1
-    yield "recirculation", low_high, "must be two shares, at the bottom and at the top, from 0 to below 1"
+    are_shares = is_not_negative(*p.recirculation) and max(p.recirculation) < 1
+    yield "recirculation", are_shares, "must be two shares, at the bottom and at the top, from 0 to below 1"
     for name in ("supply_spread", "return_spread"):
-        yield name, 0 <= getattr(p, name) <= 0.9, "must be a share from 0 to 0.9"
+        yield name, 0.05 <= getattr(p, name) <= 0.9, "must be a share from 0.05 to 0.9"
     yield "unevenness", 0 <= p.unevenness <= 0.9, "must be a share from 0 to 0.9"
     yield "hottest_c", p.coldest_c <= p.hottest_c, f"must be coldest_c, {p.coldest_c:g}, or more"
     yield "redline_c", p.redline_c >= p.coldest_c, f"must be coldest_c, {p.coldest_c:g}, or more"
@@ -174,6 +174,8 @@ def _zones(layout: _Layout, node_m3_per_s: Floats, cracs: int) -> tuple[Counts, 
 
     Zones follow the rows to and fro, so that each is one piece of the room.
     """
+    from scipy.spatial import KDTree
+
     along = np.where(layout.row // 2 % 2 == 0, layout.column, layout.racks_per_row - 1 - layout.column)
     order = np.lexsort((layout.level, layout.row, along, layout.row // 2))
     before = np.cumsum(node_m3_per_s[order]) - node_m3_per_s[order] / 2
@@ -197,13 +199,17 @@ def _to_units(zone: Counts, nearest: Counts, m3_per_s: Floats, spread: float) ->
 
 
 def _joined(*links: Links) -> Links:
-    return Links(*(np.concatenate(parts) for parts in zip(*links, strict=True)))
+    taker, source, m3_per_s = zip(*links, strict=True)
+    return Links(np.concatenate(taker), np.concatenate(source), np.concatenate(m3_per_s))
 
 
 def _kept(links: Links) -> Links:
     """The links that carry air."""
-    is_some = links.m3_per_s > 0
-    return Links(*(part[is_some] for part in links))
+    return _only(links, links.m3_per_s > 0)
+
+
+def _only(links: Links, kept: Bools) -> Links:
+    return Links(links.taker[kept], links.source[kept], links.m3_per_s[kept])
 
 
 def balanced(links: Links, through: Floats, n_nodes: int) -> Links:
@@ -213,8 +219,13 @@ def balanced(links: Links, through: Floats, n_nodes: int) -> Links:
     and over. Far parts of a room come to terms slowly that way, so that Newton's steps on the logarithms of the same
     factors end it.
     """
+    from scipy.sparse import csr_array, diags_array
+
     n = through.size
     table = csr_array((links.m3_per_s, (links.taker, links.source)), shape=(n, n))
+    is_linked = (table.sum(axis=0) > 0) & (table.sum(axis=1) > 0)
+    if not is_linked.all():
+        raise InputError(_unbalanced(through, np.where(is_linked, 0.0, through), n_nodes))
     turned, zones = table.T.tocsr(), _zones_of(table, n_nodes)
     sources = np.ones(n)
     for _ in range(_SWEEPS):
@@ -242,6 +253,8 @@ def _unbalanced(through: Floats, off: Floats, n_nodes: int) -> Problem:
 
 def _zones_of(table: csr_array, n_nodes: int) -> csr_array:
     """[place, CRAC]: 1 for the unit that takes in most of what the place blows out."""
+    from scipy.sparse import csr_array
+
     n, to_units = table.shape[0], table[n_nodes:].T.tocsr()
     unit = np.concatenate((to_units[:n_nodes].argmax(axis=1), np.arange(n - n_nodes)))
     return csr_array((np.ones(n), (np.arange(n), unit)), shape=(n, n - n_nodes))
@@ -253,6 +266,9 @@ def _step(now: csr_array, through: Floats, off: Floats, zones: csr_array) -> Flo
     The factors of the takers follow, so that all take in their flow. Conjugate gradients, with whole zones and single
     places as the two levels of the preconditioner.
     """
+    from scipy.sparse import csc_array, diags_array, eye_array
+    from scipy.sparse.linalg import LinearOperator, cg, splu
+
     left, turned, by_zone = through - off, now.T.tocsr(), now @ zones
     zone_left = zones.T @ left
     between = diags_array(zone_left) - by_zone.T @ diags_array(1 / through) @ by_zone
@@ -260,8 +276,11 @@ def _step(now: csr_array, through: Floats, off: Floats, zones: csr_array) -> Flo
     shape = (off.size, off.size)
     system = LinearOperator(shape, lambda step: left * step - turned @ ((now @ step) / through), dtype=np.float64)
     levels = LinearOperator(shape, lambda off: off / left + zones @ solve_zones(zones.T @ off), dtype=np.float64)
-    step = cg(system, off, rtol=_SOLVED, atol=0.0, maxiter=_SOLVER_STEPS, M=levels)[0]
-    return np.clip(step, -1.0, 1.0)
+    solvable = off - left * (off.sum() / left.sum())
+    with np.errstate(all="ignore"):
+        least = 0.1 * _BALANCED * through.min()
+        step = np.nan_to_num(cg(system, solvable, rtol=_SOLVED, atol=least, maxiter=_SOLVER_STEPS, M=levels)[0])
+    return np.asarray(np.clip(step, -1.0, 1.0))
 
 
 def links_of(room: Room) -> Links:
@@ -285,8 +304,7 @@ def without_crac(room: Room, unit: int, *, is_replaced: bool = True) -> Room:
     links = links_of(room)
     for at in (0, 1):
         is_lost = links[at] == place
-        lost = Links(*(part[is_lost] for part in links))
-        links = _joined(Links(*(part[~is_lost] for part in links)), _rerouted(lost, at, stand_ins, parts))
+        links = _joined(_only(links, ~is_lost), _rerouted(_only(links, is_lost), at, stand_ins, parts))
     taker, source = (ends - (ends > place) for ends in links[:2])
     through = np.concatenate((room.node_m3_per_s, left * (room.crac_m3_per_s.sum() / left.sum() if is_replaced else 1)))
     flow = flow_of(balanced(Links(taker, source, links.m3_per_s), through, n), through)
@@ -351,6 +369,8 @@ def _with_bypass(links: Links, spare_m3_per_s: Floats) -> Links:
 
 def flow_of(links: Links, through: Floats) -> HeatFlow:
     """The links as shares of what each place takes in, which add up to 1."""
+    from scipy.sparse import csr_array
+
     table = csr_array((links.m3_per_s, (links.taker, links.source)), shape=(through.size, through.size))
     table.sum_duplicates()
     table.sort_indices()

@@ -1,0 +1,202 @@
+"""Our plan of a facility: configurations of processors by linear programs, rounded to cores, with a proven bound."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from joulewise.errors import InputError, Problem
+from joulewise.model.air import Air
+from joulewise.model.arrays import Bools, Floats
+from joulewise.model.facility import Facility, FacilityPlan, FacilityPrices
+from joulewise.optimise.facility import Steady, margins, steady
+from joulewise.optimise.facility_bound import bound_per_s
+from joulewise.optimise.facility_market import Effort, Market
+from joulewise.optimise.facility_mixture import (
+    Mixture,
+    Processors,
+    drawn_by,
+    handed_out,
+    made_plan,
+    processors_of,
+    regrets,
+    single_groups,
+    with_patterns,
+)
+from joulewise.optimise.facility_pool import Allowed
+from joulewise.optimise.facility_program import NoSolutionError, Program, Solution
+from joulewise.optimise.facility_search import Found
+from joulewise.units import count, power
+
+_LEVELS = (math.inf, 0.1, 0.03, 0.01, 0.003)
+_FIRST = Effort(reaches_k=(3.0,), width=0.05, n_best=8, enough=5e-3, over_k=1e-2)
+_LATER = Effort(reaches_k=(0.5, 0.2), width=0.03, n_best=4, enough=1e-3, over_k=1e-2)
+_LAST = Effort(reaches_k=(0.2, 0.0), width=math.inf, n_best=4, enough=math.inf, over_k=1e-7)
+_FREE = 400
+_HALVINGS = 60
+_NONE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Proven(Found):
+    """A plan with the prices that prove the bound on every plan's co-located reward rate, and that bound."""
+
+    prices: FacilityPrices
+    bound_per_s: float
+
+
+def plan_facility(
+    facility: Facility,
+    air: Air,
+    *,
+    gap: float = 0.002,
+    seconds: float = math.inf,
+    on_plan: Callable[[float, float], None] | None = None,
+) -> Proven:
+    """The plan of most co-located reward that is found before its gap to the bound is small enough, or time is up.
+
+    `on_plan` is told the rate of each better plan and the bound. Raises InputError where the limits leave no plan.
+    """
+    planner = _Planner(facility, air, time.perf_counter(), seconds, on_plan)
+    try:
+        return planner.planned(gap)
+    except NoSolutionError:
+        raise InputError(*_no_plan(facility, air)) from None
+
+
+class _Planner:
+    """Finer and finer groups of nodes; after each level a plan and a bound, of which the best are kept."""
+
+    def __init__(
+        self, facility: Facility, air: Air, start_s: float, seconds: float, on_plan: Callable[[float, float], None] | None
+    ) -> None:
+        self.facility, self.air, self.start_s, self.seconds = facility, air, start_s, seconds
+        self.on_plan = on_plan or (lambda _rate, _bound: None)
+        self.processors: Processors = processors_of(facility)
+        self.market = Market(facility, air, self.is_late)
+        self.bound_per_s, self.prices = math.inf, FacilityPrices(facility.tasks.reward, 0.0, np.zeros(facility.n_nodes))
+        self.best: FacilityPlan | None = None
+        self.history: list[tuple[float, float]] = []
+
+    def is_late(self) -> bool:
+        """Whether time is up."""
+        return time.perf_counter() - self.start_s > self.seconds
+
+    def planned(self, gap: float) -> Proven:
+        """Level by level until the gap is small enough."""
+        solution, why = self.market.first_look(), "done"
+        for by in _LEVELS:
+            groups = self.market.grouped(solution, by)
+            program = Program(self.facility, self.air, groups, self.market.at_rest)
+            solution = self.market.settle(program, solution, _LATER if math.isfinite(by) else _FIRST)
+            self._prove(solution.prices)
+            self._keep(self._plan(program, solution))
+            if self.history[-1][1] >= self.bound_per_s * (1.0 - gap):
+                why = "gap"
+                break
+            if self.is_late():
+                why = "time"
+                break
+        assert self.best is not None
+        return Proven(self.best, tuple(self.history), why, self.prices, self.bound_per_s)
+
+    def _prove(self, prices: FacilityPrices) -> None:
+        """Keep the prices if they prove a lower bound."""
+        bound = bound_per_s(self.facility, self.air, self.market.pool.curves(prices.task), prices)
+        if bound < self.bound_per_s:
+            self.bound_per_s, self.prices = bound, prices
+
+    def _keep(self, plan: FacilityPlan) -> None:
+        """Keep a plan if it earns more."""
+        plan, state = within_limits(self.facility, self.air, plan)
+        if not self.history or state.slowed_reward_per_s > self.history[-1][1]:
+            self.best = plan
+            self.history.append((time.perf_counter() - self.start_s, state.slowed_reward_per_s))
+            self.on_plan(state.slowed_reward_per_s, self.bound_per_s)
+
+    def _plan(self, program: Program, solution: Solution) -> FacilityPlan:
+        """Cores for the shares of groups: a pattern for each processor, and then the best with those patterns."""
+        pool, processors, prices = self.market.pool, self.processors, solution.prices
+        price = self.market.watt_price(prices, solution.supply_c)
+        mixture = handed_out(pool, processors, program, solution, price)
+        mixture, allowed = with_patterns(pool, processors, mixture, prices.task)
+        is_free = self._free(mixture, prices.task, price)
+        chosen, solution = self._chosen_again(mixture, is_free, solution, allowed)
+        return made_plan(self.facility, pool, processors, chosen, solution.supply_c)
+
+    def _free(self, mixture: Mixture, task_price: Floats, watt_price: Floats) -> Bools:
+        """The processors that may choose again: mixed ones, those that lose most, and those that lose least by it."""
+        lost, to_lose = regrets(self.market.pool, self.processors, mixture, task_price, watt_price)
+        is_free = mixture.is_mixed(len(self.processors))
+        more = max(_FREE - int(is_free.sum()), _FREE // 2) // 2
+        is_free[np.argsort(-lost, kind="stable")[:more]] = True
+        is_free[np.argsort(to_lose, kind="stable")[:more]] = True
+        return is_free
+
+    def _chosen_again(
+        self, mixture: Mixture, is_free: Bools, start: Solution, allowed: Allowed
+    ) -> tuple[Mixture, Solution]:
+        """The best for free processors, within their patterns and with all the others as they are."""
+        pool, free = self.market.pool, np.flatnonzero(is_free)
+        fixed = mixture.taken(~is_free[mixture.processor])
+        background = drawn_by(self.facility, pool, self.processors, fixed)
+        program = Program(self.facility, self.air, single_groups(self.facility, self.processors, free), background)
+        start = replace(start, node_w=drawn_by(self.facility, pool, self.processors, mixture).node_w)
+        solution = self.market.settle(program, start, _LAST, lambda k, asked: allowed(k, free[asked]))
+        used = solution.x > _NONE
+        chosen = Mixture(free[program.pairs[0, used]], program.pairs[1, used], solution.x[used])
+        columns = (np.concatenate(pair) for pair in zip(vars(fixed).values(), vars(chosen).values()))
+        return Mixture(*columns), solution
+
+
+def within_limits(facility: Facility, air: Air, plan: FacilityPlan) -> tuple[FacilityPlan, Steady]:
+    """The plan, changed as little as its limits need: supplies a little colder, and then all cores a little less busy."""
+    state = steady(facility, air, plan)
+    over_k = max(-margins(facility, plan, state).redline_k, 0.0)
+    supply_c = np.maximum(plan.supply_c - over_k * (1 + _NONE) - (1e-9 if over_k else 0.0), facility.room.coldest_c)
+    plan = FacilityPlan(plan.share, plan.pstate, supply_c)
+    state = steady(facility, air, plan)
+    low, high = 0.0, 1.0
+    if _is_within(facility, plan, state):
+        return plan, state
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        less = FacilityPlan(plan.share * middle, plan.pstate, supply_c)
+        low, high = (middle, high) if _is_within(facility, less, steady(facility, air, less)) else (low, middle)
+    less = FacilityPlan(plan.share * low, plan.pstate, supply_c)
+    return less, steady(facility, air, less)
+
+
+def _is_within(facility: Facility, plan: FacilityPlan, state: Steady) -> bool:
+    left = margins(facility, plan, state)
+    return left.cap_w >= 0.0 and left.redline_k >= 0.0
+
+
+def _no_plan(facility: Facility, air: Air) -> list[Problem]:
+    """Why there is no plan: nodes too hot, or the cap too low, even with all cores at rest."""
+    room, at_rest_w = facility.room, facility.overhead_w
+    inlet_c, _ = air.inlets_c(at_rest_w, room.coldest_c)
+    hot = np.flatnonzero(inlet_c > room.redline_c)
+    if hot.size:
+        worst = int(hot[np.argmax((inlet_c - room.redline_c)[hot])])
+        found = f"found {room.redline_c[worst]:.4g} °C at node {worst}, one of {count(hot.size, 'node')} that are too hot"
+        allowed = f"must be {inlet_c[worst]:.4g} °C or more: its inlet with all cores at rest and the coldest supplies"
+        return [Problem("redlines", found, allowed, "raise the redline, let CRAC units blow colder, or remove nodes")]
+    least_w = least_cap_w(facility, air)
+    found = f"found {power(facility.cap_w)}"
+    allowed = f"must be {power(least_w)} or more: all nodes with their cores at rest, and their cooling"
+    return [Problem("power cap", found, allowed, "raise the cap, or remove nodes")]
+
+
+def least_cap_w(facility: Facility, air: Air) -> float:
+    """What nodes with all cores at rest and their cooling draw with one supply for all, as hot as redlines let it be."""
+    plan = FacilityPlan(
+        np.zeros((facility.n_cores, facility.tasks.n_types)),
+        np.zeros((facility.n_cores, facility.tasks.n_types), np.int8),
+        Market(facility, air, lambda: False).common_supply_c(facility.overhead_w),
+    )
+    return steady(facility, air, plan).total_w
