@@ -61,9 +61,9 @@ def _job_policies() -> str:
 
 _STUDY_INTRO = """\
 A study is a TOML file with a heading, the sections `[system]` and `[workload]`, and one that decides: `[manager]` maps
-tasks as they arrive, `[scheduler]` gives nodes of clusters to parallel jobs, `[optimise]` searches for a bag of tasks
-or for tasks known in advance. `[supply]` may be left out, and `[system]` where a log of jobs tells of its machine.
-Quantities are text with a unit ("10 min", "66 W", "1.11 GJ"). A list where one value may stand is a sweep;
+tasks as they arrive, `[scheduler]` gives nodes of clusters to parallel jobs, `[optimise]` searches for a bag of tasks,
+for tasks known in advance or for a facility. `[supply]` may be left out, and `[system]` where a log of jobs tells of
+its machine. Quantities are text with a unit ("10 min", "66 W", "1.11 GJ"). A list where one value may stand is a sweep;
 several lists make every combination; a key whose value is a list is swept by a list of lists. `[[variant]]` gives named
 combinations that are laid over the sections. Files are named relative to the study. `joulewise schema` prints the JSON
 schema, with which editors complete and check study files."""

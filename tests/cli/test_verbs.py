@@ -60,7 +60,9 @@ def test_new_writes_a_study_that_check_accepts(study: Path, capsys: Capture) -> 
     assert json.loads(said.out)["n_runs"] == 18
 
 
-@pytest.mark.parametrize(("kind", "n_runs"), [("front", 6), ("profit", 9), ("utility", 6), ("jobs", 12)])
+@pytest.mark.parametrize(
+    ("kind", "n_runs"), [("front", 6), ("profit", 9), ("utility", 6), ("jobs", 12), ("facility", 9)]
+)
 def test_new_writes_a_study_of_each_kind(kind: str, n_runs: int, study: Path, capsys: Capture) -> None:
     assert call(capsys, "new", "bag.toml", "--kind", kind).code == 0
     found = json.loads(call(capsys, "check", "bag.toml", "--json").out)

@@ -111,6 +111,7 @@ def test_every_claim_is_in_the_catalogue() -> None:
     assert {f"7.{i}" for i in range(1, 7)} <= found
     assert {f"T{i}" for i in range(1, 9)} <= found
     assert {f"M{i}" for i in range(1, 13)} <= found
+    assert {f"O{i}" for i in range(1, 9)} <= found
 
 
 def test_the_best_of_a_sweep_is_found_by_mean_and_by_trial() -> None:

@@ -235,7 +235,7 @@ def test_samples_are_drawn_again_and_searches_of_gpus_only_there(chances: Result
     assert any("in fresh sample 0; expected" in problem for problem in problems)
     assert any("in the samples of the search" in problem for problem in problems)
     if not gpu_name():
-        assert {verdict.notes for verdict in verdicts if not verdict.has_records} == {(NOT_CHECKED,)}
+        assert {verdict.notes for verdict in verdicts if not verdict.has_records} == {(f"{NOT_CHECKED}: needs a GPU",)}
 
 
 def test_runs_of_gpus_and_of_cores_are_different_runs() -> None:

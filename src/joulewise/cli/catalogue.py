@@ -101,8 +101,11 @@ def _generators() -> list[Entry]:
 
 
 def _methods() -> list[Entry]:
-    from joulewise.study import fronts, utility_methods
+    from joulewise.study import facility_methods, fronts, utility_methods
     from joulewise.study.column import FRONT, UTILITY
+    from joulewise.study.facility_sources import REWARD
+
+    tables = {FRONT: fronts.METHODS, UTILITY: utility_methods.METHODS, REWARD: facility_methods.METHODS}
 
     return [
         Entry(
@@ -112,7 +115,7 @@ def _methods() -> list[Entry]:
             {"goal": goal, "name": name, "title": method.title, "summary": method.summary, "source": method.source,
              "keys": ", ".join(method.keys), "use": f'optimise.method = "{name}"'},
         )
-        for goal, methods in ((FRONT, fronts.METHODS), (UTILITY, utility_methods.METHODS))
+        for goal, methods in tables.items()
         for name, method in methods.items()
     ]  # fmt: skip
 

@@ -11,14 +11,19 @@ from joulewise.errors import as_written
 from joulewise.study.column import (
     CLOUDS,
     CLUSTERS,
+    CORES,
+    CRACS,
     FINDINGS,
     FRONTS,
     JOB_TRACES,
     JOB_TYPES,
     JOBS,
     MACHINES,
+    NODES,
     PIECES,
+    PROGRESS,
     QUEUES,
+    RATES,
     TRACES,
     USERS,
 )
@@ -31,7 +36,11 @@ if TYPE_CHECKING:
     from joulewise.study import Results
     from joulewise.study.kinds import Shown
 
-_FRAMES = (TRACES, FRONTS, MACHINES, CLOUDS, JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES, CLUSTERS, PIECES, FINDINGS)
+_FRAMES = (
+    TRACES, FRONTS, MACHINES, CLOUDS,
+    JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES, CLUSTERS, PIECES, FINDINGS,
+    NODES, CRACS, CORES, RATES, PROGRESS,
+)  # fmt: skip
 """The detail tables that figures and pages are made from."""
 
 _MOST_ROWS = 60

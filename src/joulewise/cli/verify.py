@@ -20,7 +20,7 @@ def verify(folder: FolderPath, as_json: AsJson = False) -> None:
     with progress("Verifying", quiet=as_json) as move:
         verdicts = judge(folder, move)
     broken = [verdict for verdict in verdicts if verdict.problems]
-    unchecked = [verdict for verdict in verdicts if NOT_CHECKED in verdict.notes]
+    unchecked = [verdict for verdict in verdicts if any(note.startswith(NOT_CHECKED) for note in verdict.notes)]
     if as_json:
         print_json([vars(verdict) for verdict in verdicts])
     else:

@@ -7,6 +7,12 @@ from dataclasses import dataclass
 
 from joulewise.present.curves import ENERGY_TRACE, UTILITY_TRACE, energy_over_time, trace_frame, utility_over_time
 from joulewise.present.densities import densities, has_variations
+from joulewise.present.facility_bars import compares_rates, rates_by_technique
+from joulewise.present.facility_cores import cores_of_nodes, has_cores
+from joulewise.present.facility_floor import has_nodes
+from joulewise.present.facility_map import map_of_powers, map_of_temperatures
+from joulewise.present.facility_progress import has_progress, rate_over_time
+from joulewise.present.facility_sweep import has_sweep, rates_by_number
 from joulewise.present.fates import COUNTS, fates, fates_by_priority, shares
 from joulewise.present.fronts import front_by_generations, fronts
 from joulewise.present.fuzzy import (
@@ -136,6 +142,11 @@ NEEDS: dict[str, Callable[[Records], bool]] = {
     "users": lambda records: has_rows(records.users, "user"),
     "plans": has_plans,
     "job types": has_worths,
+    "techniques": compares_rates,
+    "progress": has_progress,
+    "a number turned": has_sweep,
+    "nodes of a facility": has_nodes,
+    "cores of a facility": has_cores,
 }
 
 FIGURES = (
@@ -219,6 +230,12 @@ FIGURES = (
     Figure("profit-on-front", "Most profit along the front", ("optima", "bound front"), profit_on_front),
     Figure("profit-gap", "Distance to the bound on profit", ("many trials of a profit",), profit_gap),
     Figure("profit-by-ratio", "Profit by profit ratio", ("profit ratios",), profit_by_ratio),
+    Figure("rates-by-technique", "Reward rate by technique", ("techniques",), rates_by_technique),
+    Figure("rates-by-number", "Reward rate as one number changes", ("a number turned",), rates_by_number),
+    Figure("rate-over-time", "Reward rate by time of the search", ("progress",), rate_over_time),
+    Figure("cores-of-nodes", "What the cores do", ("cores of a facility",), cores_of_nodes),
+    Figure("map-of-temperatures", "How warm the air is", ("nodes of a facility",), map_of_temperatures),
+    Figure("map-of-powers", "Where the power goes", ("nodes of a facility",), map_of_powers),
     Figure("feasible-region", "What can be reached, and its profit", ("optima", "region"), feasible_region),
 )
 

@@ -90,6 +90,10 @@ class Key:
     unit: str = ""
 
 
+def _celsius(value_c: float) -> str:
+    return f"{plain(value_c)} °C"
+
+
 _KEYS = {
     "manager.best_types": Key("K", "machine types"),
     "manager.weight": Key("weight of energy"),
@@ -100,6 +104,8 @@ _KEYS = {
     "workload.jobs_per_day": Key("load", "jobs/day"),
     "workload.planned": Key("planned time"),
     "scheduler.policy": Key("scheduler"),
+    "system.nodes": Key("size", "nodes"),
+    "system.cap_share": Key("power cap", "of full power"),
 }
 _SPOKEN: dict[str, dict[object, str]] = {
     "optimise.seeds": {"": "random"},
@@ -113,7 +119,7 @@ _SPOKEN: dict[str, dict[object, str]] = {
     "workload.planned": {"requested": "requested time", "true": "true time", "recent": "predicted time"},
 }
 """Values of a key that are called otherwise than they are written."""
-_QUANTITIES: dict[str, Callable[[float], str]] = {"_s": duration, "_j": energy}
+_QUANTITIES: dict[str, Callable[[float], str]] = {"_s": duration, "_j": energy, "_w": power, "_c": _celsius}
 """How values of a key are written, by the unit at the end of its name."""
 
 
@@ -269,6 +275,30 @@ METRICS = {
     "fairness": Metric("fairness to users", "Jain's index"),
     "mapping_event_s": Metric("time per mapping event", "", duration),
     "generations_per_s": Metric("generations per second"),
+    "nodes": Metric("nodes"),
+    "cores": Metric("cores"),
+    "crr_percent": Metric("co-located reward rate", "%"),
+    "rr_percent": Metric("reward rate without interference", "%"),
+    "bound_percent": Metric("proven most", "%"),
+    "slowed_reward_per_s": Metric("co-located reward rate", "1/s"),
+    "reward_per_s": Metric("reward rate without interference", "1/s"),
+    "reward_bound_per_s": Metric("proven most", "1/s"),
+    "most_reward_per_s": Metric("reward rate of all that arrives", "1/s"),
+    "total_w": Metric("power of nodes and cooling", "", power),
+    "nodes_w": Metric("power of nodes", "", power),
+    "cooling_w": Metric("power of cooling", "", power),
+    "cap_w": Metric("power cap", "", power),
+    "cap_margin_w": Metric("below the cap", "", power),
+    "redline_margin_k": Metric("below the redline", "K"),
+    "hottest_inlet_c": Metric("warmest inlet", "°C"),
+    "supply_mean_c": Metric("mean supply temperature", "°C"),
+    "n_idle_cores": Metric("cores at rest"),
+    "heavy_neighbours": Metric("memory-bound neighbours of a memory-bound task"),
+    "n_idle_beside_heavy": Metric("cores at rest beside a memory-bound task"),
+    "first_crr_percent": Metric("co-located reward rate of the first plan", "%"),
+    "first_plan_s": Metric("time to the first plan", "", duration),
+    "value_per_kw": Metric("worth of another kW", "1/s"),
+    "value_per_k": Metric("worth of another degree", "1/s"),
 }
 
 

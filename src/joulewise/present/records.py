@@ -41,8 +41,11 @@ SETTING = "setting"
 PRIORITY = "priority"
 GROUP = "group"
 UTILITY = "utility_percent"
-MANAGED, FRONT, PROFIT, KNOWN, JOBS = "managed", "front", "profit", "utility", "jobs"
-_COUNTED = {MANAGED: UTILITY, FRONT: "tasks", PROFIT: "tasks", KNOWN: "tasks", JOBS: "jobs_arrived"}
+CRR = "crr_percent"
+MANAGED, FRONT, PROFIT, KNOWN, JOBS, FACILITY = "managed", "front", "profit", "utility", "jobs", "facility"
+_COUNTED = {
+    MANAGED: UTILITY, FRONT: "tasks", PROFIT: "tasks", KNOWN: "tasks", JOBS: "jobs_arrived", FACILITY: CRR,
+}  # fmt: skip
 """By kind of study a column that every run with a result has."""
 MODES = ("immediate", "batch")
 _ALONE = (POLICY, JOB_POLICY, JOB_FILTER, PLANNED, SCHEDULER, METHOD, VARIANT, SETTING, AIM)
@@ -57,7 +60,7 @@ class StudyInfo:
     wall-clock time of the runs; `study_hash` identifies file and inputs; `n_failed` counts runs without a
     result; `made_at` is the instant of the report, written as it should be read; `kind` is what the runs do:
     manage tasks over time, search for the front or the most profit of a bag, or for the front of utility and energy
-    of tasks known in advance, or give nodes of clusters to parallel jobs.
+    of tasks known in advance, give nodes of clusters to parallel jobs, or plan a facility in steady state.
     """
 
     name: str
@@ -90,7 +93,7 @@ class Records:
     `titles` and `modes`: policy name -> title and "immediate" or "batch", in the order of the policy table.
     `fronts`, `machines` and `clouds`: `run` and the columns of those tables, of the runs of a search that were kept.
     `jobs`, `job_traces`, `users`, `queues`, `pieces`, `clusters`, `job_types` and `findings`: the same of the kept runs
-    of parallel jobs.
+    of parallel jobs. `nodes`, `cracs`, `cores`, `rates` and `progress`: the same of the kept plans of a facility.
     """
 
     study: StudyInfo
@@ -111,6 +114,11 @@ class Records:
     clusters: pl.DataFrame | None = None
     job_types: pl.DataFrame | None = None
     findings: pl.DataFrame | None = None
+    nodes: pl.DataFrame | None = None
+    cracs: pl.DataFrame | None = None
+    cores: pl.DataFrame | None = None
+    rates: pl.DataFrame | None = None
+    progress: pl.DataFrame | None = None
 
     @cached_property
     def varying(self) -> tuple[str, ...]:

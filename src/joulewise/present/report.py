@@ -10,6 +10,7 @@ from typing import Any
 
 from joulewise.files import write_atomic
 from joulewise.present.export import render, spec_of
+from joulewise.present.facility_outcomes import facility_findings
 from joulewise.present.figures import drawable, drawings
 from joulewise.present.findings import Finding, findings
 from joulewise.present.formats import key_words
@@ -18,7 +19,7 @@ from joulewise.present.job_outcomes import job_findings, job_tables
 from joulewise.present.layout import sentence
 from joulewise.present.outcomes import front_findings, profit_findings, utility_findings
 from joulewise.present.pages import libraries, page
-from joulewise.present.records import FRONT, JOBS, KNOWN, MANAGED, PROFIT, Records
+from joulewise.present.records import FACILITY, FRONT, JOBS, KNOWN, MANAGED, PROFIT, Records
 from joulewise.present.tables import Table, cost_tables, difference_tables, full_table, search_tables, utility_tables
 from joulewise.processes import give_back_memory
 from joulewise.units import count, duration
@@ -69,6 +70,7 @@ _CONTENT = {
     PROFIT: _Content(profit_findings, search_tables),
     KNOWN: _Content(utility_findings, search_tables),
     JOBS: _Content(job_findings, job_tables),
+    FACILITY: _Content(facility_findings, search_tables),
 }
 
 

@@ -22,7 +22,7 @@ from joulewise.present.formats import (
     small,
 )
 from joulewise.present.layout import Panel, panels_of, sentence
-from joulewise.present.records import FRONT, KNOWN, PROFIT, TARIFF_UNIT, THRESHOLD, Records
+from joulewise.present.records import FACILITY, FRONT, KNOWN, PROFIT, TARIFF_UNIT, THRESHOLD, Records
 from joulewise.units import count
 
 MAX_ROWS = 500
@@ -41,6 +41,11 @@ _REACHED = {
         "points", "hypervolume_percent", "normalised_percent", "fresh_percent", "fresh_mean_percent", "gap_percent",
         "least_energy_j", "most_utility", "utility_bound", "peak_utility_per_mj", "peak_energy_j", "energy_sd_percent",
         "utility_sd_percent", "tasks_dropped", "solve_s",
+    ),
+    FACILITY: (
+        "crr_percent", "rr_percent", "bound_percent", "gap_percent", "total_w", "cap_w", "cooling_w",
+        "redline_margin_k", "supply_mean_c", "n_idle_cores", "heavy_neighbours", "value_per_kw", "value_per_k",
+        "solve_s",
     ),
 }  # fmt: skip
 """The metrics of the first table, by kind of study."""

@@ -14,10 +14,13 @@ NOTHING = "#B4B8BE"
 _RAMP = ((0xA3, 0xCB, 0xEA), (0x3B, 0x8E, 0xC4), (0x05, 0x2B, 0x55))
 # Several hues for thin marks: viridis without its yellow end, which fades on white.
 _LINE_RAMP = ((0x7A, 0xD1, 0x51), (0x22, 0xA8, 0x84), (0x2A, 0x78, 0x8E), (0x41, 0x44, 0x87), (0x44, 0x01, 0x54))
+# From cool to hot, light to dark all the way, so that hot stands out under every common colour vision and in grey.
+_WARMTH = ((0xFB, 0xF0, 0xC4), (0xF6, 0xB9, 0x4D), (0xDD, 0x6B, 0x2F), (0x9C, 0x2A, 0x4A), (0x3B, 0x0F, 0x4E))
 
 INK = "#1B1F24"
 MUTED = "#57606A"
 GRID = "#E3E6EA"
+_LIGHT = 0.5  # a colour this bright bears dark words
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 LABEL_PX = 12
 TITLE_PX = 13
@@ -67,10 +70,21 @@ def ordered_lines(n: int) -> list[str]:
     return _steps(_LINE_RAMP, n)
 
 
+def warmth(n: int) -> list[str]:
+    """Colours for n temperatures, from light, the coolest, to dark."""
+    return _steps(_WARMTH, n)
+
+
 def lighter(colour: str, part: float) -> str:
     """The colour with this part of white mixed into it."""
     channels = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(channel + (255 - channel) * part):02X}" for channel in channels)
+
+
+def ink_on(colour: str) -> str:
+    """What words are written in on a colour: dark on light, white on dark."""
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return INK if 0.3 * red + 0.59 * green + 0.11 * blue > _LIGHT else "white"
 
 
 def _steps(stops: Sequence[tuple[int, int, int]], n: int) -> list[str]:

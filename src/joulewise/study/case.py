@@ -17,7 +17,8 @@ Tables = Mapping[str, "pl.DataFrame"]
 """Detail tables of one run, by their names."""
 
 
-NOT_CHECKED = "not checked: needs a GPU"
+NOT_CHECKED = "not checked"
+"""How notes on runs begin that could not be judged; why follows."""
 
 
 class Note(str):

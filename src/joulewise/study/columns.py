@@ -24,6 +24,7 @@ from joulewise.study.column import (
     Column,
     metric,
 )
+from joulewise.study.facility_columns import FACILITY_COLUMNS
 from joulewise.study.job_columns import JOB_COLUMNS
 
 COLUMNS = (
@@ -36,7 +37,8 @@ COLUMNS = (
         RUNS, "bound", "",
         "how bounds are proven: of utility by prices, or trivially (each task alone), of jobs that may be suspended by "
         "preemptive-prices; of bags by the duals of an lp; "
-        "of fronts of utility by prices at a drop_below, none for objectives of chance",
+        "of fronts of utility by prices at a drop_below, none for objectives of chance; of facilities by "
+        "facility-prices",
         kinds="",
     ),
     Column(RUNS, "status", "", "done or failed", kinds=""),
@@ -350,6 +352,7 @@ COLUMNS = (
     Column(ASSIGNMENTS, "pstate", "", "P-state, 0 the fastest", kinds=UTILITY),
     Column(ASSIGNMENTS, "order", "", "place in the global order by which machines take their tasks", kinds=UTILITY),
     *JOB_COLUMNS,
+    *FACILITY_COLUMNS,
 )  # fmt: skip
 
 

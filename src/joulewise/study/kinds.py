@@ -10,12 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise import units
 from joulewise.errors import Problem
-from joulewise.study import bags, fronts, jobs, managed, profits, uncertain, utilities, utility_bounds, utility_checks
+from joulewise.study import (
+    bags,
+    facilities,
+    facility_bounds,
+    fronts,
+    jobs,
+    managed,
+    profits,
+    uncertain,
+    utilities,
+    utility_bounds,
+    utility_checks,
+)
 from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.column import (
     ASSIGNMENTS,
     CLUSTERS,
+    CORES,
     COUNTS,
+    CRACS,
+    FACILITY,
     FRONT,
     FRONTS,
     JOB_TRACES,
@@ -23,11 +38,15 @@ from joulewise.study.column import (
     JOBS_KIND,
     MACHINES,
     MANAGED,
+    NODES,
     PROFIT,
+    PROGRESS,
+    RATES,
     RECORDS,
     TRACES,
     UTILITY,
 )
+from joulewise.study.facility_sources import FACILITY_SYSTEMS, FACILITY_WORKLOADS, REWARD
 from joulewise.study.job_sources import AS_LOGGED, JOB_SYSTEMS, JOB_WORKLOADS
 from joulewise.study.job_worlds import build_scene
 from joulewise.study.source import MANAGER, OPTIMISE, SCHEDULER, SYSTEM, WORKLOAD, Draw, Section
@@ -277,6 +296,41 @@ KINDS = {
             sentences=jobs.sentences,
             warnings=jobs.warnings,
             unnamed_system=AS_LOGGED,
+        ),
+        Kind(
+            FACILITY,
+            "nodes in a room with CRAC units, tasks that flow in, and the most reward under a power cap and redlines",
+            section=OPTIMISE,
+            goal=REWARD,
+            systems=tuple(source.name for source in FACILITY_SYSTEMS),
+            workloads=tuple(source.name for source in FACILITY_WORKLOADS),
+            main="method",
+            bound=facility_bounds.name_of,
+            title="percent of all reward (CRR)",
+            shown=(
+                Shown("crr_percent", "mean", _percent),
+                Shown("rr_percent", "without slowdown", _percent),
+                Shown("bound_percent", "bound", _percent),
+                Shown("gap_percent", "gap %", _percent),
+                Shown("total_w", "power", units.power),
+                Shown("cooling_w", "cooling", units.power),
+                Shown("supply_mean_c", "supply °C", lambda value: f"{value:.1f}"),
+                Shown("value_per_kw", "worth of a kW", lambda value: f"{value:.3g}"),
+                Shown("solve_s", "time", units.duration),
+            ),
+            has_best=True,
+            tables=(NODES, CRACS, CORES, RATES, PROGRESS),
+            build_world=facilities.build_world,
+            checks=facilities.checks,
+            draws=facilities.draws,
+            settled=lambda point, _has_gpu: point,
+            compute=facilities.compute,
+            judge=facilities.judge,
+            titles=facilities.titles,
+            seconds=facilities.seconds,
+            size=facilities.size,
+            sentences=facilities.sentences,
+            warnings=facilities.warnings,
         ),
     )
 }

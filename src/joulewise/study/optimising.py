@@ -200,3 +200,42 @@ def _profit_problems(p: ProfitParameters) -> Iterator[Problem]:
     if (p.price is None) == (p.profit_ratio is None):
         found = "found neither price nor profit_ratio" if p.price is None else "found profit_ratio as well"
         yield Problem("optimise.price", found, "must be exactly one of the two")
+
+
+RewardMethod: TypeAlias = Literal[
+    "configurations", "greedy", "greedy-rates", "greedy-spread", "ga", "gacl", "nlp", "nlpcl"
+]
+
+
+@dataclass(frozen=True)
+class RewardParameters:
+    """How the plan of a facility with the highest co-located reward rate is searched."""
+
+    method: RewardMethod = explained(  # noqa: RUF009 - explained() is dataclasses.field()
+        "configurations", "how plans are found: a name of `joulewise list methods`"
+    )
+    time_limit_s: Annotated[float | None, Field(gt=0)] = explained(
+        None, "time after which a search gives back the best plan so far; left out: none"
+    )
+    population: Annotated[int, Field(ge=2, le=100_000)] = explained(200, "chromosomes of a population (ga, gacl)")
+    generations: Annotated[int, Field(ge=0, le=MOST_GENERATIONS)] = explained(
+        10_000, "generations, of two children each, unless time_limit ends it before (ga, gacl)"
+    )
+    seeds: tuple[Literal["greedy", "greedy-rates", "greedy-spread", "configurations"], ...] = explained(
+        (), "plans of other methods in the first population; the others are drawn, as published (ga, gacl)"
+    )
+    as_printed: bool = explained(
+        False,
+        "eq. 10 word for word when plans are judged: one idle core of a processor ends all interference among the "
+        "others; there is no bound then",
+    )
+
+    def __post_init__(self) -> None:
+        raise_if_any(_reward_problems(self))
+
+
+def _reward_problems(p: RewardParameters) -> Iterator[Problem]:
+    if len(set(p.seeds)) < len(p.seeds):
+        yield Problem("optimise.seeds", f"found {list(p.seeds)}", "must differ from each other")
+    elif len(p.seeds) > p.population:
+        yield Problem("optimise.population", f"found {p.population}", f"must hold the {len(p.seeds)} seeds")

@@ -8,6 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.files import sha256_of
+from joulewise.study.facility_sources import (
+    FACILITY_GOAL,
+    FACILITY_SYSTEMS,
+    FACILITY_WORKLOADS,
+    FLOW_KEYS,
+    SITE_KEYS,
+)
 from joulewise.study.job_sources import JOB_SCHEDULER, JOB_SYSTEMS, JOB_WORKLOADS, SYSTEM_TABLES, WORKLOAD_TABLES
 from joulewise.study.managers import ManagerParameters
 from joulewise.study.optimising import FrontParameters, ProfitParameters, UtilityFrontParameters
@@ -192,6 +199,7 @@ _GOALS = (
         UtilityFrontParameters,
         _with_start,
     ),
+    FACILITY_GOAL,
 )
 
 _SUPPLY = Source(SUPPLY, "limits and costs of energy", SupplyParameters, _supply)
@@ -209,18 +217,18 @@ SECTIONS = {
     for section in (
         Section(
             SYSTEM,
-            "the machines, or the clusters",
-            _named((*MACHINE_SYSTEMS, *JOB_SYSTEMS)),
+            "the machines, the clusters, or the nodes with their room",
+            _named((*MACHINE_SYSTEMS, *JOB_SYSTEMS, *FACILITY_SYSTEMS)),
             "generator",
-            {"etc_s": TABLES, **SYSTEM_TABLES},
+            {"etc_s": TABLES, **SYSTEM_TABLES, **SITE_KEYS},
             _FROM.format("the machines"),
         ),
         Section(
             WORKLOAD,
-            "the tasks, or the jobs",
-            _named((*_WORKLOADS, *JOB_WORKLOADS)),
+            "the tasks, the jobs, or the flows of tasks",
+            _named((*_WORKLOADS, *JOB_WORKLOADS, *FACILITY_WORKLOADS)),
             "generator",
-            {"tasks": TABLES, "bag": BAG_TABLE, **WORKLOAD_TABLES},
+            {"tasks": TABLES, "bag": BAG_TABLE, **WORKLOAD_TABLES, **FLOW_KEYS},
             _FROM.format("the tasks"),
         ),
         Section(SUPPLY, "the energy", _named((_SUPPLY,)), is_required=False),
@@ -234,7 +242,7 @@ SECTIONS = {
         ),
         Section(
             OPTIMISE,
-            "the decisions for a bag or for tasks known in advance, all at once",
+            "the decisions for a bag, for tasks known in advance or for a facility, all at once",
             _named(_GOALS),
             "goal",
             chosen="what is sought",

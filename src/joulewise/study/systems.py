@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from joulewise.errors import InputError, Problem
-from joulewise.study.column import JOBS_KIND
+from joulewise.study.column import FACILITY, JOBS_KIND
 from joulewise.study.source import Draw
 from joulewise.study.sources import build_system, is_random_part
 from joulewise.study.spec import Part
@@ -30,9 +30,9 @@ class SystemMeasures:
 
 
 def measure_systems(study: Study) -> Iterator[SystemMeasures]:
-    """TMA, TDH and MPH of the general-purpose part of each distinct system; InputError for one of clusters."""
-    if study.kind.name == JOBS_KIND:
-        found = f"found a study of the kind {JOBS_KIND!r}"
+    """TMA, TDH and MPH of the general-purpose part of each distinct system; InputError for clusters and nodes."""
+    if study.kind.name in (JOBS_KIND, FACILITY):
+        found = f"found a study of the kind {study.kind.name!r}"
         raise InputError(Problem("--measures", found, "TMA, TDH and MPH are measures of machines", "leave it out"))
     parts = list(dict.fromkeys(point.system for point in study.points))
     cells = [part.cells() for part in parts]

@@ -207,7 +207,7 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
     if stored is None:
         p = _with_engine(case.decision, row["engine"])
         if on_gpu(p) and not gpu_name():
-            yield Note(NOT_CHECKED)
+            yield Note(f"{NOT_CHECKED}: needs a GPU")
             return
         found = METHODS[p.method].search(case.world, p, search_seed(case.run))
         assignments, snapshots = _front_of(case, found.front.payload), found.snapshots

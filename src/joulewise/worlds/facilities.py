@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.model.air import Air
 from joulewise.model.arrays import Counts, Floats, Ints, freeze_fields
 from joulewise.model.facility import Facility, NodeTypes, TaskFlows
 from joulewise.model.room import AIR_J_PER_M3_K, Room
@@ -317,6 +316,8 @@ def full_power_w(facility: Facility) -> float:
 
     All CRAC units blow air of one temperature, the highest that keeps all redlines, as far as they can.
     """
+    from joulewise.model.air import Air
+
     room, air = facility.room, Air(facility.room)
     busiest_w = facility.tasks.power_w[:, :, 0].max(axis=0) * facility.node_types.cores
     node_w = facility.overhead_w + busiest_w[facility.node_type]

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, diags_array, eye_array
-from scipy.sparse.linalg import LinearOperator, cg, splu
-from scipy.spatial import KDTree
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model.arrays import Bools, Counts, Floats, frozen
 from joulewise.model.room import HP_UTILITY_DATA_CENTER, HeatFlow, Room
 from joulewise.rng import generator
 from joulewise.worlds.parameters import Rule, broken_rules, explained, is_not_negative
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 MAX_CRACS = 10_000
 
@@ -176,6 +176,8 @@ def _zones(layout: _Layout, node_m3_per_s: Floats, cracs: int) -> tuple[Counts, 
 
     Zones follow the rows to and fro, so that each is one piece of the room.
     """
+    from scipy.spatial import KDTree
+
     along = np.where(layout.row // 2 % 2 == 0, layout.column, layout.racks_per_row - 1 - layout.column)
     order = np.lexsort((layout.level, layout.row, along, layout.row // 2))
     before = np.cumsum(node_m3_per_s[order]) - node_m3_per_s[order] / 2
@@ -230,6 +232,8 @@ def balanced(links: Links, through: Floats, n_nodes: int) -> Links:
     and over. Far parts of a room come to terms slowly that way, so that Newton's steps on the logarithms of the same
     factors end it.
     """
+    from scipy.sparse import csr_array, diags_array
+
     n = through.size
     table = csr_array((links.m3_per_s, (links.taker, links.source)), shape=(n, n))
     is_linked = (table.sum(axis=0) > 0) & (table.sum(axis=1) > 0)
@@ -262,6 +266,8 @@ def _unbalanced(through: Floats, off: Floats, n_nodes: int) -> Problem:
 
 def _zones_of(table: csr_array, n_nodes: int) -> csr_array:
     """[place, CRAC]: 1 for the unit that takes in most of what the place blows out."""
+    from scipy.sparse import csr_array
+
     n, to_units = table.shape[0], table[n_nodes:].T.tocsr()
     unit = np.concatenate((to_units[:n_nodes].argmax(axis=1), np.arange(n - n_nodes)))
     return csr_array((np.ones(n), (np.arange(n), unit)), shape=(n, n - n_nodes))
@@ -273,6 +279,9 @@ def _step(now: csr_array, through: Floats, off: Floats, zones: csr_array) -> Flo
     The factors of the takers follow, so that all take in their flow. Conjugate gradients, with whole zones and single
     places as the two levels of the preconditioner.
     """
+    from scipy.sparse import csc_array, diags_array, eye_array
+    from scipy.sparse.linalg import LinearOperator, cg, splu
+
     left, turned, by_zone = through - off, now.T.tocsr(), now @ zones
     zone_left = zones.T @ left
     between = diags_array(zone_left) - by_zone.T @ diags_array(1 / through) @ by_zone
@@ -382,6 +391,8 @@ def _with_bypass(links: Links, spare_m3_per_s: Floats) -> Links:
 
 def flow_of(links: Links, through: Floats) -> HeatFlow:
     """The links as shares of what each place takes in, which add up to 1."""
+    from scipy.sparse import csr_array
+
     table = csr_array((links.m3_per_s, (links.taker, links.source)), shape=(through.size, through.size))
     table.sum_duplicates()
     table.sort_indices()

@@ -3,7 +3,11 @@
 from joulewise.worlds.bags import BAG_COLUMNS, BagTable, bag_frame, read_bag
 from joulewise.worlds.chance_tables import SAMPLE_COLUMNS
 from joulewise.worlds.cluster_tables import CLUSTER_COLUMNS, JOB_TIME_COLUMNS
+from joulewise.worlds.colocation import COLOCATION_COLUMNS
+from joulewise.worlds.facility_tables import CRAC_COLUMNS, NODE_COLUMNS, NODE_TYPE_COLUMNS, PAIR_COLUMNS, SPEED_COLUMNS
+from joulewise.worlds.facility_tables import TASK_COLUMNS as FLOW_COLUMNS
 from joulewise.worlds.frames import Column
+from joulewise.worlds.heat_tables import HEAT_COLUMNS
 from joulewise.worlds.job_tables import JOB_COLUMNS
 from joulewise.worlds.node_outages import OUTAGE_COLUMNS
 from joulewise.worlds.series import SERIES_COLUMNS
@@ -44,6 +48,14 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "jobs": JOB_COLUMNS,
     "trace": TRACE_COLUMNS,
     "outages": OUTAGE_COLUMNS,
+    "node_list": NODE_COLUMNS,
+    "node_type_list": NODE_TYPE_COLUMNS,
+    "crac_list": CRAC_COLUMNS,
+    "heat": HEAT_COLUMNS,
+    "task_list": FLOW_COLUMNS,
+    "speeds": SPEED_COLUMNS,
+    "slowdowns": PAIR_COLUMNS,
+    "colocation": COLOCATION_COLUMNS,
     "power_cap_by_hour": SERIES_COLUMNS,
     "tariff": SERIES_COLUMNS,
 }

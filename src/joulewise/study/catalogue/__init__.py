@@ -11,6 +11,7 @@ from joulewise.study.catalogue import (
     ours,
     ours_bags,
     ours_fronts,
+    oxley,
     tarplee,
 )
 from joulewise.study.catalogue.experiment import Experiment
@@ -30,6 +31,7 @@ EXPERIMENTS = {
         ours,
         ours_bags,
         ours_fronts,
+        oxley,
     )
     for experiment in vars(chapter).values()
     if isinstance(experiment, Experiment)

@@ -1,0 +1,92 @@
+"""The headline of a report on a facility: what the best plan earns, how near to the bound, and what limits it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from joulewise.present.facility_bars import BLIND, RR
+from joulewise.present.facility_view import BOUND, settings_beside, technique_key
+from joulewise.present.findings import Finding
+from joulewise.present.formats import decimals_for, fixed, metric_value, number, percent
+from joulewise.present.layout import Panel, panels_of, sentence
+from joulewise.present.records import CRR, METHOD, Records
+from joulewise.units import count
+
+_MAX_FINDINGS = 6
+_MEANS = (CRR, RR, BOUND, "gap_percent", "total_w", "cap_w", "redline_margin_k", "value_per_kw", "most_reward_per_s")
+
+
+def facility_findings(records: Records) -> list[Finding]:
+    """At each setting the best technique, how near to the bound it came, and what ignoring co-location costs."""
+    key = technique_key(records)
+    settings = settings_beside(records, key)
+    means = records.means(CRR, [*settings, key]).filter(pl.col("mean").is_not_null())
+    panels, _ = panels_of(records, means, settings)
+    found = [_finding(records, panel, key) for panel in panels[:_MAX_FINDINGS]]
+    return found or [Finding("No run has a result yet.")]
+
+
+def _finding(records: Records, panel: Panel, key: str) -> Finding:
+    best = panel.rows.row(int(panel.rows["mean"].arg_max() or 0), named=True)
+    there = _means(records, panel, best)
+    place = f"{panel.title}: " if panel.title else ""
+    most = " earned the most:" if panel.rows.height > 1 else " earned"
+    lead = (
+        f"{place}{records.phrase(key, best[key])}{most} {percent(best['mean'], _decimals(best))} of the reward of all "
+        f"tasks that arrive{_interval(best)}{_gap(there)}."
+    )
+    support = (_limits(there), _worth(there), _blind(records, panel, key))
+    return Finding(sentence(lead), " ".join(part for part in support if part))
+
+
+def _means(records: Records, panel: Panel, row: Mapping[str, Any]) -> dict[str, float]:
+    """The means over the trials of what is told of a technique."""
+    keys = [name for name in panel.rows.columns if name not in ("mean", "low", "high", "n")]
+    point = pl.all_horizontal([pl.col(name).eq_missing(pl.lit(row[name])) for name in keys])
+    runs = records.runs.filter(point)
+    means = {name: runs[name].cast(pl.Float64).mean() for name in _MEANS if name in runs.columns}
+    return {name: float(mean) for name, mean in means.items() if mean is not None}  # type: ignore[arg-type]
+
+
+def _decimals(row: Mapping[str, Any]) -> int:
+    return max(1, decimals_for(None if row["low"] is None else (row["high"] - row["low"]) / 2))
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    if row["low"] is None:
+        return ""
+    return f" (± {fixed((row['high'] - row['low']) / 2, _decimals(row))}, {count(row['n'], 'trial')})"
+
+
+def _gap(means: Mapping[str, float]) -> str:
+    return f", {number(means['gap_percent'])} % below the proven bound" if "gap_percent" in means else ""
+
+
+def _limits(means: Mapping[str, float]) -> str:
+    if not {"total_w", "cap_w", "redline_margin_k"} <= set(means):
+        return ""
+    drawn, cap = (metric_value(name, means[name]) for name in ("total_w", "cap_w"))
+    return f"It draws {drawn} of at most {cap}, and stays {fixed(means['redline_margin_k'], 2)} K below the redlines."
+
+
+def _worth(means: Mapping[str, float]) -> str:
+    if not {"value_per_kw", "most_reward_per_s"} <= set(means) or means["most_reward_per_s"] <= 0:
+        return ""
+    points = 100 * means["value_per_kw"] / means["most_reward_per_s"]
+    return f"Another kW would bring at most {number(points)} percentage points."
+
+
+def _blind(records: Records, panel: Panel, key: str) -> str:
+    """What the technique that plans with the most, as if no core slowed another, really earns."""
+    blind = records.runs.filter(pl.col(METHOD).is_in(BLIND))[key].unique().to_list()
+    rows = [row for row in panel.rows.iter_rows(named=True) if row[key] in blind]
+    told = [(row, _means(records, panel, row)) for row in rows]
+    told = [(row, means) for row, means in told if RR in means]
+    if not told:
+        return ""
+    row, means = max(told, key=lambda pair: pair[1][RR] - pair[1][CRR])
+    planned, earned = percent(means[RR]), percent(means[CRR])
+    return f"{records.phrase(key, row[key])}, which ignores co-location, plans with {planned} and earns {earned}."

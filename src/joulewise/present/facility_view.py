@@ -1,0 +1,76 @@
+"""What figures of a facility share: which key tells techniques apart, and which kept plans are shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from joulewise.present.layout import hold
+from joulewise.present.records import CRR, FACILITY, METHOD, VARIANT, Records
+from joulewise.present.settings import beside
+
+BOUND = "bound_percent"
+BOUND_NAME = "proven bound"
+CRR_TITLE = "co-located reward rate (%)"
+SAID_100 = "100 % is earned if every task that arrives is done in time"
+
+
+def of_facility(records: Records) -> bool:
+    """Whether the study plans a facility and some run has a result."""
+    return records.study.kind == FACILITY and records.n_runs > 0
+
+
+def keeps(table: pl.DataFrame | None, *columns: str) -> bool:
+    """Whether a detail table has rows with a value in each of these columns."""
+    return table is not None and set(columns) <= set(table.columns) and all(table[name].count() for name in columns)
+
+
+def technique_key(records: Records) -> str:
+    """The key that tells techniques apart: the variants where each is of one method, else the method."""
+    if not records.varies(VARIANT):
+        return METHOD
+    return VARIANT if records.runs.n_unique([VARIANT, METHOD]) == len(records.values(VARIANT)) else METHOD
+
+
+def numbers_swept(records: Records) -> list[str]:
+    """The swept keys whose values are several numbers."""
+    return [key for key in records.varying if _are_numbers(records.values(key))]
+
+
+def _are_numbers(values: Sequence[object]) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
+def settings_beside(records: Records, key: str) -> list[str]:
+    """The keys that vary beside that of the techniques."""
+    return list(beside(records, [key]))
+
+
+def first_kept(records: Records, table: pl.DataFrame) -> pl.DataFrame:
+    """The runs that have rows in a table, one for each point of the study: that of its first kept trial."""
+    runs = records.runs.join(table.select("run").unique(), on="run", how="semi", maintain_order="left")
+    axes = [key for key in records.study.axes if key in runs.columns]
+    ranked = runs.sort("trial", maintain_order=True)
+    return ranked.unique(subset=axes, keep="first", maintain_order=True) if axes else ranked.head(1)
+
+
+def mean_crr(records: Records, run: dict[str, Any]) -> float:
+    """The mean over the trials of the co-located reward rate at the point of a run; below all where there is none."""
+    found = hold(records.runs, {key: run[key] for key in records.study.axes})[CRR].drop_nulls().to_list()
+    return sum(found) / len(found) if found else -math.inf
+
+
+def ranked_runs(records: Records, runs: pl.DataFrame) -> list[dict[str, Any]]:
+    """The runs by the mean of what they earn over the trials, the best first."""
+    return sorted(runs.iter_rows(named=True), key=lambda run: -mean_crr(records, run))
+
+
+def spread_out(found: Sequence[Any], most: int) -> list[Any]:
+    """At most so many of these, evenly among them, with the first and the last."""
+    if len(found) <= most:
+        return list(found)
+    return [found[i] for i in np.linspace(0, len(found) - 1, most).round().astype(int)]

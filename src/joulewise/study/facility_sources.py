@@ -1,0 +1,116 @@
+"""Where the nodes, the room and the flows of a facility come from, and what is sought for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from joulewise.study.optimising import RewardParameters
+from joulewise.study.source import Draw, Source
+from joulewise.worlds.facilities import FlowParameters, SiteParameters, facility_of, generate_flows, generate_site
+from joulewise.worlds.facility_tables import FlowTables, SiteTables, read_flows, read_site
+from joulewise.worlds.parameters import explained
+
+if TYPE_CHECKING:
+    from joulewise.model.facility import Facility
+    from joulewise.worlds.facilities import Site
+
+SITE, SITE_TABLES, FLOWS, FLOW_TABLES, REWARD = "facility", "facility tables", "flows", "flow tables", "reward"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trouble:
+    """What is wrong with a room, while the power cap stays as it was."""
+
+    failed_crac: Annotated[int | None, Field(ge=0)] = explained(
+        None, "number of a CRAC unit, from 0, that has failed; the others blow as much as all did; left out: none"
+    )
+    hot_air: Annotated[float, Field(gt=0)] = explained(
+        1.0, "how many times as much of each other's hot air nodes take in, as behind doors that stand open"
+    )
+
+    def befall(self, facility: Facility) -> Facility:
+        """The facility with its room in trouble; InputError where it has no such unit."""
+        from joulewise.worlds.rooms import with_recirculation, without_crac
+
+        room = facility.room
+        if self.failed_crac is not None:
+            room = without_crac(room, self.failed_crac)
+        if self.hot_air != 1:
+            room = with_recirculation(room, self.hot_air)
+        return facility if room is facility.room else replace(facility, room=room)
+
+
+@dataclass(frozen=True)
+class StudiedSite(SiteParameters, Trouble):
+    """A site that is drawn, and what is wrong with its room."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudiedTables(SiteTables, Trouble):
+    """A site from tables, and what is wrong with its room."""
+
+
+def _generated_site(parameters: SiteParameters, draw: Draw) -> Site:
+    return generate_site(parameters, draw.seed, draw.trial)
+
+
+def _tabled_site(tables: SiteTables, draw: Draw) -> Site:
+    return read_site(tables, draw.folder)
+
+
+def _generated_flows(parameters: FlowParameters, site: Site, draw: Draw) -> Facility:
+    return facility_of(site, generate_flows(parameters, site, draw.seed, draw.trial))
+
+
+def _tabled_flows(tables: FlowTables, site: Site, draw: Draw) -> Facility:
+    return facility_of(site, read_flows(tables, site, draw.folder))
+
+
+def _as_given(parameters: RewardParameters, _draw: Draw) -> RewardParameters:
+    return parameters
+
+
+FACILITY_SYSTEMS = (
+    Source(
+        SITE,
+        "150 nodes of up to four published types in a room with CRAC units, its air balanced (Oxley V)",
+        StudiedSite,
+        _generated_site,
+        is_random=lambda site: not site.same_site,
+    ),
+    Source(
+        SITE_TABLES,
+        "nodes, CRAC units and how air flows between them, from your own files",
+        StudiedTables,
+        _tabled_site,
+    ),
+)
+
+FACILITY_WORKLOADS = (
+    Source(
+        FLOWS,
+        "tasks of up to 16 benchmark types that arrive for ever, each worth a reward by its deadline (Oxley V)",
+        FlowParameters,
+        _generated_flows,
+        is_random=lambda _: True,
+    ),
+    Source(
+        FLOW_TABLES,
+        "task types that arrive for ever, with speeds, powers and slowdowns, from your own files",
+        FlowTables,
+        _tabled_flows,
+    ),
+)
+
+SITE_KEYS, FLOW_KEYS = {"node_list": SITE_TABLES}, {"task_list": FLOW_TABLES}
+"""The keys that stand for a source without naming it."""
+
+FACILITY_GOAL = Source(
+    REWARD,
+    "the most reward per second of a facility under a power cap and redlines (Oxley)",
+    RewardParameters,
+    _as_given,
+)
