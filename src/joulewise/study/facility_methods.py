@@ -31,9 +31,9 @@ def _limit_s(p: RewardParameters) -> float:
 
 
 def _planned(facility: Facility, air: Air, p: RewardParameters, _seed: int) -> Found:
-    from joulewise.optimise.facility_plan import plan_facility
+    from joulewise.optimise.facility_planner import plan_facility
 
-    return plan_facility(facility, air, seconds=_limit_s(p))
+    return plan_facility(facility, air, gap=p.gap, seconds=_limit_s(p))
 
 
 def _greedy(facility: Facility, air: Air, _p: RewardParameters, _seed: int, name: str) -> Found:
@@ -78,7 +78,7 @@ METHODS = {
         _planned,
         lambda _p, n_nodes: _PLAN_S + _NODE_S * n_nodes,
         draws=False,
-        keys=_LIMITED,
+        keys=(*_LIMITED, "gap"),
     ),
     "greedy": Method(
         "Greedy",
