@@ -6,7 +6,6 @@ imported where it is used.
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Sequence
 from statistics import median
@@ -14,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.measure import Bar, Case, Subject, printed_by
+from benchmarks.measure import Bar, Case, Subject, peak_mb, printed_by
 from joulewise.model import World
 from joulewise.model.arrays import Floats
 from joulewise.model.assignment import Assignment
@@ -196,8 +195,7 @@ def tell_evolution(
     began = time.perf_counter()
     found = evolve(problem, seeds, generations=generations, seed=case.seed, engine=engine, seconds=LONGEST_S)
     taken_s = time.perf_counter() - began
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(taken_s, found.n_generations, found.generations_per_s, len(found.front), peak_mb)
+    print(taken_s, found.n_generations, found.generations_per_s, len(found.front), peak_mb())
 
 
 def _evolved(

@@ -161,8 +161,9 @@ def year(case: Case) -> dict[str, float]:
     """Seconds and memory of a fresh process that lets prices share out a year's energy over its days."""
     n_days, load = (3, 5_000) if case.smoke else (YEAR, 50_000)
     script = f"""
-import resource, time
+import time
 from benchmarks.manager import BUDGET_J, THRESHOLD
+from benchmarks.measure import peak_mb
 from joulewise.model.supply import Supply
 from joulewise.policies import POLICIES
 from joulewise.simulate import Manager
@@ -177,7 +178,7 @@ wall_s, core_s = time.perf_counter(), time.process_time()
 days = simulate_days(generate_days(parameters, system, {case.seed}, 0), {n_days}, system, manager, supply)
 rows = [day.measures() for day in days]
 print(time.perf_counter() - wall_s, time.process_time() - core_s)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(peak_mb())
 print(len(rows), sum(row["utility"] for row in rows), sum(row["energy_j"] for row in rows) / supply.budget_j)
 """
     names = ("s", "core_s", "peak_mb", "days", "utility", "part_of_budget")

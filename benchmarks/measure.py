@@ -134,9 +134,32 @@ def command_seconds(arguments: Sequence[str], repeats: int) -> float:
 
 def peak_memory_mb(script: str) -> float:
     """The most memory a fresh Python process held while running the script, in MB."""
-    return printed_by(f"{script}\nimport resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)")[
-        -1
-    ]
+    return printed_by(f"{script}\nfrom benchmarks.measure import peak_mb; print(peak_mb())")[-1]
+
+
+def peak_mb() -> float:
+    """The most memory this process has held, in MB.
+
+    getrusage would tell of the process that started it where that is larger.
+    """
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+def command_spent(arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[float, float]:
+    """Seconds of a `joulewise` command, and the most memory in MB of the largest of its processes.
+
+    A small process starts it and is told by the system what the largest of those that have ended had held.
+    """
+    script = f"""
+import os, resource, subprocess, sys, time
+command = [sys.executable, "-m", "joulewise", *{list(arguments)!r}]
+began = time.perf_counter()
+subprocess.run(command, check=True, env=os.environ | {dict(environment)!r}, stdout=subprocess.DEVNULL)
+print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+"""
+    spent_s, largest_mb = printed_by(script)
+    return spent_s, largest_mb
 
 
 def printed_by(script: str) -> list[float]:

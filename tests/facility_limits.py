@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from joulewise.model.facility import Facility, FacilityPlan
 from joulewise.model.air import Air
+from joulewise.model.facility import Facility, FacilityPlan
 from joulewise.optimise.facility import Steady, margins, steady
 
 

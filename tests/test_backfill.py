@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from joulewise.model.arrays import Floats
 from joulewise.model.jobs import Fate, JobWorld
 from joulewise.policies.job_table import JOB_POLICIES
+from joulewise.simulate import job_misfits
 from joulewise.simulate.backfill import backfill, can_backfill_fast
-from joulewise.simulate.jobs import JobEngine
+from joulewise.simulate.jobs import JobEngine, simulate_jobs
 from joulewise.simulate.scheduler import Overrun, Scheduler
 from tests.job_worlds import trace_world, trace_worlds, types_of
 from tests.twins import backfill as twins
@@ -196,3 +197,8 @@ def test_other_policies_are_left_to_the_engine_for_everything(world: JobWorld, n
 def test_other_switches_are_left_to_the_engine_for_everything(change: dict[str, object]) -> None:
     scheduler = replace(scheduler_of("easy"), **change)  # type: ignore[arg-type]
     assert not can_backfill_fast(trace_world([(0, 1, 1)]), scheduler)
+
+
+def test_backfilling_compiles_no_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(job_misfits, "compiled_order")
+    assert simulate_jobs(trace_world([(0, 1, 5)]), scheduler_of("easy")).allocation.start_s.tolist() == [0.0]

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from joulewise.check.facility import check_facility, recompute_facility
 from joulewise.check.facility_bound import facility_bound
 from joulewise.errors import InputError
+from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility, FacilityPlan, FacilityPrices
 from joulewise.model.room import CopCurve
-from joulewise.model.air import Air
 from joulewise.optimise.facility import Reading, Steady, steady
 from joulewise.rng import generator
 from tests.random_facilities import facilities, feasible_plan, random_facility, random_plan, seeds

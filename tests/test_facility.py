@@ -12,10 +12,10 @@ from hypothesis import given, settings
 
 from joulewise.check.facility import check_facility
 from joulewise.errors import InputError
+from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility, FacilityPlan, NodeTypes, TaskFlows
 from joulewise.model.room import AIR_J_PER_M3_K, HP_UTILITY_DATA_CENTER, CopCurve, HeatFlow, Room, heat_flow
-from joulewise.model.air import Air
 from joulewise.optimise.facility import Reading, margins, steady
 from tests.random_facilities import facilities, random_facility, random_plan, seeds
 from tests.twins.facility import steady_twin

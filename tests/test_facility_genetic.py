@@ -10,9 +10,9 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.kernels.facility_genes import breed, measure
+from joulewise.model.air import Air
 from joulewise.model.facility import Facility
 from joulewise.optimise import facility_genetic
-from joulewise.model.air import Air
 from joulewise.optimise.facility_genetic import _Herd, evolve_plans
 from joulewise.optimise.facility_greedy import plan_greedily
 from joulewise.worlds.facilities import generate_facility, sized
@@ -98,7 +98,7 @@ def test_seeds_are_never_lost(seed: int) -> None:
     air = Air(facility.room)
     good = plan_greedily(facility, air, "apart at prices")
     for plans in ((good.plan,), (random_plan(facility, seed), good.plan)):
-        found = evolve_plans(facility, air, population=4, generations=10, seeds=plans)
+        found = evolve_plans(facility, air, population=4, generations=10, seeds=plans, mutation=0.5, gene_mutation=0.1)
         state = kept_by(facility, air, found.plan)
         assert state.slowed_reward_per_s >= good.history[-1][1]
     unchanged = evolve_plans(facility, air, population=2, generations=0, seeds=(good.plan,)).plan
@@ -119,5 +119,5 @@ def test_time_and_the_keyboard_stop_it_with_the_best_so_far(monkeypatch: pytest.
     found = evolve_plans(facility, air, population=5)
     assert found.why_stopped == "interrupted"
     kept_by(facility, air, found.plan)
-    with pytest.raises(InputError, match="population: found 1"):
-        evolve_plans(facility, air, population=1)
+    with pytest.raises(InputError, match=r"population: found 1.*\ngene_mutation: found 2"):
+        evolve_plans(facility, air, population=1, gene_mutation=2)

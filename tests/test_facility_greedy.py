@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.model.air import Air
 from joulewise.optimise.facility import steady
 from joulewise.optimise.facility_cooling import Cooling
 from joulewise.optimise.facility_greedy import (

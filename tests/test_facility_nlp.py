@@ -12,9 +12,9 @@ from scipy.optimize import linprog
 
 from joulewise.check.facility import check_facility
 from joulewise.errors import InputError
+from joulewise.model.air import Air
 from joulewise.model.facility import Facility, FacilityPlan, NodeTypes, TaskFlows
 from joulewise.model.room import HP_UTILITY_DATA_CENTER, CopCurve, Room, heat_flow
-from joulewise.model.air import Air
 from joulewise.optimise.facility import steady
 from joulewise.optimise.facility_nlp import plan_by_nlp
 from joulewise.optimise.facility_nlp_program import Beliefs, Clock, Program, every_core, mixed_columns, stand_ins

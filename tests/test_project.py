@@ -137,7 +137,7 @@ for name in ("joulewise.model", "joulewise.kernels"):
 for name in ("optimise.gpu", "optimise.stochastic", "optimise.fuzzy", "worlds.chances", "worlds.known"):
     importlib.import_module("joulewise." + name)
 """
-    run_python(code, *LATE, cwd=tmp_path)
+    run_python(code, *LATE, "scipy.optimize", cwd=tmp_path)
 
 
 @pytest.mark.parametrize("name", joulewise.__all__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import multiprocessing
 import os
 import signal
@@ -25,7 +26,8 @@ def available_cpus() -> int:
 
 
 def give_back_memory() -> None:
-    """Hand memory that is free in this process back to the system, where the C library keeps it and can be asked."""
+    """Hand memory that nothing in this process uses back to the system, where the C library can be asked to."""
+    gc.collect()
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from joulewise.present import write_report
+from joulewise.present import draft_report
 from joulewise.present.figures import drawable
 from joulewise.present.findings import findings
 from joulewise.present.records import LOAD, POLICY, TARIFF_UNIT, THRESHOLD, Records
@@ -200,17 +200,17 @@ def test_a_study_without_results_still_gets_its_page() -> None:
     assert "0 runs" in text
 
 
-def test_write_report_leaves_the_frames_alone(tmp_path: Path) -> None:
+def test_a_written_report_leaves_the_frames_alone(tmp_path: Path) -> None:
     records = make_records({POLICY: ["random", "max-upt"]}, traces=False)
     before = records.runs.clone()
-    path = write_report(
-        tmp_path / "results",
+    draft = draft_report(
         study=records.study,
         runs=records.runs,
         summary=records.summary,
         differences=records.differences,
         titles=records.titles,
     )
+    path = draft.write(tmp_path / "results")
     assert path == tmp_path / "results" / "report.html"
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert records.runs.equals(before)

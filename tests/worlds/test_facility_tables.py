@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,6 +127,7 @@ def test_published_nodes_need_no_types_and_take_generated_flows(tmp_path: Path) 
     site = site_of(tmp_path, node_type_list="", node_list=nodes, crac_list="crac,m3_per_s\nunit,\n", heat=heat,
                    parameters={"balance_within": 0.5})  # fmt: skip
     assert site.room.node_m3_per_s[1] == pytest.approx(117.0 / (AIR_J_PER_M3_K * 10))
+    assert site.node_types.names == ("IBM x3200", "Acer AT110")
     assert any("% of the air was moved" in note for note in site.notes)
     flows = generate_flows(FlowParameters(), site, 1, 0)
     assert facility_of(site, flows).n_cores == 6
@@ -195,7 +197,7 @@ def changed(**rows: dict[str, float]) -> str:
          r"heat flow: n1: found no air that comes from a CRAC unit"),
     ],
 )  # fmt: skip
-def test_a_wrong_site_is_told_where(tmp_path: Path, texts: dict[str, str], message: str) -> None:
+def test_a_wrong_site_is_told_where(tmp_path: Path, texts: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         site_of(tmp_path, **texts)
 
@@ -215,7 +217,7 @@ def test_a_wrong_site_is_told_where(tmp_path: Path, texts: dict[str, str], messa
         ({"slowdowns": "class,heavy,light\nheavy,1,-2\nlight,1,2\n"}, r"line 2, light: found '-2'; must be a finite"),
     ],
 )  # fmt: skip
-def test_wrong_flows_are_told_where(tmp_path: Path, texts: dict[str, str], message: str) -> None:
+def test_wrong_flows_are_told_where(tmp_path: Path, texts: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         flows_of(tmp_path, **texts)
 

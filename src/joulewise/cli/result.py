@@ -102,9 +102,9 @@ def show_failures(results: Results) -> None:
 
 def write_page(results: Results) -> Path:
     """Write the report page of the results and return its path."""
-    from joulewise.present import write_report
+    from joulewise.present import draft_report
 
-    return write_report(results.folder, **frames(results))
+    return draft_report(**frames(results)).write(results.folder)
 
 
 def frames(results: Results) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from joulewise.kernels.jit import kernel, shared
 from joulewise.kernels.records import record
-from typing import Any, NamedTuple
 
 
 @record

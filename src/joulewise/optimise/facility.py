@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from joulewise.kernels.sharing import run_cores
+from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility, FacilityPlan, TaskFlows
-from joulewise.model.air import Air
 
 _run_cores: Any = run_cores
 

@@ -38,6 +38,7 @@ class _Units:
         self.facility, self.air, self.curves, self.prices = facility, air, curves, prices
         self.rise_price = air.rise_prices(prices.redline)
         self.supply_price = air.supply_share.T @ prices.redline
+        self.is_even = facility.room.has_one_curve and _never_rises(facility.room)
         self.kinds = [np.flatnonzero(facility.node_type == k) for k in range(len(curves))]
 
     def most(self, close: float) -> float:
@@ -55,10 +56,11 @@ class _Units:
             slack = upper.max(axis=1) - reached
             if slack.sum() <= close * units.size / room.n_cracs or depth == _DEPTH - 1:
                 break
-            is_open = upper > reached[:, None] + close / room.n_cracs
-            closed = np.where(is_open.any(axis=0)[None, :], -np.inf, upper)
+            is_open = np.asarray(upper > reached[:, None] + close / room.n_cracs)
+            is_open = np.asarray(is_open.any(axis=0))
+            closed = np.where(is_open[None, :], -np.inf, upper)
             ruled_out = np.maximum(ruled_out, closed.max(axis=1))
-            cells = _split(cells[is_open.any(axis=0)])
+            cells = _split(cells[is_open])
         return float(np.maximum(upper.max(axis=1), ruled_out).sum())
 
     def _cells(self, units: Counts, cells: Floats) -> tuple[Floats, Floats]:
@@ -97,7 +99,7 @@ class _Units:
         With one curve that never rises the exchange of heat costs nothing less than 0, all units together.
         """
         room = self.facility.room
-        if room.has_one_curve and _never_rises(room):
+        if self.is_even:
             return np.zeros((units.size, supply_c.size))
         exchange = self.air.exchange_w_per_k[units].copy()
         own = exchange[np.arange(units.size), units].copy()

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from joulewise.errors import InputError, Problem
+from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility
-from joulewise.model.air import Air
 
 _HEAT_TOLERANCE, _CAP_TOLERANCE = 1e-9, 1e-12
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from joulewise.errors import InputError, Problem
+from joulewise.errors import Problem, raise_if_any
 from joulewise.kernels.draws import draws_of
 from joulewise.kernels.facility_genes import (
     ALONE,
@@ -33,9 +33,9 @@ from joulewise.kernels.facility_genes import (
     room_to_breed,
     throttle,
 )
+from joulewise.model.air import Air
 from joulewise.model.arrays import Counts
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.model.air import Air
 from joulewise.optimise.facility import Steady, earned_per_s, margins, steady
 from joulewise.optimise.facility_cooling import Cooled, Cooling
 from joulewise.optimise.facility_search import Found
@@ -72,24 +72,34 @@ def evolve_plans(
     generations: int = GENERATIONS,
     seconds: float = math.inf,
     seeds: Sequence[FacilityPlan] = (),
+    mutation: float = MUTATION,
+    gene_mutation: float = GENE_MUTATION,
     seed: int = 0,
 ) -> Found:
     """The best plan by co-located reward rate (GACL), or, if neighbours do not count, by reward rate alone (GA).
 
     `seeds` are plans in the first population; the rest is random. The result is never worse than a seed that keeps the
     limits. Stopped by the clock or from the keyboard, it is the best so far. Its history has the co-located reward rate
-    also where that is not what counts.
+    also where that is not what counts, and may then fall. A chance of `mutation` for each child and of `gene_mutation`
+    for each of its genes are as published; where seeds are to be polished, few genes of many children do better.
     """
-    if population < 2:
-        raise InputError(Problem("population", f"found {population}", "must be 2 or more"))
+    raise_if_any(_wishes_problems(population, mutation, gene_mutation))
     herd = _Herd(facility, air, counts_neighbours, population, seed, time.perf_counter() + seconds)
     try:
-        why_stopped = herd.settle(seeds) or herd.evolve(generations)
+        why_stopped = herd.settle(seeds) or herd.evolve(generations, mutation, gene_mutation)
     except KeyboardInterrupt:
         if not herd.best.history:
             raise
         why_stopped = "interrupted"
     return Found(herd.best_plan(), tuple(herd.best.history), why_stopped)
+
+
+def _wishes_problems(population: int, mutation: float, gene_mutation: float) -> Iterator[Problem]:
+    if population < 2:
+        yield Problem("population", f"found {population}", "must be 2 or more")
+    for name, chance in (("mutation", mutation), ("gene_mutation", gene_mutation)):
+        if not 0.0 <= chance <= 1.0:
+            yield Problem(name, f"found {chance}", "must be from 0 to 1")
 
 
 @dataclass
@@ -151,14 +161,14 @@ class _Herd:
         self._rank(np.arange(self.population))
         return None
 
-    def evolve(self, generations: int) -> str:
+    def evolve(self, generations: int, mutation: float = MUTATION, gene_mutation: float = GENE_MUTATION) -> str:
         """Breed two children a generation; gives why it ended."""
         for _ in range(generations):
             if time.perf_counter() > self.until_s:
                 return "time"
             children = np.setdiff1d(np.arange(self.worth.size), self.ranked)
             parents = _breed(
-                self.state, self.facts, self.pool, self.room, self.ranked, children, BIAS, MUTATION, GENE_MUTATION
+                self.state, self.facts, self.pool, self.room, self.ranked, children, BIAS, mutation, gene_mutation
             )
             self.base_c[children] = self.base_c[list(parents)]
             for child in children:
@@ -218,12 +228,14 @@ class _Herd:
         self.supply_c[row] = cooled.supply_c
 
     def _throttle(self, row: int, cooled: Cooled) -> Cooled:
-        """Slow down the hottest nodes, round after round."""
+        """Slow down the hottest nodes, round after round; cut shares if the supply had to be set anew on the way."""
         while not self.cooling.fits(cooled):
             inlet_c = self.air.inlets_c(self.pool.node_w[row], cooled.supply_c)[0]
             excess_w = self._power_to_take_off(cooled)
-            _throttle(self.state, self.facts, self.pool, self.room, row, inlet_c, cooled.w_per_w, excess_w)
+            taken_w = _throttle(self.state, self.facts, self.pool, self.room, row, inlet_c, cooled.w_per_w, excess_w)
             cooled = self._cool(row)
+            if taken_w < excess_w and not self.cooling.fits(cooled):
+                return self._scale_down(row)
         return cooled
 
     def _cool(self, row: int) -> Cooled:

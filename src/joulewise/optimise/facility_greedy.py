@@ -17,9 +17,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from joulewise.errors import InputError, unknown_name
+from joulewise.model.air import Air
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.model.air import Air
 from joulewise.optimise.facility import steady
 from joulewise.optimise.facility_cooling import Cooling
 from joulewise.optimise.facility_search import Found

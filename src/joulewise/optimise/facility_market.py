@@ -60,13 +60,14 @@ class Market:
         """The hottest supply, the same for all units as far as they can, at which no node is too hot."""
         room = self.facility.room
         inlet_c, _ = self.air.inlets_c(node_w, np.zeros(room.n_cracs))
-        return np.clip(np.full(room.n_cracs, (room.redline_c - inlet_c).min()), room.coldest_c, room.hottest_c)
+        hottest_c = np.full(room.n_cracs, (room.redline_c - inlet_c).min())
+        return np.asarray(np.clip(hottest_c, room.coldest_c, room.hottest_c))
 
     def first_look(self) -> Solution:
         """All nodes of a type alike, and one supply: prices to start with."""
         facility, pool = self.facility, self.pool
         groups = groups_of_nodes(facility, np.unique(facility.node_type, return_inverse=True)[1])
-        program = Program(facility, self.air, groups, self.at_rest)
+        program = Program(facility, self.air, groups, self.at_rest, 0.0)
         node_w = facility.overhead_w
         for _ in range(_FIRST_ROUNDS):
             supply_c = self.common_supply_c(node_w)
@@ -111,9 +112,7 @@ class Market:
         self.watched = program.watched
         return solution
 
-    def _offer(
-        self, program: Program, solution: Solution, supply_c: Floats, n: int, allowed: Allowed | None
-    ) -> None:
+    def _offer(self, program: Program, solution: Solution, supply_c: Floats, n: int, allowed: Allowed | None) -> None:
         """Offer every group what is best for it at the prices."""
         kind, prices = program.groups.kind, solution.prices
         price = program.groups.weight.T @ self.watt_price(prices, supply_c)
@@ -129,7 +128,7 @@ class Market:
         hot = np.flatnonzero(excess_k > over_k)
         order = hot[np.lexsort((-excess_k[hot], self.zone[hot]))]
         place = np.arange(order.size) - np.searchsorted(self.zone[order], self.zone[order])
-        return order[place < _HOTTEST]
+        return np.asarray(order[place < _HOTTEST])
 
     def _missing(self, program: Program, solution: Solution, supply_c: Floats) -> float:
         """The share of all reward that configurations could add at most which the program does not have."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from joulewise.model.arrays import Bools, Counts, Floats
+from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.facility import Facility, FacilityPlan
 from joulewise.optimise.configurations import Configurations, joined
 from joulewise.optimise.facility_pool import Allowed, Pool
@@ -62,9 +62,7 @@ def drawn_by(facility: Facility, pool: Pool, processors: Processors, mixture: Mi
     return Background(facility.overhead_w + power_w, mixture.amount @ pool.rates_per_s(kind, mixture.row))
 
 
-def handed_out(
-    pool: Pool, processors: Processors, program: Program, solution: Solution, watt_price: Floats
-) -> Mixture:
+def handed_out(pool: Pool, processors: Processors, program: Program, solution: Solution, watt_price: Floats) -> Mixture:
     """The shares of each group on its processors, one after the other: most power where a watt costs least."""
     groups, (group, row) = program.groups, program.pairs
     entries = groups.weight.tocoo()
@@ -203,7 +201,7 @@ class PlanMaker:
         return FacilityPlan(self.share / np.maximum(busy, 1.0), self.pstate, supply_c)
 
 
-def _core_columns(table: Configurations, column: Counts, size: int) -> Counts:
+def _core_columns(table: Configurations, column: Ints, size: int) -> Counts:
     """[row, core]: what the cores of a processor do, classes one after the other; -1 at rest."""
     cores = np.full((len(table), size), -1, np.int64)
     for s, counts in enumerate(table.counts):
@@ -230,4 +228,3 @@ def made_plan(
             table = pool.tables[int(processors.kind[processor])]
             maker.mix(processor, table, parts.row[entries], parts.amount[entries])
     return maker.plan(supply_c)
-

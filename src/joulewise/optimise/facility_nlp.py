@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from joulewise.errors import InputError, Problem
+from joulewise.model.air import Air
 from joulewise.model.arrays import Bools, Codes, Counts, Floats
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.model.air import Air
 from joulewise.optimise.facility import steady
 from joulewise.optimise.facility_nlp_program import (
     Beliefs,
@@ -54,7 +54,7 @@ _INSIDE = 1e-9
 _START_TIME, _STEP_1_PART = 0.3, 0.7
 _FROM_AFAR: Options = {}
 _NEAR_START: Options = {"mu_init": 1e-3, "bound_push": 1e-3, "bound_frac": 1e-3}
-_AT_LAST: Options = {**_NEAR_START, "tol": 1e-5}
+_AT_LAST: Options = {"mu_init": 1e-4, "bound_push": 1e-4, "bound_frac": 1e-4}
 
 
 def plan_by_nlp(

@@ -13,10 +13,10 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import block_array, csc_array, csr_array, diags_array, eye_array
 
 from joulewise.errors import InputError, Problem
+from joulewise.model.air import Air
 from joulewise.model.arrays import Codes, Counts, Floats
 from joulewise.model.facility import Facility
 from joulewise.model.room import CopCurve
-from joulewise.model.air import Air
 
 _KNOTS = 4
 """So many P-states at most are mixed; the others are between them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,10 +35,10 @@ from joulewise.units import count, power
 
 _LEVELS = (math.inf, 0.1, 0.03, 0.01, 0.003)
 _FIRST = Effort(reaches_k=(3.0,), width=0.05, n_best=8, enough=5e-3, over_k=1e-2)
-_LATER = Effort(reaches_k=(0.5, 0.2), width=0.03, n_best=4, enough=1e-3, over_k=1e-2)
+_LATER = Effort(reaches_k=(0.5, 0.2), width=0.03, n_best=7, enough=1e-3, over_k=1e-2)
 _LAST = Effort(reaches_k=(0.2, 0.0), width=math.inf, n_best=4, enough=math.inf, over_k=1e-7)
 _FREE = 400
-_HALVINGS = 60
+_ROUGH, _EXACT = 1e-3, 1e-7
 _NONE = 1e-9
 
 
@@ -72,7 +73,12 @@ class _Planner:
     """Finer and finer groups of nodes; after each level a plan and a bound, of which the best are kept."""
 
     def __init__(
-        self, facility: Facility, air: Air, start_s: float, seconds: float, on_plan: Callable[[float, float], None] | None
+        self,
+        facility: Facility,
+        air: Air,
+        start_s: float,
+        seconds: float,
+        on_plan: Callable[[float, float], None] | None,
     ) -> None:
         self.facility, self.air, self.start_s, self.seconds = facility, air, start_s, seconds
         self.on_plan = on_plan or (lambda _rate, _bound: None)
@@ -91,7 +97,7 @@ class _Planner:
         solution, why = self.market.first_look(), "done"
         for by in _LEVELS:
             groups = self.market.grouped(solution, by)
-            program = Program(self.facility, self.air, groups, self.market.at_rest)
+            program = Program(self.facility, self.air, groups, self.market.at_rest, _ROUGH)
             solution = self.market.settle(program, solution, _LATER if math.isfinite(by) else _FIRST)
             self._prove(solution.prices)
             self._keep(self._plan(program, solution))
@@ -124,9 +130,10 @@ class _Planner:
         price = self.market.watt_price(prices, solution.supply_c)
         mixture = handed_out(pool, processors, program, solution, price)
         mixture, allowed = with_patterns(pool, processors, mixture, prices.task)
-        is_free = self._free(mixture, prices.task, price)
-        chosen, solution = self._chosen_again(mixture, is_free, solution, allowed)
-        return made_plan(self.facility, pool, processors, chosen, solution.supply_c)
+        with suppress(NoSolutionError):  # with the others as they are, no choice may keep the limits: then none is made
+            is_free = self._free(mixture, prices.task, price)
+            mixture, solution = self._chosen_again(mixture, is_free, solution, allowed)
+        return made_plan(self.facility, pool, processors, mixture, solution.supply_c)
 
     def _free(self, mixture: Mixture, task_price: Floats, watt_price: Floats) -> Bools:
         """The processors that may choose again: mixed ones, those that lose most, and those that lose least by it."""
@@ -144,7 +151,8 @@ class _Planner:
         pool, free = self.market.pool, np.flatnonzero(is_free)
         fixed = mixture.taken(~is_free[mixture.processor])
         background = drawn_by(self.facility, pool, self.processors, fixed)
-        program = Program(self.facility, self.air, single_groups(self.facility, self.processors, free), background)
+        groups = single_groups(self.facility, self.processors, free)
+        program = Program(self.facility, self.air, groups, background, _EXACT)
         start = replace(start, node_w=drawn_by(self.facility, pool, self.processors, mixture).node_w)
         solution = self.market.settle(program, start, _LAST, lambda k, asked: allowed(k, free[asked]))
         used = solution.x > _NONE
@@ -154,26 +162,27 @@ class _Planner:
 
 
 def within_limits(facility: Facility, air: Air, plan: FacilityPlan) -> tuple[FacilityPlan, Steady]:
-    """The plan, changed as little as its limits need: supplies a little colder, and then all cores a little less busy."""
-    state = steady(facility, air, plan)
-    over_k = max(-margins(facility, plan, state).redline_k, 0.0)
-    supply_c = np.maximum(plan.supply_c - over_k * (1 + _NONE) - (1e-9 if over_k else 0.0), facility.room.coldest_c)
-    plan = FacilityPlan(plan.share, plan.pstate, supply_c)
-    state = steady(facility, air, plan)
-    low, high = 0.0, 1.0
-    if _is_within(facility, plan, state):
-        return plan, state
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        less = FacilityPlan(plan.share * middle, plan.pstate, supply_c)
-        low, high = (middle, high) if _is_within(facility, less, steady(facility, air, less)) else (low, middle)
-    less = FacilityPlan(plan.share * low, plan.pstate, supply_c)
+    """The plan, changed as little as its limits need: supplies a little colder, then all cores a little less busy."""
+    over_k = max(-margins(facility, plan, steady(facility, air, plan)).redline_k, 0.0)
+    supply_c = np.maximum(plan.supply_c - over_k - (_NONE if over_k else 0.0), facility.room.coldest_c)
+    busy, rest = (FacilityPlan(plan.share * part, plan.pstate, supply_c) for part in (1.0, 0.0))
+    state = steady(facility, air, busy)
+    part = _possible(facility, steady(facility, air, rest), state)
+    if part == 1.0:
+        return busy, state
+    less = FacilityPlan(plan.share * part, plan.pstate, supply_c)
     return less, steady(facility, air, less)
 
 
-def _is_within(facility: Facility, plan: FacilityPlan, state: Steady) -> bool:
-    left = margins(facility, plan, state)
-    return left.cap_w >= 0.0 and left.redline_k >= 0.0
+def _possible(facility: Facility, rest: Steady, busy: Steady) -> float:
+    """The share of the busy state that keeps the limits: powers and inlets are straight lines between the two."""
+    limits = np.append(facility.room.redline_c, facility.cap_w)
+    least, most = (np.append(state.node_inlet_c, state.total_w) for state in (rest, busy))
+    is_over = most > limits
+    if not is_over.any():
+        return 1.0
+    part = ((limits - least)[is_over] / (most - least)[is_over]).min()
+    return float(np.clip(part * (1 - _NONE), 0.0, 1.0))
 
 
 def _no_plan(facility: Facility, air: Air) -> list[Problem]:
@@ -183,7 +192,9 @@ def _no_plan(facility: Facility, air: Air) -> list[Problem]:
     hot = np.flatnonzero(inlet_c > room.redline_c)
     if hot.size:
         worst = int(hot[np.argmax((inlet_c - room.redline_c)[hot])])
-        found = f"found {room.redline_c[worst]:.4g} °C at node {worst}, one of {count(hot.size, 'node')} that are too hot"
+        found = (
+            f"found {room.redline_c[worst]:.4g} °C at node {worst}, one of {count(hot.size, 'node')} that are too hot"
+        )
         allowed = f"must be {inlet_c[worst]:.4g} °C or more: its inlet with all cores at rest and the coldest supplies"
         return [Problem("redlines", found, allowed, "raise the redline, let CRAC units blow colder, or remove nodes")]
     least_w = least_cap_w(facility, air)
@@ -193,7 +204,7 @@ def _no_plan(facility: Facility, air: Air) -> list[Problem]:
 
 
 def least_cap_w(facility: Facility, air: Air) -> float:
-    """What nodes with all cores at rest and their cooling draw with one supply for all, as hot as redlines let it be."""
+    """What nodes with all cores at rest and their cooling draw, with one supply as hot as redlines let it be."""
     plan = FacilityPlan(
         np.zeros((facility.n_cores, facility.tasks.n_types)),
         np.zeros((facility.n_cores, facility.tasks.n_types), np.int8),

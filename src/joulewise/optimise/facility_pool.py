@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from joulewise.model.arrays import Bools, Counts, Floats
+from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.optimise.configurations import Configurations, Curve, ProcessorMenu, joined
 
 Allowed: TypeAlias = Callable[[int, Counts], Bools]
@@ -28,8 +28,8 @@ class Pool:
         """Add what is new."""
         self.tables = [joined([old, new]) for old, new in zip(self.tables, tables)]
 
-    def add_near(self, curves: Sequence[Curve], kind: Counts, price: Floats, slack: float, more: int) -> None:
-        """Add what is best, for processors of these types, at prices of a watt that differ by up to a share of these."""
+    def add_near(self, curves: Sequence[Curve], kind: Counts | Ints, price: Floats, slack: float, more: int) -> None:
+        """Add what is best, for processors of these types, at prices of a watt within a share of these."""
         self.add([_near(curve, price[kind == k], slack, more) for k, curve in enumerate(curves)])
 
     def power_w(self, kind: Counts, row: Counts) -> Floats:
@@ -46,9 +46,7 @@ class Pool:
             rates[kind == k] = table.rate_per_s[row[kind == k]]
         return rates
 
-    def best(
-        self, kind: Counts, price: Floats, task_price: Floats, n: int, allowed: Allowed | None = None
-    ) -> Counts:
+    def best(self, kind: Counts, price: Floats, task_price: Floats, n: int, allowed: Allowed | None = None) -> Counts:
         """Pairs of (asked, row): the n rows that earn most above the price of their power, for each that is asked."""
         pairs = [np.empty((2, 0), np.int64)]
         for k, table in enumerate(self.tables):

@@ -10,16 +10,16 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array, hstack
 
 from joulewise.errors import JoulewiseError
+from joulewise.model.air import Air
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPrices
-from joulewise.model.air import Air
 from joulewise.optimise.facility_pool import Pool
 
 _new_highs: Any = highspy.Highs
 _INF = highspy.kHighsInf
 _OPTIONS: dict[str, Any] = {"output_flag": False, "threads": 1, "random_seed": 1}
 _KW = 1e3
-_NEGLIGIBLE, _NO_SHARE = 1e-6, 1e-9
+_NO_SHARE = 1e-9
 _CLEAR_K, _CLEAR_CAP = 1e-6, 1e-8
 _STEP_C = 1e-4
 _BLOCK = 256
@@ -48,7 +48,7 @@ def groups_of_nodes(facility: Facility, of_node: Counts) -> Groups:
     kind[of_node] = facility.node_type
     shape = (facility.n_nodes, n_nodes.size)
     weight = csr_array((1.0 / n_nodes[of_node], (np.arange(facility.n_nodes), of_node)), shape=shape)
-    return Groups(kind, n_nodes * facility.node_types.processors[kind].astype(np.float64), weight)
+    return Groups(kind, np.asarray(n_nodes * facility.node_types.processors[kind], np.float64), weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +82,14 @@ class NoSolutionError(JoulewiseError):
 class Program:
     """The program around given supply temperatures: exact in power there, and linear in changes of temperature.
 
-    It starts with no configurations, and keeps the redlines of nodes that are watched only. Columns: tasks, tasks
+    It starts with no configurations, and keeps the redlines of nodes that are watched only; of what heats a watched
+    node the `negligible` share of the most is left out. Columns: tasks, tasks
     bought and sold, power of groups, supplies, configurations. Rows: tasks, groups, their power, cap, redlines. What
     is added later goes on from the last solution.
     """
 
-    def __init__(self, facility: Facility, air: Air, groups: Groups, background: Background) -> None:
+    def __init__(self, facility: Facility, air: Air, groups: Groups, background: Background, negligible: float) -> None:
+        self.negligible = negligible
         self.facility, self.air, self.groups, self.background = facility, air, groups, background
         self.pairs = np.empty((2, 0), np.int64)
         self.watched = np.empty(0, np.int64)
@@ -109,7 +111,9 @@ class Program:
         facility, groups = self.facility, self.groups
         n_tasks, n_groups, n_cracs = facility.tasks.n_types, groups.n_groups, facility.room.n_cracs
         task, group = np.arange(n_tasks), np.arange(n_groups)
-        rows = np.concatenate((task, task, task, n_tasks + n_groups + group, np.full(n_groups + n_cracs, self._row_cap)))
+        rows = np.concatenate(
+            (task, task, task, n_tasks + n_groups + group, np.full(n_groups + n_cracs, self._row_cap))
+        )
         every = self._at_power + np.arange(n_groups + n_cracs)
         columns = np.concatenate((np.arange(3 * n_tasks), self._at_power + group, every))
         ones = np.ones(n_tasks)
@@ -119,7 +123,9 @@ class Program:
         lp.num_col_, lp.num_row_ = self._at_x, self._row_cap + 1
         lp.col_cost_ = np.concatenate((-_worth(facility), np.zeros(self._at_x - n_tasks)))
         lp.col_lower_ = np.zeros(self._at_x)
-        lp.col_upper_ = np.concatenate((np.ones(n_tasks), np.zeros(2 * n_tasks), np.full(n_groups, _INF), np.zeros(n_cracs)))
+        lp.col_upper_ = np.concatenate(
+            (np.ones(n_tasks), np.zeros(2 * n_tasks), np.full(n_groups, _INF), np.zeros(n_cracs))
+        )
         lp.row_lower_ = np.concatenate((np.full(n_tasks + n_groups, -_INF), np.zeros(n_groups), [-_INF]))
         done = self.background.rate_per_s / self._rate_per_s
         lp.row_upper_ = np.concatenate((done, groups.n_processors, np.zeros(n_groups), [0.0]))
@@ -155,7 +161,7 @@ class Program:
         for at in range(0, new.size, _BLOCK):
             block = new[at : at + _BLOCK]
             rise_k = csr_array((self.groups.weight.T @ self.air.rise_k_per_w(block).T).T)
-            rise_k.data[rise_k.data < _NEGLIGIBLE * rise_k.data.max(initial=0.0)] = 0.0
+            rise_k.data[rise_k.data < self.negligible * rise_k.data.max(initial=0.0)] = 0.0
             shares = csr_array(np.where(self.air.supply_share[block] > _NO_SHARE, self.air.supply_share[block], 0.0))
             rows = hstack((csr_array((block.size, self._at_power)), _KW * rise_k, shares), format="csr")
             rows.eliminate_zeros()

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
 
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.prices import Answer, Market, Prices, answer_prices, find_cheapest
@@ -164,6 +163,8 @@ class PriceMarket:
 
     def improve(self, certificate: Certificate, stage: Stage) -> Certificate:
         """Follow the slope of the bound, which is what there is less what is asked for; keep the best prices seen."""
+        from scipy.optimize import Bounds, minimize  # 15 MB that a trivial bound does without
+
         shape, unit = certificate.per_s.shape, self._units(certificate, stage)
         stride = max(min(stage.stride, self.facts.tasks.arrival_s.size // _ENOUGH_TASKS), 1)
         there_is_s = self.counts * (self.facts.window.end_s / shape[1])

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from joulewise.errors import raise_if_any, unknown_name
-from joulewise.files import write_atomic
 from joulewise.present.export import FORMATS, export
 from joulewise.present.records import Records, StudyInfo, tidy
 
-__all__ = ["FORMATS", "Records", "StudyInfo", "write_figures", "write_report"]
+if TYPE_CHECKING:
+    from joulewise.present.report import Draft
+
+__all__ = ["FORMATS", "Records", "StudyInfo", "draft_report", "write_figures"]
 
 
-def write_report(
-    folder: Path,
+def draft_report(
     *,
     study: StudyInfo,
     runs: pl.DataFrame,
@@ -29,13 +31,11 @@ def write_report(
     titles: Mapping[str, str],
     modes: Mapping[str, str] | None = None,
     **details: pl.DataFrame | None,
-) -> Path:
-    """Write `report.html` into `folder` and return its path; the frames are those of `Records`, `details` by name."""
-    from joulewise.present.report import render_report
+) -> Draft:
+    """A report that can be written; it keeps none of the frames, which are those of `Records`, `details` by name."""
+    from joulewise.present.report import draft_of
 
-    path = folder / "report.html"
-    write_atomic(path, render_report(_records(study, runs, summary, differences, traces, titles, modes, details)))
-    return path
+    return draft_of(_records(study, runs, summary, differences, traces, titles, modes, details))
 
 
 def write_figures(

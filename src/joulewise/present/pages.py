@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -14,6 +16,10 @@ from joulewise.files import write_atomic
 from joulewise.present.export import vegalite_version
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_MAKE_BUNDLE = """
+import sys, vl_convert
+sys.stdout.write(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=sys.argv[1]))
+"""
 
 
 @cache
@@ -55,10 +61,9 @@ def _kept_bundle() -> Path:
 
 
 def _bundle() -> str:
-    import vl_convert
-
-    names = "window.vegaEmbed = vegaEmbed;"
-    bundle = str(vl_convert.javascript_bundle(names, vl_version=vegalite_version()))
+    """The script, made in a process of its own, which takes its 100 MB with it when it ends."""
+    command = [sys.executable, "-P", "-X", "utf8", "-c", _MAKE_BUNDLE, vegalite_version()]
+    bundle = subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
     return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 

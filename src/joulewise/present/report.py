@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from joulewise.files import write_atomic
 from joulewise.present.export import render, spec_of
 from joulewise.present.facility_outcomes import facility_findings
-from joulewise.present.figures import drawings
+from joulewise.present.figures import drawable, drawings
 from joulewise.present.findings import Finding, findings
 from joulewise.present.formats import key_words
 from joulewise.present.glossary import GLOSSARIES
@@ -19,6 +21,7 @@ from joulewise.present.outcomes import front_findings, profit_findings, utility_
 from joulewise.present.pages import libraries, page
 from joulewise.present.records import FACILITY, FRONT, JOBS, KNOWN, MANAGED, PROFIT, Records
 from joulewise.present.tables import Table, cost_tables, difference_tables, full_table, search_tables, utility_tables
+from joulewise.processes import give_back_memory
 from joulewise.units import count, duration
 
 
@@ -30,7 +33,27 @@ class Plate:
     title: str
     caption: str
     spec: dict[str, Any]
-    picture: str
+    picture: str = ""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A report without its still pictures. What draws them takes much memory; the records are needed no longer."""
+
+    plates: tuple[Plate, ...]
+    values: Mapping[str, object]
+
+    def html(self) -> str:
+        """The whole report as one HTML document that loads nothing; whatever a user wrote in it is escaped."""
+        give_back_memory()
+        plates = [replace(plate, picture=_picture(plate.spec)) for plate in self.plates]
+        return page("report.html", plates=plates, **self.values)
+
+    def write(self, folder: Path) -> Path:
+        """Write `report.html` into a folder and return its path."""
+        path = folder / "report.html"
+        write_atomic(path, self.html())
+        return path
 
 
 @dataclass(frozen=True)
@@ -52,28 +75,32 @@ _CONTENT = {
 
 
 def render_report(records: Records) -> str:
-    """The whole report as one HTML document that loads nothing; whatever a user wrote in it is escaped."""
-    plates, content = _plates(records), _CONTENT[records.study.kind]
-    return page(
-        "report.html",
-        study=records.study,
-        facts=_facts(records),
-        findings=content.findings(records),
-        axes=[(sentence(key_words(key).name), key, _values(records, key)) for key in records.study.axes],
-        plates=plates,
-        main_tables=content.tables(records),
-        difference_tables=difference_tables(records),
-        full_table=full_table(records),
-        glossary=GLOSSARIES[records.study.kind],
-        particulars=_particulars(records),
-        citation=_citation(records),
-        libraries=libraries() if plates else "",
-    )
+    """The whole report of the records, as `Draft.html` gives it."""
+    return draft_of(records).html()
 
 
-def _plates(records: Records) -> list[Plate]:
-    drawn = [(figure, drawing, spec_of(drawing.chart)) for figure, drawing in drawings(records)]
-    return [Plate(figure.name, figure.title, drawing.caption, spec, _picture(spec)) for figure, drawing, spec in drawn]
+def draft_of(records: Records) -> Draft:
+    """The report of the records but for its pictures."""
+    content = _CONTENT[records.study.kind]
+    values = {
+        "libraries": libraries() if drawable(records) else "",
+        "study": records.study,
+        "facts": _facts(records),
+        "findings": content.findings(records),
+        "axes": [(sentence(key_words(key).name), key, _values(records, key)) for key in records.study.axes],
+        "main_tables": content.tables(records),
+        "difference_tables": difference_tables(records),
+        "full_table": full_table(records),
+        "glossary": GLOSSARIES[records.study.kind],
+        "particulars": _particulars(records),
+        "citation": _citation(records),
+    }
+    return Draft(tuple(_plates(records)), values)
+
+
+def _plates(records: Records) -> Iterator[Plate]:
+    for figure, drawing in drawings(records):
+        yield Plate(figure.name, figure.title, drawing.caption, spec_of(drawing.chart))
 
 
 def _picture(spec: dict[str, Any]) -> str:

@@ -62,7 +62,7 @@ def _pin_problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
 def _policy_problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     objective, order = scheduler.policy.objective, scheduler.order
     try:
-        if order is not None:
+        if order is not None and order.priority is not None:
             compiled_order(order)
         if objective is not None:
             compiled_objective(objective)

@@ -147,6 +147,9 @@ def read_site(tables: SiteTables, folder: Path = Path()) -> Site:
     """The nodes and the room that tables in this folder describe; InputError with every problem."""
     models = NODE_MODELS if tables.node_type_list is None else _models(read_table(tables.node_type_list, folder))
     nodes = _nodes(tables, read_table(tables.node_list, folder), models)
+    if tables.node_type_list is None:
+        used, node_type = np.unique(nodes.node_type, return_inverse=True)
+        models, nodes = tuple(models[at] for at in used), nodes._replace(node_type=node_type.astype(np.int32))
     cracs = _cracs(read_table(tables.crac_list, folder), float(nodes.m3_per_s.sum()))
     raise_if_any((*_redline_problems(tables, nodes, cracs), *_name_problems(tables, nodes, cracs)))
     places = Places(nodes.names + cracs.names, np.concatenate((nodes.m3_per_s, cracs.m3_per_s)), len(nodes.names))
@@ -194,11 +197,8 @@ def _models(table: Table) -> tuple[NodeModel, ...]:
     table.check_columns(NODE_TYPE_COLUMNS)
     raise_if_any(table.problems)
     names = _names(table, _TYPE)
-    cores, processors, pstates = (
-        whole(table, _CORES, 1),
-        whole(table, _PROCESSORS, 1, 1.0),
-        whole(table, _PSTATES, 1, 1.0),
-    )
+    cores = whole(table, _CORES, 1)
+    processors, pstates = (whole(table, column, 1, 1.0) for column in (_PROCESSORS, _PSTATES))
     uneven = (np.minimum(cores, processors) > 0) & (cores % np.maximum(processors, 1) != 0)
     table.report_rows(_CORES.name, uneven, "must be the same number on each processor")
     overhead_w = table.quantity(_OVERHEAD)

@@ -124,6 +124,8 @@ def _drawn_links(p: RoomParameters, layout: _Layout, node_m3_per_s: Floats, stre
     given_on = np.bincount(between.source, between.m3_per_s, n)
     returned = np.maximum(node_m3_per_s - given_on, 0.1 * node_m3_per_s)
     zone, nearest = _zones(layout, node_m3_per_s, p.cracs)
+    if max(p.recirculation) < _LITTLE:
+        nearest = _with_next(nearest)
     supplied = _to_units(zone, nearest, (1 - mixed) * node_m3_per_s, p.supply_spread)
     exhausted = _to_units(zone, nearest, returned, p.return_spread)
     bypass = np.full(p.cracs, (mixed * node_m3_per_s).sum() / p.cracs)
@@ -188,12 +190,23 @@ def _zones(layout: _Layout, node_m3_per_s: Floats, cracs: int) -> tuple[Counts, 
     return zone, nearest
 
 
+_LITTLE = 0.1
+"""Where nodes take in less than this of each other's air, few links are left that can even out zones."""
+
+
+def _with_next(nearest: Counts) -> Counts:
+    """The same with the units of the zones before and after, from which any difference between zones can be made up."""
+    unit = np.arange(len(nearest))
+    beside = np.clip(np.column_stack((unit - 1, unit + 1)), 0, len(nearest) - 1)
+    return np.concatenate((nearest, beside), axis=1)
+
+
 def _to_units(zone: Counts, nearest: Counts, m3_per_s: Floats, spread: float) -> Links:
     """Air between places, as takers, and units, as sources: that of each one's zone, and in part those near to it."""
     units = nearest[zone]
-    n_others = units.shape[1] - 1
     is_own = units == zone[:, None]
-    share = np.where(is_own, 1 - spread, spread / n_others) if n_others else np.ones(units.shape)
+    n_own, n = is_own.sum(axis=1, keepdims=True), units.shape[1]
+    share = np.where(is_own, np.where(n_own < n, 1 - spread, 1.0) / n_own, spread / np.maximum(n - n_own, 1))
     taker = np.repeat(np.arange(zone.size), units.shape[1])
     return _kept(Links(taker, units.ravel(), (share * m3_per_s[:, None]).ravel()))
 
@@ -293,7 +306,8 @@ def without_crac(room: Room, unit: int, *, is_replaced: bool = True) -> Room:
     """The room after a CRAC unit failed; the others keep their order.
 
     The units that blow to the same nodes as the failed one take its place. With `is_replaced` all others blow more, as
-    much together as before; otherwise they blow what they blew, and nodes take in more of each other's air.
+    much together as before; otherwise they blow what they blew, and nodes take in more of each other's air and
+    their own.
     """
     if not (0 <= unit < room.n_cracs and room.n_cracs > 1):
         found, allowed = f"found unit {unit} of {room.n_cracs}", "there must be such a unit, and another one"
@@ -305,12 +319,20 @@ def without_crac(room: Room, unit: int, *, is_replaced: bool = True) -> Room:
     for at in (0, 1):
         is_lost = links[at] == place
         links = _joined(_only(links, ~is_lost), _rerouted(_only(links, is_lost), at, stand_ins, parts))
+    if not is_replaced:
+        links = _joined(links, _own_air(links_of(room), place, n))
     taker, source = (ends - (ends > place) for ends in links[:2])
     through = np.concatenate((room.node_m3_per_s, left * (room.crac_m3_per_s.sum() / left.sum() if is_replaced else 1)))
     flow = flow_of(balanced(Links(taker, source, links.m3_per_s), through, n), through)
     kept = {name: np.delete(getattr(room, name), unit) for name in ("coldest_c", "hottest_c")}
     cop = tuple(curve for c, curve in enumerate(room.cop) if c != unit)
     return replace(room, flow=flow, crac_m3_per_s=through[n:], cop=cop, **kept)
+
+
+def _own_air(links: Links, place: int, n_nodes: int) -> Links:
+    """As much air as this place blew to each node, but blown out by the node itself."""
+    lost = _only(links, (links.source == place) & (links.taker < n_nodes))
+    return lost._replace(source=lost.taker)
 
 
 def _stand_ins(room: Room, place: int) -> tuple[Counts, Floats]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -99,6 +99,7 @@ def load_trace(p: TraceParameters, system: ClusterSystem | None = None, folder: 
     table = read_trace_table(p.trace, folder, COLUMNS)
     findings = findings_of_reading(table)
     jobs, more = jobs_to_replay(table, p)
+    table = replace(table, jobs=table.jobs.clear())  # two copies of a long log would be in memory
     findings += more
     if jobs is None:
         raise _nothing_left(p, findings)
