@@ -246,10 +246,10 @@ def _tiny_facility() -> Facility:
     types = NodeTypes(("x",), np.array([2]), np.array([1]), np.array([2]), np.array([20.0]))
     speed, power_w = np.array([[[1.0, 0.6]], [[0.8, 0.6]]]), np.array([[[20.0, 8.0]], [[15.0, 7.0]]])
     flows = TaskFlows(
-        ("a", "b"), np.ones(2), np.ones(2), np.full(2, 10.0), speed, power_w, np.array([0, 1]), ("heavy", "light"),
+        ("a", "b"), np.full(2, 9.0), np.ones(2), np.full(2, 10.0), speed, power_w, np.array([0, 1]), ("heavy", "light"),
         np.array([[[1.0, 0.1], [0.1, 0.0]]]),
     )  # fmt: skip
-    return Facility(types, flows, np.zeros(2, np.int32), room, 120.0)
+    return Facility(types, flows, np.zeros(2, np.int32), room, 90.0)
 
 
 # --- judging -----------------------------------------------------------------------------------------------------
