@@ -19,6 +19,7 @@ from joulewise.present.records import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLIC
 from joulewise.present.settings import beside
 from tests.present.made import BUDGET_J, MANAGED, TITLES, WEIGHED, make_records
 from tests.present.made_bags import front_records, profit_records
+from tests.present.made_facilities import CAPS, facility_records
 from tests.present.made_fronts import FIVE_SEEDS, fuzzy_records, utility_records
 from tests.present.made_jobs import FIG_7, job_records
 
@@ -60,7 +61,8 @@ def test_full_studies_get_every_figure() -> None:
         fuzzy_records(),
     )
     jobs = (job_records(n_jobs=40), job_records(FIG_7[:4], details=False))
-    found |= {name for records in (*searches, *jobs) for name in _names(records)}
+    facility = facility_records(CAPS, n_trials=1)
+    found |= {name for records in (*searches, *jobs, facility) for name in _names(records)}
     assert found == set(ALL)
 
 

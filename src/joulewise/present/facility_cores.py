@@ -31,7 +31,7 @@ _WIDTH_PX, _HEIGHT_PX, _MOST_CORE_PX = 700, 190, 40
 _NODE_GAP, _PROCESSOR_GAP, _CORE_GAP = 0.8, 0.3, 0.08  # in widths of a core
 _CHARACTER_PX, _LEAST_PX = 6.0, 13.0  # what a word needs to stand in its bar
 _REST = "at rest"
-SLOWDOWN, _CLASSES = "self_slowdown", ("light", "medium", "heavy")
+_CLASSES = ("light", "medium", "heavy")
 
 
 @dataclass(frozen=True)
@@ -138,12 +138,10 @@ def _looks(records: Records, runs: Sequence[Any], nodes: Sequence[int]) -> dict[
 
 
 def by_memory(table: pl.DataFrame) -> list[str]:
-    """The task types of a table, the most memory-bound last: by how much they slow their own kind, else by class."""
+    """The task types of a table by class, the heaviest last; classes of other names in their own order."""
     kinds = table.with_columns(pl.col("task", "class").cast(pl.String)).unique(
         "task", keep="first", maintain_order=True
     )
-    if SLOWDOWN in kinds.columns:
-        return kinds.sort(SLOWDOWN, maintain_order=True)["task"].to_list()
     classes = table["class"].dtype.categories.to_list() if isinstance(table["class"].dtype, pl.Enum) else []
     ranks = {name: i for i, name in enumerate([*classes, *_CLASSES])}
     return [row["task"] for row in sorted(kinds.iter_rows(named=True), key=lambda row: ranks.get(row["class"], 0))]
