@@ -51,6 +51,8 @@ def _evolved(facility: Facility, air: Air, p: RewardParameters, seed: int, *, co
         counts_neighbours=co_located,
         population=p.population,
         generations=p.generations,
+        mutation=p.mutation,
+        gene_mutation=p.gene_mutation,
         seconds=_limit_s(p),
         seeds=[METHODS[name].search(facility, air, RewardParameters(), seed).plan for name in p.seeds],
         seed=seed,
@@ -68,7 +70,7 @@ def _evolution_s(p: RewardParameters, n_nodes: float) -> float:
 
 
 _LIMITED = ("time_limit_s",)
-_EVOLVED = (*_LIMITED, "population", "generations", "seeds")
+_EVOLVED = (*_LIMITED, "population", "generations", "mutation", "gene_mutation", "seeds")
 
 METHODS = {
     "configurations": Method(

@@ -224,6 +224,12 @@ class RewardParameters:
     generations: Annotated[int, Field(ge=0, le=MOST_GENERATIONS)] = explained(
         10_000, "generations, of two children each, unless time_limit ends it before (ga, gacl)"
     )
+    mutation: Annotated[float, Field(ge=0, le=1)] = explained(
+        0.1, "probability that a new chromosome is mutated (ga, gacl)"
+    )
+    gene_mutation: Annotated[float, Field(ge=0, le=1)] = explained(
+        0.05, "probability that a gene of a chromosome that is mutated is drawn anew (ga, gacl)"
+    )
     seeds: tuple[Literal["greedy", "greedy-rates", "greedy-spread", "configurations"], ...] = explained(
         (), "plans of other methods in the first population; the others are drawn, as published (ga, gacl)"
     )
