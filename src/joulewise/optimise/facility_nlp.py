@@ -7,7 +7,9 @@ and speed of each task type, in steps 1 and 3. NLP is as in prior work: it maxim
 linear program) and believes in one power per P-state for all task types, the mean over them, and in one scaling of all
 speeds, that of the task type whose speed falls most from P-state 0 to the last.
 
-What is planned with such beliefs, or rounded, can break a limit: then all shares are scaled down until none is broken.
+What is planned with such beliefs, or rounded, can break a limit: then all shares are scaled down until none is broken,
+with supplies somewhat colder where that helps. Step 1 of NLPCL is first solved with a few processors of each node type
+for all, which gives a plan early and a start for the whole; in the largest facilities such stand-ins are all there is.
 CasADi gives exact first and second derivatives; temperatures stay variables, as their equations are sparse.
 """
 

@@ -90,15 +90,29 @@ def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
 
 def _check_world(parts: WorldParts, draw: Draw) -> None:
     """InputError where the world is none, or nothing can run in it: under names of the study file."""
-    from joulewise.optimise.facility_cooling import Cooling
-
     try:
         world = build_world(parts, draw)
-        Cooling(world.facility, world.air).raise_if_never_fits()
+        raise_if_any(_rest_problems(parts, world))
     except InputError as error:
-        places = _PLACES if parts.supply.parameters.power_cap_w else _PLACES | {_CAP: "system.cap_share"}
-        problems = (dataclasses.replace(found, where=places.get(found.where, found.where)) for found in error.problems)
+        problems = (dataclasses.replace(found, where=_PLACES.get(found.where, found.where)) for found in error.problems)
         raise InputError(*problems) from None
+
+
+def _rest_problems(parts: WorldParts, world: FacilityWorld) -> Iterator[Problem]:
+    """Limits that are broken even with all cores at rest; a share of the power that is too small, as such a share."""
+    from joulewise.optimise.facility_cooling import Cooling
+
+    facility, cooling = world.facility, Cooling(world.facility, world.air)
+    try:
+        cooling.raise_if_never_fits()
+    except InputError as error:
+        is_share = parts.supply.parameters.power_cap_w is None
+        least = parts.system.parameters.cap_share * cooling.cool(facility.overhead_w).total_w / facility.cap_w
+        for found in error.problems:
+            as_share = dataclasses.replace(
+                found, where="system.cap_share", advice=f"{math.ceil(1000 * least) / 1000:g} is the least share here"
+            )
+            yield as_share if is_share and found.where == _CAP else found
 
 
 def warnings(found: Candidates, draw: Draw) -> Iterator[Problem]:
@@ -232,10 +246,10 @@ def _tiny_facility() -> Facility:
     types = NodeTypes(("x",), np.array([2]), np.array([1]), np.array([2]), np.array([20.0]))
     speed, power_w = np.array([[[1.0, 0.6]], [[0.8, 0.6]]]), np.array([[[20.0, 8.0]], [[15.0, 7.0]]])
     flows = TaskFlows(
-        ("a", "b"), np.ones(2), np.ones(2), np.full(2, 10.0), speed, power_w, np.array([0, 1]), ("heavy", "light"),
+        ("a", "b"), np.full(2, 9.0), np.ones(2), np.full(2, 10.0), speed, power_w, np.array([0, 1]), ("heavy", "light"),
         np.array([[[1.0, 0.1], [0.1, 0.0]]]),
     )  # fmt: skip
-    return Facility(types, flows, np.zeros(2, np.int32), room, 120.0)
+    return Facility(types, flows, np.zeros(2, np.int32), room, 90.0)
 
 
 # --- judging -----------------------------------------------------------------------------------------------------
@@ -291,7 +305,7 @@ def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
     place = bags.place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
     near = "" if best["gap_percent"] is None else f", within {best['gap_percent']:.2f} % of the proven bound"
     yield (
-        f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''} earns {best['crr_percent']:.2f} % "
+        f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: {best['crr_percent']:.2f} % "
         f"of all reward{near}, with {units.power(best['total_w'])} of {units.power(best['cap_w'])} "
         f"({units.power(best['cooling_w'])} of it for cooling) and CRAC units at {best['supply_mean_c']:.1f} °C on "
         f"average; {_nearest(best['redline_margin_k'])}."

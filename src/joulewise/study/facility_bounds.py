@@ -40,16 +40,16 @@ def proven(case: Case, found: Found | None = None) -> Bound | None:
 
     What time cut short proves less, and would do so for all runs on the world.
     """
-    from joulewise.optimise.facility_plan import Planned, plan_facility
+    from joulewise.optimise.facility_planner import Proven, plan_facility
 
     run, store = case.run, case.store
     if run.bound == NO_BOUND:
         return None
     known = store.read_proof(run.world_key, run.bound)
     if known is None:
-        is_whole = isinstance(found, Planned) and found.why_stopped != TIME
-        planned = found if is_whole else plan_facility(case.world.facility, case.world.air)
-        known = {"value": planned.bound_per_s, **_as_json(planned.prices)}
+        if not isinstance(found, Proven) or found.why_stopped == TIME:
+            found = plan_facility(case.world.facility, case.world.air)
+        known = {"value": found.bound_per_s, **_as_json(found.prices)}
         store.write_proof(run.world_key, run.bound, known)
     return Bound(float(known["value"]), _prices(known))
 

@@ -31,9 +31,9 @@ def _limit_s(p: RewardParameters) -> float:
 
 
 def _planned(facility: Facility, air: Air, p: RewardParameters, _seed: int) -> Found:
-    from joulewise.optimise.facility_plan import plan_facility
+    from joulewise.optimise.facility_planner import plan_facility
 
-    return plan_facility(facility, air, seconds=_limit_s(p))
+    return plan_facility(facility, air, gap=p.gap, seconds=_limit_s(p))
 
 
 def _greedy(facility: Facility, air: Air, _p: RewardParameters, _seed: int, name: str) -> Found:
@@ -51,6 +51,8 @@ def _evolved(facility: Facility, air: Air, p: RewardParameters, seed: int, *, co
         counts_neighbours=co_located,
         population=p.population,
         generations=p.generations,
+        mutation=p.mutation,
+        gene_mutation=p.gene_mutation,
         seconds=_limit_s(p),
         seeds=[METHODS[name].search(facility, air, RewardParameters(), seed).plan for name in p.seeds],
         seed=seed,
@@ -68,7 +70,7 @@ def _evolution_s(p: RewardParameters, n_nodes: float) -> float:
 
 
 _LIMITED = ("time_limit_s",)
-_EVOLVED = (*_LIMITED, "population", "generations", "seeds")
+_EVOLVED = (*_LIMITED, "population", "generations", "mutation", "gene_mutation", "seeds")
 
 METHODS = {
     "configurations": Method(
@@ -78,7 +80,7 @@ METHODS = {
         _planned,
         lambda _p, n_nodes: _PLAN_S + _NODE_S * n_nodes,
         draws=False,
-        keys=_LIMITED,
+        keys=(*_LIMITED, "gap"),
     ),
     "greedy": Method(
         "Greedy",

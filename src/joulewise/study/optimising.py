@@ -217,9 +217,18 @@ class RewardParameters:
     time_limit_s: Annotated[float | None, Field(gt=0)] = explained(
         None, "time after which a search gives back the best plan so far; left out: none"
     )
+    gap: Annotated[float, Field(ge=0, lt=1)] = explained(
+        0.002, "the search ends with a plan that earns all but this share of the proven bound (configurations)"
+    )
     population: Annotated[int, Field(ge=2, le=100_000)] = explained(200, "chromosomes of a population (ga, gacl)")
     generations: Annotated[int, Field(ge=0, le=MOST_GENERATIONS)] = explained(
         10_000, "generations, of two children each, unless time_limit ends it before (ga, gacl)"
+    )
+    mutation: Annotated[float, Field(ge=0, le=1)] = explained(
+        0.1, "probability that a new chromosome is mutated (ga, gacl)"
+    )
+    gene_mutation: Annotated[float, Field(ge=0, le=1)] = explained(
+        0.05, "probability that a gene of a chromosome that is mutated is drawn anew (ga, gacl)"
     )
     seeds: tuple[Literal["greedy", "greedy-rates", "greedy-spread", "configurations"], ...] = explained(
         (), "plans of other methods in the first population; the others are drawn, as published (ga, gacl)"
