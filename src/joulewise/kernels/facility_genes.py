@@ -80,7 +80,8 @@ def pool_of(n_rows: int, n_nodes: int, n_cores: int, n_tasks: int) -> GenePool:
 def room_to_breed(n_nodes: int, most_sharers: int, n_classes: int, n_tasks: int) -> GeneRoom:
     """Room to work in for facilities of this size."""
     return GeneRoom(
-        *np.zeros((2, most_sharers, n_classes)),
+        np.zeros((most_sharers, n_classes)),
+        np.zeros((most_sharers, n_classes)),
         np.zeros(n_nodes, np.int64),
         np.zeros(n_nodes),
         np.zeros(n_nodes, np.bool_),

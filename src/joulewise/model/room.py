@@ -85,8 +85,9 @@ class CopCurve:
             at_c = np.concatenate(([low_c], inside, [high_c]))
             return float((np.diff(self(at_c)) / np.diff(at_c)).min())
         slope = np.polynomial.Polynomial(self.coefficients).deriv()
-        turns = [float(root.real) for root in slope.deriv().roots() if low_c < root.real < high_c]
-        return float(min(slope(at_c) for at_c in (low_c, high_c, *turns)))
+        turns = np.real(slope.deriv().roots())
+        at_c = np.concatenate(([low_c, high_c], turns[(turns > low_c) & (turns < high_c)]))
+        return float(slope(at_c).min())
 
     def is_same(self, other: CopCurve) -> bool:
         """Whether two curves are one."""

@@ -25,9 +25,9 @@ _VERTICES = 4096
 class Configurations:
     """Configurations of processors of one node type, one row each.
 
-    `counts[s, c]` cores run tasks of class c of the menu, all of them the task type `task[s, m]` in P-state `pstate[s, m]`, for
-    the m-th class that is present (-1 where there is none). A processor does `rate_per_s[s, t]` of task type t and its
-    cores draw `power_w[s]`.
+    `counts[s, c]` cores run tasks of class c of the menu, all of them the task type `task[s, m]` in P-state
+    `pstate[s, m]`, for the m-th class that is present (-1 where there is none). A processor does `rate_per_s[s, t]` of
+    task type t and its cores draw `power_w[s]`.
     """
 
     counts: Ints

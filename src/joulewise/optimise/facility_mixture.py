@@ -109,9 +109,10 @@ def with_patterns(pool: Pool, processors: Processors, mixture: Mixture, task_pri
 
 
 def _fullest(mixture: Mixture, code: Counts, n: int) -> Counts:
-    """The pattern of each processor that takes most of its time; 0 is rest."""
+    """The pattern in which each processor is busy most of its time; 0, rest, only where it never is."""
     filled = csr_array((mixture.amount, (mixture.processor, code)), shape=(n, int(code.max(initial=0)) + 1)).tocoo()
-    rest = 1.0 - np.bincount(mixture.processor, mixture.amount, n)
+    filled.data[filled.col == 0] = 0.0
+    rest = np.zeros(n)
     processor = np.concatenate((np.arange(n), filled.row))
     pattern, amount = np.concatenate((np.zeros(n, np.int64), filled.col)), np.concatenate((rest, filled.data))
     order = np.lexsort((amount, processor))

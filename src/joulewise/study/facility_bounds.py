@@ -92,10 +92,12 @@ def judge(case: Case) -> Iterator[str]:
 
 
 def _as_json(prices: FacilityPrices) -> dict[str, Any]:
-    return {"task": prices.task.tolist(), "cap": prices.cap, "redline": prices.redline.tolist()}
+    columns = {name: getattr(prices, name).tolist() for name in ("task", "redline", "supply_c")}
+    return {**columns, "cap": prices.cap}
 
 
 def _prices(stored: dict[str, Any]) -> FacilityPrices:
     from joulewise.model.facility import FacilityPrices
 
-    return FacilityPrices(np.array(stored["task"], float), float(stored["cap"]), np.array(stored["redline"], float))
+    columns = {name: np.array(stored[name], float) for name in ("task", "redline", "supply_c")}
+    return FacilityPrices(**columns, cap=float(stored["cap"]))
