@@ -161,7 +161,8 @@ def _info(results: Results) -> StudyInfo:
 
 def _is_timed(decision: Any) -> bool:
     """Whether what is decided depends on how long deciding takes."""
-    return getattr(decision, "mapping_time", "free") == "measured" or getattr(decision, "time_limit_s", None) is not None
+    is_measured = getattr(decision, "mapping_time", "free") == "measured"
+    return is_measured or getattr(decision, "time_limit_s", None) is not None
 
 
 def _place(row: dict[str, Any], axes: tuple[str, ...]) -> tuple[Any, ...]:
