@@ -139,7 +139,7 @@ def _info(results: Results) -> StudyInfo:
     from joulewise.present import StudyInfo
 
     study, about = results.study, results.about
-    is_timed = any(getattr(point.decision.parameters, "mapping_time", "free") == "measured" for point in study.points)
+    is_timed = any(_is_timed(point.decision.parameters) for point in study.points)
     return StudyInfo(
         name=study.name,
         seed=study.heading.seed,
@@ -157,6 +157,12 @@ def _info(results: Results) -> StudyInfo:
         deterministic=not is_timed,
         kind=study.kind.name,
     )
+
+
+def _is_timed(decision: Any) -> bool:
+    """Whether what is decided depends on how long deciding takes."""
+    is_measured = getattr(decision, "mapping_time", "free") == "measured"
+    return is_measured or getattr(decision, "time_limit_s", None) is not None
 
 
 def _place(row: dict[str, Any], axes: tuple[str, ...]) -> tuple[Any, ...]:

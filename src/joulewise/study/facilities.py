@@ -44,7 +44,7 @@ SUPPLY_KEYS = ("power_cap_w",)
 """What of the supply matters to a facility."""
 
 _NODE_BYTES, _USUAL_NODES, _RUN_S = 600, 150, 0.2
-_IDLE = 1e-6
+_IDLE = 1e-3
 _AT_K = 0.005
 _CAP = "cap_w"
 _PLACES = {_CAP: "supply.power_cap", "redline": "system.redline_c", "failed CRAC": "system.failed_crac"}

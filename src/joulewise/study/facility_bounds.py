@@ -11,6 +11,7 @@ import numpy as np
 from joulewise.errors import InputError
 from joulewise.study.bag_tables import ROUNDING
 from joulewise.study.case import Case
+from joulewise.study.optimising import RewardParameters
 from joulewise.study.spec import Point
 from joulewise.study.store import NO_BOUND
 
@@ -38,7 +39,7 @@ def name_of(point: Point, _said: str) -> str:
 def proven(case: Case, found: Found | None = None) -> Bound | None:
     """The bound of a run: stored if known, else that of what was found, or found now, and stored for its world.
 
-    What time cut short proves less, and would do so for all runs on the world.
+    It is that of a plan made with the defaults, so that it does not matter which run of a world comes first.
     """
     from joulewise.optimise.facility_planner import Proven, plan_facility
 
@@ -47,8 +48,9 @@ def proven(case: Case, found: Found | None = None) -> Bound | None:
         return None
     known = store.read_proof(run.world_key, run.bound)
     if known is None:
-        if not isinstance(found, Proven) or found.why_stopped == TIME:
-            found = plan_facility(case.world.facility, case.world.air)
+        asked, usual = case.decision, RewardParameters()
+        if not isinstance(found, Proven) or (asked.gap, asked.time_limit_s) != (usual.gap, usual.time_limit_s):
+            found = plan_facility(case.world.facility, case.world.air, gap=usual.gap)
         known = {"value": found.bound_per_s, **_as_json(found.prices)}
         store.write_proof(run.world_key, run.bound, known)
     return Bound(float(known["value"]), _prices(known))

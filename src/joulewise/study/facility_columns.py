@@ -33,14 +33,14 @@ FACILITY_COLUMNS = (
     _metric("redline_margin_k", "K", "how far the node nearest to its redline stays below it"),
     _metric("hottest_inlet_c", "°C", "the warmest air that a node takes in"),
     _metric("supply_mean_c", "°C", "mean supply temperature of the CRAC units"),
-    _metric("n_idle_cores", "cores", "cores that do nothing"),
+    _metric("n_idle_cores", "cores", "cores that do nothing, or that for 99.9 % of their time"),
     _metric(
         "heavy_neighbours", "cores",
         "other cores of the same processor that run tasks of the most memory-bound class beside such a task, mean over "
         "the time of these tasks; null where none runs",
     ),
     _metric(
-        "n_idle_beside_heavy", "cores", "cores that do nothing on a processor that runs tasks of that class"
+        "n_idle_beside_heavy", "cores", "those of them on a processor that runs tasks of that class"
     ),
     _metric(
         "value_per_kw", "1/s/kW",
