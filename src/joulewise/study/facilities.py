@@ -313,6 +313,6 @@ def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
     if best["value_per_kw"] is not None:
         yield (
             f"There, another kW under the cap brings {best['value_per_kw']:.3g} more reward per second at most "
-            f"({100 * best['value_per_kw'] / best['most_reward_per_s']:.2g} % of all), a degree more on all redlines "
+            f"({100 * best['value_per_kw'] / best['most_reward_per_s']:.3g} % of all), a degree more on all redlines "
             f"{best['value_per_k']:.3g}."
         )
