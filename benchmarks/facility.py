@@ -172,12 +172,12 @@ def _warm_up_all(size: str) -> None:
         technique(facility, air)
 
 
-def _bars(size: str, seconds: float, gap_percent: float, most_mb: float) -> Iterator[Bar]:
+def _bars(size: str, seconds: float, percent: float, most_mb: float) -> Iterator[Bar]:
     """The bars of one size."""
     worst = f", the worst of {TRIALS[size]}" if TRIALS[size] > 1 else ""
     yield Bar(f"{size}: a plan with its bound in s{worst}", f"{size}.seconds", "at most", seconds)
-    yield Bar(f"{size}: proven gap in %{worst}", f"{size}.gap_percent", "at most", gap_percent)
-    yield Bar(f"{size}: gap to the bound of the check in %{worst}", f"{size}.checked_gap_percent", "at most", gap_percent)
+    yield Bar(f"{size}: proven gap in %{worst}", f"{size}.gap_percent", "at most", percent)
+    yield Bar(f"{size}: gap to the check's bound in %{worst}", f"{size}.checked_gap_percent", "at most", percent)
     yield Bar(f"{size}: what the check finds wrong", f"{size}.findings", "at most", 0)
     if math.isfinite(most_mb):
         yield Bar(f"{size}: MB of its process", f"{size}.peak_mb", "at most", most_mb)

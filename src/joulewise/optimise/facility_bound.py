@@ -119,7 +119,8 @@ class _Units:
             for at in range(0, nodes.size, _CHUNK):
                 some = nodes[at : at + _CHUNK]
                 price = self.prices.cap * (1.0 + cost)[None, :] + self.rise_price[some][:, None]
-                earned += share[:, some] @ (types.processors[k] * self.curves[k].net(price) - price * types.overhead_w[k])
+                net = types.processors[k] * self.curves[k].net(price) - price * types.overhead_w[k]
+                earned += share[:, some] @ net
         return earned
 
     def _exchanged(self, units: Counts, of_unit: Counts, supply_c: Floats, cost: Floats) -> Floats:
