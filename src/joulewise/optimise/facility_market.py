@@ -13,15 +13,7 @@ from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPrices
 from joulewise.optimise.configurations import ProcessorMenu
 from joulewise.optimise.facility_pool import Allowed, Pool
-from joulewise.optimise.facility_program import (
-    Background,
-    Groups,
-    NoSolutionError,
-    Program,
-    Rises,
-    Solution,
-    groups_of_nodes,
-)
+from joulewise.optimise.facility_program import Background, Groups, NoSolutionError, Program, Solution, groups_of_nodes
 
 _ROUNDS, _FIRST_ROUNDS = 30, 10
 _HOTTEST = 3
@@ -53,7 +45,7 @@ class Market:
         menus = [ProcessorMenu(facility, kind) for kind in range(facility.node_types.n_types)]
         self.pool = Pool(menus, [menu.curve(facility.tasks.reward).configurations for menu in menus])
         self.zone = air.heat_share.argmax(axis=0)
-        self.rises, self.watched = Rises(air), np.empty(0, np.int64)
+        self.watched = np.empty(0, np.int64)
 
     @property
     def at_rest(self) -> Background:
@@ -76,7 +68,7 @@ class Market:
         """All nodes of a type alike, and one supply: prices to start with."""
         facility, pool = self.facility, self.pool
         groups = groups_of_nodes(facility, np.unique(facility.node_type, return_inverse=True)[1])
-        program = Program(facility, self.rises, groups, self.at_rest, 0.0)
+        program = Program(facility, self.air, groups, self.at_rest, 0.0)
         program.offer(_all_pairs(groups, pool), pool)
         program.centre(self.common_supply_c(facility.overhead_w), facility.overhead_w, 0.0)
         solution = program.solve()

@@ -97,7 +97,7 @@ class _Planner:
         solution, why = self.market.first_look(), "done"
         for by in _LEVELS:
             groups = self.market.grouped(solution, by)
-            program = Program(self.facility, self.market.rises, groups, self.market.at_rest, _ROUGH)
+            program = Program(self.facility, self.air, groups, self.market.at_rest, _ROUGH)
             solution = self.market.settle(program, solution, _LATER if math.isfinite(by) else _FIRST)
             self._prove(solution.prices)
             self._keep(self._plan(program, solution))
@@ -152,7 +152,7 @@ class _Planner:
         fixed = mixture.taken(~is_free[mixture.processor])
         background = drawn_by(self.facility, pool, self.processors, fixed)
         groups = single_groups(self.facility, self.processors, free)
-        program = Program(self.facility, self.market.rises, groups, background, _EXACT)
+        program = Program(self.facility, self.air, groups, background, _EXACT)
         start = replace(start, node_w=drawn_by(self.facility, pool, self.processors, mixture).node_w)
         solution = self.market.settle(program, start, _LAST, lambda k, asked: allowed(k, free[asked]))
         used = solution.x > _NONE

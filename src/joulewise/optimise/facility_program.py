@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import highspy
 import numpy as np
-from scipy.sparse import coo_array, csc_array, csr_array, hstack, vstack
+from scipy.sparse import coo_array, csc_array, csr_array, hstack
 
 from joulewise.errors import JoulewiseError
 from joulewise.model.air import Air
@@ -22,8 +22,7 @@ _KW = 1e3
 _NO_SHARE = 1e-9
 _CLEAR_K, _CLEAR_CAP = 1e-6, 1e-8
 _STEP_C = 1e-4
-_BLOCK = 64
-_TINY = 1e-7
+_BLOCK = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,31 +75,6 @@ class Solution:
     group_price: Floats
 
 
-class Rises:
-    """By how much the inlets of nodes rise with the power of every node; found once, and kept for all programs.
-
-    What is tiny beside the most that heats a node is left out.
-    """
-
-    def __init__(self, air: Air) -> None:
-        self.air = air
-        self._place = np.full(air.room.n_nodes, -1)
-        self._known = csr_array((0, air.room.n_nodes))
-
-    def of(self, nodes: Counts) -> csr_array:
-        """[asked node, node]: in kelvin per watt."""
-        new = nodes[self._place[nodes] < 0]
-        found = [self._found(new[at : at + _BLOCK]) for at in range(0, new.size, _BLOCK)]
-        self._place[new] = self._known.shape[0] + np.arange(new.size)
-        self._known = vstack((self._known, *found), format="csr") if found else self._known
-        return self._known[self._place[nodes]]
-
-    def _found(self, nodes: Counts) -> csr_array:
-        rise_k = self.air.rise_k_per_w(nodes)
-        rise_k[rise_k < _TINY * rise_k.max(axis=1, keepdims=True)] = 0.0
-        return csr_array(rise_k)
-
-
 class NoSolutionError(JoulewiseError):
     """No plan keeps the limits of the program."""
 
@@ -114,12 +88,9 @@ class Program:
     is added later goes on from the last solution.
     """
 
-    def __init__(
-        self, facility: Facility, rises: Rises, groups: Groups, background: Background, negligible: float
-    ) -> None:
-        self.rises, self.negligible = rises, negligible
-        air = self.air = rises.air
-        self.facility, self.groups, self.background = facility, groups, background
+    def __init__(self, facility: Facility, air: Air, groups: Groups, background: Background, negligible: float) -> None:
+        self.negligible = negligible
+        self.facility, self.air, self.groups, self.background = facility, air, groups, background
         self.pairs = np.empty((2, 0), np.int64)
         self.watched = np.empty(0, np.int64)
         self._watched_row = np.empty(0, np.int64)
@@ -187,17 +158,17 @@ class Program:
     def watch(self, nodes: Counts) -> None:
         """Keep the redlines of these nodes too."""
         new = np.setdiff1d(nodes, self.watched)
-        if new.size == 0:
-            return
-        rise_k = csr_array(self.rises.of(new) @ self.groups.weight)
-        rise_k.data[rise_k.data < self.negligible * rise_k.data.max(initial=0.0)] = 0.0
-        shares = csr_array(np.where(self.air.supply_share[new] > _NO_SHARE, self.air.supply_share[new], 0.0))
-        rows = hstack((csr_array((new.size, self._at_power)), _KW * rise_k, shares), format="csr")
-        rows.eliminate_zeros()
-        left_k = self.facility.room.redline_c[new] - _CLEAR_K - self._inlet_c[new]
-        first = self.highs.getNumRow()
-        self._add_rows(rows, np.full(new.size, -_INF), left_k)
-        self._watched_row = np.concatenate((self._watched_row, np.arange(first, first + new.size)))
+        for at in range(0, new.size, _BLOCK):
+            block = new[at : at + _BLOCK]
+            rise_k = csr_array(self.air.near_rise_k_per_w(block) @ self.groups.weight)
+            rise_k.data[rise_k.data < self.negligible * rise_k.data.max(initial=0.0)] = 0.0
+            shares = csr_array(np.where(self.air.supply_share[block] > _NO_SHARE, self.air.supply_share[block], 0.0))
+            rows = hstack((csr_array((block.size, self._at_power)), _KW * rise_k, shares), format="csr")
+            rows.eliminate_zeros()
+            left_k = self.facility.room.redline_c[block] - _CLEAR_K - self._inlet_c[block]
+            first = self.highs.getNumRow()
+            self._add_rows(rows, np.full(block.size, -_INF), left_k)
+            self._watched_row = np.concatenate((self._watched_row, np.arange(first, first + block.size)))
         self.watched = np.concatenate((self.watched, new))
 
     def keep_cool(self, cracs: Counts) -> None:
