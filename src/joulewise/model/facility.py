@@ -209,6 +209,8 @@ def _speed_problems(flows: TaskFlows) -> Iterator[Problem]:
     for name, values in (("speed_per_s", speed), ("power_w", power)):
         if not ((values >= 0) & np.isfinite(values)).all():
             yield Problem(name, f"found {values.min()}", "must be 0 or more, and finite")
+    for t, n, p in np.argwhere((speed > 0) & (power == 0))[:3]:
+        yield Problem(f"power_w: task type {t}, node type {n}, P-state {p}", "found 0 W", "must be above 0 W")
     yield from _pstate_problems("speed_per_s", speed, speed)
     yield from _pstate_problems("power_w", power, speed)
     if flows.deadline_s.shape != (flows.n_types,) or not (flows.deadline_s > 0).all():
@@ -242,6 +244,11 @@ def _facility_problems(facility: Facility) -> Iterator[Problem]:
     n_pstates = flows.speed_per_s.shape[2]
     if types.n_pstates.max() > n_pstates:
         yield Problem("node types.n_pstates", f"found {types.n_pstates.max()}", f"must be {n_pstates} at most")
+    elif flows.speed_per_s.shape[1] == types.n_types:
+        extra = np.arange(n_pstates)[None, :] >= types.n_pstates[:, None]
+        for t, n, p in np.argwhere((flows.speed_per_s > 0) & extra[None])[:3]:
+            found = f"found {flows.speed_per_s[t, n, p]:.6g} in P-state {p}"
+            yield Problem(f"speed_per_s: task type {t}, node type {n}", found, f"it has {types.n_pstates[n]} P-states")
     if not (np.isfinite(facility.cap_w) and facility.cap_w > 0):
         yield Problem("cap_w", f"found {facility.cap_w}", "must be above 0 W, and finite")
 

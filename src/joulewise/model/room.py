@@ -89,6 +89,12 @@ class CopCurve:
         at_c = np.concatenate(([low_c, high_c], turns[(turns > low_c) & (turns < high_c)]))
         return float(slope(at_c).min())
 
+    def turns_c(self) -> Floats:
+        """The temperatures at which the curve may stop rising or falling."""
+        if self.at_c is not None:
+            return self.at_c
+        return np.asarray(np.real(np.polynomial.Polynomial(self.coefficients).deriv().roots()))
+
     def is_same(self, other: CopCurve) -> bool:
         """Whether two curves are one."""
         same = np.array_equal(self.coefficients, other.coefficients)
@@ -144,10 +150,16 @@ class Room:
         the square of the highest CoP.
         """
         steps_c = np.linspace(self.coldest_c.min(), self.hottest_c.max(), _STEPS + 1)
-        if not self.has_one_curve or steps_c[0] == steps_c[-1]:
+        if not self.has_one_rising_curve or steps_c[0] == steps_c[-1]:
             return 0.0
         slopes = np.array([self.cop[0].least_slope(*ends) for ends in pairwise(steps_c.tolist())])
-        return float(max((slopes / self.cop[0](steps_c[1:]) ** 2).min(), 0.0)) if slopes.min() >= 0 else 0.0
+        return float(max((slopes / self.cop[0](steps_c[1:]) ** 2).min(), 0.0))
+
+    @property
+    def has_one_rising_curve(self) -> bool:
+        """Whether all CRAC units have the same curve, and it falls nowhere from the coldest to the hottest supply."""
+        ends_c = float(self.coldest_c.min()), float(self.hottest_c.max())
+        return self.has_one_curve and (ends_c[0] == ends_c[1] or self.cop[0].least_slope(*ends_c) >= 0.0)
 
     @property
     def has_one_curve(self) -> bool:

@@ -40,7 +40,7 @@ class _Units:
         self.rise_price = air.rise_prices(prices.redline)
         self.supply_price = air.supply_share.T @ prices.redline
         self.fall = facility.room.least_fall()
-        self.is_even = self.fall > 0.0
+        self.is_even = facility.room.has_one_rising_curve
         self.exchange_value = 0.0
         if self.is_even:
             self._price_exchange()
@@ -66,10 +66,11 @@ class _Units:
     def _most_of(self, units: Counts, close: float) -> float:
         """The most of units of one curve and one range: cells of supplies, ever finer where the most may be."""
         room, first = self.facility.room, int(units[0])
-        ends_c = np.linspace(room.coldest_c[first], room.hottest_c[first], _CELLS + 1)
-        earned = self._chords(units, ends_c)
+        ends_c = _ends_c(room, first)
+        cost = np.unique(self._cost(units, ends_c))
+        earned = _Chords(cost, self._earned(units, cost))
         share = close / room.n_cracs
-        of_unit = np.repeat(np.arange(units.size), _CELLS)
+        of_unit = np.repeat(np.arange(units.size), ends_c.size - 1)
         low_c, high_c = np.tile(ends_c[:-1], units.size), np.tile(ends_c[1:], units.size)
         most, reached = np.full(units.size, -np.inf), np.full(units.size, -np.inf)
         for depth in range(_DEPTH):
@@ -81,30 +82,21 @@ class _Units:
             low_c, high_c = _split(low_c[is_open], high_c[is_open])
         return float(most.sum())
 
-    def _chords(self, units: Counts, ends_c: Floats) -> _Chords:
-        """What units earn at the costs of some supplies: a convex function of the cost, so below its chords."""
-        between_c = np.linspace(ends_c[0], ends_c[-1], _CELLS * _FINER + 1)
-        cost, between = self._cost(units, ends_c), self._cost(units, between_c)
-        cost = np.unique(np.concatenate((cost, [between.min(), between.max()])))
-        return _Chords(cost, self._earned(units, cost))
-
     def _cells(
         self, units: Counts, earned: _Chords, of_unit: Counts, low_c: Floats, high_c: Floats
     ) -> tuple[Floats, Floats]:
         """What no supply in a cell of a unit exceeds, and what is reached at its upper end, as far as chords say.
 
-        Nodes earn no less where cooling is cheaper.
+        Nodes earn no less where cooling is cheaper, and in a cell it gets cheaper all the way, or dearer.
         """
-        cost_low, cost_high = self._cost(units, low_c), self._cost(units, high_c)
-        most = earned.at(of_unit, np.minimum(cost_low, cost_high))
-        heated_low, heated_high = (
-            self._exchanged(units, of_unit, supply_c, cost)
-            for supply_c, cost in ((low_c, cost_low), (high_c, cost_high))
-        )
+        costs = self._cost(units, low_c), self._cost(units, high_c)
+        most = earned.at(of_unit, np.minimum(*costs))
+        taken_w = [self._taken_w(units, of_unit, supply_c) for supply_c in (low_c, high_c)]
+        heated = np.min([heat_w * cost for heat_w in taken_w for cost in costs], axis=0)
         price = self.supply_price[units][of_unit]
-        upper = most - np.minimum(price * low_c, price * high_c) - np.minimum(heated_low, heated_high)
-        lower = np.where(cost_high <= cost_low, most - price * high_c - heated_high, -np.inf)
-        return upper, lower
+        upper = most - np.minimum(price * low_c, price * high_c) - self.prices.cap * heated
+        at_high = most - price * high_c - self.prices.cap * taken_w[1] * costs[1]
+        return upper, np.where(costs[1] <= costs[0], at_high, -np.inf)
 
     def _cost(self, units: Counts, supply_c: Floats) -> Floats:
         """What a watt of heat costs at supplies."""
@@ -123,22 +115,21 @@ class _Units:
                 earned += share[:, some] @ net
         return earned
 
-    def _exchanged(self, units: Counts, of_unit: Counts, supply_c: Floats, cost: Floats) -> Floats:
-        """The least cost of the heat that units take from others, which is none where all are alike.
+    def _taken_w(self, units: Counts, of_unit: Counts, supply_c: Floats) -> Floats:
+        """The least heat that units at these supplies take from others; none where all are alike.
 
-        With one curve that never rises the exchange of heat costs nothing less than 0, all units together.
+        With one curve that never falls the exchange of heat costs no less than 0, all units together.
         """
         if self.is_even:
             return np.zeros(of_unit.size)
         exchange = self.air.exchange_w_per_k[units].copy()
         own = exchange[np.arange(units.size), units].copy()
         exchange[np.arange(units.size), units] = 0.0
-        least_w = (exchange @ self.facility.room.coldest_c)[of_unit] + own[of_unit] * supply_c
-        return np.asarray(self.prices.cap * least_w * cost)
+        return np.asarray((exchange @ self.facility.room.coldest_c)[of_unit] + own[of_unit] * supply_c)
 
 
 class _Chords(NamedTuple):
-    """[unit, cost]: values at some costs, in rising order, and straight lines between them."""
+    """[unit, cost]: values at some costs, in rising order; what is convex in the cost lies below the lines between."""
 
     cost: Floats
     value: Floats
@@ -156,6 +147,15 @@ def _split(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Each cell in equal parts: their lower and upper ends."""
     ends = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, _FINER + 1)[None, :]
     return ends[:, :-1].ravel(), ends[:, 1:].ravel()
+
+
+def _ends_c(room: Room, unit: int) -> Floats:
+    """The ends of the first cells of a unit's supplies; its curve turns at ends only."""
+    low_c, high_c = float(room.coldest_c[unit]), float(room.hottest_c[unit])
+    turns_c = room.cop[unit].turns_c()
+    inside = turns_c[(turns_c > low_c) & (turns_c < high_c)]
+    ends_c = np.unique(np.concatenate((np.linspace(low_c, high_c, _CELLS + 1), inside)))
+    return ends_c if ends_c.size > 1 else np.array([low_c, high_c])
 
 
 def _alike(room: Room) -> list[Counts]:

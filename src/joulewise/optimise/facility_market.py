@@ -19,7 +19,7 @@ _ROUNDS, _FIRST_ROUNDS = 30, 10
 _HOTTEST = 3
 _MORE = 2
 _AROUND = 0.02
-_CHEAP = 1e-12
+_CHEAP, _USED = 1e-12, 1e-9
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,9 @@ class Market:
                 solution = program.solve()
             except NoSolutionError:  # with supplies as cold as this load needs, the cap is too low even at rest
                 break
-        self.pool = Pool(pool.menus, [curve.configurations.taken(np.arange(1)) for curve in curves])
+        group, row = program.pairs[:, : solution.x.size][:, solution.x > _USED]
+        used = [np.unique(np.append(row[groups.kind[group] == k], 0)) for k in range(len(curves))]
+        self.pool = Pool(pool.menus, [table.taken(rows) for table, rows in zip(pool.tables, used)])
         self.pool.add_near(curves, facility.node_type, self.watt_price(solution.prices, solution.supply_c), 0.5, 2)
         return solution
 
@@ -110,9 +112,9 @@ class Market:
                 solution, priced_at_c = program.solve(), supply_c
                 hot = self._hottest(program, solution, effort.over_k)
                 program.watch(hot)
-                program.keep_cool(np.flatnonzero(self.air.heat_w(solution.node_w, solution.supply_c) < 0.0))
+                heaters = program.keep_cool(self.air.heat_w(solution.node_w, solution.supply_c))
                 missing = abs(solution.traded) + (0.0 if allowed else self._missing(program, solution, supply_c))
-                if (missing <= effort.enough and hot.size == 0) or self.is_late():
+                if (missing <= effort.enough and hot.size == 0 and heaters == 0) or self.is_late():
                     break
         self.watched = program.watched
         return solution

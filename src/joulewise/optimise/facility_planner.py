@@ -16,6 +16,7 @@ from joulewise.model.arrays import Bools, Floats
 from joulewise.model.facility import Facility, FacilityPlan, FacilityPrices
 from joulewise.optimise.facility import Steady, margins, steady
 from joulewise.optimise.facility_bound import bound_per_s
+from joulewise.optimise.facility_greedy import plan_greedily
 from joulewise.optimise.facility_market import Effort, Market
 from joulewise.optimise.facility_mixture import (
     Mixture,
@@ -39,7 +40,8 @@ _LATER = Effort(reaches_k=(0.5, 0.2), width=0.03, n_best=7, enough=1e-3, over_k=
 _LAST = Effort(reaches_k=(0.2, 0.0), width=math.inf, n_best=4, enough=math.inf, over_k=1e-7)
 _FREE = 400
 _ROUGH, _EXACT = 1e-3, 1e-7
-_NONE = 1e-9
+_NONE, _ROUNDING = 1e-9, 1e-9
+_QUICK = "apart"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,7 @@ class _Planner:
         self.on_plan = on_plan or (lambda _rate, _bound: None)
         self.processors: Processors = processors_of(facility)
         self.market = Market(facility, air, self.is_late)
-        self.bound_per_s, self.prices = math.inf, _no_prices(facility)
+        self.bound_per_s, self.prices = facility.tasks.most_reward_per_s, _no_prices(facility)
         self.best: FacilityPlan | None = None
         self.history: list[tuple[float, float]] = []
 
@@ -93,22 +95,41 @@ class _Planner:
         return time.perf_counter() - self.start_s > self.seconds
 
     def planned(self, gap: float) -> Proven:
-        """Level by level until the gap is small enough."""
-        solution, why = self.market.first_look(), "done"
+        """A quick plan first, and then level by level until the gap is small enough."""
+        self._keep(_at_rest(self.facility, self.market.common_supply_c(self.facility.overhead_w)))
+        with suppress(InputError):  # the limits may leave no plan with one supply for all
+            self._keep(plan_greedily(self.facility, self.air, _QUICK).plan)
+        why = "gap"
+        try:
+            if not self._is_near(gap):
+                why = self._refined(gap)
+        except NoSolutionError:
+            why = "done"
+            if self.best is None:
+                raise
+        assert self.best is not None
+        return Proven(self.best, tuple(self.history), why, self.prices, self.bound_per_s)
+
+    def _refined(self, gap: float) -> str:
+        """Level by level; why it ended."""
+        solution = self.market.first_look()
         for by in _LEVELS:
             groups = self.market.grouped(solution, by)
             program = Program(self.facility, self.air, groups, self.market.at_rest, _ROUGH)
             solution = self.market.settle(program, solution, _LATER if math.isfinite(by) else _FIRST)
             self._prove(solution.prices)
             self._keep(self._plan(program, solution))
-            if self.history[-1][1] >= self.bound_per_s * (1.0 - gap):
-                why = "gap"
-                break
+            if self._is_near(gap):
+                return "gap"
             if self.is_late():
-                why = "time"
-                break
-        assert self.best is not None
-        return Proven(self.best, tuple(self.history), why, self.prices, self.bound_per_s)
+                return "time"
+        if self.best is None:
+            raise NoSolutionError("no plan keeps the limits")
+        return "done"
+
+    def _is_near(self, gap: float) -> bool:
+        """Whether the best plan is near enough to the bound."""
+        return bool(self.history) and self.history[-1][1] >= self.bound_per_s * (1.0 - gap)
 
     def _prove(self, prices: FacilityPrices) -> None:
         """Keep the prices if they prove a lower bound."""
@@ -117,8 +138,10 @@ class _Planner:
             self.bound_per_s, self.prices = bound, prices
 
     def _keep(self, plan: FacilityPlan) -> None:
-        """Keep a plan if it earns more."""
+        """Keep a plan if it earns more and keeps the limits."""
         plan, state = within_limits(self.facility, self.air, plan)
+        if not _keeps(self.facility, plan, state):
+            return
         if not self.history or state.slowed_reward_per_s > self.history[-1][1]:
             self.best = plan
             self.history.append((time.perf_counter() - self.start_s, state.slowed_reward_per_s))
@@ -162,7 +185,20 @@ class _Planner:
 
 
 def _no_prices(facility: Facility) -> FacilityPrices:
-    return FacilityPrices(facility.tasks.reward, 0.0, np.zeros(facility.n_nodes), facility.room.hottest_c)
+    """Prices that prove no more than that no more tasks can be done than arrive."""
+    return FacilityPrices(np.zeros(facility.tasks.n_types), 0.0, np.zeros(facility.n_nodes), facility.room.hottest_c)
+
+
+def _at_rest(facility: Facility, supply_c: Floats) -> FacilityPlan:
+    shape = facility.n_cores, facility.tasks.n_types
+    return FacilityPlan(np.zeros(shape), np.zeros(shape, np.int8), supply_c)
+
+
+def _keeps(facility: Facility, plan: FacilityPlan, state: Steady) -> bool:
+    """Whether a plan keeps all limits, but for rounding."""
+    left = margins(facility, plan, state)
+    heats = left.heat_w < -_ROUNDING * facility.cap_w
+    return left.cap_w >= -_ROUNDING * facility.cap_w and left.redline_k >= -_ROUNDING and not heats
 
 
 def within_limits(facility: Facility, air: Air, plan: FacilityPlan) -> tuple[FacilityPlan, Steady]:
@@ -185,6 +221,8 @@ def _possible(facility: Facility, rest: Steady, busy: Steady) -> float:
     is_over = most > limits
     if not is_over.any():
         return 1.0
+    if (least >= limits)[is_over].any():
+        return 0.0
     part = ((limits - least)[is_over] / (most - least)[is_over]).min()
     return float(np.clip(part * (1 - _NONE), 0.0, 1.0))
 
@@ -203,15 +241,11 @@ def _no_plan(facility: Facility, air: Air) -> list[Problem]:
         return [Problem("redlines", found, allowed, "raise the redline, let CRAC units blow colder, or remove nodes")]
     least_w = least_cap_w(facility, air)
     found = f"found {power(facility.cap_w)}"
-    allowed = f"must be {power(least_w)} or more: all nodes with their cores at rest, and their cooling"
+    allowed = f"must be {power(least_w)} or more: all nodes with their cores at rest, and their cooling with one supply"
     return [Problem("power cap", found, allowed, "raise the cap, or remove nodes")]
 
 
 def least_cap_w(facility: Facility, air: Air) -> float:
     """What nodes with all cores at rest and their cooling draw, with one supply as hot as redlines let it be."""
-    plan = FacilityPlan(
-        np.zeros((facility.n_cores, facility.tasks.n_types)),
-        np.zeros((facility.n_cores, facility.tasks.n_types), np.int8),
-        Market(facility, air, lambda: False).common_supply_c(facility.overhead_w),
-    )
-    return steady(facility, air, plan).total_w
+    supply_c = Market(facility, air, lambda: False).common_supply_c(facility.overhead_w)
+    return steady(facility, air, _at_rest(facility, supply_c)).total_w

@@ -62,11 +62,8 @@ class Pool:
 
     def patterns(self, kind: int) -> Counts:
         """The number of each row's pattern in the menu of its node type."""
-        menu, table = self.menus[kind], self.tables[kind]
-        base = (menu.size + 1) ** np.arange(table.counts.shape[1], dtype=np.float64)
-        keys = menu.counts @ base
-        order = np.argsort(keys)
-        return order[np.searchsorted(keys[order], table.counts @ base)]
+        numbers = {row.tobytes(): number for number, row in enumerate(self.menus[kind].counts)}
+        return np.array([numbers[row.tobytes()] for row in self.tables[kind].counts], dtype=np.int64)
 
 
 def _near(curve: Curve, price: Floats, slack: float, more: int) -> Configurations:

@@ -21,6 +21,7 @@ _OPTIONS: dict[str, Any] = {"output_flag": False, "threads": 1, "random_seed": 1
 _KW = 1e3
 _NO_SHARE = 1e-9
 _CLEAR_K, _CLEAR_CAP = 1e-6, 1e-8
+_LEAST_WORTH = 0.02
 _STEP_C = 1e-4
 _BLOCK = 256
 
@@ -171,9 +172,9 @@ class Program:
             self._watched_row = np.concatenate((self._watched_row, np.arange(first, first + block.size)))
         self.watched = np.concatenate((self.watched, new))
 
-    def keep_cool(self, cracs: Counts) -> None:
-        """Let these CRAC units remove heat, and never add any."""
-        new = np.setdiff1d(cracs, self._cooled)
+    def keep_cool(self, heat_w: Floats) -> int:
+        """Let CRAC units that add heat remove some from now on, if they did not have to before; how many these are."""
+        new = np.setdiff1d(np.flatnonzero(heat_w < 0.0), self._cooled)
         if new.size:
             per_group = csr_array((self.groups.weight.T @ self.air.heat_share[new].T).T)
             per_degree = csr_array(self.air.exchange_w_per_k[new] / _KW)
@@ -181,6 +182,7 @@ class Program:
             removed_w = self.air.heat_share[new] @ self.background.node_w
             self._add_rows(rows, -removed_w / _KW, np.full(new.size, _INF))
             self._cooled = np.concatenate((self._cooled, new))
+        return new.size
 
     def _add_rows(self, rows: csr_array, low: Floats, high: Floats) -> None:
         starts, indices = rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32)
@@ -202,12 +204,13 @@ class Program:
     def stay(self, task_price: Floats, width: float) -> None:
         """Keep the prices of tasks within a share of these, by letting tasks be bought and sold at the ends.
 
-        A program that does not have all configurations yet cannot drive prices far off. With a width of infinity
-        nothing can be bought or sold.
+        A program that does not have all configurations yet cannot drive prices far off. No task is bought for nothing,
+        or none would be done where power is not short. With a width of infinity nothing can be bought or sold.
         """
         n = self.facility.tasks.n_types
         each = np.arange(n, 3 * n, dtype=np.int32)
-        worth = task_price * self.facility.tasks.rate_per_s / self.facility.tasks.most_reward_per_s
+        flows = self.facility.tasks
+        worth = np.maximum(task_price, _LEAST_WORTH * flows.reward) * flows.rate_per_s / flows.most_reward_per_s
         is_open = np.isfinite(width)
         cost = np.concatenate((worth * (1 + width), -worth * (1 - width))) if is_open else np.zeros(2 * n)
         self.highs.changeColsCost(2 * n, each, cost)
