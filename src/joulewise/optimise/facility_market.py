@@ -27,7 +27,8 @@ class Effort:
     """How a program is settled: how far supplies may move, how far task prices, and when it is good enough.
 
     `reaches_k` are tried one after the other. `width` is a share of task prices, `n_best` how many configurations each
-    group starts with, `enough` the share of all reward that more could add, `over_k` how hot is too hot.
+    group starts with, `enough` the share of all reward that more could add, `over_k` how hot is too hot,
+    `primal` whether the simplex method keeps plans possible as it goes, which is faster for many groups.
     """
 
     reaches_k: tuple[float, ...]
@@ -35,6 +36,7 @@ class Effort:
     n_best: int
     enough: float
     over_k: float
+    primal: bool = False
 
 
 class Market:
@@ -101,6 +103,7 @@ class Market:
 
     def settle(self, program: Program, start: Solution, effort: Effort, allowed: Allowed | None = None) -> Solution:
         """Solve until no configuration and no redline is missing that matters much, or it is late."""
+        program.go_primal(effort.primal)
         program.watch(self.watched)
         solution, priced_at_c = start, start.supply_c
         for reach_k in effort.reaches_k:

@@ -18,6 +18,7 @@ from joulewise.optimise.facility_pool import Pool
 _new_highs: Any = highspy.Highs
 _INF = highspy.kHighsInf
 _OPTIONS: dict[str, Any] = {"output_flag": False, "threads": 1, "random_seed": 1}
+_DUAL, _PRIMAL = 1, 4
 _KW = 1e3
 _NO_SHARE = 1e-9
 _CLEAR_K, _CLEAR_CAP = 1e-6, 1e-8
@@ -215,6 +216,10 @@ class Program:
         cost = np.concatenate((worth * (1 + width), -worth * (1 - width))) if is_open else np.zeros(2 * n)
         self.highs.changeColsCost(2 * n, each, cost)
         self.highs.changeColsBounds(2 * n, each, np.zeros(2 * n), np.full(2 * n, _INF if is_open else 0.0))
+
+    def go_primal(self, wanted: bool) -> None:
+        """Solve by the primal simplex method, or by the dual one."""
+        self.highs.setOptionValue("simplex_strategy", _PRIMAL if wanted else _DUAL)
 
     def solve(self) -> Solution:
         """The best that the program has."""
