@@ -16,6 +16,7 @@ from joulewise.errors import InputError
 from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility
+from joulewise.model.room import CopCurve
 from joulewise.optimise.configurations import ProcessorMenu
 from joulewise.optimise.facility import margins, steady
 from joulewise.optimise.facility_bound import bound_per_s
@@ -154,3 +155,53 @@ def test_limits_that_leave_no_plan_are_told() -> None:
     hot = dataclasses.replace(facility.room, redline_c=facility.room.coldest_c.min() + 0.0 * facility.room.redline_c)
     with pytest.raises(InputError, match=r"redlines: found .* or more: its inlet with all cores at rest"):
         plan_facility(dataclasses.replace(facility, room=hot, cap_w=1e9), Air(hot))
+
+
+def test_light_loads_are_all_done() -> None:
+    """Where power is not short its price is 0, and so is that of tasks; all of them are done all the same."""
+    facility = small_facility()
+    for load in (0.02, 0.2):
+        light = dataclasses.replace(facility.tasks, rate_per_s=load * facility.tasks.rate_per_s)
+        found = plan_facility(dataclasses.replace(facility, tasks=light), Air(facility.room))
+        assert found.history[-1][1] >= 0.99 * light.most_reward_per_s
+        assert found.bound_per_s <= light.most_reward_per_s * (1 + 1e-12)
+
+
+def test_nothing_to_earn_is_planned_too() -> None:
+    facility = small_facility()
+    for name in ("rate_per_s", "reward"):
+        nothing = dataclasses.replace(facility.tasks, **{name: np.zeros(facility.tasks.n_types)})
+        found = plan_facility(dataclasses.replace(facility, tasks=nothing), Air(facility.room))
+        assert (found.history[-1][1], found.bound_per_s) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("seed", [1, 9, 10, 15, 21, 31])
+def test_tight_limits_leave_a_plan(seed: int) -> None:
+    facility = random_facility(seed, has_one_curve=True, n_cracs=3)
+    air = Air(facility.room)
+    tight = dataclasses.replace(facility, cap_w=1.01 * least_cap_w(facility, air))
+    found = plan_facility(tight, air)
+    assert check_facility(tight, found.plan, steady(tight, air, found.plan)) == []
+
+
+def test_curves_that_turn_have_bounds_too() -> None:
+    """A unit that cools well at one supply only, which no even grid meets."""
+    facility = small_facility()
+    at_c = 10.0 + 15.0 / 64.0 * 30.5
+    peak = CopCurve(np.array([2.0, 2.0, 20.0, 2.0, 2.0]), np.array([10.0, at_c - 0.05, at_c, at_c + 0.05, 25.0]))
+    room = dataclasses.replace(facility.room, cop=(peak,) * facility.room.n_cracs)
+    turned = dataclasses.replace(facility, room=room)
+    air = Air(room)
+    found = plan_facility(turned, air)
+    assert facility_bound(turned, found.prices) <= found.bound_per_s * (1 + 1e-6)
+    best = dataclasses.replace(found.plan, supply_c=np.full(room.n_cracs, at_c))
+    cool = dataclasses.replace(turned, cap_w=steady(turned, air, best).total_w)
+    tight = plan_facility(cool, air)
+    assert steady(cool, air, best).slowed_reward_per_s <= tight.bound_per_s * (1 + 1e-9)
+
+
+def test_a_constant_curve_has_a_close_bound() -> None:
+    facility = small_facility()
+    room = dataclasses.replace(facility.room, cop=(CopCurve(np.array([3.0])),) * facility.room.n_cracs)
+    found = plan_facility(dataclasses.replace(facility, room=room), Air(room), gap=0.005)
+    assert found.history[-1][1] >= 0.98 * found.bound_per_s
