@@ -403,7 +403,8 @@ def with_nodes(room: Room, like: Counts) -> Room:
     node_m3_per_s = room.node_m3_per_s[like]
     crac_m3_per_s = room.crac_m3_per_s * (node_m3_per_s.sum() / room.node_m3_per_s.sum())
     through = np.concatenate((node_m3_per_s, crac_m3_per_s))
-    flow = flow_of(balanced(_kept(Links(*left.coords, left.data)), through, n), through)
+    taker, source = left.coords
+    flow = flow_of(balanced(Links(taker, source, left.data), through, n), through)
     kept = {name: getattr(room, name)[like] for name in ("redline_c", "place_m") if getattr(room, name).size}
     return replace(room, flow=flow, node_m3_per_s=node_m3_per_s, crac_m3_per_s=crac_m3_per_s, **kept)
 
@@ -411,7 +412,9 @@ def with_nodes(room: Room, like: Counts) -> Room:
 def hot_share(room: Room) -> Floats:
     """Which share of what each node takes in other nodes blew out, or it itself."""
     flow, n = room.flow, room.n_nodes
-    return np.bincount(flow.taker, np.where(flow.source < n, flow.share, 0.0), flow.n_places)[:n]
+    return np.asarray(
+        np.bincount(flow.taker, np.where(flow.source < n, flow.share, 0.0), flow.n_places)[:n], np.float64
+    )
 
 
 def flow_of(links: Links, through: Floats) -> HeatFlow:
