@@ -18,6 +18,7 @@ SUBJECTS = {
     "bag": "benchmarks.bag",
     "fronts": "benchmarks.fronts",
     "cluster": "benchmarks.cluster",
+    "facility": "benchmarks.facility",
 }
 
 

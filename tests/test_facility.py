@@ -63,6 +63,8 @@ def test_the_air_is_one_linear_map(facility: Facility) -> None:
     np.testing.assert_allclose(air.heat_w(power_w, supply_c), heat_w, atol=1e-6)
     per_k = np.linspace(0.0, 2.0, room.n_nodes)
     np.testing.assert_allclose(air.rise_prices(per_k), air.rise_k_per_w(everyone).T @ per_k, atol=1e-12)
+    near = air.near_rise_k_per_w(everyone).toarray()
+    np.testing.assert_allclose(near, air.rise_k_per_w(everyone), atol=1e-8 * near.max())
 
 
 def one_node(cores: int, **changes: Any) -> Facility:

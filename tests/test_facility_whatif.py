@@ -65,7 +65,7 @@ def test_words_say_what_to_set(advice: Advice) -> None:
     assert "; the cap binds, another 10 W earns " in words
     assert " redline" in words
     more_percent = 100 * advice.found.prices.redline.sum() / advice.reward_per_s
-    assert words.endswith(f"; raising the redlines by 1 K earns {more_percent:.2g} % more at most.")
+    assert words.endswith(f"; raising the redlines by 1 K earns {more_percent:.1f} % more at most.")
 
 
 def test_words_of_a_plan_that_nothing_limits(advice: Advice) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from joulewise.present import theme
 from joulewise.present.export import spec_of
 from joulewise.present.figures import FIGURES, drawable
 from joulewise.present.gantt import gantt, lively, name_nodes
@@ -27,7 +28,7 @@ from joulewise.present.job_outcomes import job_findings, job_tables
 from joulewise.present.job_times import run_times, utility_by_size
 from joulewise.present.job_view import JOB_COLUMNS, by_scheduler, job_view
 from joulewise.present.job_waits import slowdown_by_user, wait_distribution, waits_by_queue
-from joulewise.present.layout import Drawing
+from joulewise.present.layout import Drawing, group_colours
 from joulewise.present.logs import count_axis, time_axis
 from joulewise.present.records import ADAPTS, JOB_FILTER, JOB_LENIENCY, JOB_POLICY, PLANNED, SCHEDULER, VARIANT, Records
 from joulewise.present.report import render_report
@@ -66,6 +67,21 @@ def test_studies_of_jobs_get_the_figures_they_hold() -> None:
     assert _names(job_records(FIG_7, details=False)) == COMPARED | {"job-leniency"}
     assert _names(REPLAYED) == COMPARED | DETAILED | OVER_TIME
     assert _names(job_records(TRACE[1:], n_jobs=40)) == DETAILED
+
+
+def test_variants_with_a_swept_leniency_have_figures_and_no_budget_that_is_the_mean_of_theirs() -> None:
+    points = [{VARIANT: f"{load} jobs", LOAD: load, **point} for load in (5000, 10_000) for point in FIG_7[:8:2]]
+    records = job_records(points, n_trials=2, details=False)
+    swept = replace(records, study=replace(records.study, axes=(VARIANT, JOB_LENIENCY)))
+    assert _names(swept) == COMPARED | {"job-leniency"}
+    budget_j = pl.when(pl.col(LOAD) == 5000).then(BUDGET_J).otherwise(2 * BUDGET_J)
+    apart = replace(swept, runs=swept.runs.with_columns(budget_j=budget_j))
+    assert not _with(energy_by_scheduler(apart), "at")
+    assert "budget" not in {row["name"] for row in _with(over_job_leniency(apart), "name")}
+
+
+def test_one_leniency_for_each_filter_is_no_sweep() -> None:
+    assert _names(job_records((FIG_7[3], FIG_7[15]), details=False)) == COMPARED
 
 
 def test_without_powers_and_queues_there_are_no_figures_of_them() -> None:
@@ -122,6 +138,20 @@ def test_variants_of_the_world_are_compared_beside_the_policies() -> None:
     assert seen.study.axes == (SCHEDULER, VARIANT)
     assert seen.values(SCHEDULER) == ["Conservative", "EASY"]
     assert seen.runs.height == 4
+
+
+def test_variants_that_differ_in_the_load_are_compared_at_each_load() -> None:
+    points = [
+        {VARIANT: "many", JOB_POLICY: "max-upr", JOB_FILTER: "per-task", LOAD: 10_000},
+        {VARIANT: "in order", JOB_POLICY: "easy", JOB_FILTER: "none", LOAD: 10_000},
+        {VARIANT: "fewer", JOB_POLICY: "easy", JOB_FILTER: "none", LOAD: 5000},
+        {VARIANT: "fewer", JOB_POLICY: "conservative", JOB_FILTER: "none", LOAD: 5000},
+    ]
+    records = job_records(points, details=False)
+    seen, _ = job_view(replace(records, study=replace(records.study, axes=(VARIANT, JOB_POLICY))))
+    assert seen.study.axes == (SCHEDULER, LOAD)
+    assert seen.values(SCHEDULER) == ["Conservative", "EASY", "Max UPR, filter per task"]
+    assert group_colours(seen, LOAD) == theme.categorical(2)  # whiskers are seen on these
 
 
 def test_a_filter_that_a_scheduler_always_has_is_part_of_its_name() -> None:

@@ -9,6 +9,7 @@ the unit can blow. `check/facility_bound.py` has the proof, and other code for t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from joulewise.model.facility import Facility, FacilityPrices
 from joulewise.model.room import Room
 from joulewise.optimise.configurations import Curve
 
-_CELLS, _FINER, _CHUNK, _DEPTH = 64, 16, 64, 4
+_CELLS, _FINER, _CHUNK, _DEPTH = 128, 16, 4096, 4
 _CLOSE = 2e-5
 
 
@@ -64,72 +65,97 @@ class _Units:
 
     def _most_of(self, units: Counts, close: float) -> float:
         """The most of units of one curve and one range: cells of supplies, ever finer where the most may be."""
-        room, unit = self.facility.room, int(units[0])
-        ends_c = np.linspace(room.coldest_c[unit], room.hottest_c[unit], _CELLS + 1)
-        cells = np.stack((ends_c[:-1], ends_c[1:]), axis=1)
-        ruled_out = np.full(units.size, -np.inf)
+        room, first = self.facility.room, int(units[0])
+        ends_c = np.linspace(room.coldest_c[first], room.hottest_c[first], _CELLS + 1)
+        earned = self._chords(units, ends_c)
+        share = close / room.n_cracs
+        of_unit = np.repeat(np.arange(units.size), _CELLS)
+        low_c, high_c = np.tile(ends_c[:-1], units.size), np.tile(ends_c[1:], units.size)
+        most, reached = np.full(units.size, -np.inf), np.full(units.size, -np.inf)
         for depth in range(_DEPTH):
-            upper, reached = self._cells(units, cells)
-            slack = upper.max(axis=1) - reached
-            if slack.sum() <= close * units.size / room.n_cracs or depth == _DEPTH - 1:
-                break
-            is_open = np.asarray(upper > reached[:, None] + close / room.n_cracs)
-            is_open = np.asarray(is_open.any(axis=0))
-            closed = np.where(is_open[None, :], -np.inf, upper)
-            ruled_out = np.maximum(ruled_out, closed.max(axis=1))
-            cells = _split(cells[is_open])
-        return float(np.maximum(upper.max(axis=1), ruled_out).sum())
+            upper, lower = self._cells(units, earned, of_unit, low_c, high_c)
+            np.maximum.at(reached, of_unit, lower)
+            is_open = np.asarray(upper > reached[of_unit] + share) & (depth < _DEPTH - 1)
+            np.maximum.at(most, of_unit[~is_open], upper[~is_open])
+            of_unit = np.repeat(of_unit[is_open], _FINER)
+            low_c, high_c = _split(low_c[is_open], high_c[is_open])
+        return float(most.sum())
 
-    def _cells(self, units: Counts, cells: Floats) -> tuple[Floats, Floats]:
-        """[unit, cell]: what no supply in a cell exceeds; [unit]: what is reached at some end of a cell.
+    def _chords(self, units: Counts, ends_c: Floats) -> _Chords:
+        """What units earn at the costs of some supplies: a convex function of the cost, so below its chords."""
+        between_c = np.linspace(ends_c[0], ends_c[-1], _CELLS * _FINER + 1)
+        cost, between = self._cost(units, ends_c), self._cost(units, between_c)
+        cost = np.unique(np.concatenate((cost, [between.min(), between.max()])))
+        return _Chords(cost, self._earned(units, cost))
+
+    def _cells(
+        self, units: Counts, earned: _Chords, of_unit: Counts, low_c: Floats, high_c: Floats
+    ) -> tuple[Floats, Floats]:
+        """What no supply in a cell of a unit exceeds, and what is reached at its upper end, as far as chords say.
 
         Nodes earn no less where cooling is cheaper.
         """
-        upper, reached = np.empty((units.size, len(cells))), np.full(units.size, -np.inf)
-        for at in range(0, len(cells), _CHUNK):
-            low_c, high_c = cells[at : at + _CHUNK].T
-            cost_low, cost_high = self._cost(units, low_c), self._cost(units, high_c)
-            earned = self._earned(units, np.minimum(cost_low, cost_high))
-            heated = [self._exchanged(units, supply_c) for supply_c in (low_c, high_c)]
-            price = self.supply_price[units][:, None]
-            upper[:, at : at + _CHUNK] = earned - np.minimum(price * low_c, price * high_c) - np.minimum(*heated)
-            at_high = np.where(cost_high <= cost_low, earned - price * high_c - heated[1], -np.inf)
-            reached = np.maximum(reached, at_high.max(axis=1))
-        return upper, reached
+        cost_low, cost_high = self._cost(units, low_c), self._cost(units, high_c)
+        most = earned.at(of_unit, np.minimum(cost_low, cost_high))
+        heated_low, heated_high = (
+            self._exchanged(units, of_unit, supply_c, cost)
+            for supply_c, cost in ((low_c, cost_low), (high_c, cost_high))
+        )
+        price = self.supply_price[units][of_unit]
+        upper = most - np.minimum(price * low_c, price * high_c) - np.minimum(heated_low, heated_high)
+        lower = np.where(cost_high <= cost_low, most - price * high_c - heated_high, -np.inf)
+        return upper, lower
 
     def _cost(self, units: Counts, supply_c: Floats) -> Floats:
         """What a watt of heat costs at supplies."""
         return np.asarray(1.0 / self.facility.room.cop[int(units[0])](supply_c))
 
     def _earned(self, units: Counts, cost: Floats) -> Floats:
-        """[unit, supply]: the part of units in what all nodes earn above the price of their power."""
+        """[unit, cost]: the part of units in what all nodes earn above the price of their power."""
         types = self.facility.node_types
-        net = np.empty((self.facility.n_nodes, cost.size))
+        share = self.air.heat_share if units.size == self.facility.room.n_cracs else self.air.heat_share[units]
+        earned = np.zeros((units.size, cost.size))
         for k, nodes in enumerate(self.kinds):
-            price = self.prices.cap * (1.0 + cost)[None, :] + self.rise_price[nodes][:, None]
-            net[nodes] = types.processors[k] * self.curves[k].net(price) - price * types.overhead_w[k]
-        return np.asarray(self.air.heat_share[units] @ net)
+            for at in range(0, nodes.size, _CHUNK):
+                some = nodes[at : at + _CHUNK]
+                price = self.prices.cap * (1.0 + cost)[None, :] + self.rise_price[some][:, None]
+                net = types.processors[k] * self.curves[k].net(price) - price * types.overhead_w[k]
+                earned += share[:, some] @ net
+        return earned
 
-    def _exchanged(self, units: Counts, supply_c: Floats) -> Floats:
-        """[unit, supply]: the least cost of the heat that units take from others, which is none where all are alike.
+    def _exchanged(self, units: Counts, of_unit: Counts, supply_c: Floats, cost: Floats) -> Floats:
+        """The least cost of the heat that units take from others, which is none where all are alike.
 
         With one curve that never rises the exchange of heat costs nothing less than 0, all units together.
         """
-        room = self.facility.room
         if self.is_even:
-            return np.zeros((units.size, supply_c.size))
+            return np.zeros(of_unit.size)
         exchange = self.air.exchange_w_per_k[units].copy()
         own = exchange[np.arange(units.size), units].copy()
         exchange[np.arange(units.size), units] = 0.0
-        least_w = (exchange @ room.coldest_c)[:, None] + own[:, None] * supply_c[None, :]
-        return np.asarray(self.prices.cap * least_w * self._cost(units, supply_c)[None, :])
+        least_w = (exchange @ self.facility.room.coldest_c)[of_unit] + own[of_unit] * supply_c
+        return np.asarray(self.prices.cap * least_w * cost)
 
 
-def _split(cells: Floats) -> Floats:
-    """Each cell in equal parts."""
-    parts = np.linspace(0.0, 1.0, _FINER + 1)
-    ends = cells[:, :1] + (cells[:, 1:] - cells[:, :1]) * parts[None, :]
-    return np.stack((ends[:, :-1].ravel(), ends[:, 1:].ravel()), axis=1)
+class _Chords(NamedTuple):
+    """[unit, cost]: values at some costs, in rising order, and straight lines between them."""
+
+    cost: Floats
+    value: Floats
+
+    def at(self, unit: Counts, cost: Floats) -> Floats:
+        """The values of units at costs between the first and the last."""
+        if self.cost.size == 1:
+            return np.asarray(self.value[unit, 0])
+        left = np.clip(np.searchsorted(self.cost, cost, side="right") - 1, 0, self.cost.size - 2)
+        part = (cost - self.cost[left]) / (self.cost[left + 1] - self.cost[left])
+        return np.asarray(self.value[unit, left] * (1.0 - part) + self.value[unit, left + 1] * part)
+
+
+def _split(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Each cell in equal parts: their lower and upper ends."""
+    ends = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, _FINER + 1)[None, :]
+    return ends[:, :-1].ravel(), ends[:, 1:].ravel()
 
 
 def _alike(room: Room) -> list[Counts]:

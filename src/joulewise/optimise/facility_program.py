@@ -160,7 +160,7 @@ class Program:
         new = np.setdiff1d(nodes, self.watched)
         for at in range(0, new.size, _BLOCK):
             block = new[at : at + _BLOCK]
-            rise_k = csr_array((self.groups.weight.T @ self.air.rise_k_per_w(block).T).T)
+            rise_k = csr_array(self.air.near_rise_k_per_w(block) @ self.groups.weight)
             rise_k.data[rise_k.data < self.negligible * rise_k.data.max(initial=0.0)] = 0.0
             shares = csr_array(np.where(self.air.supply_share[block] > _NO_SHARE, self.air.supply_share[block], 0.0))
             rows = hstack((csr_array((block.size, self._at_power)), _KW * rise_k, shares), format="csr")

@@ -67,7 +67,8 @@ def _redlines(state: Steady, prices: FacilityPrices | None) -> str:
 def _more(worth_per_s: float, state: Steady) -> str:
     if state.slowed_reward_per_s <= 0:
         return f"{worth_per_s:.3g} more reward per second at most"
-    return f"{100 * worth_per_s / state.slowed_reward_per_s:.2g} % more at most"
+    percent = 100 * worth_per_s / state.slowed_reward_per_s
+    return f"{percent:.{0 if percent >= 10 else 1}f} % more at most"
 
 
 def _listed(names: Sequence[str]) -> str:

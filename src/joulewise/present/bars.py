@@ -223,7 +223,7 @@ def _name_axis(*, turned: bool) -> Any:
     import altair as alt
 
     if turned:
-        return alt.Axis(labelAngle=-40, ticks=False, labelLimit=220)
+        return alt.Axis(labelAngle=-40, ticks=False, labelLimit=320)
     return alt.Axis(labelAngle=0, labelExpr="split(datum.label, '\\n')", ticks=False, labelLimit=160)
 
 

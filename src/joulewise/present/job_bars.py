@@ -70,7 +70,7 @@ def energy_by_scheduler(records: Records) -> Drawing:
     unit, size = energy_unit(_most(seen, ENERGY))
     measure = Measure(ENERGY, f"energy used ({unit})", None, math.inf, size, "budget_j")
     chart, note = draw_bars(seen, layout, measure)
-    budget = " The dashed line is the budget." if seen.measures("budget_j") else ""
+    budget = " The dashed line is the budget, where all have the same." if seen.measures("budget_j") else ""
     caption = (
         f"Energy that the jobs of each {_compared(seen)} used{_by(layout)}.{budget}{best} "
         f"{whiskers(seen, metric=ENERGY)}{note}"

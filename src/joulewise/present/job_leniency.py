@@ -35,10 +35,12 @@ def over_job_leniency(records: Records) -> Drawing:
 
 
 def has_leniencies(records: Records) -> bool:
-    """Whether runs with an energy filter differ in its leniency."""
-    if not of_jobs(records) or not records.measures(UTILITY) or JOB_LENIENCY not in records.runs.columns:
+    """Whether runs with the same energy filter differ in its leniency."""
+    is_known = {JOB_FILTER, JOB_LENIENCY} <= set(records.runs.columns)
+    if not (of_jobs(records) and records.measures(UTILITY) and is_known):
         return False
-    return filtered(records)[JOB_LENIENCY].n_unique() > 1
+    runs = filtered(records)
+    return runs.n_unique([JOB_FILTER, JOB_LENIENCY]) > runs[JOB_FILTER].n_unique()
 
 
 def _filtered(records: Records) -> Records:

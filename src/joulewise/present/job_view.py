@@ -13,6 +13,7 @@ from joulewise.present.records import (
     COMMITMENT,
     JOB_FILTER,
     JOB_LENIENCY,
+    JOB_LOAD,
     JOB_POLICY,
     JOB_THRESHOLD,
     JOBS,
@@ -46,7 +47,7 @@ def by_scheduler(records: Records, *, folds: bool = False) -> Records:
 
     Where each variant has one scheduler, that goes by the variant's name, in the order of the study. Else the filter
     is part of the scheduler if that has never another one, or where asked for; variants that schedulers, filters and
-    the other swept keys do not tell apart stay a key.
+    the other swept keys do not tell apart stay a key, or give way to the load where that does.
     """
     swept = [key for key in records.varying if key not in _COVERED]
     runs = _in_order(_adaptive(records.runs).with_columns(_schedulers(records)))
@@ -60,10 +61,16 @@ def by_scheduler(records: Records, *, folds: bool = False) -> Records:
             runs = runs.with_columns(pl.col(VARIANT).cast(pl.Enum(names)).alias(SCHEDULER))
             return reshaped(records, runs, [SCHEDULER, *swept])
         if runs.n_unique(both) > runs.n_unique(keys):
-            keys.append(VARIANT)
+            keys.append(_telling(runs, keys, both))
     if JOB_FILTER in kinds and (folds or runs.n_unique([SCHEDULER, JOB_FILTER]) == runs[SCHEDULER].n_unique()):
         return reshaped(records, _folded(records, runs), [key for key in keys if key != JOB_FILTER])
     return reshaped(records, runs, keys)
+
+
+def _telling(runs: pl.DataFrame, keys: Sequence[str], both: Sequence[str]) -> str:
+    """What tells apart the variants that the keys do not: the load where it is enough, else the variants themselves."""
+    is_new = JOB_LOAD in runs.columns and JOB_LOAD not in keys
+    return JOB_LOAD if is_new and runs.n_unique([*keys, JOB_LOAD]) == runs.n_unique(both) else VARIANT
 
 
 def _folded(records: Records, runs: pl.DataFrame) -> pl.DataFrame:

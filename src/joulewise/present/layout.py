@@ -14,12 +14,13 @@ import polars.selectors as cs
 
 from joulewise.present import theme
 from joulewise.present.formats import decimals_for, fixed, key_title, number
-from joulewise.present.records import LOAD, POLICY, PRIORITY, SETTING, THRESHOLD, UTILITY, Records
+from joulewise.present.records import JOB_LOAD, LOAD, POLICY, PRIORITY, SETTING, THRESHOLD, UTILITY, Records
 from joulewise.present.settings import setting_fills
 from joulewise.units import count
 
 _MAX_GROUPS = 8
 _MAX_PANELS = 6
+_SAME = 1e-3  # values that differ by no more, relative to the largest, are drawn as one line
 _LEGEND_CHARACTERS = 60
 _KEPT_WHOLE = 10  # words of up to so many characters are not broken
 AXIS_FORMAT = ",~f"  # 50,000 and 0.5, never 5e+4
@@ -90,7 +91,7 @@ def panels_of(records: Records, frame: pl.DataFrame, keys: Sequence[str]) -> tup
 
 
 def shared_value(records: Records, panel: Panel, metric: str) -> float | None:
-    """The mean of a metric over the runs of a panel; None where some have none."""
+    """The mean of a metric over the runs of a panel; None where some have none, or those of a trial differ."""
     if not records.measures(metric):
         return None
     keys = [key for key in records.varying if key in panel.rows.columns]
@@ -99,8 +100,12 @@ def shared_value(records: Records, panel: Panel, metric: str) -> float | None:
         if keys
         else records.runs
     )
-    found = runs[metric].cast(pl.Float64)
-    return float(found.mean()) if found.is_finite().fill_null(False).all() else None  # type: ignore[arg-type]
+    found = runs.select("trial", value=pl.col(metric).cast(pl.Float64))
+    if not found["value"].is_finite().fill_null(False).all():
+        return None
+    value = pl.col("value")
+    spans = found.group_by("trial").agg(is_one=value.max() - value.min() <= _SAME * value.abs().max())
+    return float(found["value"].mean()) if spans["is_one"].all() else None  # type: ignore[arg-type]
 
 
 def scaled(value: float | None, size: float) -> float | None:
@@ -153,7 +158,7 @@ def group_colours(records: Records, key: str) -> list[str]:
         return setting_fills(records)
     if key == PRIORITY:
         return theme.ordered(n)[::-1]
-    if key == LOAD or not all(isinstance(value, int | float) for value in values):
+    if key in (LOAD, JOB_LOAD) or not all(isinstance(value, int | float) for value in values):
         return theme.categorical(n)
     drops_nothing = key == THRESHOLD and values[0] == 0 and n > 1
     return [theme.NOTHING, *theme.ordered(n - 1)] if drops_nothing else theme.ordered(n)

@@ -29,6 +29,7 @@ OBJECTIVE = "optimise.objective"
 PERCENTILES = ("optimise.percentile_utility", "optimise.percentile_energy")
 JOB_POLICY = "scheduler.policy"
 COMMITMENT = "scheduler.commitment"
+JOB_LOAD = "workload.jobs_per_day"
 JOB_FILTER = "scheduler.energy_filter"
 JOB_LENIENCY = "scheduler.leniency"
 ADAPTS = "scheduler.adapts_leniency"

@@ -55,7 +55,7 @@ def utility_against_energy(records: Records) -> Drawing:
     crosses = "crosses 95 % confidence intervals of both means" if n_trials > 1 else "too few for intervals"
     caption = (
         "Utility earned against energy used: up is better, left is cheaper. Dashed lines are the energy budget and "
-        "the proven bound, which no policy can exceed, where they are known. Points are means of "
+        "the proven bound, which no policy can exceed, where all points share them. Points are means of "
         f"{count(n_trials, 'trial')}, {crosses}.{joined}{note}"
     )
     return Drawing(assemble([_panel(scene, panel) for panel in panels], across=2), caption)
