@@ -121,7 +121,7 @@ class Advice:
             "limit": name,
             "eased_by": amount,
             "unit": limit.unit,
-            "at_most_per_s": proven_per_s[1] - proven_per_s[0],
+            "at_most_per_s": max(proven_per_s[1] - proven_per_s[0], 0.0),
             "gained_per_s": gained,
         }
 
