@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         check_allocation,
         check_assignment,
         check_bag,
+        check_facility,
         check_jobs,
     )
     from joulewise.errors import InputError, JoulewiseError, Problem
@@ -36,10 +37,13 @@ if TYPE_CHECKING:
         piecewise,
         step,
     )
+    from joulewise.model.air import Air
     from joulewise.model.assignment import Assignment
     from joulewise.model.chances import Chances
     from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes, NodeStandby
+    from joulewise.model.facility import Facility, FacilityPlan, NodeTypes, TaskFlows
     from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld, Label, NodeOutages
+    from joulewise.model.room import CopCurve, Room, heat_flow
     from joulewise.optimise import certified_bound, maximum_utility, price_bound, utility_ceiling
     from joulewise.optimise.annealing import BagFront, improve
     from joulewise.optimise.assignment_annealing import search_front
@@ -47,6 +51,8 @@ if TYPE_CHECKING:
     from joulewise.optimise.assignments import AssignmentProblem, allocation_of
     from joulewise.optimise.bag_bound import BoundFront, bound_at, bound_front, region
     from joulewise.optimise.bag_recovery import recover, recovered
+    from joulewise.optimise.facility_planner import plan_facility
+    from joulewise.optimise.facility_whatif import advise_facility, sweep_limit, what_if_facility
     from joulewise.optimise.front import Front, front_of
     from joulewise.optimise.fuzzy import (
         FuzzyFront,
@@ -70,6 +76,7 @@ if TYPE_CHECKING:
     from joulewise.policies.job_table import JOB_POLICIES
     from joulewise.simulate import Day, Manager, Outcome, measures, simulate_days
     from joulewise.simulate import simulate as run
+    from joulewise.simulate.facility_day import simulate_facility_day
     from joulewise.simulate.job_measures import job_measures
     from joulewise.simulate.jobs import JobOutcome, simulate_jobs
     from joulewise.simulate.scheduler import Scheduler
@@ -82,6 +89,15 @@ if TYPE_CHECKING:
     from joulewise.worlds.clusters import ClusterParameters, generate_clusters
     from joulewise.worlds.cov_system import CovSystemParameters, generate_cov_system
     from joulewise.worlds.environment import SystemParameters, generate_system
+    from joulewise.worlds.facilities import (
+        FacilityParameters,
+        FlowParameters,
+        SiteParameters,
+        facility_of,
+        generate_facility,
+    )
+    from joulewise.worlds.facility_changes import crac_failures, hot_aisles, with_more_nodes
+    from joulewise.worlds.facility_tables import FlowTables, SiteTables, read_flows, read_site
     from joulewise.worlds.gpus import GpuParameters, gpu_system
     from joulewise.worlds.heterogeneity import heterogeneity
     from joulewise.worlds.job_tables import JobTable, read_jobs
@@ -94,7 +110,8 @@ if TYPE_CHECKING:
 
 _ROOM_OF = {
     "joulewise.check": (
-        "certified_front", "certified_utility_front", "check_allocation", "check_assignment", "check_bag", "check_jobs",
+        "certified_front", "certified_utility_front", "check_allocation", "check_assignment", "check_bag",
+        "check_facility", "check_jobs",
     ),
     "joulewise.model.clusters": ("Clusters", "ClusterSystem", "JobTypes", "NodeStandby"),
     "joulewise.model.jobs": ("Fate", "JobAllocation", "Jobs", "JobWorld", "Label", "NodeOutages"),
@@ -151,6 +168,17 @@ _ROOM_OF = {
     "joulewise.worlds.environment": ("SystemParameters", "generate_system"),
     "joulewise.worlds.heterogeneity": ("heterogeneity",),
     "joulewise.worlds.tables": ("SystemTables", "WorkloadTable", "read_system", "read_workload"),
+    "joulewise.model.air": ("Air",),
+    "joulewise.model.facility": ("Facility", "FacilityPlan", "NodeTypes", "TaskFlows"),
+    "joulewise.model.room": ("CopCurve", "Room", "heat_flow"),
+    "joulewise.optimise.facility_planner": ("plan_facility",),
+    "joulewise.optimise.facility_whatif": ("advise_facility", "sweep_limit", "what_if_facility"),
+    "joulewise.simulate.facility_day": ("simulate_facility_day",),
+    "joulewise.worlds.facilities": (
+        "FacilityParameters", "FlowParameters", "SiteParameters", "facility_of", "generate_facility",
+    ),
+    "joulewise.worlds.facility_changes": ("crac_failures", "hot_aisles", "with_more_nodes"),
+    "joulewise.worlds.facility_tables": ("FlowTables", "SiteTables", "read_flows", "read_site"),
 }  # fmt: skip
 _ORIGINS = {name: (room, name) for room, names in _ROOM_OF.items() for name in names}
 _ORIGINS["run"] = ("joulewise.simulate", "simulate")  # here `simulate` is the room
@@ -158,6 +186,7 @@ _ORIGINS["run"] = ("joulewise.simulate", "simulate")  # here `simulate` is the r
 __all__ = [
     "JOB_POLICIES",
     "POLICIES",
+    "Air",
     "Allocation",
     "Assignment",
     "AssignmentProblem",
@@ -174,9 +203,15 @@ __all__ = [
     "ClusterSystem",
     "ClusterTables",
     "Clusters",
+    "CopCurve",
     "CovSystemParameters",
     "Day",
+    "Facility",
+    "FacilityParameters",
+    "FacilityPlan",
     "Fate",
+    "FlowParameters",
+    "FlowTables",
     "Front",
     "FuzzyFront",
     "GpuParameters",
@@ -198,6 +233,7 @@ __all__ = [
     "NineMachineParameters",
     "NodeOutages",
     "NodeStandby",
+    "NodeTypes",
     "Objective",
     "Outcome",
     "ParallelDayParameters",
@@ -205,7 +241,10 @@ __all__ = [
     "Population",
     "Problem",
     "Profit",
+    "Room",
     "Scheduler",
+    "SiteParameters",
+    "SiteTables",
     "Status",
     "StochasticProblem",
     "Supply",
@@ -213,6 +252,7 @@ __all__ = [
     "SystemParameters",
     "SystemTables",
     "Tag",
+    "TaskFlows",
     "TraceParameters",
     "UtilityBound",
     "UtilityShapes",
@@ -221,6 +261,7 @@ __all__ = [
     "WorkloadTable",
     "World",
     "__version__",
+    "advise_facility",
     "affinity_report",
     "allocation_of",
     "analyse",
@@ -232,10 +273,13 @@ __all__ = [
     "check_allocation",
     "check_assignment",
     "check_bag",
+    "check_facility",
     "check_jobs",
     "constant",
+    "crac_failures",
     "evolve",
     "evolve_islands",
+    "facility_of",
     "find_job_policy",
     "find_policy",
     "front_bound",
@@ -246,6 +290,7 @@ __all__ = [
     "generate_clusters",
     "generate_cov_system",
     "generate_days",
+    "generate_facility",
     "generate_known",
     "generate_lublin",
     "generate_nine_machines",
@@ -253,8 +298,10 @@ __all__ = [
     "generate_system",
     "generate_workload",
     "gpu_system",
+    "heat_flow",
     "heterogeneity",
     "heuristic",
+    "hot_aisles",
     "improve",
     "job_bound",
     "job_heuristic",
@@ -268,12 +315,15 @@ __all__ = [
     "most_profit",
     "open_results",
     "piecewise",
+    "plan_facility",
     "price_at_ratio",
     "price_bound",
     "profit_sweep",
     "read_bag",
     "read_clusters",
+    "read_flows",
     "read_jobs",
+    "read_site",
     "read_study",
     "read_system",
     "read_trace",
@@ -285,13 +335,17 @@ __all__ = [
     "run_study",
     "search_front",
     "simulate_days",
+    "simulate_facility_day",
     "simulate_jobs",
     "step",
+    "sweep_limit",
     "utility_ceiling",
     "value_of_perfect_information",
     "value_of_stochastic_solution",
     "what_if",
+    "what_if_facility",
     "with_affinity",
+    "with_more_nodes",
 ]
 
 

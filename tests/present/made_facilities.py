@@ -70,7 +70,7 @@ def facility_records(
     return Records(study, runs, summary, differences, None, TITLES, {}, **frames)
 
 
-def _metrics(row: Mapping[str, Any]) -> dict[str, float]:
+def _metrics(row: Mapping[str, Any]) -> dict[str, Any]:
     method, trial = row[METHOD], row["trial"]
     part = 1 - math.exp(-2.2 * row.get(CAP, 0.6 * MOST_W) / MOST_W)
     usual = 1 - math.exp(-2.2 * 0.6)
@@ -86,7 +86,7 @@ def _metrics(row: Mapping[str, Any]) -> dict[str, float]:
         "nodes_w": 0.78 * cap_w, "cooling_w": 0.218 * cap_w, "redline_margin_k": 0.0, "hottest_inlet_c": REDLINE_C,
         "supply_mean_c": 17.0, "n_idle_cores": 12.0, "heavy_neighbours": 2.1 if method in _BLIND else 0.3,
         "value_per_kw": 22 * bound / cap * MOST_PER_S / MOST_W * (1 - part) / usual, "value_per_k": 0.4,
-        "solve_s": _TOOK_S[method],
+        "set_points": f"Set CRAC 0 to {17 + trial}.0 °C.", "solve_s": _TOOK_S[method],
     }  # fmt: skip
 
 

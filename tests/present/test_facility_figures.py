@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -226,6 +227,7 @@ def test_reports_say_what_was_found() -> None:
     assert "below the proven bound" in finding.lead
     assert "GA, which ignores co-location, plans with" in finding.support
     assert "Another kW would bring at most 3." in finding.support
+    assert re.search(r"Trial (\d): Set CRAC 0 to 1\d.0 °C\.$", finding.support)
     (table,) = search_tables(COMPARED)
     assert len(table.rows) == len(FIG_2)
     page = render_report(replace(COMPARED, runs=COMPARED.runs.clear(), summary=COMPARED.summary.clear()))

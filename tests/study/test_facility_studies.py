@@ -119,10 +119,11 @@ def test_what_is_stored_is_found_again(results: Results) -> None:
 
 
 def test_the_best_plan_is_told_in_words(results: Results) -> None:
-    best, worth = results.study.kind.sentences(results.runs, results.study.axes)
+    best, to_set = results.study.kind.sentences(results.runs, results.study.axes)
     assert best.startswith("Configurations (trial ")
     assert "of the proven bound" in best
-    assert "another kW" in worth
+    assert to_set.startswith("Set CRAC 0 to ")
+    assert "the cap binds, another 10 W earns" in to_set
 
 
 def test_a_search_that_time_ended_is_not_done_again(tmp_path: Path) -> None:
@@ -187,6 +188,14 @@ BAD = {
     "a cap below rest": ('[supply]\npower_cap = "10 W"', "supply.power_cap: found 10 W; must be"),
     "a share of the cap below rest": ("system.cap_share = 0.1", "system.cap_share: found"),
     "no such CRAC unit": ("system.failed_crac = 2", "system.failed_crac: found unit 2 of 2"),
+    "more nodes of too many types": (
+        "system.more_nodes = [1, 0, 0]",
+        "system.more_nodes: found 3 numbers; must be one",
+    ),
+    "nodes that are not there": (
+        "system.more_nodes = [-7, 0]",
+        "system.more_nodes: found -7 of Fujitsu TX140",
+    ),
     "a redline that nobody keeps": ("system.redline_c = 10", "system.redline_c: found a node"),
     "unknown method": ('method = "gredy"', "optimise.method: found 'gredy'"),
     "keys of another method": ("population = 5", "optimise.population: found 5 with method 'configurations'; is for"),
@@ -207,10 +216,13 @@ def test_a_mistake_is_reported_where_it_is(case: str) -> None:
 def test_trouble_in_the_room_costs_power_under_the_same_cap(tmp_path: Path) -> None:
     variants = '[[variant]]\nname = "well"\n[[variant]]\nname = "hot aisle"\nsystem.hot_air = 2\n'
     variants += '[[variant]]\nname = "failed"\nsystem.failed_crac = 1\n'
+    variants += '[[variant]]\nname = "fewer"\nsystem.more_nodes = [1, -2]\n'
     text = TEXT.replace("trials = 2", "") + 'method = "greedy-spread"\n' + variants
     runs = run_study(study_of(text), tmp_path, 1).runs
-    well, hot, failed = runs.iter_rows(named=True)
-    assert well["cap_w"] == hot["cap_w"] == failed["cap_w"]
+    well, hot, failed, fewer = runs.iter_rows(named=True)
+    assert well["cap_w"] == hot["cap_w"] == failed["cap_w"] == fewer["cap_w"]
+    assert (fewer["nodes"], fewer["cores"]) == (5, well["cores"])
+    assert fewer["most_reward_per_s"] == well["most_reward_per_s"]
     assert hot["supply_mean_c"] < well["supply_mean_c"]
     assert hot["cooling_w"] / hot["nodes_w"] > well["cooling_w"] / well["nodes_w"]
     assert failed["run"] != well["run"]

@@ -11,7 +11,15 @@ from joulewise.errors import InputError
 from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
 from joulewise.model.room import AIR_J_PER_M3_K, Room
-from joulewise.worlds.rooms import Links, RoomParameters, balanced, generate_room, with_recirculation, without_crac
+from joulewise.worlds.rooms import (
+    Links,
+    RoomParameters,
+    balanced,
+    generate_room,
+    with_nodes,
+    with_recirculation,
+    without_crac,
+)
 
 FULL_W = np.array([55.3, 117.0, 124.6, 95.5])
 
@@ -90,6 +98,18 @@ def test_a_hot_aisle_heats_its_nodes() -> None:
     cooler = with_recirculation(room, 0.5)
     assert_balanced(cooler)
     assert inlets_k(cooler).mean() < 0.7 * inlets_k(room).mean()
+
+
+def test_nodes_come_next_to_others_and_go() -> None:
+    room = room_of(60)
+    like = np.concatenate((np.arange(5, 60), [7, 7]))
+    changed = with_nodes(room, like)
+    assert_balanced(changed)
+    assert np.array_equal(changed.node_m3_per_s, room.node_m3_per_s[like])
+    assert np.array_equal(changed.place_m[-1], room.place_m[7])
+    assert changed.crac_m3_per_s.sum() == pytest.approx(changed.node_m3_per_s.sum())
+    same = with_nodes(room, np.arange(60))
+    assert same.flow.share == pytest.approx(room.flow.share, rel=1e-9)
 
 
 def test_links_that_cannot_carry_the_flow_are_refused() -> None:

@@ -38,15 +38,20 @@ def _finding(records: Records, panel: Panel, key: str) -> Finding:
         f"{place}{records.phrase(key, best[key])}{most} {percent(best['mean'], _decimals(best))} of the reward of all "
         f"tasks that arrive{_interval(best)}{_gap(there)}."
     )
-    support = (_limits(there), _worth(there), _blind(records, panel, key))
+    support = (_limits(there), _worth(there), _blind(records, panel, key), _set_points(records, panel, best))
     return Finding(sentence(lead), " ".join(part for part in support if part))
+
+
+def _runs(records: Records, panel: Panel, row: Mapping[str, Any]) -> pl.DataFrame:
+    """The trials of a technique."""
+    keys = [name for name in panel.rows.columns if name not in ("mean", "low", "high", "n")]
+    point = pl.all_horizontal([pl.col(name).eq_missing(pl.lit(row[name])) for name in keys])
+    return records.runs.filter(point)
 
 
 def _means(records: Records, panel: Panel, row: Mapping[str, Any]) -> dict[str, float]:
     """The means over the trials of what is told of a technique."""
-    keys = [name for name in panel.rows.columns if name not in ("mean", "low", "high", "n")]
-    point = pl.all_horizontal([pl.col(name).eq_missing(pl.lit(row[name])) for name in keys])
-    runs = records.runs.filter(point)
+    runs = _runs(records, panel, row)
     means = {name: runs[name].cast(pl.Float64).mean() for name in _MEANS if name in runs.columns}
     return {name: float(mean) for name, mean in means.items() if mean is not None}  # type: ignore[arg-type]
 
@@ -90,3 +95,13 @@ def _blind(records: Records, panel: Panel, key: str) -> str:
     row, means = max(told, key=lambda pair: pair[1][RR] - pair[1][CRR])
     planned, earned = percent(means[RR]), percent(means[CRR])
     return f"{records.phrase(key, row[key])}, which ignores co-location, plans with {planned} and earns {earned}."
+
+
+def _set_points(records: Records, panel: Panel, row: Mapping[str, Any]) -> str:
+    """What to set for the best of the trials."""
+    runs = _runs(records, panel, row)
+    if "set_points" not in runs.columns:
+        return ""
+    best = runs.row(int(runs[CRR].arg_max() or 0), named=True)
+    trial = f"Trial {best['trial']}: " if runs.height > 1 else ""
+    return f"{trial}{best['set_points']}"

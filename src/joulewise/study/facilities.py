@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from joulewise.model.facility import Facility, FacilityPlan
     from joulewise.optimise.facility import Steady
     from joulewise.optimise.facility_search import Found
+    from joulewise.study.facility_bounds import Bound
     from joulewise.study.planning import Run
     from joulewise.study.store import Store
     from joulewise.worlds.facilities import Site
@@ -47,7 +48,12 @@ _NODE_BYTES, _USUAL_NODES, _RUN_S = 600, 150, 0.2
 _IDLE = 1e-3
 _AT_K = 0.005
 _CAP = "cap_w"
-_PLACES = {_CAP: "supply.power_cap", "redline": "system.redline_c", "failed CRAC": "system.failed_crac"}
+_PLACES = {
+    _CAP: "supply.power_cap",
+    "redline": "system.redline_c",
+    "failed CRAC": "system.failed_crac",
+    "more nodes": "system.more_nodes",
+}
 """Where a study file has what the model calls otherwise."""
 
 
@@ -72,7 +78,7 @@ def build_world(parts: WorldParts, draw: Draw) -> FacilityWorld:
     cap_w = build_supply(parts.supply, draw).cap_w
     if cap_w is not None:
         facility = dataclasses.replace(facility, cap_w=float(cap_w[0]))
-    return FacilityWorld(parts.system.parameters.befall(facility))
+    return FacilityWorld(parts.system.parameters.made(facility))
 
 
 # --- before anything is run --------------------------------------------------------------------------------------
@@ -165,7 +171,7 @@ def compute(case: Case) -> Outcome:
     solve_s = time.perf_counter() - began_s
     _raise_if_broken(facility, found.plan)
     bound, state = facility_bounds.proven(case, found), _steady(world, found.plan, p)
-    columns = {**_columns(facility, found.plan, state), **facility_bounds.columns(facility, state, bound)}
+    columns = _columns(facility, found.plan, state, bound)
     own = {"why_stopped": found.why_stopped, "solve_s": solve_s}
     return Outcome({**columns, **own}, lambda: facility_tables.tables(facility, found, state))
 
@@ -184,9 +190,10 @@ def _steady(world: FacilityWorld, plan: FacilityPlan, p: RewardParameters) -> St
     return steady(world.facility, world.air, plan, Reading(as_printed=p.as_printed))
 
 
-def _columns(facility: Facility, plan: FacilityPlan, state: Steady) -> dict[str, Any]:
-    """The columns that follow from a plan and its steady state."""
+def _columns(facility: Facility, plan: FacilityPlan, state: Steady, bound: Bound | None) -> dict[str, Any]:
+    """The columns that follow from a plan, its steady state and what is proven."""
     from joulewise.optimise.facility import margins
+    from joulewise.optimise.facility_words import set_points
 
     most, kept = facility.tasks.most_reward_per_s or math.nan, margins(facility, plan, state)
     return {
@@ -206,6 +213,8 @@ def _columns(facility: Facility, plan: FacilityPlan, state: Steady) -> dict[str,
         "hottest_inlet_c": float(state.node_inlet_c.max()),
         "supply_mean_c": float(plan.supply_c.mean()),
         **_sharing_columns(facility, plan),
+        **facility_bounds.columns(facility, state, bound),
+        "set_points": set_points(facility, plan, state, bound.prices if bound else None),
     }
 
 
@@ -270,7 +279,7 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
     found = _stored(world.facility, row, stored) if stored else _again(case)
     state, bound = _steady(world, found.plan, p), facility_bounds.proven(case)
     yield from check_facility(world.facility, found.plan, state, as_printed=p.as_printed)
-    columns = {**_columns(world.facility, found.plan, state), **facility_bounds.columns(world.facility, state, bound)}
+    columns = _columns(world.facility, found.plan, state, bound)
     yield from bags.judge_columns(row, {**columns, "why_stopped": found.why_stopped})
     yield from bags.judge_tables(stored or {}, facility_tables.tables(world.facility, found, state))
 
@@ -297,7 +306,7 @@ def _nearest(margin_k: float) -> str:
 
 
 def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
-    """What was found, in words: the best plan, what it keeps to, and what more power would be worth."""
+    """What was found, in words: the best plan, what it keeps to, what to set for it, and what limits it."""
     if "crr_percent" not in runs.columns or not runs["crr_percent"].count():
         return
     done = runs.drop_nulls("crr_percent")
@@ -310,9 +319,5 @@ def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         f"({units.power(best['cooling_w'])} of it for cooling) and CRAC units at {best['supply_mean_c']:.1f} °C on "
         f"average; {_nearest(best['redline_margin_k'])}."
     )
-    if best["value_per_kw"] is not None:
-        yield (
-            f"There, another kW under the cap brings {best['value_per_kw']:.3g} more reward per second at most "
-            f"({100 * best['value_per_kw'] / best['most_reward_per_s']:.3g} % of all), a degree more on all redlines "
-            f"{best['value_per_k']:.3g}."
-        )
+    if best.get("set_points"):
+        yield best["set_points"]

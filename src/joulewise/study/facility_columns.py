@@ -50,6 +50,7 @@ FACILITY_COLUMNS = (
         "value_per_k", "1/s/K",
         "reward per second that another degree on all redlines would bring at most, by the prices that prove the bound",
     ),
+    _column(RUNS, "set_points", "", "what to set, what limits the reward and what more would be worth, in plain words"),
     _column(RUNS, "why_stopped", "", "why the search ended: done, time, generations, ..."),
     _metric("solve_s", "s", "wall-clock time of the search, without the bound", is_measured=True),
     _column(NODES, "node", "", "number of the node, from 0"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from joulewise.errors import Problem, raise_if_any
 from joulewise.study.optimising import RewardParameters
 from joulewise.study.source import Draw, Source
 from joulewise.worlds.facilities import FlowParameters, SiteParameters, facility_of, generate_flows, generate_site
@@ -21,8 +23,14 @@ SITE, SITE_TABLES, FLOWS, FLOW_TABLES, REWARD = "facility", "facility tables", "
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trouble:
-    """What is wrong with a room, while the power cap stays as it was."""
+class Changes:
+    """What changes in a room after tasks and power cap are known, which stay as they were."""
+
+    more_nodes: tuple[int, ...] = explained(
+        (),
+        "nodes of each type, in the order of the types, that come next to others of their type or, below 0, go; left "
+        "out: none",
+    )
 
     failed_crac: Annotated[int | None, Field(ge=0)] = explained(
         None, "number of a CRAC unit, from 0, that has failed; the others blow as much as all did; left out: none"
@@ -31,10 +39,14 @@ class Trouble:
         1.0, "how many times as much of each other's hot air nodes take in, as behind doors that stand open"
     )
 
-    def befall(self, facility: Facility) -> Facility:
-        """The facility with its room in trouble; InputError where it has no such unit."""
+    def made(self, facility: Facility) -> Facility:
+        """The facility with its room changed; InputError where it has no such unit, or no such nodes."""
+        from joulewise.worlds.facility_changes import with_more_nodes
         from joulewise.worlds.rooms import with_recirculation, without_crac
 
+        if any(self.more_nodes):
+            raise_if_any(self._count_problems(facility))
+            facility = with_more_nodes(facility, dict(zip(facility.node_types.names, self.more_nodes, strict=True)))
         room = facility.room
         if self.failed_crac is not None:
             room = without_crac(room, self.failed_crac)
@@ -42,15 +54,21 @@ class Trouble:
             room = with_recirculation(room, self.hot_air)
         return facility if room is facility.room else replace(facility, room=room)
 
+    def _count_problems(self, facility: Facility) -> Iterator[Problem]:
+        names = facility.node_types.names
+        if len(self.more_nodes) != len(names):
+            found, allowed = f"found {len(self.more_nodes)} numbers", f"must be one for each of {', '.join(names)}"
+            yield Problem("system.more_nodes", found, allowed)
+
 
 @dataclass(frozen=True)
-class StudiedSite(SiteParameters, Trouble):
-    """A site that is drawn, and what is wrong with its room."""
+class StudiedSite(SiteParameters, Changes):
+    """A site that is drawn, and what changes in its room."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudiedTables(SiteTables, Trouble):
-    """A site from tables, and what is wrong with its room."""
+class StudiedTables(SiteTables, Changes):
+    """A site from tables, and what changes in its room."""
 
 
 def _generated_site(parameters: SiteParameters, draw: Draw) -> Site:

@@ -389,6 +389,34 @@ def _with_bypass(links: Links, spare_m3_per_s: Floats) -> Links:
     return _joined(links._replace(m3_per_s=m3_per_s), Links(new, new, spare_m3_per_s[new]))
 
 
+def with_nodes(room: Room, like: Counts) -> Room:
+    """The room with other nodes: for each number given one like the node of that number, and next to it.
+
+    Nodes whose numbers are not given go. What each CRAC unit blows changes by the factor of what all nodes take in.
+    """
+    from scipy.sparse import csr_array
+
+    links, n, n_places = links_of(room), like.size, room.flow.n_places
+    places = np.concatenate((like, np.arange(room.n_nodes, n_places)))
+    table = csr_array((links.m3_per_s, (links.taker, links.source)), shape=(n_places, n_places))
+    left = table[places][:, places].tocoo()
+    node_m3_per_s = room.node_m3_per_s[like]
+    crac_m3_per_s = room.crac_m3_per_s * (node_m3_per_s.sum() / room.node_m3_per_s.sum())
+    through = np.concatenate((node_m3_per_s, crac_m3_per_s))
+    taker, source = left.coords
+    flow = flow_of(balanced(Links(taker, source, left.data), through, n), through)
+    kept = {name: getattr(room, name)[like] for name in ("redline_c", "place_m") if getattr(room, name).size}
+    return replace(room, flow=flow, node_m3_per_s=node_m3_per_s, crac_m3_per_s=crac_m3_per_s, **kept)
+
+
+def hot_share(room: Room) -> Floats:
+    """Which share of what each node takes in other nodes blew out, or it itself."""
+    flow, n = room.flow, room.n_nodes
+    return np.asarray(
+        np.bincount(flow.taker, np.where(flow.source < n, flow.share, 0.0), flow.n_places)[:n], np.float64
+    )
+
+
 def flow_of(links: Links, through: Floats) -> HeatFlow:
     """The links as shares of what each place takes in, which add up to 1."""
     from scipy.sparse import csr_array
