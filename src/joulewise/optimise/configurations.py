@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations_with_replacement
 from math import comb
 from typing import Any
@@ -109,10 +110,19 @@ class ProcessorMenu:
         prices = np.diff(value[rows]) / np.diff(power_w[rows])
         return Curve(power_w[rows], value[rows], prices, self._configurations(pattern[rows], option[rows]))
 
+    @cached_property
+    def _numbers(self) -> dict[bytes, int]:
+        return {row.tobytes(): number for number, row in enumerate(self.counts)}
+
+    def number(self, counts: Ints) -> int:
+        """The number of a pattern."""
+        return self._numbers[counts.tobytes()]
+
     def narrowed(self, counts: Ints) -> ProcessorMenu:
         """The same processors with one pattern only, besides rest."""
-        pattern = int(np.flatnonzero((self.counts == counts).all(axis=1))[0])
+        pattern = self.number(counts)
         other = copy(self)
+        other.__dict__.pop("_numbers", None)
         other.counts = self.counts[[0, pattern]]
         members = slice(int(self.menu.first[pattern]), int(self.menu.first[pattern + 1]))
         own = {name: getattr(self.menu, name)[members] for name in ("of_class", "count", "pace")}

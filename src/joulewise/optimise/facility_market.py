@@ -19,6 +19,7 @@ _ROUNDS, _FIRST_ROUNDS = 30, 10
 _HOTTEST = 3
 _MORE = 2
 _AROUND = 0.02
+_TRIED = 64
 _CHEAP, _USED = 1e-12, 1e-9
 
 
@@ -60,11 +61,20 @@ class Market:
         return np.asarray(prices.cap * (1.0 + cost @ self.air.heat_share) + self.air.rise_prices(prices.redline))
 
     def common_supply_c(self, node_w: Floats) -> Floats:
-        """The hottest supply, the same for all units as far as they can, at which no node is too hot."""
+        """The cheapest supply, the same for all units as far as they can, at which no node is too hot."""
         room = self.facility.room
         inlet_c, _ = self.air.inlets_c(node_w, np.zeros(room.n_cracs))
-        hottest_c = np.full(room.n_cracs, (room.redline_c - inlet_c).min())
-        return np.asarray(np.clip(hottest_c, room.coldest_c, room.hottest_c))
+        hottest_c = float((room.redline_c - inlet_c).min())
+        if room.has_one_rising_curve:
+            return np.asarray(np.clip(np.full(room.n_cracs, hottest_c), room.coldest_c, room.hottest_c))
+        coldest_c = float(room.coldest_c.min())
+        turns_c = np.concatenate([curve.turns_c() for curve in room.cop])
+        levels_c = np.concatenate((np.linspace(coldest_c, max(hottest_c, coldest_c), _TRIED), turns_c))
+        supplies_c = np.clip(levels_c[levels_c <= max(hottest_c, coldest_c)][:, None], room.coldest_c, room.hottest_c)
+        return np.asarray(min(supplies_c, key=lambda supply_c: self._cooling_w(node_w, supply_c)))
+
+    def _cooling_w(self, node_w: Floats, supply_c: Floats) -> float:
+        return float((self.air.heat_w(node_w, supply_c) / self.facility.room.cop_at(supply_c)).sum())
 
     def first_look(self) -> Solution:
         """All nodes of a type alike, and one supply: prices to start with."""

@@ -62,8 +62,7 @@ class Pool:
 
     def patterns(self, kind: int) -> Counts:
         """The number of each row's pattern in the menu of its node type."""
-        numbers = {row.tobytes(): number for number, row in enumerate(self.menus[kind].counts)}
-        return np.array([numbers[row.tobytes()] for row in self.tables[kind].counts], dtype=np.int64)
+        return np.array([self.menus[kind].number(row) for row in self.tables[kind].counts], dtype=np.int64)
 
 
 def _near(curve: Curve, price: Floats, slack: float, more: int) -> Configurations:

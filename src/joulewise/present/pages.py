@@ -63,7 +63,7 @@ def _kept_bundle() -> Path:
 def _bundle() -> str:
     """The script, made in a process of its own, which takes its 100 MB with it when it ends."""
     command = [sys.executable, "-P", "-X", "utf8", "-c", _MAKE_BUNDLE, vegalite_version()]
-    bundle = subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
+    bundle = subprocess.check_output(command, encoding="utf-8")
     return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
