@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -208,13 +209,12 @@ class Program:
         A program that does not have all configurations yet cannot drive prices far off. No task is bought for nothing,
         or none would be done where power is not short. With a width of infinity nothing can be bought or sold.
         """
-        n = self.facility.tasks.n_types
+        flows, is_open = self.facility.tasks, math.isfinite(width)
+        n, width = flows.n_types, width if is_open else 0.0
         each = np.arange(n, 3 * n, dtype=np.int32)
-        flows = self.facility.tasks
-        worth = np.maximum(task_price, _LEAST_WORTH * flows.reward) * flows.rate_per_s / flows.most_reward_per_s
-        is_open = np.isfinite(width)
-        cost = np.concatenate((worth * (1 + width), -worth * (1 - width))) if is_open else np.zeros(2 * n)
-        self.highs.changeColsCost(2 * n, each, cost)
+        bought = np.maximum(task_price * (1 + width), _LEAST_WORTH * flows.reward)
+        cost = np.concatenate((bought, -task_price * (1 - width))) * np.tile(flows.rate_per_s, 2)
+        self.highs.changeColsCost(2 * n, each, cost / flows.most_reward_per_s)
         self.highs.changeColsBounds(2 * n, each, np.zeros(2 * n), np.full(2 * n, _INF if is_open else 0.0))
 
     def go_primal(self, wanted: bool) -> None:
