@@ -94,6 +94,9 @@ class Cooling:
             hottest = int(np.argmax(self.rise_k(self.facility.overhead_w) - self.room.redline_c))
             found = f"found a node, {hottest}, that is above it with all cores at rest and the coldest supply"
             raise InputError(Problem("redline", found, "", "raise its redline, or let CRAC units blow colder"))
+        if not idle.removes_heat:
+            found = "found one that would heat, with all cores at rest and one supply for all units as far as they can"
+            raise InputError(Problem("CRAC units", found, "", "bring their ranges of supply temperatures together"))
         if not self.fits(idle):
             found = f"found {self.facility.cap_w:.6g} W"
             allowed = f"must be {idle.total_w:.6g} W or more, what nodes at rest and their cooling draw"
