@@ -269,6 +269,7 @@ def test_mistakes_are_told_before_anything_runs(name: str, tmp_path: Path) -> No
 STRONG = {
     "clusters.csv": "cluster,nodes,cores_per_node,idle_w\na,4,4,10\nb,8,1,0\n",
     "jobs.csv": "arrival_s,nodes,time_s,power_w\n0,2,9,10\n1,9,9,10\n2,1,9,900\n",
+    "rules.toml": '[[rule]]\nname = "misspelt"\nuser = ["no-such-user"]\npriority = "high"\n',
 }
 WARNED: dict[str, tuple[str, Change, str]] = {
     "a job of a log that is too large": (
@@ -280,6 +281,10 @@ WARNED: dict[str, tuple[str, Change, str]] = {
         TABLED, put('job_times = "times.csv"', ""),
         "jobs.csv: 1 of 3 jobs fits on no cluster allowed to them; the first is in line 3, of 9 nodes; "
         "the largest cluster, b, has 8 nodes; such jobs never start",
+    ),
+    "a rule for nobody": (
+        LOGGED, put('trace = "log.swf"', 'trace = "log.swf"\nrules = "rules.toml"'),
+        "study.toml: workload.rules: found rules that hold for no job: misspelt; they change nothing",
     ),
     "a job above the cap": (
         TABLED, lambda t: t.replace('job_times = "times.csv"', "") + '[supply]\npower_cap = "900 W"',

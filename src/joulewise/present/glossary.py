@@ -140,8 +140,8 @@ GLOSSARIES = {
             "in the way. On a busy system no scheduler comes near."
         ),
         "Proven bound": (
-            "What no scheduler can exceed, even one that knows the future: prices for node time and energy prove it, "
-            "and `joulewise verify` checks the proof."
+            "What no scheduler can exceed, even one that knows the future. Prices for node time and energy prove it, "
+            'and `joulewise verify` checks the proof; with `bound = "trivial"` it is the maximum utility.'
         ),
         "Energy filter": (
             "Takes away options that would use more than a fair share of the energy that is left, counted per task or "

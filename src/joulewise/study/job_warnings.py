@@ -49,6 +49,14 @@ def jobs_that_never_start(parts: WorldParts, scene: Scene, draw: Draw) -> Iterat
         yield Problem("supply.power_cap", found, allowed, _NEVER)
 
 
+def rules_without_jobs(scene: Scene) -> Iterator[Problem]:
+    """Rules of the study that hold for no job of its log."""
+    findings = () if scene.trace is None else scene.trace.findings
+    for finding in findings:
+        if finding.key == "idle rule":
+            yield Problem("workload.rules", f"found {finding.reason}", finding.done)
+
+
 def _too_large(world: JobWorld, jobs: Counts, first: _Asked) -> Problem:
     clusters = world.clusters
     sizes = clusters.n_nodes if first.unit == "node" else clusters.n_nodes * clusters.cores_per_node

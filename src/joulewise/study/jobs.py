@@ -18,7 +18,7 @@ from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.column import JOBS, PIECES
 from joulewise.study.job_fitting import idle_switches
 from joulewise.study.job_sources import PARALLEL_DAY, job_policy_of
-from joulewise.study.job_warnings import jobs_that_never_start
+from joulewise.study.job_warnings import jobs_that_never_start, rules_without_jobs
 from joulewise.study.job_worlds import Scene, build_scene
 from joulewise.study.source import Draw
 from joulewise.study.sources import build_part, expected_tasks
@@ -40,6 +40,7 @@ _RUN_S, _JOB_S, _READ_S, _PRICES_JOB_S = 0.05, 2e-5, 5e-6, 3e-4
 _JOB_BYTES = 60
 _INTERVAL_S = 60.0
 TRIVIAL, PREEMPTIVE = "trivial", "preemptive-prices"
+_LOG = "workload.trace"
 
 
 def bound_of(point: Point, said: str) -> str:
@@ -68,7 +69,9 @@ def warnings(found: Candidates, draw: Draw) -> Iterator[Problem]:
     """What is no mistake in the worlds of the first trial, and worth a word; those that cannot be made are left out."""
     for parts in found.worlds:
         with suppress(InputError):
-            yield from jobs_that_never_start(parts, _first_scene(parts, draw), draw)
+            scene = _first_scene(parts, draw)
+            yield from jobs_that_never_start(parts, scene, draw)
+            yield from rules_without_jobs(scene)
     _first_scene.cache_clear()
     give_back_memory()
 
@@ -133,7 +136,12 @@ def _job_counts(runs: Sequence[Run], folder: Path) -> dict[str, float]:
 
 
 def sentences(runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
-    """What to say of jobs that never got nodes for another reason than time."""
+    """What utility is of where a log does not tell, and jobs that never got nodes for another reason than time."""
+    if _LOG in runs.columns and runs[_LOG].drop_nulls().len():
+        yield (
+            "A log tells nothing of utility: it comes from rules (`joulewise list rules`), as do powers that are not "
+            "logged. Waits and slowdowns are of the jobs themselves."
+        )
     if "jobs_impossible" not in runs.columns:
         return
     most = int(cast("int", runs["jobs_impossible"].max()) or 0)

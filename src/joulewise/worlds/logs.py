@@ -82,7 +82,9 @@ READING: dict[str, Oddity] = {
     "job step": Oddity("lines about a step of a job", "left out: the job has a line of its own"),
     "waiting array": Oddity("arrays of jobs that have not started", "left out"),
     "part of a mixed job": Oddity("parts of heterogeneous jobs", "kept as jobs of their own"),
-    "not ended": Oddity("jobs that had not ended", "left out: nobody knows how long they run"),
+    "not ended": Oddity(
+        "jobs that had not ended, or were put back into the queue", "left out: how long they run is not known"
+    ),
     "no submission": Oddity("jobs without an instant of submission", "left out"),
     "out of order": Oddity("jobs submitted before one in an earlier line", "put in order"),
     "repeated line": Oddity("lines that tell the same as an earlier one", "left out"),

@@ -91,7 +91,12 @@ def _of_machine(is_too_large: Bools, log: pl.DataFrame) -> list[Finding]:
     n_following = log.height - log["after_job"].null_count()
     found = [
         Finding("too large", int(is_too_large.sum()), "jobs larger than the log's own machine", "impossible on it"),
-        Finding("follows another job", n_following, "jobs that follow another", "submitted after it has ended"),
+        Finding(
+            "follows another job",
+            n_following,
+            "jobs that follow another",
+            "submitted after it has ended, if it is an earlier job of the log that can run",
+        ),
     ]
     return [finding for finding in found if finding.n]
 
