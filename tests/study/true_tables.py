@@ -170,7 +170,8 @@ _EARNED = {"greedy": 27.0, "greedy-rates": 30.0, "greedy-spread": 40.0, "ga": 28
 def _oxley(run: Cells) -> Metrics:
     method, time_limit_s = run["optimise.method"], run["optimise.time_limit_s"]
     earned = _EARNED[method] - (20.0 if time_limit_s is not None and time_limit_s <= 1 else 0.0)
-    earned += len(run["optimise.seeds"]) / 10 + run["workload.heterogeneity"]
+    seed = run["optimise.seeds"].strip("[]\"'")
+    earned = max(earned, _EARNED.get(seed, 0.0) + 0.1) + run["workload.heterogeneity"]
     aware = method in ("nlpcl", "configurations")
     return {
         "crr_percent": earned,

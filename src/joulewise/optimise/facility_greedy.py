@@ -28,6 +28,7 @@ PRICES = 16
 """How many prices of power are tried."""
 
 _MET = 1.0 - 1e-12
+_VERY_MANY = 1e9
 """A rate this close to the arrival rate counts as met."""
 
 
@@ -247,11 +248,19 @@ def _apart(facility: Facility, worth: _Worth) -> Assignments:
         change = slowed_per_s(after) - slowed_per_s(before)
         first_cores = groups.pop(before)
         n = min(_cores_for(flows.rate_per_s[task] - done_per_s[task], change[task]), first_cores.size)
+        spare = np.where(is_open, np.inf, done_per_s - flows.rate_per_s * _MET)
+        n = min(n, _until_short(spare, change))
         order.append(_alike(first_cores[:n] + len(before.tasks), after.tasks[-1], after.pstates[-1]))
         done_per_s += n * change
         for doing, cores in ((before, first_cores[n:]), (after, first_cores[:n])):
             if cores.size:
                 groups[doing] = np.concatenate((groups.get(doing, cores[:0]), cores))
+
+
+def _until_short(spare_per_s: Floats, change_per_s: Floats) -> int:
+    """How many changes it takes until a type that was done often enough is slowed below that; very many if none is."""
+    slows = (change_per_s < 0.0) & np.isfinite(spare_per_s)
+    return int((spare_per_s[slows] / -change_per_s[slows]).min(initial=_VERY_MANY)) + 1
 
 
 def _processors(facility: Facility) -> dict[_Doing, Counts]:
