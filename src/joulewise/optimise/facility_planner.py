@@ -97,9 +97,9 @@ class _Planner:
 
     def planned(self, gap: float) -> Proven:
         """A quick plan first, and then level by level until the gap is small enough."""
-        self._keep(_at_rest(self.facility, self.market.common_supply_c(self.facility.overhead_w)))
         with suppress(InputError):  # the limits may leave no plan with one supply for all
             self._keep(plan_greedily(self.facility, self.air, _QUICK).plan)
+        self._keep(_at_rest(self.facility, self.market.common_supply_c(self.facility.overhead_w)))
         why = "gap"
         try:
             if not self._is_near(gap):

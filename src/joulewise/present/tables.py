@@ -28,6 +28,7 @@ from joulewise.units import count
 MAX_ROWS = 500
 _MAX_COLUMNS = 10
 _NEAR_ZERO = 1e-3  # what is nearer is written with a power of ten
+_ROUNDING = 1e-12  # a half-width that is a smaller share of its mean is rounding
 _REACHED = {
     FRONT: (
         "points", "hypervolume_percent", "gap_percent", "least_energy_j", "energy_bound_j", "least_makespan_s",
@@ -219,5 +220,7 @@ def _metric_text(metric: str, row: Mapping[str, Any] | None) -> str:
     if row["low"] is None or row["high"] is None:
         return metric_value(metric, row["mean"])
     if metric in METRICS and METRICS[metric].show:
-        return f"{metric_value(metric, row['mean'])} ± {metric_value(metric, (row['high'] - row['low']) / 2)}"
+        half = (row["high"] - row["low"]) / 2
+        half = 0.0 if half <= _ROUNDING * abs(row["mean"]) else half
+        return f"{metric_value(metric, row['mean'])} ± {metric_value(metric, half)}"
     return plus_minus(row)
