@@ -1,0 +1,126 @@
+"""What the laboratory runs and what it reads: programs, experiments, and one result for every member of a group.
+
+A bench is anything that can run an experiment: this machine, or a synthetic one whose slowdowns and powers are known.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+Way = Literal["restart", "once"]
+"""What becomes of members that end early.
+
+With "restart" they are started again until every member has ended once, so that nobody is ever alone; with "once" they
+are not, as published, so that the energy until the last has ended is that of running each of them once.
+"""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command line to be measured, with the name that tables give it.
+
+    `warm_up` runs are made before the first measured one. `time_limit_s` ends a run that hangs. A program that writes a
+    byte to the file descriptor in the variable JOULEWISE_BEGIN is measured from that moment, without its set-up.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    folder: str = "."
+    environment: tuple[tuple[str, str], ...] = ()
+    warm_up: int = 1
+    time_limit_s: float = 3600.0
+
+
+@dataclass(frozen=True)
+class Member:
+    """A program of a group and the cores it is pinned to."""
+
+    program: Program
+    cores: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How fast cores are asked to run: a frequency, or a governor of the system; as they are where both are missing."""
+
+    frequency_mhz: float | None = None
+    governor: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+        if self.frequency_mhz is not None:
+            return f"{self.frequency_mhz:g} MHz"
+        return self.governor or "as is"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A group of programs at one clock in one way; one member alone is a baseline."""
+
+    members: tuple[Member, ...]
+    clock: Clock = Clock()
+    way: Way = "restart"
+
+    @property
+    def group(self) -> str:
+        """Its programs, sorted: "canneal + streamcluster", "2 canneal + bodytrack"."""
+        names = sorted(member.program.name for member in self.members)
+        counts = {name: names.count(name) for name in names}
+        return " + ".join(name if n == 1 else f"{n} {name}" for name, n in counts.items())
+
+
+@dataclass(frozen=True)
+class MemberRead:
+    """What was read of one member, from its beginning to its first end; NaN is what could not be read.
+
+    `energy_j` is that of the whole machine meanwhile, `company_share` the share of that time in which all the others
+    were running past their set-up (1 for a baseline).
+    """
+
+    wall_s: float = math.nan
+    cpu_s: float = math.nan
+    setup_s: float = 0.0
+    company_share: float = math.nan
+    restarts: int = 0
+    instructions: float = math.nan
+    cycles: float = math.nan
+    cache_misses: float = math.nan
+    energy_j: float = math.nan
+
+
+@dataclass(frozen=True)
+class GroupRead:
+    """What was read of one run of an experiment; `problem` says why it does not count, if it does not.
+
+    `started` is the time of day in UTC (ISO 8601), `group_s` and `energy_j` reach from the first member's beginning to
+    the last one's first end. `notes` are remarks that leave the run valid, such as a machine that was not idle.
+    """
+
+    started: str
+    members: tuple[MemberRead, ...]
+    group_s: float = math.nan
+    energy_j: float = math.nan
+    energy_meter: str = ""
+    measured_mhz: float = math.nan
+    hottest_c: float = math.nan
+    problem: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+
+class Bench(Protocol):
+    """What can run experiments."""
+
+    def warm_up(self, program: Program, cores: tuple[int, ...]) -> str:
+        """One unmeasured run; why it failed, or nothing."""
+        ...
+
+    def run(self, experiment: Experiment, repetition: int) -> GroupRead:
+        """One run of an experiment. Never raises for what a program does: that is its `problem`."""
+        ...
+
+    def idle_w(self, clock: Clock, seconds: float) -> float:
+        """The mean power with nothing running; NaN where no meter reads energy."""
+        ...

@@ -1,0 +1,49 @@
+"""The table of the laboratory: one row for each member of each run, with missing values where nothing was read."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ObservationColumn(NamedTuple):
+    """A column of the table: name, unit, kind of its values and meaning."""
+
+    name: str
+    unit: str
+    kind: type
+    meaning: str
+
+
+COLUMNS = tuple(
+    ObservationColumn(*row)
+    for row in (
+        ("run", "", str, "key of the run: all members of one run have the same"),
+        ("group", "", str, "all programs of the run, sorted: canneal + streamcluster, 2 canneal + bodytrack"),
+        ("size", "", int, "how many programs ran together; 1 is a baseline"),
+        ("way", "", str, "restart: members that end early are started again; once: they are not"),
+        ("clock", "", str, "the clock asked for: a frequency, a governor, or 'as is'"),
+        ("clock_mhz", "MHz", float, "the frequency asked for; missing where it is not one"),
+        ("repetition", "", int, "0, 1, 2, ... of the same experiment"),
+        ("place", "", int, "place of the member in its group: 0, 1, ..."),
+        ("program", "", str, "name of the member's program"),
+        ("cores", "", str, "the cores it was pinned to: 0, or 0-1,4"),
+        ("started", "", str, "when the run began, UTC"),
+        ("wall_s", "s", float, "from the member's beginning to its first end"),
+        ("cpu_s", "s", float, "processor time of its first run, of all its processes, with its set-up"),
+        ("setup_s", "s", float, "from its start to its beginning; 0 where it does not say when it begins"),
+        ("company_share", "", float, "share of wall_s in which all the others were running past their set-up"),
+        ("restarts", "", int, "how often it was started again after its first end"),
+        ("instructions", "", float, "instructions of its first run"),
+        ("cycles", "", float, "cycles of its first run"),
+        ("cache_misses", "", float, "last-level cache misses of its first run"),
+        ("energy_j", "J", float, "energy of the whole machine from its beginning to its first end"),
+        ("group_s", "s", float, "from the first member's beginning to the last one's first end"),
+        ("group_energy_j", "J", float, "energy of the whole machine meanwhile"),
+        ("energy_meter", "", str, "the meter that read energy; missing where none did"),
+        ("measured_mhz", "MHz", float, "mean frequency that was seen at the pinned cores"),
+        ("hottest_c", "°C", float, "hottest temperature that was seen"),
+        ("problem", "", str, "why the run does not count; missing where it does"),
+        ("notes", "", str, "remarks on a run that counts, separated by ';'"),
+        ("is_outlier", "", bool, "far from the other repetitions of the same experiment (see the report for the rule)"),
+    )
+)
