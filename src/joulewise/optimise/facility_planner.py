@@ -34,8 +34,8 @@ from joulewise.optimise.facility_program import NoSolutionError, Program, Soluti
 from joulewise.optimise.facility_search import Found
 from joulewise.units import count, power
 
-_LEVELS = (math.inf, 0.1, 0.03, 0.01, 0.003)
-_FIRST = Effort(reaches_k=(3.0,), width=0.05, n_best=8, enough=5e-3, over_k=1e-2)
+_LEVELS = (math.inf, 0.3, 0.1, 0.03, 0.01, 0.003)
+_FIRST = Effort(reaches_k=(3.0, 0.5), width=0.05, n_best=8, enough=2e-3, over_k=1e-2, primal=True)
 _LATER = Effort(reaches_k=(0.5, 0.2), width=0.01, n_best=7, enough=1e-3, over_k=1e-2, primal=True)
 _LAST = Effort(reaches_k=(0.2, 0.0), width=math.inf, n_best=4, enough=math.inf, over_k=1e-7)
 _FREE = 400
