@@ -21,6 +21,7 @@ _MORE = 2
 _AROUND = 0.02
 _TRIED = 64
 _CHEAP, _USED = 1e-12, 1e-9
+_FURTHER = 6.0
 
 
 @dataclass(frozen=True)
@@ -122,13 +123,15 @@ class Market:
             for turn in range(_ROUNDS):
                 self._offer(program, solution, priced_at_c, effort.n_best if turn == 0 else _MORE, allowed)
                 program.stay(solution.prices.task, effort.width)
-                solution, priced_at_c = program.solve(), supply_c
+                solution, priced_at_c = _solved(program, supply_c, solution.node_w, reach_k), supply_c
                 hot = self._hottest(program, solution, effort.over_k)
                 program.watch(hot)
                 heaters = program.keep_cool(self.air.heat_w(solution.node_w, solution.supply_c))
                 missing = abs(solution.traded) + (0.0 if allowed else self._missing(program, solution, supply_c))
                 if (missing <= effort.enough and hot.size == 0 and heaters == 0) or self.is_late():
                     break
+            if self.is_late():
+                break
         self.watched = program.watched
         return solution
 
@@ -159,6 +162,15 @@ class Market:
             gain[groups.kind == k] = curve.net(price[groups.kind == k])
         gain = np.maximum(gain - solution.group_price, 0.0)
         return float(gain @ groups.n_processors) / self.facility.tasks.most_reward_per_s
+
+
+def _solved(program: Program, supply_c: Floats, node_w: Floats, reach_k: float) -> Solution:
+    """The best within reach of supplies; further off where none of these keeps the redlines watched by now."""
+    try:
+        return program.solve()
+    except NoSolutionError:
+        program.centre(supply_c, node_w, _FURTHER * reach_k)
+        return program.solve()
 
 
 def _all_pairs(groups: Groups, pool: Pool) -> Counts:

@@ -72,19 +72,34 @@ def handed_out(pool: Pool, processors: Processors, program: Program, solution: S
     order = np.lexsort((watt_price[processors.node], of_processor))
     begins = np.searchsorted(of_processor[order], np.arange(groups.n_groups + 1))
     used = np.flatnonzero(solution.x > _NONE)
-    used = used[np.lexsort((-pool.power_w(groups.kind[group[used]], row[used]), group[used]))]
+    power_w = pool.power_w(groups.kind[group[used]], row[used])
+    order_of_used = np.lexsort((-power_w, group[used]))
+    used, power_w = used[order_of_used], power_w[order_of_used]
     group, row, amount = group[used], row[used], solution.x[used]
-    ends = np.cumsum(amount)
-    ends -= np.concatenate(([0.0], ends))[np.searchsorted(group, group)]
     n = np.diff(begins)[group]
-    first = np.floor(ends - amount + _NONE).astype(np.int64)
+    starts, ends = _places(group, amount, power_w > 0.0, n)
+    first = np.floor(starts + _NONE).astype(np.int64)
     last = np.minimum(np.ceil(ends - _NONE).astype(np.int64), n)
     sizes = np.maximum(last - first, 0)
     entry = np.repeat(np.arange(used.size), sizes)
     place = np.arange(entry.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + first[entry]
-    covered = np.minimum(ends[entry], place + 1.0) - np.maximum(ends[entry] - amount[entry], place)
+    covered = np.minimum(ends[entry], place + 1.0) - np.maximum(starts[entry], place)
     found = Mixture(order[begins[group[entry]] + place], row[entry], covered)
     return found.taken(covered > _NONE)
+
+
+def _places(group: Counts, amount: Floats, is_busy: Bools, n: Counts) -> tuple[Floats, Floats]:
+    """Where entries, sorted by group, begin and end on the processors of their group, counted from its first.
+
+    In a group with processors enough each entry begins on one of its own, so that none has to run several; of what
+    rests there nothing is said. In others they follow one another.
+    """
+    whole = np.where(is_busy, np.ceil(amount - _NONE), 0.0)
+    has_room = np.bincount(group, whole)[group] <= n if group.size else np.zeros(0, bool)
+    width = np.where(has_room, whole, amount)
+    before = np.cumsum(width) - width
+    starts = before - before[np.searchsorted(group, group)] if group.size else before
+    return starts, starts + np.where(has_room & ~is_busy, 0.0, amount)
 
 
 def with_patterns(
