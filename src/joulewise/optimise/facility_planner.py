@@ -42,7 +42,6 @@ _FREE = 400
 _ROUGH, _EXACT = 1e-3, 1e-7
 _NONE, _ROUNDING = 1e-9, 1e-9
 _QUICK = "apart"
-_LIGHT = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +152,7 @@ class _Planner:
         pool, processors, prices = self.market.pool, self.processors, solution.prices
         price = self.market.watt_price(prices, solution.supply_c)
         mixture = handed_out(pool, processors, program, solution, price)
-        is_light = prices.cap * self.facility.cap_w < _LIGHT * self.facility.tasks.most_reward_per_s
-        mixture, allowed = with_patterns(pool, processors, mixture, prices.task, is_light)
+        mixture, allowed = with_patterns(pool, processors, mixture, prices.task)
         with suppress(NoSolutionError):  # with the others as they are, no choice may keep the limits: then none is made
             is_free = self._free(mixture, prices.task, price)
             mixture, solution = self._chosen_again(mixture, is_free, solution, allowed)
