@@ -18,7 +18,7 @@ BLIND = (GREEDY, GA, NLP)
 """Techniques of the paper that know nothing of co-location."""
 PUBLISHED = (GREEDY, GA, GACL, NLP, NLPCL)
 CRR, RR = "crr_percent", "rr_percent"
-AT_ONCE, LONG = "GACL, in the time of greedy", "GACL"
+EARLY, LONG = "GACL, stopped early", "GACL"
 _OVER_PERCENT, _NEAR_POINTS, _GAP_PERCENT = 10.0, 0.5, 1.0
 _FAR = 1e3
 _ROUNDING_W, _ROUNDING_K = 1e-2, 1e-4
@@ -69,12 +69,14 @@ def _spread(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     ]
 
 
-def _in_time_of_greedy(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    return [("greedy over GACL", _of(runs, CRR, GREEDY) - _of(runs, CRR, GACL, variant=AT_ONCE))]
+def _before_gacl(greedy: str) -> Differences:
+    """How far a greedy is above GACL that is stopped after about the time of greedy."""
+    return lambda runs: [(f"{greedy} over GACL", _of(runs, CRR, greedy) - _of(runs, CRR, GACL, variant=EARLY))]
 
 
-def _later(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    return [("GACL over greedy", _of(runs, CRR, GACL, variant=LONG) - _of(runs, CRR, GREEDY))]
+def _after_greedy(greedy: str) -> Differences:
+    """How far GACL with its whole time is above a greedy."""
+    return lambda runs: [(f"GACL over {greedy}", _of(runs, CRR, GACL, variant=LONG) - _of(runs, CRR, greedy))]
 
 
 def _over_gacl(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
@@ -99,14 +101,16 @@ def _faster(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     return [("times faster, less 10", _of(runs, "solve_s", NLPCL) / _of(runs, "solve_s", OURS) - 10)]
 
 
-_GREEDY_FIRST = Claim(
-    "O6",
-    "greedy is ahead of GACL in the time that greedy takes",
-    "ahead",
-    ordering(_in_time_of_greedy),
-    "our greedy looks for the last core that fits by halving, so that its time is milliseconds in place of a minute",
+_SOON = "greedy is ahead of GACL in the time that greedy takes"
+_LATER = "with more time GACL gives better results than greedy"
+_GREEDY_TIME = "our greedy looks for the last core that fits by halving, so that it takes milliseconds and not a minute"
+_BY_RATES = "greedy that stops a task type at its arrival rate, which algorithm 1 to the letter does not"
+_GREEDY_OR_GACL = (
+    Claim("O6", _SOON, "ahead", ordering(_before_gacl(GREEDY)), _GREEDY_TIME),
+    Claim("O6 (by rates)", _SOON, "ahead", ordering(_before_gacl(RATES)), _BY_RATES),
+    Claim("O7", _LATER, "better", ordering(_after_greedy(GREEDY))),
+    Claim("O7 (by rates)", _LATER, "better", ordering(_after_greedy(RATES)), _BY_RATES),
 )
-_GACL_LATER = Claim("O7", "with more time GACL gives better results than greedy", "better", ordering(_later))
 _NEAR = Claim(
     "J25", "configurations come within 1 % of their proven bound", "within 1 %", ordering(_near_the_bound, " %")
 )
@@ -187,11 +191,10 @@ FIG_4 = Experiment(
     "oxley-fig-4",
     "Co-located reward rate against the time of the search on the medium platform",
     "Oxley VI, fig. 4",
-    f"{_READING}; GACL gets about the time that NLPCL takes here",
+    f"{_READING}; GACL gets 0.1 s or a minute",
     "rate-over-time",
     (
-        _GREEDY_FIRST,
-        _GACL_LATER,
+        *_GREEDY_OR_GACL,
         Claim(
             "O3 (medium)",
             "in the same time GACL earns less than NLPCL",
@@ -213,11 +216,10 @@ FIG_5 = Experiment(
     "oxley-fig-5",
     "Co-located reward rate against the time of the search on the large platform",
     "Oxley VI, fig. 5",
-    f"{_READING}; NLPCL is left out as in the paper, where it was not done after 168 h",
+    f"{_READING}; GACL gets a second or a minute; NLPCL is left out as in the paper, where it was not done after 168 h",
     "rate-over-time",
     (
-        _GREEDY_FIRST,
-        _GACL_LATER,
+        *_GREEDY_OR_GACL,
         Claim(
             "O5 (large)",
             "a plan close to the best takes longer than 168 h on the large platform",
