@@ -171,8 +171,8 @@ class Room:
         return f"node {place}" if place < self.n_nodes else f"CRAC {place - self.n_nodes}"
 
     def cop_at(self, supply_c: Floats) -> Floats:
-        """The coefficient of performance of each unit at its supply temperature."""
-        return np.array([float(curve(supply_c[c])) for c, curve in enumerate(self.cop)])
+        """The coefficient of performance of each unit at its supply temperature; [.., unit] for several."""
+        return np.stack([curve(supply_c[..., c]) for c, curve in enumerate(self.cop)], axis=-1)
 
 
 def _room_problems(room: Room) -> Iterator[Problem]:

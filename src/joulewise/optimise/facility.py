@@ -101,3 +101,10 @@ def margins(facility: Facility, plan: FacilityPlan, state: Steady) -> Margins:
         float(supply_k.min()),
         float(1.0 - plan.share.sum(axis=1).max()),
     )
+
+
+def keeps_limits(facility: Facility, plan: FacilityPlan, state: Steady, rounding: float = 1e-9) -> bool:
+    """Whether a plan with its steady state keeps all limits, but for rounding."""
+    left = margins(facility, plan, state)
+    of_cap = left.cap_w / facility.cap_w, left.heat_w / facility.cap_w
+    return min(*of_cap, left.redline_k, left.supply_k, left.time) >= -rounding

@@ -327,8 +327,7 @@ def _air(facility: Facility, inlets_c: Inlets, node_w: Floats, supply_c: Floats)
     found = [inlets_c(*state) for state in zip(node_w, supply_c)]
     node_inlet_c, crac_inlet_c = (np.array(column) for column in zip(*found))
     heat_w = AIR_J_PER_M3_K * room.crac_m3_per_s * np.maximum(crac_inlet_c - supply_c, 0.0)
-    cop = np.transpose([curve(supply_c[:, c]) for c, curve in enumerate(room.cop)])
-    return heat_w / cop, node_inlet_c
+    return heat_w / room.cop_at(supply_c), node_inlet_c
 
 
 def _share(part: Floats | Counts, whole: Counts) -> Floats:
