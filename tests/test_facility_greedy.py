@@ -114,6 +114,8 @@ def test_units_that_heat_only_for_a_while_end_nothing() -> None:
     assert keeps[8]
     assert how_many_fit(facility, cooling, order) == 8
     assert how_many_fit(facility, cooling, order.first(6)) == keeps.index(False) - 1
+    free = replace(facility, room=replace(room, may_heat=True))
+    assert how_many_fit(free, Cooling(free, Air(room)), order.first(6)) == 6
 
 
 def test_where_hotter_air_costs_more_the_cheapest_is_taken() -> None:

@@ -87,8 +87,9 @@ class Cooling:
         return np.repeat(np.arange(len(turns_c)), [turns.size for turns in turns_c]), np.concatenate(turns_c)
 
     def _removes(self, heat_w: Floats) -> Bools:
-        """Whether no unit heats."""
-        return np.asarray((heat_w >= -_HEAT_TOLERANCE * self.facility.cap_w).all(axis=-1))
+        """Whether no unit heats that must not."""
+        least_w = -math.inf if self.room.may_heat else -_HEAT_TOLERANCE * self.facility.cap_w
+        return np.asarray((heat_w >= least_w).all(axis=-1))
 
     def _at_level(self, node_w: Floats, levels: SupplyLevels, level_c: float) -> Cooled:
         keeps_redlines = level_c > -math.inf
