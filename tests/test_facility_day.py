@@ -159,8 +159,9 @@ def test_plans_are_made_for_each_interval_or_once_for_the_mean() -> None:
         return plan_of(changed, asked[-1] / 4)
 
     arguments = facility, plan_for, Air(facility.room).inlets_c, np.array([[1.0], [3.0]]), 3000.0
-    often, once = (simulate_facility_day(*arguments, replans=replans) for replans in (True, False))
-    assert asked == [1.0, 3.0, 2.0]
+    often, once, same = (simulate_facility_day(*arguments, replan_every=every) for every in (1, None, 2))
+    assert asked == [1.0, 3.0, 2.0, 2.0]
+    assert same.tasks.end_s.tolist() == once.tasks.end_s.tolist()
     assert often.tasks.arrival_s.tolist() == once.tasks.arrival_s.tolist()
     assert often.planned_reward_per_s.tolist() == pytest.approx([1.0, 3.0])
     assert once.planned_reward_per_s.tolist() == pytest.approx([1.0, 2.0])
@@ -183,8 +184,14 @@ def test_what_does_not_fit_is_told() -> None:
     facility = one_node(2, 1.0)
     with pytest.raises(InputError, match="rate_per_s: found a table of shape") as problems:
         simulate_facility_day(
-            facility, lambda _: plan_of(facility, 1.0), Air(facility.room).inlets_c, np.ones((2, 2)), -1.0
+            facility,
+            lambda _: plan_of(facility, 1.0),
+            Air(facility.room).inlets_c,
+            np.ones((2, 2)),
+            -1.0,
+            replan_every=0,
         )
+    assert "replan_every: found 0; must be 1 interval or more" in str(problems.value)
     assert "interval_s: found -1.0; must be above 0 s" in str(problems.value)
     with pytest.raises(InputError, match=r"plan of interval 0: found shares from 2 on, and 2 of a core's time"):
         day(facility, lambda _: plan_of(facility, 2.0), [[1.0]], 1.0)

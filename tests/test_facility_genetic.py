@@ -38,7 +38,10 @@ def test_plans_keep_all_limits_and_are_the_same_for_a_seed(seed: int, counts_nei
     )
     state = kept_by(facility, air, found.plan)
     assert found.why_stopped == "generations"
-    assert found.history[-1][1] == pytest.approx(state.slowed_reward_per_s)
+    rates = [rate for _, rate in found.history]
+    assert rates == sorted(set(rates))
+    assert rates[-1] >= state.slowed_reward_per_s * (1 - 1e-9)
+    assert not counts_neighbours or rates[-1] == pytest.approx(state.slowed_reward_per_s)
     for name in ("share", "pstate", "supply_c"):
         assert np.array_equal(getattr(found.plan, name), getattr(again.plan, name))
 

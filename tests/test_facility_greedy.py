@@ -11,9 +11,10 @@ import pytest
 from joulewise.errors import InputError
 from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
-from joulewise.model.facility import Facility, FacilityPlan
+from joulewise.model.facility import Facility, FacilityPlan, NodeTypes, TaskFlows
+from joulewise.model.room import HP_UTILITY_DATA_CENTER, CopCurve, Room, heat_flow
 from joulewise.optimise.facility import steady
-from joulewise.optimise.facility_cooling import Cooling
+from joulewise.optimise.facility_cooling import Cooling, within_limits
 from joulewise.optimise.facility_greedy import (
     GREEDIES,
     Assignments,
@@ -21,11 +22,12 @@ from joulewise.optimise.facility_greedy import (
     by_efficiency,
     by_efficiency_and_rate,
     how_many_fit,
+    node_w_of,
     plan_greedily,
 )
 from joulewise.worlds.facilities import generate_facility, sized
 from tests.facility_limits import kept_by
-from tests.random_facilities import random_facility
+from tests.random_facilities import random_facility, random_plan
 
 SEEDS = range(12)
 
@@ -43,7 +45,7 @@ def test_the_hottest_supply_keeps_redlines_and_a_hotter_one_does_not(seed: int) 
             assert (inlet_c <= room.redline_c + 1e-9).all()
             is_limit = (air.inlets_c(node_w, hotter_c)[0] > room.redline_c).any()
             is_top = (cooled.supply_c >= room.hottest_c).any()
-            assert is_limit or is_top
+            assert is_limit or is_top or not room.has_one_rising_curve
         heat_w = air.heat_w(node_w, cooled.supply_c)
         assert cooled.total_w == pytest.approx(node_w.sum() + (heat_w / room.cop_at(cooled.supply_c)).sum())
         assert cooled.removes_heat == bool((heat_w >= -1e-9 * facility.cap_w).all())
@@ -90,6 +92,53 @@ def test_greedy_plans_keep_all_limits_and_fit_no_more(name: str) -> None:
         for order in GREEDIES[name].orders(facility):
             assert np.unique(order.core).size == order.core.size
             assert how_many_fit(facility, cooling, order) == _one_at_a_time(facility, air, cooling, order)
+
+
+def test_units_that_heat_only_for_a_while_end_nothing() -> None:
+    """As node 0 needs cold air, CRAC 0, which blows 20 °C at least, heats what CRAC 1 blows, until node 1 is busy."""
+    air = np.array([[0.5, 0.0, 0.0, 0.5], [0.0, 0.0, 1.0, 0.0], [0.0, 0.5, 0.0, 0.5], [0.5, 0.5, 0.0, 0.0]])
+    redlines_c, coldest_c, hottest_c = np.array([22.0, 60.0]), np.array([20.0, 5.0]), np.full(2, 25.0)
+    flows_m3 = np.full(2, 0.1)
+    curves = (HP_UTILITY_DATA_CENTER,) * 2
+    room = Room(heat_flow(air), flows_m3, flows_m3, redlines_c, coldest_c, hottest_c, curves, np.empty(0))
+    types = NodeTypes(("x",), np.array([4]), np.array([1]), np.array([1]), np.array([60.0]))
+    tasks = TaskFlows(
+        ("a",), np.full(1, 99.0), np.ones(1), np.full(1, 9.0), np.ones((1, 1, 1)), np.full((1, 1, 1), 240.0),
+        np.zeros(1, np.int8), ("c",), np.zeros((1, 1, 1)),
+    )  # fmt: skip
+    facility = Facility(types, tasks, np.zeros(2, np.int32), room, 1e5)
+    (order,), cooling = by_efficiency(facility), Cooling(facility, Air(room))
+    keeps = [cooling.fits(cooling.cool(node_w_of(facility, order.first(n)))) for n in range(9)]
+    assert keeps[0]
+    assert keeps.index(False) < 4
+    assert keeps[8]
+    assert how_many_fit(facility, cooling, order) == 8
+    assert how_many_fit(facility, cooling, order.first(6)) == keeps.index(False) - 1
+    free = replace(facility, room=replace(room, may_heat=True))
+    assert how_many_fit(free, Cooling(free, Air(room)), order.first(6)) == 6
+
+
+def test_where_hotter_air_costs_more_the_cheapest_is_taken() -> None:
+    facility = generate_facility(sized("small"), 1, 0)
+    falls = CopCurve(np.array([2.0, 5.0, 1.0]), np.array([10.0, 16.0, 25.0]))
+    facility = replace(facility, room=replace(facility.room, cop=(falls,) * facility.room.n_cracs))
+    assert Cooling(facility, Air(facility.room)).cool(facility.overhead_w).supply_c == pytest.approx(16.0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_plans_are_cut_as_far_as_limits_need_and_no_further(seed: int) -> None:
+    facility = random_facility(seed)
+    cooling, plan = Cooling(facility, Air(facility.room)), random_plan(facility, seed)
+    kept = within_limits(cooling, plan)
+    assert kept is not None
+    state = kept_by(facility, cooling.air, kept[0])
+    assert np.array_equal(state.node_w, kept[1].node_w)
+    again = within_limits(cooling, kept[0])
+    assert again is not None
+    assert again[0].share == pytest.approx(kept[0].share, rel=1e-6)
+    if kept[0].share.sum() < 0.999 * plan.share.sum():
+        more_w = steady(facility, cooling.air, FacilityPlan(1.001 * kept[0].share, plan.pstate, plan.supply_c)).node_w
+        assert not cooling.fits(cooling.cool(more_w, base_c=plan.supply_c))
 
 
 def _one_at_a_time(facility: Facility, air: Air, cooling: Cooling, order: Assignments) -> int:

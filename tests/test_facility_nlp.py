@@ -148,7 +148,7 @@ def test_a_few_stand_for_all_cores() -> None:
 @needs_casadi
 def test_nodes_that_break_a_limit_at_rest_are_told() -> None:
     facility = replace(_facility(1.0), cap_w=50.0)
-    with pytest.raises(InputError, match=r"cap_w: found 50 W; nodes at rest and their cooling draw \d+"):
+    with pytest.raises(InputError, match=r"cap_w: found 50 W; must be \d+.* W or more, what nodes at rest"):
         plan_by_nlp(facility, Air(facility.room), counts_neighbours=True)
 
 

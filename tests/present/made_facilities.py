@@ -86,6 +86,7 @@ def _metrics(row: Mapping[str, Any]) -> dict[str, Any]:
         "nodes_w": 0.78 * cap_w, "cooling_w": 0.218 * cap_w, "redline_margin_k": 0.0, "hottest_inlet_c": REDLINE_C,
         "supply_mean_c": 17.0, "n_idle_cores": 12.0, "heavy_neighbours": 2.1 if method in _BLIND else 0.3,
         "value_per_kw": 22 * bound / cap * MOST_PER_S / MOST_W * (1 - part) / usual, "value_per_k": 0.4,
+        "day_planned_percent": crr, "day_earned_percent": 0.9 * crr, "earned_of_planned_percent": 90.0,
         "set_points": f"Set CRAC 0 to {17 + trial}.0 °C.", "solve_s": _TOOK_S[method],
     }  # fmt: skip
 

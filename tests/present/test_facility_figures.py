@@ -25,7 +25,7 @@ from joulewise.present.layout import Drawing
 from joulewise.present.lines import Point
 from joulewise.present.records import METHOD, VARIANT, Records
 from joulewise.present.report import render_report
-from joulewise.present.tables import search_tables
+from joulewise.present.tables import facility_tables
 from tests.present.made_facilities import CAP, CAPS, FIG_2, TASKS, TITLES, facility_records
 
 ONE = ({METHOD: "configurations"},)
@@ -228,8 +228,11 @@ def test_reports_say_what_was_found() -> None:
     assert "GA, which ignores co-location, plans with" in finding.support
     assert "Another kW would bring at most 3." in finding.support
     assert re.search(r"Trial (\d): Set CRAC 0 to 1\d.0 °C\.$", finding.support)
-    (table,) = search_tables(COMPARED)
-    assert len(table.rows) == len(FIG_2)
+    assert re.search(r"A day planned with 53\.\d % of all reward earned 4\d\.\d %\.", finding.support)
+    table, day = facility_tables(COMPARED)
+    assert len(table.rows) == len(day.rows) == len(FIG_2)
+    assert day.columns[:3] == ("Planned for the day (%)", "Earned in the day (%)", "Earned of what was planned (%)")
+    assert "±" in day.rows[0][1][0].text
     page = render_report(replace(COMPARED, runs=COMPARED.runs.clear(), summary=COMPARED.summary.clear()))
     assert "Co-located reward rate" in page
     assert "No run has a result yet." in page

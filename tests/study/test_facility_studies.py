@@ -184,7 +184,27 @@ def test_what_was_changed_is_noticed(change: Callable[[Store, str], None], words
     assert any(words in problem for problem in verdict.problems), verdict.problems
 
 
+def test_a_day_earns_less_than_was_planned_and_can_be_had_again(tmp_path: Path) -> None:
+    day = (
+        'method = ["greedy", "greedy-spread"]\nday = "4 h"\nday_rates = [0.2, 1.8]\nrates_apart = true\nslack = 0.02\n'
+    )
+    variants = '[[variant]]\nname = "once"\n[[variant]]\nname = "anew"\noptimise.replan_every = "2 h"\n'
+    results = run_study(study_of(TEXT.replace("trials = 2", "") + day + variants), tmp_path, 1)
+    assert results.failed.is_empty(), results.failed["error"].to_list()
+    runs = results.runs.filter(pl.col("optimise.method") == "greedy-spread")
+    assert runs["day_plans"].to_list() == [1, 2]
+    assert (runs["day_earned_percent"] < 1.02 * runs["day_planned_percent"]).all()
+    assert runs["day_planned_percent"][1] >= runs["day_planned_percent"][0]
+    assert (runs["day_peak_w"] < runs["cap_w"]).all()
+    assert {verdict.problems for verdict in verify(tmp_path)} == {()}
+
+
 BAD = {
+    "a part of no day": ("slack = 0.1", "optimise.slack: found no day; is for a day; say how long it is"),
+    "plans between parts": (
+        'day = "2 h"\nday_rates = [1, 2]\nreplan_every = "90 min"',
+        "optimise.replan_every: found 1.5 h; must be a whole number of parts of the day, which has 2 parts of 1 h",
+    ),
     "a cap below rest": ('[supply]\npower_cap = "10 W"', "supply.power_cap: found 10 W; must be"),
     "a share of the cap below rest": ("system.cap_share = 0.1", "system.cap_share: found"),
     "no such CRAC unit": ("system.failed_crac = 2", "system.failed_crac: found unit 2 of 2"),
@@ -217,15 +237,17 @@ def test_trouble_in_the_room_costs_power_under_the_same_cap(tmp_path: Path) -> N
     variants = '[[variant]]\nname = "well"\n[[variant]]\nname = "hot aisle"\nsystem.hot_air = 2\n'
     variants += '[[variant]]\nname = "failed"\nsystem.failed_crac = 1\n'
     variants += '[[variant]]\nname = "fewer"\nsystem.more_nodes = [1, -2]\n'
+    variants += '[[variant]]\nname = "may heat"\nsystem.heats_back = true\n'
     text = TEXT.replace("trials = 2", "") + 'method = "greedy-spread"\n' + variants
     runs = run_study(study_of(text), tmp_path, 1).runs
-    well, hot, failed, fewer = runs.iter_rows(named=True)
+    well, hot, failed, fewer, warm = runs.iter_rows(named=True)
     assert well["cap_w"] == hot["cap_w"] == failed["cap_w"] == fewer["cap_w"]
     assert (fewer["nodes"], fewer["cores"]) == (5, well["cores"])
     assert fewer["most_reward_per_s"] == well["most_reward_per_s"]
     assert hot["supply_mean_c"] < well["supply_mean_c"]
     assert hot["cooling_w"] / hot["nodes_w"] > well["cooling_w"] / well["nodes_w"]
     assert failed["run"] != well["run"]
+    assert warm["slowed_reward_per_s"] >= well["slowed_reward_per_s"]
 
 
 def test_a_facility_may_come_from_tables(tmp_path: Path) -> None:

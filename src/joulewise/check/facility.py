@@ -79,12 +79,11 @@ def check_facility(
     reported: Reported | None = None,
     *,
     as_printed: bool = False,
-    heats_back: bool = False,
 ) -> list[str]:
     """Everything that is wrong with a plan of a facility, one line each; empty when it is valid.
 
     It keeps the cap, the redlines, core times and what CRAC units can blow, uses only P-states that exist and choices
-    that meet deadlines, and no unit heats, unless `heats_back` allows that. What is `reported` of it is computed a
+    that meet deadlines, and no unit heats, unless the room allows that. What is `reported` of it is computed a
     second time and held equal up to 1e-6; `as_printed` reads eq. 10 word for word, without idle cores.
     """
     case = _Case(facility, plan, as_printed)
@@ -92,8 +91,7 @@ def check_facility(
         lines = [line for rule in rules for line in rule(case)]
         if lines:
             return lines
-    kept = [rule for rule in _STATE_RULES if not (heats_back and rule is _no_heater)]
-    lines = [line for rule in kept for line in rule(case)]
+    lines = [line for rule in _STATE_RULES for line in rule(case)]
     return lines if reported is None else [*lines, *_figures(reported, case.state)]
 
 
@@ -241,7 +239,8 @@ def _redlines(case: _Case) -> Iterator[str]:
 
 
 def _no_heater(case: _Case) -> Iterator[str]:
-    wrong = np.flatnonzero(~(case.state.crac_inlet_c >= case.plan.supply_c - TOLERANCE))
+    is_cooler = case.state.crac_inlet_c >= case.plan.supply_c - TOLERANCE
+    wrong = np.flatnonzero(~(is_cooler | case.facility.room.may_heat))
     yield from findings("heat removed, W", wrong, case.state.heat_w[wrong], 0.0, " or more", of="CRAC")
 
 

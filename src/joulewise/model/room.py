@@ -112,8 +112,10 @@ class Room:
 
     Flows are in cubic metres a second. A node may take in air of `redline_c` at most; each CRAC unit can blow air from
     `coldest_c` to `hottest_c`, and has its own curve in `cop`. `place_m` is where each node stands, [node, (x, y,
-    height)], for maps; empty where that is not known. Raises InputError with every problem found: shares of a
-    row that do not add up to 1, or air that does not come back to where it leaves.
+    height)], for maps; empty where that is not known. With `may_heat` a unit that takes in colder air than it blows is
+    a heater that is paid for its heat, as the equations have it word for word; otherwise no plan may have one. Raises
+    InputError with every problem found: shares of a row that do not add up to 1, or air that does not come back to
+    where it leaves.
     """
 
     flow: HeatFlow
@@ -124,6 +126,7 @@ class Room:
     hottest_c: Floats
     cop: Sequence[CopCurve]
     place_m: Floats
+    may_heat: bool = False
 
     def __post_init__(self) -> None:
         names = ("node_m3_per_s", "crac_m3_per_s", "redline_c", "coldest_c", "hottest_c", "place_m")
@@ -171,8 +174,8 @@ class Room:
         return f"node {place}" if place < self.n_nodes else f"CRAC {place - self.n_nodes}"
 
     def cop_at(self, supply_c: Floats) -> Floats:
-        """The coefficient of performance of each unit at its supply temperature."""
-        return np.array([float(curve(supply_c[c])) for c, curve in enumerate(self.cop)])
+        """The coefficient of performance of each unit at its supply temperature; [.., unit] for several."""
+        return np.stack([curve(supply_c[..., c]) for c, curve in enumerate(self.cop)], axis=-1)
 
 
 def _room_problems(room: Room) -> Iterator[Problem]:

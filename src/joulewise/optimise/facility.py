@@ -20,12 +20,10 @@ class Reading:
     """How equations are read where the text leaves it open.
 
     `as_printed`: eq. 10 word for word; it knows no idle cores, so that one idle core ends the interference among all
-    others of a processor. `heats_back`: a CRAC unit whose inlet is colder than its supply counts as a heater that
-    is paid for its heat, as eq. 5 has it; otherwise such a plan is not possible.
+    others of a processor. Whether a CRAC unit may heat is a matter of the room (`Room.may_heat`).
     """
 
     as_printed: bool = False
-    heats_back: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,3 +99,11 @@ def margins(facility: Facility, plan: FacilityPlan, state: Steady) -> Margins:
         float(supply_k.min()),
         float(1.0 - plan.share.sum(axis=1).max()),
     )
+
+
+def keeps_limits(facility: Facility, plan: FacilityPlan, state: Steady, rounding: float = 1e-9) -> bool:
+    """Whether a plan with its steady state keeps all limits, but for rounding."""
+    left = margins(facility, plan, state)
+    heat_w = 0.0 if facility.room.may_heat else left.heat_w
+    of_cap = left.cap_w / facility.cap_w, heat_w / facility.cap_w
+    return min(*of_cap, left.redline_k, left.supply_k, left.time) >= -rounding

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,9 +36,9 @@ from joulewise.kernels.facility_genes import (
 from joulewise.model.air import Air
 from joulewise.model.arrays import Counts
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.optimise.facility import Steady, earned_per_s, margins, steady
+from joulewise.optimise.facility import earned_per_s, keeps_limits, steady
 from joulewise.optimise.facility_cooling import Cooled, Cooling
-from joulewise.optimise.facility_search import Found
+from joulewise.optimise.facility_search import Found, History
 from joulewise.rng import generator
 
 POPULATION, GENERATIONS = 200, 10_000
@@ -54,8 +54,6 @@ LITTLE = 0.002
 _TOO_HOT = 0.02
 """So much of all power a round takes off while even the coldest supply breaks a redline."""
 
-_MOST_CUTS, _CLOSE = 40, 1e-6
-_TOLERANCE = 1e-9
 _breed: Any = breed
 _measure: Any = measure
 _mutate: Any = mutate
@@ -79,19 +77,19 @@ def evolve_plans(
     """The best plan by co-located reward rate (GACL), or, if neighbours do not count, by reward rate alone (GA).
 
     `seeds` are plans in the first population; the rest is random. The result is never worse than a seed that keeps the
-    limits. Stopped by the clock or from the keyboard, it is the best so far. Its history has the co-located reward rate
-    also where that is not what counts, and may then fall. A chance of `mutation` for each child and of `gene_mutation`
-    for each of its genes are as published; where seeds are to be polished, few genes of many children do better.
+    limits. Stopped by the clock or from the keyboard, it is the best so far. A chance of `mutation` for each child and
+    of `gene_mutation` for each of its genes are as published; where seeds are to be polished, few genes of many
+    children do better.
     """
     raise_if_any(_wishes_problems(population, mutation, gene_mutation))
     herd = _Herd(facility, air, counts_neighbours, population, seed, time.perf_counter() + seconds)
     try:
         why_stopped = herd.settle(seeds) or herd.evolve(generations, mutation, gene_mutation)
     except KeyboardInterrupt:
-        if not herd.best.history:
+        if not herd.best.history.rows:
             raise
         why_stopped = "interrupted"
-    return Found(herd.best_plan(), tuple(herd.best.history), why_stopped)
+    return Found(herd.best_plan(), tuple(herd.best.history.rows), why_stopped)
 
 
 def _wishes_problems(population: int, mutation: float, gene_mutation: float) -> Iterator[Problem]:
@@ -109,14 +107,13 @@ class _Best:
     worth: float = -math.inf
     plan: FacilityPlan | None = None
     row: int = -1
-    start_s: float = field(default_factory=time.perf_counter)
-    history: list[tuple[float, float]] = field(default_factory=list)
+    history: History = field(default_factory=History)
 
     def note(self, worth: float, slowed_per_s: float, *, row: int = -1, plan: FacilityPlan | None = None) -> None:
         """Remember a row or a plan, with its co-located reward rate, if it is worth more."""
         if worth > self.worth:
             self.worth, self.row, self.plan = worth, row, plan
-            self.history.append((time.perf_counter() - self.start_s, slowed_per_s))
+            self.history.note(slowed_per_s)
 
 
 class _Herd:
@@ -131,7 +128,6 @@ class _Herd:
         self.best = _Best()
         self.cooling = Cooling(facility, air)
         self.cooling.raise_if_never_fits()
-        self.rest_rise_k = self.cooling.rise_k(facility.overhead_w)
         self.usable = _usable_pstates(facility)
         self.facts = _facts_of(facility, air, self.usable)
         self.last_pstate = np.maximum(self.facts.n_usable - 1, 0)[:, facility.node_type[self.facts.node_of_core]].T
@@ -192,7 +188,7 @@ class _Herd:
     def _note_seed(self, plan: FacilityPlan) -> None:
         """Remember a seed as it is, if it keeps the limits: as a chromosome it is rounded, and blows by one level."""
         state = steady(self.facility, self.air, plan)
-        if _keeps_limits(self.facility, plan, state):
+        if keeps_limits(self.facility, plan, state):
             worth = (state.reward_per_s, state.slowed_reward_per_s)
             self.best.note(worth[self.counted], state.slowed_reward_per_s, plan=plan)
 
@@ -256,35 +252,13 @@ class _Herd:
 
     def _scale_down(self, row: int) -> Cooled:
         """Take all genes to their last P-states, and cut all shares to the largest part that keeps the limits."""
-        rest_w, cores_w = self.facility.overhead_w, self.slowest_w - self.facility.overhead_w
-        rise_k = self.cooling.rise_k(self.slowest_w) - self.rest_rise_k
-
-        def cut_to(part: float) -> Cooled:
-            return self.cooling.cool(rest_w + part * cores_w, self.rest_rise_k + part * rise_k)
-
+        kept = self.cooling.cut(self.slowest_w)
+        assert kept is not None, "rest keeps the limits, as was looked at first"
         self.base_c[row] = 0.0
         self.pool.pstate[row] = self.last_pstate
-        self.pool.share[row] = np.floor(self.pool.share[row] * self._largest_part(cut_to))
+        self.pool.share[row] = np.floor(self.pool.share[row] * kept[0])
         _measure(self.facts, self.pool, self.room, row)
         return self.cooling.cool(self.pool.node_w[row])
-
-    def _largest_part(self, cut_to: Callable[[float], Cooled]) -> float:
-        """The largest part with which the limits are kept, as closely as the cap needs it, by lines between two."""
-        fits, spare_w = 0.0, -self.cooling.excess_w(cut_to(0.0))
-        fails, excess_w = 1.0, self.cooling.excess_w(cut_to(1.0))
-        for _ in range(_MOST_CUTS):
-            at = spare_w / (spare_w + excess_w) if excess_w > 0.0 else 0.5
-            part = fits + min(at, 0.999) * (fails - fits)
-            cooled = cut_to(part)
-            if not self.cooling.fits(cooled):
-                is_hot = not (cooled.keeps_redlines and cooled.removes_heat)
-                fails, excess_w = part, -math.inf if is_hot else self.cooling.excess_w(cooled)
-                continue
-            is_close = part - fits < _CLOSE * part and excess_w > 0.0
-            fits, spare_w = part, -self.cooling.excess_w(cooled)
-            if is_close or spare_w < _CLOSE * self.facility.cap_w or fails - fits < _CLOSE:
-                break
-        return fits
 
 
 def _usable_pstates(facility: Facility) -> Counts:
@@ -312,10 +286,3 @@ def _facts_of(facility: Facility, air: Air, usable: Counts) -> GeneFacts:
         flows.memory_class,
         flows.slowdown,
     )
-
-
-def _keeps_limits(facility: Facility, plan: FacilityPlan, state: Steady) -> bool:
-    """Whether a plan keeps all limits but for rounding."""
-    left = margins(facility, plan, state)
-    in_cap = (left.cap_w / facility.cap_w, left.heat_w / facility.cap_w)
-    return min(*in_cap, left.redline_k, left.supply_k, left.time) >= -_TOLERANCE

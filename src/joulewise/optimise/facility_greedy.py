@@ -1,14 +1,13 @@
 """Greedy plans of a facility: core after core gets one task type for all of its time, until the power is used up.
 
 The order in which cores get tasks does not depend on the power that is left, and each assignment draws more. Those that
-fit are therefore found by halving the order again and again: the same that adding one at a time and looking each time
-would find.
+fit are therefore found by halving the order again and again: where all CRAC units are alike the same that adding one at
+a time and looking each time would find.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -21,8 +20,8 @@ from joulewise.model.air import Air
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPlan
 from joulewise.optimise.facility import steady
-from joulewise.optimise.facility_cooling import Cooling
-from joulewise.optimise.facility_search import Found
+from joulewise.optimise.facility_cooling import Cooled, Cooling
+from joulewise.optimise.facility_search import Found, History
 
 PRICES = 16
 """How many prices of power are tried."""
@@ -55,29 +54,38 @@ def plan_greedily(facility: Facility, air: Air, name: str = "literal") -> Found:
     """The plan of one of the `GREEDIES`: of the orders that it tries, the one with the most co-located reward."""
     if name not in GREEDIES:
         raise InputError(unknown_name("greedy", name, GREEDIES))
-    start_s, greedy = time.perf_counter(), GREEDIES[name]
+    history, greedy, plans = History(), GREEDIES[name], list[FacilityPlan]()
     cooling = Cooling(facility, air, by_degree=greedy.by_degree)
     cooling.raise_if_never_fits()
-    plans, history = list[FacilityPlan](), list[tuple[float, float]]()
     for order in greedy.orders(facility):
         plan = plan_of(facility, cooling, order.first(how_many_fit(facility, cooling, order)))
         earned = steady(facility, air, plan).slowed_reward_per_s
-        if not history or earned > history[-1][1]:
+        if earned > history.highest:
             plans.append(plan)
-            history.append((time.perf_counter() - start_s, earned))
-    return Found(plans[-1], tuple(history), "done")
+            history.note(earned)
+    return Found(plans[-1], tuple(history.rows), "done")
 
 
 def how_many_fit(facility: Facility, cooling: Cooling, order: Assignments) -> int:
-    """How many of the assignments, from the first on, keep the limits."""
+    """The most of the assignments, from the first on, that keep the limits.
+
+    Each needs air as cold or colder, and more power: once redlines or the cap are broken they stay so, and halving
+    finds where. Not so for units that heat: those that cannot blow as cold as others may do so with a few assignments
+    and no longer with more, which warm what they take in. So what halving finds is cut until no unit heats.
+    """
+
+    def cooled(n: int) -> Cooled:
+        return cooling.cool(node_w_of(facility, order.first(n)))
+
     fits, fails = 0, order.core.size + 1
     while fails - fits > 1:
         middle = (fits + fails) // 2
-        if cooling.fits(cooling.cool(node_w_of(facility, order.first(middle)))):
+        at_middle = cooled(middle)
+        if at_middle.keeps_redlines and cooling.excess_w(at_middle) <= 0.0:
             fits = middle
         else:
             fails = middle
-    return fits
+    return next(n for n in range(fits, -1, -1) if n == 0 or cooling.fits(cooled(n)))
 
 
 def node_w_of(facility: Facility, assignments: Assignments) -> Floats:

@@ -12,6 +12,7 @@ from joulewise.model.air import Air
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPrices
 from joulewise.optimise.configurations import ProcessorMenu
+from joulewise.optimise.facility_cooling import Cooling
 from joulewise.optimise.facility_pool import Allowed, Pool
 from joulewise.optimise.facility_program import Background, Groups, NoSolutionError, Program, Solution, groups_of_nodes
 
@@ -19,7 +20,6 @@ _ROUNDS, _FIRST_ROUNDS = 30, 10
 _HOTTEST = 3
 _MORE = 2
 _AROUND = 0.02
-_TRIED = 64
 _CHEAP, _USED = 1e-12, 1e-9
 _FURTHER = 6.0
 
@@ -46,6 +46,7 @@ class Market:
 
     def __init__(self, facility: Facility, air: Air, is_late: Callable[[], bool]) -> None:
         self.facility, self.air, self.is_late = facility, air, is_late
+        self.cooling = Cooling(facility, air)
         menus = [ProcessorMenu(facility, kind) for kind in range(facility.node_types.n_types)]
         self.pool = Pool(menus, [menu.curve(facility.tasks.reward).configurations for menu in menus])
         self.zone = air.heat_share.argmax(axis=0)
@@ -63,19 +64,7 @@ class Market:
 
     def common_supply_c(self, node_w: Floats) -> Floats:
         """The cheapest supply, the same for all units as far as they can, at which no node is too hot."""
-        room = self.facility.room
-        inlet_c, _ = self.air.inlets_c(node_w, np.zeros(room.n_cracs))
-        hottest_c = float((room.redline_c - inlet_c).min())
-        if room.has_one_rising_curve:
-            return np.asarray(np.clip(np.full(room.n_cracs, hottest_c), room.coldest_c, room.hottest_c))
-        coldest_c = float(room.coldest_c.min())
-        turns_c = np.concatenate([curve.turns_c() for curve in room.cop])
-        levels_c = np.concatenate((np.linspace(coldest_c, max(hottest_c, coldest_c), _TRIED), turns_c))
-        supplies_c = np.clip(levels_c[levels_c <= max(hottest_c, coldest_c)][:, None], room.coldest_c, room.hottest_c)
-        return np.asarray(min(supplies_c, key=lambda supply_c: self._cooling_w(node_w, supply_c)))
-
-    def _cooling_w(self, node_w: Floats, supply_c: Floats) -> float:
-        return float((self.air.heat_w(node_w, supply_c) / self.facility.room.cop_at(supply_c)).sum())
+        return self.cooling.cool(node_w).supply_c
 
     def first_look(self) -> Solution:
         """All nodes of a type alike, and one supply: prices to start with."""

@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from joulewise.errors import InputError, Problem
 from joulewise.model.air import Air
 from joulewise.model.arrays import Bools, Codes, Counts, Floats
 from joulewise.model.facility import Facility, FacilityPlan
 from joulewise.optimise.facility import steady
+from joulewise.optimise.facility_cooling import Cooling, within_limits
 from joulewise.optimise.facility_nlp_program import (
     Beliefs,
     Clock,
@@ -40,7 +40,7 @@ from joulewise.optimise.facility_nlp_program import (
     one_for_each_node,
     stand_ins,
 )
-from joulewise.optimise.facility_search import Found
+from joulewise.optimise.facility_search import Found, History
 from joulewise.rng import generator
 
 _STAND_INS = 8
@@ -48,9 +48,6 @@ _STAND_INS = 8
 
 _MOST_PAIRS = 40_000
 """With more (core, task type) than this a few processors of each node type stand for all, as far as there is room."""
-
-_COLDER_K = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
-"""By so much supplies are lowered in search of one at which a plan needs the least scaling down."""
 
 _INSIDE = 1e-9
 _START_TIME, _STEP_1_PART = 0.3, 0.7
@@ -146,65 +143,6 @@ def _a_little_of_all(facility: Facility) -> _Shares:
     return _Shares((can / np.maximum(can.sum(axis=0), 1)).T, _slowest(usable).T.astype(np.int8))
 
 
-def _even_supply_c(facility: Facility, air: Air, node_w: Floats) -> Floats:
-    """The hottest supply that keeps the redlines at some node powers; one for all CRAC units where they can blow it."""
-    room = facility.room
-    rise_k = air.inlets_c(node_w, np.zeros(room.n_cracs))[0]
-    hottest_c = min(float((room.redline_c - rise_k).min()) - _INSIDE, float(room.hottest_c.min()))
-    return np.asarray(np.clip(max(hottest_c, float(room.coldest_c.max())), room.coldest_c, room.hottest_c))
-
-
-def _within_limits(facility: Facility, air: Air, plan: FacilityPlan) -> FacilityPlan | None:
-    """A plan with all shares scaled down as far as limits ask for, None where that does not help.
-
-    Power, temperatures and heat are linear in the scale, so that the largest one is known at once for a supply. Some
-    colder ones are tried too, where redlines are the limit, and then one supply for all units, where no scale helps.
-    """
-    node_w = steady(facility, air, plan).node_w
-    even_c = _even_supply_c(facility, air, node_w)
-    colder_c = [np.maximum(plan.supply_c - step_k, facility.room.coldest_c) for step_k in _COLDER_K]
-    for supplies_c in (colder_c, [(plan.supply_c + even_c) / 2, even_c]):
-        scales = [
-            _largest_scale(*(_spare(facility, air, w, supply_c) for w in (facility.overhead_w, node_w)))
-            for supply_c in supplies_c
-        ]
-        best = int(np.argmax(scales))
-        if scales[best] >= 0:
-            return FacilityPlan(plan.share * scales[best], plan.pstate, supplies_c[best])
-    return None
-
-
-def _spare(facility: Facility, air: Air, node_w: Floats, supply_c: Floats) -> Floats:
-    """How far limits are away: the cap, as a share of it; redlines and supplies, in kelvin above what is taken in."""
-    node_inlet_c, crac_inlet_c = air.inlets_c(node_w, supply_c)
-    heat_w = air.crac_w_per_k * (crac_inlet_c - supply_c)
-    total_w = node_w.sum() + (heat_w / facility.room.cop_at(supply_c)).sum()
-    spare_k = facility.room.redline_c - node_inlet_c
-    return np.concatenate(([1.0 - total_w / facility.cap_w], spare_k, crac_inlet_c - supply_c + _INSIDE))
-
-
-def _largest_scale(at_rest: Floats, at_work: Floats) -> float:
-    """The most of the way from rest to work on which nothing is below 0; -1 where there is no such point."""
-    falls = at_rest - at_work
-    crossing = np.divide(at_rest, falls, out=np.zeros_like(falls), where=falls != 0)
-    most = crossing[(at_work < 0) & (falls > 0)].min(initial=1.0 + _INSIDE) * (1.0 - _INSIDE)
-    least = crossing[(at_rest < 0) & (falls < 0)].max(initial=0.0)
-    is_hopeless = ((at_rest < 0) & (falls >= 0)).any() or least > most
-    return -1.0 if is_hopeless else min(float(most), 1.0)
-
-
-def _rest_problem(facility: Facility, air: Air) -> Problem:
-    rest_w = facility.overhead_w
-    spare = _spare(facility, air, rest_w, _even_supply_c(facility, air, rest_w))
-    least_w = (1.0 - spare[0]) * facility.cap_w
-    if spare[0] < 0:
-        return Problem("cap_w", f"found {facility.cap_w:g} W", f"nodes at rest and their cooling draw {least_w:.6g} W")
-    where = facility.room.place_name(int(spare[1:].argmin()))
-    return Problem(
-        where, "found it too hot with all cores at rest", "", "raise the redline, or let CRAC units blow colder"
-    )
-
-
 class _Search:
     """One search: the clock, the best plan so far, and the steps.
 
@@ -215,31 +153,29 @@ class _Search:
         self.facility, self.air, self.counts_neighbours = facility, air, counts_neighbours
         self.beliefs = _believed(facility, counts_neighbours)
         self.rng, self.clock = generator(seed, "optimise.facility_nlp"), Clock(seconds)
-        self.history: list[tuple[float, float]] = []
+        self.cooling, self.history = Cooling(facility, air), History()
         self.best: tuple[float, FacilityPlan] | None = None
 
     def offer(self, members: Members, does: _Shares, supply_c: Floats) -> float:
         """Keep a plan, within the limits, if it is the best so far; what it earns, -1 where it cannot be kept."""
         share, pstate = does.share[members.of_core], does.pstate[members.of_core]
-        plan = _within_limits(self.facility, self.air, FacilityPlan(share, pstate, supply_c))
-        if plan is None:
+        kept = within_limits(self.cooling, FacilityPlan(share, pstate, supply_c))
+        if kept is None:
             return -1.0
-        state = steady(self.facility, self.air, plan)
+        plan, state = kept
         earned = state.slowed_reward_per_s if self.counts_neighbours else state.reward_per_s
         if self.best is None or earned > self.best[0]:
             self.best = earned, plan
-            slowed = state.slowed_reward_per_s
-            self.history = [*(row for row in self.history if row[1] < slowed), (self.clock.now_s, slowed)]
+            self.history.note(state.slowed_reward_per_s)
         return earned
 
     def begin(self) -> None:
         """Offer a plan that needs no solver, with the supply that it needs, or that nodes at rest need."""
+        self.cooling.raise_if_never_fits()
         does = _a_little_of_all(self.facility)
         plan = FacilityPlan(does.share, does.pstate, self.facility.room.coldest_c)
         for node_w in (steady(self.facility, self.air, plan).node_w, self.facility.overhead_w):
-            self.offer(every_core(self.facility), does, _even_supply_c(self.facility, self.air, node_w))
-        if self.best is None:
-            raise InputError(_rest_problem(self.facility, self.air))
+            self.offer(every_core(self.facility), does, self.cooling.cool(node_w).supply_c)
 
     def run(self) -> Found:
         """The three steps."""
@@ -249,7 +185,7 @@ class _Search:
             self.with_pstates(program.members, does, supply_c)
         assert self.best is not None
         why = "time" if self.clock.was_cut or self.clock.is_over else "done"
-        return Found(self.best[1], tuple(self.history), why)
+        return Found(self.best[1], tuple(self.history.rows), why)
 
     def between_pstates(self) -> tuple[Program, Floats]:
         """Step 1: what cores do with P-states mixed, and the supplies."""
@@ -278,7 +214,7 @@ class _Search:
 
     def start_supplies_c(self) -> Iterator[Floats]:
         room, facility = self.facility.room, self.facility
-        yield _even_supply_c(facility, self.air, facility.overhead_w)
+        yield self.cooling.cool(facility.overhead_w).supply_c
         ranges_c = np.stack((room.coldest_c, room.hottest_c))
         if not room.has_one_curve or np.ptp(ranges_c, axis=1).any():
             yield room.hottest_c

@@ -310,7 +310,8 @@ class Program:
         room, flows = self.facility.room, self.facility.tasks
         low, high = np.full(self.n, -math.inf), np.full(self.n, math.inf)
         low[self.at["share"]], high[self.at["share"]] = 0.0, 1.0
-        low[self.at["heat"]] = low[self.at["rate"]] = 0.0
+        low[self.at["rate"]] = 0.0
+        low[self.at["heat"]] = -math.inf if room.may_heat else 0.0
         high[self.at["rate"]] = flows.rate_per_s / self.mean_top
         low[self.at["supply"]] = (room.coldest_c if supply_c is None else supply_c) / _DEGREES
         high[self.at["supply"]] = (room.hottest_c if supply_c is None else supply_c) / _DEGREES

@@ -14,8 +14,8 @@ from joulewise.errors import InputError, Problem
 from joulewise.model.air import Air
 from joulewise.model.arrays import Bools, Floats
 from joulewise.model.facility import Facility, FacilityPlan, FacilityPrices
-from joulewise.optimise.facility import Steady, margins, steady
 from joulewise.optimise.facility_bound import bound_per_s
+from joulewise.optimise.facility_cooling import Cooling, within_limits
 from joulewise.optimise.facility_greedy import plan_greedily
 from joulewise.optimise.facility_market import Effort, Market
 from joulewise.optimise.facility_mixture import (
@@ -31,7 +31,7 @@ from joulewise.optimise.facility_mixture import (
 )
 from joulewise.optimise.facility_pool import Allowed
 from joulewise.optimise.facility_program import NoSolutionError, Program, Solution
-from joulewise.optimise.facility_search import Found
+from joulewise.optimise.facility_search import Found, History
 from joulewise.units import count, power
 
 _LEVELS = (math.inf, 0.3, 0.1, 0.03, 0.01, 0.003)
@@ -40,7 +40,7 @@ _LATER = Effort(reaches_k=(0.5, 0.2), width=0.01, n_best=7, enough=1e-3, over_k=
 _LAST = Effort(reaches_k=(0.2, 0.0), width=math.inf, n_best=4, enough=math.inf, over_k=1e-7)
 _FREE = 400
 _ROUGH, _EXACT = 1e-3, 1e-7
-_NONE, _ROUNDING = 1e-9, 1e-9
+_NONE = 1e-9
 _QUICK = "apart"
 
 
@@ -82,17 +82,16 @@ class _Planner:
         seconds: float,
         on_plan: Callable[[float, float], None] | None,
     ) -> None:
-        self.facility, self.air, self.start_s, self.seconds = facility, air, start_s, seconds
+        self.facility, self.air, self.seconds, self.history = facility, air, seconds, History(start_s)
         self.on_plan = on_plan or (lambda _rate, _bound: None)
         self.processors: Processors = processors_of(facility)
         self.market = Market(facility, air, self.is_late)
         self.bound_per_s, self.prices = facility.tasks.most_reward_per_s, _no_prices(facility)
         self.best: FacilityPlan | None = None
-        self.history: list[tuple[float, float]] = []
 
     def is_late(self) -> bool:
         """Whether time is up."""
-        return time.perf_counter() - self.start_s > self.seconds
+        return time.perf_counter() - self.history.start_s > self.seconds
 
     def planned(self, gap: float) -> Proven:
         """A quick plan first, and then level by level until the gap is small enough."""
@@ -108,7 +107,7 @@ class _Planner:
             if self.best is None:
                 raise
         assert self.best is not None
-        return Proven(self.best, tuple(self.history), why, self.prices, self.bound_per_s)
+        return Proven(self.best, tuple(self.history.rows), why, self.prices, self.bound_per_s)
 
     def _refined(self, gap: float) -> str:
         """Level by level; why it ended."""
@@ -129,7 +128,7 @@ class _Planner:
 
     def _is_near(self, gap: float) -> bool:
         """Whether the best plan is near enough to the bound."""
-        return bool(self.history) and self.history[-1][1] >= self.bound_per_s * (1.0 - gap)
+        return self.history.highest >= self.bound_per_s * (1.0 - gap)
 
     def _prove(self, prices: FacilityPrices) -> None:
         """Keep the prices if they prove a lower bound."""
@@ -139,13 +138,14 @@ class _Planner:
 
     def _keep(self, plan: FacilityPlan) -> None:
         """Keep a plan if it earns more and keeps the limits."""
-        plan, state = within_limits(self.facility, self.air, plan)
-        if not _keeps(self.facility, plan, state):
+        kept = within_limits(self.market.cooling, plan)
+        if kept is None:
             return
-        if not self.history or state.slowed_reward_per_s > self.history[-1][1]:
-            self.best = plan
-            self.history.append((time.perf_counter() - self.start_s, state.slowed_reward_per_s))
-            self.on_plan(state.slowed_reward_per_s, self.bound_per_s)
+        earned = kept[1].slowed_reward_per_s
+        if earned > self.history.highest:
+            self.best = kept[0]
+            self.history.note(earned)
+            self.on_plan(earned, self.bound_per_s)
 
     def _plan(self, program: Program, solution: Solution) -> FacilityPlan:
         """Cores for the shares of groups: a pattern for each processor, and then the best with those patterns."""
@@ -194,39 +194,6 @@ def _at_rest(facility: Facility, supply_c: Floats) -> FacilityPlan:
     return FacilityPlan(np.zeros(shape), np.zeros(shape, np.int8), supply_c)
 
 
-def _keeps(facility: Facility, plan: FacilityPlan, state: Steady) -> bool:
-    """Whether a plan keeps all limits, but for rounding."""
-    left = margins(facility, plan, state)
-    heats = left.heat_w < -_ROUNDING * facility.cap_w
-    return left.cap_w >= -_ROUNDING * facility.cap_w and left.redline_k >= -_ROUNDING and not heats
-
-
-def within_limits(facility: Facility, air: Air, plan: FacilityPlan) -> tuple[FacilityPlan, Steady]:
-    """The plan, changed as little as its limits need: supplies a little colder, then all cores a little less busy."""
-    over_k = max(-margins(facility, plan, steady(facility, air, plan)).redline_k, 0.0)
-    supply_c = np.maximum(plan.supply_c - over_k - (_NONE if over_k else 0.0), facility.room.coldest_c)
-    busy, rest = (FacilityPlan(plan.share * part, plan.pstate, supply_c) for part in (1.0, 0.0))
-    state = steady(facility, air, busy)
-    part = _possible(facility, steady(facility, air, rest), state)
-    if part == 1.0:
-        return busy, state
-    less = FacilityPlan(plan.share * part, plan.pstate, supply_c)
-    return less, steady(facility, air, less)
-
-
-def _possible(facility: Facility, rest: Steady, busy: Steady) -> float:
-    """The share of the busy state that keeps the limits: powers and inlets are straight lines between the two."""
-    limits = np.append(facility.room.redline_c, facility.cap_w)
-    least, most = (np.append(state.node_inlet_c, state.total_w) for state in (rest, busy))
-    is_over = most > limits
-    if not is_over.any():
-        return 1.0
-    if (least >= limits)[is_over].any():
-        return 0.0
-    part = ((limits - least)[is_over] / (most - least)[is_over]).min()
-    return float(np.clip(part * (1 - _NONE), 0.0, 1.0))
-
-
 def _no_plan(facility: Facility, air: Air) -> list[Problem]:
     """Why there is no plan: nodes too hot, or the cap too low, even with all cores at rest."""
     room, at_rest_w = facility.room, facility.overhead_w
@@ -246,6 +213,5 @@ def _no_plan(facility: Facility, air: Air) -> list[Problem]:
 
 
 def least_cap_w(facility: Facility, air: Air) -> float:
-    """What nodes with all cores at rest and their cooling draw, with one supply as hot as redlines let it be."""
-    supply_c = Market(facility, air, lambda: False).common_supply_c(facility.overhead_w)
-    return steady(facility, air, _at_rest(facility, supply_c)).total_w
+    """What nodes with all cores at rest and their cooling draw, with the cheapest supply for all units."""
+    return Cooling(facility, air).cool(facility.overhead_w).total_w

@@ -175,8 +175,9 @@ class Program:
         self.watched = np.concatenate((self.watched, new))
 
     def keep_cool(self, heat_w: Floats) -> int:
-        """Let CRAC units that add heat remove some from now on, if they did not have to before; how many these are."""
-        new = np.setdiff1d(np.flatnonzero(heat_w < 0.0), self._cooled)
+        """Let CRAC units that must not add heat remove some from now on, if they did not before; how many these are."""
+        heats = (heat_w < 0.0) & (not self.facility.room.may_heat)
+        new = np.setdiff1d(np.flatnonzero(heats), self._cooled)
         if new.size:
             per_group = csr_array((self.groups.weight.T @ self.air.heat_share[new].T).T)
             per_degree = csr_array(self.air.exchange_w_per_k[new] / _KW)

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import time
+from dataclasses import dataclass, field
 
 from joulewise.model.facility import FacilityPlan
+
+
+@dataclass
+class History:
+    """The highest co-located reward rate so far of the plans that a search kept.
+
+    `rows` has one for each that was higher: seconds since the start, and the rate. A search that maximises another rate
+    may end with a plan of less than the last one.
+    """
+
+    start_s: float = field(default_factory=time.perf_counter)
+    rows: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def highest(self) -> float:
+        """The last rate; that of no plan is below all others."""
+        return self.rows[-1][1] if self.rows else -math.inf
+
+    def note(self, slowed_per_s: float) -> None:
+        """Count a plan that is kept."""
+        if slowed_per_s > self.highest:
+            self.rows.append((time.perf_counter() - self.start_s, slowed_per_s))
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
     """The best plan that a technique found, and how it got there.
 
-    `history` has one row for each improvement: seconds since the start, and the co-located reward rate from then on.
+    `history` is that of `History.rows`.
     """
 
     plan: FacilityPlan

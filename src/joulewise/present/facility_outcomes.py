@@ -16,7 +16,11 @@ from joulewise.present.records import CRR, METHOD, Records
 from joulewise.units import count
 
 _MAX_FINDINGS = 6
-_MEANS = (CRR, RR, BOUND, "gap_percent", "total_w", "cap_w", "redline_margin_k", "value_per_kw", "most_reward_per_s")
+_PLANNED, _EARNED = "day_planned_percent", "day_earned_percent"
+_MEANS = (
+    CRR, RR, BOUND, "gap_percent", "total_w", "cap_w", "redline_margin_k", "value_per_kw", "most_reward_per_s",
+    _PLANNED, _EARNED,
+)  # fmt: skip
 
 
 def facility_findings(records: Records) -> list[Finding]:
@@ -38,7 +42,13 @@ def _finding(records: Records, panel: Panel, key: str) -> Finding:
         f"{place}{records.phrase(key, best[key])}{most} {percent(best['mean'], _decimals(best))} of the reward of all "
         f"tasks that arrive{_interval(best)}{_gap(there)}."
     )
-    support = (_limits(there), _worth(there), _blind(records, panel, key), _set_points(records, panel, best))
+    support = (
+        _limits(there),
+        _worth(there),
+        _day(there),
+        _blind(records, panel, key),
+        _set_points(records, panel, best),
+    )
     return Finding(sentence(lead), " ".join(part for part in support if part))
 
 
@@ -82,6 +92,12 @@ def _worth(means: Mapping[str, float]) -> str:
         return ""
     points = 100 * means["value_per_kw"] / means["most_reward_per_s"]
     return f"Another kW would bring at most {number(points)} percentage points."
+
+
+def _day(means: Mapping[str, float]) -> str:
+    if not {_PLANNED, _EARNED} <= set(means):
+        return ""
+    return f"A day planned with {percent(means[_PLANNED])} of all reward earned {percent(means[_EARNED])}."
 
 
 def _blind(records: Records, panel: Panel, key: str) -> str:

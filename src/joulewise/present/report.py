@@ -20,7 +20,15 @@ from joulewise.present.layout import sentence
 from joulewise.present.outcomes import front_findings, profit_findings, utility_findings
 from joulewise.present.pages import libraries, page
 from joulewise.present.records import FACILITY, FRONT, JOBS, KNOWN, MANAGED, PROFIT, Records
-from joulewise.present.tables import Table, cost_tables, difference_tables, full_table, search_tables, utility_tables
+from joulewise.present.tables import (
+    Table,
+    cost_tables,
+    difference_tables,
+    facility_tables,
+    full_table,
+    search_tables,
+    utility_tables,
+)
 from joulewise.processes import give_back_memory
 from joulewise.units import count, duration
 
@@ -70,7 +78,7 @@ _CONTENT = {
     PROFIT: _Content(profit_findings, search_tables),
     KNOWN: _Content(utility_findings, search_tables),
     JOBS: _Content(job_findings, job_tables),
-    FACILITY: _Content(facility_findings, search_tables),
+    FACILITY: _Content(facility_findings, facility_tables),
 }
 
 

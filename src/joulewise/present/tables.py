@@ -50,6 +50,11 @@ _REACHED = {
     ),
 }  # fmt: skip
 """The metrics of the first table, by kind of study."""
+_DAY = (
+    "day_planned_percent", "day_earned_percent", "earned_of_planned_percent", "day_late_percent",
+    "day_dropped_percent", "day_peak_w", "cap_w", "day_above_cap_percent", "day_redline_margin_k", "day_plans",
+)  # fmt: skip
+"""The metrics of a day of a facility, the first of which all that have a day have."""
 _BEST, _ALIKE, _WORDS, _PLAIN = "best", "alike", "words", ""
 
 
@@ -178,9 +183,21 @@ def full_table(records: Records) -> Table:
 
 def search_tables(records: Records) -> list[Table]:
     """What a search reached at every point of the study beside what is proven; none without results."""
-    found = set(records.summary["metric"])
-    metrics = [name for name in _REACHED[records.study.kind] if name in found and records.measures(name)]
+    metrics = _measured(records, _REACHED[records.study.kind])
     return [points_table(records, metrics, "What was reached, and what is proven")] if metrics else []
+
+
+def facility_tables(records: Records) -> list[Table]:
+    """The same for plans of a facility, and what is earned where they are followed through a day."""
+    day = _measured(records, _DAY)
+    has_day = _DAY[0] in day
+    return search_tables(records) + ([points_table(records, day, "A day that follows the plans")] if has_day else [])
+
+
+def _measured(records: Records, metrics: Sequence[str]) -> list[str]:
+    """Those metrics that some run has."""
+    found = set(records.summary["metric"])
+    return [name for name in metrics if name in found and records.measures(name)]
 
 
 def points_table(records: Records, metrics: Sequence[str], caption: str) -> Table:

@@ -195,29 +195,29 @@ def simulate_facility_day(
     interval_s: float = 3600.0,
     seed: int = 0,
     *,
-    replans: bool = True,
+    replan_every: int | None = 1,
     ahead_s: float = 0.0,
     sizes: Sizes = "equal",
     samples: int = 12,
 ) -> FacilityDay:
     """Let tasks arrive at rates [interval, task type] and a dispatcher send each to a core, or drop it.
 
-    At the start of each interval `plan_for` gets the facility with the rates of that interval and returns the plan to
-    follow; without `replans` it is asked once, with the mean rates. `inlets_c` says what nodes and CRAC units take
-    in, as `Air.inlets_c` does. A core that is ahead of its plan for a task type by more than `ahead_s` gets no task of
+    At the start of each interval, or of every so many (`replan_every`; None is all), `plan_for` gets the facility with
+    their mean rates and returns the plan to follow. `inlets_c` says what nodes and CRAC units take in, as
+    `Air.inlets_c` does. A core that is ahead of its plan for a task type by more than `ahead_s` gets no task of
     that type. Tasks of "exponential" sizes differ, unknown to the dispatcher. Powers are means over `samples` for each
     interval, and temperatures those at which the room would settle under them. Equal seeds have equal arrivals,
     whatever the plans. Raises InputError for rates, intervals or plans that do not fit.
     """
     rate_per_s = np.asarray(rate_per_s, np.float64)
-    raise_if_any(_problems(facility, rate_per_s, interval_s, ahead_s, samples))
+    raise_if_any(_problems(facility, rate_per_s, interval_s, ahead_s, samples, replan_every))
     n, hall = len(rate_per_s), _hall(facility)
     sent = _arrivals(rate_per_s, interval_s, seed, sizes)
     cores = idle_cores(facility.n_cores, hall.kind.size)
-    plans, desired_per_s = [], np.empty_like(rate_per_s)
+    plans, desired_per_s, held = [], np.empty_like(rate_per_s), replan_every or n
     for number in range(n):
-        if replans or number == 0:
-            plan = plan_for(_with_rates(facility, rate_per_s[number] if replans else rate_per_s.mean(axis=0)))
+        if number % held == 0:
+            plan = plan_for(_with_rates(facility, rate_per_s[number : number + held].mean(axis=0)))
             raise_if_any(_plan_problems(facility, plan, number))
             wanted_per_s, wishes = _wishes(facility, plan, number * interval_s)
         plans.append(plan)
@@ -327,8 +327,7 @@ def _air(facility: Facility, inlets_c: Inlets, node_w: Floats, supply_c: Floats)
     found = [inlets_c(*state) for state in zip(node_w, supply_c)]
     node_inlet_c, crac_inlet_c = (np.array(column) for column in zip(*found))
     heat_w = AIR_J_PER_M3_K * room.crac_m3_per_s * np.maximum(crac_inlet_c - supply_c, 0.0)
-    cop = np.transpose([curve(supply_c[:, c]) for c, curve in enumerate(room.cop)])
-    return heat_w / cop, node_inlet_c
+    return heat_w / room.cop_at(supply_c), node_inlet_c
 
 
 def _share(part: Floats | Counts, whole: Counts) -> Floats:
@@ -337,7 +336,7 @@ def _share(part: Floats | Counts, whole: Counts) -> Floats:
 
 
 def _problems(
-    facility: Facility, rate_per_s: Floats, interval_s: float, ahead_s: float, samples: int
+    facility: Facility, rate_per_s: Floats, interval_s: float, ahead_s: float, samples: int, replan_every: int | None
 ) -> Iterator[Problem]:
     n = facility.tasks.n_types
     if rate_per_s.ndim != 2 or rate_per_s.shape[0] == 0 or rate_per_s.shape[1] != n:
@@ -351,6 +350,8 @@ def _problems(
         yield Problem("ahead_s", f"found {ahead_s}", "must be 0 s or more; infinite lets cores go on without limit")
     if samples < 1:
         yield Problem("samples", f"found {samples}", "must be 1 or more for each interval")
+    if replan_every is not None and replan_every < 1:
+        yield Problem("replan_every", f"found {replan_every}", "must be 1 interval or more, or None for one plan")
 
 
 def _plan_problems(facility: Facility, plan: FacilityPlan, number: int) -> Iterator[Problem]:

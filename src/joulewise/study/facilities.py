@@ -16,7 +16,7 @@ import numpy as np
 
 from joulewise import units
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
-from joulewise.study import bags, facility_bounds, facility_methods, facility_tables
+from joulewise.study import bags, facility_bounds, facility_days, facility_methods, facility_tables
 from joulewise.study.case import NOT_CHECKED, Candidates, Case, Note, Outcome, Tables
 from joulewise.study.column import CORES, CRACS, PROGRESS
 from joulewise.study.facility_methods import METHODS
@@ -130,8 +130,9 @@ def warnings(found: Candidates, draw: Draw) -> Iterator[Problem]:
 
 
 def draws(point: Point, _folder: Path) -> bool:
-    """Whether the method draws from the trial."""
-    return METHODS[point.decision.parameters.method].draws
+    """Whether the method, or the day, draws from the trial."""
+    p = point.decision.parameters
+    return METHODS[p.method].draws or p.day_s is not None
 
 
 def titles(points: Sequence[Point], _folder: Path) -> dict[str, dict[str, str]]:
@@ -144,8 +145,13 @@ def seconds(missing: Sequence[Run], _store: Store, _folder: Path) -> float:
     """The time of one process for the runs, and for the bound of each world."""
     worlds = {run.world_key: run for run in missing}
     bounds_s = sum(facility_methods.run_s(RewardParameters(), _n_nodes(run)) for run in worlds.values())
-    runs_s = sum(_RUN_S + facility_methods.run_s(run.point.decision.parameters, _n_nodes(run)) for run in missing)
-    return bounds_s + runs_s
+    return bounds_s + sum(_RUN_S + _searches_s(run) for run in missing)
+
+
+def _searches_s(run: Run) -> float:
+    """The time of the search for the plan of a run, and for those of its day."""
+    p = run.point.decision.parameters
+    return (1 + facility_days.n_plans(p)) * facility_methods.run_s(p, _n_nodes(run))
 
 
 def size(kept: Sequence[Run], _folder: Path) -> float:
@@ -173,7 +179,9 @@ def compute(case: Case) -> Outcome:
     bound, state = facility_bounds.proven(case, found), _steady(world, found.plan, p)
     columns = _columns(facility, found.plan, state, bound)
     own = {"why_stopped": found.why_stopped, "solve_s": solve_s}
-    return Outcome({**columns, **own}, lambda: facility_tables.tables(facility, found, state))
+    return Outcome(
+        {**columns, **facility_days.columns(case), **own}, lambda: facility_tables.tables(facility, found, state)
+    )
 
 
 def _raise_if_broken(facility: Facility, plan: FacilityPlan) -> None:
@@ -281,6 +289,7 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
     yield from check_facility(world.facility, found.plan, state, as_printed=p.as_printed)
     columns = _columns(world.facility, found.plan, state, bound)
     yield from bags.judge_columns(row, {**columns, "why_stopped": found.why_stopped})
+    yield from facility_days.judge(case, row)
     yield from bags.judge_tables(stored or {}, facility_tables.tables(world.facility, found, state))
 
 

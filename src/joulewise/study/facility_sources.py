@@ -39,6 +39,12 @@ class Changes:
         1.0, "how many times as much of each other's hot air nodes take in, as behind doors that stand open"
     )
 
+    heats_back: bool = explained(
+        False,
+        "whether plans may have CRAC units that take in colder air than they blow, and are paid for the heat that they "
+        "add, as eq. 5 has it word for word; otherwise no unit may heat",
+    )
+
     def made(self, facility: Facility) -> Facility:
         """The facility with its room changed; InputError where it has no such unit, or no such nodes."""
         from joulewise.worlds.facility_changes import with_more_nodes
@@ -52,6 +58,8 @@ class Changes:
             room = without_crac(room, self.failed_crac)
         if self.hot_air != 1:
             room = with_recirculation(room, self.hot_air)
+        if self.heats_back:
+            room = replace(room, may_heat=True)
         return facility if room is facility.room else replace(facility, room=room)
 
     def _count_problems(self, facility: Facility) -> Iterator[Problem]:

@@ -312,6 +312,8 @@ KINDS = {
                 Shown("rr_percent", "without slowdown", _percent),
                 Shown("bound_percent", "bound", _percent),
                 Shown("gap_percent", "gap %", _percent),
+                Shown("day_planned_percent", "day planned", _percent),
+                Shown("day_earned_percent", "day earned", _percent),
                 Shown("total_w", "power", units.power),
                 Shown("cooling_w", "cooling", units.power),
                 Shown("supply_mean_c", "supply °C", lambda value: f"{value:.1f}"),

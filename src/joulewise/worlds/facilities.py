@@ -317,12 +317,12 @@ def full_power_w(facility: Facility) -> float:
     All CRAC units blow air of one temperature, the highest that keeps all redlines, as far as they can.
     """
     from joulewise.model.air import Air
+    from joulewise.model.supply_levels import SupplyLevels
 
     room, air = facility.room, Air(facility.room)
     busiest_w = facility.tasks.power_w[:, :, 0].max(axis=0) * facility.node_types.cores
     node_w = facility.overhead_w + busiest_w[facility.node_type]
-    rise_k = air.inlets_c(node_w, np.zeros(room.n_cracs))[0]
-    supply_c = np.clip((room.redline_c - rise_k).min(), room.coldest_c, room.hottest_c)
+    supply_c = SupplyLevels(air).hottest_supply_c(node_w)
     return float(node_w.sum() + (air.heat_w(node_w, supply_c) / room.cop_at(supply_c)).sum())
 
 

@@ -324,9 +324,9 @@ def without_crac(room: Room, unit: int, *, is_replaced: bool = True) -> Room:
     taker, source = (ends - (ends > place) for ends in links[:2])
     through = np.concatenate((room.node_m3_per_s, left * (room.crac_m3_per_s.sum() / left.sum() if is_replaced else 1)))
     flow = flow_of(balanced(Links(taker, source, links.m3_per_s), through, n), through)
-    kept = {name: np.delete(getattr(room, name), unit) for name in ("coldest_c", "hottest_c")}
+    coldest_c, hottest_c = (np.delete(ends_c, unit) for ends_c in (room.coldest_c, room.hottest_c))
     cop = tuple(curve for c, curve in enumerate(room.cop) if c != unit)
-    return replace(room, flow=flow, crac_m3_per_s=through[n:], cop=cop, **kept)
+    return replace(room, flow=flow, crac_m3_per_s=through[n:], coldest_c=coldest_c, hottest_c=hottest_c, cop=cop)
 
 
 def _own_air(links: Links, place: int, n_nodes: int) -> Links:
