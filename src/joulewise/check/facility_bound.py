@@ -12,18 +12,17 @@ types, mu of the cap and nu of redlines, none below 0. Inlets are G P + H tau, h
 3. Take any supplies t, those that come with the prices, with d_c = g_c(tau_c) - g_c(t_c) and y_c = tau_c - t_c. f_j is
    the highest of some lines: convex. W >= 0 and sum_c W_cj = 1, so pi_j is the mean of pi_j(t) + mu d_c with weights
    W_cj, and f_j(pi_j) <= sum_c W_cj f_j(pi_j(t) + mu d_c).
-4. The heat that CRAC units pass to each other costs g(tau) M tau = g(t) M t + d M t + g(t) M y + d M y. All but the last
-   have one unit in each of their terms. M_cc' >= 0 for c' != c; rows and columns add up to 0; M_c = -M_cc. Take a line
-   h that falls through the origin, with one slope, k, on its colder side and another, l, on its warmer side. With
+4. What CRAC units pass to each other costs g(tau) M tau = g(t) M t + d M t + g(t) M y + d M y. All but the last have one
+   unit in each of their terms. M_cc' >= 0 for c' != c; rows and columns add up to 0; M_c = -M_cc. Take a line that
+   falls through the origin, with one slope, k, on its colder side and another, l, on its warmer side. With
    S(d) = d^2 / 2k for d > 0 and d^2 / 2l otherwise, and T(y) = k y^2 / 2 for y < 0 and l y^2 / 2 otherwise, the areas
-   between the axes and the line, d y >= -S(d) - T(y) for any two numbers (Young), equal only on the line. So
+   between the line and the axes, d y >= -S(d) - T(y) for any two numbers (Young), equal only on the line. So
    d M y >= -sum_c M_c (S(d_c) + T(y_c) + d_c y_c): nothing is lost where units keep to the line, little near it.
-5. Now each tau_c stands alone, in
-     sum_j W_cj f_j(pi_j(t) + mu d_c) - (H' nu + mu g(t) M)_c y_c - mu d_c (M t)_c + mu M_c (S(d_c) + T(y_c) + d_c y_c)
-   besides -nu H t - mu g(t) M t. This is convex in d_c and convex in y_c. On a cell [a, b] in which g_c is monotone, d_c
-   and y_c are in a rectangle, and it is highest in one of the corners. Cells are halved until the highest bound is
-   close to a value reached; it holds wherever this stops. At tau = t it is what the Lagrangian is there: with the
-   supplies and prices of a best plan little is lost.
+5. Now each tau_c stands alone, besides -nu H t - mu g(t) M t, in
+     sum_j W_cj f_j(pi_j(t) + mu d_c) - (H' nu + mu g(t) M)_c y_c - mu (M t)_c d_c + mu M_c (S(d_c) + T(y_c) + d_c y_c).
+   This is convex in d_c and convex in y_c. On a cell [a, b] in which g_c is monotone both are in a rectangle, and it is
+   highest in one of the corners. Cells are halved until the highest bound is close to a value reached; it holds
+   wherever this stops. With tau = t it is the Lagrangian there.
 
 Interference must count idle cores as such: the bound does not hold for eq. 10 as it is printed.
 """

@@ -35,7 +35,7 @@ def bound_per_s(facility: Facility, air: Air, curves: Sequence[Curve], prices: F
 
 
 class _Alike(NamedTuple):
-    """CRAC units of one curve and one range: the ends of the first cells of their supplies, and what a watt costs there.
+    """CRAC units of one curve and range: the ends of the first cells of their supplies, and what a watt costs there.
 
     The curve turns at ends only.
     """
