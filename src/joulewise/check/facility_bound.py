@@ -12,8 +12,8 @@ types, mu of the cap and nu of redlines, none below 0. Inlets are G P + H tau, h
 3. Take any supplies t, those that come with the prices, with d_c = g_c(tau_c) - g_c(t_c) and y_c = tau_c - t_c. f_j is
    the highest of some lines: convex. W >= 0 and sum_c W_cj = 1, so pi_j is the mean of pi_j(t) + mu d_c with weights
    W_cj, and f_j(pi_j) <= sum_c W_cj f_j(pi_j(t) + mu d_c).
-4. What CRAC units pass to each other costs g(tau) M tau = g(t) M t + d M t + g(t) M y + d M y. All but the last have one
-   unit in each of their terms. M_cc' >= 0 for c' != c; rows and columns add up to 0; M_c = -M_cc. Take a line that
+4. What CRAC units pass to each other costs g(tau) M tau = g(t) M t + d M t + g(t) M y + d M y. All but the last have
+   one unit in each of their terms. M_cc' >= 0 for c' != c; rows and columns add up to 0; M_c = -M_cc. Take a line that
    falls through the origin, with one slope, k, on its colder side and another, l, on its warmer side. With
    S(d) = d^2 / 2k for d > 0 and d^2 / 2l otherwise, and T(y) = k y^2 / 2 for y < 0 and l y^2 / 2 otherwise, the areas
    between the line and the axes, d y >= -S(d) - T(y) for any two numbers (Young), equal only on the line. So
