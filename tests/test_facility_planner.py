@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,14 @@ from joulewise.errors import InputError
 from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility
-from joulewise.model.room import CopCurve
+from joulewise.model.room import HP_UTILITY_DATA_CENTER, CopCurve, Room
 from joulewise.optimise.configurations import ProcessorMenu
 from joulewise.optimise.facility import margins, steady
 from joulewise.optimise.facility_bound import bound_per_s
 from joulewise.optimise.facility_planner import least_cap_w, plan_facility
 from joulewise.rng import generator
 from joulewise.worlds.facilities import FacilitySize, generate_facility, sized
+from joulewise.worlds.rooms import with_recirculation
 from tests.random_facilities import facilities, random_facility, seeds
 from tests.test_check_facility import random_prices
 
@@ -49,7 +51,7 @@ def test_plans_keep_all_limits_and_stay_below_their_bound(facility: Facility) ->
 
 
 @settings(max_examples=15)
-@given(facilities(has_one_curve=True), seeds)
+@given(facilities(), seeds)
 def test_both_bounds_are_one(facility: Facility, seed: int) -> None:
     prices = random_prices(facility, seed)
     curves = [ProcessorMenu(facility, kind).curve(prices.task) for kind in range(facility.node_types.n_types)]
@@ -124,9 +126,22 @@ def test_without_interference_it_is_a_plain_linear_program() -> None:
     assert found.history[-1][1] >= 0.99 * found.bound_per_s
 
 
-def test_generated_facilities_are_planned_within_a_percent() -> None:
+def with_curves(room: Room) -> Room:
+    """Units of which one cools nearly twice as well as another."""
+    factors = np.linspace(0.7, 1.3, room.n_cracs)
+    return dataclasses.replace(room, cop=[CopCurve(factor * HP_UTILITY_DATA_CENTER.coefficients) for factor in factors])
+
+
+def with_hot_air(room: Room) -> Room:
+    """So much hot air around that redlines decide."""
+    return with_recirculation(room, 2.0)
+
+
+@pytest.mark.parametrize(("changed", "more"), [(lambda room: room, 1.0), (with_curves, 1.2), (with_hot_air, 1.2)])
+def test_generated_facilities_are_planned_within_two_percent(changed: Callable[[Room], Room], more: float) -> None:
     for trial in range(3):
         facility = small_facility(trial)
+        facility = dataclasses.replace(facility, room=changed(facility.room), cap_w=more * facility.cap_w)
         found = plan_facility(facility, Air(facility.room), gap=0.005)
         assert found.history[-1][1] >= 0.98 * found.bound_per_s
 

@@ -9,21 +9,20 @@ types, mu of the cap and nu of redlines, none below 0. Inlets are G P + H tau, h
 2. Cores run their tasks independently of each other, so a node is a mixture of pure configurations with the same mean
    power; 1 / (1 + E[D]) <= E[1 / (1 + D)], as 1 / (1 + D) is convex. So sum u s - pi P of a node is at most
    f_j(pi_j) = val_j(pi_j) - pi_j O_j, with val_j the best of all configurations at price pi.
-3. f_j is the highest of some lines: convex. W >= 0 and sum_c W_cj = 1, so pi_j is the mean of
-   pi_jc = mu (1 + g_c(tau_c)) + (G' nu)_j with weights W_cj, and f_j(pi_j) <= sum_c W_cj f_j(pi_jc).
-4. M tau moves heat between CRAC units: M_cc' >= 0 for c' != c, and rows and columns add up to 0. For one curve e that
-   does not rise, with E its integral, which is concave, e(tau_c) (tau_c' - tau_c) >= E(tau_c') - E(tau_c), and the sum
-   of M_cc' times that over all pairs is 0: sum_c e(tau_c) M_c tau >= 0. Let e(t) be the least of all g_c at supplies
-   that unit c can blow up to t: it does not rise, and g_c - e >= 0. What is left is
-   sum_c (g_c - e)(tau_c) M_c tau >= sum_c (g_c - e)(tau_c) (sum_c' M_cc' coldest_c' - M_c tau_c), M_c = -M_cc. With one
-   curve that does not rise, e is that curve, and nothing is left.
-   More can be kept with one curve that falls by k per degree or more: the sum is that of M_cc' D(tau_c, tau_c') with
-   D(a, b) = e(a) (b - a) - E(b) + E(a), which is the integral of e(a) - e(s) over s from a to b and so k (b - a)^2 / 2
-   or more. A square lies above its tangents: (b - a)^2 >= 2 d (b - a) - d^2 for every d. Taking for d how far apart
-   the supplies that come with the prices are, what is kept is linear in each supply.
-5. Now each tau_c stands alone. On a cell [a, b] in which all curves are monotone, f_j is at most f_j at the least of g,
-   -(H' nu)_c tau at most that of a, and the rest has the bounds of its two factors. Cells are halved until the highest
-   bound is close to a value reached; it holds wherever this stops.
+3. Take any supplies t, those that come with the prices, with d_c = g_c(tau_c) - g_c(t_c) and y_c = tau_c - t_c. f_j is
+   the highest of some lines: convex. W >= 0 and sum_c W_cj = 1, so pi_j is the mean of pi_j(t) + mu d_c with weights
+   W_cj, and f_j(pi_j) <= sum_c W_cj f_j(pi_j(t) + mu d_c).
+4. What CRAC units pass to each other costs g(tau) M tau = g(t) M t + d M t + g(t) M y + d M y. All but the last have
+   one unit in each of their terms. M_cc' >= 0 for c' != c; rows and columns add up to 0; M_c = -M_cc. Take a line that
+   falls through the origin, with one slope, k, on its colder side and another, l, on its warmer side. With
+   S(d) = d^2 / 2k for d > 0 and d^2 / 2l otherwise, and T(y) = k y^2 / 2 for y < 0 and l y^2 / 2 otherwise, the areas
+   between the line and the axes, d y >= -S(d) - T(y) for any two numbers (Young), equal only on the line. So
+   d M y >= -sum_c M_c (S(d_c) + T(y_c) + d_c y_c): nothing is lost where units keep to the line, little near it.
+5. Now each tau_c stands alone, besides -nu H t - mu g(t) M t, in
+     sum_j W_cj f_j(pi_j(t) + mu d_c) - (H' nu + mu g(t) M)_c y_c - mu (M t)_c d_c + mu M_c (S(d_c) + T(y_c) + d_c y_c).
+   This is convex in d_c and convex in y_c. On a cell [a, b] in which g_c is monotone both are in a rectangle, and it is
+   highest in one of the corners. Cells are halved until the highest bound is close to a value reached; it holds
+   wherever this stops. With tau = t it is the Lagrangian there.
 
 Interference must count idle cores as such: the bound does not hold for eq. 10 as it is printed.
 """
@@ -61,26 +60,15 @@ def facility_bound(facility: Facility, prices: FacilityPrices) -> float:
     spare = float(np.maximum(tasks.reward - prices.task, 0.0) @ tasks.rate_per_s)
     fixed = spare + prices.cap * facility.cap_w + float(prices.redline @ room.redline_c)
     close = _CLOSE * (tasks.most_reward_per_s + abs(fixed)) / room.n_cracs
-    air, curves = _Air(room), _Curves(room)
-    worth = _Worth(facility, prices, air.watt_prices(prices.redline), curves.range_of_g)
-    paid, passed = _exchange(air, room.least_fall() * prices.cap, prices.supply_c)
-    fixed += passed
-    warmth = air.supply_prices(prices.redline) + paid
-    parts = (_Part(c, air.unit(c), worth, warmth[c], prices.cap, curves) for c in range(room.n_cracs))
+    air = _Air(room)
+    around = _Around(room, air, prices.supply_c)
+    worth = _Worth(facility, prices, prices.cap * around.cooling + air.watt_prices(prices.redline), around.range_of_d)
+    warmth = air.supply_prices(prices.redline)
+    fixed -= float(warmth @ around.supply_c + prices.cap * (around.g @ around.taken_w))
+    parts = (
+        _Part(c, worth.of_unit(air.unit(c).heat_share), warmth[c], prices.cap, around) for c in range(room.n_cracs)
+    )
     return fixed + sum(part.most(close) for part in parts)
-
-
-def _exchange(air: _Air, worth: float, supply_c: Floats) -> tuple[Floats, float]:
-    """What a degree of each supply costs for the heat that units exchange, and what that leaves besides (4)."""
-    paid, passed = np.zeros(supply_c.size), 0.0
-    if worth > 0.0:
-        for c in range(supply_c.size):
-            apart_k = supply_c - supply_c[c]
-            per_k = worth * air.unit(c).from_others * apart_k
-            paid += per_k
-            paid[c] -= per_k.sum()
-            passed += float(per_k @ apart_k) / 2.0
-    return paid, passed
 
 
 def _price_problems(facility: Facility, prices: FacilityPrices) -> Iterator[Problem]:
@@ -133,50 +121,40 @@ class _Air:
         return _Unit(w_per_k * through * self._k_per_w, from_others)
 
 
-class _Curves:
-    """g = 1 / CoP of every unit, the least e of them all, and the supplies between which all are monotone."""
+class _Around:
+    """Supplies t with g there, heat M t that each unit takes from others, g M, M_c, and what cooling costs by node."""
 
-    def __init__(self, room: Room) -> None:
-        self.room, self._different = room, _different_units(room)
-        within = (float(room.coldest_c.min()), float(room.hottest_c.max()))
-        turns = [turn for c in self._different for turn in _turns(room.cop[c])]
-        edges = np.concatenate((turns, room.coldest_c, room.hottest_c))
-        self.edges_c = np.unique(edges[(edges >= within[0]) & (edges <= within[1])])
-        lowest, highest = zip(*(self._ends(c) for c in self._different))
-        self.range_of_g = (min(lowest), max(highest))
+    def __init__(self, room: Room, air: _Air, supply_c: Floats) -> None:
+        n = room.n_cracs
+        self.room, self.supply_c = room, np.minimum(np.maximum(supply_c, room.coldest_c), room.hottest_c)
+        self.g = np.array([float(1.0 / room.cop[c](self.supply_c[c])) for c in range(n)])
+        self.taken_w, self.paid, self.passed = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.cooling = np.zeros(room.n_nodes)
+        for c in range(n):
+            unit = air.unit(c)
+            self.cooling += self.g[c] * unit.heat_share
+            self.passed[c] = unit.from_others.sum()
+            self.taken_w[c] = unit.from_others @ (self.supply_c - self.supply_c[c])
+            self.paid += self.g[c] * unit.from_others
+            self.paid[c] -= self.g[c] * self.passed[c]
+        self.slopes = room.falls(self.supply_c, self.passed)
+        ends = [self.d(c, self.edges_of(c)) for c in range(n)]
+        self.range_of_d = (min(float(d.min()) for d in ends), max(float(d.max()) for d in ends))
 
-    def g(self, crac: int, at_c: Floats) -> Floats:
-        return np.asarray(1.0 / self.room.cop[crac](at_c))
+    def d(self, crac: int, at_c: Floats) -> Floats:
+        return np.asarray(1.0 / self.room.cop[crac](at_c) - self.g[crac])
 
     def edges_of(self, crac: int) -> Floats:
-        inside = (self.edges_c >= self.room.coldest_c[crac]) & (self.edges_c <= self.room.hottest_c[crac])
-        return np.asarray(self.edges_c[inside])
+        """Supplies between which the curve of a unit is monotone."""
+        low_c, high_c = self.room.coldest_c[crac], self.room.hottest_c[crac]
+        return np.unique(np.clip(np.append(_turns(self.room.cop[crac]), (low_c, high_c)), low_c, high_c))
 
-    def _ends(self, crac: int) -> _Range:
-        values = self.g(crac, self.edges_of(crac))
-        return float(values.min()), float(values.max())
-
-    def least(self, at_c: Floats) -> Floats:
-        """e at each supply: the least g of any unit at any supply up to this one that it can blow."""
-        least = np.full(at_c.shape, np.inf)
-        for c in self._different:
-            edges_c = self.edges_of(c)
-            so_far = np.minimum.accumulate(self.g(c, edges_c))
-            passed = np.searchsorted(edges_c, at_c, side="right")
-            here = self.g(c, np.clip(at_c, edges_c[0], edges_c[-1]))
-            value = np.where(passed > 0, np.minimum(so_far[np.maximum(passed, 1) - 1], here), np.inf)
-            least = np.minimum(least, value)
-        return least
-
-
-def _different_units(room: Room) -> list[int]:
-    """One unit of each curve and range."""
-    found: list[int] = []
-    for c, curve in enumerate(room.cop):
-        ranges = ((room.coldest_c[k], room.hottest_c[k]) == (room.coldest_c[c], room.hottest_c[c]) for k in found)
-        if not any(is_same and curve.is_same(room.cop[k]) for k, is_same in zip(found, ranges)):
-            found.append(c)
-    return found
+    def beside(self, d: Floats, y: Floats) -> Floats:
+        """S(d) + T(y) + d y (4)."""
+        colder, warmer = self.slopes
+        to_d = np.square(np.maximum(d, 0.0)) / colder + np.square(np.minimum(d, 0.0)) / warmer
+        to_y = np.square(np.minimum(y, 0.0)) * colder + np.square(np.maximum(y, 0.0)) * warmer
+        return np.asarray((to_d + to_y) / 2.0 + d * y)
 
 
 def _turns(curve: CopCurve) -> Floats:
@@ -197,33 +175,33 @@ class _Lines(NamedTuple):
 
 
 class _Bends(NamedTuple):
-    """Where f of a node, as a function of g, goes from one line to the next; by how much it starts higher and falls
+    """Where f of a node, as a function of d, goes from one line to the next; by how much it starts higher and falls
     less from there on."""
 
     node: Counts
-    at_g: Floats
+    at_d: Floats
     higher: Floats
     less: Floats
 
 
 class _Worth:
-    """f_j of all nodes as functions of g: what a node earns at best, less the price of what it draws.
+    """f_j of all nodes as functions of d: what a node earns at best, less the price of what it draws.
 
     Each is made of lines. All the places where any of them bends are sorted once; sums of a unit's weights times the
     bends up to each place then give the line that their weighted sum follows there.
     """
 
-    def __init__(self, facility: Facility, prices: FacilityPrices, watt_price: Floats, range_of_g: _Range) -> None:
+    def __init__(self, facility: Facility, prices: FacilityPrices, watt_price: Floats, range_of_d: _Range) -> None:
         self._start, self._fall = np.empty(facility.n_nodes), np.empty(facility.n_nodes)
         self._cap_price, self._per_w = prices.cap, prices.cap + watt_price
         parts: list[_Bends] = []
         for kind in np.unique(facility.node_type):
             nodes = np.flatnonzero(facility.node_type == kind)
-            ends = [self._per_w[nodes] + prices.cap * g for g in range_of_g]
+            ends = [self._per_w[nodes] + prices.cap * d for d in range_of_d]
             lines = _best_lines(facility, prices.task, int(kind), float(ends[0].min()), float(ends[1].max()))
             parts += self._add(nodes, lines, *ends)
         bends = _Bends._make(np.concatenate(columns) for columns in zip(*parts))
-        self._bends = _Bends._make(column[np.argsort(bends.at_g, kind="stable")] for column in bends)
+        self._bends = _Bends._make(column[np.argsort(bends.at_d, kind="stable")] for column in bends)
 
     def _add(self, nodes: Counts, lines: _Lines, lowest: Floats, highest: Floats) -> Iterator[_Bends]:
         """Note the first line of each of some nodes of a type, and give all the bends up to its highest price."""
@@ -236,56 +214,52 @@ class _Worth:
             less_w, per_w = lines.power_w[k - 1] - lines.power_w[k], self._per_w[bent]
             if bent.size:
                 higher = lines.reward[k] - lines.reward[k - 1] + per_w * less_w
-                at_g = (lines.start[k] - per_w) / self._cap_price
-                yield _Bends(bent, at_g, higher, np.full(bent.size, self._cap_price * less_w))
+                at_d = (lines.start[k] - per_w) / self._cap_price
+                yield _Bends(bent, at_d, higher, np.full(bent.size, self._cap_price * less_w))
 
     def of_unit(self, weight: Floats) -> _UnitWorth:
         by_bend = weight[self._bends.node]
         start = float(weight @ self._start) + np.concatenate(([0.0], np.cumsum(by_bend * self._bends.higher)))
         fall = float(weight @ self._fall) - np.concatenate(([0.0], np.cumsum(by_bend * self._bends.less)))
-        return _UnitWorth(self._bends.at_g, start, fall)
+        return _UnitWorth(self._bends.at_d, start, fall)
 
 
 class _UnitWorth(NamedTuple):
-    """sum_j W_cj f_j as a function of g: before the first place where it bends, and from each on, start - fall x g."""
+    """sum_j W_cj f_j as a function of d: before the first place where it bends, and from each on, start - fall x d."""
 
-    at_g: Floats
+    at_d: Floats
     start: Floats
     fall: Floats
 
-    def __call__(self, g: Floats) -> Floats:
-        line = np.searchsorted(self.at_g, g, side="right")
-        return np.asarray(self.start[line] - g * self.fall[line])
+    def __call__(self, d: Floats) -> Floats:
+        line = np.searchsorted(self.at_d, d, side="right")
+        return np.asarray(self.start[line] - d * self.fall[line])
 
 
 class _Part:
-    """What one unit adds to the bound, as a function of its supply."""
+    """What one unit adds to the bound, as a function of its supply (5)."""
 
-    def __init__(self, crac: int, unit: _Unit, worth: _Worth, warmth: float, cap_price: float, curves: _Curves) -> None:
-        self._crac, self._curves, self._worth = crac, curves, worth.of_unit(unit.heat_share)
-        self._warmth, self._cap_price = warmth, cap_price
-        self._passed, self._coldest = float(unit.from_others.sum()), float(unit.from_others @ curves.room.coldest_c)
+    def __init__(self, crac: int, worth: _UnitWorth, warmth: float, cap_price: float, around: _Around) -> None:
+        self._crac, self._around, self._worth, self._known_c = crac, around, worth, float(around.supply_c[crac])
+        self._per_k, self._per_d = warmth + cap_price * around.paid[crac], cap_price * around.taken_w[crac]
+        self._passed = cap_price * around.passed[crac]
 
-    def _exchanged(self, at_c: Floats) -> Floats:
-        return np.asarray(self._cap_price * (self._passed * at_c - self._coldest))
+    def _at(self, d: Floats, at_c: Floats) -> Floats:
+        y = at_c - self._known_c
+        return np.asarray(self._worth(d) - self._per_k * y - self._per_d * d + self._passed * self._around.beside(d, y))
 
     def reached(self, at_c: Floats) -> Floats:
         """Its value at some supplies."""
-        g = self._curves.g(self._crac, at_c)
-        return np.asarray(self._worth(g) - self._warmth * at_c + (g - self._curves.least(at_c)) * self._exchanged(at_c))
+        return self._at(self._around.d(self._crac, at_c), at_c)
 
     def bounds(self, a: Floats, b: Floats) -> Floats:
         """What it does not exceed from each a to its b."""
-        ends = self._curves.g(self._crac, a), self._curves.g(self._crac, b)
-        least_g, most_g, exchanged = np.minimum(*ends), np.maximum(*ends), self._exchanged(b)
-        over = (least_g - self._curves.least(a), most_g - self._curves.least(b))
-        most_exchanged = np.maximum(*(np.maximum(factor, 0.0) * exchanged for factor in over))
-        cheapest = np.maximum(-self._warmth * a, -self._warmth * b)
-        return np.asarray(self._worth(least_g) + cheapest + most_exchanged)
+        ends = self._around.d(self._crac, a), self._around.d(self._crac, b)
+        return np.asarray(np.maximum.reduce([self._at(d, at_c) for d in ends for at_c in (a, b)]))
 
     def most(self, close: float) -> float:
         """A bound on it at any supply, within `close` of its highest value if that takes no more cells than allowed."""
-        edges_c = self._curves.edges_of(self._crac)
+        edges_c = self._around.edges_of(self._crac)
         best, settled = float(self.reached(edges_c).max()), -np.inf
         a, b = (edges_c[:-1], edges_c[1:]) if edges_c.size > 1 else (edges_c, edges_c)
         while True:

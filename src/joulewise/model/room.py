@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from joulewise.model.arrays import Counts, Floats, Ints, freeze_fields, frozen
 AIR_J_PER_M3_K = 1.19 * 1005.0
 """What a cubic metre of air takes up per kelvin: density 1.19 kg/m3, heat capacity 1005 J/(kg K)."""
 
-_STEPS = 256
+_STEPS, _LEAST_FALL = 32, 1e-6
 _SHARES_TOLERANCE, _FLOW_TOLERANCE = 1e-6, 1e-6
 
 
@@ -146,17 +145,22 @@ class Room:
         """The air through every place."""
         return np.concatenate((self.node_m3_per_s, self.crac_m3_per_s))
 
-    def least_fall(self) -> float:
-        """By how much 1 / CoP falls at least with each degree of supply, if all units have one curve that never falls.
+    def falls(self, supply_c: Floats, weight: Floats) -> tuple[float, float]:
+        """By how much, about, 1 / CoP falls with each degree, colder and warmer than these supplies; never quite 0.
 
-        0 where that is not so, or not known. CoP' / CoP^2 is, on each of many steps, no less than the least slope over
-        the square of the highest CoP.
+        Root mean squares over what all units can blow, by their weights.
         """
-        steps_c = np.linspace(self.coldest_c.min(), self.hottest_c.max(), _STEPS + 1)
-        if not self.has_one_rising_curve or steps_c[0] == steps_c[-1]:
-            return 0.0
-        slopes = np.array([self.cop[0].least_slope(*ends) for ends in pairwise(steps_c.tolist())])
-        return float(max((slopes / self.cop[0](steps_c[1:]) ** 2).min(), 0.0))
+        dearer2, warmer2 = np.zeros(2), np.zeros(2)
+        for unit, curve in enumerate(self.cop):
+            low_c, high_c = float(self.coldest_c[unit]), float(self.hottest_c[unit])
+            at_c = np.concatenate((np.linspace(low_c, high_c, _STEPS + 1), np.clip(curve.turns_c(), low_c, high_c)))
+            warmer = at_c - supply_c[unit]
+            dearer = 1.0 / curve(at_c) - 1.0 / curve(supply_c[unit])
+            for side, is_there in enumerate((warmer < 0.0, warmer > 0.0)):
+                dearer2[side] += weight[unit] * float((dearer[is_there] ** 2).sum())
+                warmer2[side] += weight[unit] * float((warmer[is_there] ** 2).sum())
+        falls = np.sqrt(np.divide(dearer2, warmer2, out=np.zeros(2), where=warmer2 > 0.0))
+        return float(max(falls[0], _LEAST_FALL)), float(max(falls[1], _LEAST_FALL))
 
     @property
     def has_one_rising_curve(self) -> bool:

@@ -2,8 +2,9 @@
 
 At prices of tasks done, of watts of the cap and of degrees at redlines, whatever a plan earns is at most what its tasks
 are worth above their price, plus what the limits are worth, plus what nodes earn above the price of their power. What
-a watt costs depends on the supplies; the share of each CRAC unit in that is bounded by itself over all supplies that
-the unit can blow. `check/facility_bound.py` has the proof, and other code for the same bound.
+a watt costs depends on all supplies. Around the supplies that come with the prices this falls apart into shares of the
+CRAC units, each of which is bounded by itself over all supplies that the unit can blow; there, nothing is lost.
+`check/facility_bound.py` has the proof, and other code for the same bound.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from joulewise.model.room import Room
 from joulewise.optimise.configurations import Curve
 
 _CELLS, _FINER, _CHUNK, _DEPTH = 128, 16, 4096, 4
+_COSTS = 64
 _CLOSE = 2e-5
 
 
@@ -29,103 +31,104 @@ def bound_per_s(facility: Facility, air: Air, curves: Sequence[Curve], prices: F
     fixed = float(np.maximum(flows.reward - prices.task, 0.0) @ flows.rate_per_s)
     fixed += prices.cap * facility.cap_w + float(prices.redline @ facility.room.redline_c)
     units = _Units(facility, air, curves, prices)
-    return fixed + units.exchange_value + units.most(_CLOSE * flows.most_reward_per_s)
+    return fixed + units.at_known + units.most(_CLOSE * flows.most_reward_per_s)
+
+
+class _Alike(NamedTuple):
+    """CRAC units of one curve and range: the ends of the first cells of their supplies, and what a watt costs there.
+
+    The curve turns at ends only.
+    """
+
+    units: Counts
+    ends_c: Floats
+    cost: Floats
 
 
 class _Units:
-    """What the nodes earn above the price of their power, in parts by CRAC unit and supply temperature."""
+    """What the nodes earn above the price of their power, in parts by CRAC unit.
+
+    A part is a function of how much warmer a unit blows than it does in the supplies that are known, and of how much
+    more a watt of heat costs there, which follows. It is convex in each of the two.
+    """
 
     def __init__(self, facility: Facility, air: Air, curves: Sequence[Curve], prices: FacilityPrices) -> None:
-        self.facility, self.air, self.curves, self.prices = facility, air, curves, prices
-        self.rise_price = air.rise_prices(prices.redline)
-        self.supply_price = air.supply_share.T @ prices.redline
-        self.fall = facility.room.least_fall()
-        self.is_even = facility.room.has_one_rising_curve
-        self.exchange_value = 0.0
-        if self.is_even:
-            self._price_exchange()
-        self.kinds = [np.flatnonzero(facility.node_type == k) for k in range(len(curves))]
+        room, flow_w = facility.room, air.exchange_w_per_k
+        self.facility, self.air, self.curves, self.cap_price = facility, air, curves, prices.cap
+        self.groups = [_Alike(units, *_cells(room, int(units[0]))) for units in _alike(room)]
+        self.supply_c = np.clip(prices.supply_c, room.coldest_c, room.hottest_c)
+        self.cost = 1.0 / room.cop_at(self.supply_c)
+        warmth = air.supply_share.T @ prices.redline
+        self.at_known = -float(warmth @ self.supply_c + self.cap_price * self.cost @ flow_w @ self.supply_c)
+        self.per_k = -warmth - self.cap_price * (self.cost @ flow_w)
+        self.per_cost = -self.cap_price * (flow_w @ self.supply_c)
+        self.exchanged = -self.cap_price * np.diagonal(flow_w)
+        self.colder_fall, self.warmer_fall = room.falls(self.supply_c, self.exchanged)
+        self.watt_price = self.cap_price * (1.0 + self.cost @ air.heat_share) + air.rise_prices(prices.redline)
+        dearer = self._dearer()
+        self.earned = _Chords(dearer, self._earned(dearer))
 
-    def _price_exchange(self) -> None:
-        """Count what the exchange of heat between units costs at least, by the supplies that the prices come with.
+    def _dearer(self) -> Floats:
+        """By how much a watt of heat may cost more than is known, at any unit: values that are close around 0."""
+        least = min(float(cost.min() - self.cost[units].max()) for units, _, cost in self.groups)
+        most = max(float(cost.max() - self.cost[units].min()) for units, _, cost in self.groups)
+        steps = (np.arange(_COSTS + 1) / _COSTS) ** 2
+        return np.unique(np.concatenate((least * steps, most * steps)))
 
-        With one curve the exchange costs sum M_cc' D(tau_c, tau_c'), where D(a, b) is the integral of g(a) - g(s) over
-        s from a to b, and so k / 2 (b - a)^2 or more, if g falls by k per degree or more. A square is above its
-        tangents: (b - a)^2 >= 2 d (b - a) - d^2, which has no product of two supplies.
-        """
-        flow, supply_c = self.air.exchange_w_per_k, self.prices.supply_c
-        worth = self.prices.cap * self.fall * flow
-        apart_k = supply_c[None, :] - supply_c[:, None]
-        self.supply_price = self.supply_price + (worth * apart_k).sum(axis=0) - (worth * apart_k).sum(axis=1)
-        self.exchange_value = float((worth * apart_k**2).sum()) / 2
+    def _earned(self, dearer: Floats) -> Floats:
+        """[unit, cost]: the part of each unit in what all nodes earn above the price of their power."""
+        types = self.facility.node_types
+        earned = np.zeros((self.facility.room.n_cracs, dearer.size))
+        for k, curve in enumerate(self.curves):
+            nodes = np.flatnonzero(self.facility.node_type == k)
+            for at in range(0, nodes.size, _CHUNK):
+                some = nodes[at : at + _CHUNK]
+                price = self.watt_price[some][:, None] + self.cap_price * dearer[None, :]
+                net = types.processors[k] * curve.net(price) - price * types.overhead_w[k]
+                earned += self.air.heat_share[:, some] @ net
+        return earned
 
     def most(self, close: float) -> float:
         """The most that all units can have together, within so much."""
-        return sum(self._most_of(units, close) for units in _alike(self.facility.room))
+        return sum(self._most_of(group, close / self.facility.room.n_cracs) for group in self.groups)
 
-    def _most_of(self, units: Counts, close: float) -> float:
-        """The most of units of one curve and one range: cells of supplies, ever finer where the most may be."""
-        room, first = self.facility.room, int(units[0])
-        ends_c = _ends_c(room, first)
-        cost = np.unique(self._cost(units, ends_c))
-        earned = _Chords(cost, self._earned(units, cost))
-        share = close / room.n_cracs
+    def _most_of(self, group: _Alike, close: float) -> float:
+        """The most of units that are alike: cells of supplies, ever finer where the most may be."""
+        units, ends_c, _ = group
         of_unit = np.repeat(np.arange(units.size), ends_c.size - 1)
         low_c, high_c = np.tile(ends_c[:-1], units.size), np.tile(ends_c[1:], units.size)
         most, reached = np.full(units.size, -np.inf), np.full(units.size, -np.inf)
         for depth in range(_DEPTH):
-            upper, lower = self._cells(units, earned, of_unit, low_c, high_c)
+            upper, lower = self._bounds(units, of_unit, low_c, high_c)
             np.maximum.at(reached, of_unit, lower)
-            is_open = np.asarray(upper > reached[of_unit] + share) & (depth < _DEPTH - 1)
+            is_open = np.asarray(upper > reached[of_unit] + close) & (depth < _DEPTH - 1)
             np.maximum.at(most, of_unit[~is_open], upper[~is_open])
             of_unit = np.repeat(of_unit[is_open], _FINER)
             low_c, high_c = _split(low_c[is_open], high_c[is_open])
         return float(most.sum())
 
-    def _cells(
-        self, units: Counts, earned: _Chords, of_unit: Counts, low_c: Floats, high_c: Floats
-    ) -> tuple[Floats, Floats]:
-        """What no supply in a cell of a unit exceeds, and what is reached at its upper end, as far as chords say.
+    def _bounds(self, units: Counts, of_unit: Counts, low_c: Floats, high_c: Floats) -> tuple[Floats, Floats]:
+        """What no supply in a cell of a unit exceeds, and what is reached at its ends, as far as chords say.
 
-        Nodes earn no less where cooling is cheaper, and in a cell it gets cheaper all the way, or dearer.
+        In a cell a watt gets cheaper all the way, or dearer. What is convex in each of two is highest in a corner.
         """
-        costs = self._cost(units, low_c), self._cost(units, high_c)
-        most = earned.at(of_unit, np.minimum(*costs))
-        taken_w = [self._taken_w(units, of_unit, supply_c) for supply_c in (low_c, high_c)]
-        heated = np.min([heat_w * cost for heat_w in taken_w for cost in costs], axis=0)
-        price = self.supply_price[units][of_unit]
-        upper = most - np.minimum(price * low_c, price * high_c) - self.prices.cap * heated
-        at_high = most - price * high_c - self.prices.cap * taken_w[1] * costs[1]
-        return upper, np.where(costs[1] <= costs[0], at_high, -np.inf)
+        unit, curve = units[of_unit], self.facility.room.cop[int(units[0])]
+        warmer = [ends_c - self.supply_c[unit] for ends_c in (low_c, high_c)]
+        dearer = [1.0 / curve(ends_c) - self.cost[unit] for ends_c in (low_c, high_c)]
+        corner = [[self._part(unit, more, by) for by in warmer] for more in dearer]
+        return np.max(corner, axis=(0, 1)), np.maximum(corner[0][0], corner[1][1])
 
-    def _cost(self, units: Counts, supply_c: Floats) -> Floats:
-        """What a watt of heat costs at supplies."""
-        return np.asarray(1.0 / self.facility.room.cop[int(units[0])](supply_c))
+    def _part(self, unit: Counts, dearer: Floats, warmer: Floats) -> Floats:
+        """The part of a unit where a watt of heat costs so much more than is known, and supply is so much warmer.
 
-    def _earned(self, units: Counts, cost: Floats) -> Floats:
-        """[unit, cost]: the part of units in what all nodes earn above the price of their power."""
-        types = self.facility.node_types
-        share = self.air.heat_share if units.size == self.facility.room.n_cracs else self.air.heat_share[units]
-        earned = np.zeros((units.size, cost.size))
-        for k, nodes in enumerate(self.kinds):
-            for at in range(0, nodes.size, _CHUNK):
-                some = nodes[at : at + _CHUNK]
-                price = self.prices.cap * (1.0 + cost)[None, :] + self.rise_price[some][:, None]
-                net = types.processors[k] * self.curves[k].net(price) - price * types.overhead_w[k]
-                earned += share[:, some] @ net
-        return earned
-
-    def _taken_w(self, units: Counts, of_unit: Counts, supply_c: Floats) -> Floats:
-        """The least heat that units at these supplies take from others; none where all are alike.
-
-        With one curve that never falls the exchange of heat costs no less than 0, all units together.
+        A unit takes heat from others, and they from it: dearer x warmer, of two units. With a falling line of the one
+        against the other this is no less than minus the two areas beside that line, each of which has one unit only.
         """
-        if self.is_even:
-            return np.zeros(of_unit.size)
-        exchange = self.air.exchange_w_per_k[units].copy()
-        own = exchange[np.arange(units.size), units].copy()
-        exchange[np.arange(units.size), units] = 0.0
-        return np.asarray((exchange @ self.facility.room.coldest_c)[of_unit] + own[of_unit] * supply_c)
+        falls = np.where(dearer > 0.0, self.colder_fall, self.warmer_fall)
+        by_side = np.where(warmer < 0.0, self.colder_fall, self.warmer_fall)
+        lost = dearer * warmer + dearer**2 / (2.0 * falls) + by_side * warmer**2 / 2.0
+        paid = self.per_k[unit] * warmer + self.per_cost[unit] * dearer
+        return np.asarray(self.earned.at(unit, dearer) + paid + self.exchanged[unit] * lost)
 
 
 class _Chords(NamedTuple):
@@ -149,13 +152,14 @@ def _split(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     return ends[:, :-1].ravel(), ends[:, 1:].ravel()
 
 
-def _ends_c(room: Room, unit: int) -> Floats:
-    """The ends of the first cells of a unit's supplies; its curve turns at ends only."""
+def _cells(room: Room, unit: int) -> tuple[Floats, Floats]:
+    """The ends of the first cells of a unit's supplies, and what a watt costs there."""
     low_c, high_c = float(room.coldest_c[unit]), float(room.hottest_c[unit])
     turns_c = room.cop[unit].turns_c()
     inside = turns_c[(turns_c > low_c) & (turns_c < high_c)]
     ends_c = np.unique(np.concatenate((np.linspace(low_c, high_c, _CELLS + 1), inside)))
-    return ends_c if ends_c.size > 1 else np.array([low_c, high_c])
+    ends_c = ends_c if ends_c.size > 1 else np.array([low_c, high_c])
+    return ends_c, np.asarray(1.0 / room.cop[unit](ends_c))
 
 
 def _alike(room: Room) -> list[Counts]:

@@ -104,17 +104,9 @@ def _places(group: Counts, amount: Floats, is_busy: Bools, n: Counts) -> tuple[F
 
 def with_patterns(pool: Pool, processors: Processors, mixture: Mixture, task_price: Floats) -> tuple[Mixture, Allowed]:
     """Leave each processor the pattern that fills most of it; adds to the pool what is best with each such pattern."""
-    kind = processors.kind[mixture.processor]
-    code = np.empty(mixture.row.size, np.int64)
-    for k in range(len(pool.tables)):
-        code[kind == k] = pool.patterns(k)[mixture.row[kind == k]]
-    pattern = _fullest(mixture, code, len(processors))
-    tables = []
-    for k, menu in enumerate(pool.menus):
-        own = np.unique(pattern[processors.kind == k])
-        curves = [menu.narrowed(menu.counts[p]).curve(task_price) for p in own.tolist() if p > 0]
-        tables.append([pool.tables[k], *(curve.configurations for curve in curves)])
-    pool.tables = [joined(parts) for parts in tables]
+    code = pattern_codes(pool, processors, mixture)
+    pattern, _ = fullest(mixture, code, len(processors))
+    add_best_of(pool, processors, pattern, task_price)
     codes = [pool.patterns(k) for k in range(len(pool.tables))]
 
     def allowed(k: int, asked: Counts) -> Bools:
@@ -123,16 +115,35 @@ def with_patterns(pool: Pool, processors: Processors, mixture: Mixture, task_pri
     return mixture.taken(code == pattern[mixture.processor]), allowed
 
 
-def _fullest(mixture: Mixture, code: Counts, n: int) -> Counts:
-    """The pattern in which each processor is busy most of its time; 0, rest, only where it never is."""
+def pattern_codes(pool: Pool, processors: Processors, mixture: Mixture) -> Counts:
+    """The number of each entry's pattern in the menu of its node type."""
+    kind = processors.kind[mixture.processor]
+    code = np.empty(mixture.row.size, np.int64)
+    for k in range(len(pool.tables)):
+        code[kind == k] = pool.patterns(k)[mixture.row[kind == k]]
+    return code
+
+
+def add_best_of(pool: Pool, processors: Processors, pattern: Counts, task_price: Floats) -> None:
+    """Add to the pool what is best with each of the patterns that some processor has."""
+    tables = []
+    for k, menu in enumerate(pool.menus):
+        own = np.unique(pattern[processors.kind == k])
+        curves = [menu.narrowed(menu.counts[p]).curve(task_price) for p in own.tolist() if p > 0]
+        tables.append([pool.tables[k], *(curve.configurations for curve in curves)])
+    pool.tables = [joined(parts) for parts in tables]
+
+
+def fullest(mixture: Mixture, code: Counts, n: int) -> tuple[Counts, Floats]:
+    """The pattern in which each processor is busy most of its time, and for how much of it; 0, rest, if it never is."""
     filled = csr_array((mixture.amount, (mixture.processor, code)), shape=(n, int(code.max(initial=0)) + 1)).tocoo()
     filled.data[filled.col == 0] = 0.0
     rest = np.zeros(n)
     processor = np.concatenate((np.arange(n), filled.row))
     pattern, amount = np.concatenate((np.zeros(n, np.int64), filled.col)), np.concatenate((rest, filled.data))
     order = np.lexsort((amount, processor))
-    last = np.searchsorted(processor[order], np.arange(n), side="right") - 1
-    return np.asarray(pattern[order[last]])
+    last = order[np.searchsorted(processor[order], np.arange(n), side="right") - 1]
+    return np.asarray(pattern[last]), np.asarray(amount[last])
 
 
 def regrets(

@@ -16,6 +16,7 @@ from joulewise.model.arrays import Bools, Floats
 from joulewise.model.facility import Facility, FacilityPlan, FacilityPrices
 from joulewise.optimise.facility_bound import bound_per_s
 from joulewise.optimise.facility_cooling import Cooling, within_limits
+from joulewise.optimise.facility_dive import decided, mixes_much
 from joulewise.optimise.facility_greedy import plan_greedily
 from joulewise.optimise.facility_market import Effort, Market
 from joulewise.optimise.facility_mixture import (
@@ -152,6 +153,9 @@ class _Planner:
         pool, processors, prices = self.market.pool, self.processors, solution.prices
         price = self.market.watt_price(prices, solution.supply_c)
         mixture = handed_out(pool, processors, program, solution, price)
+        if mixes_much(self.market, processors, mixture):
+            with suppress(NoSolutionError):
+                mixture, solution = decided(self.market, processors, mixture, solution)
         mixture, allowed = with_patterns(pool, processors, mixture, prices.task)
         with suppress(NoSolutionError):  # with the others as they are, no choice may keep the limits: then none is made
             is_free = self._free(mixture, prices.task, price)
