@@ -228,7 +228,7 @@ def test_reports_say_what_was_found() -> None:
     assert "GA, which ignores co-location, plans with" in finding.support
     assert "Another kW would bring at most 3." in finding.support
     assert re.search(r"Trial (\d): Set CRAC 0 to 1\d.0 °C\.$", finding.support)
-    assert re.search(r"A day planned with 53\.\d % of all reward earned 4\d\.\d %\.", finding.support)
+    assert re.search(r"A day planned with 53\.\d\s% of all reward earned 4\d\.\d\s%\.", finding.support)
     table, day = facility_tables(COMPARED)
     assert len(table.rows) == len(day.rows) == len(FIG_2)
     assert day.columns[:3] == ("Planned for the day (%)", "Earned in the day (%)", "Earned of what was planned (%)")

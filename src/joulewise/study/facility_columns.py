@@ -92,6 +92,6 @@ FACILITY_COLUMNS = (
     _column(RATES, "alone_per_s", "1/s", "how often they would be done if no core slowed another"),
     _column(RATES, "slowed_per_s", "1/s", "how often they are done"),
     _column(PROGRESS, "at_s", "s", "time since the search began"),
-    _column(PROGRESS, "slowed_reward_per_s", "1/s", "co-located reward rate of the best plan from then on"),
+    _column(PROGRESS, "slowed_reward_per_s", "1/s", "highest co-located reward rate of the plans kept until then"),
     _column(PROGRESS, "crr_percent", "%", "the same in percent of most_reward_per_s"),
 )  # fmt: skip
