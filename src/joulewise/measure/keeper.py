@@ -9,6 +9,7 @@ JSON: "ready" (pinned, waiting for its start), "started", "begun", "ended", and 
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import os
 import select
@@ -30,6 +31,10 @@ TAIL_BYTES = 4096
 
 _SUBREAPER, _DEATH_SIGNAL = 36, 1  # of prctl
 _NOT_STARTED = 127
+_BEGIN = 3
+"""Where a program says that it begins; a shell can write to numbers of one digit only."""
+
+_CHUNK_BYTES = 65536
 _READY = b"r"
 
 
@@ -51,7 +56,7 @@ def _read_all(descriptor: int) -> bytes:
     """What can be read without waiting."""
     parts = []
     with suppress(BlockingIOError):
-        while part := os.read(descriptor, 65536):
+        while part := os.read(descriptor, _CHUNK_BYTES):
             parts.append(part)
     return b"".join(parts)
 
@@ -127,8 +132,10 @@ def _become(job: Job, gate: int, words: int, begin: int, output: int) -> None:
         _settle(job, output)
         os.write(words, _READY)
         if os.read(gate, 1):
-            os.set_inheritable(begin, True)
-            environment = {**os.environ, **job["environment"], "JOULEWISE_BEGIN": str(begin)}
+            words = fcntl.fcntl(words, fcntl.F_DUPFD_CLOEXEC, _BEGIN + 1)
+            os.dup2(begin, _BEGIN)
+            os.set_inheritable(_BEGIN, True)
+            environment = {**os.environ, **job["environment"], "JOULEWISE_BEGIN": str(_BEGIN)}
             os.execvpe(job["command"][0], job["command"], environment)
     except (OSError, ValueError) as error:
         os.write(words, str(error).encode(errors="replace"))
@@ -182,7 +189,7 @@ class _Keeper:
     def _next_line(self) -> bytes:
         line = b""
         while not line.endswith(b"\n"):
-            part = os.read(self._control, 65536)
+            part = os.read(self._control, _CHUNK_BYTES)
             if not part:
                 raise SystemExit
             line += part
@@ -233,7 +240,7 @@ class _Keeper:
     def _drain(self) -> None:
         """Take what was printed, so that a program that prints much does not wait, and keep the end of it."""
         with suppress(BlockingIOError):
-            self._tail = (self._tail + os.read(self._output, 1 << 20))[-TAIL_BYTES:]
+            self._tail = (self._tail + os.read(self._output, _CHUNK_BYTES)[-TAIL_BYTES:])[-TAIL_BYTES:]
 
     def _last_words(self) -> str:
         self._tail = (self._tail + _read_all(self._output))[-TAIL_BYTES:]

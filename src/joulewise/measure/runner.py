@@ -77,11 +77,11 @@ class MemberTimes:
         """From its beginning to its first end."""
         return self.busy_s()[0]
 
-    def busy_s(self, until_s: float = math.inf) -> list[tuple[float, float]]:
-        """From when to when it was running past its set-up; one that goes on does so until the time given."""
+    def busy_s(self) -> list[tuple[float, float]]:
+        """From when to when it was running past its set-up; the last time may have no end."""
         says_when = not math.isnan(self.stays[0].begun_s)
         begins = [stay.begun_s if says_when else stay.started_s for stay in self.stays]
-        ends = [until_s if math.isnan(stay.ended_s) else stay.ended_s for stay in self.stays]
+        ends = [math.inf if math.isnan(stay.ended_s) else stay.ended_s for stay in self.stays]
         return [(begin, end) for begin, end in zip(begins, ends) if begin <= end]
 
 
@@ -91,6 +91,29 @@ class GroupTimes:
 
     members: tuple[MemberTimes, ...]
     problem: str = ""
+
+
+def company_share(members: Sequence[MemberTimes], place: int) -> float:
+    """The share of a member's time in which all the others were running past their set-up; 1 for one alone."""
+    window = members[place].window_s
+    together = [window]
+    for other in (*members[:place], *members[place + 1 :]):
+        together = list(_in_both(together, other.busy_s()))
+    length_s = window[1] - window[0]
+    return sum(end - begin for begin, end in together) / length_s if length_s > 0 else math.nan
+
+
+def _in_both(these: list[tuple[float, float]], those: list[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """The times that are in both lists, each of them in order of time."""
+    i = j = 0
+    while i < len(these) and j < len(those):
+        begin, end = max(these[i][0], those[j][0]), min(these[i][1], those[j][1])
+        if begin < end:
+            yield begin, end
+        if these[i][1] < those[j][1]:
+            i += 1
+        else:
+            j += 1
 
 
 def run_group(members: Sequence[Member], way: Way, listener: Listener) -> GroupTimes:
@@ -238,7 +261,7 @@ class _Group:
     def _on_ready(self, place: int, event: dict[str, Any]) -> None:
         self._waiting[place] = event["pid"]
         if self.times[place].stays:
-            if self._way == "restart":
+            if self._way == "restart" and not self._is_over():
                 self._keepers[place].tell(b"g")
         elif len(self._waiting) == len(self._members):
             self._listener.ready([self._waiting[place] for place in range(len(self._members))])
@@ -280,6 +303,6 @@ def how_it_failed(code: int, failure: str) -> str:
 
 def last_lines(text: str) -> str:
     """The end of what a program printed, on one line and without what would trouble a terminal."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line for part in text.splitlines() if (line := " ".join(part.split()))]
     told = " / ".join(lines[-_LINES_TOLD:])[-_CHARACTERS_TOLD:]
     return "".join(c if c.isprintable() else "?" for c in told)
