@@ -77,6 +77,7 @@ BY_CLASS = _columns(
 FITTED = _columns(
     _PROGRAM,
     _BESIDE,
+    _CLOCK,
     ("n", "", int, "how many means of pairs and groups the two meet in"),
     ("slowdown", "", float, "slowdown by one such neighbour that fits pairs and groups best, if slowdowns add up"),
     _SLOWDOWN_CI,

@@ -54,12 +54,8 @@ class SyntheticBench:
         company = _Company(machine, programs, factors, machine.mhz(experiment.clock))
         course = _COURSES[experiment.way](company)
         meter = _factors(random, machine.energy_noise, 1)[0] if machine.has_energy else math.nan
-        reads = tuple(
-            replace(
-                _timed(course, place, experiment.way, meter), **_counted(random, company, place, course.end_s[place])
-            )
-            for place in range(len(programs))
-        )
+        timed = (_timed(course, place, experiment.way, meter) for place in range(len(programs)))
+        reads = tuple(_counted(random, company, place, read) for place, read in enumerate(timed))
         return GroupRead(
             _STARTED,
             reads,
@@ -149,18 +145,19 @@ def _timed(course: _Course, place: int, way: Way, meter: float) -> MemberRead:
     return MemberRead(end_s, end_s, company_share=share, restarts=n_ends - 1, energy_j=course.energy_j[place] * meter)
 
 
-def _counted(random: np.random.Generator, company: _Company, place: int, wall_s: float) -> dict[str, float]:
-    """What counters read of a member."""
+def _counted(random: np.random.Generator, company: _Company, place: int, read: MemberRead) -> MemberRead:
+    """What was read of a member with its counters, if there are any."""
     machine, program = company.machine, company.programs[place]
-    factors = _factors(random, machine.counter_noise, 2)
+    noise = _factors(random, machine.counter_noise, 2)
     if not machine.has_counters:
-        return {}
+        return read
     crowd = program.sensitivity * sum(other.pressure for other in company.others(place, range(len(company.programs))))
-    return {
-        "instructions": program.instructions * factors[0],
-        "cycles": wall_s * company.mhz * 1e6,
-        "cache_misses": program.instructions * program.intensity * (1 + machine.miss_rise * crowd) * factors[1],
-    }
+    return replace(
+        read,
+        instructions=program.instructions * noise[0],
+        cycles=read.wall_s * company.mhz * 1e6,
+        cache_misses=program.instructions * program.intensity * (1 + machine.miss_rise * crowd) * noise[1],
+    )
 
 
 def _problem(machine: SyntheticMachine, experiment: Experiment) -> str:
