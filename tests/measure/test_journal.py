@@ -48,6 +48,6 @@ def test_a_full_disk_is_told_and_loses_only_that_line(tmp_path: Path, monkeypatc
     with writing(tmp_path / "journal.jsonl") as journal:
         journal.append("run")
         monkeypatch.setattr("os.write", full)
-        with pytest.raises(InputError, match="No space left on device.*is kept"):
+        with pytest.raises(InputError, match=r"No space left on device.*is kept"):
             journal.append("run")
     assert len(read_journal(tmp_path / "journal.jsonl")) == 1

@@ -89,7 +89,7 @@ def test_a_note_is_kept_where_the_machine_was_not_idle(tmp_path: Path) -> None:
     assert set(pl.read_parquet(tmp_path / "observations.parquet")["notes"]) == {"busy"}
 
 
-@pytest.mark.parametrize("cut", (0, 1, 90, 700, 2000, 5000))
+@pytest.mark.parametrize("cut", [0, 1, 90, 700, 2000, 5000])
 def test_a_journal_that_ends_anywhere_is_gone_on_with(cut: int, tmp_path: Path) -> None:
     measured(tmp_path)
     journal = tmp_path / "journal.jsonl"
@@ -107,8 +107,10 @@ def test_killed_at_random_moments_it_loses_nothing_and_repeats_nothing(tmp_path:
     for moment in (*random.uniform(0.0, 0.2, 3), 60.0):
         process = subprocess.Popen(command)
         deadline = time.monotonic() + 30.0
-        while process.poll() is None and time.monotonic() < deadline and (
-            not journal.exists() or journal.stat().st_size <= len(before)
+        while (
+            process.poll() is None
+            and time.monotonic() < deadline
+            and (not journal.exists() or journal.stat().st_size <= len(before))
         ):
             time.sleep(0.002)
         try:

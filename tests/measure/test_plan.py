@@ -20,7 +20,12 @@ def problems(text: str) -> dict[str, str]:
 
 def test_a_plan_has_defaults_for_all_but_names_and_programs() -> None:
     plan = small_plan()
-    assert (plan.name, plan.heading.seed, plan.heading.ways, plan.heading.cores) == ("small", 0, ["restart"], "separate")
+    assert (plan.name, plan.heading.seed, plan.heading.ways, plan.heading.cores) == (
+        "small",
+        0,
+        ["restart"],
+        "separate",
+    )
     assert [program.words for program in plan.programs] == [("true",), ("true", "-x")]
     assert (plan.together.pairs, plan.idle.most_busy, plan.meter.command) == ("all", 0.1, None)
 

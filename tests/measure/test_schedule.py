@@ -125,7 +125,9 @@ def test_sampled_groups_tell_the_effect_of_every_program_on_every_other(n_progra
 
 def test_samples_follow_the_seed_and_too_few_are_refused() -> None:
     six = 'name = "x"\n' + "".join(f'[[program]]\nname = "{name}"\ncommand = "true"\n' for name in "abcdef")
-    first, second = (groups_of(small_plan("[together]\nsampled = [{ size = 4 }]", f"seed = {i}\n{six}")) for i in (0, 1))
+    first, second = (
+        groups_of(small_plan("[together]\nsampled = [{ size = 4 }]", f"seed = {i}\n{six}")) for i in (0, 1)
+    )
     assert len(first) == len(second) == 6 + 21 + 21
     assert first != second
     told = refused("[together]\nsampled = [{ size = 4, n = 5 }]", six, FOUR)

@@ -1,7 +1,7 @@
 """What happened in a laboratory, line by line: appended and forced to the disk, never rewritten.
 
-Each line is a JSON object with the key `event`. A process that is killed, or a machine that loses its power, can at most
-leave the last line unfinished; it is ignored by readers and cut by the next writer.
+Each line is a JSON object with the key `event`. A process that is killed, or a machine that loses its power, can at
+most leave the last line unfinished; it is ignored by readers and cut by the next writer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The laboratory: every run of a plan that is not in the journal yet, one after the other, each written down at once.
 
-What is measured is what the journal holds: a laboratory that is ended at any moment goes on from there. Runs that failed
-are tried again by the next start.
+What is measured is what the journal holds: a laboratory that is ended at any moment goes on from there. Runs that
+failed are tried again by the next start.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from joulewise import units
 from joulewise.errors import InputError, Problem
 from joulewise.files import locked
 from joulewise.measure.bench import Bench, Clock, GroupRead, MemberRead, Program
+from joulewise.measure.bundled import USUAL_SECONDS
 from joulewise.measure.holding import ending_in_order
 from joulewise.measure.journal import Journal, Record, writing
 from joulewise.measure.machine import Machine
 from joulewise.measure.plan import Plan
-from joulewise.measure.plan_keys import KERNEL_S, ProgramSection
+from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.programs import resolved
-from joulewise.measure.schedule import LONG_S, Estimate, Run, clocks_of, estimate, schedule
+from joulewise.measure.schedule import LONG_S, Estimate, Run, estimate, schedule
 from joulewise.measure.store import IDLE, PROGRAM, RUN, WARM_UP, Store, last_runs, run_facts
 
 GIVE_UP_AFTER = 2
@@ -108,7 +109,7 @@ def _make(folder: Path) -> None:
 def known_seconds(plan: Plan, records: Iterable[Record]) -> dict[str, float]:
     """How long programs take alone: as the plan says, or as warm-ups and baselines took since."""
     said = {program.name: program.takes or program.seconds for program in plan.programs}
-    kernels = {program.name: KERNEL_S for program in plan.programs if program.kernel}
+    kernels = {program.name: USUAL_SECONDS for program in plan.programs if program.kernel}
     known = {**kernels, **{name: seconds for name, seconds in said.items() if seconds}}
     for record in records:
         if record["event"] == WARM_UP and not record["problem"]:

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from joulewise.errors import InputError, Problem, as_written, raise_if_any, unknown_name
+from joulewise.measure.bundled import KERNELS
 from joulewise.measure.plan_keys import (
-    KERNELS,
     ClockSection,
     Heading,
     Idle,
@@ -152,8 +152,9 @@ _ALLOWED = {
     "greater_than": "must be above {gt:g}", "greater_than_equal": "must be {ge:g} or more",
     "less_than_equal": "must be {le:g} or less", "int_type": "must be a whole number", "float_type": "must be a number",
     "string_type": "must be text in quotes", "string_too_long": "must have {max_length} characters at most",
-    "string_pattern_mismatch": "must start with a letter (a plan's name: or digit); then letters, digits, '.', '_', '-'",
-    "list_type": "must be a list", "dict_type": "must be a table", "too_short": "must have {min_length} or more entries",
+    "string_pattern_mismatch": "must start with a letter; then letters, digits, '.', '_' and '-'",
+    "list_type": "must be a list", "dict_type": "must be a table",
+    "too_short": "must have {min_length} or more entries",
     "literal_error": "must be one of {expected}",
 }  # fmt: skip
 """What is allowed, by the kind of Pydantic's error."""

@@ -11,15 +11,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from joulewise import units
 from joulewise.errors import as_written
 from joulewise.measure.bench import Way
-
-KERNELS = ("triad", "chase", "stencil", "black_scholes", "matmul", "branchy")
-KERNEL_S = 1.0
-"""How long a bundled kernel runs alone where a plan does not say."""
+from joulewise.measure.bundled import KERNELS, USUAL_SECONDS
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 PROGRAM = r"^[A-Za-z][A-Za-z0-9._-]*$"
 """Program names begin with a letter, so that "2 canneal" always means two of them."""
-
 
 
 def _quantity(parse: Callable[[str], float], example: str) -> BeforeValidator:
@@ -52,9 +48,7 @@ class Heading(Section):
         description="name of the plan and of its folder: letters, digits, '.', '_' and '-'"
     )
     description: str = Field("", description="what is measured and why, shown in the report")
-    seed: Annotated[int, Field(ge=0)] = Field(
-        0, description="the order of runs and the sampled groups follow from it"
-    )
+    seed: Annotated[int, Field(ge=0)] = Field(0, description="the order of runs and the sampled groups follow from it")
     repetitions: Annotated[int, Field(ge=1, le=1000)] = Field(
         5, description="how often each experiment is run; intervals need 2, the rule for outliers 5"
     )
@@ -80,7 +74,7 @@ class ProgramSection(Section):
     environment: dict[str, str] = Field({}, description="variables on top of those of the laboratory")
     kernel: str | None = Field(None, description=f"a bundled kernel in place of a command: {', '.join(KERNELS)}")
     footprint: Size | None = Field(None, description="memory that the kernel works on; fits its caches by default")
-    seconds: Duration | None = Field(None, description="about how long the kernel runs alone; 1 s by default")
+    seconds: Duration | None = Field(None, description="about how long the kernel runs alone; 5 s by default")
     takes: Duration | None = Field(
         None, description="about how long it runs alone, for the estimate before anything has run"
     )
@@ -96,7 +90,7 @@ class ProgramSection(Section):
     @property
     def identity(self) -> str:
         """What a calibration of a bundled kernel is for."""
-        return f"{self.kernel} on {self.footprint or 'its caches'} for {self.seconds or KERNEL_S:g} s"
+        return f"{self.kernel} on {self.footprint or 'its caches'} for {self.seconds or USUAL_SECONDS:g} s"
 
 
 class Sample(Section):

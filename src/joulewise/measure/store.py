@@ -7,8 +7,9 @@ What an earlier version of the plan asked for stays in the journal, and out of t
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,10 @@ from joulewise._version import __version__
 from joulewise.errors import InputError, Problem
 from joulewise.files import replacing, write_atomic
 from joulewise.measure.bench import GroupRead
+from joulewise.measure.energy_log import EnergyLog
+from joulewise.measure.external import external_log, with_energy
 from joulewise.measure.journal import Record, read_journal
-from joulewise.measure.machine import Machine
+from joulewise.measure.machine import Cache, Machine
 from joulewise.measure.observations import COLUMNS
 from joulewise.measure.plan import Plan
 from joulewise.measure.schedule import Run
@@ -123,7 +126,10 @@ class Store:
         """Make observations.parquet and observations.csv of the journal."""
         from joulewise.measure.outliers import with_outliers
 
-        table = with_outliers(observations(self.records(), self.existing()["runs"]))
+        marker = self.existing()
+        log = external_log(marker.get("meter", {}))
+        records = self.records() if log is None else [_metered(record, log, marker) for record in self.records()]
+        table = with_outliers(observations(records, marker["runs"]))
         with replacing(self.folder / "observations.parquet") as path:
             table.write_parquet(path, metadata={"schema_version": str(SCHEMA_VERSION)})
         with replacing(self.folder / "observations.csv") as path:
@@ -138,9 +144,23 @@ class Store:
         return pl.DataFrame(rows, {"clock": pl.String, "idle_w": pl.Float64}, orient="row").drop_nulls()
 
 
+def _metered(record: Record, log: EnergyLog, marker: Mapping[str, Any]) -> Record:
+    return with_energy(record, log, Path(marker["meter"]["csv"]).name) if record["event"] == RUN else record
+
+
 def machine_facts(machine: Machine) -> dict[str, Any]:
     """A machine as JSON holds it."""
     return dict(json.loads(json.dumps(asdict(machine)).replace("Infinity", "null")))
+
+
+def machine_from(facts: Mapping[str, Any]) -> Machine:
+    """The machine that JSON holds."""
+    values = {**{name: _tuples(value) for name, value in facts.items()}, "core_quota": facts["core_quota"] or math.inf}
+    return replace(Machine(**values), caches=tuple(Cache(*cache) for cache in values["caches"]))
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def run_facts(run: Run, read: GroupRead) -> dict[str, Any]:
@@ -159,9 +179,13 @@ def last_runs(records: Iterable[Record]) -> dict[str, Record]:
     """The record that counts of each run: the last that is valid, or the last."""
     found: dict[str, Record] = {}
     for record in records:
-        if record["event"] == RUN and (not record["problem"] or record["key"] not in found or found[record["key"]]["problem"]):
+        if record["event"] == RUN and not (record["problem"] and _is_valid(found.get(record["key"]))):
             found[record["key"]] = record
     return found
+
+
+def _is_valid(record: Record | None) -> bool:
+    return record is not None and not record["problem"]
 
 
 def observations(records: Iterable[Record], keys: Iterable[str]) -> pl.DataFrame:
