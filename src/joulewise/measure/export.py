@@ -211,7 +211,7 @@ def _power_notes(grid: Grid) -> Iterator[str]:
     if not np.isfinite(grid.power_w).all():
         yield "No meter read energy everywhere, so that there is no power_w.csv; a system can do without."
     if not (np.isfinite(grid.dynamic_w).all() and math.isfinite(grid.static_w)):
-        yield "Powers that are not known are empty in speeds.csv and node_types.csv: fill them in before a study reads them."
+        yield "Unknown powers are empty in speeds.csv and node_types.csv: fill them in before a study reads them."
 
 
 def _about(tables: Tables) -> str:
@@ -227,7 +227,7 @@ def _about(tables: Tables) -> str:
 
 _ASSUMED = (
     "P-state 0 is the fastest clock; slowdowns are means over all clocks, for a facility has one for all P-states.",
-    "`rate_per_s` in task_list.csv is no measurement: even parts of one machine's cores would just be busy. Write your own.",
+    "`rate_per_s` in task_list.csv keeps even parts of one machine's cores just busy: put your own rates there.",
     "Cores are physical ones: programs were put on different cores as long as there were enough.",
 )
 
