@@ -66,7 +66,7 @@ class Cpu:
 
 def written(folder: Path, analysis: Analysis, machine: Cpu | None) -> Path:
     paths = write_tables(folder, analysis, machine)  # type: ignore[arg-type]
-    assert {path for path in (folder / "tables").iterdir()} == set(paths)
+    assert set((folder / "tables").iterdir()) == set(paths)
     return folder / "tables"
 
 
