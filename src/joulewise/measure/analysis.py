@@ -6,24 +6,27 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from joulewise.measure.analysis_columns import TABLES, table
+from joulewise.measure.additive import Additivity, additive_table, fitted_table, judged
+from joulewise.measure.analysis_columns import shaped
+from joulewise.measure.clock_scaling import scaling_table
+from joulewise.measure.intensity import program_table
+from joulewise.measure.missing import missing
+from joulewise.measure.observations import COLUMNS
+from joulewise.measure.outliers import divided, with_outliers
+from joulewise.measure.powers import power_table
+from joulewise.measure.slowdowns import (
+    alone_table,
+    class_table,
+    company_table,
+    groups_of,
+    member_table,
+    pair_table,
+    readings,
+)
+from joulewise.measure.together import best_clock_table, together_table
 
-
-@dataclass(frozen=True)
-class Additivity:
-    """How well slowdowns of pairs, added up, foretell those of larger groups; errors are predicted less measured.
-
-    `n` counts members of groups of three and more at each clock. `share_held` of them are foretold within the interval
-    of the error. `verdict` is "additive" if the mean error's interval holds 0 or the mean error is within
-    `additive.CLOSE`; else "overestimates" or "underestimates"; "not tested" without such groups.
-    """
-
-    n: int = 0
-    mean_error: float | None = None
-    mean_error_ci: float | None = None
-    mean_absolute_error: float | None = None
-    share_held: float | None = None
-    verdict: str = "not tested"
+N_CLASSES = 3
+"""As published: Intensity I, II and III."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +54,33 @@ class Analysis:
     missing: tuple[str, ...]
 
 
-def analyse(observations: pl.DataFrame, idle: pl.DataFrame | None = None, n_classes: int = 3) -> Analysis:
+def analyse(observations: pl.DataFrame, idle: pl.DataFrame | None = None, n_classes: int = N_CLASSES) -> Analysis:
     """Everything that follows from observations (`observations.COLUMNS`).
 
-    `idle`, if power was read with nothing running, has the columns clock and idle_w, one row for each reading.
+    `idle`, if power was read with nothing running, has the columns clock and idle_w, one row for each reading. Outliers
+    are told by the rule of `outliers` where the observations do not say which runs are.
     """
-    del idle, n_classes
-    tables = {name: table(columns) for name, columns in TABLES.items()}
-    return Analysis(observations, observations.clear(), **tables, additivity=Additivity(), missing=())
+    used, left_out = divided(with_outliers(shaped(observations, COLUMNS)))
+    rows, groups = readings(used), groups_of(used)
+    alone = alone_table(rows)
+    company = company_table(rows, alone)
+    pairs = pair_table(company, groups)
+    programs = program_table(rows, pairs, n_classes)
+    classes = dict(programs.drop_nulls("class").select("program", "class").iter_rows())
+    additive = additive_table(company, pairs, groups)
+    members, powers = member_table(rows, alone), power_table(rows, alone, idle, groups)
+    together = together_table(used, alone, groups)
+    tables = {
+        "alone": alone,
+        "members": members,
+        "pairs": pairs,
+        "programs": programs,
+        "by_class": class_table(pairs, classes),
+        "fitted": fitted_table(company, groups),
+        "additive": additive,
+        "scaling": scaling_table(rows),
+        "powers": powers,
+        "together": together,
+        "best_clock": best_clock_table(members, alone, powers, together),
+    }
+    return Analysis(used, left_out, **tables, additivity=judged(additive), missing=missing(used, tables))

@@ -1,7 +1,7 @@
 """The tables that follow from observations: their columns, each with its unit, kind and meaning.
 
-Half widths of 95 % Student intervals end in `_ci` and their unit, and are missing below two repetitions. A table without
-anything to tell is empty and has the same columns.
+Half widths of 95 % Student intervals end in `_ci` and their unit, and are missing below two repetitions. A table
+without anything to tell is empty and has the same columns.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ BY_CLASS = _columns(
 FITTED = _columns(
     _PROGRAM,
     _BESIDE,
+    _CLOCK,
     ("n", "", int, "how many means of pairs and groups the two meet in"),
     ("slowdown", "", float, "slowdown by one such neighbour that fits pairs and groups best, if slowdowns add up"),
     _SLOWDOWN_CI,
