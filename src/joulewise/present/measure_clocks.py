@@ -159,7 +159,7 @@ def _by_company(rows: pl.DataFrame, quantity: _Quantity, title: str, sizes: Sequ
     place = (pl.int_range(pl.len()) + 1).over("size") / (pl.len().over("size") + 1) - 0.5
     kept = rows.drop_nulls(quantity.value).sort("size", "wall_s").with_columns(offset=place)
     data = [_point_row(row, quantity, size) for row in kept.iter_rows(named=True)]
-    colours = size_colours(sizes)
+    colours, named = size_colours(sizes), quantity.title.format(unit=unit)
     top = max([row["high"] or row["y"] for row in data], default=1.0)
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     base = alt.Chart(inline(data or [dict.fromkeys(("x", "y", "low", "high", "company", "told", "offset"))])).encode(
@@ -167,9 +167,9 @@ def _by_company(rows: pl.DataFrame, quantity: _Quantity, title: str, sizes: Sequ
                 axis=alt.Axis(labelAngle=0, ticks=False, labelExpr="split(datum.label, ' ')")),
         xOffset=alt.XOffset("offset:Q", scale=alt.Scale(domain=[-0.5, 0.5])),
         color=alt.Color("x:N", scale=scale, legend=None),
-        tooltip=[alt.Tooltip("company:N", title="together"), alt.Tooltip("told:N", title=quantity.title.format(unit=unit))],
+        tooltip=[alt.Tooltip("company:N", title="together"), alt.Tooltip("told:N", title=named)],
     )  # fmt: skip
-    y = alt.Y("y:Q", title=quantity.title.format(unit=unit), scale=alt.Scale(domain=[0, 1.06 * top], nice=False),
+    y = alt.Y("y:Q", title=named, scale=alt.Scale(domain=[0, 1.06 * top], nice=False),
               axis=alt.Axis(format=AXIS_FORMAT, tickCount=4))  # fmt: skip
     layers = [
         base.mark_rule(strokeWidth=1.2).encode(y="low:Q", y2="high:Q"),

@@ -31,9 +31,9 @@ def energy_together(analysis: Analysis) -> Drawing:
     shown = rows.head(_MOST_GROUPS)
     more = f" Shown are the first {_MOST_GROUPS} of {rows.height} groups." if rows.height > _MOST_GROUPS else ""
     caption = (
-        f"Energy of the whole machine{clock_phrase(clock)} until each program of a group has run once: one after the other, alone, "
-        "and all of them together. Numbers are the share that is saved, with half of the 95 % interval; below 0, running together "
-        f"costs more. Whiskers are 95 % intervals.{more}"
+        f"Energy of the whole machine{clock_phrase(clock)} until each program of a group has run once: one after the "
+        "other, alone, and all of them together. Numbers are the share that is saved, with half of the 95 % interval; "
+        f"below 0, running together costs more. Whiskers are 95 % intervals.{more}"
     )
     return Drawing(assemble([_dumbbells(shown)]), caption)
 
@@ -59,8 +59,8 @@ def _dumbbells(rows: pl.DataFrame) -> Any:
     scale = alt.Scale(domain=[0, 1.08 * most / size], nice=False)
     x = alt.X("x:Q", title=f"energy ({unit})", scale=scale, axis=alt.Axis(format=AXIS_FORMAT, tickCount=6, grid=True))
     colours = alt.Scale(domain=[_APART, _TOGETHER], range=[theme.MUTED, theme.PALETTE[0]])
-    tips = [alt.Tooltip("group:N", title="programs"), alt.Tooltip("told_alone:N", title=f"{_APART} ({unit})"),
-            alt.Tooltip("told:N", title=f"{_TOGETHER} ({unit})"), alt.Tooltip("saved:N", title="saved (%)")]  # fmt: skip
+    said = {"group": "programs", "told_alone": f"{_APART} ({unit})", "told": f"{_TOGETHER} ({unit})", "saved": "saved"}
+    tips = [alt.Tooltip(f"{name}:N", title=title) for name, title in said.items()]
     base = alt.Chart(inline(data)).encode(y=y, tooltip=tips)
     dots = alt.Chart(inline(points)).encode(y=y, tooltip=tips)
     layers = [
@@ -95,8 +95,8 @@ def power_split(analysis: Analysis) -> Drawing:
     how = {frozenset({"idle"}): "read with nothing running", frozenset({"groups"}): "as it follows from groups"}
     static = how.get(frozenset(bases), "read with nothing running, or as it follows from groups")
     caption = (
-        f"Mean power of the whole machine with one program alone at each clock: static power, {static}, and what the program adds, with "
-        "its 95 % interval."
+        f"Mean power of the whole machine with one program alone at each clock: static power, {static}, and what the "
+        "program adds, with its 95 % interval."
     )
     return Drawing(assemble(parts, across=min(_PANEL_PX, len(parts))), caption)
 

@@ -1,4 +1,4 @@
-"""What programs are like: how often they miss the last-level cache, how much they suffer and cause, how they follow the clock."""
+"""What programs are like: how often they miss the cache, what they suffer and cause, and how they follow the clock."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from joulewise.measure.intensity import class_order
 from joulewise.present import theme
 from joulewise.present.formats import number
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
@@ -51,13 +52,13 @@ def _intensities(programs: pl.DataFrame, order: Sequence[str]) -> Any:
 
     rows = [
         {**_ends(row["intensity"], row["intensity_ci"], _PER_INSTRUCTION), "program": row["program"],
-         "class": row["class"] or "none", "told": _thousandths(row)}
-        for row in programs.drop_nulls("intensity").iter_rows(named=True)
+         "class": row["class"], "told": _thousandths(row)}
+        for row in programs.drop_nulls(["intensity", "class"]).iter_rows(named=True)
     ]  # fmt: skip
     least = min([row["x"] for row in rows if row["x"] > 0], default=1e-6)
     for row in rows:
         row["low"] = None if row["low"] is None else max(row["low"], least / 3)  # a log axis has no 0
-    classes = sorted({row["class"] for row in rows}, reverse=True)
+    classes = sorted({row["class"] for row in rows}, key=class_order, reverse=True)
     scale = alt.Scale(domain=classes, range=theme.ordered(len(classes))[::-1])
     base = alt.Chart(inline(rows)).encode(
         y=_rows_axis(order),
@@ -110,8 +111,8 @@ def _shares(scaling: pl.DataFrame, order: Sequence[str]) -> Any:
     import altair as alt
 
     rows = [
-        {**_ends(row["share_scaled"], row["share_ci"], 0.01), "program": row["program"], "told": percent_pm(row["share_scaled"], row["share_ci"]),
-         "time": pm(row["fixed_s"] + row["scaled_s"], None)}
+        {**_ends(row["share_scaled"], row["share_ci"], 0.01), "program": row["program"],
+         "told": percent_pm(row["share_scaled"], row["share_ci"]), "time": pm(row["fixed_s"] + row["scaled_s"], None)}
         for row in scaling.drop_nulls("share_scaled").iter_rows(named=True)
     ]  # fmt: skip
     base = alt.Chart(inline(rows)).encode(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from joulewise.measure.intensity import class_order
 from joulewise.present import theme
 from joulewise.present.formats import MISSING, fixed
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
@@ -35,7 +36,7 @@ def slowdowns_by_pair(analysis: Analysis) -> Drawing:
     clock = shown_clock(analysis.pairs)
     pairs = analysis.pairs.filter(pl.col("clock") == clock)
     programs = [name for name in programs_of(analysis) if name in {*pairs["program"], *pairs["beside"]}]
-    classes = sorted(set(analysis.by_class["class"]), reverse=True)
+    classes = sorted(set(analysis.by_class["class"]), key=class_order, reverse=True)
     found = [value for frame in (pairs, analysis.by_class) for value in frame["slowdown"].drop_nulls()]
     most = max([0.01, *found])
     maps = [_map(pairs, "program", programs, most, "beside")]
@@ -43,8 +44,8 @@ def slowdowns_by_pair(analysis: Analysis) -> Drawing:
         maps.append(_map(analysis.by_class, "class", classes, most, "beside class"))
     by_class = " At the right or below, the means of all pairs of classes." if len(maps) > 1 else ""
     caption = (
-        f"How much longer a program (row) takes beside another (column){clock_phrase(clock)} than alone, in percent, with half "
-        f"of the 95 % interval; the most memory-bound come first.{by_class}"
+        f"How much longer a program (row) takes beside another (column){clock_phrase(clock)} than alone, in percent, "
+        f"with half of the 95 % interval; the most memory-bound come first.{by_class}"
     )
     return Drawing(assemble(maps, across=2 if len(programs) <= 5 else 1), caption)
 
@@ -60,13 +61,14 @@ def _map(rows: pl.DataFrame, key: str, names: Sequence[str], most: float, title:
     found = {(row[key], row["beside"]): row for row in rows.iter_rows(named=True)}
     is_wide = len(names) <= _WIDE
     cells = [_cell(found.get((a, b), {}), a, b, most, is_wide=is_wide) for a in names for b in names]
+    angle = 0 if is_wide else -40
+    top = alt.Axis(orient="top", labelAngle=angle, ticks=False, domain=False, labelLimit=_CELL_PX)
+    said = {"name": key, "beside": "beside", "told": "slowdown (%)", "n": "runs" if key == "program" else "pairs"}
     base = alt.Chart(inline(cells)).encode(
-        x=alt.X("beside:N", sort=list(names), title=title,
-                axis=alt.Axis(orient="top", labelAngle=0 if is_wide else -40, ticks=False, domain=False, labelLimit=_CELL_PX)),
+        x=alt.X("beside:N", sort=list(names), title=title, axis=top),
         y=alt.Y("name:N", sort=list(names), title=None, axis=alt.Axis(labelLimit=200)),
-        tooltip=[alt.Tooltip("name:N", title=key), alt.Tooltip("beside:N", title="beside"),
-                 alt.Tooltip("told:N", title="slowdown (%)"), alt.Tooltip("n:Q", title="runs" if key == "program" else "pairs")],
-    )  # fmt: skip
+        tooltip=[alt.Tooltip(f"{name}:N", title=words) for name, words in said.items()],
+    )
     boxes = base.mark_rect(stroke="white", strokeWidth=1).encode(color=alt.Color("fill:N", scale=None))
     words = base.mark_text(fontSize=theme.LABEL_PX).encode(text="text:N", color=alt.Color("ink:N", scale=None))
     step_px = _CELL_PX if is_wide else _NARROW_PX
@@ -114,14 +116,12 @@ def _additive_caption(analysis: Analysis, n: int) -> str:
         if found.share_held is None
         else f"; the interval of the error holds 0 for {fixed(100 * found.share_held, 0)} %"
     )
-    error = (
-        ""
-        if found.mean_error is None
-        else f" On average the sum is off by {percent_pm(found.mean_error, found.mean_error_ci)} percentage points{held}."
-    )
+    off = percent_pm(found.mean_error, found.mean_error_ci)
+    error = "" if found.mean_error is None else f" On average the sum is off by {off} percentage points{held}."
     return (
-        f"Slowdown of members of groups of three and more ({count(n, 'point')}): as measured, and as the sum of their slowdowns in "
-        f"pairs. On the line, slowdowns add up; above it, the sum is too high.{error} Whiskers are 95 % intervals."
+        f"Slowdown of members of groups of three and more ({count(n, 'point')}): as measured, and as the sum of their "
+        f"slowdowns in pairs. On the line, slowdowns add up; above it, the sum is too high.{error} Whiskers are 95 % "
+        "intervals."
     )
 
 
@@ -129,13 +129,14 @@ def _scatter(rows: pl.DataFrame, sizes: Sequence[int]) -> Any:
     import altair as alt
 
     data = [_scatter_row(row) for row in rows.iter_rows(named=True)]
-    ends = [value for row in data for value in (row["x"], row["y"], row["x2"], row["y2"]) if value is not None]
+    ends = [value for row in data for value in (row["x1"], row["y1"], row["x2"], row["y2"])]
     low, high = min(0.0, *ends), 1.05 * max(1.0, *ends)
     scale = alt.Scale(domain=[low, high], nice=False)
     looks = {"format": AXIS_FORMAT, "tickCount": 6, "grid": True}
     colours = size_colours(sizes)
+    ramp = alt.Scale(domain=list(colours), range=list(colours.values()))
     base = alt.Chart(inline(data)).encode(
-        color=alt.Color("size:N", title="Programs", sort=None, scale=alt.Scale(domain=list(colours), range=list(colours.values()))),
+        color=alt.Color("size:N", title="Programs", sort=None, scale=ramp),
         tooltip=[alt.Tooltip("program:N"), alt.Tooltip("group:N"), alt.Tooltip("clock:N"),
                  alt.Tooltip("told_x:N", title="measured (%)"), alt.Tooltip("told_y:N", title="sum of pairs (%)")],
     )  # fmt: skip

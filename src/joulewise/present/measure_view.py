@@ -38,12 +38,12 @@ def programs_of(analysis: Analysis) -> list[str]:
     return known + [name for name in analysis.alone["program"].unique(maintain_order=True) if name not in known]
 
 
-def shown_clock(frame: pl.DataFrame) -> str | None:
-    """The highest frequency of a table, or its first clock where none has one; None for an empty table."""
+def shown_clock(frame: pl.DataFrame) -> str:
+    """The highest frequency of a table, or its first clock where none has one; nothing for an empty table."""
     clocks = frame.unique("clock", maintain_order=True)
     if "clock_mhz" in frame.columns:
         clocks = clocks.sort("clock_mhz", descending=True, nulls_last=True, maintain_order=True)
-    return None if clocks.is_empty() else str(clocks["clock"][0])
+    return "" if clocks.is_empty() else str(clocks["clock"][0])
 
 
 def in_one_way(frame: pl.DataFrame, ways: Sequence[str] = _WAYS) -> pl.DataFrame:
@@ -60,9 +60,9 @@ def frequencies_mhz(frame: pl.DataFrame) -> list[float]:
     return found
 
 
-def clock_phrase(clock: str | None) -> str:
+def clock_phrase(clock: str) -> str:
     """Where a figure shows one clock, which: " at 3400 MHz"; nothing where clocks were left as they are."""
-    return "" if clock in (None, "as is") else f" at {clock}"
+    return "" if clock in ("", "as is") else f" at {clock}"
 
 
 def percent_pm(value: float | None, half: float | None) -> str:
