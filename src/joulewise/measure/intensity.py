@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from itertools import pairwise
 
+import numpy as np
 import polars as pl
 
 from joulewise.measure.analysis_columns import PROGRAMS, shaped
 from joulewise.measure.estimates import means
+from joulewise.model.arrays import Floats
 
 MISSES, MUTUAL = "misses per instruction", "sensitivity and pressure"
-SAME_FACTOR = 1.1
-"""Programs that differ by no more than this factor are of one class, however many classes are asked for."""
+SAME_FACTOR = 1.25
+"""Classes whose geometric means differ by no more than this factor are one, however many are asked for."""
 _LEAST_INTENSITY, _LEAST_SLOWDOWN = 1e-9, 0.01
 """What lies below counts as this: nothing to speak of."""
 
@@ -34,16 +35,41 @@ def program_table(rows: pl.DataFrame, pairs: pl.DataFrame, n_classes: int) -> pl
 
 
 def classes(scores: Mapping[str, float], n_classes: int) -> dict[str, str]:
-    """Names divided where the logarithms of their scores have their largest gaps; I is the lowest class."""
+    """Names divided so that logarithms of scores differ least within classes; I is the lowest class.
+
+    There are fewer classes than asked for where the means of two would be within SAME_FACTOR.
+    """
     ordered = sorted(scores, key=lambda name: scores[name])
-    gaps = [(math.log(scores[b] / scores[a]), i + 1) for i, (a, b) in enumerate(pairwise(ordered))]
-    wide = sorted((gap for gap in gaps if gap[0] > math.log(SAME_FACTOR)), key=lambda gap: (-gap[0], gap[1]))
-    cuts = {at for _, at in wide[: max(n_classes, 1) - 1]}
-    found, number = {}, 1
-    for i, name in enumerate(ordered):
-        number += i in cuts
-        found[name] = roman(number)
-    return found
+    logs = np.log([scores[name] for name in ordered])
+    borders = next(
+        (found for k in range(min(n_classes, logs.size), 1, -1) if _are_apart(logs, found := _borders(logs, k))), ()
+    )
+    return {name: roman(1 + sum(at <= i for at in borders)) for i, name in enumerate(ordered)}
+
+
+def _borders(logs: Floats, n_classes: int) -> tuple[int, ...]:
+    """Where each class but the first begins, so that the squares of distances to the means of classes are least."""
+    n = logs.size
+    spread = np.full((n + 1, n + 1), np.inf)
+    for i in range(n):
+        for j in range(i + 1, n + 1):
+            spread[i, j] = logs[i:j].var() * (j - i)
+    least, begins = spread[0], []
+    for _ in range(n_classes - 1):
+        costs = least[:, None] + spread
+        begins.append(costs.argmin(axis=0))
+        least = costs.min(axis=0)
+    found, end = [], n
+    for begin in reversed(begins):
+        end = int(begin[end])
+        found.append(end)
+    return tuple(reversed(found))
+
+
+def _are_apart(logs: Floats, borders: tuple[int, ...]) -> bool:
+    """Whether the means of neighbouring classes differ by more than SAME_FACTOR."""
+    means_of = np.array([part.mean() for part in np.split(logs, borders)])
+    return bool((np.diff(means_of) > math.log(SAME_FACTOR)).all())
 
 
 def roman(number: int) -> str:

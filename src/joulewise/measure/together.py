@@ -23,7 +23,8 @@ def together_table(observations: pl.DataFrame, alone: pl.DataFrame, groups: Mapp
     runs = (
         observations.filter((pl.col("size") > 1) & pl.col("group_energy_j").is_not_null())
         .group_by(_RUN, maintain_order=True)
-        .agg(pl.col("group_energy_j", "group_s").first(), pl.col("wall_s").sum().alias("members_s"))
+        .agg(pl.col("group_energy_j", "group_s").first(), pl.col("wall_s").sum().alias("members_s"), pl.len())
+        .filter(pl.col("len") == pl.col("size"))
     )
     fair_s = pl.col("members_s") / pl.col("size")
     is_once = pl.col("way") == "once"
@@ -35,7 +36,31 @@ def together_table(observations: pl.DataFrame, alone: pl.DataFrame, groups: Mapp
     )
     found = means(fair, list(_RUN[1:]), {"together_j": "together_ci_j", "together_s": None})
     known = {(row["program"], row["clock"]): row for row in alone.iter_rows(named=True)}
-    return table(TOGETHER, [_beside_alone(row, known, groups[row["group"]]) for row in found.iter_rows(named=True)])
+    return table(TOGETHER, [beside_alone(row, known, groups[row["group"]]) for row in found.iter_rows(named=True)])
+
+
+def beside_alone(
+    row: Mapping[str, Any], known: Mapping[tuple[str, str], Mapping[str, Any]], members: Sequence[str]
+) -> dict[str, Any]:
+    """A group with the sums of its members alone, if all were measured, and what running together saves."""
+    baselines = {name: known.get((name, row["clock"])) for name in set(members)}
+    parts = [(part, members.count(name)) for name, part in baselines.items() if part and part["energy_j"] is not None]
+    if len(parts) < len(baselines):
+        return dict(row)
+    alone_j = sum(n * part["energy_j"] for part, n in parts)
+    alone_ci_j = sum_width(*(n * part["energy_ci_j"] if part["energy_ci_j"] is not None else None for part, n in parts))
+    ratio = row["together_j"] / alone_j
+    relative = sum_width(
+        None if row["together_ci_j"] is None else row["together_ci_j"] / row["together_j"],
+        None if alone_ci_j is None else alone_ci_j / alone_j,
+    )
+    return {
+        **row,
+        "alone_j": alone_j,
+        "alone_s": _sum_s(parts),
+        "saved_share": 1 - ratio,
+        "saved_ci": None if relative is None else ratio * relative,
+    }
 
 
 def best_clock_table(
@@ -56,28 +81,10 @@ def best_clock_table(
     return table(BEST_CLOCK, [row for part in parts if part.height > 1 for row in _by_clock(part, static_w)])
 
 
-def _beside_alone(
-    row: Mapping[str, Any], known: Mapping[tuple[str, str], Mapping[str, Any]], members: Sequence[str]
-) -> dict[str, Any]:
-    """A group with the sums of its members alone, if all were measured."""
-    baselines = {name: known.get((name, row["clock"])) for name in set(members)}
-    parts = [(part, members.count(name)) for name, part in baselines.items() if part and part["energy_j"] is not None]
-    if len(parts) < len(baselines):
-        return dict(row)
-    alone_j = sum(n * part["energy_j"] for part, n in parts)
-    alone_ci_j = sum_width(*(n * part["energy_ci_j"] if part["energy_ci_j"] is not None else None for part, n in parts))
-    ratio = row["together_j"] / alone_j
-    relative = sum_width(
-        None if row["together_ci_j"] is None else row["together_ci_j"] / row["together_j"],
-        None if alone_ci_j is None else alone_ci_j / alone_j,
-    )
-    return {
-        **row,
-        "alone_j": alone_j,
-        "alone_s": sum(n * part["wall_s"] for part, n in parts),
-        "saved_share": 1 - ratio,
-        "saved_ci": None if relative is None else ratio * relative,
-    }
+def _sum_s(parts: Sequence[tuple[Mapping[str, Any], int]]) -> float | None:
+    """The time of members one after the other, if it is known of all."""
+    known = [n * part["wall_s"] for part, n in parts if part.get("wall_s") is not None]
+    return sum(known) if len(known) == len(parts) else None
 
 
 def _by_clock(part: pl.DataFrame, static_w: Mapping[str, float | None]) -> Iterator[dict[str, Any]]:
