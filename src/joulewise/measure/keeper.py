@@ -210,9 +210,7 @@ class _Keeper:
             return False
         self._clear()
         code = os.waitstatus_to_exitcode(self._status[start.pid])
-        self._tell(
-            "ended", self._ended_s, code=code, cpu_s=self._cpu_s, failure=start.close(), tail=self._last_words()
-        )
+        self._tell("ended", self._ended_s, code=code, cpu_s=self._cpu_s, failure=start.close(), tail=self._last_words())
         return True
 
     def _wait_for_end(self, start: _Start) -> bool:
