@@ -19,7 +19,8 @@ from joulewise.measure.availability import Availability
 from joulewise.measure.bench import Clock, Experiment, GroupRead, Member, Program, Way
 from joulewise.measure.counters import NO_FILE, CounterReads
 from joulewise.measure.machine_bench import MachineBench
-from joulewise.measure.runner import MemberTimes, Stay, company_share, last_lines, run_group
+from joulewise.measure.runner import last_lines, run_group
+from joulewise.measure.times import MemberTimes, Stay, company_share
 from joulewise.measure.watch import Watch
 
 CORES = tuple(sorted(os.sched_getaffinity(0)))

@@ -15,7 +15,8 @@ from typing import Protocol
 from joulewise.errors import InputError, Problem
 from joulewise.measure.bench import Clock, Experiment, GroupRead, Member, MemberRead, Program
 from joulewise.measure.counters import CounterReads, CounterSource, OpenCounters
-from joulewise.measure.runner import GroupTimes, company_share, run_group
+from joulewise.measure.runner import run_group
+from joulewise.measure.times import GroupTimes, company_share
 
 _STEP_S = 0.05
 """From here on a step of the time of day is worth a note."""
