@@ -15,6 +15,7 @@ from joulewise.measure.bundled import (
     KERNELS,
     USUAL_SECONDS,
     bundled_programs,
+    calibrated,
     kernel_program,
     rounds_for,
     usual_bytes,
@@ -79,15 +80,15 @@ class Steady:
     def __init__(self, round_s: float, problem: str = "") -> None:
         self.round_s, self.problem, self.n_runs = round_s, problem, 0
 
-    def warm_up(self, program: Program, cores: tuple[int, ...]) -> str:
+    def warm_up(self, program: Program, cores: tuple[int, ...]) -> str:  # noqa: ARG002
         return self.problem
 
-    def run(self, experiment: Experiment, repetition: int) -> GroupRead:
+    def run(self, experiment: Experiment, repetition: int) -> GroupRead:  # noqa: ARG002
         self.n_runs += 1
         (member,) = experiment.members
         return GroupRead("", (MemberRead(int(member.program.command[-1]) * self.round_s),), problem=self.problem)
 
-    def idle_w(self, clock: Clock, seconds: float) -> float:
+    def idle_w(self, clock: Clock, seconds: float) -> float:  # noqa: ARG002
         return math.nan
 
 
@@ -100,10 +101,20 @@ def test_rounds_take_as_long_as_asked(round_s: float) -> None:
 
 
 def test_a_kernel_that_does_not_run_is_told() -> None:
-    with pytest.raises(InputError, match="triad: ended with code 3; run the command by hand: .*triad --bytes 4096"):
+    with pytest.raises(InputError, match=r"triad: ended with code 3; run the command by hand: .*triad --bytes 4096"):
         rounds_for("triad", 4096, 1.0, Steady(1.0, "ended with code 3"), (0,))
     with pytest.raises(InputError, match="did you mean 'triad'"):
-        kernel_program("tirad", 4096, 1)
+        calibrated("tirad", MACHINE, Steady(1.0))
+
+
+def test_a_kernel_may_have_another_size() -> None:
+    assert calibrated("triad", MACHINE, Steady(0.5), 3.0, 10**6).command[-5:] == (
+        "triad",
+        "--bytes",
+        "1000000",
+        "--rounds",
+        "6",
+    )
 
 
 def test_all_kernels_are_programs_of_about_equal_length() -> None:

@@ -8,17 +8,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from joulewise.measure import machine_bench
+from joulewise.measure.availability import Availability
 from joulewise.measure.bench import Clock, Experiment, GroupRead, Member, Program, Way
+from joulewise.measure.counters import NO_FILE, CounterReads
 from joulewise.measure.machine_bench import MachineBench
-from joulewise.measure.runner import MemberTimes, Stay, company_share, last_lines, run_group
+from joulewise.measure.runner import last_lines, run_group
+from joulewise.measure.times import MemberTimes, Stay, company_share
+from joulewise.measure.watch import Watch
 
 CORES = tuple(sorted(os.sched_getaffinity(0)))
 LEAVE_CHILDREN = "setsid sleep 60 & echo $! > {0}/far; sleep 61 & echo $! > {0}/near; "
@@ -101,7 +104,7 @@ def test_company_counts_from_the_beginning_of_others_to_their_end() -> None:
 
 
 def test_processor_time_is_that_of_all_processes() -> None:
-    work = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done"
+    work = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
     (one,) = run(shell(work)).members
     (three,) = run(shell(f"({work}) & (setsid sh -c '{work}') & {work}; wait")).members
     assert three.cpu_s > 1.5 * one.cpu_s
@@ -171,7 +174,7 @@ class Impatient:
     def changed(self) -> None:
         raise KeyboardInterrupt
 
-    def ended(self, place: int) -> None:
+    def ended(self, place: int) -> None:  # noqa: ARG002
         raise AssertionError("nobody ends")
 
 
@@ -202,47 +205,41 @@ MachineBench(member.cores).run(Experiment((member,)), 0)
 # What is read
 
 
-class Counted(NamedTuple):
-    instructions: float = 100.0
-    cycles: float = math.nan
-    cache_misses: float = 3.0
-
-
 class Counters:
-    """Counts nothing, but says what it was asked."""
+    """Counts nothing, but says what it was asked; a counted command line begins with `env`."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def attach(self, pid: int) -> Counters:
+    def availability(self) -> Availability:
+        return Availability("counters", True, "none of them real")
+
+    def wrapped(self, command: Sequence[str], file: Path = NO_FILE) -> tuple[str, ...]:
+        return ("env", f"COUNTS={file.name}", *command)
+
+    def attach(self, pid: int, file: Path = NO_FILE) -> Counters:
         assert is_running(pid)
-        self.asked.append("attach")
+        self.asked.append(f"attach {file.name}")
         return self
 
-    def read(self) -> Counted:
+    def read(self) -> CounterReads:
         self.asked.append("read")
-        return Counted()
+        return CounterReads(instructions=100.0, cache_misses=3.0)
 
     def close(self) -> None:
         self.asked.append("close")
 
 
-class Watch:
-    """A machine that takes ten watts."""
+class TenWatts:
+    """A meter of a machine that takes ten watts."""
 
-    n_samples = 0
+    name = "a meter"
 
-    def sample(self) -> None:
-        self.n_samples += 1
+    def availability(self) -> Availability:
+        return Availability("energy", True, "ten watts")
 
-    def energy_j(self, from_s: float, to_s: float) -> float:
-        return 10 * (to_s - from_s)
-
-    def hottest_c(self, from_s: float, to_s: float) -> float:
-        return 60.0
-
-    def mean_mhz(self, from_s: float, to_s: float) -> float:
-        return 2000.0
+    def read_j(self) -> float:
+        return 10 * time.monotonic()
 
 
 class Clocks:
@@ -252,24 +249,25 @@ class Clocks:
         self.held: list[tuple[str, tuple[int, ...]]] = []
 
     @contextmanager
-    def holding(self, clock: Clock, cores: Sequence[int]) -> Iterator[None]:
+    def holding(self, clock: Clock, cores: Iterable[int]) -> Iterator[None]:
         self.held.append((clock.label, tuple(cores)))
         yield
 
 
 def test_counters_energy_and_clocks_are_read_where_there_are_any() -> None:
-    watch, counters, clocks = Watch(), Counters(), Clocks()
-    bench = MachineBench(CORES, watch, counters, clocks, energy_meter="a meter")
-    members = (Member(shell("sleep 0.1"), CORES[:1]), Member(shell("sleep 0.05"), CORES[-1:]))
-    read = bench.run(Experiment(members, Clock(1500.0)), 0)
-    assert (read.problem, read.energy_meter, read.hottest_c, read.measured_mhz) == ("", "a meter", 60.0, 2000.0)
-    assert read.energy_j == pytest.approx(10 * read.group_s)
-    assert [member.energy_j for member in read.members] == pytest.approx([10 * m.wall_s for m in read.members])
+    counters, clocks = Counters(), Clocks()
+    members = (Member(shell("test $COUNTS = 0.counts && sleep 0.1"), CORES[:1]), Member(shell("true"), CORES[-1:]))
+    with Watch(TenWatts()) as watch:
+        bench = MachineBench(CORES, watch, counters, clocks)
+        read = bench.run(Experiment(members, Clock(1500.0)), 0)
+        assert bench.idle_w(Clock(), 0.1) == pytest.approx(10.0, rel=0.1)
+    assert (read.problem, read.energy_meter) == ("", "a meter")
+    assert read.energy_j == pytest.approx(10 * read.group_s, rel=0.1)
+    assert read.members[0].energy_j == pytest.approx(10 * read.members[0].wall_s, rel=0.1)
     assert [(m.instructions, m.cache_misses) for m in read.members] == [(100.0, 3.0)] * 2
-    assert counters.asked == ["attach"] * 2 + ["read"] * 2 + ["close"] * 2
+    assert all(math.isnan(member.cycles) for member in read.members)
+    assert counters.asked == ["attach 0.counts", "attach 1.counts", "read", "read", "close", "close"]
     assert clocks.held == [("1500 MHz", tuple(sorted({CORES[0], CORES[-1]})))]
-    assert watch.n_samples >= 3
-    assert bench.idle_w(Clock(), 0.01) == pytest.approx(10.0)
 
 
 def test_a_clock_that_cannot_be_set_is_told() -> None:

@@ -71,13 +71,11 @@ def _cache_bytes(machine: Machine, level: Level) -> int:
     return max((cache.size_bytes for cache in caches[level]), default=_USUAL_CACHE_BYTES[level])
 
 
-def kernel_program(kernel: str, n_bytes: int, rounds: int, name: str = "", time_limit_s: float = 3600.0) -> Program:
-    """A kernel as a program; InputError when there is no such kernel."""
-    if kernel not in KERNELS:
-        raise InputError(unknown_name("kernel", kernel, KERNELS))
+def kernel_program(kernel: str, n_bytes: int, rounds: int) -> Program:
+    """A kernel as a program."""
     program = (sys.executable, "-P", "-m", "joulewise.measure.bundled_program")
     sizes = ("--bytes", str(n_bytes), "--rounds", str(rounds))
-    return Program(name or kernel, (*program, kernel, *sizes), time_limit_s=time_limit_s)
+    return Program(kernel, (*program, kernel, *sizes))
 
 
 def rounds_for(kernel: str, n_bytes: int, seconds: float, bench: Bench, cores: tuple[int, ...]) -> int:
@@ -103,11 +101,16 @@ def _seconds_of(program: Program, bench: Bench, cores: tuple[int, ...]) -> float
     return read.members[0].wall_s
 
 
-def bundled_programs(
-    machine: Machine, bench: Bench, seconds: float = USUAL_SECONDS, kernels: tuple[str, ...] = tuple(KERNELS)
-) -> tuple[Program, ...]:
-    """Kernels with their usual sizes, each with the work that takes about so long on the first separate core."""
-    cores = machine.separate_cores()[:1]
-    sizes = [usual_bytes(kernel, machine) for kernel in kernels]
-    rounds = [rounds_for(kernel, size, seconds, bench, cores) for kernel, size in zip(kernels, sizes)]
-    return tuple(kernel_program(*of) for of in zip(kernels, sizes, rounds))
+def calibrated(
+    kernel: str, machine: Machine, bench: Bench, seconds: float = USUAL_SECONDS, n_bytes: int | None = None
+) -> Program:
+    """A kernel of a size (its usual one by default), with the work that takes about so long on a core of its own."""
+    if kernel not in KERNELS:
+        raise InputError(unknown_name("kernel", kernel, KERNELS))
+    size = usual_bytes(kernel, machine) if n_bytes is None else n_bytes
+    return kernel_program(kernel, size, rounds_for(kernel, size, seconds, bench, machine.separate_cores()[:1]))
+
+
+def bundled_programs(machine: Machine, bench: Bench, seconds: float = USUAL_SECONDS) -> tuple[Program, ...]:
+    """All kernels with their usual sizes."""
+    return tuple(calibrated(kernel, machine, bench, seconds) for kernel in KERNELS)
