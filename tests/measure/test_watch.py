@@ -64,6 +64,22 @@ def test_without_probes_everything_is_missing() -> None:
     assert watch.meter_name == ""
 
 
+def test_a_slow_meter_is_asked_until_it_covers_the_end() -> None:
+    class Slow(Steady):
+        def read_j(self) -> float:
+            time.sleep(0.05)
+            joules = super().read_j()
+            time.sleep(0.05)
+            return joules
+
+    with Watch(Slow(), every_s=0.01) as watch:
+        for _ in range(3):
+            from_s = time.monotonic()
+            time.sleep(0.03)
+            to_s = time.monotonic()
+            assert watch.energy_j(from_s, to_s) == pytest.approx(50 * (to_s - from_s), rel=0.5)
+
+
 def test_a_step_of_the_time_of_day_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     watch = Watch()
     watch.sample()
