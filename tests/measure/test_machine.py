@@ -51,6 +51,7 @@ def test_fast_cores_of_a_hybrid_come_first(tmp_path: Path) -> None:
     assert machine.kinds == ((0, 1, 2, 3), (4, 5, 6, 7))
     assert machine.separate_cores() == (0, 2, 4, 5, 6, 7, 1, 3)
     assert machine.frequencies_mhz == (800, 2600, 3300)  # what all of them can do
+    assert "not all alike, fastest first: 0-3; 4-7" in pinning(machine).found
 
 
 def test_a_bare_container_with_limits(tmp_path: Path) -> None:

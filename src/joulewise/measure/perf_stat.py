@@ -129,10 +129,10 @@ class PerfStat:
 def _failure(command: Sequence[str]) -> str:
     """Why a command failed, for a message; nothing where it did not."""
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=_LIMIT_S
-        )
+        subprocess.check_output(command, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, timeout=_LIMIT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f" ({error})"
-    said = done.stderr.strip().splitlines()
-    return f" ({said[-1] if said else f'status {done.returncode}'})" if done.returncode else ""
+    except subprocess.CalledProcessError as error:
+        said = error.output.decode(errors="replace").strip().splitlines()
+        return f" ({said[-1] if said else f'status {error.returncode}'})"
+    return ""

@@ -105,32 +105,33 @@ class PowerCommand:
 
     def _run(self) -> str:
         """What the command prints; all processes that it started are ended when it takes too long."""
-        with subprocess.Popen(
-            self.command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        ) as process:
-            try:
-                output = self._listen(process)
-            except BaseException:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                raise
+        ear, mouth = os.pipe()
+        with os.fdopen(ear, "rb"):
+            with os.fdopen(mouth, "wb"):
+                process = subprocess.Popen(
+                    self.command, stdin=subprocess.DEVNULL, stdout=mouth, stderr=mouth, start_new_session=True
+                )
+            with process:
+                try:
+                    output = self._listen(process, ear)
+                except BaseException:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+                    raise
         if process.returncode:
             raise subprocess.CalledProcessError(process.returncode, self.command, output)
         return output
 
-    def _listen(self, process: subprocess.Popen[bytes]) -> str:
+    def _listen(self, process: subprocess.Popen[bytes], ear: int) -> str:
         """All that a command prints until it ends; OSError where that is far more than a power."""
-        assert process.stdout is not None
         until_s = time.monotonic() + self.limit_s
+        words = select.poll()
+        words.register(ear, select.POLLIN)
         heard = bytearray()
         while len(heard) <= _MOST_BYTES:
-            if not select.select([process.stdout], [], [], max(0.0, until_s - time.monotonic()))[0]:
+            if not words.poll(1000.0 * max(0.0, until_s - time.monotonic())):
                 raise subprocess.TimeoutExpired(self.command, self.limit_s)
-            piece = os.read(process.stdout.fileno(), _MOST_BYTES)
+            piece = os.read(ear, _MOST_BYTES)
             heard += piece
             if not piece:
                 process.wait(max(0.0, until_s - time.monotonic()))

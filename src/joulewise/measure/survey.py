@@ -59,6 +59,8 @@ def pinning(machine: Machine) -> Availability:
         f"{machine.model}: cores {core_list(machine.cores)}, {count(len(machine.siblings), 'physical one')}, "
         f"last-level caches shared: {caches or 'none that shows'}"
     )
+    if len(machine.kinds) > 1:
+        found += f"; not all alike, fastest first: {'; '.join(map(core_list, machine.kinds))}"
     if len(machine.cores) == 1:
         return Availability("pinning", True, found, "nothing can run beside anything: give it more cores")
     if machine.core_quota is not None and machine.core_quota < len(machine.cores):

@@ -10,6 +10,7 @@ import time
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -67,6 +68,7 @@ class Watch:
         self._energy = EnergyLog()
         self._heats, self._offsets = _Track(), _Track()
         self._clocks = {core: _Track() for core in self.cores}
+        self._reached_s = -math.inf
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._is_ending = False
@@ -99,8 +101,9 @@ class Watch:
             before_s = time.monotonic()
             joules = self.meter.read_j() if self.meter is not None else math.nan
             after_s = time.monotonic()
+            self._reached_s = (before_s + after_s) / 2
             if self.meter is not None:
-                self._energy.append((before_s + after_s) / 2, joules)
+                self._energy.append(self._reached_s, joules)
             self._heats.append(after_s, self._heat.read_c() if self._heat is not None else math.nan)
             for core, mhz in self._read_clocks().items():
                 self._clocks[core].append(after_s, mhz)
@@ -148,8 +151,8 @@ class Watch:
     def _reach(self, to_s: float) -> None:
         """Read once more where the last sample was before a time; a time to come is not waited for."""
         with self._lock:
-            last_s = self._offsets.times_s[-1] if self._offsets.times_s else -math.inf
-        if last_s < to_s:
+            reached_s = self._reached_s
+        if reached_s < to_s:
             self.sample()
 
     def _keep_reading(self) -> None:
@@ -163,4 +166,5 @@ class Watch:
     def _step_aside(self) -> None:
         others = os.sched_getaffinity(0) - set(self.cores)
         if others:
-            os.sched_setaffinity(0, others)  # of this thread only
+            with suppress(OSError):
+                os.sched_setaffinity(0, others)  # of this thread only
