@@ -14,8 +14,11 @@ from joulewise.cli.output import AsJson, note, print_json, print_table, progress
 if TYPE_CHECKING:
     from joulewise.measure.analysis import Analysis
     from joulewise.measure.laboratory import Outcome, Progress
+    from joulewise.measure.machine import Machine
     from joulewise.measure.plan import Plan
     from joulewise.measure.schedule import Estimate, Run
+    from joulewise.measure.store import Store
+    from joulewise.present.measure_report import MeasureInfo
 
 _MOST_ROWS = 40
 _MOST_PROBLEMS = 5
@@ -103,9 +106,8 @@ def _show_failures(outcome: Outcome) -> None:
         note(f"  {group}: {problem}")
     others = len(outcome.problems) - _MOST_PROBLEMS
     if others > 0:
-        note(
-            f"  and {count(others, 'more group')}: the column problem of {outcome.folder / 'observations.csv'} has all"
-        )
+        place = outcome.folder / "observations.csv"
+        note(f"  and {count(others, 'more group')}: the column problem of {place} has all")
 
 
 # --- what follows ------------------------------------------------------------------------------------------------
@@ -119,8 +121,7 @@ def _show_findings(folder: Path, outcome: Outcome | None, *, as_json: bool) -> N
         analysis, page = _analysed(folder)
     findings = measure_findings(analysis)
     if as_json:
-        counts = {} if outcome is None else {"n_runs": outcome.n_runs, "n_valid": outcome.n_valid,
-                                             "n_reused": outcome.n_reused, "problems": list(outcome.problems)}  # fmt: skip
+        counts = _counts(outcome) if outcome else {}
         found = [{"finding": finding.lead, "support": finding.support} for finding in findings]
         print_json({"folder": str(folder), "report": str(page), **counts, "findings": found,
                     "missing": list(analysis.missing)})  # fmt: skip
@@ -134,6 +135,10 @@ def _show_findings(folder: Path, outcome: Outcome | None, *, as_json: bool) -> N
     print(f"Report:  {page}")
 
 
+def _counts(outcome: Outcome) -> dict[str, Any]:
+    return {name: getattr(outcome, name) for name in ("n_runs", "n_valid", "n_reused", "problems")}
+
+
 def _analysed(folder: Path) -> tuple[Analysis, Path]:
     from joulewise.measure.analysis import analyse
     from joulewise.measure.export import write_tables
@@ -141,11 +146,27 @@ def _analysed(folder: Path) -> tuple[Analysis, Path]:
     from joulewise.present.measure_report import write_measure_report
 
     store = Store(folder)
-    marker = store.existing()
-    machine = machine_from(marker["machine"])
+    machine = machine_from(store.existing()["machine"])
     analysis = analyse(store.write_tables(), store.idle_powers())
     write_tables(folder, analysis, machine)
-    return analysis, write_measure_report(folder, analysis, store.info())
+    return analysis, write_measure_report(folder, analysis, _info(store, machine))
+
+
+def _info(store: Store, machine: Machine) -> MeasureInfo:
+    from joulewise.measure.availability import Availability
+    from joulewise.measure.store import last_runs
+    from joulewise.present.measure_report import MeasureInfo
+
+    marker, runs = store.existing(), last_runs(store.records()).values()
+    return MeasureInfo(
+        name=marker["name"],
+        plan=store.plan_file.read_text(encoding="utf-8"),
+        plan_name=marker["plan_file"],
+        machine=machine,
+        probes=[Availability(**probe) for probe in marker["probes"]],
+        seconds=sum(run["group_s"] or 0.0 for run in runs),
+        made_at=max((run["started"] for run in runs), default=""),
+    )
 
 
 # --- looking ahead -----------------------------------------------------------------------------------------------
@@ -207,13 +228,7 @@ def _show_probes(*, as_json: bool) -> None:
     if as_json:
         print_json([probe._asdict() for probe in found])
         return
-    rows = [
-        {
-            "what": probe.name,
-            "": "yes" if probe.is_available else "no",
-            "found": probe.found,
-            "would help": probe.remedy,
-        }
-        for probe in found
-    ]
-    print_table("What the laboratory can read and set on this machine", rows)
+    for probe in found:
+        print(f"{probe.name}: {'yes' if probe.is_available else 'no'}, {probe.found}")
+        if probe.remedy:
+            print(f"    would help: {probe.remedy}")

@@ -6,7 +6,7 @@ III.E), which facilities count with.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +19,13 @@ from joulewise.measure.slowdowns import neighbours
 
 CLOSE, NEAR = 0.02, 0.10
 """Errors of so much of the time alone are small; those above are not near any more."""
-_MOST_HELD = 0.9
+_MOST = 0.9
 _ROUNDING = 1e-9
 
 RULE = (
     f"additive: the mean absolute error is at most {CLOSE:.0%} of the time alone, or at most {NEAR:.0%} while at least "
-    f"{_MOST_HELD:.0%} of the errors are within their intervals; nearly additive: at most {NEAR:.0%}; else sums "
-    "overestimate or underestimate if the interval of the mean error leaves out 0, or are not additive"
+    f"{_MOST:.0%} of the errors are within their intervals; nearly additive: at most {NEAR:.0%}; else sums overestimate "
+    f"or underestimate if {_MOST:.0%} of the errors outside their intervals have that sign; else not additive"
 )
 
 
@@ -66,8 +66,9 @@ def judged(additive: pl.DataFrame) -> Additivity:
     mean, width = mean_of(errors)
     absolute = float(np.mean(np.abs(errors)))
     sure = told.drop_nulls("error_ci")
-    held = float((sure["error"].abs() <= sure["error_ci"]).cast(pl.Float64).to_numpy().mean()) if sure.height else None
-    return Additivity(len(errors), mean, width, absolute, held, _verdict(mean or 0.0, width, absolute, held))
+    beyond = sure.filter(pl.col("error").abs() > pl.col("error_ci"))["error"].to_list()
+    held = 1 - len(beyond) / sure.height if sure.height else None
+    return Additivity(len(errors), mean, width, absolute, held, _verdict(absolute, held, beyond))
 
 
 def fitted_table(company: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.DataFrame:
@@ -105,14 +106,16 @@ def _compared(
     }
 
 
-def _verdict(mean: float, width: float | None, absolute: float, held: float | None) -> str:
-    if absolute <= CLOSE or (absolute <= NEAR and held is not None and held >= _MOST_HELD):
+def _verdict(absolute: float, held: float | None, beyond: Sequence[float]) -> str:
+    """The verdict by the rule; `beyond` are the errors outside their intervals."""
+    if absolute <= CLOSE or (absolute <= NEAR and held is not None and held >= _MOST):
         return "additive"
     if absolute <= NEAR:
         return "nearly additive"
-    if width is None or abs(mean) <= width:
-        return "not additive"
-    return "overestimates" if mean > 0 else "underestimates"
+    share_above = sum(error > 0 for error in beyond) / len(beyond) if beyond else 0.5
+    if share_above >= _MOST:
+        return "overestimates"
+    return "underestimates" if share_above <= 1 - _MOST else "not additive"
 
 
 def _fitted(program: str, clock: str, met: pl.DataFrame, groups: Mapping[str, list[str]]) -> list[dict[str, Any]]:

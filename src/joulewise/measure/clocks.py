@@ -48,9 +48,11 @@ class Clocks:
         refused = self._refusal("frequency", machine.cores, (LOW, HIGH))
         if refused:
             return refused
-        joint = " to " if machine.has_any_frequency else ", "
-        steps = joint.join(f"{mhz:g}" for mhz in machine.frequencies_mhz)
-        return Availability("frequency", True, f"{steps} MHz ({self._driver(machine.cores)})")
+        steps = machine.frequencies_mhz
+        shown = (
+            f"{steps[0]:g} to {steps[-1]:g}" if machine.has_any_frequency else ", ".join(f"{mhz:g}" for mhz in steps)
+        )
+        return Availability("frequency", True, f"{shown} MHz ({self._driver(machine.cores)})")
 
     def governor_availability(self) -> Availability:
         """Whether governors can be set."""

@@ -9,14 +9,15 @@ from pathlib import Path
 from joulewise.measure.system_files import number_of, text_of
 
 
-def core_quota(root: Path = Path("/")) -> float:
-    """How many cores' worth of time this process gets; infinite without a limit."""
-    return min(_along(root, "cpu", _quota), default=math.inf)
+def core_quota(root: Path = Path("/")) -> float | None:
+    """How many cores' worth of time this process gets; None without a limit."""
+    least = min(_along(root, "cpu", _quota))
+    return least if math.isfinite(least) else None
 
 
 def memory_limit_bytes(root: Path = Path("/")) -> float:
     """How much memory this process may use; infinite without a limit."""
-    return min(_along(root, "memory", _memory), default=math.inf)
+    return min(_along(root, "memory", _memory))
 
 
 def _along(root: Path, controller: str, limit: Callable[[Path], float]) -> Iterator[float]:

@@ -33,6 +33,9 @@ GIVE_UP_AFTER = 2
 
 NO_PROBLEM = ""
 
+_KERNEL_SETUP_S = 1.0
+"""About how long a bundled kernel takes before it begins."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -108,14 +111,19 @@ def _make(folder: Path) -> None:
 
 def known_seconds(plan: Plan, records: Iterable[Record]) -> dict[str, float]:
     """How long programs take alone: as the plan says, or as warm-ups and baselines took since."""
-    said = {program.name: program.takes or program.seconds for program in plan.programs}
-    kernels = {program.name: USUAL_SECONDS for program in plan.programs if program.kernel}
-    known = {**kernels, **{name: seconds for name, seconds in said.items() if seconds}}
+    said = {program.name: program.takes for program in plan.programs}
+    kernels = {
+        program.name: (program.seconds or USUAL_SECONDS) + _KERNEL_SETUP_S
+        for program in plan.programs
+        if program.kernel
+    }
+    known = {**{name: seconds for name, seconds in said.items() if seconds}, **kernels}
     for record in records:
         if record["event"] == WARM_UP and not record["problem"]:
             known[record["program"]] = record["seconds"]
         elif record["event"] == RUN and len(record["members"]) == 1 and record["members"][0]["wall_s"]:
-            known[record["members"][0]["program"]] = record["members"][0]["wall_s"]
+            (member,) = record["members"]
+            known[member["program"]] = member["setup_s"] + member["wall_s"]
     return known
 
 

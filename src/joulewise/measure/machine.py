@@ -35,7 +35,8 @@ class Machine:
     of one physical core, `kinds` cores that are alike, fastest first (two or more on hybrid processors).
     `frequencies_mhz` are the steps of the clock, lowest first; where `has_any_frequency`, they are only the ends of a
     range (and the base frequency) in which any value can be asked for. Caches whose size the kernel does not tell are
-    left out. `core_quota` is how many cores' worth of time the control group grants, `memory_bytes` what it leaves.
+    left out. `core_quota` is how many cores' worth of time the control group grants
+    (None without a limit), `memory_bytes` how much memory.
     """
 
     model: str
@@ -48,7 +49,7 @@ class Machine:
     frequencies_mhz: tuple[float, ...] = ()
     has_any_frequency: bool = False
     governors: tuple[str, ...] = ()
-    core_quota: float = math.inf
+    core_quota: float | None = None
 
     @property
     def last_level(self) -> tuple[Cache, ...]:

@@ -106,8 +106,9 @@ def on_unit(event: Event, unit: int) -> tuple[int, int]:
 
 
 def read_tally(descriptor: int) -> Tally:
-    """What an open counter says."""
-    return Tally(*_READ.unpack(os.read(descriptor, _READ.size)))
+    """What an open counter says; it never counted where the kernel has nothing to say."""
+    read = os.read(descriptor, _READ.size)
+    return Tally(*_READ.unpack(read)) if len(read) == _READ.size else Tally(0, 0, 0)
 
 
 def refusal(error: OSError, root: Path) -> tuple[str, str]:
@@ -116,7 +117,7 @@ def refusal(error: OSError, root: Path) -> tuple[str, str]:
     place = f" ({around})" if around else ""
     level = text_of(root / "proc/sys/kernel/perf_event_paranoid")
     is_filtered = "\nSeccomp:\t2" in text_of(root / "proc/self/status")
-    if is_filtered and error.errno in (errno.EPERM, errno.EACCES, errno.ENOSYS):
+    if is_filtered and error.errno in (errno.EPERM, errno.ENOSYS):
         return (
             f"a filter of system calls (seccomp) forbids perf_event_open{place}",
             "docker run --cap-add PERFMON (or --security-opt seccomp=unconfined), or measure outside the container",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
@@ -31,6 +33,7 @@ _PATTERNS = tuple(
 
 _ADVICE = "the command must print one number of watts, such as 217 or '217 W'; try it by hand"
 _SHOWN = 80
+_MOST_BYTES = 1 << 16
 
 
 def parse_watts(text: str) -> float:
@@ -92,7 +95,7 @@ class PowerCommand:
         except FileNotFoundError:
             return math.nan, f"there is no program {self.command[0]!r}"
         except OSError as error:
-            return math.nan, f"cannot be started: {error.strerror}"
+            return math.nan, f"cannot be used: {error.strerror}"
         except subprocess.TimeoutExpired:
             return math.nan, f"gave no answer within {self.limit_s:g} s"
         except subprocess.CalledProcessError as error:
@@ -107,12 +110,10 @@ class PowerCommand:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
             start_new_session=True,
         ) as process:
             try:
-                output, _ = process.communicate(timeout=self.limit_s)
+                output = self._listen(process)
             except BaseException:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
@@ -120,6 +121,21 @@ class PowerCommand:
         if process.returncode:
             raise subprocess.CalledProcessError(process.returncode, self.command, output)
         return output
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> str:
+        """All that a command prints until it ends; OSError where that is far more than a power."""
+        assert process.stdout is not None
+        until_s = time.monotonic() + self.limit_s
+        heard = bytearray()
+        while len(heard) <= _MOST_BYTES:
+            if not select.select([process.stdout], [], [], max(0.0, until_s - time.monotonic()))[0]:
+                raise subprocess.TimeoutExpired(self.command, self.limit_s)
+            piece = os.read(process.stdout.fileno(), _MOST_BYTES)
+            heard += piece
+            if not piece:
+                process.wait(max(0.0, until_s - time.monotonic()))
+                return heard.decode(errors="replace")
+        raise OSError(errno.EFBIG, f"it prints more than {_MOST_BYTES} bytes")
 
 
 def _said(output: str) -> str:

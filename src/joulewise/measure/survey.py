@@ -61,7 +61,7 @@ def pinning(machine: Machine) -> Availability:
     )
     if len(machine.cores) == 1:
         return Availability("pinning", True, found, "nothing can run beside anything: give it more cores")
-    if machine.core_quota < len(machine.cores):
+    if machine.core_quota is not None and machine.core_quota < len(machine.cores):
         found += f"; a control group grants the time of {machine.core_quota:g} cores only"
         return Availability("pinning", True, found, "raise the quota (docker run --cpus, cpu.max) to all cores in use")
     return Availability("pinning", True, found)

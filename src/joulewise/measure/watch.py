@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 import os
+import statistics
 import threading
 import time
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from joulewise.measure.energy_log import EnergyLog, EnergyMeter
 from joulewise.measure.heat import Heat
-from joulewise.measure.processor import read_processor
-from joulewise.measure.system_files import core_folder, number_of, text_of
-
-_CLOCK_FILES = ("cpuinfo_avg_freq", "scaling_cur_freq", "cpuinfo_cur_freq")
-_KHZ_PER_MHZ = 1000.0
+from joulewise.measure.seen_clocks import clock_reader
 
 
 class _Track:
@@ -37,9 +34,14 @@ class _Track:
     def within(self, from_s: float, to_s: float) -> array[float]:
         return self.values[bisect_left(self.times_s, from_s) : bisect_right(self.times_s, to_s)]
 
-    def at(self, time_s: float) -> float:
+    def before(self, time_s: float) -> float:
         """The last value up to a time, or the first one of all; NaN where there is none."""
         place = max(0, bisect_right(self.times_s, time_s) - 1)
+        return self.values[place] if self.values else math.nan
+
+    def after(self, time_s: float) -> float:
+        """The first value from a time on, or the last one of all; NaN where there is none."""
+        place = min(len(self.values) - 1, bisect_left(self.times_s, time_s))
         return self.values[place] if self.values else math.nan
 
 
@@ -61,9 +63,10 @@ class Watch:
         self.cores = tuple(cores)
         self.every_s = every_s
         self._heat = heat
-        self._read_mhz = clock_reader(root, self.cores)
+        self._read_clocks = clock_reader(root, self.cores)
         self._energy = EnergyLog()
-        self._heats, self._clocks, self._offsets = _Track(), _Track(), _Track()
+        self._heats, self._offsets = _Track(), _Track()
+        self._clocks = {core: _Track() for core in self.cores}
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._is_ending = False
@@ -99,7 +102,8 @@ class Watch:
             if self.meter is not None:
                 self._energy.append((before_s + after_s) / 2, joules)
             self._heats.append(after_s, self._heat.read_c() if self._heat is not None else math.nan)
-            self._clocks.append(after_s, self._read_mhz())
+            for core, mhz in self._read_clocks().items():
+                self._clocks[core].append(after_s, mhz)
             self._offsets.append(after_s, time.time() - time.monotonic())
 
     def nudge(self) -> None:
@@ -123,22 +127,23 @@ class Watch:
         with self._lock:
             return max(self._heats.within(from_s, to_s), default=math.nan)
 
-    def mean_mhz(self, from_s: float, to_s: float) -> float:
-        """The mean frequency seen at the measured cores between two times; NaN where none was."""
+    def mean_mhz(self, from_s: float, to_s: float, cores: Iterable[int] | None = None) -> float:
+        """The mean frequency seen between two times at some of the watched cores (at all); NaN where none was."""
         with self._lock:
-            seen = self._clocks.within(from_s, to_s)
-        return sum(seen) / len(seen) if seen else math.nan
+            tracks = [self._clocks[core] for core in (self.cores if cores is None else cores) if core in self._clocks]
+            seen = [mhz for track in tracks for mhz in track.within(from_s, to_s)]
+        return statistics.fmean(seen) if seen else math.nan
 
     def clock_step_s(self, from_s: float, to_s: float) -> float:
         """How far the time of day moved between two times beyond the time that passed: 0 but for corrections."""
         self._reach(to_s)
         with self._lock:
-            return self._offsets.at(to_s) - self._offsets.at(from_s)
+            return self._offsets.after(to_s) - self._offsets.before(from_s)
 
     def epoch_s(self, time_s: float) -> float:
         """The time of day at a time, in seconds since 1970 in UTC."""
         with self._lock:
-            return time_s + self._offsets.at(time_s)
+            return time_s + self._offsets.before(time_s)
 
     def _reach(self, to_s: float) -> None:
         """Read once more where the last sample was before a time; a time to come is not waited for."""
@@ -159,35 +164,3 @@ class Watch:
         others = os.sched_getaffinity(0) - set(self.cores)
         if others:
             os.sched_setaffinity(0, others)  # of this thread only
-
-
-def clock_reader(root: Path, cores: tuple[int, ...]) -> Callable[[], float]:
-    """A function that reads the mean frequency of cores now; NaN where the machine does not show it.
-
-    A virtual machine's /proc/cpuinfo shows one number for ever, which is not a reading.
-    """
-    files = [path for core in cores if (path := _clock_file(root, core)) is not None]
-    if files:
-        return lambda: _mean(number_of(path) / _KHZ_PER_MHZ for path in files)
-    flags = read_processor(root).flags
-    if cores and "aperfmperf" in flags and "hypervisor" not in flags:
-        return lambda: _mean(_listed_mhz(root, cores))
-    return lambda: math.nan
-
-
-def _clock_file(root: Path, core: int) -> Path | None:
-    paths = (core_folder(root, core) / "cpufreq" / name for name in _CLOCK_FILES)
-    return next((path for path in paths if number_of(path) > 0), None)
-
-
-def _listed_mhz(root: Path, cores: tuple[int, ...]) -> list[float]:
-    lines = (line.partition(":") for line in text_of(root / "proc/cpuinfo").splitlines())
-    pairs = [(key.strip(), value.strip()) for key, _, value in lines]
-    numbers = [int(value) for key, value in pairs if key == "processor"]
-    speeds = [float(value) for key, value in pairs if key == "cpu MHz"]
-    return [speed for number, speed in zip(numbers, speeds) if number in cores]
-
-
-def _mean(values: Iterable[float]) -> float:
-    known = [value for value in values if not math.isnan(value)]
-    return sum(known) / len(known) if known else math.nan
