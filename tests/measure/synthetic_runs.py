@@ -57,6 +57,7 @@ def _rows(bench: SyntheticBench, made: Experiment, repetition: int) -> list[dict
         "group_s": read.group_s,
         "group_energy_j": read.energy_j,
         "problem": read.problem or None,
+        "notes": "; ".join(read.notes) or None,
     }
     return [
         {**vars(one), **shared, "place": place, "program": member.program.name, "cores": str(place)}

@@ -24,8 +24,8 @@ _ROUNDING = 1e-9
 
 RULE = (
     f"additive: the mean absolute error is at most {CLOSE:.0%} of the time alone, or at most {NEAR:.0%} while at least "
-    f"{_MOST:.0%} of the errors are within their intervals; nearly additive: at most {NEAR:.0%}; else sums overestimate "
-    f"or underestimate if {_MOST:.0%} of the errors outside their intervals have that sign; else not additive"
+    f"{_MOST:.0%} of the errors are within their intervals; nearly additive: at most {NEAR:.0%}; else sums "
+    f"overestimate or underestimate if {_MOST:.0%} of the errors outside their intervals have that sign"
 )
 
 

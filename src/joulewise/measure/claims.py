@@ -15,6 +15,7 @@ from joulewise.measure.analysis import Analysis
 from joulewise.measure.estimates import mean_of, sum_width
 from joulewise.measure.intensity import MUTUAL, class_order
 from joulewise.measure.judging import Difference, Finding, Verdict, at_most, ordering
+from joulewise.measure.synthetic_machine import MADE_UP
 
 HARDLY = 0.10
 """Slowdowns and changes of misses per instruction below this share are "hardly" and "no change"."""
@@ -32,10 +33,15 @@ class Claim(NamedTuple):
     note: str = ""
 
 
-def findings(analysis: Analysis, *, is_synthetic: bool = False) -> list[Finding]:
+def findings(analysis: Analysis) -> list[Finding]:
     """Claims 8.1 to 8.8 judged on an analysis; a synthetic machine shows what the rules say, and is no evidence."""
     found = [_judged(claim, analysis) for claim in CLAIMS]
-    return [_without_evidence(finding) for finding in found] if is_synthetic else found
+    return [_without_evidence(finding) for finding in found] if is_made_up(analysis) else found
+
+
+def is_made_up(analysis: Analysis) -> bool:
+    """Whether any of it was read of a synthetic machine."""
+    return bool(analysis.observations["notes"].str.contains(MADE_UP, literal=True).any())
 
 
 def _judged(claim: Claim, analysis: Analysis) -> Finding:

@@ -14,7 +14,7 @@ from itertools import count
 import numpy as np
 
 from joulewise.measure.bench import Clock, Experiment, GroupRead, MemberRead, Program, Way
-from joulewise.measure.synthetic_machine import SyntheticMachine, SyntheticProgram
+from joulewise.measure.synthetic_machine import MADE_UP, SyntheticMachine, SyntheticProgram
 from joulewise.rng import generator
 
 _STARTED = "2000-01-01T00:00:00+00:00"
@@ -63,6 +63,7 @@ class SyntheticBench:
             energy_j=max(course.energy_j) * meter,
             energy_meter="synthetic" if machine.has_energy else "",
             measured_mhz=company.mhz,
+            notes=(MADE_UP,),
         )
 
     def idle_w(self, clock: Clock, seconds: float) -> float:  # noqa: ARG002 (a door of every bench)

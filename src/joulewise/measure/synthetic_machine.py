@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from joulewise.measure.bench import Clock
 
+MADE_UP = "read of a synthetic machine"
+"""The note on every run of such a machine, so that nobody takes it for evidence."""
 _SLOW_GOVERNOR = "powersave"
 
 
