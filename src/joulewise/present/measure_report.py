@@ -20,7 +20,7 @@ from joulewise.present.measure_energy import energy_together, has_energies, has_
 from joulewise.present.measure_findings import measure_findings
 from joulewise.present.measure_programs import has_programs, programs_compared
 from joulewise.present.measure_slowdowns import additive_model, has_groups, has_pairs, slowdowns_by_pair
-from joulewise.present.measure_tables import DETAILS, MAIN, measure_tables
+from joulewise.present.measure_tables import DETAILS, MAIN, claims_table, measure_tables
 from joulewise.present.pages import libraries, page
 from joulewise.present.report import Plate, picture_of
 from joulewise.units import count, duration
@@ -38,6 +38,7 @@ class MeasureInfo:
     """What a report says of the laboratory itself: its plan, its machine, what it could read, and how long it took."""
 
     name: str = "laboratory"
+    description: str = ""
     plan: str = ""
     plan_name: str = "measure.toml"
     machine: Machine | None = None
@@ -97,6 +98,7 @@ def render_measure_report(analysis: Analysis, info: MeasureInfo) -> str:
         plates=plates,
         main_tables=measure_tables(analysis, MAIN),
         detail_tables=measure_tables(analysis, DETAILS),
+        claims=claims_table(analysis),
         machine=_machine(info.machine) if info.machine else [],
         left_out=_left_out(analysis),
         rule=RULE,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from joulewise.measure.claims import findings
 from joulewise.present.formats import MISSING, fixed, number
 from joulewise.present.measure_view import percent_pm, pm
 from joulewise.present.tables import MAX_ROWS, Cell, Table
@@ -138,6 +139,24 @@ def _tables(analysis: Analysis, pages: Sequence[_Page]) -> Iterator[Table]:
         )
         more = f" The first {MAX_ROWS} of {frame.height:,} rows." if frame.height > MAX_ROWS else ""
         yield Table(page.caption, first.title, tuple(column.title for column in rest), rows, (page.note + more).strip())
+
+
+def claims_table(analysis: Analysis) -> Table:
+    """The claims of chapter 8, judged on the measurements."""
+    rows = tuple(
+        (found.claim, tuple(Cell(text, _WORDS) for text in (found.says, found.ours, found.verdict)))
+        for found in findings(analysis)
+    )
+    note = (
+        "By the rule of `joulewise explain verdict`; numbers that hold for the machine of the authors are not testable."
+    )
+    return Table(
+        "Claims of Friese, chapter 8, on these programs and this machine",
+        "Claim",
+        ("What it says", "Here", "Verdict"),
+        rows,
+        note,
+    )
 
 
 def _filled(frame: pl.DataFrame, columns: Sequence[_Column]) -> list[_Column]:

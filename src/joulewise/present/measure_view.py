@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import MISSING, decimals_for, fixed
+from joulewise.present.formats import MISSING, decimals_for, fixed, number
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis import Analysis
@@ -80,6 +80,6 @@ def pm(value: float | None, half: float | None, size: float = 1.0) -> str:
     if value is None:
         return MISSING
     if half is None:
-        return fixed(value / size, decimals_for(abs(value) / size / 100))
+        return number(value / size)
     decimals = decimals_for(half / size, fallback=1)
     return f"{fixed(value / size, decimals)} ± {fixed(half / size, decimals)}"
