@@ -80,15 +80,15 @@ class Steady:
     def __init__(self, round_s: float, problem: str = "") -> None:
         self.round_s, self.problem, self.n_runs = round_s, problem, 0
 
-    def warm_up(self, program: Program, cores: tuple[int, ...]) -> str:  # noqa: ARG002
+    def warm_up(self, program: Program, cores: tuple[int, ...]) -> str:
         return self.problem
 
-    def run(self, experiment: Experiment, repetition: int) -> GroupRead:  # noqa: ARG002
+    def run(self, experiment: Experiment, repetition: int) -> GroupRead:
         self.n_runs += 1
         (member,) = experiment.members
         return GroupRead("", (MemberRead(int(member.program.command[-1]) * self.round_s),), problem=self.problem)
 
-    def idle_w(self, clock: Clock, seconds: float) -> float:  # noqa: ARG002
+    def idle_w(self, clock: Clock, seconds: float) -> float:
         return math.nan
 
 

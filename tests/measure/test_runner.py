@@ -174,7 +174,7 @@ class Impatient:
     def changed(self) -> None:
         raise KeyboardInterrupt
 
-    def ended(self, place: int) -> None:  # noqa: ARG002
+    def ended(self, place: int) -> None:
         raise AssertionError("nobody ends")
 
 

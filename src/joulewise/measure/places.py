@@ -12,7 +12,7 @@ from joulewise.measure.plan import Plan
 Cores = tuple[int, ...]
 
 _MEANT = {
-    "separate": "physical cores",
+    "separate": "cores",
     "siblings": "logical cores with a sibling",
     "any": "cores",
 }
@@ -28,7 +28,8 @@ def places_of(plan: Plan, machine: Machine) -> tuple[Cores, ...]:
 
 
 def _separate(machine: Machine) -> tuple[Cores, ...]:
-    return tuple((core,) for core in machine.separate_cores()[: len(machine.siblings)])
+    """One logical core of each physical core, then their siblings: small groups never share a physical core."""
+    return tuple((core,) for core in machine.separate_cores())
 
 
 def _siblings(machine: Machine) -> tuple[Cores, ...]:
@@ -79,7 +80,7 @@ def _too_few(plan: Plan, places: Sequence[Cores], group: Group) -> Problem:
         advice = "programs with `cores` of their own cannot run with others that have the same"
         return Problem(where, found, "its members need cores that differ", advice)
     what = _MEANT[wanted] if isinstance(wanted, str) else "places in `cores`"
-    advice = 'leave larger groups out, or give other `cores` (with SMT, "siblings" has more than "separate")'
+    advice = "leave larger groups out, or measure on a machine with more cores"
     return Problem(where, found, f"there are {len(places)} {what} for {len(group)} programs", advice)
 
 

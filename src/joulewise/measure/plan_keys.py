@@ -59,7 +59,8 @@ class Heading(Section):
     cores: Literal["separate", "siblings", "any"] | CoreSet | list[CoreSet] = Field(
         "separate",
         description=(
-            "where members are pinned: separate physical cores, siblings of the same ones, not at all (any), "
+            "where members are pinned: separate physical cores as far as there are enough, siblings of the same ones, "
+            "not at all (any), "
             "or a list with a core, or a list of cores, for each of them"
         ),
     )

@@ -59,8 +59,7 @@ def opened(plan: Plan, folder: Path) -> Iterator[Setting]:
         raise_if_any(clock_problems(plan, machine, clocks))
         meter = _meter(plan)
         with _watching(plan, machine, meter) as watch:
-            name = watch.meter_name if watch else ""
-            bench = MachineBench(machine.cores, watch, best_counters(), clocks, name)
+            bench = MachineBench(machine.cores, watch, best_counters(), clocks)
             yield Setting(
                 machine,
                 bench,
