@@ -11,12 +11,12 @@ from functools import partial
 import numpy as np
 
 from benchmarks.measure import Bar, Case, Subject, printed_by, seconds
+from joulewise.confidence import student_quantile
 from joulewise.model import World
 from joulewise.model.supply import Supply
 from joulewise.optimise import Certificate, PriceBound, certified_bound, price_bound
 from joulewise.policies import POLICIES
 from joulewise.simulate import Manager, Outcome, measures, simulate
-from joulewise.study.statistics import student_quantile
 from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
 from joulewise.worlds.environment import SystemParameters, generate_system
 

@@ -15,6 +15,8 @@ _JOULES = {
     "Wh": 3.6e3, "kWh": 3.6e6, "MWh": 3.6e9, "GWh": 3.6e12,
 }  # fmt: skip
 _WATTS = {"mW": 1e-3, "W": 1.0, "kW": 1e3, "MW": 1e6, "GW": 1e9}
+_MEGAHERTZ = {"kHz": 1e-3, "MHz": 1.0, "GHz": 1e3}
+_BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z]+)\s*")
 
@@ -46,6 +48,16 @@ def joules(text: str) -> float:
 def watts(text: str) -> float:
     """A power such as "66 W" in watts; ValueError says what is allowed."""
     return _parse(text, _WATTS, "66 W")
+
+
+def megahertz(text: str) -> float:
+    """A frequency such as "2.4 GHz" in megahertz; ValueError says what is allowed."""
+    return _parse(text, _MEGAHERTZ, "2.4 GHz")
+
+
+def n_bytes(text: str) -> float:
+    """A size such as "64 MB" in bytes; ValueError says what is allowed."""
+    return _parse(text, _BYTES, "64 MB")
 
 
 def _largest(value: float, units: tuple[tuple[str, float], ...]) -> str:

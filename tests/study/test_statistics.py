@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from joulewise.study.statistics import best, differences, student_quantile, summary
+from joulewise.confidence import student_quantile
+from joulewise.study.statistics import best, differences, summary
 
 AXES = ("manager.policy", "load")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from joulewise.cli import check, explain, import_, list_, new, report, reproduce, run, schema, verify, versions
+from joulewise.cli import check, explain, import_, list_, measure, new, report, reproduce, run, schema, verify, versions
 
 app = typer.Typer(
     help="The most useful work out of every joule: studies of heterogeneous computing systems.",
@@ -26,6 +26,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "check": check.check,
     "run": run.run,
     "verify": verify.verify,
+    "measure": measure.measure,
     "report": report.report,
     "list": list_.list_,
     "explain": explain.explain,

@@ -8,6 +8,10 @@ from typing import Annotated
 
 import typer
 
+MEASURE = "measure"
+_NEXT = {MEASURE: "measure {} --dry-run"}
+"""What to do with a new file that is no study."""
+
 _HEADING = """\
 # A Joulewise study. Check it with `joulewise check {file}`, run it with `joulewise run {file}`.
 # Durations, powers and energies are text with a unit ("10 min", "66 W", "1.11 GJ").
@@ -215,10 +219,68 @@ method = ["configurations", "greedy", "greedy-spread"]  # `joulewise list method
 # system.redline_c = 27
 """
 
+_MEASURE = """\
+# How programs that share a machine slow each other down, measured with kernels that come with Joulewise.
+# Nothing has to be installed, set up or run as root; what the machine does not show is said to be missing.
+#   joulewise measure {file} --dry-run    the schedule, and how long it takes (some minutes)
+#   joulewise measure {file}              Ctrl-C keeps what was measured; the same command goes on
+#   joulewise measure --probes                  what can be read here, and what would make more of it so
+name = "{name}"
+description = "Bundled kernels, from bound by memory to bound by the core, alone and in pairs."
+repetitions = 3              # 5 or more let runs that lie far from the others be left out
+# seed = 0                   # the order of runs follows from it
+# cores = "separate"         # a physical core for each; "siblings", "any", [0, 2], or [[0, 1], [2, 3]]
+# ways = ["restart", "once"] # members that end early are started again; or are not, as published
+
+[[program]]
+name = "triad"               # bound by how much memory can deliver
+kernel = "triad"             # `footprint = "64 MB"` in place of a size that follows from the caches
+seconds = "1.5 s"            # about how long a run takes alone
+
+[[program]]
+name = "chase"               # bound by how soon memory answers
+kernel = "chase"
+seconds = "1.5 s"
+
+[[program]]
+name = "stencil"             # as large as the last cache
+kernel = "stencil"
+seconds = "1.5 s"
+
+[[program]]
+name = "matmul"              # bound by the core
+kernel = "matmul"
+seconds = "1.5 s"
+
+# Your own programs stand beside them, or in their place:
+# [[program]]
+# name = "solver"
+# command = "./solver --input case.dat"
+# folder = "runs"            # relative to this file
+# warm_up = 1                # unmeasured runs before the first one
+# time_limit = "10 min"      # a run that takes longer is ended, and does not count
+
+[together]
+pairs = "all"                # each runs alone too; "none", or [["triad", "chase"], ...]
+# groups = [["triad", "triad", "chase", "matmul"]]  # larger ones, where the machine has the cores
+# sampled = [{{ size = 4, n = 12 }}]                  # chosen so that every effect can be told
+
+# [clock]                    # left out: as the machine is
+# frequencies = "all"        # or ["1.6 GHz", "3.4 GHz"]; or governors = ["performance", "powersave"]
+
+# [meter]                    # left out: RAPL, where it can be read
+# command = "ipmitool dcmi power reading"   # any command that prints watts
+# csv = "meter.csv"          # or the table of an external meter, laid over runs by the time of day
+
+# [idle]
+# most_busy = 0.1            # share of the cores that others may use before a run
+# wait = "10 s"              # then it runs all the same, with a note
+"""
+
 TEMPLATES = {"managed": _HEADING + _MANAGED, "front": _HEADING + _BAG + "\n" + _FRONT,
              "profit": _HEADING + _BAG + "\n" + _PROFIT, "utility": _HEADING + _UTILITY,
-             "jobs": _HEADING + _JOBS, "facility": _HEADING + _FACILITY}  # fmt: skip
-"""A study to start from of each kind."""
+             "jobs": _HEADING + _JOBS, "facility": _HEADING + _FACILITY, MEASURE: _MEASURE}  # fmt: skip
+"""A study to start from of each kind, and a plan of the laboratory."""
 
 
 def new(
@@ -236,7 +298,7 @@ def new(
         advice = "choose another name"
         raise InputError(Problem(str(path), "is there already", "a new study overwrites nothing", advice))
     write_atomic(path, TEMPLATES[kind].format(file=path, name=_name(path.stem)))
-    print(f"Wrote {path}. Next: joulewise check {path}")
+    print(f"Wrote {path}. Next: joulewise {_NEXT.get(kind, 'check {}').format(path)}")
 
 
 def _name(stem: str) -> str:

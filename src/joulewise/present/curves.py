@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from joulewise.confidence import student_quantile
 from joulewise.present.formats import energy_unit, key_words
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled
 from joulewise.present.lines import BUDGET, BUDGET_LOOK, Axis, Plot, Point, draw_lines
 from joulewise.present.records import MODES, POLICY, SETTING, THRESHOLD, Records
 from joulewise.present.settings import SWITCHES, looks_of, with_setting
-from joulewise.study.statistics import student_quantile
 from joulewise.units import count, energy
 
 UTILITY_TRACE, ENERGY_TRACE, BUDGET_TRACE = "utility_cumulative", "energy_cumulative_j", "budget_cumulative_j"

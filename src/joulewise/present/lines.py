@@ -54,11 +54,12 @@ class Plot:
     has_bands: bool = False
     base: float | None = None
     legend: str = ""
+    least_height_px: int = _LEAST_HEIGHT_PX
 
     @property
     def height_px(self) -> int:
         """Tall enough for the names of all lines."""
-        return max(_LEAST_HEIGHT_PX, 0 if self.legend else _LABEL_GAP_PX * len(self.lines))
+        return max(self.least_height_px, 0 if self.legend else _LABEL_GAP_PX * len(self.lines))
 
 
 def draw_lines(plot: Plot) -> Any:

@@ -54,7 +54,7 @@ class Draft:
     def html(self) -> str:
         """The whole report as one HTML document that loads nothing; whatever a user wrote in it is escaped."""
         give_back_memory()
-        plates = [replace(plate, picture=_picture(plate.spec)) for plate in self.plates]
+        plates = [replace(plate, picture=picture_of(plate.spec)) for plate in self.plates]
         return page("report.html", plates=plates, **self.values)
 
     def write(self, folder: Path) -> Path:
@@ -111,7 +111,7 @@ def _plates(records: Records) -> Iterator[Plate]:
         yield Plate(figure.name, figure.title, drawing.caption, spec_of(drawing.chart))
 
 
-def _picture(spec: dict[str, Any]) -> str:
+def picture_of(spec: dict[str, Any]) -> str:
     """The figure as an SVG in a data address: an image, so that nothing inside it can run."""
     svg = str(render(spec, "svg"))
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode("ascii")

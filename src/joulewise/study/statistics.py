@@ -6,17 +6,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-CONFIDENCE = 0.95
+from joulewise.confidence import student_quantile
+
 POLICY = "manager.policy"
-
-
-def student_quantile(n: int) -> float | None:
-    """Half widths of a 95 % interval in standard errors of a mean of n values; None below two values."""
-    if n < 2:
-        return None
-    from scipy.special import stdtrit  # scipy.stats would cost a second of every start
-
-    return float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2))
 
 
 def summary(runs: pl.DataFrame, axes: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:

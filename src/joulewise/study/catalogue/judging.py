@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from joulewise.study.statistics import student_quantile
+from joulewise.confidence import student_quantile
 
 Verdict: TypeAlias = Literal["reproduced", "partly", "not reproduced", "not judged", "not testable"]
 Samples: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]

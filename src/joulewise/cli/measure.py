@@ -1,0 +1,234 @@
+"""`joulewise measure`: run programs alone and together on this machine, and tell what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from joulewise.cli import INTERRUPTED, SOME_RUNS_FAILED
+from joulewise.cli.output import AsJson, note, print_json, print_table, progress, working
+
+if TYPE_CHECKING:
+    from joulewise.measure.analysis import Analysis
+    from joulewise.measure.laboratory import Outcome, Progress
+    from joulewise.measure.machine import Machine
+    from joulewise.measure.plan import Plan
+    from joulewise.measure.schedule import Estimate, Run
+    from joulewise.measure.store import Store
+    from joulewise.present.measure_report import MeasureInfo
+
+_MOST_ROWS = 40
+_MOST_PROBLEMS = 5
+
+
+def measure(
+    plan: Annotated[Path | None, typer.Argument(metavar="[PLAN]", help="The plan file.", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder to write, if not results/NAME.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the schedule and how long it takes; run nothing.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Agree to a plan that takes more than 12 hours.")] = False,
+    probes: Annotated[
+        bool, typer.Option("--probes", help="Tell what can be read on this machine, why not, and what would help.")
+    ] = False,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Analyse a folder of measurements again.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how programs slow each other down.
+
+    They run alone and together, at each clock; what was measured already is not measured again, and Ctrl-C keeps it.
+    """
+    _check_choice(plan, probes, report)
+    if probes:
+        _show_probes(as_json=as_json)
+    elif report is not None:
+        _show_findings(report, None, as_json=as_json)
+    elif plan is not None and dry_run:
+        _show_schedule(plan, out, as_json=as_json)
+    elif plan is not None:
+        _measure(plan, out, is_agreed=yes, as_json=as_json)
+
+
+def _check_choice(plan: Path | None, probes: bool, report: Path | None) -> None:
+    from joulewise.errors import InputError, Problem
+    from joulewise.measure.plan import START
+
+    named = {"PLAN": plan is not None, "--probes": probes, "--report": report is not None}
+    given = [name for name, is_given in named.items() if is_given]
+    if len(given) != 1:
+        found = f"found {' and '.join(given)}" if given else "found nothing to measure"
+        allowed = "must be a plan file, --probes, or --report FOLDER"
+        raise InputError(Problem("joulewise measure", found, allowed, "" if given else f"{START}, and runs as it is"))
+
+
+def _folder(plan: Plan, out: Path | None) -> Path:
+    return out or Path("results") / plan.name
+
+
+# --- measuring ---------------------------------------------------------------------------------------------------
+
+
+def _measure(path: Path, out: Path | None, *, is_agreed: bool, as_json: bool) -> None:
+    from joulewise.measure.laboratory import measure
+    from joulewise.measure.plan import read_plan
+    from joulewise.measure.setting import opened
+
+    plan = read_plan(path)
+    folder = _folder(plan, out)
+    try:
+        with opened(plan, folder) as setting, progress(f"Measuring {plan.name}", quiet=as_json) as move:
+
+            def on_progress(now: Progress) -> None:
+                if now.n_total:
+                    move(now.n_done, now.n_total)
+
+            outcome = measure(plan, folder, setting, on_progress, is_agreed=is_agreed)
+    except KeyboardInterrupt:
+        note("\nInterrupted; what was measured is kept. To go on from there, run the same command again.")
+        raise typer.Exit(INTERRUPTED) from None
+    _show_findings(folder, outcome, as_json=as_json)
+    if outcome.n_valid < outcome.n_runs:
+        _show_failures(outcome)
+        raise typer.Exit(SOME_RUNS_FAILED)
+
+
+def _show_failures(outcome: Outcome) -> None:
+    from joulewise.units import count
+
+    n_failed = outcome.n_runs - outcome.n_valid
+    note(f"{n_failed:,} of {count(outcome.n_runs, 'run')} failed. To try them again, run the same command again. Why:")
+    for group, problem in outcome.problems[:_MOST_PROBLEMS]:
+        note(f"  {group}: {problem}")
+    others = len(outcome.problems) - _MOST_PROBLEMS
+    if others > 0:
+        place = outcome.folder / "observations.csv"
+        note(f"  and {count(others, 'more group')}: the column problem of {place} has all")
+
+
+# --- what follows ------------------------------------------------------------------------------------------------
+
+
+def _show_findings(folder: Path, outcome: Outcome | None, *, as_json: bool) -> None:
+    """Analyse a folder, write its tables and its report, and print what was found."""
+    from joulewise.present.measure_findings import measure_findings
+
+    with working("Writing the report", quiet=as_json):
+        analysis, page = _analysed(folder)
+    findings = measure_findings(analysis)
+    if as_json:
+        counts = _counts(outcome) if outcome else {}
+        found = [{"finding": finding.lead, "support": finding.support} for finding in findings]
+        print_json({"folder": str(folder), "report": str(page), **counts, "findings": found,
+                    "missing": list(analysis.missing)})  # fmt: skip
+        return
+    for finding in findings:
+        print(finding.lead, finding.support, sep="\n  " if finding.support else "")
+    for missing in analysis.missing:
+        print(f"Missing: {missing}")
+    n_runs = analysis.observations["run"].n_unique()
+    print(f"{n_runs:,} runs count. Measurements: {folder}")
+    print(f"Report:  {page}")
+
+
+def _counts(outcome: Outcome) -> dict[str, Any]:
+    return {name: getattr(outcome, name) for name in ("n_runs", "n_valid", "n_reused", "problems")}
+
+
+def _analysed(folder: Path) -> tuple[Analysis, Path]:
+    from joulewise.measure.analysis import analyse
+    from joulewise.measure.export import write_tables
+    from joulewise.measure.store import Store, machine_from
+    from joulewise.present.measure_report import write_measure_report
+
+    store = Store(folder)
+    machine = machine_from(store.existing()["machine"])
+    analysis = analyse(store.write_tables(), store.idle_powers())
+    write_tables(folder, analysis, machine)
+    return analysis, write_measure_report(folder, analysis, _info(store, machine))
+
+
+def _info(store: Store, machine: Machine) -> MeasureInfo:
+    from joulewise.measure.availability import Availability
+    from joulewise.measure.store import last_runs
+    from joulewise.present.measure_report import MeasureInfo
+
+    marker, runs = store.existing(), last_runs(store.records()).values()
+    return MeasureInfo(
+        name=marker["name"],
+        plan=store.plan_file.read_text(encoding="utf-8"),
+        plan_name=marker["plan_file"],
+        machine=machine,
+        probes=[Availability(**probe) for probe in marker["probes"]],
+        seconds=sum(run["group_s"] or 0.0 for run in runs),
+        made_at=max((run["started"] for run in runs), default=""),
+    )
+
+
+# --- looking ahead -----------------------------------------------------------------------------------------------
+
+
+def _show_schedule(path: Path, out: Path | None, *, as_json: bool) -> None:
+    from joulewise.errors import raise_if_any
+    from joulewise.measure.laboratory import known_seconds, runs_of
+    from joulewise.measure.plan import read_plan
+    from joulewise.measure.schedule import estimate
+    from joulewise.measure.setting import machine_of, why_not
+    from joulewise.measure.store import Store
+
+    plan = read_plan(path)
+    folder, machine = _folder(plan, out), machine_of(plan)
+    records = Store(folder).records()
+    raise_if_any(why_not(plan, machine))
+    runs, left = runs_of(plan, machine, records)
+    cost = estimate(left, known_seconds(plan, records))
+    if as_json:
+        about = {"name": plan.name, "folder": str(folder), "n_runs": len(runs), "n_reused": len(runs) - len(left)}
+        time_s = {"seconds": None if cost.unknown else cost.seconds, "most_s": cost.most_s}
+        print_json({**about, **time_s, "unknown": list(cost.unknown), "schedule": [_row(run) for run in left]})
+        return
+    print_table(f"{plan.name}: the next runs, in their order", [_row(run) for run in left[:_MOST_ROWS]])
+    if len(left) > _MOST_ROWS:
+        print(f"... and {len(left) - _MOST_ROWS:,} more; --json has all.")
+    print(_how_long(len(runs), cost))
+
+
+def _row(run: Run) -> dict[str, Any]:
+    experiment = run.experiment
+    cores = " ".join(",".join(map(str, member.cores)) for member in experiment.members)
+    return {"group": experiment.group, "clock": experiment.clock.label, "way": experiment.way, "cores": cores,
+            "repetition": run.repetition}  # fmt: skip
+
+
+def _how_long(n_runs: int, cost: Estimate) -> str:
+    from joulewise.units import count, duration
+
+    done = f" ({n_runs - cost.n_runs:,} of {n_runs:,} are there already)" if cost.n_runs < n_runs else ""
+    told = f"{count(cost.n_runs, 'run')}{done}"
+    if not cost.unknown:
+        return f"{told}, about {duration(cost.seconds)}."
+    return (
+        f"{told}, at most {duration(cost.most_s)} by the time limits. How long {_listed(cost.unknown)} alone will be "
+        "known after the warm-ups; say it with `takes`."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names)} {'takes' if len(names) == 1 else 'take'}"
+
+
+def _show_probes(*, as_json: bool) -> None:
+    from joulewise.measure.survey import survey
+
+    found = survey()
+    if as_json:
+        print_json([probe._asdict() for probe in found])
+        return
+    for probe in found:
+        print(f"{probe.name}: {'yes' if probe.is_available else 'no'}, {probe.found}")
+        if probe.remedy:
+            print(f"    would help: {probe.remedy}")

@@ -1,0 +1,136 @@
+"""Whether slowdowns add up: those of pairs against those of larger groups, and those that fit both best.
+
+A member beside several others is claimed to be slowed by the sum of what each of them does to it alone (Oxley et al.,
+III.E), which facilities count with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from joulewise.measure.analysis_columns import ADDITIVE, FITTED, table
+from joulewise.measure.estimates import mean_of, sum_width
+from joulewise.measure.slowdowns import neighbours
+
+CLOSE, NEAR = 0.02, 0.10
+"""Errors of so much of the time alone are small; those above are not near any more."""
+_MOST = 0.9
+_ROUNDING = 1e-9
+
+RULE = (
+    f"additive: the mean absolute error is at most {CLOSE:.0%} of the time alone, or at most {NEAR:.0%} while at least "
+    f"{_MOST:.0%} of the errors are within their intervals; nearly additive: at most {NEAR:.0%}; else sums "
+    f"overestimate or underestimate if {_MOST:.0%} of the errors outside their intervals have that sign"
+)
+
+
+@dataclass(frozen=True)
+class Additivity:
+    """How well slowdowns of pairs, added up, foretell those of larger groups; errors are predicted less measured.
+
+    `n` counts members of groups of three and more, each at the mean over clocks. `share_held` of all are foretold
+    within the interval of the error. `verdict` follows `RULE`; it is "not tested" without such groups.
+    """
+
+    n: int = 0
+    mean_error: float | None = None
+    mean_error_ci: float | None = None
+    mean_absolute_error: float | None = None
+    share_held: float | None = None
+    verdict: str = "not tested"
+
+
+def additive_table(company: pl.DataFrame, pairs: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.DataFrame:
+    """Members of groups of three and more: their slowdown, and the sum of those in pairs at the same clock."""
+    known = {
+        (program, beside, clock): (slowdown, width)
+        for program, beside, clock, slowdown, width in pairs.select(
+            "program", "beside", "clock", "slowdown", "slowdown_ci"
+        ).iter_rows()
+    }
+    rows = [_compared(row, known, groups) for row in company.filter(pl.col("size") > 2).iter_rows(named=True)]
+    return table(ADDITIVE, rows)
+
+
+def judged(additive: pl.DataFrame) -> Additivity:
+    """How far predictions are off, and the verdict."""
+    told = additive.drop_nulls("error")
+    if told.is_empty():
+        return Additivity()
+    errors = told.group_by("group", "program", maintain_order=True).agg(pl.col("error").mean())["error"].to_list()
+    mean, width = mean_of(errors)
+    absolute = float(np.mean(np.abs(errors)))
+    sure = told.drop_nulls("error_ci")
+    beyond = sure.filter(pl.col("error").abs() > pl.col("error_ci"))["error"].to_list()
+    held = 1 - len(beyond) / sure.height if sure.height else None
+    return Additivity(len(errors), mean, width, absolute, held, _verdict(absolute, held, beyond))
+
+
+def fitted_table(company: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.DataFrame:
+    """Slowdowns by one neighbour that fit pairs and groups best; missing where these do not tell neighbours apart.
+
+    The interval is passed on from those of the slowdowns that were measured: how well sums fit is another question.
+    """
+    rows: list[dict[str, Any]] = []
+    for (program, clock), met in company.partition_by("program", "clock", as_dict=True, maintain_order=True).items():
+        rows += _fitted(str(program), str(clock), met, groups)
+    return table(FITTED, rows)
+
+
+def _compared(
+    row: Mapping[str, Any],
+    known: Mapping[tuple[str, str, str], tuple[float, float | None]],
+    groups: Mapping[str, list[str]],
+) -> dict[str, Any]:
+    """A member's slowdown beside its prediction, if all its pairs were measured."""
+    beside = neighbours(groups[row["group"]], row["program"])
+    parts = {other: known.get((row["program"], other, row["clock"])) for other in beside}
+    measured, width = row["slowdown"], row["slowdown_ci"]
+    found = {**row, "measured": measured, "measured_ci": width}
+    if measured is None or not all(parts.values()):
+        return found
+    summed = [(part, beside.count(other)) for other, part in parts.items() if part]
+    predicted = sum(n * slowdown for (slowdown, _), n in summed)
+    predicted_ci = sum_width(*(None if ci is None else n * ci for (_, ci), n in summed))
+    return {
+        **found,
+        "predicted": predicted,
+        "predicted_ci": predicted_ci,
+        "error": predicted - measured,
+        "error_ci": sum_width(width, predicted_ci),
+    }
+
+
+def _verdict(absolute: float, held: float | None, beyond: Sequence[float]) -> str:
+    """The verdict by the rule; `beyond` are the errors outside their intervals."""
+    if absolute <= CLOSE or (absolute <= NEAR and held is not None and held >= _MOST):
+        return "additive"
+    if absolute <= NEAR:
+        return "nearly additive"
+    share_above = sum(error > 0 for error in beyond) / len(beyond) if beyond else 0.5
+    if share_above >= _MOST:
+        return "overestimates"
+    return "underestimates" if share_above <= 1 - _MOST else "not additive"
+
+
+def _fitted(program: str, clock: str, met: pl.DataFrame, groups: Mapping[str, list[str]]) -> list[dict[str, Any]]:
+    """The least-squares slowdowns of one program at one clock."""
+    beside = [neighbours(groups[group], program) for group in met["group"]]
+    others = sorted({other for group in beside for other in group})
+    counts = np.array([[group.count(other) for other in others] for group in beside], float)
+    inverse = np.linalg.pinv(counts)
+    slowdown = inverse @ met["slowdown"].to_numpy()
+    widths = met["slowdown_ci"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    width = np.sqrt((np.where(inverse == 0, 0.0, inverse * widths) ** 2).sum(axis=1))
+    is_told = np.abs(np.diag(inverse @ counts) - 1) < _ROUNDING
+    found = np.where(is_told, (slowdown, width), np.nan).T.tolist()
+    n_met = (counts > 0).sum(axis=0).tolist()
+    return [
+        {"program": program, "beside": other, "clock": clock, "n": n, "slowdown": value, "slowdown_ci": value_ci}
+        for other, n, (value, value_ci) in zip(others, n_met, found)
+    ]

@@ -1,0 +1,56 @@
+"""Means with half widths of 95 % Student intervals, and how these pass on to what follows from several means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from joulewise.confidence import student_quantile
+
+
+def means(rows: pl.DataFrame, keys: Sequence[str], values: Mapping[str, str | None]) -> pl.DataFrame:
+    """The keys, n (how many rows), and of each value its mean and, where it has a name for that, its half width.
+
+    Rows without a value count for its mean as little as for its interval, which is missing below two of them.
+    """
+    named = {value: width for value, width in values.items() if width}
+    grouped = rows.group_by(keys, maintain_order=True).agg(
+        pl.len().cast(pl.Int64).alias("n"),
+        pl.col(list(values)).mean(),
+        *(pl.col(value).std().alias(f"{value} deviation") for value in named),
+        *(pl.col(value).count().alias(f"{value} count") for value in named),
+    )
+    return grouped.with_columns(_half_width(grouped, value).alias(width) for value, width in named.items()).drop(
+        f"{value} {what}" for value in named for what in ("deviation", "count")
+    )
+
+
+def _half_width(grouped: pl.DataFrame, value: str) -> pl.Expr:
+    counts = pl.col(f"{value} count")
+    quantiles = {n: student_quantile(n) for n in grouped[f"{value} count"].unique()}
+    quantile = counts.replace_strict(quantiles, return_dtype=pl.Float64) if quantiles else pl.lit(None, pl.Float64)
+    return quantile * pl.col(f"{value} deviation") / counts.sqrt()
+
+
+def mean_of(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Mean and half width of some values; None where there are too few."""
+    if not values:
+        return None, None
+    mean, n = math.fsum(values) / len(values), len(values)
+    quantile = student_quantile(n)
+    if quantile is None:
+        return mean, None
+    return mean, quantile * math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1) / n)
+
+
+def sum_width(*widths: float | None) -> float | None:
+    """The half width of a sum of independent means; None where one of them has none."""
+    known = [width for width in widths if width is not None]
+    return math.hypot(*known) if len(known) == len(widths) else None
+
+
+def ratio_width(above: pl.Expr, above_ci: pl.Expr, below: pl.Expr, below_ci: pl.Expr) -> pl.Expr:
+    """The half width of a quotient of two independent means."""
+    return (above / below).abs() * ((above_ci / above) ** 2 + (below_ci / below) ** 2).sqrt()

@@ -1,0 +1,82 @@
+"""One laboratory per machine, which ends in order whatever signal ends it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NoReturn
+
+from joulewise.errors import InputError, Problem
+
+_LOCK = "joulewise-laboratory.lock"
+_FOR_ALL = 0o666
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def only_laboratory(folder: Path) -> Iterator[None]:
+    """Hold this machine; InputError when another laboratory holds it. The system lets go of it when a process ends.
+
+    All users share one file, which says who measures where; it is only read to be locked, as it may be another's.
+    """
+    path = Path(tempfile.gettempdir()) / _LOCK
+    handle = _opened(path)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(handle)
+        found = f"another laboratory is measuring on this machine: {_holder(path)}"
+        raise InputError(Problem(str(path), found, "both would disturb each other", "wait for it")) from error
+    try:
+        with suppress(OSError):
+            path.write_text(f"process {os.getpid()} for {folder.resolve()}\n", encoding="utf-8")
+        yield
+    finally:
+        os.close(handle)
+
+
+def _opened(path: Path) -> int:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _FOR_ALL)
+    except OSError:  # another user's: the system may refuse to create what is there
+        try:
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError as error:
+            found = f"cannot be opened: {error.strerror or error}"
+            raise InputError(Problem(str(path), found, "keeps laboratories apart", "remove it")) from error
+    with suppress(OSError):
+        os.fchmod(handle, _FOR_ALL)
+    return handle
+
+
+def _holder(path: Path) -> str:
+    with suppress(OSError):
+        return path.read_text(encoding="utf-8").strip() or "unknown"
+    return "unknown"
+
+
+@contextmanager
+def ending_in_order() -> Iterator[None]:
+    """In here, being told to end (SIGTERM) and a closed terminal (SIGHUP) are like Ctrl-C, unless they are ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heeded = [number for number in _SIGNALS if signal.getsignal(number) == signal.SIG_DFL]
+    for number in heeded:
+        signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number in heeded:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _end(number: int, frame: object) -> NoReturn:
+    del number, frame
+    raise KeyboardInterrupt

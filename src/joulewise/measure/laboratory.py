@@ -1,0 +1,259 @@
+"""The laboratory: every run of a plan that is not in the journal yet, one after the other, each written down at once.
+
+What is measured is what the journal holds: a laboratory that is ended at any moment goes on from there. Runs that
+failed are tried again by the next start.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from joulewise import units
+from joulewise.errors import InputError, Problem
+from joulewise.files import locked
+from joulewise.measure.bench import Bench, Clock, GroupRead, MemberRead, Program
+from joulewise.measure.bundled import USUAL_SECONDS
+from joulewise.measure.holding import ending_in_order
+from joulewise.measure.journal import Journal, Record, writing
+from joulewise.measure.machine import Machine
+from joulewise.measure.plan import Plan
+from joulewise.measure.plan_keys import ProgramSection
+from joulewise.measure.programs import resolved
+from joulewise.measure.schedule import LONG_S, Estimate, Run, estimate, schedule
+from joulewise.measure.store import IDLE, PROGRAM, RUN, WARM_UP, Store, last_runs, run_facts
+
+GIVE_UP_AFTER = 2
+"""An experiment that failed so often since the start is left to the next one: a program that hangs costs days."""
+
+NO_PROBLEM = ""
+
+_KERNEL_SETUP_S = 1.0
+"""About how long a bundled kernel takes before it begins."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where a plan is measured: a machine and its bench, how to wait for quiet, the commands of bundled kernels."""
+
+    machine: Machine
+    bench: Bench
+    wait_for_quiet: Callable[[], str] = lambda: NO_PROBLEM
+    kernel_command: Callable[[ProgramSection], tuple[str, ...]] = lambda _: ()
+    reads_energy: bool = False
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a laboratory is: runs to make, of which done and failed, runs that were there already, what comes now."""
+
+    n_total: int
+    n_done: int
+    n_failed: int
+    n_reused: int
+    now: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a laboratory leaves: how many runs it was asked for, how many are valid, and why others are not."""
+
+    folder: Path
+    n_runs: int
+    n_valid: int
+    n_reused: int
+    problems: tuple[tuple[str, str], ...]
+
+
+Listener = Callable[[Progress], None]
+
+
+def measure(
+    plan: Plan, folder: Path, setting: Setting, on_progress: Listener = lambda _: None, *, is_agreed: bool = False
+) -> Outcome:
+    """Measure what is missing of a plan, and make the tables of all of it.
+
+    InputError where the folder is another's, the machine lacks what is asked for, or it would take long and nobody
+    agreed. When it is interrupted, what was measured is kept and the next call goes on from there.
+    """
+    store = Store(folder)
+    store.check_owner(plan, setting.machine)
+    _make(folder)
+    with locked(folder), ending_in_order():
+        store.remove_leftovers()
+        with writing(store.journal_file) as journal:
+            work = _Work(plan, setting, journal, on_progress)
+            store.claim(plan, setting.machine, work.runs, setting.about)
+            try:
+                work.check_length(is_agreed=is_agreed, may_ask_later=True)
+                work.warm_up()
+                work.check_length(is_agreed=is_agreed, may_ask_later=False)
+                work.read_idle_power()
+                work.run_all()
+            finally:
+                store.write_tables()
+            return work.outcome(folder)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        found = f"cannot be made: {error.strerror or error}"
+        raise InputError(Problem(str(folder), found, advice="choose another folder with --out")) from None
+
+
+def known_seconds(plan: Plan, records: Iterable[Record]) -> dict[str, float]:
+    """How long programs take alone: as the plan says, or as warm-ups and baselines took since."""
+    said = {program.name: program.takes for program in plan.programs}
+    kernels = {
+        program.name: (program.seconds or USUAL_SECONDS) + _KERNEL_SETUP_S
+        for program in plan.programs
+        if program.kernel
+    }
+    known = {**{name: seconds for name, seconds in said.items() if seconds}, **kernels}
+    for record in records:
+        if record["event"] == WARM_UP and not record["problem"]:
+            known[record["program"]] = record["seconds"]
+        elif record["event"] == RUN and len(record["members"]) == 1 and record["members"][0]["wall_s"]:
+            (member,) = record["members"]
+            known[member["program"]] = member["setup_s"] + member["wall_s"]
+    return known
+
+
+def runs_of(plan: Plan, machine: Machine, records: Iterable[Record]) -> tuple[tuple[Run, ...], list[Run]]:
+    """All runs of a plan and those that are still to be made, without calibrating or running anything."""
+    found = _kernels(records)
+    programs = resolved(plan, lambda section: found.get(section.identity, (section.kernel or "",)))
+    runs, done = schedule(plan, machine, programs), last_runs(records)
+    return runs, [run for run in runs if not _is_valid(done.get(run.key))]
+
+
+def _kernels(records: Iterable[Record]) -> dict[str, tuple[str, ...]]:
+    """The commands that calibrations found, by what they were found for."""
+    return {record["kernel"]: tuple(record["command"]) for record in records if record["event"] == PROGRAM}
+
+
+class _Work:
+    """One start of a laboratory."""
+
+    def __init__(self, plan: Plan, setting: Setting, journal: Journal, on_progress: Listener) -> None:
+        self.plan, self.setting, self.journal, self.on_progress = plan, setting, journal, on_progress
+        self.runs: tuple[Run, ...] = ()
+        self.left: list[Run] = []
+        self.cold: dict[str, str] = {}
+        self.n_done = self.n_failed = 0
+        self.programs = resolved(plan, self._kernel_command)
+        self.runs = schedule(plan, setting.machine, self.programs)
+        done = last_runs(journal.records)
+        self.left = [run for run in self.runs if not _is_valid(done.get(run.key))]
+
+    def _kernel_command(self, section: ProgramSection) -> tuple[str, ...]:
+        """The command of a bundled kernel: the same work as before, or else what a calibration finds now."""
+        known = _kernels(self.journal.records).get(section.identity)
+        if known is None:
+            self._tell(f"calibrating {section.name}")
+            known = self.setting.kernel_command(section)
+            self.journal.append(PROGRAM, name=section.name, kernel=section.identity, command=list(known))
+        return known
+
+    def _tell(self, now: str) -> None:
+        n_reused = len(self.runs) - len(self.left)
+        self.on_progress(Progress(len(self.left), self.n_done, self.n_failed, n_reused, now))
+
+    def estimate(self) -> Estimate:
+        """How long what is left takes, as far as anybody knows."""
+        return estimate(self.left, known_seconds(self.plan, self.journal.records))
+
+    def check_length(self, *, is_agreed: bool, may_ask_later: bool) -> None:
+        """InputError where it takes long and nobody agreed; what is unknown may be asked for after the warm-ups."""
+        found = self.estimate()
+        if is_agreed or found.seconds <= LONG_S or (may_ask_later and found.unknown):
+            return
+        raise InputError(too_long(self.plan, found))
+
+    def warm_up(self) -> None:
+        """Run every program that is still needed, unmeasured; those that fail are not measured."""
+        for program, cores in self._needed().items():
+            for _ in range(program.warm_up):
+                self._tell(f"warming up {program.name}")
+                began_s = time.monotonic()
+                problem = self.setting.bench.warm_up(program, cores)
+                seconds = time.monotonic() - began_s
+                self.journal.append(WARM_UP, program=program.name, seconds=seconds, problem=problem, at=_now())
+                if problem:
+                    self.cold[program.name] = problem
+                    break
+
+    def _needed(self) -> dict[Program, tuple[int, ...]]:
+        """Programs that have runs left, and cores that one of them uses."""
+        members = [member for run in self.left for member in run.experiment.members]
+        return {member.program: member.cores for member in reversed(members)}
+
+    def read_idle_power(self) -> None:
+        """Read the power of the idle machine at every clock that is still needed."""
+        if not self.setting.reads_energy:
+            return
+        for clock in dict.fromkeys(run.experiment.clock for run in self.left):
+            self._tell("reading the power of the idle machine")
+            self.setting.wait_for_quiet()
+            power_w = self.setting.bench.idle_w(clock, self.plan.meter.idle)
+            self.journal.append(IDLE, clock=clock.label, idle_w=power_w, at=_now())
+
+    def run_all(self) -> None:
+        """Make the runs that are left."""
+        failures: Counter[tuple[str, Clock, str]] = Counter()
+        for run in self.left:
+            kind = (run.experiment.group, run.experiment.clock, run.experiment.way)
+            self._tell(f"{run.experiment.group} at {run.experiment.clock.label}")
+            if failures[kind] < GIVE_UP_AFTER:
+                read = self._read(run)
+                self.journal.append(RUN, **run_facts(run, read))
+                failures[kind] += bool(read.problem)
+                self.n_failed += bool(read.problem)
+            else:
+                self.n_failed += 1
+            self.n_done += 1
+        self._tell("")
+
+    def _read(self, run: Run) -> GroupRead:
+        cold = [f"{name} failed when it was warmed up: {self.cold[name]}" for name in _names(run) if name in self.cold]
+        if cold:
+            return GroupRead(_now(), (MemberRead(),) * len(run.experiment.members), problem="; ".join(cold))
+        note = self.setting.wait_for_quiet()
+        read = self.setting.bench.run(run.experiment, run.repetition)
+        return replace(read, notes=(*read.notes, note)) if note else read
+
+    def outcome(self, folder: Path) -> Outcome:
+        """What came of it."""
+        records = last_runs(self.journal.records)
+        made = [records[run.key] for run in self.runs if run.key in records]
+        problems = dict.fromkeys((record["group"], record["problem"]) for record in made if record["problem"])
+        n_valid = sum(not record["problem"] for record in made)
+        return Outcome(folder, len(self.runs), n_valid, len(self.runs) - len(self.left), tuple(problems))
+
+
+def too_long(plan: Plan, found: Estimate) -> Problem:
+    """The problem of a plan that takes longer than anybody may have meant."""
+    limits = f" ({', '.join(found.unknown)} counted with the time limit)" if found.unknown else ""
+    told = f"{units.count(found.n_runs, 'run')} would take about {units.duration(found.seconds)}{limits}"
+    advice = "agree with --yes, or ask for fewer repetitions, groups or clocks; --dry-run shows the schedule"
+    return Problem(plan.file_name, told, f"more than {units.duration(LONG_S)} must be agreed to", advice)
+
+
+def _is_valid(record: Record | None) -> bool:
+    return record is not None and not record["problem"]
+
+
+def _names(run: Run) -> list[str]:
+    return list(dict.fromkeys(member.program.name for member in run.experiment.members))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,153 @@
+"""The keys of a plan file, one class for each of its sections: types, bounds, defaults and meaning."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from joulewise import units
+from joulewise.errors import as_written
+from joulewise.measure.bench import Way
+from joulewise.measure.bundled import KERNELS, USUAL_SECONDS
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+PROGRAM = r"^[A-Za-z][A-Za-z0-9._-]*$"
+"""Program names begin with a letter, so that "2 canneal" always means two of them."""
+
+
+def _quantity(parse: Callable[[str], float], example: str) -> BeforeValidator:
+    def read(value: object) -> float:
+        if isinstance(value, str):
+            return parse(value)
+        raise ValueError(f'found {as_written(value)} without a unit; must be text with one, for example "{example}"')
+
+    return BeforeValidator(read)
+
+
+Duration = Annotated[float, _quantity(units.seconds, "10 min"), Field(gt=0)]
+Frequency = Annotated[float, _quantity(units.megahertz, "2.4 GHz"), Field(gt=0)]
+Size = Annotated[float, _quantity(units.n_bytes, "64 MB"), Field(ge=1)]
+Core = Annotated[int, Field(ge=0)]
+CoreSet = Annotated[list[Core], Field(min_length=1)]
+Group = Annotated[list[str], Field(min_length=2)]
+
+
+class Section(BaseModel):
+    """A table of a plan file: exact types, and no key that means nothing."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Heading(Section):
+    """What a plan says outside its sections."""
+
+    name: Annotated[str, Field(pattern=NAME, max_length=100)] = Field(
+        description="name of the plan and of its folder: letters, digits, '.', '_' and '-'"
+    )
+    description: str = Field("", description="what is measured and why, shown in the report")
+    seed: Annotated[int, Field(ge=0)] = Field(0, description="the order of runs and the sampled groups follow from it")
+    repetitions: Annotated[int, Field(ge=1, le=1000)] = Field(
+        5, description="how often each experiment is run; intervals need 2, the rule for outliers 5"
+    )
+    ways: Annotated[list[Way], Field(min_length=1)] = Field(
+        ["restart"],
+        description='members that end early are started again ("restart"), or are not, as published ("once")',
+    )
+    cores: Literal["separate", "siblings", "any"] | CoreSet | list[CoreSet] = Field(
+        "separate",
+        description=(
+            "where members are pinned: separate physical cores as far as there are enough, siblings of the same ones, "
+            "not at all (any), "
+            "or a list with a core, or a list of cores, for each of them"
+        ),
+    )
+
+
+class ProgramSection(Section):
+    """A program: a command line, or a bundled kernel."""
+
+    name: Annotated[str, Field(pattern=PROGRAM, max_length=60)] = Field(description="what tables call it")
+    command: str | list[str] | None = Field(None, description="its command line: text, or a list of its words")
+    folder: str = Field(".", description="where it runs, relative to the plan")
+    environment: dict[str, str] = Field({}, description="variables on top of those of the laboratory")
+    kernel: str | None = Field(None, description=f"a bundled kernel in place of a command: {', '.join(KERNELS)}")
+    footprint: Size | None = Field(None, description="memory that the kernel works on; fits its caches by default")
+    seconds: Duration | None = Field(None, description="about how long the kernel runs alone; 5 s by default")
+    takes: Duration | None = Field(
+        None, description="about how long it runs alone, for the estimate before anything has run"
+    )
+    warm_up: Annotated[int, Field(ge=0, le=100)] = Field(1, description="unmeasured runs before the first one")
+    time_limit: Duration = Field(3600.0, description="a run that takes longer is ended and does not count")
+    cores: CoreSet | None = Field(None, description="cores of its own, in place of those of its place in a group")
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The command line as words; ValueError where quotes do not match."""
+        return tuple(shlex.split(self.command) if isinstance(self.command, str) else self.command or ())
+
+    @property
+    def identity(self) -> str:
+        """What a calibration of a bundled kernel is for."""
+        return f"{self.kernel} on {self.footprint or 'its caches'} for {self.seconds or USUAL_SECONDS:g} s"
+
+
+class Sample(Section):
+    """How many groups of one size to choose."""
+
+    size: Annotated[int, Field(ge=2, le=64)] = Field(description="programs in each group")
+    n: Annotated[int, Field(ge=1)] | None = Field(None, description="how many groups; as many as pairs by default")
+
+
+class Together(Section):
+    """Which programs run together; each runs alone as well."""
+
+    pairs: Literal["all", "none"] | list[Group] = Field(
+        "all", description="every pair, also of a program with itself (all); none; or a list of pairs"
+    )
+    groups: list[Group] = Field([], description='chosen groups: [["a", "b", "b", "c"], ...]')
+    all_of_size: list[Annotated[int, Field(ge=2, le=64)]] = Field(
+        [], description="sizes of which every group is run, also those that hold a program more than once"
+    )
+    sampled: list[Sample] = Field(
+        [],
+        description=(
+            "sizes of which some groups are run, chosen so that the effect of every program on every other can be "
+            "told: [{ size = 4, n = 20 }]"
+        ),
+    )
+
+
+class ClockSection(Section):
+    """The clocks at which everything is run; left out, as the machine has it."""
+
+    frequencies: Literal["all"] | list[Frequency] = Field(
+        [], description='frequencies: ["1.6 GHz", "3.4 GHz"], or all that the machine offers'
+    )
+    governors: list[str] = Field([], description='governors of the system: ["performance", "powersave"]')
+
+
+class Meter(Section):
+    """What reads energy; left out, RAPL where the machine has it and lets us."""
+
+    command: str | list[str] | None = Field(
+        None, description='a command that prints watts, such as "ipmitool dcmi power reading"'
+    )
+    csv: str | None = Field(None, description="a table of an external meter, relative to the plan, aligned by time")
+    time_zone: str = Field("UTC", description="of the times in the table that do not say theirs: Europe/Berlin")
+    ahead: float = Field(0.0, description="seconds by which the meter's clock is ahead of the machine's")
+    every: Duration = Field(1.0, description="time between two readings of the command")
+    idle: Duration = Field(5.0, description="how long the power of the idle machine is measured, once per clock")
+
+
+class Idle(Section):
+    """When the machine is quiet enough for a run."""
+
+    most_busy: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.1, description="share of processor time that others may use before a run"
+    )
+    wait: Duration = Field(
+        10.0, description="how long to wait for that; then the run is made all the same, with a note"
+    )

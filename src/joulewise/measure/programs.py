@@ -1,0 +1,51 @@
+"""Programs of a plan as the bench runs them; what is wrong with them is told before anything runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from joulewise.errors import Problem, raise_if_any
+from joulewise.measure.bench import Program
+from joulewise.measure.plan import Plan
+from joulewise.measure.plan_keys import ProgramSection
+
+
+def resolved(plan: Plan, kernel_command: Callable[[ProgramSection], tuple[str, ...]]) -> dict[str, Program]:
+    """The programs by name; InputError where a folder or a command is not there."""
+    if plan.synthetic is None:
+        raise_if_any(problem for i in range(len(plan.programs)) for problem in _problems(plan, i))
+    return {
+        section.name: Program(
+            section.name,
+            kernel_command(section) if section.kernel else section.words,
+            str(_folder(plan, section)),
+            tuple(sorted(section.environment.items())),
+            section.warm_up,
+            section.time_limit,
+        )
+        for section in plan.programs
+    }
+
+
+def _folder(plan: Plan, section: ProgramSection) -> Path:
+    return (plan.folder / section.folder).resolve()
+
+
+def _problems(plan: Plan, i: int) -> Iterator[Problem]:
+    section = plan.programs[i]
+    where, folder = f"{plan.file_name}: program[{i}]", _folder(plan, section)
+    if not folder.is_dir():
+        yield Problem(f"{where}.folder", f"found {section.folder!r}", f"{folder} is no folder")
+    elif section.command and not _is_there(section, folder):
+        allowed = "must be a program that can be started"
+        advice = f"give its whole path, or a path relative to {folder}"
+        yield Problem(f"{where}.command", f"found {section.words[0]!r}, which is not there", allowed, advice)
+
+
+def _is_there(section: ProgramSection, folder: Path) -> bool:
+    """Whether a command can be found as the system will look for it."""
+    name, search = section.words[0], {**os.environ, **section.environment}.get("PATH")
+    return shutil.which(str(folder / name) if "/" in name else name, path=search) is not None

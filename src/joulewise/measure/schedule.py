@@ -1,0 +1,137 @@
+"""The runs of a plan: every group at every clock in every way, as often as asked for, in an order drawn by seed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from joulewise.errors import Problem, raise_if_any
+from joulewise.measure.bench import Clock, Experiment, Member, Program, Way
+from joulewise.measure.groups import Group, groups_of
+from joulewise.measure.machine import Machine
+from joulewise.measure.places import pinned, place_problems, places_of
+from joulewise.measure.plan import Plan
+from joulewise.rng import generator
+
+MAX_RUNS = 1_000_000
+"""No plan may ask for more runs than this."""
+
+LONG_S = 12 * 3600.0
+"""A plan that takes longer than this must be agreed to."""
+
+OVERHEAD_S = 0.7
+"""Time between runs: looking whether the machine is idle, starting programs, writing down what was read."""
+
+COMPANY = 1.25
+"""How much longer than alone programs are taken to run together, before that was measured."""
+
+
+class Run(NamedTuple):
+    """One repetition of an experiment; the key is the same whenever the same is measured."""
+
+    key: str
+    experiment: Experiment
+    repetition: int
+
+
+def clocks_of(plan: Plan, machine: Machine) -> tuple[Clock, ...]:
+    """The clocks of a plan."""
+    clock = plan.clock
+    frequencies = machine.frequencies_mhz if clock.frequencies == "all" else clock.frequencies
+    chosen = [Clock(frequency_mhz=float(mhz)) for mhz in frequencies]
+    return tuple(dict.fromkeys(chosen + [Clock(governor=name) for name in clock.governors])) or (Clock(),)
+
+
+def schedule(plan: Plan, machine: Machine, programs: Mapping[str, Program]) -> tuple[Run, ...]:
+    """All runs in their order; InputError where the machine does not have what the plan asks for.
+
+    Every repetition is a round through all experiments, in an order of its own: what changes with time (heat, others'
+    work) is spread over all of them, and a laboratory that is ended early has measured each about equally often.
+    """
+    groups, clocks = groups_of(plan), clocks_of(plan, machine)
+    raise_if_any(_problems(plan, machine, groups, clocks))
+    places = places_of(plan, machine)
+    kinds = [
+        (group, clock, way) for group in groups for clock in clocks for way in plan.heading.ways[: _n_ways(plan, group)]
+    ]
+    runs: list[Run] = []
+    for repetition in range(plan.heading.repetitions):
+        order = generator(plan.heading.seed, "order", repetition).permutation(len(kinds))
+        for group, clock, way in (kinds[i] for i in order):
+            cores = pinned(plan, places, group, repetition)
+            runs.append(_run(group, cores, clock, way, programs, repetition, plan))
+    return tuple(runs)
+
+
+def _n_ways(plan: Plan, group: Group) -> int:
+    """A program alone ends when it ends, in every way."""
+    return 1 if len(group) == 1 else len(plan.heading.ways)
+
+
+def _problems(plan: Plan, machine: Machine, groups: Sequence[Group], clocks: Sequence[Clock]) -> Iterator[Problem]:
+    yield from place_problems(plan, machine, groups)
+    if plan.clock.frequencies == "all" and not machine.frequencies_mhz:
+        advice = "leave [clock] out to measure as the machine is; `joulewise measure --probes` tells what would help"
+        yield Problem(f"{plan.file_name}: clock.frequencies", "found 'all'", "this machine offers none", advice)
+    n_runs = len(groups) * len(clocks) * len(plan.heading.ways) * plan.heading.repetitions
+    if n_runs > MAX_RUNS:
+        yield Problem(plan.file_name, f"found {n_runs:,} runs", f"a plan may have {MAX_RUNS:,} at most")
+
+
+def _run(
+    group: Group,
+    cores: Sequence[tuple[int, ...]],
+    clock: Clock,
+    way: Way,
+    programs: Mapping[str, Program],
+    repetition: int,
+    plan: Plan,
+) -> Run:
+    members = tuple(Member(programs[name], place) for name, place in zip(group, cores))
+    experiment = Experiment(members, clock, way)
+    return Run(_key(experiment, repetition, plan), experiment, repetition)
+
+
+def _key(experiment: Experiment, repetition: int, plan: Plan) -> str:
+    """A hash of all that makes a difference to what is measured; limits and warm-ups do not."""
+    members = [[*_identity(member.program), list(member.cores)] for member in experiment.members]
+    machine = str(plan.synthetic)
+    text = json.dumps([members, experiment.clock.label, experiment.way, repetition, machine], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _identity(program: Program) -> tuple[object, ...]:
+    words = ["python" if word == sys.executable else word for word in program.command]
+    return program.name, words, program.folder, sorted(program.environment)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How long runs will take: as far as known, and at most by the time limits.
+
+    `unknown` are programs of which nobody has said yet how long they take; they count with their time limit.
+    """
+
+    n_runs: int
+    seconds: float
+    most_s: float
+    unknown: tuple[str, ...]
+
+
+def estimate(runs: Iterable[Run], known_s: Mapping[str, float]) -> Estimate:
+    """How long runs take if programs take so long alone."""
+    runs = list(runs)
+    members = {member.program.name: member.program for run in runs for member in run.experiment.members}
+    limits = {name: program.time_limit_s for name, program in members.items()}
+    times = {**limits, **{name: seconds for name, seconds in known_s.items() if name in limits}}
+    unknown = tuple(sorted(limits.keys() - known_s.keys()))
+    return Estimate(len(runs), _total_s(runs, times, COMPANY), _total_s(runs, limits, 1.0), unknown)
+
+
+def _total_s(runs: Iterable[Run], times: Mapping[str, float], company: float) -> float:
+    groups = ([times[member.program.name] for member in run.experiment.members] for run in runs)
+    return sum(max(alone) * (company if len(alone) > 1 else 1.0) + OVERHEAD_S for alone in groups)

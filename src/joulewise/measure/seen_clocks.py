@@ -1,0 +1,42 @@
+"""The frequency at which cores are really running, where the machine shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from joulewise.measure.processor import read_processor
+from joulewise.measure.system_files import core_folder, number_of, text_of
+
+_FILES = ("cpuinfo_avg_freq", "scaling_cur_freq", "cpuinfo_cur_freq")
+"""What cpufreq shows, the nearest to a measurement first."""
+_KHZ_PER_MHZ = 1000.0
+
+
+def clock_reader(root: Path, cores: Iterable[int]) -> Callable[[], dict[int, float]]:
+    """A function that reads the frequency of cores in MHz; those that do not show it are left out.
+
+    What a virtual machine says in /proc/cpuinfo is one number for ever, and not taken for a reading.
+    """
+    wanted = tuple(cores)
+    files = {core: path for core in wanted if (path := _file(root, core)) is not None}
+    if files:
+        return lambda: {core: number_of(path) / _KHZ_PER_MHZ for core, path in files.items()}
+    flags = read_processor(root).flags
+    if wanted and "aperfmperf" in flags and "hypervisor" not in flags:
+        return lambda: _listed(root, wanted)
+    return dict
+
+
+def _file(root: Path, core: int) -> Path | None:
+    paths = (core_folder(root, core) / "cpufreq" / name for name in _FILES)
+    return next((path for path in paths if number_of(path) > 0), None)
+
+
+def _listed(root: Path, cores: tuple[int, ...]) -> dict[int, float]:
+    """The frequencies of /proc/cpuinfo."""
+    lines = (line.partition(":") for line in text_of(root / "proc/cpuinfo").splitlines())
+    pairs = [(key.strip(), value.strip()) for key, _, value in lines]
+    numbers = (int(value) for key, value in pairs if key == "processor")
+    speeds = (float(value) for key, value in pairs if key == "cpu MHz")
+    return {number: speed for number, speed in zip(numbers, speeds) if number in cores}

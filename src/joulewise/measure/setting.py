@@ -1,0 +1,146 @@
+"""Where a plan is measured: this machine with all that can be read of it, or a synthetic one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.measure.availability import Availability
+from joulewise.measure.bench import Bench, Clock
+from joulewise.measure.bundled import USUAL_SECONDS, kernel_program, rounds_for, usual_bytes
+from joulewise.measure.clocks import Clocks
+from joulewise.measure.energy_log import EnergyMeter
+from joulewise.measure.heat import Heat
+from joulewise.measure.holding import only_laboratory
+from joulewise.measure.laboratory import Setting
+from joulewise.measure.machine import Machine, read_machine
+from joulewise.measure.machine_bench import MachineBench
+from joulewise.measure.places import Cores, places_of
+from joulewise.measure.plan import Plan
+from joulewise.measure.plan_keys import ProgramSection
+from joulewise.measure.power_command import PowerCommand
+from joulewise.measure.quiet import Quiet
+from joulewise.measure.rapl import Rapl
+from joulewise.measure.schedule import clocks_of
+from joulewise.measure.survey import best_counters, survey
+from joulewise.measure.synthetic import SyntheticBench, SyntheticMachine
+from joulewise.measure.watch import Watch
+
+_NOTE = "joulewise-clocks.json"
+_EVERY_S = 0.5
+
+
+def machine_of(plan: Plan) -> Machine:
+    """The machine that a plan is measured on."""
+    return read_machine() if plan.synthetic is None else _like(plan.synthetic)
+
+
+def _like(synthetic: SyntheticMachine) -> Machine:
+    cores = tuple(range(synthetic.cores))
+    return Machine("synthetic", cores, tuple((core,) for core in cores), frequencies_mhz=synthetic.frequencies_mhz)
+
+
+@contextmanager
+def opened(plan: Plan, folder: Path) -> Iterator[Setting]:
+    """Everything that a laboratory needs, until the end of the block; InputError where the plan asks for too much."""
+    machine = machine_of(plan)
+    if plan.synthetic is not None:
+        bench = SyntheticBench(plan.synthetic)
+        yield Setting(machine, bench, reads_energy=plan.synthetic.has_energy, about=_about(plan, []))
+        return
+    with only_laboratory(folder):
+        clocks = Clocks(note=_note())
+        clocks.restore_left_behind()
+        raise_if_any(clock_problems(plan, machine, clocks))
+        meter = _meter(plan)
+        with _watching(plan, machine, meter) as watch:
+            bench = MachineBench(machine.cores, watch, best_counters(), clocks)
+            yield Setting(
+                machine,
+                bench,
+                Quiet(machine.cores, plan.idle.most_busy, plan.idle.wait).wait,
+                _calibration(machine, bench, places_of(plan, machine)),
+                reads_energy=meter is not None,
+                about=_about(plan, survey(meter=meter)),
+            )
+
+
+def why_not(plan: Plan, machine: Machine) -> Iterator[Problem]:
+    """What this machine does not have of what a plan asks for, besides cores."""
+    if plan.synthetic is None:
+        yield from clock_problems(plan, machine, Clocks())
+
+
+def clock_problems(plan: Plan, machine: Machine, clocks: Clocks) -> Iterator[Problem]:
+    """Why the clocks of a plan cannot be set here."""
+    wanted = [clock for clock in clocks_of(plan, machine) if clock != Clock()]
+    if not wanted:
+        return
+    key, found = _clock_probe(plan, clocks)
+    if found.is_available:
+        yield from dict.fromkeys(problem for clock in wanted for problem in clocks.problems(clock, machine.cores))
+    else:
+        advice = f"leave [clock] out to measure as the machine is, or: {found.remedy}"
+        yield Problem(f"{plan.file_name}: clock.{key}", "cannot be set here", found.found, advice)
+
+
+def _clock_probe(plan: Plan, clocks: Clocks) -> tuple[str, Availability]:
+    if plan.clock.frequencies:
+        return "frequencies", clocks.availability()
+    return "governors", clocks.governor_availability()
+
+
+def _meter(plan: Plan) -> EnergyMeter | None:
+    """The meter that the plan names, which must work, or RAPL where it does."""
+    if plan.meter.csv:
+        return None
+    if plan.meter.command is None:
+        rapl = Rapl()
+        return rapl if rapl.availability().is_available else None
+    meter = PowerCommand(plan.meter.command, plan.meter.every)
+    found = meter.availability()
+    if not found.is_available:
+        raise InputError(Problem(f"{plan.file_name}: meter.command", found.found, advice=found.remedy))
+    return meter
+
+
+@contextmanager
+def _watching(plan: Plan, machine: Machine, meter: EnergyMeter | None) -> Iterator[Watch | None]:
+    """A watch over what changes by itself; none where there is nothing to see, for it takes time of the cores."""
+    heat, shows_clock = Heat(), bool(machine.frequencies_mhz)
+    if meter is None and not heat.availability().is_available and not shows_clock:
+        yield None
+        return
+    with Watch(meter, heat, machine.cores, plan.meter.every if plan.meter.command else _EVERY_S) as watch:
+        yield watch
+
+
+def _calibration(
+    machine: Machine, bench: Bench, places: Sequence[Cores]
+) -> Callable[[ProgramSection], tuple[str, ...]]:
+    def command_of(section: ProgramSection) -> tuple[str, ...]:
+        kernel = section.kernel or ""
+        n_bytes = int(section.footprint or usual_bytes(kernel, machine))
+        cores = tuple(section.cores or places[0])
+        rounds = rounds_for(kernel, n_bytes, section.seconds or USUAL_SECONDS, bench, cores)
+        return kernel_program(kernel, n_bytes, rounds).command
+
+    return command_of
+
+
+def _about(plan: Plan, probes: Sequence[Availability]) -> dict[str, Any]:
+    """What the folder says of how it was measured."""
+    csv = plan.meter.csv and str((plan.folder / plan.meter.csv).resolve())
+    meter = {"csv": csv, "zone": plan.meter.time_zone, "ahead_s": plan.meter.ahead}
+    return {"plan_file": plan.file_name, "probes": [probe._asdict() for probe in probes], "meter": meter}
+
+
+def _note() -> Path:
+    """Where it is noted how clocks were before: gone after the next start of the machine, as the clocks are."""
+    folders = [Path("/run"), Path(os.environ.get("XDG_RUNTIME_DIR", "")), Path(tempfile.gettempdir())]
+    return next(folder for folder in folders if folder.is_absolute() and os.access(folder, os.W_OK)) / _NOTE

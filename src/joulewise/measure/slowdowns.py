@@ -1,0 +1,127 @@
+"""Programs alone and in company: times, energies, and how much longer than alone each takes.
+
+Copies of a program in one run count as one reading, their mean. The interval of a slowdown joins those of the time in
+company and of the time alone, as of independent means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from joulewise.measure.analysis_columns import ALONE, BY_CLASS, MEMBERS, PAIRS, shaped
+from joulewise.measure.estimates import means, ratio_width
+from joulewise.measure.intensity import class_order
+
+LEAST_COMPANY_OF_PAIRS, LEAST_COMPANY = 0.25, 0.8
+"""Members that the others left earlier than that tell nothing of slowdowns in pairs and in larger groups."""
+
+_EXPERIMENT = ("group", "size", "way", "clock", "clock_mhz", "program")
+_WIDTHS: Mapping[str, str | None] = {
+    "wall_s": "wall_ci_s",
+    "cpu_s": None,
+    "energy_j": "energy_ci_j",
+    "power_w": "power_ci_w",
+    "instructions": None,
+    "intensity": "intensity_ci",
+    "ips": None,
+    "company_share": None,
+}
+
+
+def readings(observations: pl.DataFrame) -> pl.DataFrame:
+    """One row for each program of each run, with what follows from each by itself."""
+    derived = observations.with_columns(
+        power_w=pl.col("energy_j") / pl.col("wall_s"),
+        intensity=pl.col("cache_misses") / pl.when(pl.col("instructions") > 0).then(pl.col("instructions")),
+        ips=pl.col("instructions") / pl.col("wall_s"),
+    )
+    return derived.group_by("run", *_EXPERIMENT, "repetition", maintain_order=True).agg(pl.col(list(_WIDTHS)).mean())
+
+
+def alone_table(rows: pl.DataFrame) -> pl.DataFrame:
+    """Baselines, by program and clock."""
+    return shaped(means(rows.filter(pl.col("size") == 1), ["program", "clock", "clock_mhz"], _WIDTHS), ALONE)
+
+
+def member_table(rows: pl.DataFrame, alone: pl.DataFrame) -> pl.DataFrame:
+    """Members of groups, as measured."""
+    found = means(rows.filter(pl.col("size") > 1), list(_EXPERIMENT), _WIDTHS)
+    return shaped(_over_alone(found, alone, "wall_s", "wall_ci_s"), MEMBERS)
+
+
+def company_table(rows: pl.DataFrame, alone: pl.DataFrame) -> pl.DataFrame:
+    """Slowdowns of members with the others there all the time: group, size, clock, clock_mhz, program, n, slowdown.
+
+    A member that was alone for a share 1 - c of its time t would have taken c t / (t' - (1 - c) t) times as long as
+    alone, t', if the others had stayed. Runs with restarts are preferred where there are both ways.
+    """
+    baseline = alone.select("program", "clock", pl.col("wall_s").alias("alone_s"))
+    share = pl.col("company_share").fill_null(1.0).clip(0.0, 1.0)
+    least = pl.when(pl.col("size") == 2).then(LEAST_COMPANY_OF_PAIRS).otherwise(LEAST_COMPANY)
+    grown = share * pl.col("wall_s") / (pl.col("alone_s") - (1 - share) * pl.col("wall_s"))
+    kept = (
+        rows.filter((pl.col("size") > 1) & (share >= least))
+        .join(baseline, on=["program", "clock"])
+        .with_columns(full_s=pl.when(grown > 0).then(grown * pl.col("alone_s")))
+        .filter(pl.col("full_s").is_not_null())
+    )
+    is_restart = pl.col("way") == "restart"
+    kept = kept.filter(is_restart | ~is_restart.any().over("group", "clock", "program"))
+    keys = ["group", "size", "clock", "clock_mhz", "program"]
+    return _over_alone(means(kept, keys, {"full_s": "full_ci_s"}), alone, "full_s", "full_ci_s")
+
+
+def pair_table(company: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.DataFrame:
+    """Slowdowns of one program by one other."""
+    beside = [
+        neighbours(groups[group], program)[0] if size == 2 else None
+        for group, size, program in company.select("group", "size", "program").iter_rows()
+    ]
+    pairs = company.with_columns(pl.Series("beside", beside, pl.String)).filter(pl.col("size") == 2)
+    return shaped(pairs.sort("program", "beside", "clock_mhz"), PAIRS)
+
+
+def class_table(pairs: pl.DataFrame, classes: Mapping[str, str]) -> pl.DataFrame:
+    """Slowdowns by class: the mean over pairs of programs, each of which is a mean over clocks.
+
+    The interval is that over pairs; where there is one only, that of its measurement.
+    """
+    known = pairs.with_columns(
+        pl.col("program").replace_strict(classes, default=None, return_dtype=pl.String).alias("class"),
+        pl.col("beside").replace_strict(classes, default=None, return_dtype=pl.String).alias("class beside"),
+    ).drop_nulls(["class", "class beside"])
+    by_pair = known.group_by("class", "class beside", "program", "beside", maintain_order=True).agg(
+        pl.col("slowdown").mean(), (pl.col("slowdown_ci").pow(2).sum().sqrt() / pl.len()).alias("own_ci"),
+        pl.col("slowdown_ci").null_count().alias("lacking"),
+    )  # fmt: skip
+    own = pl.when(pl.col("lacking") == 0).then(pl.col("own_ci"))
+    by_class = means(
+        by_pair.with_columns(own_ci=own), ["class", "class beside"], {"slowdown": "slowdown_ci", "own_ci": None}
+    )
+    width = pl.when(pl.col("n") == 1).then(pl.col("own_ci")).otherwise(pl.col("slowdown_ci"))
+    named = by_class.with_columns(slowdown_ci=width).rename({"class beside": "beside"})
+    order = {name: class_order(name) for name in set(classes.values())}
+    return shaped(named.sort(pl.col("class", "beside").replace_strict(order, return_dtype=pl.Int64)), BY_CLASS)
+
+
+def groups_of(observations: pl.DataFrame) -> dict[str, list[str]]:
+    """The programs of each group, sorted."""
+    first = observations.filter(pl.col("run") == pl.col("run").first().over("group"))
+    return {str(group): sorted(rows["program"]) for (group,), rows in first.partition_by("group", as_dict=True).items()}
+
+
+def neighbours(group: list[str], program: str) -> list[str]:
+    """The others of a group beside a program, of which one copy is not its own neighbour."""
+    at = group.index(program)
+    return group[:at] + group[at + 1 :]
+
+
+def _over_alone(found: pl.DataFrame, alone: pl.DataFrame, time: str, width: str) -> pl.DataFrame:
+    """Slowdowns with their half widths; missing without a baseline at the same clock."""
+    baseline = alone.select("program", "clock", pl.col("wall_s", "wall_ci_s").name.prefix("alone_"))
+    joined = found.join(baseline, on=["program", "clock"], how="left", maintain_order="left")
+    above, below = pl.col(time), pl.col("alone_wall_s")
+    ci = ratio_width(above, pl.col(width), below, pl.col("alone_wall_ci_s"))
+    return joined.with_columns((above / below - 1).alias("slowdown"), ci.alias("slowdown_ci"))

@@ -1,0 +1,223 @@
+"""The folder of a laboratory: the journal is what was measured; everything else is made of it and can be made again.
+
+`measure.json` marks the folder as ours: the plan it belongs to, the machine, and the runs that the plan asks for now.
+What an earlier version of the plan asked for stays in the journal, and out of the tables.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from joulewise._version import __version__
+from joulewise.errors import InputError, Problem
+from joulewise.files import replacing, write_atomic
+from joulewise.measure.bench import GroupRead
+from joulewise.measure.energy_log import EnergyLog
+from joulewise.measure.external import external_log, with_energy
+from joulewise.measure.journal import Record, read_journal
+from joulewise.measure.machine import Cache, Machine
+from joulewise.measure.observations import COLUMNS
+from joulewise.measure.plan import Plan
+from joulewise.measure.schedule import Run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SCHEMA_VERSION = 1
+"""Raised whenever a file of the folder changes its meaning."""
+
+MARKER, JOURNAL = "measure.json", "journal.jsonl"
+RUN, IDLE, WARM_UP, PROGRAM = "run", "idle", "warm-up", "program"
+"""Events of the journal."""
+
+_ALIKE = ("model", "cores", "caches")
+"""What makes a machine the same as before."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """The files of one laboratory."""
+
+    folder: Path
+
+    @property
+    def journal_file(self) -> Path:
+        return self.folder / JOURNAL
+
+    @property
+    def plan_file(self) -> Path:
+        return self.folder / "plan.toml"
+
+    @property
+    def report_file(self) -> Path:
+        return self.folder / "report.html"
+
+    def marker(self) -> dict[str, Any] | None:
+        """What the folder says about itself, or None when it says nothing; InputError when it is damaged."""
+        path = self.folder / MARKER
+        if not path.is_file():
+            return None
+        try:
+            marker = json.loads(path.read_text(encoding="utf-8"))
+            version = marker["schema_version"]
+        except (ValueError, KeyError, TypeError):
+            advice = "remove it and run the plan again: what was measured is in the journal"
+            raise InputError(Problem(str(path), "is damaged", advice=advice)) from None
+        if version != SCHEMA_VERSION:
+            allowed, advice = f"this Joulewise reads version {SCHEMA_VERSION}", "use the Joulewise that wrote it"
+            raise InputError(Problem(str(path), f"found schema version {version}", allowed, advice))
+        return dict(marker)
+
+    def existing(self) -> dict[str, Any]:
+        """The marker of a folder that must be a laboratory's."""
+        marker = self.marker() if self.folder.is_dir() else None
+        if marker is None:
+            found = "holds no measurements" if self.folder.is_dir() else "is no folder"
+            allowed = "must be a folder that `joulewise measure PLAN` wrote"
+            raise InputError(Problem(str(self.folder), found, allowed))
+        return marker
+
+    def check_owner(self, plan: Plan, machine: Machine) -> None:
+        """InputError when the folder holds anything but measurements of this plan on this machine."""
+        advice = "choose another folder with --out, or remove this one"
+        if self.folder.exists() and not self.folder.is_dir():
+            raise InputError(Problem(str(self.folder), "found a file", "the output must be a folder", advice))
+        marker = self.marker()
+        if marker is None:
+            if self.folder.exists() and any(path.name[0] != "." for path in self.folder.iterdir()):
+                found, allowed = "holds files that are no measurements", "the output must be a new or empty folder"
+                raise InputError(Problem(str(self.folder), found, allowed, advice))
+            return
+        if marker["name"] != plan.name:
+            found = f"holds the measurements of the plan {marker['name']!r}"
+            raise InputError(Problem(str(self.folder), found, f"this plan is {plan.name!r}", advice))
+        facts = machine_facts(machine)
+        differing = [fact for fact in _ALIKE if marker["machine"].get(fact) != facts[fact]]
+        if differing:
+            found = f"holds measurements of another machine, {marker['machine'].get('model')!r}"
+            allowed = f"this one differs in {', '.join(differing)}"
+            raise InputError(Problem(str(self.folder), found, allowed, advice))
+
+    def claim(self, plan: Plan, machine: Machine, runs: Sequence[Run], about: Mapping[str, Any]) -> None:
+        """Mark the folder as the plan's, with the runs that it asks for."""
+        write_atomic(self.plan_file, plan.source)
+        marker = {
+            "schema_version": SCHEMA_VERSION, "joulewise": __version__, "name": plan.name,
+            "description": plan.heading.description, "machine": machine_facts(machine), **about,
+            "runs": [run.key for run in runs],
+        }  # fmt: skip
+        write_atomic(self.folder / MARKER, json.dumps(marker, indent=1, ensure_ascii=False) + "\n")
+
+    def remove_leftovers(self) -> None:
+        """Remove temporary files of a process that was ended while writing; only while the folder is held."""
+        for path in self.folder.rglob(".*.tmp"):
+            path.unlink()
+
+    def records(self) -> list[Record]:
+        """What the journal holds."""
+        return read_journal(self.journal_file)
+
+    def write_tables(self) -> pl.DataFrame:
+        """Make observations.parquet and observations.csv of the journal."""
+        from joulewise.measure.outliers import with_outliers
+
+        marker = self.existing()
+        log = external_log(marker.get("meter", {}))
+        records = self.records() if log is None else [_metered(record, log, marker) for record in self.records()]
+        table = with_outliers(observations(records, marker["runs"]))
+        with replacing(self.folder / "observations.parquet") as path:
+            table.write_parquet(path, metadata={"schema_version": str(SCHEMA_VERSION)})
+        with replacing(self.folder / "observations.csv") as path:
+            table.write_csv(path)
+        return table
+
+    def idle_powers(self) -> pl.DataFrame:
+        """Powers of the idle machine, one row for each time it was read."""
+        import polars as pl
+
+        rows = [(record["clock"], record["idle_w"]) for record in self.records() if record["event"] == IDLE]
+        return pl.DataFrame(rows, {"clock": pl.String, "idle_w": pl.Float64}, orient="row").drop_nulls()
+
+
+def _metered(record: Record, log: EnergyLog, marker: Mapping[str, Any]) -> Record:
+    return with_energy(record, log, Path(marker["meter"]["csv"]).name) if record["event"] == RUN else record
+
+
+def machine_facts(machine: Machine) -> dict[str, Any]:
+    """A machine as JSON holds it."""
+    return dict(json.loads(json.dumps(asdict(machine)).replace("Infinity", "null")))
+
+
+def machine_from(facts: Mapping[str, Any]) -> Machine:
+    """The machine that JSON holds."""
+    values = {**{name: _tuples(value) for name, value in facts.items()}, "core_quota": facts["core_quota"] or math.inf}
+    return replace(Machine(**values), caches=tuple(Cache(*cache) for cache in values["caches"]))
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def run_facts(run: Run, read: GroupRead) -> dict[str, Any]:
+    """A run and what was read of it, as a line of the journal."""
+    experiment, whole = run.experiment, asdict(read)
+    members = [
+        {"program": member.program.name, "cores": list(member.cores), **found}
+        for member, found in zip(experiment.members, whole.pop("members"))
+    ]
+    what = {"group": experiment.group, "way": experiment.way, "clock": experiment.clock.label}
+    return {"key": run.key, **what, "clock_mhz": experiment.clock.frequency_mhz, "repetition": run.repetition,
+            **whole, "members": members}  # fmt: skip
+
+
+def last_runs(records: Iterable[Record]) -> dict[str, Record]:
+    """The record that counts of each run: the last that is valid, or the last."""
+    found: dict[str, Record] = {}
+    for record in records:
+        if record["event"] == RUN and not (record["problem"] and _is_valid(found.get(record["key"]))):
+            found[record["key"]] = record
+    return found
+
+
+def _is_valid(record: Record | None) -> bool:
+    return record is not None and not record["problem"]
+
+
+def observations(records: Iterable[Record], keys: Iterable[str]) -> pl.DataFrame:
+    """The table of observations: all members of those runs with these keys that were made."""
+    from joulewise.measure.analysis_columns import table
+
+    runs = last_runs(records)
+    return table(COLUMNS, [row for key in keys if key in runs for row in _rows(runs[key])])
+
+
+_OF_MEMBER = ("wall_s", "cpu_s", "setup_s", "company_share", "restarts", "instructions", "cycles", "cache_misses",
+              "energy_j", "program")  # fmt: skip
+_OF_RUN = ("group", "way", "clock", "clock_mhz", "repetition", "started", "group_s", "measured_mhz", "hottest_c")
+
+
+def _rows(record: Record) -> Iterator[dict[str, Any]]:
+    whole = {
+        "run": record["key"],
+        "size": len(record["members"]),
+        **{name: record[name] for name in _OF_RUN},
+        "group_energy_j": record["energy_j"],
+        "energy_meter": record["energy_meter"] or None,
+        "problem": record["problem"] or None,
+        "notes": "; ".join(record["notes"]) or None,
+    }
+    for place, member in enumerate(record["members"]):
+        cores = _core_list(member["cores"])
+        yield {**whole, **{name: member[name] for name in _OF_MEMBER}, "place": place, "cores": cores}
+
+
+def _core_list(cores: Sequence[int]) -> str:
+    """Cores as text: 0, or 0-1,4."""
+    starts = [core for core in cores if core - 1 not in cores]
+    ends = [core for core in cores if core + 1 not in cores]
+    return ",".join(str(start) if start == end else f"{start}-{end}" for start, end in zip(starts, ends))

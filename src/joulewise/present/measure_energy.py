@@ -1,0 +1,140 @@
+"""Energy of running together against alone, and what a machine draws whatever runs and for each program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from joulewise.present import theme
+from joulewise.present.formats import energy_unit, number
+from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
+from joulewise.present.measure_view import clock_phrase, in_one_way, percent_pm, pm, programs_of, shown_clock
+
+if TYPE_CHECKING:
+    from joulewise.measure.analysis import Analysis
+
+_MOST_GROUPS = 24
+_ROW_PX, _WIDTH_PX = 26, 420
+_LABEL_PX = 300
+_APART, _TOGETHER = "one after the other", "together"
+_STATIC, _DYNAMIC = "static", "dynamic"
+_PANEL_PX, _BAR_PX, _HEIGHT_PX = 4, 30, 150
+
+
+def energy_together(analysis: Analysis) -> Drawing:
+    """For each group the energy of its programs one after the other, and together."""
+    clock = shown_clock(analysis.together)
+    found = in_one_way(analysis.together.filter(pl.col("clock") == clock), ("once", "restart"))
+    rows = found.drop_nulls(["alone_j", "together_j"]).sort("size", "saved_share", descending=[False, True])
+    shown = rows.head(_MOST_GROUPS)
+    more = f" Shown are the first {_MOST_GROUPS} of {rows.height} groups." if rows.height > _MOST_GROUPS else ""
+    caption = (
+        f"Energy of the whole machine{clock_phrase(clock)} until each program of a group has run once: one after the "
+        "other, alone, and all of them together. Numbers are the share that is saved, with half of the 95 % interval; "
+        f"below 0, running together costs more. Whiskers are 95 % intervals.{more}"
+    )
+    return Drawing(assemble([_dumbbells(shown)]), caption)
+
+
+def has_energies(analysis: Analysis) -> bool:
+    """Whether the energy of a group is known, together and alone."""
+    return not analysis.together.drop_nulls(["alone_j", "together_j"]).is_empty()
+
+
+def _dumbbells(rows: pl.DataFrame) -> Any:
+    import altair as alt
+
+    most = max(float(rows[name].max()) for name in ("alone_j", "together_j"))  # type: ignore[arg-type]
+    unit, size = energy_unit(most)
+    data = [_dumbbell(row, size) for row in rows.iter_rows(named=True)]
+    points = [
+        {**row, "x": row[name], "what": what}
+        for row in data
+        for name, what in (("alone", _APART), ("together", _TOGETHER))
+    ]
+    order = [row["group"] for row in data]
+    y = alt.Y("group:N", sort=order, title=None, axis=alt.Axis(labelLimit=_LABEL_PX, grid=False))
+    scale = alt.Scale(domain=[0, 1.08 * most / size], nice=False)
+    x = alt.X("x:Q", title=f"energy ({unit})", scale=scale, axis=alt.Axis(format=AXIS_FORMAT, tickCount=6, grid=True))
+    colours = alt.Scale(domain=[_APART, _TOGETHER], range=[theme.MUTED, theme.PALETTE[0]])
+    said = {"group": "programs", "told_alone": f"{_APART} ({unit})", "told": f"{_TOGETHER} ({unit})", "saved": "saved"}
+    tips = [alt.Tooltip(f"{name}:N", title=title) for name, title in said.items()]
+    base = alt.Chart(inline(data)).encode(y=y, tooltip=tips)
+    dots = alt.Chart(inline(points)).encode(y=y, tooltip=tips)
+    layers = [
+        base.mark_rule(color=theme.GRID, strokeWidth=4).encode(x="alone:Q", x2="together:Q"),
+        base.mark_rule(color=theme.PALETTE[0], strokeWidth=1.4).encode(x="low:Q", x2="high:Q"),
+        dots.mark_point(filled=True, size=60, opacity=1).encode(
+            x=x, color=alt.Color("what:N", title="Energy of running", sort=None, scale=colours)
+        ),
+        base.mark_text(align="left", dx=10, fontSize=theme.LABEL_PX - 1, color=theme.INK).encode(
+            x="right:Q", text="saved:N"
+        ),
+    ]
+    return alt.layer(*layers).properties(width=_WIDTH_PX, height=_ROW_PX * len(data))
+
+
+def _dumbbell(row: Mapping[str, Any], size: float) -> dict[str, Any]:
+    alone, together, half = row["alone_j"] / size, row["together_j"] / size, (row["together_ci_j"] or 0.0) / size
+    return {
+        "group": row["group"], "alone": alone, "together": together, "low": together - half, "high": together + half,
+        "right": max(alone, together + half), "saved": f"{percent_pm(row['saved_share'], row['saved_ci'])} %",
+        "told": pm(row["together_j"], row["together_ci_j"], size), "told_alone": number(alone),
+    }  # fmt: skip
+
+
+def power_split(analysis: Analysis) -> Drawing:
+    """A panel for each program: static and dynamic power at each clock."""
+    programs = [name for name in programs_of(analysis) if name in set(analysis.powers["program"])]
+    rows = analysis.powers.drop_nulls(["static_w", "dynamic_w"])
+    top = max(float((rows["static_w"] + rows["dynamic_w"]).max()), 1.0)  # type: ignore[arg-type]
+    parts = [_stack(rows.filter(pl.col("program") == name), name, top) for name in programs]
+    bases = set(rows["basis"].drop_nulls())
+    how = {frozenset({"idle"}): "read with nothing running", frozenset({"groups"}): "as it follows from groups"}
+    static = how.get(frozenset(bases), "read with nothing running, or as it follows from groups")
+    caption = (
+        f"Mean power of the whole machine with one program alone at each clock: static power, {static}, and what the "
+        "program adds, with its 95 % interval."
+    )
+    return Drawing(assemble(parts, across=min(_PANEL_PX, len(parts))), caption)
+
+
+def has_powers(analysis: Analysis) -> bool:
+    """Whether power is known in both of its parts."""
+    return not analysis.powers.drop_nulls(["static_w", "dynamic_w"]).is_empty()
+
+
+def _stack(rows: pl.DataFrame, title: str, top_w: float) -> Any:
+    import altair as alt
+
+    ordered = rows.sort("clock_mhz", nulls_last=True, maintain_order=True)
+    data = [part for row in ordered.iter_rows(named=True) for part in _parts(row)]
+    labels: Sequence[str] = list(dict.fromkeys(part["clock"] for part in data))
+    colours = alt.Scale(domain=[_DYNAMIC, _STATIC], range=[theme.PALETTE[0], theme.NOTHING])
+    x_title = "clock (GHz)" if ordered["clock_mhz"].is_not_null().all() else None
+    base = alt.Chart(inline(data)).encode(
+        x=alt.X("clock:N", sort=labels, title=x_title, axis=alt.Axis(labelAngle=0, ticks=False)),
+        tooltip=[alt.Tooltip("what:N", title="power"), alt.Tooltip("told:N", title="W")],
+    )
+    scale = alt.Scale(domain=[0, 1.08 * top_w], nice=False)
+    y = alt.Y("low:Q", title="power (W)", scale=scale, axis=alt.Axis(format=AXIS_FORMAT, tickCount=5))
+    layers = [
+        base.mark_bar(width=0.7 * _BAR_PX).encode(
+            y=y, y2="high:Q", color=alt.Color("what:N", title="Power", sort=None, scale=colours)
+        ),
+        base.mark_rule(color=theme.INK, strokeWidth=1.2).encode(y="least:Q", y2="most:Q"),
+    ]
+    return alt.layer(*layers).properties(width=max(_BAR_PX * len(labels), 90), height=_HEIGHT_PX, title=title)
+
+
+def _parts(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The two pieces of a bar, from below."""
+    label = row["clock"] if row["clock_mhz"] is None else f"{row['clock_mhz'] / 1000:.3g}"
+    static_w, top_w, half = row["static_w"], row["static_w"] + row["dynamic_w"], row["dynamic_ci_w"]
+    low, high = (None, None) if half is None else (top_w - half, top_w + half)
+    told = pm(row["dynamic_w"], half)
+    below = {"clock": label, "what": _STATIC, "low": 0.0, "high": static_w, "told": pm(static_w, row["static_ci_w"])}
+    above = {"clock": label, "what": _DYNAMIC, "low": static_w, "high": top_w, "told": told}
+    return [{**below, "least": None, "most": None}, {**above, "least": low, "most": high}]

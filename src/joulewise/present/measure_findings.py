@@ -1,0 +1,156 @@
+"""What came out of the laboratory, in sentences computed from the analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from joulewise.present.findings import Finding
+from joulewise.present.formats import fixed, percent
+from joulewise.present.measure_view import clock_phrase, in_one_way, percent_pm, pm, shown_clock
+from joulewise.units import count, energy
+
+if TYPE_CHECKING:
+    from joulewise.measure.analysis import Analysis
+
+_VERDICTS = {
+    "additive": "Slowdowns of several neighbours add up",
+    "nearly additive": "Slowdowns of several neighbours nearly add up",
+    "not additive": "Slowdowns of several neighbours do not add up",
+    "overestimates": "Slowdowns of several neighbours are less than their sum",
+    "underestimates": "Slowdowns of several neighbours are more than their sum",
+}
+
+
+def measure_findings(analysis: Analysis) -> list[Finding]:
+    """Slowdowns, whether they add up, energy together, clocks and static power, as far as each is known."""
+    parts = (_slowdowns, _sums, _together, _clocks, _best_clocks, _static)
+    found = [finding for part in parts for finding in part(analysis)]
+    return found or [Finding("No run counts yet.")]
+
+
+def _slowdowns(analysis: Analysis) -> Iterator[Finding]:
+    clock = shown_clock(analysis.pairs)
+    rows = analysis.pairs.filter(pl.col("clock") == clock).drop_nulls("slowdown").sort("slowdown")
+    if rows.is_empty():
+        return
+    most, least = rows.row(-1, named=True), rows.row(0, named=True)
+    lead = (
+        f"{_pair(most)} takes {_longer(most)} than alone{clock_phrase(clock)}, the most of "
+        f"{count(rows.height, 'case')} of two programs."
+    )
+    support = f"The least is {_pair(least)}: {_longer(least)}." if rows.height > 1 else ""
+    means = analysis.programs.drop_nulls(["sensitivity", "pressure"])
+    if means.height > 1:
+        felt, caused = (means.sort(name, descending=True).row(0, named=True) for name in ("sensitivity", "pressure"))
+        support += (
+            f" Over all neighbours, {felt['program']} suffers most, {percent(100 * felt['sensitivity'])}, and "
+            f"{caused['program']} causes most, {percent(100 * caused['pressure'])}."
+        )
+    yield Finding(lead, support.strip())
+
+
+def _pair(row: Mapping[str, Any]) -> str:
+    same = row["program"] == row["beside"]
+    return f"{row['program']} beside {'another one' if same else row['beside']}"
+
+
+def _longer(row: Mapping[str, Any]) -> str:
+    return f"{percent_pm(row['slowdown'], row['slowdown_ci'])} % longer"
+
+
+def _sums(analysis: Analysis) -> Iterator[Finding]:
+    found = analysis.additivity
+    if found.n == 0 or found.mean_error is None or found.mean_absolute_error is None:
+        return
+    held = (
+        "" if found.share_held is None else f" {percent(100 * found.share_held, 0)} of them are within their intervals."
+    )
+    lead = (
+        f"{_VERDICTS.get(found.verdict, found.verdict)}: the sum of those in pairs is off by "
+        f"{fixed(100 * found.mean_absolute_error, 1)} percentage points on average."
+    )
+    mean = percent_pm(found.mean_error, found.mean_error_ci)
+    yield Finding(
+        lead, f"Sum less measurement, over {count(found.n, 'member')} of groups of three and more: {mean} points.{held}"
+    )
+
+
+def _together(analysis: Analysis) -> Iterator[Finding]:
+    clock = shown_clock(analysis.together)
+    at = analysis.together.filter(pl.col("clock") == clock)
+    rows = in_one_way(at, ("once", "restart")).drop_nulls("saved_share").sort("saved_share")
+    if rows.is_empty():
+        return
+    best, worst = rows.row(-1, named=True), rows.row(0, named=True)
+    if best["saved_share"] <= 0:
+        yield Finding(
+            f"Running together saves no energy{clock_phrase(clock)}: one after the other needs less in all groups."
+        )
+        return
+    n_saving = int((rows["saved_share"] > 0).sum())
+    lead = (
+        f"Running together saves energy in {n_saving} of {count(rows.height, 'group')}{clock_phrase(clock)}, up to "
+        f"{percent_pm(best['saved_share'], best['saved_ci'])} %: {best['group']}."
+    )
+    least = percent_pm(worst["saved_share"], worst["saved_ci"])
+    yield Finding(lead, f"{_joules(best)} The least is saved by {worst['group']}, {least} %.")
+
+
+def _joules(row: Mapping[str, Any]) -> str:
+    return f"One after the other they need {energy(row['alone_j'])}, together {energy(row['together_j'])}."
+
+
+def _clocks(analysis: Analysis) -> Iterator[Finding]:
+    rows = analysis.scaling.drop_nulls("share_scaled").sort("share_scaled")
+    if rows.height < 2:
+        return
+    least, most = rows.row(0, named=True), rows.row(-1, named=True)
+    share = {row["program"]: percent_pm(row["share_scaled"], row["share_ci"]) for row in (least, most)}
+    yield Finding(
+        f"{most['program']} follows the clock most, with {share[most['program']]} % of its time, {least['program']} "
+        f"least, with {share[least['program']]} %.",
+        "The rest of the time, as a rule spent waiting for memory, is the same at every clock.",
+    )
+
+
+def _best_clocks(analysis: Analysis) -> Iterator[Finding]:
+    rows = analysis.best_clock.drop_nulls("least_energy_mhz").unique(["group", "program"], maintain_order=True)
+    alone = rows.filter(pl.col("size") == 1)
+    if alone.is_empty():
+        return
+    listed = ", ".join(f"{row['program']} {row['least_energy_mhz']:g} MHz" for row in alone.iter_rows(named=True))
+    clear = rows.filter(pl.col("is_clear").fill_null(False))
+    n_clocks = (rows["least_energy_mhz"].n_unique(), clear["least_energy_mhz"].n_unique())
+    leads = (
+        (n_clocks[1] > 1, "Which clock needs least energy depends on the program and its company."),
+        (n_clocks[0] == 1, "One clock needs least energy for all programs, alone and together."),
+        (True, "Clocks of least energy differ between programs and company, but not beyond their intervals."),
+    )
+    lead = next(words for is_so, words in leads if is_so)
+    unclear = rows.height - clear.height
+    told = f" In {unclear} of {rows.height} cases intervals do not tell it from the next best." if unclear else ""
+    yield Finding(lead, f"Alone: {listed}.{told}")
+
+
+def _static(analysis: Analysis) -> Iterator[Finding]:
+    clock = shown_clock(analysis.powers)
+    rows = analysis.powers.filter(pl.col("clock") == clock).drop_nulls(["static_w", "dynamic_w"])
+    if rows.is_empty():
+        return
+    first = rows.row(0, named=True)
+    part = 100 * float((rows["static_w"] / rows["power_w"]).mean())  # type: ignore[arg-type]
+    watts = pm(first["static_w"], first["static_ci_w"])
+    lead = (
+        f"Whatever runs, the machine draws {watts} W{clock_phrase(clock)}: {percent(part, 0)} of what it draws with "
+        "one program."
+    )
+    ends = rows.sort("dynamic_w")
+    least, most = ends.row(0, named=True), ends.row(-1, named=True)
+    yield Finding(
+        lead,
+        f"{most['program']} adds most, {pm(most['dynamic_w'], most['dynamic_ci_w'])} W, {least['program']} least, "
+        f"{pm(least['dynamic_w'], least['dynamic_ci_w'])} W.",
+    )

@@ -1,0 +1,156 @@
+"""The report of a laboratory: one page with what was measured, what follows, how sure it is, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from joulewise._version import __version__
+from joulewise.files import write_atomic
+from joulewise.measure.outliers import RULE
+from joulewise.present.export import export, spec_of
+from joulewise.present.glossary import LABORATORY
+from joulewise.present.layout import Drawing, sentence
+from joulewise.present.measure_clocks import has_times, over_clocks
+from joulewise.present.measure_energy import energy_together, has_energies, has_powers, power_split
+from joulewise.present.measure_findings import measure_findings
+from joulewise.present.measure_programs import has_programs, programs_compared
+from joulewise.present.measure_slowdowns import additive_model, has_groups, has_pairs, slowdowns_by_pair
+from joulewise.present.measure_tables import DETAILS, MAIN, claims_table, measure_tables
+from joulewise.present.pages import libraries, page
+from joulewise.present.report import Plate, picture_of
+from joulewise.units import count, duration
+
+if TYPE_CHECKING:
+    from joulewise.measure.analysis import Analysis
+    from joulewise.measure.availability import Availability
+    from joulewise.measure.machine import Machine
+
+_MEGA, _GIGA = 1024**2, 1024**3
+
+
+@dataclass(frozen=True)
+class MeasureInfo:
+    """What a report says of the laboratory itself: its plan, its machine, what it could read, and how long it took."""
+
+    name: str = "laboratory"
+    description: str = ""
+    plan: str = ""
+    plan_name: str = "measure.toml"
+    machine: Machine | None = None
+    probes: Sequence[Availability] = ()
+    seconds: float | None = None
+    made_at: str = ""
+
+
+@dataclass(frozen=True)
+class _Figure:
+    """A figure of the laboratory: its name and title, when it can be drawn, and how."""
+
+    name: str
+    title: str
+    is_there: Callable[[Analysis], bool]
+    draw: Callable[[Analysis], Drawing]
+
+
+FIGURES = (
+    _Figure("programs", "What programs are like", has_programs, programs_compared),
+    _Figure("slowdowns", "Slowdowns in pairs", has_pairs, slowdowns_by_pair),
+    _Figure("sums", "Whether slowdowns add up", has_groups, additive_model),
+    _Figure("clocks", "Misses, time and energy, alone and together", has_times, over_clocks),
+    _Figure("energy-together", "Energy of running together", has_energies, energy_together),
+    _Figure("powers", "Static and dynamic power", has_powers, power_split),
+)
+
+
+def drawable(analysis: Analysis) -> list[_Figure]:
+    """The figures for which enough was measured."""
+    return [figure for figure in FIGURES if figure.is_there(analysis)]
+
+
+def write_measure_report(folder: Path, analysis: Analysis, info: MeasureInfo | None = None) -> Path:
+    """Write `report.html` into a folder of results and return its path."""
+    path = folder / "report.html"
+    write_atomic(path, render_measure_report(analysis, info or MeasureInfo()))
+    return path
+
+
+def write_measure_figures(folder: Path, analysis: Analysis, formats: Sequence[str] = ("png",)) -> list[Path]:
+    """Write every figure as `folder/NAME.FORMAT` in each of these formats and return the paths."""
+    charts = {figure.name: figure.draw(analysis).chart for figure in drawable(analysis)}
+    return [export(chart, folder / f"{name}.{kind}") for name, chart in charts.items() for kind in formats]
+
+
+def render_measure_report(analysis: Analysis, info: MeasureInfo) -> str:
+    """The whole report as one HTML document that loads nothing; whatever a user wrote in it is escaped."""
+    plates = [_plate(figure, figure.draw(analysis)) for figure in drawable(analysis)]
+    return page(
+        "measure.html",
+        info=info,
+        version=__version__,
+        facts=_facts(analysis, info),
+        findings=measure_findings(analysis),
+        missing=[sentence(f"{text}.") for text in analysis.missing],
+        plates=plates,
+        main_tables=measure_tables(analysis, MAIN),
+        detail_tables=measure_tables(analysis, DETAILS),
+        claims=claims_table(analysis),
+        machine=_machine(info.machine) if info.machine else [],
+        left_out=_left_out(analysis),
+        rule=RULE,
+        glossary=LABORATORY,
+        libraries=libraries() if plates else "",
+    )
+
+
+def _plate(figure: _Figure, drawing: Drawing) -> Plate:
+    spec = spec_of(drawing.chart)
+    return Plate(figure.name, figure.title, drawing.caption, spec, picture_of(spec))
+
+
+def _facts(analysis: Analysis, info: MeasureInfo) -> list[str]:
+    rows = analysis.observations
+    groups = rows.filter(pl.col("size") > 1)["group"].n_unique()
+    facts = [
+        count(rows["run"].n_unique(), "run"),
+        count(rows["program"].n_unique(), "program"),
+        count(groups, "group"),
+        count(rows["clock"].n_unique(), "clock"),
+    ]
+    return [*facts, duration(info.seconds)] if info.seconds is not None else facts
+
+
+def _machine(machine: Machine) -> list[tuple[str, str]]:
+    """The machine in words; what is not known is left out."""
+    sizes = [(cache.size_bytes / _MEGA, count(len(cache.cores), "core")) for cache in machine.last_level]
+    caches = [f"{size:.3g} MB shared by {cores}" for size, cores in sizes]
+    clocks = [f"{mhz:g}" for mhz in machine.frequencies_mhz]
+    pairs = [
+        ("Processor", machine.model),
+        ("Cores", f"{len(machine.cores)} that programs may use, {len(machine.siblings)} of them physical"),
+        ("Last-level caches", "; ".join(caches)),
+        ("Memory nodes", str(len(machine.nodes)) if machine.nodes else ""),
+        ("Memory", f"{machine.memory_bytes / _GIGA:.3g} GB" if machine.memory_bytes else ""),
+        ("Frequencies", f"{', '.join(clocks)} MHz" if clocks else ""),
+        ("Governors", ", ".join(machine.governors)),
+    ]
+    return [(name, value) for name, value in pairs if value]
+
+
+def _left_out(analysis: Analysis) -> list[str]:
+    """Why how many runs do not count."""
+    return list(_reasons(analysis.left_out))
+
+
+def _reasons(rows: pl.DataFrame) -> Iterator[str]:
+    if rows.is_empty():
+        return
+    runs = rows.group_by("run", maintain_order=True).agg(pl.col("why", "group").first())
+    for (why,), part in runs.partition_by("why", as_dict=True, maintain_order=True).items():
+        groups = part["group"].unique(maintain_order=True).to_list()
+        more = f" and {len(groups) - 3} more" if len(groups) > 3 else ""
+        yield f"{count(part.height, 'run')} of {', '.join(groups[:3])}{more}: {why}."

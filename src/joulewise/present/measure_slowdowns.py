@@ -1,0 +1,167 @@
+"""How much programs slow each other: by pair and by class, and whether slowdowns of several neighbours add up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from joulewise.measure.intensity import class_order
+from joulewise.present import theme
+from joulewise.present.formats import MISSING, fixed
+from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
+from joulewise.present.measure_view import (
+    clock_phrase,
+    percent_pm,
+    programs_of,
+    shown_clock,
+    size_colours,
+    size_name,
+)
+from joulewise.units import count
+
+if TYPE_CHECKING:
+    from joulewise.measure.analysis import Analysis
+
+_CELL_PX, _NARROW_PX, _ROW_PX = 84, 52, 34
+_WIDE = 7  # so many programs or fewer have their intervals written into the cells
+_STOPS = 101
+_DARK = 0.4  # from this part of the ramp on, words are white
+_SQUARE_PX = 300
+
+
+def slowdowns_by_pair(analysis: Analysis) -> Drawing:
+    """A map of slowdowns: a program (row) beside another (column), and the same by class."""
+    clock = shown_clock(analysis.pairs)
+    pairs = analysis.pairs.filter(pl.col("clock") == clock)
+    programs = [name for name in programs_of(analysis) if name in {*pairs["program"], *pairs["beside"]}]
+    classes = sorted(set(analysis.by_class["class"]), key=class_order, reverse=True)
+    found = [value for frame in (pairs, analysis.by_class) for value in frame["slowdown"].drop_nulls()]
+    most = max([0.01, *found])
+    maps = [_map(pairs, "program", programs, most, "beside")]
+    if len(classes) > 1:
+        maps.append(_map(analysis.by_class, "class", classes, most, "beside class"))
+    by_class = " At the right or below, the means of all pairs of classes." if len(maps) > 1 else ""
+    caption = (
+        f"How much longer a program (row) takes beside another (column){clock_phrase(clock)} than alone, in percent, "
+        f"with half of the 95 % interval; the most memory-bound come first.{by_class}"
+    )
+    return Drawing(assemble(maps, across=2 if len(programs) <= 5 else 1), caption)
+
+
+def has_pairs(analysis: Analysis) -> bool:
+    """Whether any pair was measured."""
+    return not analysis.pairs.drop_nulls("slowdown").is_empty()
+
+
+def _map(rows: pl.DataFrame, key: str, names: Sequence[str], most: float, title: str) -> Any:
+    import altair as alt
+
+    found = {(row[key], row["beside"]): row for row in rows.iter_rows(named=True)}
+    is_wide = len(names) <= _WIDE
+    cells = [_cell(found.get((a, b), {}), a, b, most, is_wide=is_wide) for a in names for b in names]
+    angle = 0 if is_wide else -40
+    top = alt.Axis(orient="top", labelAngle=angle, ticks=False, domain=False, labelLimit=_CELL_PX)
+    said = {"name": key, "beside": "beside", "told": "slowdown (%)", "n": "runs" if key == "program" else "pairs"}
+    base = alt.Chart(inline(cells)).encode(
+        x=alt.X("beside:N", sort=list(names), title=title, axis=top),
+        y=alt.Y("name:N", sort=list(names), title=None, axis=alt.Axis(labelLimit=200)),
+        tooltip=[alt.Tooltip(f"{name}:N", title=words) for name, words in said.items()],
+    )
+    boxes = base.mark_rect(stroke="white", strokeWidth=1).encode(color=alt.Color("fill:N", scale=None))
+    words = base.mark_text(fontSize=theme.LABEL_PX).encode(text="text:N", color=alt.Color("ink:N", scale=None))
+    step_px = _CELL_PX if is_wide else _NARROW_PX
+    return alt.layer(boxes, words).properties(width=step_px * len(names), height=_ROW_PX * len(names))
+
+
+def _cell(row: Mapping[str, Any], name: str, beside: str, most: float, *, is_wide: bool) -> dict[str, Any]:
+    """One pair with its colour; grey where it was not measured."""
+    value, half = row.get("slowdown"), row.get("slowdown_ci")
+    if value is None:
+        return {
+            "name": name,
+            "beside": beside,
+            "fill": theme.GRID,
+            "ink": theme.MUTED,
+            "text": MISSING,
+            "told": MISSING,
+            "n": 0,
+        }
+    part = min(max(value / most, 0.0), 1.0)
+    told = percent_pm(value, half)
+    return {
+        "name": name, "beside": beside, "fill": theme.warmth(_STOPS)[round(part * (_STOPS - 1))],
+        "ink": "white" if part > _DARK else theme.INK, "text": told if is_wide else fixed(100 * value, 0), "told": told,
+        "n": row["n"],
+    }  # fmt: skip
+
+
+def additive_model(analysis: Analysis) -> Drawing:
+    """Slowdowns in larger groups, measured and as the sum of those in pairs."""
+    rows = analysis.additive.drop_nulls(["measured", "predicted"])
+    sizes = rows["size"].unique().sort().to_list()
+    return Drawing(assemble([_scatter(rows, sizes)]), _additive_caption(analysis, rows.height))
+
+
+def has_groups(analysis: Analysis) -> bool:
+    """Whether a group of three or more was measured, and foretold from pairs."""
+    return not analysis.additive.drop_nulls(["measured", "predicted"]).is_empty()
+
+
+def _additive_caption(analysis: Analysis, n: int) -> str:
+    found = analysis.additivity
+    held = (
+        ""
+        if found.share_held is None
+        else f"; the interval of the error holds 0 for {fixed(100 * found.share_held, 0)} %"
+    )
+    off = percent_pm(found.mean_error, found.mean_error_ci)
+    error = "" if found.mean_error is None else f" On average the sum is off by {off} percentage points{held}."
+    return (
+        f"Slowdown of members of groups of three and more ({count(n, 'point')}): as measured, and as the sum of their "
+        f"slowdowns in pairs. On the line, slowdowns add up; above it, the sum is too high.{error} Whiskers are 95 % "
+        "intervals."
+    )
+
+
+def _scatter(rows: pl.DataFrame, sizes: Sequence[int]) -> Any:
+    import altair as alt
+
+    data = [_scatter_row(row) for row in rows.iter_rows(named=True)]
+    ends = [value for row in data for value in (row["x1"], row["y1"], row["x2"], row["y2"])]
+    low, high = min(0.0, *ends), 1.05 * max(1.0, *ends)
+    scale = alt.Scale(domain=[low, high], nice=False)
+    looks = {"format": AXIS_FORMAT, "tickCount": 6, "grid": True}
+    colours = size_colours(sizes)
+    ramp = alt.Scale(domain=list(colours), range=list(colours.values()))
+    base = alt.Chart(inline(data)).encode(
+        color=alt.Color("size:N", title="Programs", sort=None, scale=ramp),
+        tooltip=[alt.Tooltip("program:N"), alt.Tooltip("group:N"), alt.Tooltip("clock:N"),
+                 alt.Tooltip("told_x:N", title="measured (%)"), alt.Tooltip("told_y:N", title="sum of pairs (%)")],
+    )  # fmt: skip
+    x = alt.X("x:Q", title="slowdown measured (%)", scale=scale, axis=alt.Axis(**looks))
+    y = alt.Y("y:Q", title="sum of slowdowns in pairs (%)", scale=scale, axis=alt.Axis(**looks))
+    line = alt.Chart(inline([{"x": low, "y": low}, {"x": high, "y": high}])).mark_line(
+        color=theme.MUTED, strokeDash=[4, 3], strokeWidth=1.2
+    )
+    layers = [
+        line.encode(x=x, y=y),
+        base.mark_rule(strokeWidth=1, opacity=0.6).encode(x="x1:Q", x2="x2:Q", y="y:Q"),
+        base.mark_rule(strokeWidth=1, opacity=0.6).encode(x="x:Q", y="y1:Q", y2="y2:Q"),
+        base.mark_point(filled=True, size=36, opacity=1).encode(x=x, y=y),
+    ]
+    return alt.layer(*layers).properties(width=_SQUARE_PX, height=_SQUARE_PX)
+
+
+def _scatter_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    spans = {}
+    for axis, name in (("x", "measured"), ("y", "predicted")):
+        value, half = 100 * row[name], 100 * (row[f"{name}_ci"] or 0.0)
+        spans |= {axis: value, f"{axis}1": value - half, f"{axis}2": value + half}
+    told = {
+        f"told_{axis}": percent_pm(row[name], row[f"{name}_ci"])
+        for axis, name in (("x", "measured"), ("y", "predicted"))
+    }
+    kept = {name: row[name] for name in ("program", "group", "clock")}
+    return {**kept, **spans, **told, "size": size_name(row["size"])}

@@ -1,0 +1,85 @@
+"""What figures of the laboratory share: order of programs, the clock that is shown, names and colours of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from joulewise.present import theme
+from joulewise.present.formats import MISSING, decimals_for, fixed, number
+
+if TYPE_CHECKING:
+    from joulewise.measure.analysis import Analysis
+
+ALONE = "alone"
+_WAYS = ("restart", "once")
+_ROUND = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+
+
+def size_name(size: int) -> str:
+    """How many run together, in words: "alone", "two together"."""
+    return ALONE if size == 1 else f"{_ROUND.get(size, size)} together"
+
+
+def size_colours(sizes: Sequence[int]) -> dict[str, str]:
+    """The colour of every size: grey for programs alone, the palette for the others."""
+    several = [size for size in sizes if size > 1]
+    colours = {size_name(size): colour for size, colour in zip(several, theme.categorical(len(several)), strict=True)}
+    return {ALONE: theme.MUTED, **colours} if 1 in sizes else colours
+
+
+def programs_of(analysis: Analysis) -> list[str]:
+    """The programs from the most to the least memory-bound, as far as that is known."""
+    rows = analysis.programs
+    by = "intensity" if rows["intensity"].is_not_null().any() else "pressure"
+    known = rows.sort(by, descending=True, nulls_last=True, maintain_order=True)["program"].to_list()
+    return known + [name for name in analysis.alone["program"].unique(maintain_order=True) if name not in known]
+
+
+def shown_clock(frame: pl.DataFrame) -> str:
+    """The highest frequency of a table, or its first clock where none has one; nothing for an empty table."""
+    clocks = frame.unique("clock", maintain_order=True)
+    if "clock_mhz" in frame.columns:
+        clocks = clocks.sort("clock_mhz", descending=True, nulls_last=True, maintain_order=True)
+    return "" if clocks.is_empty() else str(clocks["clock"][0])
+
+
+def in_one_way(frame: pl.DataFrame, ways: Sequence[str] = _WAYS) -> pl.DataFrame:
+    """The rows of the first of these ways in which each group was run."""
+    rank = pl.col("way").replace_strict(
+        {way: i for i, way in enumerate(ways)}, default=len(ways), return_dtype=pl.Int64
+    )
+    return frame.filter(rank == rank.min().over("group", "clock"))
+
+
+def frequencies_mhz(frame: pl.DataFrame) -> list[float]:
+    """The frequencies of a table, the highest first."""
+    found: list[float] = frame["clock_mhz"].drop_nulls().unique().sort(descending=True).to_list()
+    return found
+
+
+def clock_phrase(clock: str) -> str:
+    """Where a figure shows one clock, which: " at 3400 MHz"; nothing where clocks were left as they are."""
+    return "" if clock in ("", "as is") else f" at {clock}"
+
+
+def percent_pm(value: float | None, half: float | None) -> str:
+    """A share as a percentage with half of its interval, without the sign: "31.2 ± 1.5"."""
+    if value is None:
+        return MISSING
+    if half is None:
+        return fixed(100 * value, 1)
+    decimals = min(decimals_for(100 * half), 2)
+    return f"{fixed(100 * value, decimals)} ± {fixed(100 * half, decimals)}"
+
+
+def pm(value: float | None, half: float | None, size: float = 1.0) -> str:
+    """A value with half of its interval, in units of this size."""
+    if value is None:
+        return MISSING
+    if half is None:
+        return number(value / size)
+    decimals = decimals_for(half / size, fallback=1)
+    return f"{fixed(value / size, decimals)} ± {fixed(half / size, decimals)}"

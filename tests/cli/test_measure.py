@@ -1,0 +1,103 @@
+"""The verb measure: schedules, probes, findings and reports, on a synthetic machine and on this one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import call
+
+Capture = pytest.CaptureFixture[str]
+
+SYNTHETIC = """
+name = "syn"
+repetitions = 2
+[[program]]
+name = "canneal"
+[[program]]
+name = "bodytrack"
+[synthetic]
+"""
+REAL = """
+name = "real"
+repetitions = 2
+cores = "any"
+[[program]]
+name = "short"
+command = "sleep 0.05"
+warm_up = 0
+takes = "0.05 s"
+[[program]]
+name = "broken"
+command = ["sh", "-c", "echo lost; exit 3"]
+takes = "0.05 s"
+[together]
+pairs = "none"
+[idle]
+wait = "1 ms"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder with plans, on a machine of which no other laboratory knows."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "syn.toml").write_text(SYNTHETIC)
+    (tmp_path / "real.toml").write_text(REAL)
+    return tmp_path
+
+
+def test_a_synthetic_machine_is_measured_reported_and_reported_again(folder: Path, capsys: Capture) -> None:
+    said = call(capsys, "measure", "syn.toml", "--json")
+    assert said.code == 0, said.err
+    found = json.loads(said.out)
+    assert (found["n_runs"], found["n_valid"], found["problems"]) == (10, 10, [])
+    assert found["findings"]
+    assert (folder / "results" / "syn" / "report.html").is_file()
+    assert (folder / "results" / "syn" / "tables" / "etc_s.csv").is_file()
+    again = call(capsys, "measure", "--report", "results/syn")
+    assert again.code == 0
+    assert "Report:  results/syn/report.html" in again.out
+    assert call(capsys, "measure", "--report", "nowhere").code == 2
+
+
+def test_a_program_that_fails_is_told_and_the_others_are_measured(folder: Path, capsys: Capture) -> None:
+    said = call(capsys, "measure", "real.toml", "--json")
+    assert said.code == 3, said.err
+    found = json.loads(said.out)
+    assert (found["n_runs"], found["n_valid"]) == (4, 2)
+    assert "broken failed when it was warmed up" in said.err
+    assert "lost" in said.err
+
+
+def test_dry_runs_print_the_schedule_and_how_long_it_takes(folder: Path, capsys: Capture) -> None:
+    said = call(capsys, "measure", "syn.toml", "--dry-run")
+    assert said.code == 0, said.err
+    assert "bodytrack + canneal" in said.out
+    assert "10 runs, at most" in said.out
+    assert not (folder / "results").exists()
+    found = json.loads(call(capsys, "measure", "real.toml", "--dry-run", "--json").out)
+    assert (found["n_runs"], found["unknown"], len(found["schedule"])) == (4, [], 4)
+
+
+def test_probes_say_what_is_there_and_what_would_help(capsys: Capture) -> None:
+    said = call(capsys, "measure", "--probes")
+    assert said.code == 0
+    assert "times: yes" in said.out
+    assert {probe["name"] for probe in json.loads(call(capsys, "measure", "--probes", "--json").out)} >= {"energy"}
+
+
+def test_nothing_or_too_much_to_do_is_told(folder: Path, capsys: Capture) -> None:
+    assert "--kind measure" in call(capsys, "measure").err
+    assert call(capsys, "measure", "syn.toml", "--probes").code == 2
+
+
+def test_the_example_is_the_plan_that_new_writes(folder: Path, capsys: Capture) -> None:
+    said = call(capsys, "new", "measure.toml", "--kind", "measure")
+    assert "joulewise measure measure.toml --dry-run" in said.out
+    example = Path(__file__).parents[2] / "examples" / "measure.toml"
+    assert (folder / "measure.toml").read_text() == example.read_text()
+    assert call(capsys, "measure", "measure.toml", "--dry-run", "--json").code == 0

@@ -1,0 +1,197 @@
+"""The analysis finds what synthetic machines were made of, within its intervals, and says what it cannot tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from itertools import product
+
+import polars as pl
+import pytest
+
+from joulewise.measure.analysis import Analysis, analyse
+from joulewise.measure.analysis_columns import TABLES, schema
+from joulewise.measure.intensity import MUTUAL, class_order, classes, roman
+from joulewise.measure.outliers import with_outliers
+from joulewise.measure.synthetic_machine import SyntheticMachine, SyntheticProgram
+from tests.measure.synthetic_runs import everything, experiment, idle_read, observed
+
+MACHINE = SyntheticMachine(
+    frequencies_mhz=(1700.0, 2500.0, 3400.0), time_noise=0.005, energy_noise=0.002, counter_noise=0.005
+)
+LIMITED = replace(MACHINE, has_counters=False, has_energy=False)
+FOURS = (
+    ("canneal", "canneal", "streamcluster", "streamcluster"),
+    ("canneal", "blackscholes", "bodytrack", "bodytrack"),
+    ("canneal", "streamcluster", "bodytrack", "bodytrack"),
+)
+"""The published groups of four."""
+PAIR = ("canneal", "streamcluster")
+
+
+@cache
+def whole() -> Analysis:
+    """Everything that was published, and all pairs."""
+    fours = [experiment(group, mhz, "restart") for group, mhz in product(FOURS, MACHINE.frequencies_mhz)]
+    once = [experiment(group, mhz, "once") for group, mhz in product((PAIR, FOURS[0]), MACHINE.frequencies_mhz)]
+    return analyse(observed(MACHINE, [*everything(MACHINE), *fours, *once], 5), idle_read(MACHINE, 5))
+
+
+def program(name: str) -> SyntheticProgram:
+    found = MACHINE.program(name)
+    assert found is not None
+    return found
+
+
+def held(truth: list[float], found: list[float], widths: list[float]) -> float:
+    """The share of intervals that hold the truth."""
+    return sum(abs(a - b) <= width for a, b, width in zip(truth, found, widths)) / len(truth)
+
+
+def test_slowdowns_of_pairs_are_found_to_a_hundredth_and_intervals_hold_them() -> None:
+    rows = whole().pairs.rows(named=True)
+    truth = [MACHINE.slowdown(program(row["program"]), [program(row["beside"])], row["clock_mhz"]) for row in rows]
+    assert len(rows) == 16 * 3
+    assert [row["slowdown"] for row in rows] == pytest.approx(truth, abs=0.015)
+    assert held(truth, [row["slowdown"] for row in rows], [row["slowdown_ci"] for row in rows]) >= 0.9
+    known = {(row["program"], row["beside"], row["clock"]): value for row, value in zip(rows, truth)}
+    fitted = {(a, b, clock): value for a, b, clock, _, value, _ in whole().fitted.iter_rows()}
+    assert fitted == pytest.approx(known, abs=0.015)
+
+
+def test_what_scales_with_the_clock_is_found() -> None:
+    found = {row["program"]: row for row in whole().scaling.iter_rows(named=True)}
+    for made in MACHINE.programs:
+        row = found[made.name]
+        assert row["share_scaled"] == pytest.approx(made.share_scaled, abs=0.02)
+        assert row["fixed_s"] + row["scaled_s"] == pytest.approx(made.alone_s, rel=0.01)
+        assert row["share_ci"] < 0.03
+        assert row["worst_error"] < 0.01
+        assert row["n_clocks"] == 3
+
+
+@pytest.mark.parametrize("has_idle", [True, False])
+def test_static_and_dynamic_power_are_found_with_and_without_readings_of_idle_power(has_idle: bool) -> None:
+    powers = whole().powers if has_idle else analyse(whole().observations).powers
+    assert powers["basis"].unique().to_list() == ["idle" if has_idle else "groups"]
+    assert powers["static_w"].to_list() == pytest.approx([MACHINE.static_w] * powers.height, abs=0.5)
+    rows = powers.select("program", "clock_mhz").rows()
+    truth = [program(name).dynamic_w * MACHINE.dynamic_share(mhz) for name, mhz in rows]
+    assert powers["dynamic_w"].to_list() == pytest.approx(truth, abs=0.5)
+    assert held(truth, powers["dynamic_w"].to_list(), powers["dynamic_ci_w"].to_list()) >= 0.8
+
+
+def test_classes_are_the_published_ones_with_counters_and_two_without() -> None:
+    found = whole().programs
+    assert dict(found.select("program", "class").iter_rows()) == {
+        "canneal": "III", "streamcluster": "III", "blackscholes": "II", "bodytrack": "I",
+    }  # fmt: skip
+    assert found["intensity"].to_list() == pytest.approx(
+        [program(name).intensity for name in found["program"]], rel=0.01
+    )
+    without = analyse(observed(LIMITED, everything(LIMITED), 3))
+    assert dict(without.programs.select("program", "class").iter_rows()) == {
+        "canneal": "II", "streamcluster": "II", "blackscholes": "I", "bodytrack": "I",
+    }  # fmt: skip
+    assert without.programs["basis"].unique().to_list() == [MUTUAL]
+    by_class = {(a, b): value for a, b, value in without.by_class.select("class", "beside", "slowdown").iter_rows()}
+    assert by_class["II", "II"] > 0.05 > by_class["I", "II"] > by_class["I", "I"] - 0.01
+
+
+def test_sums_of_slowdowns_are_found_to_hold_or_not() -> None:
+    assert whole().additivity.verdict == "additive"
+    assert whole().additivity.n == 8
+    curved = replace(LIMITED, curvature=4.0, frequencies_mhz=(3400.0,))
+    groups = [experiment(group, 3400.0) for group in FOURS]
+    found = analyse(observed(curved, [*everything(curved), *groups], 3)).additivity
+    assert found.verdict == "underestimates"
+    assert found.mean_error is not None
+    assert found.mean_error < -0.05
+
+
+def test_energy_together_is_compared_with_energy_alone() -> None:
+    pair = whole().together.filter(pl.col("group") == "canneal + streamcluster", pl.col("way") == "once")
+    row = pair.filter(pl.col("clock_mhz") == 3400).row(0, named=True)
+    assert row["alone_j"] == pytest.approx(30480, rel=0.01)
+    assert row["together_j"] == pytest.approx(24195, rel=0.01)
+    assert row["saved_share"] == pytest.approx(0.206, abs=0.01)
+    assert 0 < row["saved_ci"] < 0.02
+    assert row["together_s"] < row["alone_s"]
+
+
+def test_the_best_frequency_follows_from_the_company() -> None:
+    best = dict(
+        whole().best_clock.filter(pl.col("program") == "canneal").select("group", "least_energy_mhz").iter_rows()
+    )
+    assert best["canneal"] == 3400.0
+    assert best["2 canneal + 2 streamcluster"] == 2500.0
+    dynamic = whole().best_clock["least_dynamic_mhz"].unique().to_list()
+    assert dynamic == [1700.0]
+
+
+def test_members_that_the_others_left_are_corrected_for_it() -> None:
+    made = [group for group in everything(LIMITED, (1, 2), ("once",)) if group.clock.frequency_mhz == 3400]
+    pairs = analyse(observed(LIMITED, made, 5)).pairs
+    truth = [
+        MACHINE.slowdown(program(a), [program(b)], 3400.0) for a, b in pairs.select("program", "beside").iter_rows()
+    ]
+    assert len(truth) == 16
+    assert pairs["slowdown"].to_list() == pytest.approx(truth, abs=0.03)
+
+
+def test_what_was_not_read_is_said() -> None:
+    found = analyse(observed(LIMITED, [experiment(["canneal"]), experiment(["canneal", "bodytrack"])], 1))
+    assert found.missing == (
+        "slowdowns of bodytrack: not measured alone",
+        "intervals: no program was measured alone more than once",
+        "memory intensity by cache misses: no counters could be read",
+        "classes of memory intensity: neither counters nor pairs tell them",
+        "whether slowdowns add up: no group of three or more was measured",
+        "what clocks do to times: nothing was measured alone at two frequencies",
+        "energies and powers: no meter read energy",
+    )
+    assert whole().missing == ()
+    assert found.pairs["slowdown_ci"].null_count() == found.pairs.height == 1
+
+
+def test_every_table_has_its_columns_even_of_nothing() -> None:
+    nothing = analyse(whole().observations.clear())
+    for found in (whole(), nothing):
+        assert {name: dict(getattr(found, name).schema) for name in TABLES} == {
+            name: {column: kind() for column, kind in schema(columns).items()} for name, columns in TABLES.items()
+        }
+    assert nothing.missing == ("nothing was measured: no run counts",)
+
+
+def test_runs_that_failed_or_lie_far_from_the_others_are_left_out() -> None:
+    runs = observed(LIMITED, [experiment(["canneal", "bodytrack"])], 6)
+    is_late = (pl.col("repetition") == 2) & (pl.col("place") == 1)
+    changed = runs.with_columns(
+        wall_s=pl.when(is_late).then(1.1 * pl.col("wall_s")).otherwise("wall_s"),
+        problem=pl.when(pl.col("repetition") == 4).then(pl.lit("it was killed")),
+    )
+    found = analyse(changed)
+    assert set(found.left_out.select("repetition", "why").iter_rows()) == {
+        (2, "far from the other repetitions"), (4, "it was killed"),
+    }  # fmt: skip
+    assert found.observations.height == 8
+    assert not with_outliers(changed.filter(pl.col("repetition") < 4))["is_outlier"].any()
+
+
+def test_sound_runs_are_kept_and_outliers_do_not_spoil_what_is_found() -> None:
+    assert whole().left_out.height <= 0.01 * whole().observations.height
+    machine = replace(LIMITED, outlier_share=0.1, frequencies_mhz=(3400.0,))
+    found = analyse(observed(machine, everything(machine), 9))
+    met = found.pairs.select("program", "beside").rows()
+    truth = [MACHINE.slowdown(program(a), [program(b)], 3400.0) for a, b in met]
+    assert found.left_out.height > 10
+    assert found.pairs["slowdown"].to_list() == pytest.approx(truth, abs=0.015)
+
+
+def test_classes_are_fewer_where_programs_are_alike() -> None:
+    assert set(classes({"a": 1.0, "b": 1.1, "c": 1.2}, 3).values()) == {"I"}
+    assert classes({"a": 1.0, "b": 1.1, "c": 9.0, "d": 10.0, "e": 80.0}, 3) == {
+        "a": "I", "b": "I", "c": "II", "d": "II", "e": "III",
+    }  # fmt: skip
+    assert classes({}, 3) == {}
+    assert [class_order(roman(n)) for n in range(1, 30)] == list(range(1, 30))

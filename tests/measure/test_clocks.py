@@ -1,0 +1,145 @@
+"""Holding clocks and giving them back, also after a refusal and after a death."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from joulewise.errors import InputError
+from joulewise.measure.bench import Clock
+from joulewise.measure.clocks import Clocks
+from tests.measure import trees
+
+SET_BY = ("scaling_governor", "scaling_min_freq", "scaling_max_freq")
+write_text = Path.write_text
+
+
+def settings(root: Path, core: int) -> tuple[str, ...]:
+    """Governor and limits of one core."""
+    return tuple((root / trees.CPU / f"cpu{core}/cpufreq" / name).read_text().strip() for name in SET_BY)
+
+
+def as_kernel(path: Path, text: str, **options: str) -> int:
+    """Write as the kernel would: a lower limit above the upper one is refused."""
+    low, high = path.with_name("scaling_min_freq"), path.with_name("scaling_max_freq")
+    limits = {place: int(place.read_text()) for place in (low, high) if place.exists()}
+    if path in limits:
+        limits[path] = int(text)
+        if limits[low] > limits[high]:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    return write_text(path, text, **options)
+
+
+@pytest.mark.parametrize("tree", [trees.ivy_bridge, trees.xeon, trees.arm_server])
+def test_a_frequency_is_held_and_given_back(
+    tree: Callable[[Path], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tree(tmp_path / "root")
+    trees.write(root, {f"{trees.CPU}/cpu0/cpufreq/scaling_max_freq": 1700000})
+    before = [settings(root, core) for core in range(4)]
+    note = tmp_path / "clocks.json"
+    monkeypatch.setattr(Path, "write_text", as_kernel)
+    clocks = Clocks(root, note)
+    assert clocks.availability().is_available
+    with suppress(KeyboardInterrupt), clocks.holding(Clock(frequency_mhz=2600), (0, 1)):
+        assert {settings(root, core)[1:] for core in (0, 1)} == {("2600000", "2600000")}
+        assert settings(root, 3) == before[3]
+        assert note.exists()
+        raise KeyboardInterrupt
+    assert [settings(root, core) for core in range(4)] == before
+    assert not note.exists()
+
+
+def test_a_governor_is_held_and_given_back(tmp_path: Path) -> None:
+    root = trees.ivy_bridge(tmp_path)
+    with Clocks(root).holding(Clock(governor="performance"), (2,)):
+        assert [settings(root, core)[0] for core in (2, 3)] == ["performance", "ondemand"]
+    assert settings(root, 2)[0] == "ondemand"
+
+
+def test_what_is_not_offered_is_told_before_anything_is_set(tmp_path: Path) -> None:
+    root = trees.ivy_bridge(tmp_path / "desktop")
+    with (
+        pytest.raises(InputError, match="found 2500 MHz; must be one of 1600, 1700, 2600, 3400, 3401 MHz"),
+        Clocks(root).holding(Clock(frequency_mhz=2500), (0,)),
+    ):
+        pass
+    (problem,) = Clocks(root).problems(Clock(governor="performnce"), (0,))
+    assert "did you mean 'performance'?" in str(problem)
+    server = Clocks(trees.xeon(tmp_path / "server"))
+    assert not server.problems(Clock(frequency_mhz=2512.5), (0,))
+    assert "must be 800 to 3900 MHz" in str(server.problems(Clock(frequency_mhz=4000), (0,))[0])
+
+
+def test_a_refusal_gives_back_what_was_set_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = trees.xeon(tmp_path)
+    before = settings(root, 0)
+
+    def refuse(path: Path, text: str, **options: str) -> int:
+        if "policy1" in str(path) and text == "2600000":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return write_text(path, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    with (
+        pytest.raises(InputError, match=r"only root may set it; run as root, or .*chmod a\+w"),
+        Clocks(root).holding(Clock(frequency_mhz=2600), (0, 1)),
+    ):
+        pass
+    assert settings(root, 0) == before
+
+
+def test_a_limit_that_stays_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = trees.xeon(tmp_path)
+    monkeypatch.setattr(Path, "write_text", lambda _, text, **__: len(text))
+    with (
+        pytest.raises(InputError, match=r"did not take '2600 MHz' \(it stays at '800000'"),
+        Clocks(root).holding(Clock(frequency_mhz=2600), (0,)),
+    ):
+        pass
+
+
+def test_what_a_killed_laboratory_left_is_given_back(tmp_path: Path) -> None:
+    root, note = trees.write(trees.xeon(tmp_path / "root"), {trees.BOOT: "first"}), tmp_path / "clocks.json"
+    before = settings(root, 0)
+    with Clocks(root, note).holding(Clock(frequency_mhz=2600, governor="performance"), (0,)):
+        left, held = note.read_text(), settings(root, 0)
+    outside = tmp_path / "outside/scaling_governor"
+    trees.write(tmp_path, {"outside/scaling_governor": "mine"})
+    damaged = json.loads(left)
+    damaged["settings"][str(outside)] = "theirs"
+    for name, value in zip(SET_BY, held):
+        (root / trees.CPU / "cpu0/cpufreq" / name).write_text(value)
+    note.write_text(json.dumps(damaged))
+    assert Clocks(root, note).restore_left_behind()
+    assert settings(root, 0) == before
+    assert outside.read_text() == "mine\n"  # only clocks are ever written
+    assert not Clocks(root, note).restore_left_behind()
+    for text in (left, "torn {"):  # of an earlier start of the machine; not a note at all
+        note.write_text(text)
+        trees.write(root, {trees.BOOT: "second"})
+        assert not Clocks(root, note).restore_left_behind()
+        assert not note.exists()
+
+
+def test_why_clocks_cannot_be_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare = Clocks(trees.container(tmp_path / "bare"))
+    assert "no choice of clock (cpufreq) for cores 0-1 (a container)" in bare.availability().found
+    with pytest.raises(InputError, match="leave the clock as it is"), bare.holding(Clock(governor="performance"), (0,)):
+        pass
+    with bare.holding(Clock(), (0,)):
+        pass
+    server = Clocks(trees.xeon(tmp_path / "server"))
+    assert server.availability().found == "800 to 3900 MHz (intel_pstate)"
+    assert server.governor_availability().found == "performance, powersave"
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    for user, words in ((0, "mounted read-only"), (1000, "only by root")):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        assert words in server.availability().found
+        assert server.governor_availability().remedy

@@ -1,0 +1,206 @@
+"""The laboratory measures each run once, whatever ends it in between, and says what failed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from joulewise.errors import InputError
+from joulewise.measure.bench import Experiment, GroupRead
+from joulewise.measure.holding import ending_in_order, only_laboratory
+from joulewise.measure.journal import read_journal
+from joulewise.measure.laboratory import GIVE_UP_AFTER, Outcome, Progress, Setting, known_seconds, measure, runs_of
+from joulewise.measure.observations import COLUMNS
+from joulewise.measure.quiet import Quiet
+from joulewise.measure.store import Store
+from tests.measure.small_lab import MACHINE, N_RUNS, TEXT, FakeBench, small_plan
+
+
+def measured(folder: Path, bench: FakeBench | None = None, more: str = "", **options: bool) -> Outcome:
+    return measure(small_plan(more), folder, Setting(MACHINE, bench or FakeBench()), **options)
+
+
+def test_every_run_is_made_once_and_becomes_rows(tmp_path: Path) -> None:
+    bench, seen = FakeBench(), list[Progress]()
+    found = measure(small_plan(), tmp_path / "lab", Setting(MACHINE, bench, reads_energy=True), seen.append)
+    assert (found.n_runs, found.n_valid, found.n_reused, found.problems) == (N_RUNS, N_RUNS, 0, ())
+    assert len(set(bench.made)) == len(bench.made) == N_RUNS
+    assert bench.warmed == ["a", "b"] or bench.warmed == ["b", "a"]
+    assert (seen[-1].n_total, seen[-1].n_done, seen[-1].n_failed) == (N_RUNS, N_RUNS, 0)
+    table = pl.read_parquet(tmp_path / "lab" / "observations.parquet")
+    assert table.columns == [column.name for column in COLUMNS]
+    assert table.height == 3 * (2 * 1 + 3 * 2)
+    assert table["energy_j"].null_count() == table.height
+    assert set(table.filter(pl.col("group") == "2 a")["cores"]) == {"0", "2"}
+    assert pl.read_csv(tmp_path / "lab" / "observations.csv").height == table.height
+    assert Store(tmp_path / "lab").idle_powers().rows() == [("as is", 50.0)]
+    assert (tmp_path / "lab" / "plan.toml").read_text() == TEXT
+
+
+def test_a_finished_laboratory_has_nothing_to_do_and_a_changed_plan_only_what_is_new(tmp_path: Path) -> None:
+    measured(tmp_path)
+    again, more = FakeBench(), FakeBench()
+    assert measured(tmp_path, again).n_reused == N_RUNS
+    assert (again.made, again.warmed) == ([], [])
+    fewer = TEXT.replace("repetitions = 3", "repetitions = 1") + '[[program]]\nname = "c"\ncommand = "true"\n'
+    measure(small_plan(text=fewer), tmp_path, Setting(MACHINE, more))
+    assert sorted(more.made) == [("2 c", 0), ("a + c", 0), ("b + c", 0), ("c", 0)]
+    table = pl.read_parquet(tmp_path / "observations.parquet")
+    assert table["run"].n_unique() == 9
+    assert len(read_journal(tmp_path / "journal.jsonl")) > N_RUNS
+
+
+def test_what_fails_is_told_given_up_and_tried_again_by_the_next_start(tmp_path: Path) -> None:
+    def fails(experiment: Experiment) -> str:
+        return "a: ended with 1" if experiment.group == "a + b" else ""
+
+    found = measured(tmp_path, bench := FakeBench(problem=fails))
+    assert found.problems == (("a + b", "a: ended with 1"),)
+    assert (found.n_valid, bench.made.count(("a + b", 0))) == (N_RUNS - 3, 1)
+    assert sum(group == "a + b" for group, _ in bench.made) == GIVE_UP_AFTER
+    table = pl.read_parquet(tmp_path / "observations.parquet")
+    assert set(table.filter(pl.col("group") == "a + b")["problem"]) == {"a: ended with 1"}
+    assert measured(tmp_path, again := FakeBench()).n_valid == N_RUNS
+    assert {group for group, _ in again.made} == {"a + b"}
+
+
+def test_a_program_that_cannot_be_warmed_up_is_not_measured(tmp_path: Path) -> None:
+    class Cold(FakeBench):
+        def warm_up(self, program: object, cores: object) -> str:
+            return "no such library" if getattr(program, "name", "") == "b" else ""
+
+    found = measured(tmp_path, bench := Cold())
+    assert {group for group, _ in bench.made} == {"a", "2 a"}
+    assert dict(found.problems)["a + b"] == "b failed when it was warmed up: no such library"
+
+
+def test_a_note_is_kept_where_the_machine_was_not_idle(tmp_path: Path) -> None:
+    measure(small_plan(), tmp_path, Setting(MACHINE, FakeBench(), wait_for_quiet=lambda: "busy"))
+    assert set(pl.read_parquet(tmp_path / "observations.parquet")["notes"]) == {"busy"}
+
+
+@pytest.mark.parametrize("cut", [0, 1, 90, 700, 2000, 5000])
+def test_a_journal_that_ends_anywhere_is_gone_on_with(cut: int, tmp_path: Path) -> None:
+    measured(tmp_path)
+    journal = tmp_path / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[: -cut or None])
+    n_left = len(runs_of(small_plan(), MACHINE, read_journal(journal))[1])
+    found = measured(tmp_path, bench := FakeBench())
+    assert (len(bench.made), found.n_valid) == (n_left, N_RUNS)
+    assert len(read_journal(journal)) >= N_RUNS
+
+
+def test_killed_at_random_moments_it_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from tests.measure.small_lab import main; main()", str(tmp_path)]
+    random, journal, before = np.random.default_rng(8), tmp_path / "journal.jsonl", b""
+    n_valid = 0
+    for moment in (*random.uniform(0.0, 0.2, 3), 60.0):
+        process = subprocess.Popen(command)
+        deadline = time.monotonic() + 30.0
+        while (
+            process.poll() is None
+            and time.monotonic() < deadline
+            and (not journal.exists() or journal.stat().st_size <= len(before))
+        ):
+            time.sleep(0.002)
+        try:
+            process.wait(moment)
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+        runs = [record for record in read_journal(journal) if record["event"] == "run"]
+        assert len({record["key"] for record in runs}) == len(runs) >= n_valid
+        n_valid, before = len(runs), journal.read_bytes()
+    assert n_valid == N_RUNS
+    assert pl.read_parquet(tmp_path / "observations.parquet")["run"].n_unique() == N_RUNS
+
+
+def test_ctrl_c_and_being_told_to_end_leave_valid_tables(tmp_path: Path) -> None:
+    class Interrupted(FakeBench):
+        def run(self, experiment: Experiment, repetition: int) -> GroupRead:
+            if len(self.made) == 4:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return super().run(experiment, repetition)
+
+    with pytest.raises(KeyboardInterrupt):
+        measured(tmp_path, Interrupted())
+    assert pl.read_parquet(tmp_path / "observations.parquet")["run"].n_unique() == 4
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert measured(tmp_path).n_reused == 4
+
+
+def test_days_must_be_agreed_to_before_or_after_warm_ups(tmp_path: Path) -> None:
+    days = TEXT.replace('command = "true"', 'command = "true"\nwarm_up = 0\ntakes = "10 h"')
+    bench = FakeBench()
+    with pytest.raises(InputError, match=r"15 runs would take about 4\.\d+ d .b counted with the time limit.*--yes"):
+        measure(small_plan(text=days.replace('"-x"]', '"-x"]\nwarm_up = 0')), tmp_path, Setting(MACHINE, bench))
+    assert bench.made == []
+    measure(small_plan(text=days), tmp_path, Setting(MACHINE, bench), is_agreed=True)
+    assert len(bench.made) == N_RUNS
+    assert known_seconds(small_plan(), Store(tmp_path).records()) == {"a": 3.0, "b": 3.0}
+
+
+def test_a_folder_belongs_to_one_plan_on_one_machine(tmp_path: Path) -> None:
+    measured(tmp_path)
+    with pytest.raises(InputError, match="holds the measurements of the plan 'small'; this plan is 'other'"):
+        measure(small_plan(text=TEXT.replace("small", "other")), tmp_path, Setting(MACHINE, FakeBench()))
+    with pytest.raises(InputError, match="another machine, 'small'; this one differs in model, cores"):
+        measure(small_plan(), tmp_path, Setting(replace(MACHINE, model="x", cores=(0, 1, 2)), FakeBench()))
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else" / "file").touch()
+    with pytest.raises(InputError, match="holds files that are no measurements"):
+        measured(tmp_path / "else")
+    (tmp_path / "measure.json").write_text("{")
+    with pytest.raises(InputError, match="is damaged"):
+        measured(tmp_path)
+
+
+def test_two_laboratories_do_not_share_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with only_laboratory(tmp_path / "one"):
+        told = f"another laboratory is measuring on this machine: process {os.getpid()} for {tmp_path}/one"
+        with pytest.raises(InputError, match=told), only_laboratory(tmp_path / "two"):
+            pass
+    with only_laboratory(tmp_path / "two"), ending_in_order():
+        pass
+
+
+def test_quiet_is_waited_for_once_in_vain(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    stat = tmp_path / "proc" / "stat"
+    ticks = {"busy": 0, "idle": 0}
+
+    class Ticking(Quiet):
+        def _ticks(self) -> tuple[int, int]:
+            ticks["busy"] += step["busy"]
+            ticks["idle"] += step["idle"]
+            line = f"{ticks['busy']} 0 0 {ticks['idle']} 0 0 0 0 5 5"
+            stat.write_text(f"cpu  0 0 0 0\ncpu0 {line}\ncpu1 {line}\ncpu7 9 9 9 9 9 9 9 9 9 9\n")
+            return super()._ticks()
+
+    step = {"busy": 3, "idle": 1}
+    quiet = Ticking((0, 1), 0.1, 0.05, tmp_path, look_s=0.001)
+    began = time.monotonic()
+    assert quiet.wait() == "others used 75% of the cores just before"
+    assert time.monotonic() - began >= 0.05
+    quiet.wait_s = 60.0
+    assert quiet.wait()
+    step.update(busy=0)
+    assert quiet.wait() == ""
+    assert Quiet((0,), 0.1, 1.0, tmp_path / "none", look_s=0.0).wait() == ""
+
+
+def test_the_marker_names_the_machine_and_the_runs(tmp_path: Path) -> None:
+    measured(tmp_path)
+    marker = json.loads((tmp_path / "measure.json").read_text())
+    assert (marker["machine"]["model"], len(marker["runs"])) == ("small", N_RUNS)

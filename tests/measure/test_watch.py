@@ -1,0 +1,127 @@
+"""The thread that reads all along, and the survey of what a machine can do."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from joulewise.measure.availability import Availability
+from joulewise.measure.heat import Heat
+from joulewise.measure.seen_clocks import clock_reader
+from joulewise.measure.survey import survey
+from joulewise.measure.watch import Watch
+from tests.measure import trees
+
+PROBES = ["times", "counters", "energy", "temperature", "frequency", "governor", "pinning"]
+
+
+class Steady:
+    """A meter of a machine that always takes 50 W."""
+
+    name = "steady"
+
+    def availability(self) -> Availability:
+        return Availability("energy", True, "50 W")
+
+    def read_j(self) -> float:
+        return 50.0 * time.monotonic()
+
+
+def test_everything_is_read_all_along(tmp_path: Path) -> None:
+    root = trees.ivy_bridge(tmp_path)
+    with Watch(Steady(), Heat(root), (0, 1), every_s=0.01, root=root) as watch:
+        from_s = time.monotonic()
+        watch.nudge()
+        watch.sample()
+        trees.write(root, {"sys/class/hwmon/hwmon1/temp1_input": 90000})
+        trees.write(root, {f"{trees.CPU}/cpu1/cpufreq/scaling_cur_freq": 3400000})
+        watch.sample()
+        to_s = time.monotonic()
+        used_j = watch.energy_j(from_s, to_s)
+        assert used_j > 0
+        assert watch.mean_w(from_s, to_s) == pytest.approx(used_j / (to_s - from_s))
+        assert watch.hottest_c(from_s, to_s) == 90
+        assert watch.mean_mhz(from_s, to_s, (0, 7)) == 1600 < watch.mean_mhz(from_s, to_s) < 2500
+        assert watch.clock_step_s(from_s, to_s) == pytest.approx(0, abs=1)
+        assert watch.epoch_s(to_s) == pytest.approx(time.time(), abs=5)
+        assert math.isnan(watch.energy_j(from_s, to_s + 3600))
+        assert watch.meter_name == "steady"
+    assert "watch" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_without_probes_everything_is_missing() -> None:
+    watch = Watch()
+    watch.sample()
+    from_s = time.monotonic()
+    watch.sample()
+    to_s = time.monotonic()
+    read = (watch.energy_j(from_s, to_s), watch.hottest_c(from_s, to_s), watch.mean_mhz(from_s, to_s))
+    assert all(map(math.isnan, read))
+    assert watch.meter_name == ""
+
+
+def test_a_slow_meter_is_asked_until_it_covers_the_end() -> None:
+    class Slow(Steady):
+        def read_j(self) -> float:
+            time.sleep(0.05)
+            joules = super().read_j()
+            time.sleep(0.05)
+            return joules
+
+    with Watch(Slow(), every_s=0.01) as watch:
+        for _ in range(3):
+            from_s = time.monotonic()
+            time.sleep(0.03)
+            to_s = time.monotonic()
+            assert watch.energy_j(from_s, to_s) > 0
+
+
+def test_a_step_of_the_time_of_day_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch()
+    watch.sample()
+    from_s, day_s = time.monotonic(), time.time
+    monkeypatch.setattr(time, "time", lambda: day_s() - 3600)
+    assert watch.clock_step_s(from_s, time.monotonic()) == pytest.approx(-3600, abs=1)
+
+
+def test_its_thread_leaves_measured_cores_alone() -> None:
+    allowed = os.sched_getaffinity(0)
+    measured = {min(allowed)} if len(allowed) > 1 else set()
+    where: list[set[int]] = []
+
+    class Looking(Steady):
+        def read_j(self) -> float:
+            where.append(os.sched_getaffinity(0))
+            return super().read_j()
+
+    with Watch(Looking(), cores=measured, every_s=0.01):
+        while len(where) < 2:  # the first is of this thread
+            time.sleep(0.01)
+    assert where[-1] == allowed - measured
+    assert os.sched_getaffinity(0) == allowed
+
+
+def test_clocks_are_read_where_they_are_true(tmp_path: Path) -> None:
+    assert clock_reader(trees.xeon(tmp_path / "xeon"), (0, 1))() == {0: 2100, 1: 2100}
+    bare = tmp_path / "bare"
+    for flags, wanted in (("aperfmperf", {0: 2500.0}), ("aperfmperf hypervisor", {})):
+        trees.cpuinfo(bare, {"cpu MHz": "2500.0", "flags": flags})
+        assert clock_reader(bare, (0,))() == wanted
+
+
+def test_a_survey_of_this_machine_and_of_one_that_has_everything(tmp_path: Path) -> None:
+    here = survey()
+    assert [one.name for one in here] == PROBES
+    assert all(one.is_available or one.remedy for one in here)
+
+    def opening(kind: int, number: int, pid: int) -> int:
+        return os.open(os.devnull, os.O_RDONLY)
+
+    there = survey(trees.ivy_bridge(tmp_path), opening=opening)
+    assert [one.name for one in there] == PROBES
+    assert all(one.is_available and not one.remedy for one in there)

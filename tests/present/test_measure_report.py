@@ -1,0 +1,159 @@
+"""Figures and page of the laboratory: everything that was measured is shown, and what was not is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from joulewise.measure.analysis import Analysis, analyse
+from joulewise.measure.availability import Availability
+from joulewise.measure.machine import Cache, Machine
+from joulewise.present.export import spec_of
+from joulewise.present.layout import Drawing
+from joulewise.present.measure_findings import measure_findings
+from joulewise.present.measure_report import FIGURES, MeasureInfo, drawable, render_measure_report, write_measure_report
+from joulewise.present.measure_slowdowns import slowdowns_by_pair
+from joulewise.present.measure_tables import DETAILS, MAIN, measure_tables
+from joulewise.present.measure_view import percent_pm, shown_clock, size_name
+from tests.present.made_measure import CLOCKS_MHZ, TIME_S, made_analysis
+
+SHOWN = ("canneal", "bodytrack")
+EVIL = "</script><script>window.pwned = 1</script>"
+FULL = made_analysis()
+BARE = made_analysis(
+    [None], has_energy=False, has_counters=False, missing=("energies and powers: no meter read energy",)
+)
+ALONE = made_analysis([None], has_energy=False, has_counters=False, fours=())
+
+
+@cache
+def _drawn(name: str, *, is_bare: bool = False) -> Drawing:
+    """A figure, drawn once for all tests."""
+    figure = next(figure for figure in FIGURES if figure.name == name)
+    return figure.draw(_of_two(BARE if is_bare else FULL))
+
+
+def _of_two(analysis: Analysis) -> Analysis:
+    """Two programs are enough to draw, in the company of all."""
+    two = {
+        name: getattr(analysis, name).filter(pl.col("program").is_in(SHOWN)) for name in ("alone", "programs", "powers")
+    }
+    return replace(analysis, **two)
+
+
+def _rows(drawing: Drawing, *fields: str) -> list[dict[str, Any]]:
+    rows = [row for rows in spec_of(drawing.chart)["datasets"].values() for row in rows]
+    return [row for row in rows if set(fields) <= set(row)]
+
+
+def _names(analysis: Analysis) -> list[str]:
+    return [figure.name for figure in drawable(analysis)]
+
+
+def test_figures_are_drawn_of_what_was_measured() -> None:
+    assert _names(FULL) == [figure.name for figure in FIGURES]
+    assert _names(BARE) == ["programs", "slowdowns", "sums", "clocks"]
+    assert _names(ALONE) == ["programs", "slowdowns", "clocks"]
+    nothing = {
+        name: getattr(FULL, name).clear() for name in ("alone", "pairs", "additive", "powers", "together", "programs")
+    }
+    assert _names(replace(FULL, **nothing)) == []
+
+
+def test_captions_are_sentences() -> None:
+    drawings = [
+        _drawn(name, is_bare=is_bare) for is_bare in (False, True) for name in _names(BARE if is_bare else FULL)
+    ]
+    for drawing in drawings:
+        assert drawing.caption.endswith(".")
+        assert "  " not in drawing.caption
+
+
+def test_lines_over_clocks_are_programs_alone_and_in_the_worst_and_best_company() -> None:
+    rows = _rows(_drawn("clocks"), "x", "y", "piece")
+    lines = {(row["name"], row["piece"]) for row in rows}
+    assert {name for name, _ in lines} == {"alone", "two together", "four together"}
+    assert {row["x"] for row in rows} == {mhz / 1000 for mhz in CLOCKS_MHZ}
+    times = [row["y"] for row in rows if row["name"] == "alone" and row["x"] == 3.4]
+    assert any(time == pytest.approx(TIME_S["canneal"] / 60) for time in times)
+
+
+def test_one_clock_shows_every_company_as_a_point_with_its_interval() -> None:
+    rows = _rows(_drawn("clocks", is_bare=True), "company", "offset")
+    assert {row["company"] for row in rows} == {*SHOWN, *BARE.members.filter(pl.col("program").is_in(SHOWN))["group"]}
+    assert all(row["low"] < row["y"] < row["high"] for row in rows)
+
+
+def test_pairs_have_their_intervals_and_gaps_are_grey() -> None:
+    few = replace(FULL, pairs=FULL.pairs.filter(pl.col("beside") != "bodytrack"), by_class=FULL.by_class.clear())
+    cells = _rows(slowdowns_by_pair(few), "fill", "beside")
+    assert {cell["text"] for cell in cells if cell["beside"] == "bodytrack"} == {"\N{EN DASH}"}
+    told = next(cell["told"] for cell in cells if (cell["name"], cell["beside"]) == ("canneal", "streamcluster"))
+    assert told == "32.0 ± 1.2"
+    assert shown_clock(FULL.pairs) == "3400 MHz"
+
+
+def test_sums_energies_and_powers_are_as_analysed() -> None:
+    dots = _rows(_drawn("sums"), "told_x", "told_y")
+    assert all(dot["x"] < dot["y"] for dot in dots)  # the made sums are too high
+    bars = _rows(_drawn("energy-together"), "alone", "saved")
+    row = FULL.together.filter(pl.col("clock") == "3400 MHz", pl.col("group") == "2 canneal").row(0, named=True)
+    bar = next(bar for bar in bars if bar["group"] == "2 canneal")
+    assert bar["together"] / bar["alone"] == pytest.approx(row["together_j"] / row["alone_j"])
+    parts = _rows(_drawn("powers"), "what", "clock")
+    assert {part["high"] for part in parts if part["what"] == "static"} == {44.0}
+
+
+def test_programs_are_told_apart_by_misses_or_by_what_they_suffer_and_cause() -> None:
+    assert {row["class"] for row in _rows(_drawn("programs"), "class")} == {"I", "III"}
+    assert {row["what"] for row in _rows(_drawn("programs", is_bare=True), "what")} == {"suffers", "causes"}
+
+
+def test_findings_say_what_came_out_and_nothing_else() -> None:
+    leads = " ".join(finding.lead for finding in measure_findings(FULL))
+    for words in ("32.0 ± 1.2 % longer", "add up", "saves energy in", "follows the clock most", "Whatever runs"):
+        assert words in leads
+    assert len(measure_findings(ALONE)) == 1
+    assert measure_findings(replace(ALONE, pairs=ALONE.pairs.clear()))[0].lead == "No run counts yet."
+
+
+def test_tables_leave_out_columns_of_which_nothing_is_known() -> None:
+    full, bare = (measure_tables(analysis, (*MAIN, *DETAILS)) for analysis in (FULL, BARE))
+    headings = {column for table in bare for column in (table.corner, *table.columns)}
+    assert not any("Energy" in heading or "Misses" in heading for heading in headings)
+    assert len(full) > len(bare)
+    assert percent_pm(0.5, None) == "50.0"
+    assert [size_name(n) for n in (1, 2, 9)] == ["alone", "two together", "9 together"]
+
+
+def test_the_page_says_what_is_missing_and_runs_nothing_a_user_wrote(tmp_path: Path) -> None:
+    machine = Machine(EVIL, (0, 1), ((0,), (1,)), (Cache(3, "Unified", 8 * 1024**2, (0, 1)),))
+    probes = (Availability("energy", False, "no powercap", "read another meter"),)
+    left_out = BARE.observations.head(1).with_columns(why=pl.lit(f"failed: {EVIL}"))
+    info = MeasureInfo(EVIL, EVIL, f'name = "{EVIL}"', machine=machine, probes=probes, seconds=90)
+    lean = replace(_of_two(BARE), left_out=left_out, additive=BARE.additive.clear(), pairs=BARE.pairs.clear())
+    path = write_measure_report(tmp_path, lean, info)
+    html = path.read_text(encoding="utf-8")
+    assert EVIL not in html
+    for words in (
+        "no meter read energy",
+        "read another meter",
+        "8 MB shared by 2 cores",
+        "1 run of canneal",
+        "1.5 min",
+    ):
+        assert words in html
+    assert 'src="http' not in html
+    assert html.count("<figure") == 2
+
+
+def test_a_page_without_any_run_is_a_page() -> None:
+    html = render_measure_report(analyse(FULL.observations.clear()), MeasureInfo())
+    assert "<figure" not in html
+    assert "No run counts yet." in html
+    assert "Nothing was measured: no run counts." in html
