@@ -184,6 +184,9 @@ def test_perf_stands_before_the_command_line(tmp_path: Path) -> None:
     assert counters.read().instructions == 9
     counters.close()
     assert not file.exists()
+    os.mkfifo(file)
+    perf.attach(1, file).close()
+    assert file.exists()  # only what perf has written is removed
     denied = PerfStat(fake_perf(tmp_path, "sys.exit('access is limited')")).availability()
     assert not denied.is_available
     assert "(access is limited)" in denied.found

@@ -93,7 +93,8 @@ class _StatFile:
         return parse_perf_stat(text_of(self._file))
 
     def close(self) -> None:
-        self._file.unlink(missing_ok=True)
+        if self._file.is_file():  # never a device such as /dev/null
+            self._file.unlink()
 
 
 class PerfStat:
