@@ -80,8 +80,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def site_of(folder: Path) -> Site:
-    names = {"node_list": "nodes.csv", "crac_list": "cracs.csv", "heat": "heat.csv"}
-    return read_site(SiteTables(**names, node_type_list="node_types.csv"), folder)
+    tables = SiteTables(node_list="nodes.csv", crac_list="cracs.csv", heat="heat.csv", node_type_list="node_types.csv")
+    return read_site(tables, folder)
 
 
 def flows_of(folder: Path, by: str) -> TaskFlows:

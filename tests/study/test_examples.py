@@ -11,11 +11,11 @@ from joulewise.study import plan, read_study, run_study
 from joulewise.study.estimate import estimate
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+STUDIES = sorted(set(EXAMPLES.glob("*.toml")) - set(EXAMPLES.glob("measure*.toml")))
+"""All but the plans of the laboratory."""
 
 
-@pytest.mark.parametrize(
-    "path", sorted(set(EXAMPLES.glob("*.toml")) - set(EXAMPLES.glob("measure*.toml"))), ids=lambda path: str(path.name)
-)
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: str(path.name))
 def test_an_example_is_sound(path: Path, tmp_path: Path) -> None:
     study = read_study(path)
     assert study.heading.description

@@ -124,7 +124,7 @@ class _Draft:
         """The programs, None for those that are not whole; all of a synthetic machine where the file names none."""
         where, found = f"{self.file_name}: {PROGRAMS}", self.raw.get(PROGRAMS)
         if found is None and synthetic is not None:
-            return [ProgramSection(name=program.name) for program in synthetic.programs]
+            return [ProgramSection.model_validate({"name": program.name}) for program in synthetic.programs]
         if not isinstance(found, list) or not found or not all(isinstance(entry, dict) for entry in found):
             told = "missing" if found is None else "found no list of tables"
             self.problems.append(Problem(where, told, "must be written as [[program]], at least once", START))

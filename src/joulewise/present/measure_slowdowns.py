@@ -132,7 +132,7 @@ def _scatter(rows: pl.DataFrame, sizes: Sequence[int]) -> Any:
     ends = [value for row in data for value in (row["x1"], row["y1"], row["x2"], row["y2"])]
     low, high = min(0.0, *ends), 1.05 * max(1.0, *ends)
     scale = alt.Scale(domain=[low, high], nice=False)
-    looks = {"format": AXIS_FORMAT, "tickCount": 6, "grid": True}
+    axis = alt.Axis(format=AXIS_FORMAT, tickCount=6, grid=True)
     colours = size_colours(sizes)
     ramp = alt.Scale(domain=list(colours), range=list(colours.values()))
     base = alt.Chart(inline(data)).encode(
@@ -140,8 +140,8 @@ def _scatter(rows: pl.DataFrame, sizes: Sequence[int]) -> Any:
         tooltip=[alt.Tooltip("program:N"), alt.Tooltip("group:N"), alt.Tooltip("clock:N"),
                  alt.Tooltip("told_x:N", title="measured (%)"), alt.Tooltip("told_y:N", title="sum of pairs (%)")],
     )  # fmt: skip
-    x = alt.X("x:Q", title="slowdown measured (%)", scale=scale, axis=alt.Axis(**looks))
-    y = alt.Y("y:Q", title="sum of slowdowns in pairs (%)", scale=scale, axis=alt.Axis(**looks))
+    x = alt.X("x:Q", title="slowdown measured (%)", scale=scale, axis=axis)
+    y = alt.Y("y:Q", title="sum of slowdowns in pairs (%)", scale=scale, axis=axis)
     line = alt.Chart(inline([{"x": low, "y": low}, {"x": high, "y": high}])).mark_line(
         color=theme.MUTED, strokeDash=[4, 3], strokeWidth=1.2
     )
