@@ -179,9 +179,12 @@ empty."""
 
 def plan_file() -> str:
     """Every key of a plan by section, then the columns of what is measured."""
-    sections = {"Heading": Heading, "`[[program]]`": ProgramSection,
-                **{f"`[{name}]`": section for name, section in PLAN_SECTIONS.items()},
-                "An entry of `together.sampled`": Sample}  # fmt: skip
+    sections: dict[str, type[Section]] = {
+        "Heading": Heading,
+        "`[[program]]`": ProgramSection,
+        **{f"`[{name}]`": section for name, section in PLAN_SECTIONS.items()},
+        "An entry of `together.sampled`": Sample,
+    }
     keys = [f"## {title}\n\n" + _plan_keys(section) for title, section in sections.items()]
     synthetic = ((code(key.name), key.meaning) for key in SYNTHETIC_KEYS)
     programs = ((code(key.name), key.meaning) for key in SYNTHETIC_PROGRAM_KEYS)

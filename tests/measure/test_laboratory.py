@@ -26,8 +26,8 @@ from joulewise.measure.store import Store
 from tests.measure.small_lab import MACHINE, N_RUNS, TEXT, FakeBench, small_plan
 
 
-def measured(folder: Path, bench: FakeBench | None = None, more: str = "", **options: bool) -> Outcome:
-    return measure(small_plan(more), folder, Setting(MACHINE, bench or FakeBench()), **options)
+def measured(folder: Path, bench: FakeBench | None = None, more: str = "", *, is_agreed: bool = False) -> Outcome:
+    return measure(small_plan(more), folder, Setting(MACHINE, bench or FakeBench()), is_agreed=is_agreed)
 
 
 def test_every_run_is_made_once_and_becomes_rows(tmp_path: Path) -> None:

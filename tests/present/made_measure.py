@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from joulewise.measure.analysis import Additivity, Analysis
+from joulewise.measure.additive import Additivity
+from joulewise.measure.analysis import Analysis
 from joulewise.measure.analysis_columns import TABLES, schema, table
 from joulewise.measure.observations import COLUMNS
 
@@ -94,7 +95,7 @@ def _time_s(program: str, mhz: float | None) -> float:
 
 
 def _power_w(members: Sequence[str], mhz: float | None) -> float:
-    return STATIC_W + sum(DYNAMIC_W[name] * _part(mhz) ** 1.8 for name in members)
+    return STATIC_W + float(sum(DYNAMIC_W[name] * _part(mhz) ** 1.8 for name in members))
 
 
 def _slowed(group: Sequence[str], place: int) -> float:

@@ -113,7 +113,7 @@ def _counts(names: Sequence[str], groups: Iterable[Group]) -> NDArray[np.float64
 
 def _gains(rows: NDArray[np.float64], inverse: NDArray[np.float64]) -> NDArray[np.float64]:
     """How much each row would add to the logarithm of the determinant."""
-    return np.log1p(((rows @ inverse) * rows).sum(1))
+    return np.asarray(np.log1p(((rows @ inverse) * rows).sum(1)))
 
 
 def _with_row(inverse: NDArray[np.float64], row: NDArray[np.float64]) -> NDArray[np.float64]:

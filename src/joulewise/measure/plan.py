@@ -22,7 +22,7 @@ from joulewise.measure.plan_keys import (
     Section,
     Together,
 )
-from joulewise.measure.synthetic import SyntheticMachine
+from joulewise.measure.synthetic_machine import SyntheticMachine
 from joulewise.measure.synthetic_section import synthetic_machine
 
 START = "`joulewise new measure.toml --kind measure` writes one to start from"

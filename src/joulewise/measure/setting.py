@@ -28,7 +28,8 @@ from joulewise.measure.quiet import Quiet
 from joulewise.measure.rapl import Rapl
 from joulewise.measure.schedule import clocks_of
 from joulewise.measure.survey import best_counters, survey
-from joulewise.measure.synthetic import SyntheticBench, SyntheticMachine
+from joulewise.measure.synthetic import SyntheticBench
+from joulewise.measure.synthetic_machine import SyntheticMachine
 from joulewise.measure.watch import Watch
 
 _NOTE = "joulewise-clocks.json"
@@ -50,8 +51,8 @@ def opened(plan: Plan, folder: Path) -> Iterator[Setting]:
     """Everything that a laboratory needs, until the end of the block; InputError where the plan asks for too much."""
     machine = machine_of(plan)
     if plan.synthetic is not None:
-        bench = SyntheticBench(plan.synthetic)
-        yield Setting(machine, bench, reads_energy=plan.synthetic.has_energy, about=_about(plan, []))
+        made_up = SyntheticBench(plan.synthetic)
+        yield Setting(machine, made_up, reads_energy=plan.synthetic.has_energy, about=_about(plan, []))
         return
     with only_laboratory(folder):
         clocks = Clocks(note=_note())

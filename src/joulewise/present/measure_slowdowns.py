@@ -155,7 +155,7 @@ def _scatter(rows: pl.DataFrame, sizes: Sequence[int]) -> Any:
 
 
 def _scatter_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    spans = {}
+    spans = dict[str, float]()
     for axis, name in (("x", "measured"), ("y", "predicted")):
         value, half = 100 * row[name], 100 * (row[f"{name}_ci"] or 0.0)
         spans |= {axis: value, f"{axis}1": value - half, f"{axis}2": value + half}
