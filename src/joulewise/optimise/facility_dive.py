@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from joulewise.model.arrays import Bools, Counts
+from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.optimise.facility_market import Effort, Market
 from joulewise.optimise.facility_mixture import (
     Mixture,
@@ -51,7 +51,7 @@ def decided(market: Market, processors: Processors, mixture: Mixture, solution: 
     return mixture, solution
 
 
-def _next(amount: Counts, is_decided: Bools) -> Counts:
+def _next(amount: Floats, is_decided: Bools) -> Counts:
     """The processors to decide next: those with one pattern already, and of the others those that it fills most."""
     left = np.flatnonzero(~is_decided)
     order = left[np.argsort(-amount[left], kind="stable")]
@@ -82,4 +82,4 @@ def _solved(
     start = replace(start, node_w=drawn_by(facility, pool, processors, mixture).node_w)
     solution = market.settle(program, start, _EFFORT, allowed)
     is_used = solution.x > _NONE
-    return Mixture(*program.pairs[:, is_used], solution.x[is_used]), solution
+    return Mixture(program.pairs[0, is_used], program.pairs[1, is_used], solution.x[is_used]), solution
