@@ -146,6 +146,21 @@ def test_generated_facilities_are_planned_within_two_percent(changed: Callable[[
         assert found.history[-1][1] >= 0.98 * found.bound_per_s
 
 
+def test_many_task_types_by_pair_are_decided_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six processors that would mix patterns of eight types: a case in which the plan gets better by it."""
+    facility = generate_facility(sized(FacilitySize(nodes=6, cracs=2, node_types=1, task_types=8)), 5, 0)
+    tasks, n = facility.tasks, facility.tasks.n_types
+    slowdown = generator(4, "tests.by_pair").uniform(0.0, 1.0, (1, n, n)) ** 2
+    by_pair = dataclasses.replace(
+        tasks, memory_class=np.arange(n, dtype=np.int8), class_names=tasks.names, slowdown=slowdown
+    )
+    facility, air = dataclasses.replace(facility, tasks=by_pair), Air(facility.room)
+    found = plan_facility(facility, air)
+    assert check_facility(facility, found.plan, steady(facility, air, found.plan)) == []
+    monkeypatch.setattr("joulewise.optimise.facility_planner.mixes_much", lambda *_: False)
+    assert plan_facility(facility, air).history[-1][1] < found.history[-1][1] <= found.bound_per_s
+
+
 def test_the_same_facility_has_the_same_plan() -> None:
     facility = small_facility()
     one, two = (plan_facility(facility, Air(facility.room)) for _ in range(2))

@@ -82,5 +82,4 @@ def _solved(
     start = replace(start, node_w=drawn_by(facility, pool, processors, mixture).node_w)
     solution = market.settle(program, start, _EFFORT, allowed)
     is_used = solution.x > _NONE
-    group, row = program.pairs[0, is_used], program.pairs[1, is_used]
-    return Mixture(group, row, solution.x[is_used]), solution
+    return Mixture(program.pairs[0, is_used], program.pairs[1, is_used], solution.x[is_used]), solution

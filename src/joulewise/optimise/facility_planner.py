@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -118,7 +118,8 @@ class _Planner:
             program = Program(self.facility, self.air, groups, self.market.at_rest, _ROUGH)
             solution = self.market.settle(program, solution, _LATER if math.isfinite(by) else _FIRST)
             self._prove(solution.prices)
-            self._keep(self._plan(program, solution))
+            for plan in self._plans(program, solution):
+                self._keep(plan)
             if self._is_near(gap):
                 return "gap"
             if self.is_late():
@@ -148,14 +149,18 @@ class _Planner:
             self.history.note(earned)
             self.on_plan(earned, self.bound_per_s)
 
-    def _plan(self, program: Program, solution: Solution) -> FacilityPlan:
-        """Cores for the shares of groups: a pattern for each processor, and then the best with those patterns."""
-        pool, processors, prices = self.market.pool, self.processors, solution.prices
-        price = self.market.watt_price(prices, solution.supply_c)
-        mixture = handed_out(pool, processors, program, solution, price)
-        if mixes_much(self.market, processors, mixture):
+    def _plans(self, program: Program, solution: Solution) -> Iterator[FacilityPlan]:
+        """Cores for the shares of groups; where many processors would mix patterns, in two ways: either may win."""
+        price = self.market.watt_price(solution.prices, solution.supply_c)
+        mixture = handed_out(self.market.pool, self.processors, program, solution, price)
+        yield self._plan(mixture, solution, solution.prices, price)
+        if mixes_much(self.market, self.processors, mixture) and not self.is_late():
             with suppress(NoSolutionError):
-                mixture, solution = decided(self.market, processors, mixture, solution)
+                yield self._plan(*decided(self.market, self.processors, mixture, solution), solution.prices, price)
+
+    def _plan(self, mixture: Mixture, solution: Solution, prices: FacilityPrices, price: Floats) -> FacilityPlan:
+        """A pattern for each processor, and then the best with those patterns; `price` is that of a watt by node."""
+        pool, processors = self.market.pool, self.processors
         mixture, allowed = with_patterns(pool, processors, mixture, prices.task)
         with suppress(NoSolutionError):  # with the others as they are, no choice may keep the limits: then none is made
             is_free = self._free(mixture, prices.task, price)
