@@ -21,6 +21,7 @@ from joulewise.measure.holding import ending_in_order, only_laboratory
 from joulewise.measure.journal import read_journal
 from joulewise.measure.laboratory import GIVE_UP_AFTER, Outcome, Progress, Setting, known_seconds, measure, runs_of
 from joulewise.measure.observations import COLUMNS
+from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.quiet import Quiet
 from joulewise.measure.store import Store
 from tests.measure.small_lab import MACHINE, N_RUNS, TEXT, FakeBench, small_plan
@@ -123,6 +124,28 @@ def test_killed_at_random_moments_it_loses_nothing_and_repeats_nothing(tmp_path:
         n_valid, before = len(runs), journal.read_bytes()
     assert n_valid == N_RUNS
     assert pl.read_parquet(tmp_path / "observations.parquet")["run"].n_unique() == N_RUNS
+
+
+def test_what_ends_it_before_the_first_run_is_no_hindrance_later(tmp_path: Path) -> None:
+    kernel = TEXT.replace('command = "true"', 'kernel = "triad"')
+    calls = iter((KeyboardInterrupt, None))
+
+    def calibrated(section: ProgramSection) -> tuple[str, ...]:
+        if stop := next(calls):
+            raise stop
+        return ("true", section.name)
+
+    setting = Setting(MACHINE, FakeBench(), kernel_command=calibrated)
+    alone = replace(MACHINE, siblings=((0,), (1,), (2,), (3,)))
+    with pytest.raises(InputError, match="there are 0 logical cores with a sibling"):
+        measure(small_plan(text=f'cores = "siblings"\n{kernel}'), tmp_path, replace(setting, machine=alone))
+    with pytest.raises(InputError, match="found 'tru', which is not there"):
+        measure(small_plan(text=kernel.replace('"true"', '"tru"')), tmp_path, setting)
+    with pytest.raises(KeyboardInterrupt):
+        measure(small_plan(text=kernel), tmp_path, setting)
+    assert measure(small_plan(text=kernel), tmp_path, setting).n_valid == N_RUNS
+    (tmp_path / "measure.json").unlink()
+    assert measure(small_plan(text=kernel), tmp_path, setting).n_reused == N_RUNS
 
 
 def test_ctrl_c_and_being_told_to_end_leave_valid_tables(tmp_path: Path) -> None:

@@ -87,9 +87,11 @@ def measure(
     _make(folder)
     with locked(folder), ending_in_order():
         store.remove_leftovers()
+        runs, _ = runs_of(plan, setting.machine, store.records())  # tells every problem before anything is run
+        store.claim(plan, setting.machine, runs, setting.about)
         with writing(store.journal_file) as journal:
             work = _Work(plan, setting, journal, on_progress)
-            store.claim(plan, setting.machine, work.runs, setting.about)
+            store.claim(plan, setting.machine, work.runs, setting.about)  # with kernels as they were calibrated
             try:
                 work.check_length(is_agreed=is_agreed, may_ask_later=True)
                 work.warm_up()

@@ -89,7 +89,8 @@ class Store:
             raise InputError(Problem(str(self.folder), "found a file", "the output must be a folder", advice))
         marker = self.marker()
         if marker is None:
-            if self.folder.exists() and any(path.name[0] != "." for path in self.folder.iterdir()):
+            files = {path.name for path in self.folder.iterdir()} if self.folder.exists() else set()
+            if JOURNAL not in files and any(name[0] != "." for name in files):
                 found, allowed = "holds files that are no measurements", "the output must be a new or empty folder"
                 raise InputError(Problem(str(self.folder), found, allowed, advice))
             return
@@ -105,13 +106,13 @@ class Store:
 
     def claim(self, plan: Plan, machine: Machine, runs: Sequence[Run], about: Mapping[str, Any]) -> None:
         """Mark the folder as the plan's, with the runs that it asks for."""
-        write_atomic(self.plan_file, plan.source)
         marker = {
             "schema_version": SCHEMA_VERSION, "joulewise": __version__, "name": plan.name,
             "description": plan.heading.description, "machine": machine_facts(machine), **about,
             "runs": [run.key for run in runs],
         }  # fmt: skip
         write_atomic(self.folder / MARKER, json.dumps(marker, indent=1, ensure_ascii=False) + "\n")
+        write_atomic(self.plan_file, plan.source)
 
     def remove_leftovers(self) -> None:
         """Remove temporary files of a process that was ended while writing; only while the folder is held."""
