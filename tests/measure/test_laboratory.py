@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from joulewise.errors import InputError
+from joulewise.errors import InputError, Problem
 from joulewise.measure.bench import Experiment, GroupRead
 from joulewise.measure.holding import ending_in_order, only_laboratory
 from joulewise.measure.journal import read_journal
@@ -160,6 +160,15 @@ def test_ctrl_c_and_being_told_to_end_leave_valid_tables(tmp_path: Path) -> None
     assert pl.read_parquet(tmp_path / "observations.parquet")["run"].n_unique() == 4
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     assert measured(tmp_path).n_reused == 4
+
+
+def test_a_machine_that_cannot_be_given_back_ends_it(tmp_path: Path) -> None:
+    def give_back() -> None:
+        raise InputError(Problem("governor", "could not be given back"))
+
+    with pytest.raises(InputError, match="could not be given back"):
+        measure(small_plan(), tmp_path, Setting(MACHINE, FakeBench(), give_back=give_back))
+    assert pl.read_parquet(tmp_path / "observations.parquet")["run"].n_unique() == 1
 
 
 def test_days_must_be_agreed_to_before_or_after_warm_ups(tmp_path: Path) -> None:

@@ -39,7 +39,10 @@ _KERNEL_SETUP_S = 1.0
 
 @dataclass(frozen=True)
 class Setting:
-    """Where a plan is measured: a machine and its bench, how to wait for quiet, the commands of bundled kernels."""
+    """Where a plan is measured: a machine and its bench, how to wait for quiet, the commands of bundled kernels.
+
+    `give_back` is called after each run; InputError where the machine cannot be given back what the run has changed.
+    """
 
     machine: Machine
     bench: Bench
@@ -47,6 +50,7 @@ class Setting:
     kernel_command: Callable[[ProgramSection], tuple[str, ...]] = lambda _: ()
     reads_energy: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
+    give_back: Callable[[], object] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -217,6 +221,7 @@ class _Work:
             if failures[kind] < GIVE_UP_AFTER:
                 read = self._read(run)
                 self.journal.append(RUN, **run_facts(run, read))
+                self.setting.give_back()
                 failures[kind] += bool(read.problem)
                 self.n_failed += bool(read.problem)
             else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,7 +31,6 @@ from joulewise.measure.synthetic import SyntheticBench
 from joulewise.measure.synthetic_machine import SyntheticMachine
 from joulewise.measure.watch import Watch
 
-_NOTE = "joulewise-clocks.json"
 _EVERY_S = 0.5
 
 
@@ -55,11 +53,10 @@ def opened(plan: Plan, folder: Path) -> Iterator[Setting]:
         yield Setting(machine, made_up, reads_energy=plan.synthetic.has_energy, about=_about(plan, []))
         return
     with only_laboratory(folder):
-        clocks = Clocks(note=_note())
-        clocks.restore_left_behind()
+        clocks = _clocks()
         raise_if_any(clock_problems(plan, machine, clocks))
         meter = _meter(plan)
-        with _watching(plan, machine, meter) as watch:
+        with _giving_back(clocks), _watching(plan, machine, meter) as watch:
             bench = MachineBench(machine.cores, watch, best_counters(), clocks)
             yield Setting(
                 machine,
@@ -68,6 +65,7 @@ def opened(plan: Plan, folder: Path) -> Iterator[Setting]:
                 _calibration(machine, bench, places_of(plan, machine)),
                 reads_energy=meter is not None,
                 about=_about(plan, survey(meter=meter)),
+                give_back=clocks.restore_left_behind,
             )
 
 
@@ -141,7 +139,27 @@ def _about(plan: Plan, probes: Sequence[Availability]) -> dict[str, Any]:
     return {"plan_file": plan.file_name, "probes": [probe._asdict() for probe in probes], "meter": meter}
 
 
-def _note() -> Path:
-    """Where it is noted how clocks were before: gone after the next start of the machine, as the clocks are."""
-    folders = [Path("/run"), Path(os.environ.get("XDG_RUNTIME_DIR", "")), Path(tempfile.gettempdir())]
-    return next(folder for folder in folders if folder.is_absolute() and os.access(folder, os.W_OK)) / _NOTE
+def _clocks() -> Clocks:
+    """What sets clocks, once all that an earlier laboratory left set is given back."""
+    notes = _notes()
+    clocks = Clocks(note=next(note for note in notes if os.access(note.parent, os.W_OK)))
+    for note in notes:
+        clocks.restore_left_behind(note)
+    return clocks
+
+
+@contextmanager
+def _giving_back(clocks: Clocks) -> Iterator[None]:
+    """However the block ends, clocks are given back, also where a signal came between holding and giving back."""
+    try:
+        yield
+    finally:
+        clocks.restore_left_behind()
+
+
+def _notes() -> list[Path]:
+    """Where it may be noted how clocks were before: gone after the next start of the machine, as the clocks are."""
+    user = os.geteuid()
+    own = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
+    folders = [Path("/run"), *([own] if own.is_absolute() else []), Path(f"/run/user/{user}"), Path("/tmp")]
+    return [folder / f"joulewise-clocks-{user}.json" for folder in dict.fromkeys(folders)]
