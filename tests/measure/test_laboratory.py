@@ -198,13 +198,14 @@ def test_a_folder_belongs_to_one_plan_on_one_machine(tmp_path: Path) -> None:
 
 
 def test_two_laboratories_do_not_share_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("joulewise.measure.holding.SHARED", tmp_path)
     with only_laboratory(tmp_path / "one"):
         told = f"another laboratory is measuring on this machine: process {os.getpid()} for {tmp_path}/one"
         with pytest.raises(InputError, match=told), only_laboratory(tmp_path / "two"):
             pass
     with only_laboratory(tmp_path / "two"), ending_in_order():
-        pass
+        (lock,) = tmp_path.iterdir()
+        assert lock.read_text() == f"process {os.getpid()} for {tmp_path}/two\n"
 
 
 def test_quiet_is_waited_for_once_in_vain(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from joulewise.measure.bundled import USUAL_SECONDS, kernel_program, rounds_for,
 from joulewise.measure.clocks import Clocks
 from joulewise.measure.energy_log import EnergyMeter
 from joulewise.measure.heat import Heat
-from joulewise.measure.holding import only_laboratory
+from joulewise.measure.holding import SHARED, only_laboratory
 from joulewise.measure.laboratory import Setting
 from joulewise.measure.machine import Machine, read_machine
 from joulewise.measure.machine_bench import MachineBench
@@ -161,5 +161,5 @@ def _notes() -> list[Path]:
     """Where it may be noted how clocks were before: gone after the next start of the machine, as the clocks are."""
     user = os.geteuid()
     own = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
-    folders = [Path("/run"), *([own] if own.is_absolute() else []), Path(f"/run/user/{user}"), Path("/tmp")]
+    folders = [Path("/run"), *([own] if own.is_absolute() else []), Path(f"/run/user/{user}"), SHARED]
     return [folder / f"joulewise-clocks-{user}.json" for folder in dict.fromkeys(folders)]
