@@ -224,6 +224,8 @@ def test_gaps_and_missing_values_stay_missing(tmp_path: Path) -> None:
     assert log.between(112, 114) == 20
     assert all(map(math.isnan, (log.between(101, 111), log.between(103, 104), log.between(111, 113))))
     assert read_power_csv(path, most_gap_s=60).between(99, 111) == 120
+    path.write_text("t,w\n100,10\n101,10\n102,10\n103,-1x")  # a meter that is writing
+    assert read_power_csv(path).between(99, 102) == 30
     path.write_text("t,joules\n100,10\n101,20\n102,3\n103,9\n")  # a meter that was started again
     log = read_power_csv(path)
     assert (log.between(100, 101), log.between(102, 103)) == (10, 6)

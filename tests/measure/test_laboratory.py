@@ -19,7 +19,16 @@ from joulewise.errors import InputError, Problem
 from joulewise.measure.bench import Experiment, GroupRead
 from joulewise.measure.holding import ending_in_order, only_laboratory
 from joulewise.measure.journal import read_journal
-from joulewise.measure.laboratory import GIVE_UP_AFTER, Outcome, Progress, Setting, known_seconds, measure, runs_of
+from joulewise.measure.laboratory import (
+    GIVE_UP_AFTER,
+    IDLE_WINDOWS,
+    Outcome,
+    Progress,
+    Setting,
+    known_seconds,
+    measure,
+    runs_of,
+)
 from joulewise.measure.observations import COLUMNS
 from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.quiet import Quiet
@@ -44,7 +53,7 @@ def test_every_run_is_made_once_and_becomes_rows(tmp_path: Path) -> None:
     assert table["energy_j"].null_count() == table.height
     assert set(table.filter(pl.col("group") == "2 a")["cores"]) == {"0", "2"}
     assert pl.read_csv(tmp_path / "lab" / "observations.csv").height == table.height
-    assert Store(tmp_path / "lab").idle_powers().rows() == [("as is", 50.0)]
+    assert Store(tmp_path / "lab").idle_powers().rows() == [("as is", 50.0)] * IDLE_WINDOWS
     assert (tmp_path / "lab" / "plan.toml").read_text() == TEXT
 
 
@@ -86,7 +95,8 @@ def test_a_program_that_cannot_be_warmed_up_is_not_measured(tmp_path: Path) -> N
 
 
 def test_a_note_is_kept_where_the_machine_was_not_idle(tmp_path: Path) -> None:
-    measure(small_plan(), tmp_path, Setting(MACHINE, FakeBench(), wait_for_quiet=lambda: "busy"))
+    measure(small_plan(), tmp_path, Setting(MACHINE, FakeBench(), lambda: "busy", reads_energy=True))
+    assert {record["note"] for record in Store(tmp_path).records() if record["event"] == "idle"} == {"busy"}
     assert set(pl.read_parquet(tmp_path / "observations.parquet")["notes"]) == {"busy"}
 
 
@@ -160,6 +170,25 @@ def test_ctrl_c_and_being_told_to_end_leave_valid_tables(tmp_path: Path) -> None
     assert pl.read_parquet(tmp_path / "observations.parquet")["run"].n_unique() == 4
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     assert measured(tmp_path).n_reused == 4
+
+
+def test_the_table_of_a_meter_that_cannot_be_read_hides_nothing(tmp_path: Path) -> None:
+    table = tmp_path / "meter.csv"
+    table.write_text("time,watts\nx,1\ny,2\n")
+    about = {"meter": {"csv": str(table), "zone": "UTC", "ahead_s": 0.0}}
+
+    class Interrupted(FakeBench):
+        def run(self, experiment: Experiment, repetition: int) -> GroupRead:
+            if len(self.made) == 4:
+                raise KeyboardInterrupt
+            return super().run(experiment, repetition)
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(small_plan(), tmp_path / "lab", Setting(MACHINE, Interrupted(), about=about))
+    assert pl.read_parquet(tmp_path / "lab" / "observations.parquet")["run"].n_unique() == 4
+    with pytest.raises(InputError, match=r"meter\.csv, line 2: found the time 'x'"):
+        measure(small_plan(), tmp_path / "lab", Setting(MACHINE, FakeBench(), about=about))
+    assert pl.read_parquet(tmp_path / "lab" / "observations.parquet")["run"].n_unique() == N_RUNS
 
 
 def test_a_machine_that_cannot_be_given_back_ends_it(tmp_path: Path) -> None:

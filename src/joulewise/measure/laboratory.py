@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +31,9 @@ from joulewise.measure.store import IDLE, PROGRAM, RUN, WARM_UP, Store, last_run
 
 GIVE_UP_AFTER = 2
 """An experiment that failed so often since the start is left to the next one: a program that hangs costs days."""
+
+IDLE_WINDOWS = 5
+"""The power of the idle machine is read so often at each clock: as many readings as its interval needs."""
 
 NO_PROBLEM = ""
 
@@ -102,8 +106,11 @@ def measure(
                 work.check_length(is_agreed=is_agreed, may_ask_later=False)
                 work.read_idle_power()
                 work.run_all()
-            finally:
-                store.write_tables()
+            except BaseException:
+                with suppress(InputError):  # of a meter's table, which must not hide what ended the work
+                    store.write_tables()
+                raise
+            store.write_tables()
             return work.outcome(folder)
 
 
@@ -208,9 +215,12 @@ class _Work:
             return
         for clock in dict.fromkeys(run.experiment.clock for run in self.left):
             self._tell("reading the power of the idle machine")
-            self.setting.wait_for_quiet()
-            power_w = self.setting.bench.idle_w(clock, self.plan.meter.idle)
-            self.journal.append(IDLE, clock=clock.label, idle_w=power_w, at=_now())
+            note = self.setting.wait_for_quiet()
+            for _ in range(IDLE_WINDOWS):
+                at, seconds = _now(), self.plan.meter.idle / IDLE_WINDOWS
+                power_w = self.setting.bench.idle_w(clock, seconds)
+                self.journal.append(IDLE, clock=clock.label, idle_w=power_w, at=at, seconds=seconds, note=note)
+            self.setting.give_back()
 
     def run_all(self) -> None:
         """Make the runs that are left."""

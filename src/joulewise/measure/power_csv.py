@@ -152,6 +152,7 @@ def _zone(path: Path, zone: str) -> tzinfo:
 
 
 def _rows(path: Path, lines: list[tuple[int, list[str]]], layout: _Layout, zone: tzinfo) -> list[_Row]:
+    """The rows; a last line that cannot be read is left out, as the meter may be writing it."""
     rows: list[_Row] = []
     problems: list[Problem] = []
     for line, cells in lines:
@@ -161,7 +162,8 @@ def _rows(path: Path, lines: list[tuple[int, list[str]]], layout: _Layout, zone:
             rows.append(_Row(line, time_s, _value(padded[layout.value].strip(), layout)))
         except ValueError as error:
             problems.append(Problem(f"{path}, line {line}", str(error)))
-    raise_if_any(_shortened(path, problems))
+    is_torn = bool(rows) and len(problems) == 1 and rows[-1].line < lines[-1][0]
+    raise_if_any([] if is_torn else _shortened(path, problems))
     return rows
 
 

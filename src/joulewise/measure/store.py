@@ -124,12 +124,22 @@ class Store:
         return read_journal(self.journal_file)
 
     def write_tables(self) -> pl.DataFrame:
-        """Make observations.parquet and observations.csv of the journal."""
+        """Make observations.parquet and observations.csv of the journal.
+
+        InputError where the table of an external meter cannot be read; what is made then has no energy.
+        """
+        marker = self.existing()
+        try:
+            log = external_log(marker.get("meter", {}))
+        except InputError:
+            self._write_tables(self.records(), marker)
+            raise
+        records = self.records() if log is None else [_metered(record, log, marker) for record in self.records()]
+        return self._write_tables(records, marker)
+
+    def _write_tables(self, records: Iterable[Record], marker: Mapping[str, Any]) -> pl.DataFrame:
         from joulewise.measure.outliers import with_outliers
 
-        marker = self.existing()
-        log = external_log(marker.get("meter", {}))
-        records = self.records() if log is None else [_metered(record, log, marker) for record in self.records()]
         table = with_outliers(observations(records, marker["runs"]))
         with replacing(self.folder / "observations.parquet") as path:
             table.write_parquet(path, metadata={"schema_version": str(SCHEMA_VERSION)})
