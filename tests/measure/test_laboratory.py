@@ -31,7 +31,7 @@ from joulewise.measure.laboratory import (
 )
 from joulewise.measure.observations import COLUMNS
 from joulewise.measure.plan_keys import ProgramSection
-from joulewise.measure.quiet import Quiet
+from joulewise.measure.quiet import Quiet, Ticks
 from joulewise.measure.store import Store
 from tests.measure.small_lab import MACHINE, N_RUNS, TEXT, FakeBench, small_plan
 
@@ -95,7 +95,7 @@ def test_a_program_that_cannot_be_warmed_up_is_not_measured(tmp_path: Path) -> N
 
 
 def test_a_note_is_kept_where_the_machine_was_not_idle(tmp_path: Path) -> None:
-    measure(small_plan(), tmp_path, Setting(MACHINE, FakeBench(), lambda: "busy", reads_energy=True))
+    measure(small_plan(), tmp_path, Setting(MACHINE, FakeBench(), lambda _: "busy", reads_energy=True))
     assert {record["note"] for record in Store(tmp_path).records() if record["event"] == "idle"} == {"busy"}
     assert set(pl.read_parquet(tmp_path / "observations.parquet")["notes"]) == {"busy"}
 
@@ -240,26 +240,30 @@ def test_two_laboratories_do_not_share_a_machine(tmp_path: Path, monkeypatch: py
 def test_quiet_is_waited_for_once_in_vain(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     stat = tmp_path / "proc" / "stat"
-    ticks = {"busy": 0, "idle": 0}
+    ticks = np.zeros((2, 2), dtype=np.int64)
+    step = np.array([[3, 1], [3, 1]])  # busy and idle, of two cores
 
     class Ticking(Quiet):
-        def _ticks(self) -> tuple[int, int]:
-            ticks["busy"] += step["busy"]
-            ticks["idle"] += step["idle"]
-            line = f"{ticks['busy']} 0 0 {ticks['idle']} 0 0 0 0 5 5"
-            stat.write_text(f"cpu  0 0 0 0\ncpu0 {line}\ncpu1 {line}\ncpu7 9 9 9 9 9 9 9 9 9 9\n")
+        def _ticks(self) -> dict[int, Ticks]:
+            ticks[:] += step
+            lines = [f"cpu{core} {busy} 0 0 {idle} 0 0 0 0 5 5\n" for core, (busy, idle) in enumerate(ticks)]
+            stat.write_text(f"cpu  0 0 0 0\n{''.join(lines)}cpu7 9 9 9 9 9 9 9 9 9 9\n")
             return super()._ticks()
 
-    step = {"busy": 3, "idle": 1}
     quiet = Ticking((0, 1), 0.1, 0.05, tmp_path, look_s=0.001)
     began = time.monotonic()
     assert quiet.wait() == "others used 75% of the cores just before"
     assert time.monotonic() - began >= 0.05
     quiet.wait_s = 60.0
     assert quiet.wait()
-    step.update(busy=0)
-    assert quiet.wait() == ""
-    assert Quiet((0,), 0.1, 1.0, tmp_path / "none", look_s=0.0).wait() == ""
+    step[:] = [[0, 94], [6, 94]]
+    assert quiet.wait() == quiet.wait([(0,), (0, 1)]) == ""
+    step[:] = [[0, 85], [15, 85]]
+    assert quiet.wait([(0,)]) == ""
+    quiet.wait_s = 0.0
+    assert quiet.wait([(0,), (1,)]) == "others used 15% of core 1 just before"
+    unknown = Quiet((0,), 0.1, 1.0, tmp_path / "none", look_s=0.0)
+    assert unknown.wait([(0,)]) == "whether others used the machine just before could not be looked at"
 
 
 def test_the_marker_names_the_machine_and_the_runs(tmp_path: Path) -> None:

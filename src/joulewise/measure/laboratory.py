@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -50,7 +50,7 @@ class Setting:
 
     machine: Machine
     bench: Bench
-    wait_for_quiet: Callable[[], str] = lambda: NO_PROBLEM
+    wait_for_quiet: Callable[[Collection[Sequence[int]]], str] = lambda _: NO_PROBLEM
     kernel_command: Callable[[ProgramSection], tuple[str, ...]] = lambda _: ()
     reads_energy: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -215,7 +215,7 @@ class _Work:
             return
         for clock in dict.fromkeys(run.experiment.clock for run in self.left):
             self._tell("reading the power of the idle machine")
-            note = self.setting.wait_for_quiet()
+            note = self.setting.wait_for_quiet(())
             for _ in range(IDLE_WINDOWS):
                 at, seconds = _now(), self.plan.meter.idle / IDLE_WINDOWS
                 power_w = self.setting.bench.idle_w(clock, seconds)
@@ -243,7 +243,7 @@ class _Work:
         cold = [f"{name} failed when it was warmed up: {self.cold[name]}" for name in _names(run) if name in self.cold]
         if cold:
             return GroupRead(_now(), (MemberRead(),) * len(run.experiment.members), problem="; ".join(cold))
-        note = self.setting.wait_for_quiet()
+        note = self.setting.wait_for_quiet([member.cores for member in run.experiment.members])
         read = self.setting.bench.run(run.experiment, run.repetition)
         return replace(read, notes=(*read.notes, note)) if note else read
 

@@ -146,7 +146,7 @@ class Idle(Section):
     """When the machine is quiet enough for a run."""
 
     most_busy: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.1, description="share of processor time that others may use before a run"
+        0.1, description="share of processor time that others may use before a run, of all cores and of each member's"
     )
     wait: Duration = Field(
         10.0, description="how long to wait for that; then the run is made all the same, with a note"
