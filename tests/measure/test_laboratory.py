@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import pytest
 
 from joulewise.errors import InputError, Problem
 from joulewise.measure.bench import Experiment, GroupRead
+from joulewise.measure.external import PowerTable
 from joulewise.measure.holding import ending_in_order, only_laboratory
 from joulewise.measure.journal import read_journal
 from joulewise.measure.laboratory import (
@@ -42,7 +44,7 @@ def measured(folder: Path, bench: FakeBench | None = None, more: str = "", *, is
 
 def test_every_run_is_made_once_and_becomes_rows(tmp_path: Path) -> None:
     bench, seen = FakeBench(), list[Progress]()
-    found = measure(small_plan(), tmp_path / "lab", Setting(MACHINE, bench, reads_energy=True), seen.append)
+    found = measure(small_plan(), tmp_path / "lab", Setting(MACHINE, bench, idle_w=bench.idle_w), seen.append)
     assert (found.n_runs, found.n_valid, found.n_reused, found.problems) == (N_RUNS, N_RUNS, 0, ())
     assert len(set(bench.made)) == len(bench.made) == N_RUNS
     assert bench.warmed == ["a", "b"] or bench.warmed == ["b", "a"]
@@ -95,7 +97,7 @@ def test_a_program_that_cannot_be_warmed_up_is_not_measured(tmp_path: Path) -> N
 
 
 def test_a_note_is_kept_where_the_machine_was_not_idle(tmp_path: Path) -> None:
-    measure(small_plan(), tmp_path, Setting(MACHINE, FakeBench(), lambda _: "busy", reads_energy=True))
+    measure(small_plan(), tmp_path, Setting(MACHINE, FakeBench(), lambda _: "busy", idle_w=lambda *_: 9.0))
     assert {record["note"] for record in Store(tmp_path).records() if record["event"] == "idle"} == {"busy"}
     assert set(pl.read_parquet(tmp_path / "observations.parquet")["notes"]) == {"busy"}
 
@@ -170,6 +172,22 @@ def test_ctrl_c_and_being_told_to_end_leave_valid_tables(tmp_path: Path) -> None
     assert pl.read_parquet(tmp_path / "observations.parquet")["run"].n_unique() == 4
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     assert measured(tmp_path).n_reused == 4
+
+
+def test_an_external_meter_reads_the_idle_machine_too(tmp_path: Path) -> None:
+    table = tmp_path / "meter.csv"
+    meter = PowerTable(str(table), column="Steckdose 2")
+    setting = Setting(MACHINE, FakeBench(), idle_w=lambda *_: math.nan, about={"meter": asdict(meter)})
+    meter.check()
+    assert "not there yet" in meter.availability().found
+    assert measure(small_plan(), tmp_path / "lab", setting).n_valid == N_RUNS
+    now_s = time.time()
+    table.write_text("t,Steckdose 2\n" + "".join(f"{now_s + second},30\n" for second in range(-60, 60)))
+    store = Store(tmp_path / "lab")
+    assert store.write_tables()["energy_j"].null_count() > 0  # runs of another day
+    assert [power_w for _, power_w in store.idle_powers().rows()] == pytest.approx([30.0] * IDLE_WINDOWS)
+    with pytest.raises(InputError, match="Steckdose 3; name it with `column` in the plan's"):
+        replace(meter, column="Steckdose 3").check()
 
 
 def test_the_table_of_a_meter_that_cannot_be_read_hides_nothing(tmp_path: Path) -> None:

@@ -45,14 +45,16 @@ _KERNEL_SETUP_S = 1.0
 class Setting:
     """Where a plan is measured: a machine and its bench, how to wait for quiet, the commands of bundled kernels.
 
-    `give_back` is called after each run; InputError where the machine cannot be given back what the run has changed.
+    `idle_w` reads the power of the idle machine at a clock for some seconds: NaN where an external meter does, None
+    where nothing reads energy. `give_back` is called after each run; InputError where the machine cannot be given back
+    what the run has changed.
     """
 
     machine: Machine
     bench: Bench
     wait_for_quiet: Callable[[Collection[Sequence[int]]], str] = lambda _: NO_PROBLEM
     kernel_command: Callable[[ProgramSection], tuple[str, ...]] = lambda _: ()
-    reads_energy: bool = False
+    idle_w: Callable[[Clock, float], float] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     give_back: Callable[[], object] = lambda: None
 
@@ -211,14 +213,14 @@ class _Work:
 
     def read_idle_power(self) -> None:
         """Read the power of the idle machine at every clock that is still needed."""
-        if not self.setting.reads_energy:
+        if self.setting.idle_w is None:
             return
         for clock in dict.fromkeys(run.experiment.clock for run in self.left):
             self._tell("reading the power of the idle machine")
             note = self.setting.wait_for_quiet(())
             for _ in range(IDLE_WINDOWS):
                 at, seconds = _now(), self.plan.meter.idle / IDLE_WINDOWS
-                power_w = self.setting.bench.idle_w(clock, seconds)
+                power_w = self.setting.idle_w(clock, seconds)
                 self.journal.append(IDLE, clock=clock.label, idle_w=power_w, at=at, seconds=seconds, note=note)
             self.setting.give_back()
 

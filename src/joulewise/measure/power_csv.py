@@ -11,7 +11,7 @@ import re
 import statistics
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -34,6 +34,8 @@ _EMPTY = ("", "-", "nan", "null", "none", "n/a")
 _MILLISECONDS_FROM = 1e11
 _GAP = 3.0
 _SHOWN = 5
+_VALUES = "power or energy"
+_NAMED = {_VALUES: "name it with `column` in the plan's [meter], or "}
 
 
 class _Row(NamedTuple):
@@ -72,6 +74,12 @@ def read_power_csv(
     return _from_energy(shifted, longest_s) if layout.is_energy else _from_power(shifted, usual_s, longest_s)
 
 
+def has_rows(path: Path) -> bool:
+    """Whether the file has more than a line of headings yet."""
+    with path.open("rb") as lines:
+        return sum(1 for _ in islice(lines, 2)) > 1
+
+
 def _table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Headings and numbered lines, whatever stands between their cells."""
     try:
@@ -106,7 +114,7 @@ def _layout(path: Path, headings: list[str], column: str, lines: list[tuple[int,
     if not times:
         problems.append(_no_column(path, headings, "time", _TIMES))
     if value is None:
-        problems.append(_no_column(path, headings, "power or energy", [column] if column else [*_POWERS, *_ENERGIES]))
+        problems.append(_no_column(path, headings, _VALUES, [column] if column else [*_POWERS, *_ENERGIES]))
     raise_if_any(problems)
     assert value is not None
     factor = _ENERGIES.get(names[value], _POWERS.get(names[value], _factor_of(names[value])))
@@ -133,7 +141,7 @@ def _no_column(path: Path, headings: list[str], what: str, known: Sequence[str])
         str(path),
         f"found no column of {what} among {', '.join(headings)}",
         f"must be one of {', '.join(known)}",
-        "name it in the plan's [meter] or change the heading",
+        f"{_NAMED.get(what, '')}change the heading",
     )
 
 

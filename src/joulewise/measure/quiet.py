@@ -66,7 +66,9 @@ class Quiet:
         after = self._ticks()
         spent = {core: after[core] - before[core] for core in before.keys() & after.keys()}
         found = [_Busy(_busy_share(spent, spent), "the cores")]
-        found += [_Busy(_busy_share(spent, place), f"core{"s"[: len(place) - 1]} {core_list(place)}") for place in places]
+        found += [
+            _Busy(_busy_share(spent, place), f"core{'s'[: len(place) - 1]} {core_list(place)}") for place in places
+        ]
         return max(found, key=lambda busy: -1.0 if math.isnan(busy.share) else busy.share)
 
     def _ticks(self) -> dict[int, Ticks]:
@@ -80,3 +82,7 @@ class Quiet:
 def _busy_share(spent: Mapping[int, Ticks], cores: Iterable[int]) -> float:
     total, idle = sum((spent[core] for core in cores if core in spent), np.zeros(2))
     return float(1.0 - idle / total) if total > 0 else math.nan
+
+
+def _named(cores: Sequence[int]) -> str:
+    return f"{'core' if len(cores) == 1 else 'cores'} {core_list(cores)}"

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,7 @@ from joulewise._version import __version__
 from joulewise.errors import InputError, Problem
 from joulewise.files import replacing, write_atomic
 from joulewise.measure.bench import GroupRead
-from joulewise.measure.energy_log import EnergyLog
-from joulewise.measure.external import external_log, with_energy
+from joulewise.measure.external import external_table, with_energy, with_idle_power
 from joulewise.measure.journal import Record, read_journal
 from joulewise.measure.machine import Cache, Machine
 from joulewise.measure.observations import COLUMNS
@@ -130,11 +130,10 @@ class Store:
         """
         marker = self.existing()
         try:
-            log = external_log(marker.get("meter", {}))
+            records = self._metered(marker)
         except InputError:
             self._write_tables(self.records(), marker)
             raise
-        records = self.records() if log is None else [_metered(record, log, marker) for record in self.records()]
         return self._write_tables(records, marker)
 
     def _write_tables(self, records: Iterable[Record], marker: Mapping[str, Any]) -> pl.DataFrame:
@@ -147,16 +146,26 @@ class Store:
             table.write_csv(path)
         return table
 
+    def _metered(self, marker: Mapping[str, Any]) -> list[Record]:
+        """What the journal holds, with the energy of an external meter where the folder names one."""
+        meter = external_table(marker.get("meter", {}))
+        log = meter and meter.log()
+        if meter is None or log is None:
+            return self.records()
+        completed = {RUN: partial(with_energy, log=log, name=meter.name), IDLE: partial(with_idle_power, log=log)}
+        return [completed.get(record["event"], _as_is)(record) for record in self.records()]
+
     def idle_powers(self) -> pl.DataFrame:
         """Powers of the idle machine, one row for each time it was read."""
         import polars as pl
 
-        rows = [(record["clock"], record["idle_w"]) for record in self.records() if record["event"] == IDLE]
+        records = self._metered(self.existing())
+        rows = [(record["clock"], record["idle_w"]) for record in records if record["event"] == IDLE]
         return pl.DataFrame(rows, {"clock": pl.String, "idle_w": pl.Float64}, orient="row").drop_nulls()
 
 
-def _metered(record: Record, log: EnergyLog, marker: Mapping[str, Any]) -> Record:
-    return with_energy(record, log, Path(marker["meter"]["csv"]).name) if record["event"] == RUN else record
+def _as_is(record: Record) -> Record:
+    return record
 
 
 def machine_facts(machine: Machine) -> dict[str, Any]:
