@@ -223,7 +223,9 @@ def test_days_must_be_agreed_to_before_or_after_warm_ups(tmp_path: Path) -> None
     bench = FakeBench()
     with pytest.raises(InputError, match=r"15 runs would take about 4\.\d+ d .b counted with the time limit.*--yes"):
         measure(small_plan(text=days.replace('"-x"]', '"-x"]\nwarm_up = 0')), tmp_path, Setting(MACHINE, bench))
-    assert bench.made == []
+    with pytest.raises(InputError, match="15 runs would take"):  # known before b was ever run
+        measure(small_plan(text=days), tmp_path, Setting(MACHINE, bench))
+    assert bench.made == bench.warmed == []
     measure(small_plan(text=days), tmp_path, Setting(MACHINE, bench), is_agreed=True)
     assert len(bench.made) == N_RUNS
     assert known_seconds(small_plan(), Store(tmp_path).records()) == {"a": 3.0, "b": 3.0}

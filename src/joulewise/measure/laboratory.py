@@ -26,7 +26,7 @@ from joulewise.measure.machine import Machine
 from joulewise.measure.plan import Plan
 from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.programs import resolved
-from joulewise.measure.schedule import LONG_S, Estimate, Run, estimate, schedule
+from joulewise.measure.schedule import LONG_S, Estimate, Run, estimate, highest_mhz, schedule
 from joulewise.measure.store import IDLE, PROGRAM, RUN, WARM_UP, Store, last_runs, run_facts
 
 GIVE_UP_AFTER = 2
@@ -39,6 +39,9 @@ NO_PROBLEM = ""
 
 _KERNEL_SETUP_S = 1.0
 """About how long a bundled kernel takes before it begins."""
+
+_CALIBRATION_S = 5.0
+"""About how long it takes to find the rounds of a bundled kernel."""
 
 
 @dataclass(frozen=True)
@@ -97,15 +100,18 @@ def measure(
     _make(folder)
     with locked(folder), ending_in_order():
         store.remove_leftovers()
-        runs, _ = runs_of(plan, setting.machine, store.records())  # tells every problem before anything is run
+        records = store.records()
+        runs, left = runs_of(plan, setting.machine, records)  # tells every problem before anything is run
+        if not is_agreed:
+            _check_length(plan, estimate_left(plan, runs, left, records), is_warm=False)
         store.claim(plan, setting.machine, runs, setting.about)
         with writing(store.journal_file) as journal:
             work = _Work(plan, setting, journal, on_progress)
             store.claim(plan, setting.machine, work.runs, setting.about)  # with kernels as they were calibrated
             try:
-                work.check_length(is_agreed=is_agreed, may_ask_later=True)
                 work.warm_up()
-                work.check_length(is_agreed=is_agreed, may_ask_later=False)
+                if not is_agreed:
+                    _check_length(plan, work.estimate(), is_warm=True)
                 work.read_idle_power()
                 work.run_all()
             except BaseException:
@@ -125,7 +131,7 @@ def _make(folder: Path) -> None:
 
 
 def known_seconds(plan: Plan, records: Iterable[Record]) -> dict[str, float]:
-    """How long programs take alone: as the plan says, or as warm-ups and baselines took since."""
+    """How long programs take alone: as the plan says, or as warm-ups and baselines at the highest clock took since."""
     said = {program.name: program.takes for program in plan.programs}
     kernels = {
         program.name: (program.seconds or USUAL_SECONDS) + _KERNEL_SETUP_S
@@ -133,13 +139,28 @@ def known_seconds(plan: Plan, records: Iterable[Record]) -> dict[str, float]:
         if program.kernel
     }
     known = {**{name: seconds for name, seconds in said.items() if seconds}, **kernels}
+    clocks: dict[str, float] = {}
     for record in records:
         if record["event"] == WARM_UP and not record["problem"]:
             known[record["program"]] = record["seconds"]
         elif record["event"] == RUN and len(record["members"]) == 1 and record["members"][0]["wall_s"]:
             (member,) = record["members"]
-            known[member["program"]] = member["setup_s"] + member["wall_s"]
+            name, clock_mhz = member["program"], record["clock_mhz"] or 0.0
+            if clock_mhz >= clocks.get(name, 0.0):
+                known[name], clocks[name] = member["setup_s"] + member["wall_s"], clock_mhz
     return known
+
+
+def estimate_left(
+    plan: Plan, runs: Iterable[Run], left: Iterable[Run], records: Iterable[Record], *, is_warm: bool = False
+) -> Estimate:
+    """How long the runs of a plan that are left take, with all that comes before them."""
+    left, records = list(left), list(records)
+    n_unknown = len({program.identity for program in plan.programs if program.kernel} - _kernels(records).keys())
+    n_clocks = len({run.experiment.clock for run in left})
+    more_s = n_unknown * _CALIBRATION_S + n_clocks * plan.meter.idle
+    known = known_seconds(plan, records)
+    return estimate(left, known, top_mhz=highest_mhz(runs), more_s=more_s, is_warm=is_warm)
 
 
 def runs_of(plan: Plan, machine: Machine, records: Iterable[Record]) -> tuple[tuple[Run, ...], list[Run]]:
@@ -183,15 +204,8 @@ class _Work:
         self.on_progress(Progress(len(self.left), self.n_done, self.n_failed, n_reused, now))
 
     def estimate(self) -> Estimate:
-        """How long what is left takes, as far as anybody knows."""
-        return estimate(self.left, known_seconds(self.plan, self.journal.records))
-
-    def check_length(self, *, is_agreed: bool, may_ask_later: bool) -> None:
-        """InputError where it takes long and nobody agreed; what is unknown may be asked for after the warm-ups."""
-        found = self.estimate()
-        if is_agreed or found.seconds <= LONG_S or (may_ask_later and found.unknown):
-            return
-        raise InputError(too_long(self.plan, found))
+        """How long what is left takes after the warm-ups."""
+        return estimate_left(self.plan, self.runs, self.left, self.journal.records, is_warm=True)
 
     def warm_up(self) -> None:
         """Run every program that is still needed, unmeasured; those that fail are not measured."""
@@ -256,6 +270,12 @@ class _Work:
         problems = dict.fromkeys((record["group"], record["problem"]) for record in made if record["problem"])
         n_valid = sum(not record["problem"] for record in made)
         return Outcome(folder, len(self.runs), n_valid, len(self.runs) - len(self.left), tuple(problems))
+
+
+def _check_length(plan: Plan, found: Estimate, *, is_warm: bool) -> None:
+    """InputError where it takes long; before the warm-ups only what is known counts."""
+    if (found.seconds if is_warm else found.least_s) > LONG_S:
+        raise InputError(too_long(plan, found))
 
 
 def too_long(plan: Plan, found: Estimate) -> Problem:
