@@ -231,12 +231,21 @@ def test_days_must_be_agreed_to_before_or_after_warm_ups(tmp_path: Path) -> None
     assert known_seconds(small_plan(), Store(tmp_path).records()) == {"a": 3.0, "b": 3.0}
 
 
-def test_a_folder_belongs_to_one_plan_on_one_machine(tmp_path: Path) -> None:
+def test_a_folder_belongs_to_one_plan_on_one_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "id").mkdir()
+    (tmp_path / "id" / "machine-id").write_text("1234\n")
+    monkeypatch.setattr("joulewise.measure.store.MACHINE_ID", tmp_path / "id" / "machine-id")
+    tmp_path /= "lab"
     measured(tmp_path)
     with pytest.raises(InputError, match="holds the measurements of the plan 'small'; this plan is 'other'"):
         measure(small_plan(text=TEXT.replace("small", "other")), tmp_path, Setting(MACHINE, FakeBench()))
-    with pytest.raises(InputError, match="another machine, 'small'; this one differs in model, cores"):
-        measure(small_plan(), tmp_path, Setting(replace(MACHINE, model="x", cores=(0, 1, 2)), FakeBench()))
+    with pytest.raises(InputError, match="another machine, 'small'; this one differs in model"):
+        measure(small_plan(), tmp_path, Setting(replace(MACHINE, model="x"), FakeBench()))
+    fewer = replace(MACHINE, cores=(0, 1, 2), siblings=((0, 1), (2,)))  # by taskset
+    assert measure(small_plan(), tmp_path, Setting(fewer, FakeBench())).n_reused > 0
+    monkeypatch.setattr("joulewise.measure.store.MACHINE_ID", tmp_path / "plan.toml")
+    with pytest.raises(InputError, match="another machine, 'small'; this one differs in machine-id"):
+        measured(tmp_path)
     (tmp_path / "else").mkdir()
     (tmp_path / "else" / "file").touch()
     with pytest.raises(InputError, match="holds files that are no measurements"):

@@ -109,11 +109,7 @@ def measure(
             work = _Work(plan, setting, journal, on_progress)
             store.claim(plan, setting.machine, work.runs, setting.about)  # with kernels as they were calibrated
             try:
-                work.warm_up()
-                if not is_agreed:
-                    _check_length(plan, work.estimate(), is_warm=True)
-                work.read_idle_power()
-                work.run_all()
+                work.carry_out(is_agreed=is_agreed)
             except BaseException:
                 with suppress(InputError):  # of a meter's table, which must not hide what ended the work
                     store.write_tables()
@@ -203,9 +199,14 @@ class _Work:
         n_reused = len(self.runs) - len(self.left)
         self.on_progress(Progress(len(self.left), self.n_done, self.n_failed, n_reused, now))
 
-    def estimate(self) -> Estimate:
-        """How long what is left takes after the warm-ups."""
-        return estimate_left(self.plan, self.runs, self.left, self.journal.records, is_warm=True)
+    def carry_out(self, *, is_agreed: bool) -> None:
+        """Do all that is left; InputError where the warm-ups show that it takes long and nobody agreed."""
+        self.warm_up()
+        if not is_agreed:
+            found = estimate_left(self.plan, self.runs, self.left, self.journal.records, is_warm=True)
+            _check_length(self.plan, found, is_warm=True)
+        self.read_idle_power()
+        self.run_all()
 
     def warm_up(self) -> None:
         """Run every program that is still needed, unmeasured; those that fail are not measured."""

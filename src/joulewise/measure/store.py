@@ -24,6 +24,7 @@ from joulewise.measure.machine import Cache, Machine
 from joulewise.measure.observations import COLUMNS
 from joulewise.measure.plan import Plan
 from joulewise.measure.schedule import Run
+from joulewise.measure.system_files import text_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,8 +36,8 @@ MARKER, JOURNAL = "measure.json", "journal.jsonl"
 RUN, IDLE, WARM_UP, PROGRAM = "run", "idle", "warm-up", "program"
 """Events of the journal."""
 
-_ALIKE = ("model", "cores", "caches")
-"""What makes a machine the same as before."""
+MACHINE_ID = Path("/etc/machine-id")
+"""Where Linux keeps a name that no other machine has; missing in some containers."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,8 @@ class Store:
         if marker["name"] != plan.name:
             found = f"holds the measurements of the plan {marker['name']!r}"
             raise InputError(Problem(str(self.folder), found, f"this plan is {plan.name!r}", advice))
-        facts = machine_facts(machine)
-        differing = [fact for fact in _ALIKE if marker["machine"].get(fact) != facts[fact]]
+        there, here = _identity(marker), _identity(_of_machine(plan, machine))
+        differing = [fact for fact in here if there[fact] and here[fact] and there[fact] != here[fact]]
         if differing:
             found = f"holds measurements of another machine, {marker['machine'].get('model')!r}"
             allowed = f"this one differs in {', '.join(differing)}"
@@ -108,7 +109,7 @@ class Store:
         """Mark the folder as the plan's, with the runs that it asks for."""
         marker = {
             "schema_version": SCHEMA_VERSION, "joulewise": __version__, "name": plan.name,
-            "description": plan.heading.description, "machine": machine_facts(machine), **about,
+            "description": plan.heading.description, **_of_machine(plan, machine), **about,
             "runs": [run.key for run in runs],
         }  # fmt: skip
         write_atomic(self.folder / MARKER, json.dumps(marker, indent=1, ensure_ascii=False) + "\n")
@@ -166,6 +167,17 @@ class Store:
 
 def _as_is(record: Record) -> Record:
     return record
+
+
+def _of_machine(plan: Plan, machine: Machine) -> dict[str, Any]:
+    """What the folder says of the machine; a synthetic one is the same wherever it is made up."""
+    return {"machine": machine_facts(machine), "machine_id": "" if plan.synthetic else text_of(MACHINE_ID)}
+
+
+def _identity(marker: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes a machine the same as before, whichever of its cores may be used now."""
+    sizes = {tuple(cache[:3]) for cache in marker["machine"]["caches"]}
+    return {"model": marker["machine"]["model"], "caches": sizes, "machine-id": marker.get("machine_id")}
 
 
 def machine_facts(machine: Machine) -> dict[str, Any]:
