@@ -34,7 +34,7 @@ from joulewise.measure.laboratory import (
 from joulewise.measure.observations import COLUMNS
 from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.quiet import Quiet, Ticks
-from joulewise.measure.store import Store
+from joulewise.measure.store import Store, machine_from
 from tests.measure.small_lab import MACHINE, N_RUNS, TEXT, FakeBench, small_plan
 
 
@@ -225,7 +225,7 @@ def test_days_must_be_agreed_to_before_or_after_warm_ups(tmp_path: Path) -> None
         measure(small_plan(text=days.replace('"-x"]', '"-x"]\nwarm_up = 0')), tmp_path, Setting(MACHINE, bench))
     with pytest.raises(InputError, match="15 runs would take"):  # known before b was ever run
         measure(small_plan(text=days), tmp_path, Setting(MACHINE, bench))
-    assert bench.made == bench.warmed == []
+    assert (bench.made, bench.warmed) == ([], [])
     measure(small_plan(text=days), tmp_path, Setting(MACHINE, bench), is_agreed=True)
     assert len(bench.made) == N_RUNS
     assert known_seconds(small_plan(), Store(tmp_path).records()) == {"a": 3.0, "b": 3.0}
@@ -298,4 +298,4 @@ def test_quiet_is_waited_for_once_in_vain(tmp_path: Path) -> None:
 def test_the_marker_names_the_machine_and_the_runs(tmp_path: Path) -> None:
     measured(tmp_path)
     marker = json.loads((tmp_path / "measure.json").read_text())
-    assert (marker["machine"]["model"], len(marker["runs"])) == ("small", N_RUNS)
+    assert (machine_from(marker["machine"]), len(marker["runs"])) == (MACHINE, N_RUNS)

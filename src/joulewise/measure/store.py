@@ -7,7 +7,6 @@ What an earlier version of the plan asked for stays in the journal, and out of t
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -53,10 +52,6 @@ class Store:
     @property
     def plan_file(self) -> Path:
         return self.folder / "plan.toml"
-
-    @property
-    def report_file(self) -> Path:
-        return self.folder / "report.html"
 
     def marker(self) -> dict[str, Any] | None:
         """What the folder says about itself, or None when it says nothing; InputError when it is damaged."""
@@ -150,7 +145,7 @@ class Store:
     def _metered(self, marker: Mapping[str, Any]) -> list[Record]:
         """What the journal holds, with the energy of an external meter where the folder names one."""
         meter = external_table(marker.get("meter", {}))
-        log = meter and meter.log()
+        log = meter.log() if meter else None
         if meter is None or log is None:
             return self.records()
         completed = {RUN: partial(with_energy, log=log, name=meter.name), IDLE: partial(with_idle_power, log=log)}
@@ -182,12 +177,12 @@ def _identity(marker: Mapping[str, Any]) -> dict[str, Any]:
 
 def machine_facts(machine: Machine) -> dict[str, Any]:
     """A machine as JSON holds it."""
-    return dict(json.loads(json.dumps(asdict(machine)).replace("Infinity", "null")))
+    return dict(json.loads(json.dumps(asdict(machine))))
 
 
 def machine_from(facts: Mapping[str, Any]) -> Machine:
     """The machine that JSON holds."""
-    values = {**{name: _tuples(value) for name, value in facts.items()}, "core_quota": facts["core_quota"] or math.inf}
+    values = {name: _tuples(value) for name, value in facts.items()}
     return replace(Machine(**values), caches=tuple(Cache(*cache) for cache in values["caches"]))
 
 
