@@ -99,8 +99,8 @@ def test_company_counts_from_the_beginning_of_others_to_their_end() -> None:
     assert company_share([measured], 0) == 1
     assert company_share([measured, says_when], 0) == pytest.approx(0.5)
     assert company_share([measured, goes_on], 0) == pytest.approx(0.9)
-    assert company_share([measured, says_when, goes_on], 0) == pytest.approx(0.4)
-    assert company_share([measured, says_when, goes_on], 1) == pytest.approx(2 / 3)
+    assert company_share([measured, says_when, goes_on], 0) == pytest.approx(0.7)
+    assert company_share([measured, says_when, goes_on], 1) == pytest.approx((1 + 2 / 3) / 2)
 
 
 def test_processor_time_is_that_of_all_processes() -> None:

@@ -76,8 +76,8 @@ class Experiment:
 class MemberRead:
     """What was read of one member, from its beginning to its first end; NaN is what could not be read.
 
-    `energy_j` is that of the whole machine meanwhile, `company_share` the share of that time in which all the others
-    were running past their set-up (1 for a baseline).
+    `energy_j` is that of the whole machine meanwhile, `company_share` the share of that time in which another member
+    was running past its set-up, as a mean over the others (1 for a baseline).
     """
 
     wall_s: float = math.nan

@@ -31,7 +31,12 @@ COLUMNS = tuple(
         ("wall_s", "s", float, "from the member's beginning to its first end"),
         ("cpu_s", "s", float, "processor time of its first run, of all its processes, with its set-up"),
         ("setup_s", "s", float, "from its start to its beginning; 0 where it does not say when it begins"),
-        ("company_share", "", float, "share of wall_s in which all the others were running past their set-up"),
+        (
+            "company_share",
+            "",
+            float,
+            "share of wall_s in which another ran past its set-up: mean over the others",
+        ),
         ("restarts", "", int, "how often it was started again after its first end"),
         ("instructions", "", float, "instructions of its first run"),
         ("cycles", "", float, "cycles of its first run"),
