@@ -162,6 +162,13 @@ def test_what_was_not_read_is_said() -> None:
         "energies and powers: no meter read energy",
     )
     assert whole().missing == ()
+    short = observed(LIMITED, everything(LIMITED), 2).with_columns(
+        company_share=pl.col("size").replace({1: 1.0, 2: 0.2})
+    )
+    assert (
+        "slowdown of bodytrack beside canneal: together for less than 25% of its time in 6 runs"
+        in analyse(short).missing
+    )
     assert found.pairs["slowdown_ci"].null_count() == found.pairs.height == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from joulewise.measure.machine import Cache, Machine
 from joulewise.measure.machine_bench import MachineBench
 from tests.twins import probes
 
+CORES = tuple(sorted(os.sched_getaffinity(0)))
+ROUNDS_AND_CORES = ((20_000, CORES[0]), (100_000, CORES[-1]))
 CACHES = (
     Cache(1, "Data", 32 << 10, (0,)),
     Cache(1, "Instruction", 64 << 10, (0,)),
@@ -123,9 +126,9 @@ def test_all_kernels_are_programs_of_about_equal_length() -> None:
     assert {program.command[-1] for program in programs} == {str(round(USUAL_SECONDS / 1e-3))}
 
 
-def test_a_kernel_runs_as_a_program_that_says_when_it_begins() -> None:
-    member = Member(kernel_program("branchy", 4096, 100), (0,))
-    read = MachineBench((0,)).run(Experiment((member,)), 0)
+def test_kernels_run_as_programs_that_begin_together_and_are_never_alone() -> None:
+    members = tuple(Member(kernel_program("branchy", 4096, rounds), (core,)) for rounds, core in ROUNDS_AND_CORES)
+    read = MachineBench(CORES).run(Experiment(members), 0)
     assert read.problem == ""
-    assert read.members[0].wall_s > 0
-    assert read.members[0].setup_s > 0
+    assert [member.restarts > 0 for member in read.members] == [True, False]
+    assert all(member.company_share > 0.8 and member.setup_s > member.wall_s / 100 > 0 for member in read.members)

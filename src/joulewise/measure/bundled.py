@@ -37,7 +37,7 @@ KERNELS = {
 """By name, from bound by memory to bound by the core."""
 
 USUAL_SECONDS = 5.0
-"""How long a run takes where a plan does not say: the set-up of a member that is started again is short beside it."""
+"""How long a run takes where a plan does not say."""
 
 _USUAL_CACHE_BYTES: dict[Level, int] = {"first": 32 << 10, "second": 512 << 10, "last": 32 << 20}
 """Sizes where the system does not tell them."""
@@ -75,7 +75,7 @@ def kernel_program(kernel: str, n_bytes: int, rounds: int) -> Program:
     """A kernel as a program."""
     program = (sys.executable, "-P", "-m", "joulewise.measure.bundled_program")
     sizes = ("--bytes", str(n_bytes), "--rounds", str(rounds))
-    return Program(kernel, (*program, kernel, *sizes))
+    return Program(kernel, (*program, kernel, *sizes), waits=True)
 
 
 def rounds_for(kernel: str, n_bytes: int, seconds: float, bench: Bench, cores: tuple[int, ...]) -> int:

@@ -29,12 +29,6 @@ class MemberTimes:
         return bool(self.stays) and not math.isnan(self.stays[0].ended_s)
 
     @property
-    def setup_s(self) -> float:
-        """From its start to its beginning; 0 where it does not say when it begins."""
-        first = self.stays[0]
-        return 0.0 if math.isnan(first.begun_s) else first.begun_s - first.started_s
-
-    @property
     def window_s(self) -> tuple[float, float]:
         """From its beginning to its first end."""
         return self.busy_s()[0]
@@ -53,6 +47,11 @@ class GroupTimes:
 
     members: tuple[MemberTimes, ...]
     problem: str = ""
+
+    @property
+    def started_s(self) -> float:
+        """When the first of them was started."""
+        return min(member.stays[0].started_s for member in self.members)
 
 
 def company_share(members: Sequence[MemberTimes], place: int) -> float:
