@@ -31,6 +31,10 @@ class Watching(Protocol):
         """The meter that reads energy; empty without one."""
         ...
 
+    def forget(self) -> None:
+        """Nothing that was read until now is asked for again."""
+        ...
+
     def sample(self) -> None:
         """Read everything now."""
         ...
@@ -47,8 +51,8 @@ class Watching(Protocol):
         """The hottest temperature."""
         ...
 
-    def mean_mhz(self, from_s: float, to_s: float) -> float:
-        """The mean frequency."""
+    def mean_mhz(self, from_s: float, to_s: float, cores: Iterable[int]) -> float:
+        """The mean frequency of cores."""
         ...
 
 
@@ -90,7 +94,8 @@ class MachineBench:
             now = _time_of_day(offset_s + time.monotonic())
             return GroupRead(now, (MemberRead(),) * len(experiment.members), problem=times.problem)
         started = _time_of_day(offset_s + times.started_s)
-        return self._group_read(started, times, reading.counts, _step_note(_time_of_day_offset_s() - offset_s))
+        notes = _step_note(_time_of_day_offset_s() - offset_s)
+        return self._group_read(started, times, reading.counts, _cores_of(experiment), notes)
 
     def idle_w(self, clock: Clock, seconds: float) -> float:
         """The mean power with nothing running; NaN where no meter reads energy."""
@@ -125,7 +130,12 @@ class MachineBench:
                 reading.close()
 
     def _group_read(
-        self, started: str, times: GroupTimes, counts: dict[int, CounterReads], notes: tuple[str, ...]
+        self,
+        started: str,
+        times: GroupTimes,
+        counts: dict[int, CounterReads],
+        cores: Sequence[int],
+        notes: tuple[str, ...],
     ) -> GroupRead:
         windows = [member.window_s for member in times.members]
         whole = min(begin for begin, _ in windows), max(end for _, end in windows)
@@ -135,7 +145,7 @@ class MachineBench:
             group_s=whole[1] - whole[0],
             energy_j=self._energy_j(*whole),
             energy_meter="" if self._watch is None else self._watch.meter_name,
-            measured_mhz=math.nan if self._watch is None else self._watch.mean_mhz(*whole),
+            measured_mhz=math.nan if self._watch is None else self._watch.mean_mhz(*whole, cores),
             hottest_c=math.nan if self._watch is None else self._watch.hottest_c(*whole),
             notes=notes,
         )
@@ -202,6 +212,7 @@ class _Reading:
             for place, pid in enumerate(processes):
                 self._open.append(self._counters.attach(pid, self._file(place)))
         if self._watch is not None:
+            self._watch.forget()
             self._watch.sample()
 
     def changed(self) -> None:
