@@ -8,8 +8,6 @@ import threading
 import time
 from pathlib import Path
 
-import pytest
-
 from joulewise.measure.availability import Availability
 from joulewise.measure.heat import Heat
 from joulewise.measure.seen_clocks import clock_reader

@@ -45,7 +45,6 @@ ALONE = _columns(
     ("power_ci_w", "W", float, "half width of its interval"),
     ("instructions", "", float, "instructions of one run"),
     _INTENSITY, _INTENSITY_CI,
-    ("ips", "1/s", float, "instructions a second"),
 )  # fmt: skip
 MEMBERS = _columns(
     _GROUP, _SIZE, _WAY, _CLOCK, _CLOCK_MHZ, _PROGRAM, _RUNS, _WALL, _WALL_CI,

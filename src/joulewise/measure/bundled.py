@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Literal, NamedTuple
 
-from joulewise.errors import InputError, Problem, unknown_name
+from joulewise.errors import InputError, Problem
 from joulewise.measure.bench import Bench, Experiment, Member, Program
 from joulewise.measure.machine import Machine
 
@@ -99,18 +99,3 @@ def _seconds_of(program: Program, bench: Bench, cores: tuple[int, ...]) -> float
         advice = "run the command by hand: " + " ".join(program.command)
         raise InputError(Problem(program.name, read.problem, advice=advice))
     return read.members[0].wall_s
-
-
-def calibrated(
-    kernel: str, machine: Machine, bench: Bench, seconds: float = USUAL_SECONDS, n_bytes: int | None = None
-) -> Program:
-    """A kernel of a size (its usual one by default), with the work that takes about so long on a core of its own."""
-    if kernel not in KERNELS:
-        raise InputError(unknown_name("kernel", kernel, KERNELS))
-    size = usual_bytes(kernel, machine) if n_bytes is None else n_bytes
-    return kernel_program(kernel, size, rounds_for(kernel, size, seconds, bench, machine.separate_cores()[:1]))
-
-
-def bundled_programs(machine: Machine, bench: Bench, seconds: float = USUAL_SECONDS) -> tuple[Program, ...]:
-    """All kernels with their usual sizes."""
-    return tuple(calibrated(kernel, machine, bench, seconds) for kernel in KERNELS)

@@ -25,7 +25,6 @@ _WIDTHS: Mapping[str, str | None] = {
     "power_w": "power_ci_w",
     "instructions": None,
     "intensity": "intensity_ci",
-    "ips": None,
     "company_share": None,
 }
 
@@ -35,7 +34,6 @@ def readings(observations: pl.DataFrame) -> pl.DataFrame:
     derived = observations.with_columns(
         power_w=pl.col("energy_j") / pl.col("wall_s"),
         intensity=pl.col("cache_misses") / pl.when(pl.col("instructions") > 0).then(pl.col("instructions")),
-        ips=pl.col("instructions") / pl.col("wall_s"),
     )
     return derived.group_by("run", *_EXPERIMENT, "repetition", maintain_order=True).agg(pl.col(list(_WIDTHS)).mean())
 
