@@ -25,7 +25,7 @@ from joulewise.measure.machine_bench import MachineBench
 from tests.twins import probes
 
 CORES = tuple(sorted(os.sched_getaffinity(0)))
-ROUNDS_AND_CORES = ((20_000, CORES[0]), (100_000, CORES[-1]))
+ROUNDS_AND_CORES = ((10_000, CORES[0]), (40_000, CORES[-1]))
 CACHES = (
     Cache(1, "Data", 32 << 10, (0,)),
     Cache(1, "Instruction", 64 << 10, (0,)),
@@ -110,4 +110,4 @@ def test_kernels_run_as_programs_that_begin_together_and_are_never_alone() -> No
     read = MachineBench(CORES).run(Experiment(members), 0)
     assert read.problem == ""
     assert [member.restarts > 0 for member in read.members] == [True, False]
-    assert all(member.company_share > 0.8 and member.setup_s > member.wall_s / 100 > 0 for member in read.members)
+    assert all(member.company_share > 0.6 and member.setup_s > member.wall_s / 100 > 0 for member in read.members)
