@@ -59,6 +59,17 @@ def test_slowdowns_of_pairs_are_found_to_a_hundredth_and_intervals_hold_them() -
     assert fitted == pytest.approx(known, abs=0.015)
 
 
+def test_groups_whose_members_leave_early_are_found_additive_where_they_are() -> None:
+    """long beside early and late: 1.3 beside both, 1.2 beside late, alone at last; both leave it before its end."""
+    made = [("long", 100.0, 1.0, 0.0), ("early", 100.0, 0.0, 0.1), ("late", 120.0, 0.0, 0.2)]
+    programs = tuple(SyntheticProgram(name, s, 0.0, 1.0, 1e9, 1e-3, feels, does) for name, s, feels, does in made)
+    exact = SyntheticMachine(programs, (1000.0,), time_noise=0, counter_noise=0)
+    trio = experiment(["long", "early", "late"], 1000.0, "once")
+    found = analyse(observed(exact, [*everything(exact), trio], 2)).additive.filter(pl.col("program") == "long")
+    assert found["predicted"].item() == pytest.approx(0.3)
+    assert found["measured"].item() == pytest.approx(0.3, abs=0.02)
+
+
 def test_what_scales_with_the_clock_is_found() -> None:
     found = {row["program"]: row for row in whole().scaling.iter_rows(named=True)}
     for made in MACHINE.programs:
@@ -151,6 +162,13 @@ def test_what_was_not_read_is_said() -> None:
         "energies and powers: no meter read energy",
     )
     assert whole().missing == ()
+    short = observed(LIMITED, everything(LIMITED), 2).with_columns(
+        company_share=pl.col("size").replace({1: 1.0, 2: 0.2})
+    )
+    assert (
+        "slowdown of bodytrack beside canneal: together for less than 25% of its time in 6 runs"
+        in analyse(short).missing
+    )
     assert found.pairs["slowdown_ci"].null_count() == found.pairs.height == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,6 @@ from joulewise.kernels.probes import STEPS
 from joulewise.measure.bench import Clock, Experiment, GroupRead, Member, MemberRead, Program
 from joulewise.measure.bundled import (
     KERNELS,
-    USUAL_SECONDS,
-    bundled_programs,
-    calibrated,
     kernel_program,
     rounds_for,
     usual_bytes,
@@ -26,6 +24,8 @@ from joulewise.measure.machine import Cache, Machine
 from joulewise.measure.machine_bench import MachineBench
 from tests.twins import probes
 
+CORES = tuple(sorted(os.sched_getaffinity(0)))
+ROUNDS_AND_CORES = ((10_000, CORES[0]), (40_000, CORES[-1]))
 CACHES = (
     Cache(1, "Data", 32 << 10, (0,)),
     Cache(1, "Instruction", 64 << 10, (0,)),
@@ -103,29 +103,11 @@ def test_rounds_take_as_long_as_asked(round_s: float) -> None:
 def test_a_kernel_that_does_not_run_is_told() -> None:
     with pytest.raises(InputError, match=r"triad: ended with code 3; run the command by hand: .*triad --bytes 4096"):
         rounds_for("triad", 4096, 1.0, Steady(1.0, "ended with code 3"), (0,))
-    with pytest.raises(InputError, match="did you mean 'triad'"):
-        calibrated("tirad", MACHINE, Steady(1.0))
 
 
-def test_a_kernel_may_have_another_size() -> None:
-    assert calibrated("triad", MACHINE, Steady(0.5), 3.0, 10**6).command[-5:] == (
-        "triad",
-        "--bytes",
-        "1000000",
-        "--rounds",
-        "6",
-    )
-
-
-def test_all_kernels_are_programs_of_about_equal_length() -> None:
-    programs = bundled_programs(MACHINE, Steady(1e-3))
-    assert [program.name for program in programs] == list(KERNELS)
-    assert {program.command[-1] for program in programs} == {str(round(USUAL_SECONDS / 1e-3))}
-
-
-def test_a_kernel_runs_as_a_program_that_says_when_it_begins() -> None:
-    member = Member(kernel_program("branchy", 4096, 100), (0,))
-    read = MachineBench((0,)).run(Experiment((member,)), 0)
+def test_kernels_run_as_programs_that_begin_together_and_are_never_alone() -> None:
+    members = tuple(Member(kernel_program("branchy", 4096, rounds), (core,)) for rounds, core in ROUNDS_AND_CORES)
+    read = MachineBench(CORES).run(Experiment(members), 0)
     assert read.problem == ""
-    assert read.members[0].wall_s > 0
-    assert read.members[0].setup_s > 0
+    assert [member.restarts > 0 for member in read.members] == [True, False]
+    assert all(member.company_share > 0.6 and member.setup_s > member.wall_s / 100 > 0 for member in read.members)

@@ -10,6 +10,8 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,32 @@ def test_a_program_may_say_when_it_begins() -> None:
     assert read.wall_s >= 0.1
 
 
+def waiting(rounds: int, script: str, name: str) -> Program:
+    """Waits to be let go, works, and waits again; ends by itself after so many rounds."""
+    loop = f"while [ $i -lt {rounds} ] && echo >&$JOULEWISE_BEGIN && read -r _ <&$JOULEWISE_GO"
+    return replace(shell(f"sleep 0.2; i=0; {loop}; do i=$((i+1)); {script}; done", name), waits=True)
+
+
+@pytest.mark.parametrize("way", ["restart", "once"])
+def test_members_that_wait_begin_with_the_others_and_again_without_another_set_up(way: Way) -> None:
+    """The last member does not wait: it is let go when the others have set themselves up."""
+    read = run(waiting(99, "sleep 0.1", "short"), shell("sleep 0.5", "long"), way=way)
+    assert read.problem == ""
+    assert all(member.setup_s >= 0.2 for member in read.members)
+    short, long = read.members
+    assert short.cpu_s > 0
+    assert short.wall_s >= 0.1
+    assert short.company_share > 0.5
+    assert (short.restarts > 0, long.company_share > 0.7) == (way == "restart",) * 2
+
+
+def test_a_member_that_waits_may_end_and_is_set_up_again() -> None:
+    read = run(waiting(1, "sleep 0.1", "short"), shell("sleep 0.5", "long"))
+    assert read.problem == ""
+    assert read.members[0].restarts > 0
+    assert "ended before it began" in run(waiting(0, "true", "short"), shell("sleep 0.5", "long")).problem
+
+
 def test_company_counts_from_the_beginning_of_others_to_their_end() -> None:
     measured = MemberTimes([Stay(0.0, ended_s=10.0)])
     says_when = MemberTimes([Stay(0.0, 2.0, 5.0), Stay(5.0, 6.0, 8.0), Stay(8.0)])
@@ -99,8 +127,8 @@ def test_company_counts_from_the_beginning_of_others_to_their_end() -> None:
     assert company_share([measured], 0) == 1
     assert company_share([measured, says_when], 0) == pytest.approx(0.5)
     assert company_share([measured, goes_on], 0) == pytest.approx(0.9)
-    assert company_share([measured, says_when, goes_on], 0) == pytest.approx(0.4)
-    assert company_share([measured, says_when, goes_on], 1) == pytest.approx(2 / 3)
+    assert company_share([measured, says_when, goes_on], 0) == pytest.approx(0.7)
+    assert company_share([measured, says_when, goes_on], 1) == pytest.approx((1 + 2 / 3) / 2)
 
 
 def test_processor_time_is_that_of_all_processes() -> None:
@@ -173,6 +201,9 @@ class Impatient:
 
     def changed(self) -> None:
         raise KeyboardInterrupt
+
+    def set_up(self, place: int) -> None:
+        assert place in (0, 1)
 
     def ended(self, place: int) -> None:
         raise AssertionError("nobody ends")
@@ -247,16 +278,20 @@ class Clocks:
 
     def __init__(self) -> None:
         self.held: list[tuple[str, tuple[int, ...]]] = []
+        self.held_at = datetime.max.replace(tzinfo=UTC)
 
     @contextmanager
     def holding(self, clock: Clock, cores: Iterable[int]) -> Iterator[None]:
         self.held.append((clock.label, tuple(cores)))
+        time.sleep(0.002)
+        self.held_at = datetime.now(UTC) - timedelta(milliseconds=1)  # times are told in whole ones
         yield
 
 
 def test_counters_energy_and_clocks_are_read_where_there_are_any() -> None:
     counters, clocks = Counters(), Clocks()
-    members = (Member(shell("test $COUNTS = 0.counts && sleep 0.1"), CORES[:1]), Member(shell("true"), CORES[-1:]))
+    says_when = shell("sleep 0.05; echo >&$JOULEWISE_BEGIN; sleep 0.05")
+    members = (Member(shell("test $COUNTS = 0.counts && sleep 0.1"), CORES[:1]), Member(says_when, CORES[-1:]))
     with Watch(TenWatts()) as watch:
         bench = MachineBench(CORES, watch, counters, clocks)
         read = bench.run(Experiment(members, Clock(1500.0)), 0)
@@ -264,9 +299,10 @@ def test_counters_energy_and_clocks_are_read_where_there_are_any() -> None:
     assert (read.problem, read.energy_meter) == ("", "a meter")
     assert read.energy_j == pytest.approx(10 * read.group_s, rel=0.1)
     assert read.members[0].energy_j == pytest.approx(10 * read.members[0].wall_s, rel=0.1)
-    assert [(m.instructions, m.cache_misses) for m in read.members] == [(100.0, 3.0)] * 2
+    assert [(m.instructions, m.cache_misses) for m in read.members] == [(100.0, 3.0), (0.0, 0.0)]
+    assert datetime.fromisoformat(read.started) >= clocks.held_at
     assert all(math.isnan(member.cycles) for member in read.members)
-    assert counters.asked == ["attach 0.counts", "attach 1.counts", "read", "read", "close", "close"]
+    assert counters.asked == ["attach 0.counts", "attach 1.counts", "read", "read", "read", "close", "close"]
     assert clocks.held == [("1500 MHz", tuple(sorted({CORES[0], CORES[-1]})))]
 
 

@@ -8,8 +8,6 @@ import threading
 import time
 from pathlib import Path
 
-import pytest
-
 from joulewise.measure.availability import Availability
 from joulewise.measure.heat import Heat
 from joulewise.measure.seen_clocks import clock_reader
@@ -42,15 +40,14 @@ def test_everything_is_read_all_along(tmp_path: Path) -> None:
         trees.write(root, {f"{trees.CPU}/cpu1/cpufreq/scaling_cur_freq": 3400000})
         watch.sample()
         to_s = time.monotonic()
-        used_j = watch.energy_j(from_s, to_s)
-        assert used_j > 0
-        assert watch.mean_w(from_s, to_s) == pytest.approx(used_j / (to_s - from_s))
+        assert watch.energy_j(from_s, to_s) > 0
         assert watch.hottest_c(from_s, to_s) == 90
-        assert watch.mean_mhz(from_s, to_s, (0, 7)) == 1600 < watch.mean_mhz(from_s, to_s) < 2500
-        assert watch.clock_step_s(from_s, to_s) == pytest.approx(0, abs=1)
-        assert watch.epoch_s(to_s) == pytest.approx(time.time(), abs=5)
+        assert watch.mean_mhz(from_s, to_s, (0, 7)) == 1600 < watch.mean_mhz(from_s, to_s, (0, 1)) < 2500
         assert math.isnan(watch.energy_j(from_s, to_s + 3600))
         assert watch.meter_name == "steady"
+        watch.forget()
+        assert math.isnan(watch.energy_j(from_s, to_s))
+        assert math.isnan(watch.mean_mhz(from_s, to_s, (0, 1)))
     assert "watch" not in {thread.name for thread in threading.enumerate()}
 
 
@@ -60,7 +57,7 @@ def test_without_probes_everything_is_missing() -> None:
     from_s = time.monotonic()
     watch.sample()
     to_s = time.monotonic()
-    read = (watch.energy_j(from_s, to_s), watch.hottest_c(from_s, to_s), watch.mean_mhz(from_s, to_s))
+    read = (watch.energy_j(from_s, to_s), watch.hottest_c(from_s, to_s), watch.mean_mhz(from_s, to_s, (0,)))
     assert all(map(math.isnan, read))
     assert watch.meter_name == ""
 
@@ -79,14 +76,6 @@ def test_a_slow_meter_is_asked_until_it_covers_the_end() -> None:
             time.sleep(0.03)
             to_s = time.monotonic()
             assert watch.energy_j(from_s, to_s) > 0
-
-
-def test_a_step_of_the_time_of_day_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Watch()
-    watch.sample()
-    from_s, day_s = time.monotonic(), time.time
-    monkeypatch.setattr(time, "time", lambda: day_s() - 3600)
-    assert watch.clock_step_s(from_s, time.monotonic()) == pytest.approx(-3600, abs=1)
 
 
 def test_its_thread_leaves_measured_cores_alone() -> None:

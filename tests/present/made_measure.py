@@ -72,7 +72,7 @@ def made_analysis(
         tables = {name: _without(frame, ("energy", "power", "together_j", "saved")) for name, frame in tables.items()}
         tables |= {name: tables[name].clear() for name in ("powers", "together", "best_clock")}
     if not has_counters:
-        tables = {name: _without(frame, ("intensity", "instructions", "ips")) for name, frame in tables.items()}
+        tables = {name: _without(frame, ("intensity", "instructions")) for name, frame in tables.items()}
     observations = pl.DataFrame(observed, schema(COLUMNS), orient="row")
     additivity = Additivity(12, 0.012, 0.004, 0.015, 0.8, "additive") if fours else Additivity()
     return Analysis(
@@ -108,7 +108,6 @@ def _alone(program: str, at: Row) -> Row:
         **at, "program": program, "n": 5, "wall_s": wall_s, "wall_ci_s": 0.01 * wall_s, "cpu_s": wall_s,
         "energy_j": wall_s * power_w, "energy_ci_j": 0.02 * wall_s * power_w, "power_w": power_w, "power_ci_w": 1.0,
         "instructions": 1e11, "intensity": INTENSITY[program], "intensity_ci": 0.05 * INTENSITY[program],
-        "ips": 1e11 / wall_s,
     }  # fmt: skip
 
 

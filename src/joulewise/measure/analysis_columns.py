@@ -45,13 +45,12 @@ ALONE = _columns(
     ("power_ci_w", "W", float, "half width of its interval"),
     ("instructions", "", float, "instructions of one run"),
     _INTENSITY, _INTENSITY_CI,
-    ("ips", "1/s", float, "instructions a second"),
 )  # fmt: skip
 MEMBERS = _columns(
     _GROUP, _SIZE, _WAY, _CLOCK, _CLOCK_MHZ, _PROGRAM, _RUNS, _WALL, _WALL_CI,
     ("slowdown", "", float, "time in this group over time alone, less 1, as it was measured"),
     _SLOWDOWN_CI, _ENERGY, _ENERGY_CI, _INTENSITY, _INTENSITY_CI,
-    ("company_share", "", float, "share of its time in which all the others were running"),
+    ("company_share", "", float, "share of its time in which another was running: mean over the others"),
 )  # fmt: skip
 PAIRS = _columns(
     _PROGRAM, _BESIDE, _CLOCK, _CLOCK_MHZ, _RUNS,

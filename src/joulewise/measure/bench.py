@@ -22,7 +22,9 @@ class Program:
     """A command line to be measured, with the name that tables give it.
 
     `warm_up` runs are made before the first measured one. `time_limit_s` ends a run that hangs. A program that writes a
-    byte to the file descriptor in the variable JOULEWISE_BEGIN is measured from that moment, without its set-up.
+    byte to the file descriptor in the variable JOULEWISE_BEGIN is measured from that moment, without its set-up. One
+    that `waits` then reads a byte from the one in JOULEWISE_GO, works, and does both again until it reads nothing: it
+    begins together with the others, and starting it again costs nothing.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Program:
     environment: tuple[tuple[str, str], ...] = ()
     warm_up: int = 1
     time_limit_s: float = 3600.0
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,9 @@ class Experiment:
 class MemberRead:
     """What was read of one member, from its beginning to its first end; NaN is what could not be read.
 
-    `energy_j` is that of the whole machine meanwhile, `company_share` the share of that time in which all the others
-    were running past their set-up (1 for a baseline).
+    `setup_s` reaches from the start of the run to the member's beginning: its set-up, and that of others it waits for.
+    `energy_j` is that of the whole machine meanwhile, `company_share` the share of that time in which another member
+    was running past its set-up, as a mean over the others (1 for a baseline).
     """
 
     wall_s: float = math.nan

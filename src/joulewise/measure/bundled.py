@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Literal, NamedTuple
 
-from joulewise.errors import InputError, Problem, unknown_name
+from joulewise.errors import InputError, Problem
 from joulewise.measure.bench import Bench, Experiment, Member, Program
 from joulewise.measure.machine import Machine
 
@@ -37,7 +37,7 @@ KERNELS = {
 """By name, from bound by memory to bound by the core."""
 
 USUAL_SECONDS = 5.0
-"""How long a run takes where a plan does not say: the set-up of a member that is started again is short beside it."""
+"""How long a run takes where a plan does not say."""
 
 _USUAL_CACHE_BYTES: dict[Level, int] = {"first": 32 << 10, "second": 512 << 10, "last": 32 << 20}
 """Sizes where the system does not tell them."""
@@ -75,7 +75,7 @@ def kernel_program(kernel: str, n_bytes: int, rounds: int) -> Program:
     """A kernel as a program."""
     program = (sys.executable, "-P", "-m", "joulewise.measure.bundled_program")
     sizes = ("--bytes", str(n_bytes), "--rounds", str(rounds))
-    return Program(kernel, (*program, kernel, *sizes))
+    return Program(kernel, (*program, kernel, *sizes), waits=True)
 
 
 def rounds_for(kernel: str, n_bytes: int, seconds: float, bench: Bench, cores: tuple[int, ...]) -> int:
@@ -99,18 +99,3 @@ def _seconds_of(program: Program, bench: Bench, cores: tuple[int, ...]) -> float
         advice = "run the command by hand: " + " ".join(program.command)
         raise InputError(Problem(program.name, read.problem, advice=advice))
     return read.members[0].wall_s
-
-
-def calibrated(
-    kernel: str, machine: Machine, bench: Bench, seconds: float = USUAL_SECONDS, n_bytes: int | None = None
-) -> Program:
-    """A kernel of a size (its usual one by default), with the work that takes about so long on a core of its own."""
-    if kernel not in KERNELS:
-        raise InputError(unknown_name("kernel", kernel, KERNELS))
-    size = usual_bytes(kernel, machine) if n_bytes is None else n_bytes
-    return kernel_program(kernel, size, rounds_for(kernel, size, seconds, bench, machine.separate_cores()[:1]))
-
-
-def bundled_programs(machine: Machine, bench: Bench, seconds: float = USUAL_SECONDS) -> tuple[Program, ...]:
-    """All kernels with their usual sizes."""
-    return tuple(calibrated(kernel, machine, bench, seconds) for kernel in KERNELS)

@@ -1,6 +1,7 @@
 """A bundled kernel as a program: `python -m joulewise.measure.bundled_program triad --bytes 100000000 --rounds 50`.
 
-It says when it begins, after everything is compiled, allocated and filled, and ends at once when its work is done.
+When everything is compiled, allocated and filled, it waits to be let go; when its work is done, it does so again. By
+hand, it does its work once.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 
 
 def main() -> None:
@@ -20,9 +22,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, required=True, help="how often it does its work")
     asked = parser.parse_args()
     work = prepared(asked.kernel, asked.bytes)
-    if "JOULEWISE_BEGIN" in os.environ:
-        os.write(int(os.environ["JOULEWISE_BEGIN"]), b"!")
-    work(asked.rounds)
+    for _ in _turns():
+        work(asked.rounds)
+
+
+def _turns() -> Iterator[None]:
+    """One for each time that the work is wanted."""
+    if "JOULEWISE_GO" not in os.environ:
+        yield
+        return
+    begin, go = (int(os.environ[name]) for name in ("JOULEWISE_BEGIN", "JOULEWISE_GO"))
+    while os.write(begin, b"!") and os.read(go, 1):
+        yield
 
 
 if __name__ == "__main__":

@@ -4,6 +4,9 @@ It runs as a script of its own, without the package: `python -I -S keeper.py CON
 CONTROL comes the job, a line of JSON, and then a byte for each start. When CONTROL closes, which is what happens when
 the laboratory ends in whatever way, all processes of the program are ended and then the keeper. On REPORT go lines of
 JSON: "ready" (pinned, waiting for its start), "started", "begun", "ended", and at last "stopped".
+
+A program that waits (see bench.Program) says "waits" after its set-up and whenever its work is done, which is also its
+"ended"; another byte on CONTROL lets it work, so that it is started again without another set-up.
 """
 
 from __future__ import annotations
@@ -11,12 +14,13 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import json
+import math
 import os
 import select
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TypedDict
 
@@ -31,8 +35,11 @@ TAIL_BYTES = 4096
 
 _SUBREAPER, _DEATH_SIGNAL = 36, 1  # of prctl
 _NOT_STARTED = 127
-_BEGIN = 3
-"""Where a program says that it begins; a shell can write to numbers of one digit only."""
+_BEGIN, _GO = 3, 4
+"""Where a program says that it begins, and is told to work; a shell can use numbers of one digit only."""
+
+_LET_GO = b"\n"
+_CLOCK_OF_ALL_THREADS = 2
 
 _CHUNK_BYTES = 65536
 _READY = b"r"
@@ -45,6 +52,7 @@ class Job(TypedDict):
     folder: str
     environment: dict[str, str]
     cores: list[int]
+    waits: bool
 
 
 def _prctl(option: int, value: int) -> None:
@@ -98,45 +106,62 @@ def _signal_all(number: int) -> None:
             os.kill(pid, number)
 
 
+def _cpu_s_of_running() -> float:
+    """Processor time so far of all processes below this one."""
+    total_s = 0.0
+    for pid, _ in _descendants():
+        with suppress(OSError):
+            total_s += time.clock_gettime(~pid << 3 | _CLOCK_OF_ALL_THREADS)
+    return total_s
+
+
 class _Start:
-    """A process that is pinned and waits at its gate to become the program."""
+    """A process that is pinned and waits at its gate to become the program; `n_works` counts when it was let work."""
 
     def __init__(self, job: Job, output: int) -> None:
         gate, self._gate = os.pipe()
+        go, self._go = os.pipe()
         self._words, words = os.pipe()
         self.begin, begin = _pipe()
+        self.n_works = 0
         self.pid = os.fork()
         if self.pid == 0:
-            _become(job, gate, words, begin, output)
-        for descriptor in (gate, words, begin):
+            _become(job, gate, words, begin, go, output)
+        for descriptor in (gate, words, begin, go):
             os.close(descriptor)
         self._said = os.read(self._words, 1)
 
     def release(self) -> None:
-        """Let it go."""
+        """Let it become the program."""
         with suppress(BrokenPipeError):
-            os.write(self._gate, b"g")
+            os.write(self._gate, _LET_GO)
+
+    def let_work(self) -> None:
+        """Let the program, which waits, do its work."""
+        self.n_works += 1
+        with suppress(BrokenPipeError):
+            os.write(self._go, _LET_GO)
 
     def close(self) -> str:
         """Why it did not become the program, if it did not."""
         os.set_blocking(self._words, False)
         words = (self._said + _read_all(self._words)).removeprefix(_READY)
-        for descriptor in (self._gate, self._words, self.begin):
+        for descriptor in (self._gate, self._go, self._words, self.begin):
             os.close(descriptor)
         return words.decode(errors="replace")
 
 
-def _become(job: Job, gate: int, words: int, begin: int, output: int) -> None:
+def _become(job: Job, gate: int, words: int, begin: int, go: int, output: int) -> None:
     """In the new process: settle, wait to be let go, and become the program. Never returns."""
     try:
         _settle(job, output)
         os.write(words, _READY)
         if os.read(gate, 1):
-            words = fcntl.fcntl(words, fcntl.F_DUPFD_CLOEXEC, _BEGIN + 1)
+            words, begin, go = (fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, _GO + 1) for one in (words, begin, go))
             os.dup2(begin, _BEGIN)
-            os.set_inheritable(_BEGIN, True)
-            environment = {**os.environ, **job["environment"], "JOULEWISE_BEGIN": str(_BEGIN)}
-            os.execvpe(job["command"][0], job["command"], environment)
+            os.dup2(go, _GO, inheritable=job["waits"])
+            told = {"JOULEWISE_BEGIN": str(_BEGIN), **({"JOULEWISE_GO": str(_GO)} if job["waits"] else {})}
+            os.execvpe(job["command"][0], job["command"], {**os.environ, **job["environment"], **told})
     except (OSError, ValueError) as error:
         os.write(words, str(error).encode(errors="replace"))
     finally:
@@ -178,7 +203,7 @@ class _Keeper:
             self._tell("ready", pid=start.pid)
             if not os.read(self._control, 1):
                 return
-            if not self._keep(start):
+            if not self._keep(start, waits=job["waits"]):
                 return
 
     def stop(self) -> None:
@@ -201,39 +226,59 @@ class _Keeper:
         while text:
             text = text[os.write(self._report, text) :]
 
-    def _keep(self, start: _Start) -> bool:
+    def _keep(self, start: _Start, *, waits: bool) -> bool:
         """One run from its release to its end; whether another may follow."""
         self._status, self._cpu_s, self._tail = {}, 0.0, b""
         start.release()
         self._tell("started")
-        if not self._wait_for_end(start):
+        if not self._wait_for_end(start, self._hear_waiting if waits else self._hear_begin):
             return False
         self._clear()
         code = os.waitstatus_to_exitcode(self._status[start.pid])
         self._tell("ended", self._ended_s, code=code, cpu_s=self._cpu_s, failure=start.close(), tail=self._last_words())
         return True
 
-    def _wait_for_end(self, start: _Start) -> bool:
+    def _wait_for_end(self, start: _Start, hear: Callable[[_Start], bool]) -> bool:
         """Listen until the program has ended; False when CONTROL closed before."""
         poll = select.poll()
         for descriptor in (self._control, self._output, self._woken, start.begin):
             poll.register(descriptor, select.POLLIN)
         while start.pid not in self._status:
             for descriptor, _ in poll.poll():
-                if descriptor == self._control:
+                if descriptor == self._control and not self._hear_control(start):
                     return False
-                if descriptor == start.begin:
+                if descriptor == start.begin and not hear(start):
                     poll.unregister(descriptor)
-                    self._hear_begin(descriptor)
             self._drain()
             self._reap(start.pid)
         return True
 
-    def _hear_begin(self, begin: int) -> None:
-        """The program says that it begins, or has closed what it could say it with."""
+    def _hear_control(self, start: _Start) -> bool:
+        """The program is to work; False when CONTROL closed."""
+        if not os.read(self._control, 1):
+            return False
         now_s = time.monotonic()
-        if os.read(begin, 1):
+        start.let_work()
+        self._tell("begun", now_s)
+        return True
+
+    def _hear_begin(self, start: _Start) -> bool:
+        """The program says that it begins, or has closed what it could say it with; nothing more is heard of it."""
+        now_s = time.monotonic()
+        if os.read(start.begin, 1):
             self._tell("begun", now_s)
+        return False
+
+    def _hear_waiting(self, start: _Start) -> bool:
+        """The program says that it waits for its work, or for more of it; False when it can say no more."""
+        now_s = time.monotonic()
+        if not os.read(start.begin, 1):
+            return False
+        if start.n_works:
+            cpu_s = self._cpu_s + _cpu_s_of_running() if start.n_works == 1 else math.nan  # looking takes time
+            self._tell("ended", now_s, code=0, cpu_s=cpu_s, failure="", tail=self._last_words())
+        self._tell("waits", now_s)
+        return True
 
     def _drain(self) -> None:
         """Take what was printed, so that a program that prints much does not wait, and keep the end of it."""

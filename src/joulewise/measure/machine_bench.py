@@ -18,6 +18,7 @@ from joulewise.measure.counters import CounterReads, CounterSource, OpenCounters
 from joulewise.measure.runner import run_group
 from joulewise.measure.times import GroupTimes, company_share
 
+_NOTHING_COUNTED = CounterReads(0.0, 0.0, 0.0)
 _STEP_S = 0.05
 """From here on a step of the time of day is worth a note."""
 
@@ -28,6 +29,10 @@ class Watching(Protocol):
     @property
     def meter_name(self) -> str:
         """The meter that reads energy; empty without one."""
+        ...
+
+    def forget(self) -> None:
+        """Nothing that was read until now is asked for again."""
         ...
 
     def sample(self) -> None:
@@ -46,8 +51,8 @@ class Watching(Protocol):
         """The hottest temperature."""
         ...
 
-    def mean_mhz(self, from_s: float, to_s: float) -> float:
-        """The mean frequency."""
+    def mean_mhz(self, from_s: float, to_s: float, cores: Iterable[int]) -> float:
+        """The mean frequency of cores."""
         ...
 
 
@@ -78,7 +83,6 @@ class MachineBench:
 
     def run(self, experiment: Experiment, repetition: int) -> GroupRead:  # noqa: ARG002
         """One run of an experiment; what goes wrong with it is its `problem`."""
-        started = datetime.now(UTC).isoformat(timespec="milliseconds")
         offset_s = _time_of_day_offset_s()
         try:
             self._check_cores(experiment)
@@ -87,8 +91,11 @@ class MachineBench:
         except (InputError, OSError) as error:
             times = GroupTimes((), f"could not be run: {error}")
         if times.problem:
-            return GroupRead(started, (MemberRead(),) * len(experiment.members), problem=times.problem)
-        return self._group_read(started, times, reading.counts, _step_note(_time_of_day_offset_s() - offset_s))
+            now = _time_of_day(offset_s + time.monotonic())
+            return GroupRead(now, (MemberRead(),) * len(experiment.members), problem=times.problem)
+        started = _time_of_day(offset_s + times.started_s)
+        notes = _step_note(_time_of_day_offset_s() - offset_s)
+        return self._group_read(started, times, reading.counts, _cores_of(experiment), notes)
 
     def idle_w(self, clock: Clock, seconds: float) -> float:
         """The mean power with nothing running; NaN where no meter reads energy."""
@@ -123,7 +130,12 @@ class MachineBench:
                 reading.close()
 
     def _group_read(
-        self, started: str, times: GroupTimes, counts: dict[int, CounterReads], notes: tuple[str, ...]
+        self,
+        started: str,
+        times: GroupTimes,
+        counts: dict[int, CounterReads],
+        cores: Sequence[int],
+        notes: tuple[str, ...],
     ) -> GroupRead:
         windows = [member.window_s for member in times.members]
         whole = min(begin for begin, _ in windows), max(end for _, end in windows)
@@ -133,7 +145,7 @@ class MachineBench:
             group_s=whole[1] - whole[0],
             energy_j=self._energy_j(*whole),
             energy_meter="" if self._watch is None else self._watch.meter_name,
-            measured_mhz=math.nan if self._watch is None else self._watch.mean_mhz(*whole),
+            measured_mhz=math.nan if self._watch is None else self._watch.mean_mhz(*whole, cores),
             hottest_c=math.nan if self._watch is None else self._watch.hottest_c(*whole),
             notes=notes,
         )
@@ -144,7 +156,7 @@ class MachineBench:
         return MemberRead(
             wall_s=end_s - begin_s,
             cpu_s=member.stays[0].cpu_s,
-            setup_s=member.setup_s,
+            setup_s=begin_s - times.started_s,
             company_share=company_share(times.members, place),
             restarts=len(member.stays) - 1,
             energy_j=self._energy_j(begin_s, end_s),
@@ -164,6 +176,10 @@ def _time_of_day_offset_s() -> float:
     return time.time() - time.monotonic()
 
 
+def _time_of_day(epoch_s: float) -> str:
+    return datetime.fromtimestamp(epoch_s, UTC).isoformat(timespec="milliseconds")
+
+
 def _step_note(step_s: float) -> tuple[str, ...]:
     return (f"the time of day stepped by {step_s:+.3g} s meanwhile",) if abs(step_s) > _STEP_S else ()
 
@@ -174,6 +190,7 @@ class _Reading:
     def __init__(self, watch: Watching | None, counters: CounterSource | None, folder: Path) -> None:
         self._watch, self._counters, self._folder = watch, counters, folder
         self._open: list[OpenCounters] = []
+        self._of_set_ups: dict[int, CounterReads] = {}
         self.counts: dict[int, CounterReads] = {}
 
     def counted_members(self, members: Sequence[Member]) -> list[Member]:
@@ -195,6 +212,7 @@ class _Reading:
             for place, pid in enumerate(processes):
                 self._open.append(self._counters.attach(pid, self._file(place)))
         if self._watch is not None:
+            self._watch.forget()
             self._watch.sample()
 
     def changed(self) -> None:
@@ -202,10 +220,16 @@ class _Reading:
         if self._watch is not None:
             self._watch.nudge()
 
+    def set_up(self, place: int) -> None:
+        """Read the counters, so that what was counted until now can be taken off."""
+        if self._open:
+            self._of_set_ups[place] = self._open[place].read()
+
     def ended(self, place: int) -> None:
         """Read the counters, before anything is started again."""
         if self._open:
-            self.counts[place] = self._open[place].read()
+            before = self._of_set_ups.get(place, _NOTHING_COUNTED)
+            self.counts[place] = CounterReads(*(now - then for now, then in zip(self._open[place].read(), before)))
 
     def close(self) -> None:
         """Give the counters back."""

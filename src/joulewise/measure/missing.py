@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 import polars as pl
+
+from joulewise.measure.slowdowns import LEAST_COMPANY_OF_PAIRS, neighbours
 
 
 def missing(used: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> tuple[str, ...]:
     """What could not be told with the observations that count, and why; `tables` are those of an analysis."""
     if used.is_empty():
         return ("nothing was measured: no run counts",)
-    return (*_of_times(used, tables), *_of_energies(used, tables))
+    return (*_of_times(used, tables), *_of_short_company(used, tables["pairs"]), *_of_energies(used, tables))
 
 
 def _of_times(used: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> list[str]:
@@ -31,6 +34,22 @@ def _of_times(used: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> list[st
         ("whether slowdowns add up: the pairs of larger groups were not measured", has_large and not has_error),
         ("what clocks do to times: nothing was measured alone at two frequencies", tables["scaling"].is_empty()),
     )
+
+
+def _of_short_company(used: pl.DataFrame, pairs: pl.DataFrame) -> Iterator[str]:
+    """Pairs of which no slowdown is told, because they were together too shortly."""
+    others = {key: rows["program"].to_list() for key, rows in used.filter(pl.col("size") == 2).group_by("run")}
+    short = used.filter(pl.col("size") == 2, pl.col("company_share") < LEAST_COMPANY_OF_PAIRS)
+    counts: Counter[tuple[str, str]] = Counter()
+    for run, program in short.select("run", "program").unique(maintain_order=True).iter_rows():
+        counts[program, neighbours(others[run,], program)[0]] += 1
+    told = set(pairs.select("program", "beside").iter_rows())
+    for (program, beside), n in counts.items():
+        if (program, beside) not in told:
+            yield (
+                f"slowdown of {program} beside {beside}: together for less than {LEAST_COMPANY_OF_PAIRS:.0%} of its "
+                f"time in {n} run{'s' if n > 1 else ''}"
+            )
 
 
 def _of_energies(used: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from joulewise.errors import Problem
-from joulewise.measure.groups import Group
+from joulewise.measure.groups import Group, groups_of
 from joulewise.measure.machine import Machine
 from joulewise.measure.plan import Plan
 
@@ -25,6 +25,19 @@ def places_of(plan: Plan, machine: Machine) -> tuple[Cores, ...]:
     if isinstance(wanted, str):
         return _CHOICES[wanted](machine)
     return tuple(tuple(sorted(set(entry))) if isinstance(entry, list) else (entry,) for entry in wanted)
+
+
+def places_used(plan: Plan, machine: Machine, groups: Sequence[Group]) -> tuple[Cores, ...]:
+    """The places that groups are dealt: a program alone goes no further, so that it is measured where they are."""
+    places = places_of(plan, machine)
+    dealt = {cores for group in groups if len(group) > 1 for cores in pinned(plan, places, group, 0)}
+    return tuple(place for place in places if place in dealt) or places[:1]
+
+
+def cores_used(plan: Plan, machine: Machine) -> Cores:
+    """All cores that programs of a plan are pinned to."""
+    own = (program.cores or () for program in plan.programs)
+    return tuple(sorted({core for cores in (*places_used(plan, machine, groups_of(plan)), *own) for core in cores}))
 
 
 def _separate(machine: Machine) -> tuple[Cores, ...]:

@@ -25,6 +25,7 @@ def resolved(plan: Plan, kernel_command: Callable[[ProgramSection], tuple[str, .
             tuple(sorted(section.environment.items())),
             section.warm_up,
             section.time_limit,
+            waits=section.kernel is not None,
         )
         for section in plan.programs
     }

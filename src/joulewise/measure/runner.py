@@ -1,4 +1,8 @@
-"""Running a group of programs: all let go at once, started again where asked, each with a keeper that ends its tree."""
+"""Running a group of programs: all let go at once, started again where asked, each with a keeper that ends its tree.
+
+Every member has a gate: before it becomes its program, or for one that waits (see bench.Program) after its set-up. All
+gates are opened at the same moment, when everybody is there.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +30,7 @@ _STOP_LIMIT_S = 10.0
 _HEED_S = 0.5
 """How often a wait looks up, so that a Ctrl-C is heard."""
 
+_GO = b"g"
 _LINES_TOLD, _CHARACTERS_TOLD = 3, 400
 
 
@@ -33,11 +38,15 @@ class Listener(Protocol):
     """Who wants to know what happens in a group while it does."""
 
     def ready(self, processes: Sequence[int]) -> None:
-        """All members wait at their gates, as these processes; they are let go when this returns."""
+        """All members wait to become their programs, as these processes; they do when this returns."""
         ...
 
     def changed(self) -> None:
         """A member has begun or ended."""
+        ...
+
+    def set_up(self, place: int) -> None:
+        """The member at this place, which says so, has set itself up for the first time."""
         ...
 
     def ended(self, place: int) -> None:
@@ -111,6 +120,7 @@ def _keeping(member: Member) -> Iterator[_Keeper]:
         folder=program.folder,
         environment=dict(program.environment),
         cores=list(member.cores),
+        waits=program.waits,
     )
     heard, control = os.pipe()
     report, said = os.pipe()
@@ -147,7 +157,9 @@ class _Group:
     def __init__(self, members: Sequence[Member], way: Way, keepers: Sequence[_Keeper], listener: Listener) -> None:
         self.times = tuple(MemberTimes() for _ in members)
         self._members, self._way, self._keepers, self._listener = members, way, keepers, listener
-        self._waiting: dict[int, int] = {}
+        self._processes: dict[int, int] = {}
+        self._at_gate: set[int] = set()
+        self._has_begun = False
         self._trouble: tuple[int, str] | None = None
 
     def run(self) -> None:
@@ -188,28 +200,61 @@ class _Group:
             self._trouble = (late[0], f"did not end within its time limit of {limit}")
 
     def _on_ready(self, place: int, event: dict[str, Any]) -> None:
-        self._waiting[place] = event["pid"]
-        if self.times[place].stays:
-            if self._way == "restart" and not self._is_over():
-                self._keepers[place].tell(b"g")
-        elif len(self._waiting) == len(self._members):
-            self._listener.ready([self._waiting[place] for place in range(len(self._members))])
+        if self._has_begun:
+            self._again(place)
+            return
+        self._processes[place] = event["pid"]
+        if len(self._processes) == len(self._members):
+            self._listener.ready([self._processes[place] for place in range(len(self._members))])
+            self._set_up_those_that_wait()
+
+    def _set_up_those_that_wait(self) -> None:
+        for place, member in enumerate(self._members):
+            if member.program.waits:
+                self._keepers[place].tell(_GO)
+            else:
+                self._at_gate.add(place)
+        self._open_gates()
+
+    def _open_gates(self) -> None:
+        """Let all members go, once all are there."""
+        if len(self._at_gate) == len(self._members):
+            self._has_begun = True
             for keeper in self._keepers:
-                keeper.tell(b"g")
+                keeper.tell(_GO)
+
+    def _again(self, place: int) -> None:
+        if self._way == "restart" and not self._is_over():
+            self._keepers[place].tell(_GO)
+
+    def _on_waits(self, place: int, event: dict[str, Any]) -> None:  # noqa: ARG002
+        if self._has_begun:
+            self._again(place)
+            return
+        self._listener.set_up(place)
+        self._at_gate.add(place)
+        self._open_gates()
 
     def _on_started(self, place: int, event: dict[str, Any]) -> None:
         self.times[place].stays.append(Stay(event["at_s"]))
 
     def _on_begun(self, place: int, event: dict[str, Any]) -> None:
-        self.times[place].stays[-1].begun_s = event["at_s"]
+        stays = self.times[place].stays
+        if not math.isnan(stays[-1].ended_s):
+            stays.append(Stay(event["at_s"]))
+        stays[-1].begun_s = event["at_s"]
+        if len(stays) == 1 and not self._members[place].program.waits:
+            self._listener.set_up(place)
         self._listener.changed()
 
     def _on_ended(self, place: int, event: dict[str, Any]) -> None:
         stays = self.times[place].stays
-        stays[-1].ended_s, stays[-1].cpu_s = event["at_s"], event["cpu_s"]
-        what = how_it_failed(event["code"], event["failure"])
+        what = how_it_failed(event["code"], event["failure"]) or ("" if self._has_begun else "ended before it began")
         if what:
             self._trouble = self._trouble or (place, what)
+        if not math.isnan(stays[-1].ended_s):
+            return
+        stays[-1].ended_s, stays[-1].cpu_s = event["at_s"], event["cpu_s"]
         if len(stays) == 1:
             self._listener.changed()
             self._listener.ended(place)

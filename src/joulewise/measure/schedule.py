@@ -14,7 +14,7 @@ from joulewise.errors import Problem, raise_if_any
 from joulewise.measure.bench import Clock, Experiment, Member, Program, Way
 from joulewise.measure.groups import Group, groups_of
 from joulewise.measure.machine import Machine
-from joulewise.measure.places import pinned, place_problems, places_of
+from joulewise.measure.places import pinned, place_problems, places_used
 from joulewise.measure.plan import Plan
 from joulewise.rng import generator
 
@@ -55,7 +55,7 @@ def schedule(plan: Plan, machine: Machine, programs: Mapping[str, Program]) -> t
     """
     groups, clocks = groups_of(plan), clocks_of(plan, machine)
     raise_if_any(_problems(plan, machine, groups, clocks))
-    places = places_of(plan, machine)
+    places = places_used(plan, machine, groups)
     kinds = [
         (group, clock, way) for group in groups for clock in clocks for way in plan.heading.ways[: _n_ways(plan, group)]
     ]

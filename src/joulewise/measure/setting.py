@@ -23,7 +23,7 @@ from joulewise.measure.holding import SHARED, only_laboratory
 from joulewise.measure.laboratory import Setting
 from joulewise.measure.machine import Machine, read_machine
 from joulewise.measure.machine_bench import MachineBench
-from joulewise.measure.places import Cores, places_of
+from joulewise.measure.places import Cores, cores_used, places_of
 from joulewise.measure.plan import Plan
 from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.power_command import PowerCommand
@@ -141,7 +141,8 @@ def _watching(plan: Plan, machine: Machine, meter: EnergyMeter | None) -> Iterat
     if meter is None and not heat.availability().is_available and not shows_clock:
         yield None
         return
-    with Watch(meter, heat, machine.cores, plan.meter.every if plan.meter.command else _EVERY_S) as watch:
+    cores, every_s = cores_used(plan, machine), plan.meter.every if plan.meter.command else _EVERY_S
+    with Watch(meter, heat, cores, every_s) as watch:
         yield watch
 
 

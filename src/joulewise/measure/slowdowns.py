@@ -25,7 +25,6 @@ _WIDTHS: Mapping[str, str | None] = {
     "power_w": "power_ci_w",
     "instructions": None,
     "intensity": "intensity_ci",
-    "ips": None,
     "company_share": None,
 }
 
@@ -35,7 +34,6 @@ def readings(observations: pl.DataFrame) -> pl.DataFrame:
     derived = observations.with_columns(
         power_w=pl.col("energy_j") / pl.col("wall_s"),
         intensity=pl.col("cache_misses") / pl.when(pl.col("instructions") > 0).then(pl.col("instructions")),
-        ips=pl.col("instructions") / pl.col("wall_s"),
     )
     return derived.group_by("run", *_EXPERIMENT, "repetition", maintain_order=True).agg(pl.col(list(_WIDTHS)).mean())
 
@@ -55,7 +53,8 @@ def company_table(rows: pl.DataFrame, alone: pl.DataFrame) -> pl.DataFrame:
     """Slowdowns of members with the others there all the time: group, size, clock, clock_mhz, program, n, slowdown.
 
     A member that was alone for a share 1 - c of its time t would have taken c t / (t' - (1 - c) t) times as long as
-    alone, t', if the others had stayed. Runs with restarts are preferred where there are both ways.
+    alone, t', if the other had stayed. With several others, c is the mean of their shares: if they slow it by their
+    sum, that is right to first order. Runs with restarts are preferred where there are both ways.
     """
     baseline = alone.select("program", "clock", pl.col("wall_s").alias("alone_s"))
     share = pl.col("company_share").fill_null(1.0).clip(0.0, 1.0)

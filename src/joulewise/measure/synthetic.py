@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from statistics import fmean
 
 import numpy as np
 
@@ -24,11 +25,16 @@ _FAR, _FARTHEST = 1.5, 3.0
 
 @dataclass(frozen=True)
 class _Course:
-    """When members end for the first time, the energy until then, and how long all of them ran."""
+    """When members end for the first time, the energy until then, and when each of them was gone for good."""
 
     end_s: tuple[float, ...]
     energy_j: tuple[float, ...]
-    all_run_s: float
+    gone_s: tuple[float, ...]
+
+    def company_share(self, place: int) -> float:
+        """The share of a member's time in which another was there, as a mean over the others."""
+        others = self.gone_s[:place] + self.gone_s[place + 1 :]
+        return fmean(min(gone_s / self.end_s[place], 1.0) for gone_s in others) if others else 1.0
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,7 @@ def _restarted(company: _Company) -> _Course:
     everybody = range(len(company.programs))
     end_s = tuple(company.whole_s(place, everybody) for place in everybody)
     power_w = company.power_w(everybody)
-    return _Course(end_s, tuple(power_w * end for end in end_s), max(end_s))
+    return _Course(end_s, tuple(power_w * end for end in end_s), (max(end_s),) * len(end_s))
 
 
 def _once(company: _Company) -> _Course:
@@ -132,7 +138,8 @@ def _once(company: _Company) -> _Course:
         now_s, used_j = now_s + step_s, used_j + step_s * company.power_w(running)
         end_s[first], energy_j[first] = now_s, used_j
         running.remove(first)
-    return _Course(tuple(end_s.values()), tuple(energy_j.values()), min(end_s.values()))
+    ends_s = tuple(end_s.values())
+    return _Course(ends_s, tuple(energy_j.values()), ends_s)
 
 
 _COURSES = {"restart": _restarted, "once": _once}
@@ -142,7 +149,7 @@ def _timed(course: _Course, place: int, way: Way, meter: float) -> MemberRead:
     """Time and energy of a member."""
     end_s = course.end_s[place]
     n_ends = math.ceil(max(course.end_s) / end_s) if way == "restart" else 1
-    share = min(course.all_run_s / end_s, 1.0)
+    share = course.company_share(place)
     return MemberRead(end_s, end_s, company_share=share, restarts=n_ends - 1, energy_j=course.energy_j[place] * meter)
 
 

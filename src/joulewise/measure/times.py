@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 
@@ -29,12 +29,6 @@ class MemberTimes:
         return bool(self.stays) and not math.isnan(self.stays[0].ended_s)
 
     @property
-    def setup_s(self) -> float:
-        """From its start to its beginning; 0 where it does not say when it begins."""
-        first = self.stays[0]
-        return 0.0 if math.isnan(first.begun_s) else first.begun_s - first.started_s
-
-    @property
     def window_s(self) -> tuple[float, float]:
         """From its beginning to its first end."""
         return self.busy_s()[0]
@@ -54,25 +48,26 @@ class GroupTimes:
     members: tuple[MemberTimes, ...]
     problem: str = ""
 
+    @property
+    def started_s(self) -> float:
+        """When the first of them was started."""
+        return min(member.stays[0].started_s for member in self.members)
+
 
 def company_share(members: Sequence[MemberTimes], place: int) -> float:
-    """The share of a member's time in which all the others were running past their set-up; 1 for one alone."""
+    """The share of a member's time in which another was running past its set-up, as a mean over the others.
+
+    It is 1 for one alone. If each of the others slows a member by itself, this is the share of the whole slowdown that
+    it suffered, to first order.
+    """
     window = members[place].window_s
-    together = [window]
-    for other in (*members[:place], *members[place + 1 :]):
-        together = list(_in_both(together, other.busy_s()))
+    others = (*members[:place], *members[place + 1 :])
+    if not others:
+        return 1.0
     length_s = window[1] - window[0]
-    return sum(end - begin for begin, end in together) / length_s if length_s > 0 else math.nan
+    there_s = sum(_overlap_s(window, busy) for other in others for busy in other.busy_s())
+    return there_s / (length_s * len(others)) if length_s > 0 else math.nan
 
 
-def _in_both(these: list[tuple[float, float]], those: list[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """The times that are in both lists, each of them in order of time."""
-    i = j = 0
-    while i < len(these) and j < len(those):
-        begin, end = max(these[i][0], those[j][0]), min(these[i][1], those[j][1])
-        if begin < end:
-            yield begin, end
-        if these[i][1] < those[j][1]:
-            i += 1
-        else:
-            j += 1
+def _overlap_s(one: tuple[float, float], other: tuple[float, float]) -> float:
+    return max(0.0, min(one[1], other[1]) - max(one[0], other[0]))

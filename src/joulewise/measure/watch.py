@@ -1,4 +1,4 @@
-"""What is read all along while programs run, by a thread of its own: energy, temperature, clock and time of day."""
+"""What is read all along while programs run, by a thread of its own: energy, temperature and clock."""
 
 from __future__ import annotations
 
@@ -35,16 +35,6 @@ class _Track:
     def within(self, from_s: float, to_s: float) -> array[float]:
         return self.values[bisect_left(self.times_s, from_s) : bisect_right(self.times_s, to_s)]
 
-    def before(self, time_s: float) -> float:
-        """The last value up to a time, or the first one of all; NaN where there is none."""
-        place = max(0, bisect_right(self.times_s, time_s) - 1)
-        return self.values[place] if self.values else math.nan
-
-    def after(self, time_s: float) -> float:
-        """The first value from a time on, or the last one of all; NaN where there is none."""
-        place = min(len(self.values) - 1, bisect_left(self.times_s, time_s))
-        return self.values[place] if self.values else math.nan
-
 
 class Watch:
     """Reads every `every_s` inside its block, and whenever it is asked to; all times are of time.monotonic().
@@ -65,11 +55,9 @@ class Watch:
         self.every_s = every_s
         self._heat = heat
         self._read_clocks = clock_reader(root, self.cores)
-        self._energy = EnergyLog()
-        self._heats, self._offsets = _Track(), _Track()
-        self._clocks = {core: _Track() for core in self.cores}
-        self._reached_s = -math.inf
         self._lock = threading.Lock()
+        self.forget()
+        self._reached_s = -math.inf
         self._wake = threading.Event()
         self._is_ending = False
         self._thread: threading.Thread | None = None
@@ -95,6 +83,13 @@ class Watch:
             self._thread.join()
             self._thread = None
 
+    def forget(self) -> None:
+        """Drop what was read until now: days of readings would fill the memory."""
+        with self._lock:
+            self._energy = EnergyLog()
+            self._heats = _Track()
+            self._clocks = {core: _Track() for core in self.cores}
+
     def sample(self) -> None:
         """Read everything now; takes as long as the meter does, which may be a second for a user's command."""
         with self._lock:
@@ -107,7 +102,6 @@ class Watch:
             self._heats.append(after_s, self._heat.read_c() if self._heat is not None else math.nan)
             for core, mhz in self._read_clocks().items():
                 self._clocks[core].append(after_s, mhz)
-            self._offsets.append(after_s, time.time() - time.monotonic())
 
     def nudge(self) -> None:
         """Ask for a sample soon, without waiting for it: at beginnings and ends, where reading often counts."""
@@ -119,34 +113,17 @@ class Watch:
         with self._lock:
             return self._energy.between(from_s, to_s)
 
-    def mean_w(self, from_s: float, to_s: float) -> float:
-        """Mean power between two times; NaN where no meter read it."""
-        self._reach(to_s)
-        with self._lock:
-            return self._energy.mean_w(from_s, to_s)
-
     def hottest_c(self, from_s: float, to_s: float) -> float:
         """The hottest temperature seen between two times; NaN where none was."""
         with self._lock:
             return max(self._heats.within(from_s, to_s), default=math.nan)
 
-    def mean_mhz(self, from_s: float, to_s: float, cores: Iterable[int] | None = None) -> float:
-        """The mean frequency seen between two times at some of the watched cores (at all); NaN where none was."""
+    def mean_mhz(self, from_s: float, to_s: float, cores: Iterable[int]) -> float:
+        """The mean frequency seen between two times at some of the watched cores; NaN where none was."""
         with self._lock:
-            tracks = [self._clocks[core] for core in (self.cores if cores is None else cores) if core in self._clocks]
+            tracks = [self._clocks[core] for core in cores if core in self._clocks]
             seen = [mhz for track in tracks for mhz in track.within(from_s, to_s)]
         return statistics.fmean(seen) if seen else math.nan
-
-    def clock_step_s(self, from_s: float, to_s: float) -> float:
-        """How far the time of day moved between two times beyond the time that passed: 0 but for corrections."""
-        self._reach(to_s)
-        with self._lock:
-            return self._offsets.after(to_s) - self._offsets.before(from_s)
-
-    def epoch_s(self, time_s: float) -> float:
-        """The time of day at a time, in seconds since 1970 in UTC."""
-        with self._lock:
-            return time_s + self._offsets.before(time_s)
 
     def _reach(self, to_s: float) -> None:
         """Read once more where the last sample was before a time; a time to come is not waited for."""
