@@ -13,7 +13,7 @@ from joulewise.optimise.configurations import Configurations, joined
 from joulewise.optimise.facility_pool import Allowed, Pool
 from joulewise.optimise.facility_program import Background, Groups, Program, Solution
 
-_NONE = 1e-9
+_NONE, _LITTLE = 1e-9, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,10 +102,17 @@ def _places(group: Counts, amount: Floats, is_busy: Bools, n: Counts) -> tuple[F
     return starts, starts + np.where(has_room & ~is_busy, 0.0, amount)
 
 
-def with_patterns(pool: Pool, processors: Processors, mixture: Mixture, task_price: Floats) -> tuple[Mixture, Allowed]:
-    """Leave each processor the pattern that fills most of it; adds to the pool what is best with each such pattern."""
+def with_patterns(
+    pool: Pool, processors: Processors, mixture: Mixture, task_price: Floats, is_light: bool
+) -> tuple[Mixture, Allowed]:
+    """Leave each processor the pattern that fills most of it; adds to the pool what is best with each such pattern.
+
+    Where the load is light, all that a processor does in turn gets cores of its own instead.
+    """
     code = pattern_codes(pool, processors, mixture)
     pattern, _ = fullest(mixture, code, len(processors))
+    if is_light:
+        _make_room(pool, processors, mixture, pattern)
     add_best_of(pool, processors, pattern, task_price)
     codes = [pool.patterns(k) for k in range(len(pool.tables))]
 
@@ -144,6 +151,20 @@ def fullest(mixture: Mixture, code: Counts, n: int) -> tuple[Counts, Floats]:
     order = np.lexsort((amount, processor))
     last = order[np.searchsorted(processor[order], np.arange(n), side="right") - 1]
     return np.asarray(pattern[last]), np.asarray(amount[last])
+
+
+def _make_room(pool: Pool, processors: Processors, mixture: Mixture, pattern: Counts) -> None:
+    """Give mixed processors, in place, a pattern with cores for all that they do, if they have so many."""
+    is_mixed, kind = mixture.is_mixed(len(processors)), processors.kind[mixture.processor]
+    for k, menu in enumerate(pool.menus):
+        mine = np.flatnonzero(is_mixed[mixture.processor] & (kind == k))
+        counts, amount = pool.tables[k].counts[mixture.row[mine]], mixture.amount[mine]
+        for processor in np.unique(mixture.processor[mine]):
+            own = mixture.processor[mine] == processor
+            most, mean = counts[own].max(axis=0), np.ceil(amount[own] @ counts[own] - _LITTLE)
+            fitting = [cores for cores in (most, mean.astype(counts.dtype)) if 0 < cores.sum() <= menu.size]
+            if fitting:
+                pattern[processor] = menu.number(fitting[0])
 
 
 def regrets(

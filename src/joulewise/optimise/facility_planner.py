@@ -43,6 +43,7 @@ _FREE = 400
 _ROUGH, _EXACT = 1e-3, 1e-7
 _NONE = 1e-9
 _QUICK = "apart"
+_LIGHT = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +121,8 @@ class _Planner:
             self._prove(solution.prices)
             for plan in self._plans(program, solution):
                 self._keep(plan)
-            if self._is_near(gap):
-                return "gap"
+                if self._is_near(gap):
+                    return "gap"
             if self.is_late():
                 return "time"
         if self.best is None:
@@ -161,7 +162,8 @@ class _Planner:
     def _plan(self, mixture: Mixture, solution: Solution, prices: FacilityPrices, price: Floats) -> FacilityPlan:
         """A pattern for each processor, and then the best with those patterns; `price` is that of a watt by node."""
         pool, processors = self.market.pool, self.processors
-        mixture, allowed = with_patterns(pool, processors, mixture, prices.task)
+        is_light = prices.cap * self.facility.cap_w < _LIGHT * self.facility.tasks.most_reward_per_s
+        mixture, allowed = with_patterns(pool, processors, mixture, prices.task, is_light)
         with suppress(NoSolutionError):  # with the others as they are, no choice may keep the limits: then none is made
             is_free = self._free(mixture, prices.task, price)
             mixture, solution = self._chosen_again(mixture, is_free, solution, allowed)
