@@ -14,6 +14,7 @@ from joulewise.present.lines import Axis, Plot, Point, draw_lines
 from joulewise.present.measure_view import (
     frequencies_mhz,
     in_one_way,
+    meter_phrase,
     programs_of,
     size_colours,
     size_name,
@@ -60,7 +61,7 @@ def over_clocks(analysis: Analysis) -> Drawing:
         for quantity in quantities
     ]
     across = len(quantities) if len(quantities) > 1 else _ACROSS
-    return Drawing(assemble(parts, across), _caption(rows, quantities, has_clocks, programs))
+    return Drawing(assemble(parts, across), _caption(rows, quantities, has_clocks, programs, meter_phrase(analysis)))
 
 
 def has_times(analysis: Analysis) -> bool:
@@ -77,11 +78,13 @@ def _rows(analysis: Analysis) -> pl.DataFrame:
     return pl.concat([alone.select(keys), members.filter(pl.col("size") > 1).select(keys)])
 
 
-def _caption(rows: pl.DataFrame, quantities: Sequence[_Quantity], has_clocks: bool, programs: Sequence[str]) -> str:
+def _caption(
+    rows: pl.DataFrame, quantities: Sequence[_Quantity], has_clocks: bool, programs: Sequence[str], meter: str
+) -> str:
     said = {
         "intensity": "last-level cache misses",
         "wall_s": "time",
-        "energy_j": "energy of the whole machine until its end",
+        "energy_j": f"energy until its end{meter}",
     }
     named = [said[each.value] for each in quantities]
     listed = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"

@@ -10,7 +10,15 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import energy_unit, number
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
-from joulewise.present.measure_view import clock_phrase, in_one_way, percent_pm, pm, programs_of, shown_clock
+from joulewise.present.measure_view import (
+    clock_phrase,
+    in_one_way,
+    meter_phrase,
+    percent_pm,
+    pm,
+    programs_of,
+    shown_clock,
+)
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis import Analysis
@@ -31,9 +39,9 @@ def energy_together(analysis: Analysis) -> Drawing:
     shown = rows.head(_MOST_GROUPS)
     more = f" Shown are the first {_MOST_GROUPS} of {rows.height} groups." if rows.height > _MOST_GROUPS else ""
     caption = (
-        f"Energy of the whole machine{clock_phrase(clock)} until each program of a group has run once: one after the "
-        "other, alone, and all of them together. Numbers are the share that is saved, with half of the 95 % interval; "
-        f"below 0, running together costs more. Whiskers are 95 % intervals.{more}"
+        f"Energy{meter_phrase(analysis)}{clock_phrase(clock)} until each program of a group has run once: one after "
+        "the other, alone, and all of them together. Numbers are the share that is saved, with half of the 95 % "
+        f"interval; below 0, running together costs more. Whiskers are 95 % intervals.{more}"
     )
     return Drawing(assemble([_dumbbells(shown)]), caption)
 
@@ -94,9 +102,10 @@ def power_split(analysis: Analysis) -> Drawing:
     bases = set(rows["basis"].drop_nulls())
     how = {frozenset({"idle"}): "read with nothing running", frozenset({"groups"}): "as it follows from groups"}
     static = how.get(frozenset(bases), "read with nothing running, or as it follows from groups")
+    interval = ", with its 95 % interval" if rows["dynamic_ci_w"].is_not_null().any() else ""
     caption = (
-        f"Mean power of the whole machine with one program alone at each clock: static power, {static}, and what the "
-        "program adds, with its 95 % interval."
+        f"Mean power{meter_phrase(analysis)} with one program alone at each clock: static power, {static}, and what "
+        f"the program adds{interval}."
     )
     return Drawing(assemble(parts, across=min(_PANEL_PX, len(parts))), caption)
 

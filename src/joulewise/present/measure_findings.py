@@ -9,7 +9,7 @@ import polars as pl
 
 from joulewise.present.findings import Finding
 from joulewise.present.formats import fixed, percent
-from joulewise.present.measure_view import clock_phrase, in_one_way, percent_pm, pm, shown_clock
+from joulewise.present.measure_view import clock_phrase, in_one_way, meter_phrase, percent_pm, pm, shown_clock
 from joulewise.units import count, energy
 
 if TYPE_CHECKING:
@@ -144,8 +144,8 @@ def _static(analysis: Analysis) -> Iterator[Finding]:
     part = 100 * float((rows["static_w"] / rows["power_w"]).mean())  # type: ignore[arg-type]
     watts = pm(first["static_w"], first["static_ci_w"])
     lead = (
-        f"Whatever runs, the machine draws {watts} W{clock_phrase(clock)}: {percent(part, 0)} of what it draws with "
-        "one program."
+        f"Whatever runs, {watts} W are drawn{clock_phrase(clock)}{meter_phrase(analysis)}: {percent(part, 0)} of what "
+        "is drawn with one program."
     )
     ends = rows.sort("dynamic_w")
     least, most = ends.row(0, named=True), ends.row(-1, named=True)

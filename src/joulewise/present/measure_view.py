@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from joulewise.measure.observations import meters_of
 from joulewise.present import theme
 from joulewise.present.formats import MISSING, decimals_for, fixed, number
 
@@ -63,6 +64,12 @@ def frequencies_mhz(frame: pl.DataFrame) -> list[float]:
 def clock_phrase(clock: str) -> str:
     """Where a figure shows one clock, which: " at 3400 MHz"; nothing where clocks were left as they are."""
     return "" if clock in ("", "as is") else f" at {clock}"
+
+
+def meter_phrase(analysis: Analysis) -> str:
+    """By which meter energy was read, if any says its name: " (read by RAPL (package-0))"."""
+    meters = meters_of(analysis.observations)
+    return f" (read by {meters})" if meters else ""
 
 
 def percent_pm(value: float | None, half: float | None) -> str:
