@@ -84,8 +84,7 @@ def _measure(path: Path, out: Path | None, *, is_agreed: bool, as_json: bool) ->
         with opened(plan, folder) as setting, progress(f"Measuring {plan.name}", quiet=as_json) as move:
 
             def on_progress(now: Progress) -> None:
-                if now.n_total:
-                    move(now.n_done, now.n_total)
+                move(now.n_done, now.n_total or None, _doing(now))
 
             outcome = measure(plan, folder, setting, on_progress, is_agreed=is_agreed)
     except KeyboardInterrupt:
@@ -95,6 +94,12 @@ def _measure(path: Path, out: Path | None, *, is_agreed: bool, as_json: bool) ->
     if outcome.n_valid < outcome.n_runs:
         _show_failures(outcome)
         raise typer.Exit(SOME_RUNS_FAILED)
+
+
+def _doing(now: Progress) -> str:
+    """What a laboratory does now, and what became of runs that are no part of its bar."""
+    counts = ((now.n_failed, "failed"), (now.n_reused, "were there already"))
+    return "; ".join(filter(None, [now.now, *(f"{n:,} {words}" for n, words in counts if n)]))
 
 
 def _show_failures(outcome: Outcome) -> None:
@@ -157,9 +162,11 @@ def _info(store: Store, machine: Machine) -> MeasureInfo:
     from joulewise.measure.store import last_runs
     from joulewise.present.measure_report import MeasureInfo
 
-    marker, runs = store.existing(), last_runs(store.records()).values()
+    marker, made = store.existing(), last_runs(store.records())
+    runs = [made[key] for key in marker["runs"] if key in made]
     return MeasureInfo(
         name=marker["name"],
+        description=marker["description"],
         plan=store.plan_file.read_text(encoding="utf-8"),
         plan_name=marker["plan_file"],
         machine=machine,
