@@ -136,7 +136,8 @@ def _scatter(rows: pl.DataFrame, sizes: Sequence[int]) -> Any:
     colours = size_colours(sizes)
     ramp = alt.Scale(domain=list(colours), range=list(colours.values()))
     base = alt.Chart(inline(data)).encode(
-        color=alt.Color("size:N", title="Programs", sort=None, scale=ramp),
+        color=alt.Color("size:N", title="Programs", sort=None, scale=ramp,
+                        legend=alt.Legend(symbolType="circle", symbolOpacity=1)),
         tooltip=[alt.Tooltip("program:N"), alt.Tooltip("group:N"), alt.Tooltip("clock:N"),
                  alt.Tooltip("told_x:N", title="measured (%)"), alt.Tooltip("told_y:N", title="sum of pairs (%)")],
     )  # fmt: skip
