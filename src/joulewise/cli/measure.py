@@ -198,10 +198,11 @@ def _show_schedule(path: Path, out: Path | None, *, as_json: bool) -> None:
         time_s = {"seconds": None if cost.unknown else cost.seconds, "most_s": cost.most_s}
         print_json({**about, **time_s, "unknown": list(cost.unknown), "schedule": [_row(run) for run in left]})
         return
-    print_table(f"{plan.name}: the next runs, in their order", [_row(run) for run in left[:_MOST_ROWS]])
+    if left:
+        print_table(f"{plan.name}: the next runs, in their order", [_row(run) for run in left[:_MOST_ROWS]])
     if len(left) > _MOST_ROWS:
         print(f"... and {len(left) - _MOST_ROWS:,} more; --json has all.")
-    print(_how_long(len(runs), cost))
+    print(_how_long(len(runs), cost, is_made_up=plan.synthetic is not None))
 
 
 def _row(run: Run) -> dict[str, Any]:
@@ -211,11 +212,15 @@ def _row(run: Run) -> dict[str, Any]:
             "repetition": run.repetition}  # fmt: skip
 
 
-def _how_long(n_runs: int, cost: Estimate) -> str:
+def _how_long(n_runs: int, cost: Estimate, *, is_made_up: bool) -> str:
     from joulewise.units import count, duration
 
     done = f" ({n_runs - cost.n_runs:,} of {n_runs:,} are there already)" if cost.n_runs < n_runs else ""
     told = f"{count(cost.n_runs, 'run')}{done}"
+    if cost.n_runs == 0:
+        return f"Nothing is left to measure: all {count(n_runs, 'run')} are there already."
+    if is_made_up:
+        return f"{told}, which take no time: the machine is made up."
     if not cost.unknown:
         return f"{told}, about {duration(cost.seconds)}."
     return (

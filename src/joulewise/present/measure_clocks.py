@@ -121,10 +121,10 @@ def _caption(
     more = (
         f" Shown are the first {_MOST_PROGRAMS} of {len(programs)} programs." if len(programs) > _MOST_PROGRAMS else ""
     )
-    return (
-        f"Each row is a program: its {listed}{against}, alone and with others.{several} Whiskers are 95 % intervals."
-        f"{more}"
-    )
+    has_widths = any(rows[each.half].is_not_null().any() for each in quantities)
+    whiskers = " Whiskers are 95 % intervals; where none is seen, it is smaller than its point." if has_widths else ""
+    row = "row" if len(quantities) > 1 else "panel"
+    return f"Each {row} is a program: its {listed}{against}, alone and with others.{several}{whiskers}{more}"
 
 
 # --- over frequencies -----------------------------------------------------------------------------------
