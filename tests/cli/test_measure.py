@@ -59,7 +59,9 @@ def test_a_synthetic_machine_is_measured_reported_and_reported_again(folder: Pat
     found = json.loads(said.out)
     assert (found["n_runs"], found["n_valid"], found["problems"]) == (10, 10, [])
     assert found["findings"]
-    assert "Two made-up programs." in (folder / "results" / "syn" / "report.html").read_text()
+    html = (folder / "results" / "syn" / "report.html").read_text()
+    assert "Two made-up programs." in html
+    assert "Measured on a made-up machine" in html
     assert (folder / "results" / "syn" / "tables" / "etc_s.csv").is_file()
     assert call(capsys, "measure", "syn.toml", "--dry-run").out.startswith("Nothing is left to measure: all 10 runs")
     again = call(capsys, "measure", "--report", "results/syn")

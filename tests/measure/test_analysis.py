@@ -126,6 +126,11 @@ def test_wide_intervals_do_not_make_slowdowns_additive(error: float, half: float
     assert judged(table(ADDITIVE, rows)).verdict == verdict
 
 
+def test_tables_do_not_have_the_order_of_runs() -> None:
+    rows = whole().alone.select("program", "clock_mhz").rows()
+    assert rows == sorted(rows, key=lambda row: (row[0], -row[1]))
+
+
 def test_energy_together_is_compared_with_energy_alone() -> None:
     pair = whole().together.filter(pl.col("group") == "canneal + streamcluster", pl.col("way") == "once")
     row = pair.filter(pl.col("clock_mhz") == 3400).row(0, named=True)

@@ -11,6 +11,7 @@ import polars as pl
 
 from joulewise._version import __version__
 from joulewise.files import write_atomic
+from joulewise.measure.claims import is_made_up
 from joulewise.measure.hosts import host_of
 from joulewise.measure.outliers import RULE
 from joulewise.present.export import export, spec_of
@@ -92,6 +93,7 @@ def render_measure_report(analysis: Analysis, info: MeasureInfo) -> str:
     return page(
         "measure.html",
         info=info,
+        measured_on=_measured_on(analysis, info),
         version=__version__,
         facts=_facts(analysis, info),
         findings=measure_findings(analysis),
@@ -106,6 +108,13 @@ def render_measure_report(analysis: Analysis, info: MeasureInfo) -> str:
         glossary=LABORATORY,
         libraries=libraries() if plates else "",
     )
+
+
+def _measured_on(analysis: Analysis, info: MeasureInfo) -> str:
+    """The machine in the head of the page, where it is known."""
+    if is_made_up(analysis):
+        return "a made-up machine, whose readings are no evidence of real ones"
+    return info.machine.model if info.machine else ""
 
 
 def _plate(figure: _Figure, drawing: Drawing) -> Plate:
@@ -132,7 +141,7 @@ def _machine(machine: Machine, analysis: Analysis) -> list[tuple[str, str]]:
     clocks = [f"{mhz:g}" for mhz in machine.frequencies_mhz]
     pairs = [
         ("Processor", machine.model),
-        ("Cores", f"{len(machine.cores)} that programs may use, {len(machine.siblings)} of them physical"),
+        ("Cores", f"{len(machine.cores)} that programs may use, on {count(len(machine.siblings), 'physical one')}"),
         ("Pinning", " ".join(host_of(machine, analysis).notes)),
         ("Last-level caches", "; ".join(caches)),
         ("Memory nodes", str(len(machine.nodes)) if machine.nodes else ""),
