@@ -144,6 +144,8 @@ def test_findings_say_what_came_out_and_nothing_else() -> None:
     ):
         assert words in leads
     assert len(measure_findings(ALONE)) == 1
+    noisy = replace(ALONE, pairs=ALONE.pairs.with_columns(slowdown_ci=pl.lit(0.5)))
+    assert measure_findings(noisy)[0].lead.startswith("No slowdown in 16 cases of two programs is beyond its interval")
     assert measure_findings(replace(ALONE, pairs=ALONE.pairs.clear()))[0].lead == "No run counts yet."
 
 

@@ -38,10 +38,10 @@ def _slowdowns(analysis: Analysis) -> Iterator[Finding]:
     if rows.is_empty():
         return
     most, least = rows.row(-1, named=True), rows.row(0, named=True)
-    lead = (
-        f"{_pair(most)} takes {_longer(most)} than alone{clock_phrase(clock)}, the most of "
-        f"{count(rows.height, 'case')} of two programs."
-    )
+    cases = f"{count(rows.height, 'case')} of two programs"
+    told = f"{_pair(most)} takes {_longer(most)} than alone{clock_phrase(clock)}"
+    is_told = rows.filter(pl.col("slowdown") > pl.col("slowdown_ci").fill_null(0.0)).height > 0
+    lead = f"{told}, the most of {cases}." if is_told else f"No slowdown in {cases} is beyond its interval: {told}."
     support = f"The least is {_pair(least)}: {_longer(least)}." if rows.height > 1 else ""
     means = analysis.programs.drop_nulls(["sensitivity", "pressure"])
     if means.height > 1:
