@@ -47,7 +47,7 @@ wait = "1 ms"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder with plans, on a machine of which no other laboratory knows."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("joulewise.measure.holding.SHARED", tmp_path)
     (tmp_path / "syn.toml").write_text(SYNTHETIC)
     (tmp_path / "real.toml").write_text(REAL)
     return tmp_path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -91,6 +92,43 @@ def test_a_refusal_gives_back_what_was_set_already(tmp_path: Path, monkeypatch: 
         pytest.raises(InputError, match=r"only root may set it; run as root, or .*chmod a\+w"),
         Clocks(root).holding(Clock(frequency_mhz=2600), (0, 1)),
     ):
+        pass
+    assert settings(root, 0) == before
+
+
+def test_what_cannot_be_given_back_is_not_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, note = trees.write(trees.xeon(tmp_path / "root"), {trees.BOOT: "first"}), tmp_path / "clocks.json"
+    before, clocks = settings(root, 0), Clocks(root, note)
+
+    def stuck(path: Path, text: str, **options: str) -> int:
+        if path.name == "scaling_governor" and text == before[0]:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return write_text(path, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", stuck)
+    for _ in range(2):  # the second finds what the first left, and must not take it for what was there
+        with (
+            pytest.raises(InputError, match=f"could not be given back its '{before[0]}'"),
+            clocks.holding(Clock(governor="performance"), (0,)),
+        ):
+            pass
+    monkeypatch.setattr(Path, "write_text", write_text)
+    with clocks.holding(Clock(governor="performance"), (0,)):
+        assert settings(root, 0)[0] == "performance"
+    assert (settings(root, 0), note.exists()) == (before, False)
+
+
+def test_ctrl_c_waits_until_clocks_are_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = trees.xeon(tmp_path)
+    before = settings(root, 0)
+
+    def interrupted(path: Path, text: str, **options: str) -> int:
+        if text == before[0]:
+            signal.raise_signal(signal.SIGINT)
+        return write_text(path, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", interrupted)
+    with pytest.raises(KeyboardInterrupt), Clocks(root).holding(Clock(governor="performance"), (0,)):
         pass
     assert settings(root, 0) == before
 

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from joulewise.errors import InputError
+from joulewise.errors import InputError, Problem
 from joulewise.measure.bench import Experiment, GroupRead
+from joulewise.measure.external import PowerTable
 from joulewise.measure.holding import ending_in_order, only_laboratory
 from joulewise.measure.journal import read_journal
-from joulewise.measure.laboratory import GIVE_UP_AFTER, Outcome, Progress, Setting, known_seconds, measure, runs_of
+from joulewise.measure.laboratory import (
+    GIVE_UP_AFTER,
+    IDLE_WINDOWS,
+    Outcome,
+    Progress,
+    Setting,
+    known_seconds,
+    measure,
+    runs_of,
+)
 from joulewise.measure.observations import COLUMNS
-from joulewise.measure.quiet import Quiet
-from joulewise.measure.store import Store
+from joulewise.measure.plan_keys import ProgramSection
+from joulewise.measure.quiet import Quiet, Ticks
+from joulewise.measure.store import Store, machine_from
 from tests.measure.small_lab import MACHINE, N_RUNS, TEXT, FakeBench, small_plan
 
 
@@ -32,7 +44,7 @@ def measured(folder: Path, bench: FakeBench | None = None, more: str = "", *, is
 
 def test_every_run_is_made_once_and_becomes_rows(tmp_path: Path) -> None:
     bench, seen = FakeBench(), list[Progress]()
-    found = measure(small_plan(), tmp_path / "lab", Setting(MACHINE, bench, reads_energy=True), seen.append)
+    found = measure(small_plan(), tmp_path / "lab", Setting(MACHINE, bench, idle_w=bench.idle_w), seen.append)
     assert (found.n_runs, found.n_valid, found.n_reused, found.problems) == (N_RUNS, N_RUNS, 0, ())
     assert len(set(bench.made)) == len(bench.made) == N_RUNS
     assert bench.warmed == ["a", "b"] or bench.warmed == ["b", "a"]
@@ -43,7 +55,7 @@ def test_every_run_is_made_once_and_becomes_rows(tmp_path: Path) -> None:
     assert table["energy_j"].null_count() == table.height
     assert set(table.filter(pl.col("group") == "2 a")["cores"]) == {"0", "2"}
     assert pl.read_csv(tmp_path / "lab" / "observations.csv").height == table.height
-    assert Store(tmp_path / "lab").idle_powers().rows() == [("as is", 50.0)]
+    assert Store(tmp_path / "lab").idle_powers().rows() == [("as is", 50.0)] * IDLE_WINDOWS
     assert (tmp_path / "lab" / "plan.toml").read_text() == TEXT
 
 
@@ -85,7 +97,8 @@ def test_a_program_that_cannot_be_warmed_up_is_not_measured(tmp_path: Path) -> N
 
 
 def test_a_note_is_kept_where_the_machine_was_not_idle(tmp_path: Path) -> None:
-    measure(small_plan(), tmp_path, Setting(MACHINE, FakeBench(), wait_for_quiet=lambda: "busy"))
+    measure(small_plan(), tmp_path, Setting(MACHINE, FakeBench(), lambda _: "busy", idle_w=lambda *_: 9.0))
+    assert {record["note"] for record in Store(tmp_path).records() if record["event"] == "idle"} == {"busy"}
     assert set(pl.read_parquet(tmp_path / "observations.parquet")["notes"]) == {"busy"}
 
 
@@ -125,6 +138,28 @@ def test_killed_at_random_moments_it_loses_nothing_and_repeats_nothing(tmp_path:
     assert pl.read_parquet(tmp_path / "observations.parquet")["run"].n_unique() == N_RUNS
 
 
+def test_what_ends_it_before_the_first_run_is_no_hindrance_later(tmp_path: Path) -> None:
+    kernel = TEXT.replace('command = "true"', 'kernel = "triad"')
+    calls = iter((KeyboardInterrupt, None))
+
+    def calibrated(section: ProgramSection) -> tuple[str, ...]:
+        if stop := next(calls):
+            raise stop
+        return ("true", section.name)
+
+    setting = Setting(MACHINE, FakeBench(), kernel_command=calibrated)
+    alone = replace(MACHINE, siblings=((0,), (1,), (2,), (3,)))
+    with pytest.raises(InputError, match="there are 0 logical cores with a sibling"):
+        measure(small_plan(text=f'cores = "siblings"\n{kernel}'), tmp_path, replace(setting, machine=alone))
+    with pytest.raises(InputError, match="found 'tru', which is not there"):
+        measure(small_plan(text=kernel.replace('"true"', '"tru"')), tmp_path, setting)
+    with pytest.raises(KeyboardInterrupt):
+        measure(small_plan(text=kernel), tmp_path, setting)
+    assert measure(small_plan(text=kernel), tmp_path, setting).n_valid == N_RUNS
+    (tmp_path / "measure.json").unlink()
+    assert measure(small_plan(text=kernel), tmp_path, setting).n_reused == N_RUNS
+
+
 def test_ctrl_c_and_being_told_to_end_leave_valid_tables(tmp_path: Path) -> None:
     class Interrupted(FakeBench):
         def run(self, experiment: Experiment, repetition: int) -> GroupRead:
@@ -139,23 +174,78 @@ def test_ctrl_c_and_being_told_to_end_leave_valid_tables(tmp_path: Path) -> None
     assert measured(tmp_path).n_reused == 4
 
 
+def test_an_external_meter_reads_the_idle_machine_too(tmp_path: Path) -> None:
+    table = tmp_path / "meter.csv"
+    meter = PowerTable(str(table), column="Steckdose 2")
+    setting = Setting(MACHINE, FakeBench(), idle_w=lambda *_: math.nan, about={"meter": asdict(meter)})
+    meter.check()
+    assert "not there yet" in meter.availability().found
+    assert measure(small_plan(), tmp_path / "lab", setting).n_valid == N_RUNS
+    now_s = time.time()
+    table.write_text("t,Steckdose 2\n" + "".join(f"{now_s + second},30\n" for second in range(-60, 60)))
+    store = Store(tmp_path / "lab")
+    assert store.write_tables()["energy_j"].null_count() > 0  # runs of another day
+    assert [power_w for _, power_w in store.idle_powers().rows()] == pytest.approx([30.0] * IDLE_WINDOWS)
+    with pytest.raises(InputError, match="Steckdose 3; name it with `column` in the plan's"):
+        replace(meter, column="Steckdose 3").check()
+
+
+def test_the_table_of_a_meter_that_cannot_be_read_hides_nothing(tmp_path: Path) -> None:
+    table = tmp_path / "meter.csv"
+    table.write_text("time,watts\nx,1\ny,2\n")
+    about = {"meter": {"csv": str(table), "zone": "UTC", "ahead_s": 0.0}}
+
+    class Interrupted(FakeBench):
+        def run(self, experiment: Experiment, repetition: int) -> GroupRead:
+            if len(self.made) == 4:
+                raise KeyboardInterrupt
+            return super().run(experiment, repetition)
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(small_plan(), tmp_path / "lab", Setting(MACHINE, Interrupted(), about=about))
+    assert pl.read_parquet(tmp_path / "lab" / "observations.parquet")["run"].n_unique() == 4
+    with pytest.raises(InputError, match=r"meter\.csv, line 2: found the time 'x'"):
+        measure(small_plan(), tmp_path / "lab", Setting(MACHINE, FakeBench(), about=about))
+    assert pl.read_parquet(tmp_path / "lab" / "observations.parquet")["run"].n_unique() == N_RUNS
+
+
+def test_a_machine_that_cannot_be_given_back_ends_it(tmp_path: Path) -> None:
+    def give_back() -> None:
+        raise InputError(Problem("governor", "could not be given back"))
+
+    with pytest.raises(InputError, match="could not be given back"):
+        measure(small_plan(), tmp_path, Setting(MACHINE, FakeBench(), give_back=give_back))
+    assert pl.read_parquet(tmp_path / "observations.parquet")["run"].n_unique() == 1
+
+
 def test_days_must_be_agreed_to_before_or_after_warm_ups(tmp_path: Path) -> None:
     days = TEXT.replace('command = "true"', 'command = "true"\nwarm_up = 0\ntakes = "10 h"')
     bench = FakeBench()
     with pytest.raises(InputError, match=r"15 runs would take about 4\.\d+ d .b counted with the time limit.*--yes"):
         measure(small_plan(text=days.replace('"-x"]', '"-x"]\nwarm_up = 0')), tmp_path, Setting(MACHINE, bench))
-    assert bench.made == []
+    with pytest.raises(InputError, match="15 runs would take"):  # known before b was ever run
+        measure(small_plan(text=days), tmp_path, Setting(MACHINE, bench))
+    assert (bench.made, bench.warmed) == ([], [])
     measure(small_plan(text=days), tmp_path, Setting(MACHINE, bench), is_agreed=True)
     assert len(bench.made) == N_RUNS
     assert known_seconds(small_plan(), Store(tmp_path).records()) == {"a": 3.0, "b": 3.0}
 
 
-def test_a_folder_belongs_to_one_plan_on_one_machine(tmp_path: Path) -> None:
+def test_a_folder_belongs_to_one_plan_on_one_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "id").mkdir()
+    (tmp_path / "id" / "machine-id").write_text("1234\n")
+    monkeypatch.setattr("joulewise.measure.store.MACHINE_ID", tmp_path / "id" / "machine-id")
+    tmp_path /= "lab"
     measured(tmp_path)
     with pytest.raises(InputError, match="holds the measurements of the plan 'small'; this plan is 'other'"):
         measure(small_plan(text=TEXT.replace("small", "other")), tmp_path, Setting(MACHINE, FakeBench()))
-    with pytest.raises(InputError, match="another machine, 'small'; this one differs in model, cores"):
-        measure(small_plan(), tmp_path, Setting(replace(MACHINE, model="x", cores=(0, 1, 2)), FakeBench()))
+    with pytest.raises(InputError, match="another machine, 'small'; this one differs in model"):
+        measure(small_plan(), tmp_path, Setting(replace(MACHINE, model="x"), FakeBench()))
+    fewer = replace(MACHINE, cores=(0, 1, 2), siblings=((0, 1), (2,)))  # by taskset
+    assert measure(small_plan(), tmp_path, Setting(fewer, FakeBench())).n_reused > 0
+    monkeypatch.setattr("joulewise.measure.store.MACHINE_ID", tmp_path / "plan.toml")
+    with pytest.raises(InputError, match="another machine, 'small'; this one differs in machine-id"):
+        measured(tmp_path)
     (tmp_path / "else").mkdir()
     (tmp_path / "else" / "file").touch()
     with pytest.raises(InputError, match="holds files that are no measurements"):
@@ -166,41 +256,46 @@ def test_a_folder_belongs_to_one_plan_on_one_machine(tmp_path: Path) -> None:
 
 
 def test_two_laboratories_do_not_share_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("joulewise.measure.holding.SHARED", tmp_path)
     with only_laboratory(tmp_path / "one"):
         told = f"another laboratory is measuring on this machine: process {os.getpid()} for {tmp_path}/one"
         with pytest.raises(InputError, match=told), only_laboratory(tmp_path / "two"):
             pass
     with only_laboratory(tmp_path / "two"), ending_in_order():
-        pass
+        (lock,) = tmp_path.iterdir()
+        assert lock.read_text() == f"process {os.getpid()} for {tmp_path}/two\n"
 
 
 def test_quiet_is_waited_for_once_in_vain(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     stat = tmp_path / "proc" / "stat"
-    ticks = {"busy": 0, "idle": 0}
+    ticks = np.zeros((2, 2), dtype=np.int64)
+    step = np.array([[3, 1], [3, 1]])  # busy and idle, of two cores
 
     class Ticking(Quiet):
-        def _ticks(self) -> tuple[int, int]:
-            ticks["busy"] += step["busy"]
-            ticks["idle"] += step["idle"]
-            line = f"{ticks['busy']} 0 0 {ticks['idle']} 0 0 0 0 5 5"
-            stat.write_text(f"cpu  0 0 0 0\ncpu0 {line}\ncpu1 {line}\ncpu7 9 9 9 9 9 9 9 9 9 9\n")
+        def _ticks(self) -> dict[int, Ticks]:
+            ticks[:] += step
+            lines = [f"cpu{core} {busy} 0 0 {idle} 0 0 0 0 5 5\n" for core, (busy, idle) in enumerate(ticks)]
+            stat.write_text(f"cpu  0 0 0 0\n{''.join(lines)}cpu7 9 9 9 9 9 9 9 9 9 9\n")
             return super()._ticks()
 
-    step = {"busy": 3, "idle": 1}
     quiet = Ticking((0, 1), 0.1, 0.05, tmp_path, look_s=0.001)
     began = time.monotonic()
     assert quiet.wait() == "others used 75% of the cores just before"
     assert time.monotonic() - began >= 0.05
     quiet.wait_s = 60.0
     assert quiet.wait()
-    step.update(busy=0)
-    assert quiet.wait() == ""
-    assert Quiet((0,), 0.1, 1.0, tmp_path / "none", look_s=0.0).wait() == ""
+    step[:] = [[0, 94], [6, 94]]
+    assert quiet.wait() == quiet.wait([(0,), (0, 1)]) == ""
+    step[:] = [[0, 85], [15, 85]]
+    assert quiet.wait([(0,)]) == ""
+    quiet.wait_s = 0.0
+    assert quiet.wait([(0,), (1,)]) == "others used 15% of core 1 just before"
+    unknown = Quiet((0,), 0.1, 1.0, tmp_path / "none", look_s=0.0)
+    assert unknown.wait([(0,)]) == "whether others used the machine just before could not be looked at"
 
 
 def test_the_marker_names_the_machine_and_the_runs(tmp_path: Path) -> None:
     measured(tmp_path)
     marker = json.loads((tmp_path / "measure.json").read_text())
-    assert (marker["machine"]["model"], len(marker["runs"])) == ("small", N_RUNS)
+    assert (machine_from(marker["machine"]), len(marker["runs"])) == (MACHINE, N_RUNS)

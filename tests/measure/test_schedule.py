@@ -138,7 +138,17 @@ def test_samples_follow_the_seed_and_too_few_are_refused() -> None:
 
 def test_estimates_count_what_is_unknown_with_its_limit() -> None:
     runs = [run for run in runs_of(small_plan('[together]\npairs = "none"')) if run.repetition == 0]
-    found = estimate(runs, {"a": 10.0, "other": 5.0})
+    found = estimate(runs, {"a": 10.0, "other": 5.0}, is_warm=True)
     assert (found.n_runs, found.unknown) == (2, ("b",))
     assert found.seconds == pytest.approx(10.0 + 3600.0 + 2 * OVERHEAD_S)
     assert found.most_s == pytest.approx(7200.0 + 2 * OVERHEAD_S)
+    assert found.least_s == pytest.approx(10.0 + 2 * OVERHEAD_S)
+    assert estimate(runs, {"a": 10.0}, more_s=7.0).least_s == pytest.approx(20.0 + 7.0 + 4 * OVERHEAD_S)
+
+
+def test_estimates_are_longer_at_lower_clocks() -> None:
+    runs = runs_of(small_plan('[together]\npairs = "none"\n[clock]\nfrequencies = ["1 GHz", "4 GHz"]'))
+    known = {"a": 1.0, "b": 2.0}
+    seconds = estimate(runs, known, is_warm=True).seconds
+    assert seconds == pytest.approx(3 * (1 + 4) * (1.0 + 2.0) + 12 * OVERHEAD_S)
+    assert estimate(runs, known, top_mhz=8000.0, is_warm=True).seconds == pytest.approx(2 * seconds - 12 * OVERHEAD_S)

@@ -23,6 +23,7 @@ from joulewise.measure.clock_policy import (
     problems_at,
     touched,
 )
+from joulewise.measure.holding import undisturbed
 from joulewise.measure.machine import read_machine
 from joulewise.measure.processor import surroundings
 from joulewise.measure.system_files import CPUS, core_folder, core_list, may_write, text_of
@@ -74,9 +75,11 @@ class Clocks:
     def holding(self, clock: Clock, cores: Iterable[int]) -> Iterator[None]:
         """Hold the clock of some cores inside the block, and give back what was there however it ends.
 
-        Cores that share a clock with one of them run at it too. InputError where the system refuses it.
+        Cores that share a clock with one of them run at it too. InputError where the system refuses it, or where what
+        was there before an earlier block still cannot be given back: it is not forgotten for what stands there now.
         """
         wanted = tuple(cores)
+        self.restore_left_behind()
         raise_if_any(self.problems(clock, wanted))
         folders = self._policies(wanted) if clock != Clock() else []
         saved = {str(folder / name): text_of(folder / name) for folder in folders for name in touched(clock)}
@@ -86,20 +89,23 @@ class Clocks:
                 hold(folder, clock)
             yield
         finally:
-            give_back(saved)
-            self._forget(saved)
+            with undisturbed():
+                give_back(saved)
+                self._forget(saved)
 
     def restore_left_behind(self, note: Path | None = None) -> bool:
-        """Give back what an earlier process left set when it was killed; whether there was something to give back.
+        """Give back what a note says was there, as after a killed process; whether there was something to give back.
 
-        What was set before the machine was last started is gone already, and only forgotten.
+        What was set before the machine was last started is gone already, and only forgotten. Other users' notes are
+        theirs. InputError, and the note stays, where something cannot be given back.
         """
         path = note or self.note
-        if path is None or not path.exists():
+        if path is None or not path.exists() or path.stat().st_uid != os.geteuid():
             return False
         saved = self._left_behind(path)
-        give_back(saved)
-        path.unlink(missing_ok=True)
+        with undisturbed():
+            give_back(saved)
+            path.unlink(missing_ok=True)
         return bool(saved)
 
     def _left_behind(self, path: Path) -> Settings:

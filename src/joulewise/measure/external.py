@@ -2,22 +2,61 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from joulewise.measure.availability import Availability
 from joulewise.measure.energy_log import EnergyLog
 from joulewise.measure.journal import Record
-from joulewise.measure.power_csv import read_power_csv
+from joulewise.measure.power_csv import has_rows, read_power_csv
 
 
-def external_log(meter: Mapping[str, Any]) -> EnergyLog | None:
-    """The log of the meter that a folder names; None where it names none, or its table is not there yet."""
-    path = meter.get("csv")
-    if not path or not Path(path).is_file():
-        return None
-    return read_power_csv(Path(path), zone=meter["zone"], ahead_s=meter["ahead_s"])
+@dataclass(frozen=True)
+class PowerTable:
+    """The table of an external meter: its file, and how times and values in it are to be read."""
+
+    csv: str
+    zone: str = "UTC"
+    ahead_s: float = 0.0
+    column: str = ""
+
+    @property
+    def name(self) -> str:
+        """What tables call the meter."""
+        return Path(self.csv).name
+
+    def log(self) -> EnergyLog | None:
+        """What it holds; None where it is not there yet. InputError where it cannot be read."""
+        path = Path(self.csv)
+        if not path.is_file():
+            return None
+        return read_power_csv(path, column=self.column, zone=self.zone, ahead_s=self.ahead_s)
+
+    def check(self) -> None:
+        """InputError where what it holds so far cannot be read; a meter may begin to write it later."""
+        if Path(self.csv).is_file() and has_rows(Path(self.csv)):
+            self.log()
+
+    def availability(self) -> Availability:
+        """That it is read when the runs are made, however much of it is there now."""
+        there = "" if Path(self.csv).is_file() else "; it is not there yet"
+        return Availability("energy", True, f"{self.csv}, laid over the runs by the time of day{there}")
+
+
+def external_table(meter: Mapping[str, Any]) -> PowerTable | None:
+    """The table that a folder names, if it names one."""
+    return PowerTable(**meter) if meter.get("csv") else None
+
+
+def with_idle_power(record: Record, log: EnergyLog) -> Record:
+    """A reading of the idle machine with what the meter counted meanwhile."""
+    from_s = datetime.fromisoformat(record["at"]).timestamp()
+    power_w = log.mean_w(from_s, from_s + record.get("seconds", 0.0))
+    return {**record, "idle_w": None if math.isnan(power_w) else power_w}
 
 
 def with_energy(record: Record, log: EnergyLog, name: str) -> Record:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,18 +13,22 @@ from typing import NoReturn
 
 from joulewise.errors import InputError, Problem
 
+SHARED = Path("/tmp")
+"""A folder that all users and all their shells have in common, whatever they call their own temporary folder."""
+
 _LOCK = "joulewise-laboratory.lock"
 _FOR_ALL = 0o666
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+_ALL_SIGNALS = (signal.SIGINT, *_SIGNALS)
 
 
 @contextmanager
 def only_laboratory(folder: Path) -> Iterator[None]:
     """Hold this machine; InputError when another laboratory holds it. The system lets go of it when a process ends.
 
-    All users share one file, which says who measures where; it is only read to be locked, as it may be another's.
+    All users share one file, which says who measures where.
     """
-    path = Path(tempfile.gettempdir()) / _LOCK
+    path = SHARED / _LOCK
     handle = _opened(path)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -35,24 +38,27 @@ def only_laboratory(folder: Path) -> Iterator[None]:
         raise InputError(Problem(str(path), found, "both would disturb each other", "wait for it")) from error
     try:
         with suppress(OSError):
-            path.write_text(f"process {os.getpid()} for {folder.resolve()}\n", encoding="utf-8")
+            os.ftruncate(handle, 0)
+            os.write(handle, f"process {os.getpid()} for {folder.resolve()}\n".encode())
         yield
     finally:
         os.close(handle)
 
 
 def _opened(path: Path) -> int:
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _FOR_ALL)
-    except OSError:  # another user's: the system may refuse to create what is there
+    """The file, made where it is not there; what another user made may have to do with being read."""
+    refused = OSError()
+    for access in (os.O_RDWR, os.O_RDWR | os.O_CREAT, os.O_RDONLY):
         try:
-            return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            handle = os.open(path, access | os.O_CLOEXEC | os.O_NOFOLLOW, _FOR_ALL)
         except OSError as error:
-            found = f"cannot be opened: {error.strerror or error}"
-            raise InputError(Problem(str(path), found, "keeps laboratories apart", "remove it")) from error
-    with suppress(OSError):
-        os.fchmod(handle, _FOR_ALL)
-    return handle
+            refused = error
+            continue
+        with suppress(OSError):
+            os.fchmod(handle, _FOR_ALL)
+        return handle
+    found = f"cannot be opened: {refused.strerror or refused}"
+    raise InputError(Problem(str(path), found, "keeps laboratories apart", "remove it")) from refused
 
 
 def _holder(path: Path) -> str:
@@ -75,6 +81,23 @@ def ending_in_order() -> Iterator[None]:
     finally:
         for number in heeded:
             signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """In here, being told to end waits for the end of the block: for what must not be left half done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    told: list[int] = []
+    before = {number: signal.signal(number, lambda told_by, _: told.append(told_by)) for number in _ALL_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)
+        for told_by in told:
+            signal.raise_signal(told_by)
 
 
 def _end(number: int, frame: object) -> NoReturn:

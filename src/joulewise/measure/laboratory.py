@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,28 +26,40 @@ from joulewise.measure.machine import Machine
 from joulewise.measure.plan import Plan
 from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.programs import resolved
-from joulewise.measure.schedule import LONG_S, Estimate, Run, estimate, schedule
+from joulewise.measure.schedule import LONG_S, Estimate, Run, estimate, highest_mhz, schedule
 from joulewise.measure.store import IDLE, PROGRAM, RUN, WARM_UP, Store, last_runs, run_facts
 
 GIVE_UP_AFTER = 2
 """An experiment that failed so often since the start is left to the next one: a program that hangs costs days."""
+
+IDLE_WINDOWS = 5
+"""The power of the idle machine is read so often at each clock: as many readings as its interval needs."""
 
 NO_PROBLEM = ""
 
 _KERNEL_SETUP_S = 1.0
 """About how long a bundled kernel takes before it begins."""
 
+_CALIBRATION_S = 5.0
+"""About how long it takes to find the rounds of a bundled kernel."""
+
 
 @dataclass(frozen=True)
 class Setting:
-    """Where a plan is measured: a machine and its bench, how to wait for quiet, the commands of bundled kernels."""
+    """Where a plan is measured: a machine and its bench, how to wait for quiet, the commands of bundled kernels.
+
+    `idle_w` reads the power of the idle machine at a clock for some seconds: NaN where an external meter does, None
+    where nothing reads energy. `give_back` is called after each run; InputError where the machine cannot be given back
+    what the run has changed.
+    """
 
     machine: Machine
     bench: Bench
-    wait_for_quiet: Callable[[], str] = lambda: NO_PROBLEM
+    wait_for_quiet: Callable[[Collection[Sequence[int]]], str] = lambda _: NO_PROBLEM
     kernel_command: Callable[[ProgramSection], tuple[str, ...]] = lambda _: ()
-    reads_energy: bool = False
+    idle_w: Callable[[Clock, float], float] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    give_back: Callable[[], object] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -87,17 +100,21 @@ def measure(
     _make(folder)
     with locked(folder), ending_in_order():
         store.remove_leftovers()
+        records = store.records()
+        runs, left = runs_of(plan, setting.machine, records)  # tells every problem before anything is run
+        if not is_agreed:
+            _check_length(plan, estimate_left(plan, runs, left, records), is_warm=False)
+        store.claim(plan, setting.machine, runs, setting.about)
         with writing(store.journal_file) as journal:
             work = _Work(plan, setting, journal, on_progress)
-            store.claim(plan, setting.machine, work.runs, setting.about)
+            store.claim(plan, setting.machine, work.runs, setting.about)  # with kernels as they were calibrated
             try:
-                work.check_length(is_agreed=is_agreed, may_ask_later=True)
-                work.warm_up()
-                work.check_length(is_agreed=is_agreed, may_ask_later=False)
-                work.read_idle_power()
-                work.run_all()
-            finally:
-                store.write_tables()
+                work.carry_out(is_agreed=is_agreed)
+            except BaseException:
+                with suppress(InputError):  # of a meter's table, which must not hide what ended the work
+                    store.write_tables()
+                raise
+            store.write_tables()
             return work.outcome(folder)
 
 
@@ -110,7 +127,7 @@ def _make(folder: Path) -> None:
 
 
 def known_seconds(plan: Plan, records: Iterable[Record]) -> dict[str, float]:
-    """How long programs take alone: as the plan says, or as warm-ups and baselines took since."""
+    """How long programs take alone: as the plan says, or as warm-ups and baselines at the highest clock took since."""
     said = {program.name: program.takes for program in plan.programs}
     kernels = {
         program.name: (program.seconds or USUAL_SECONDS) + _KERNEL_SETUP_S
@@ -118,13 +135,28 @@ def known_seconds(plan: Plan, records: Iterable[Record]) -> dict[str, float]:
         if program.kernel
     }
     known = {**{name: seconds for name, seconds in said.items() if seconds}, **kernels}
+    clocks: dict[str, float] = {}
     for record in records:
         if record["event"] == WARM_UP and not record["problem"]:
             known[record["program"]] = record["seconds"]
         elif record["event"] == RUN and len(record["members"]) == 1 and record["members"][0]["wall_s"]:
             (member,) = record["members"]
-            known[member["program"]] = member["setup_s"] + member["wall_s"]
+            name, clock_mhz = member["program"], record["clock_mhz"] or 0.0
+            if clock_mhz >= clocks.get(name, 0.0):
+                known[name], clocks[name] = member["setup_s"] + member["wall_s"], clock_mhz
     return known
+
+
+def estimate_left(
+    plan: Plan, runs: Iterable[Run], left: Iterable[Run], records: Iterable[Record], *, is_warm: bool = False
+) -> Estimate:
+    """How long the runs of a plan that are left take, with all that comes before them."""
+    left, records = list(left), list(records)
+    n_unknown = len({program.identity for program in plan.programs if program.kernel} - _kernels(records).keys())
+    n_clocks = len({run.experiment.clock for run in left})
+    more_s = n_unknown * _CALIBRATION_S + n_clocks * plan.meter.idle
+    known = known_seconds(plan, records)
+    return estimate(left, known, top_mhz=highest_mhz(runs), more_s=more_s, is_warm=is_warm)
 
 
 def runs_of(plan: Plan, machine: Machine, records: Iterable[Record]) -> tuple[tuple[Run, ...], list[Run]]:
@@ -167,16 +199,14 @@ class _Work:
         n_reused = len(self.runs) - len(self.left)
         self.on_progress(Progress(len(self.left), self.n_done, self.n_failed, n_reused, now))
 
-    def estimate(self) -> Estimate:
-        """How long what is left takes, as far as anybody knows."""
-        return estimate(self.left, known_seconds(self.plan, self.journal.records))
-
-    def check_length(self, *, is_agreed: bool, may_ask_later: bool) -> None:
-        """InputError where it takes long and nobody agreed; what is unknown may be asked for after the warm-ups."""
-        found = self.estimate()
-        if is_agreed or found.seconds <= LONG_S or (may_ask_later and found.unknown):
-            return
-        raise InputError(too_long(self.plan, found))
+    def carry_out(self, *, is_agreed: bool) -> None:
+        """Do all that is left; InputError where the warm-ups show that it takes long and nobody agreed."""
+        self.warm_up()
+        if not is_agreed:
+            found = estimate_left(self.plan, self.runs, self.left, self.journal.records, is_warm=True)
+            _check_length(self.plan, found, is_warm=True)
+        self.read_idle_power()
+        self.run_all()
 
     def warm_up(self) -> None:
         """Run every program that is still needed, unmeasured; those that fail are not measured."""
@@ -198,13 +228,16 @@ class _Work:
 
     def read_idle_power(self) -> None:
         """Read the power of the idle machine at every clock that is still needed."""
-        if not self.setting.reads_energy:
+        if self.setting.idle_w is None:
             return
         for clock in dict.fromkeys(run.experiment.clock for run in self.left):
             self._tell("reading the power of the idle machine")
-            self.setting.wait_for_quiet()
-            power_w = self.setting.bench.idle_w(clock, self.plan.meter.idle)
-            self.journal.append(IDLE, clock=clock.label, idle_w=power_w, at=_now())
+            note = self.setting.wait_for_quiet(())
+            for _ in range(IDLE_WINDOWS):
+                at, seconds = _now(), self.plan.meter.idle / IDLE_WINDOWS
+                power_w = self.setting.idle_w(clock, seconds)
+                self.journal.append(IDLE, clock=clock.label, idle_w=power_w, at=at, seconds=seconds, note=note)
+            self.setting.give_back()
 
     def run_all(self) -> None:
         """Make the runs that are left."""
@@ -215,6 +248,7 @@ class _Work:
             if failures[kind] < GIVE_UP_AFTER:
                 read = self._read(run)
                 self.journal.append(RUN, **run_facts(run, read))
+                self.setting.give_back()
                 failures[kind] += bool(read.problem)
                 self.n_failed += bool(read.problem)
             else:
@@ -226,7 +260,7 @@ class _Work:
         cold = [f"{name} failed when it was warmed up: {self.cold[name]}" for name in _names(run) if name in self.cold]
         if cold:
             return GroupRead(_now(), (MemberRead(),) * len(run.experiment.members), problem="; ".join(cold))
-        note = self.setting.wait_for_quiet()
+        note = self.setting.wait_for_quiet([member.cores for member in run.experiment.members])
         read = self.setting.bench.run(run.experiment, run.repetition)
         return replace(read, notes=(*read.notes, note)) if note else read
 
@@ -237,6 +271,12 @@ class _Work:
         problems = dict.fromkeys((record["group"], record["problem"]) for record in made if record["problem"])
         n_valid = sum(not record["problem"] for record in made)
         return Outcome(folder, len(self.runs), n_valid, len(self.runs) - len(self.left), tuple(problems))
+
+
+def _check_length(plan: Plan, found: Estimate, *, is_warm: bool) -> None:
+    """InputError where it takes long; before the warm-ups only what is known counts."""
+    if (found.seconds if is_warm else found.least_s) > LONG_S:
+        raise InputError(too_long(plan, found))
 
 
 def too_long(plan: Plan, found: Estimate) -> Problem:

@@ -136,6 +136,9 @@ class Meter(Section):
         None, description='a command that prints watts, such as "ipmitool dcmi power reading"'
     )
     csv: str | None = Field(None, description="a table of an external meter, relative to the plan, aligned by time")
+    column: str = Field(
+        "", description="the heading of watts in the table (or of J, Wh, kWh counted so far), where it is not found"
+    )
     time_zone: str = Field("UTC", description="of the times in the table that do not say theirs: Europe/Berlin")
     ahead: float = Field(0.0, description="seconds by which the meter's clock is ahead of the machine's")
     every: Duration = Field(1.0, description="time between two readings of the command")
@@ -146,7 +149,7 @@ class Idle(Section):
     """When the machine is quiet enough for a run."""
 
     most_busy: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.1, description="share of processor time that others may use before a run"
+        0.1, description="share of processor time that others may use before a run, of all cores and of each member's"
     )
     wait: Duration = Field(
         10.0, description="how long to wait for that; then the run is made all the same, with a note"

@@ -77,7 +77,7 @@ class PowerCommand:
         return Availability("energy", True, f"{self.name}: {value_w:g} W now")
 
     def read_j(self) -> float:
-        """Joules since the first reading; NaN where the command failed, or failed the last time."""
+        """Joules since the first reading, less the time around readings that failed; NaN where this one failed."""
         before_s = self._now_s()
         value_w, why = self._ask()
         time_s = (before_s + self._now_s()) / 2

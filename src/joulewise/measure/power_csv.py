@@ -11,7 +11,7 @@ import re
 import statistics
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -34,6 +34,8 @@ _EMPTY = ("", "-", "nan", "null", "none", "n/a")
 _MILLISECONDS_FROM = 1e11
 _GAP = 3.0
 _SHOWN = 5
+_VALUES = "power or energy"
+_NAMED = {_VALUES: "name it with `column` in the plan's [meter], or "}
 
 
 class _Row(NamedTuple):
@@ -72,6 +74,12 @@ def read_power_csv(
     return _from_energy(shifted, longest_s) if layout.is_energy else _from_power(shifted, usual_s, longest_s)
 
 
+def has_rows(path: Path) -> bool:
+    """Whether the file has more than a line of headings yet."""
+    with path.open("rb") as lines:
+        return sum(1 for _ in islice(lines, 2)) > 1
+
+
 def _table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Headings and numbered lines, whatever stands between their cells."""
     try:
@@ -106,7 +114,7 @@ def _layout(path: Path, headings: list[str], column: str, lines: list[tuple[int,
     if not times:
         problems.append(_no_column(path, headings, "time", _TIMES))
     if value is None:
-        problems.append(_no_column(path, headings, "power or energy", [column] if column else [*_POWERS, *_ENERGIES]))
+        problems.append(_no_column(path, headings, _VALUES, [column] if column else [*_POWERS, *_ENERGIES]))
     raise_if_any(problems)
     assert value is not None
     factor = _ENERGIES.get(names[value], _POWERS.get(names[value], _factor_of(names[value])))
@@ -133,7 +141,7 @@ def _no_column(path: Path, headings: list[str], what: str, known: Sequence[str])
         str(path),
         f"found no column of {what} among {', '.join(headings)}",
         f"must be one of {', '.join(known)}",
-        "name it in the plan's [meter] or change the heading",
+        f"{_NAMED.get(what, '')}change the heading",
     )
 
 
@@ -152,6 +160,7 @@ def _zone(path: Path, zone: str) -> tzinfo:
 
 
 def _rows(path: Path, lines: list[tuple[int, list[str]]], layout: _Layout, zone: tzinfo) -> list[_Row]:
+    """The rows; a last line that cannot be read is left out, as the meter may be writing it."""
     rows: list[_Row] = []
     problems: list[Problem] = []
     for line, cells in lines:
@@ -161,7 +170,8 @@ def _rows(path: Path, lines: list[tuple[int, list[str]]], layout: _Layout, zone:
             rows.append(_Row(line, time_s, _value(padded[layout.value].strip(), layout)))
         except ValueError as error:
             problems.append(Problem(f"{path}, line {line}", str(error)))
-    raise_if_any(_shortened(path, problems))
+    is_torn = bool(rows) and len(problems) == 1 and rows[-1].line < lines[-1][0]
+    raise_if_any([] if is_torn else _shortened(path, problems))
     return rows
 
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joulewise.measure.system_files import core_list, text_of
+
+Ticks = NDArray[np.int64]
 
 _IDLE = (3, 4)
 """Columns of /proc/stat that are no work: idle, and waiting for a disk."""
@@ -14,9 +23,19 @@ _N_COLUMNS = 8
 """Columns of /proc/stat that add up to all time; the others are parts of these."""
 
 
+_UNKNOWN = "whether others used the machine just before could not be looked at"
+
+
+class _Busy(NamedTuple):
+    """The share of some cores' time that others use."""
+
+    share: float
+    cores: str
+
+
 @dataclass
 class Quiet:
-    """Waits until others use at most `most_busy` of the cores, up to `wait_s`.
+    """Waits until others use at most `most_busy` of all cores, and of those that a run needs, up to `wait_s`.
 
     Once it has waited in vain, it does not wait again until it has seen the machine idle: a machine that is never idle
     costs one wait, not one for every run.
@@ -29,30 +48,41 @@ class Quiet:
     look_s: float = 0.2
     _is_hopeless: bool = False
 
-    def wait(self) -> str:
-        """Wait for it; what is to be noted if the machine is busy all the same."""
+    def wait(self, places: Collection[Sequence[int]] = ()) -> str:
+        """Wait for it; what is to be noted if the machine is busy all the same. `places` are cores of each member."""
         until_s = time.monotonic() + (0.0 if self._is_hopeless else self.wait_s)
-        busy = self.busy_share()
-        while busy > self.most_busy and time.monotonic() < until_s:
-            busy = self.busy_share()
-        self._is_hopeless = busy > self.most_busy
-        return f"others used {busy:.0%} of the cores just before" if self._is_hopeless else ""
+        busy = self._busiest(places)
+        while busy.share > self.most_busy and time.monotonic() < until_s:
+            busy = self._busiest(places)
+        self._is_hopeless = busy.share > self.most_busy
+        if math.isnan(busy.share):
+            return _UNKNOWN
+        return f"others used {busy.share:.0%} of {busy.cores} just before" if self._is_hopeless else ""
 
-    def busy_share(self) -> float:
-        """Share of the cores' time that is used while looking; 0 where the system does not tell."""
+    def _busiest(self, places: Collection[Sequence[int]]) -> _Busy:
+        """What is used most while looking: all cores taken together, or those of one place."""
         before = self._ticks()
         time.sleep(self.look_s)
         after = self._ticks()
-        total, idle = after[0] - before[0], after[1] - before[1]
-        return 1.0 - idle / total if total > 0 else 0.0
+        spent = {core: after[core] - before[core] for core in before.keys() & after.keys()}
+        found = [_Busy(_busy_share(spent, spent), "the cores")]
+        found += [
+            _Busy(_busy_share(spent, place), f"core{'s'[: len(place) - 1]} {core_list(place)}") for place in places
+        ]
+        return max(found, key=lambda busy: -1.0 if math.isnan(busy.share) else busy.share)
 
-    def _ticks(self) -> tuple[int, int]:
-        """All time of the cores since they were started, and that in which they did nothing."""
-        wanted = {f"cpu{core}" for core in self.cores}
-        try:
-            lines = (self.root / "proc/stat").read_text(encoding="ascii").splitlines()
-        except OSError:
-            return 0, 0
-        cells = (line.split() for line in lines)
-        rows = [list(map(int, numbers[:_N_COLUMNS])) for name, *numbers in cells if name in wanted]
-        return sum(map(sum, rows)), sum(row[column] for row in rows for column in _IDLE)
+    def _ticks(self) -> dict[int, Ticks]:
+        """Of each core, all time since it was started, and that in which it did nothing; none that cannot be read."""
+        wanted = {f"cpu{core}": core for core in self.cores}
+        cells = (line.split() for line in text_of(self.root / "proc/stat").splitlines())
+        rows = {wanted[name]: [*map(int, numbers[:_N_COLUMNS])] for name, *numbers in cells if name in wanted}
+        return {core: np.array((sum(row), sum(row[column] for column in _IDLE))) for core, row in rows.items()}
+
+
+def _busy_share(spent: Mapping[int, Ticks], cores: Iterable[int]) -> float:
+    total, idle = sum((spent[core] for core in cores if core in spent), np.zeros(2))
+    return float(1.0 - idle / total) if total > 0 else math.nan
+
+
+def _named(cores: Sequence[int]) -> str:
+    return f"{'core' if len(cores) == 1 else 'cores'} {core_list(cores)}"

@@ -16,6 +16,9 @@ _JOULES_PER_UNIT = 1e-6
 _MOST_W = 1000.0
 """More than any counted part takes: a counter read this seldom may have begun anew more than once."""
 
+_SOON_S = 0.1
+"""Counters move in steps: what is read sooner than this may have counted the energy of so long a time."""
+
 _OTHER_METERS = "any machine: give the plan a [meter], a command that prints watts or the CSV file of an external meter"
 _READ_REMEDY = (
     "run as root, or let everybody read until the next start of the machine: "
@@ -43,7 +46,8 @@ class _Zone:
         """Add what was counted since the last time; False where that is not known."""
         now_j = number_of(self.folder / "energy_uj") * _JOULES_PER_UNIT
         step_j = (now_j - self.last_j) % self.range_j if self.range_j > 0 else math.nan
-        is_known = not math.isnan(step_j) and (now_s - self.last_s) * _MOST_W < self.range_j
+        most_j = max(now_s - self.last_s, _SOON_S) * _MOST_W
+        is_known = step_j <= most_j < self.range_j  # else it began anew more than once, or was reset
         self.total_j += step_j if is_known else 0.0
         self.last_j, self.last_s = now_j, now_s
         return is_known

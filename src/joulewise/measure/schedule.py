@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -111,27 +112,61 @@ def _identity(program: Program) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class Estimate:
-    """How long runs will take: as far as known, and at most by the time limits.
+    """How long runs will take, with their warm-ups: as far as known, and at most by the time limits.
 
-    `unknown` are programs of which nobody has said yet how long they take; they count with their time limit.
+    `unknown` are programs of which nobody has said yet how long they take; in `seconds` they count with their time
+    limit, in `least_s` with nothing.
     """
 
     n_runs: int
     seconds: float
     most_s: float
     unknown: tuple[str, ...]
+    least_s: float = 0.0
 
 
-def estimate(runs: Iterable[Run], known_s: Mapping[str, float]) -> Estimate:
-    """How long runs take if programs take so long alone."""
+def estimate(
+    runs: Iterable[Run],
+    known_s: Mapping[str, float],
+    *,
+    top_mhz: float | None = None,
+    more_s: float = 0.0,
+    is_warm: bool = False,
+) -> Estimate:
+    """How long runs take if programs take so long alone at the highest clock (that of these runs by default).
+
+    Times are taken to follow the clock wholly, which they do at most. `more_s` is what else takes time.
+    """
     runs = list(runs)
-    members = {member.program.name: member.program for run in runs for member in run.experiment.members}
-    limits = {name: program.time_limit_s for name, program in members.items()}
-    times = {**limits, **{name: seconds for name, seconds in known_s.items() if name in limits}}
-    unknown = tuple(sorted(limits.keys() - known_s.keys()))
-    return Estimate(len(runs), _total_s(runs, times, COMPANY), _total_s(runs, limits, 1.0), unknown)
+    programs = {member.program.name: member.program for run in runs for member in run.experiment.members}
+    limits = {name: program.time_limit_s for name, program in programs.items()}
+    known = {name: seconds for name, seconds in known_s.items() if name in limits}
+    top_mhz = top_mhz or highest_mhz(runs)
+
+    def total_s(times: Mapping[str, float], company: float, top: float) -> float:
+        warm_ups = sum(program.warm_up * (times[name] + OVERHEAD_S) for name, program in programs.items())
+        return _total_s(runs, times, company, top) + (0.0 if is_warm else warm_ups) + more_s
+
+    return Estimate(
+        len(runs),
+        total_s({**limits, **known}, COMPANY, top_mhz),
+        total_s(limits, 1.0, 0.0),
+        tuple(sorted(limits.keys() - known.keys())),
+        total_s({**dict.fromkeys(limits, 0.0), **known}, COMPANY, top_mhz),
+    )
 
 
-def _total_s(runs: Iterable[Run], times: Mapping[str, float], company: float) -> float:
-    groups = ([times[member.program.name] for member in run.experiment.members] for run in runs)
-    return sum(max(alone) * (company if len(alone) > 1 else 1.0) + OVERHEAD_S for alone in groups)
+def highest_mhz(runs: Iterable[Run]) -> float:
+    """The highest frequency that runs ask for; 0 where they ask for none."""
+    return max((run.experiment.clock.frequency_mhz or 0.0 for run in runs), default=0.0)
+
+
+def _total_s(runs: Iterable[Run], times: Mapping[str, float], company: float, top_mhz: float) -> float:
+    """How long runs take; those of a lower clock longer, where there is a highest one."""
+    return sum(_seconds_of(run.experiment, times, company, top_mhz) + OVERHEAD_S for run in runs)
+
+
+def _seconds_of(experiment: Experiment, times: Mapping[str, float], company: float, top_mhz: float) -> float:
+    alone_s = max(times[member.program.name] for member in experiment.members)
+    slower = max(top_mhz / (experiment.clock.frequency_mhz or math.inf), 1.0)
+    return alone_s * slower * (company if len(experiment.members) > 1 else 1.0)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
-import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,9 @@ from joulewise.measure.bench import Bench, Clock
 from joulewise.measure.bundled import USUAL_SECONDS, kernel_program, rounds_for, usual_bytes
 from joulewise.measure.clocks import Clocks
 from joulewise.measure.energy_log import EnergyMeter
+from joulewise.measure.external import PowerTable
 from joulewise.measure.heat import Heat
-from joulewise.measure.holding import only_laboratory
+from joulewise.measure.holding import SHARED, only_laboratory
 from joulewise.measure.laboratory import Setting
 from joulewise.measure.machine import Machine, read_machine
 from joulewise.measure.machine_bench import MachineBench
@@ -32,7 +35,6 @@ from joulewise.measure.synthetic import SyntheticBench
 from joulewise.measure.synthetic_machine import SyntheticMachine
 from joulewise.measure.watch import Watch
 
-_NOTE = "joulewise-clocks.json"
 _EVERY_S = 0.5
 
 
@@ -52,22 +54,25 @@ def opened(plan: Plan, folder: Path) -> Iterator[Setting]:
     machine = machine_of(plan)
     if plan.synthetic is not None:
         made_up = SyntheticBench(plan.synthetic)
-        yield Setting(machine, made_up, reads_energy=plan.synthetic.has_energy, about=_about(plan, []))
+        idle_w = made_up.idle_w if plan.synthetic.has_energy else None
+        yield Setting(machine, made_up, idle_w=idle_w, about=_about(plan, []))
         return
     with only_laboratory(folder):
-        clocks = Clocks(note=_note())
-        clocks.restore_left_behind()
+        clocks = _clocks()
         raise_if_any(clock_problems(plan, machine, clocks))
-        meter = _meter(plan)
-        with _watching(plan, machine, meter) as watch:
+        table, meter = _table(plan), _meter(plan)
+        if table:
+            table.check()
+        with _giving_back(clocks), _watching(plan, machine, meter) as watch:
             bench = MachineBench(machine.cores, watch, best_counters(), clocks)
             yield Setting(
                 machine,
                 bench,
                 Quiet(machine.cores, plan.idle.most_busy, plan.idle.wait).wait,
                 _calibration(machine, bench, places_of(plan, machine)),
-                reads_energy=meter is not None,
-                about=_about(plan, survey(meter=meter)),
+                idle_w=_unread(clocks, machine) if table else bench.idle_w if meter else None,
+                about=_about(plan, survey(meter=table or meter)),
+                give_back=clocks.restore_left_behind,
             )
 
 
@@ -94,6 +99,25 @@ def _clock_probe(plan: Plan, clocks: Clocks) -> tuple[str, Availability]:
     if plan.clock.frequencies:
         return "frequencies", clocks.availability()
     return "governors", clocks.governor_availability()
+
+
+def _table(plan: Plan) -> PowerTable | None:
+    """The table of an external meter that the plan names."""
+    meter = plan.meter
+    if not meter.csv:
+        return None
+    return PowerTable(str((plan.folder / meter.csv).resolve()), meter.time_zone, meter.ahead, meter.column)
+
+
+def _unread(clocks: Clocks, machine: Machine) -> Callable[[Clock, float], float]:
+    """Leaves the machine idle for an external meter, whose table is read later."""
+
+    def idle_w(clock: Clock, seconds: float) -> float:
+        with clocks.holding(clock, machine.cores):
+            time.sleep(seconds)
+        return math.nan
+
+    return idle_w
 
 
 def _meter(plan: Plan) -> EnergyMeter | None:
@@ -136,12 +160,32 @@ def _calibration(
 
 def _about(plan: Plan, probes: Sequence[Availability]) -> dict[str, Any]:
     """What the folder says of how it was measured."""
-    csv = plan.meter.csv and str((plan.folder / plan.meter.csv).resolve())
-    meter = {"csv": csv, "zone": plan.meter.time_zone, "ahead_s": plan.meter.ahead}
-    return {"plan_file": plan.file_name, "probes": [probe._asdict() for probe in probes], "meter": meter}
+    table = _table(plan)
+    probed = [probe._asdict() for probe in probes]
+    return {"plan_file": plan.file_name, "probes": probed, "meter": asdict(table) if table else {}}
 
 
-def _note() -> Path:
-    """Where it is noted how clocks were before: gone after the next start of the machine, as the clocks are."""
-    folders = [Path("/run"), Path(os.environ.get("XDG_RUNTIME_DIR", "")), Path(tempfile.gettempdir())]
-    return next(folder for folder in folders if folder.is_absolute() and os.access(folder, os.W_OK)) / _NOTE
+def _clocks() -> Clocks:
+    """What sets clocks, once all that an earlier laboratory left set is given back."""
+    notes = _notes()
+    clocks = Clocks(note=next(note for note in notes if os.access(note.parent, os.W_OK)))
+    for note in notes:
+        clocks.restore_left_behind(note)
+    return clocks
+
+
+@contextmanager
+def _giving_back(clocks: Clocks) -> Iterator[None]:
+    """However the block ends, clocks are given back, also where a signal came between holding and giving back."""
+    try:
+        yield
+    finally:
+        clocks.restore_left_behind()
+
+
+def _notes() -> list[Path]:
+    """Where it may be noted how clocks were before: gone after the next start of the machine, as the clocks are."""
+    user = os.geteuid()
+    own = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
+    folders = [Path("/run"), *([own] if own.is_absolute() else []), Path(f"/run/user/{user}"), SHARED]
+    return [folder / f"joulewise-clocks-{user}.json" for folder in dict.fromkeys(folders)]

@@ -7,9 +7,9 @@ What an earlier version of the plan asked for stays in the journal, and out of t
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,13 @@ from joulewise._version import __version__
 from joulewise.errors import InputError, Problem
 from joulewise.files import replacing, write_atomic
 from joulewise.measure.bench import GroupRead
-from joulewise.measure.energy_log import EnergyLog
-from joulewise.measure.external import external_log, with_energy
+from joulewise.measure.external import external_table, with_energy, with_idle_power
 from joulewise.measure.journal import Record, read_journal
 from joulewise.measure.machine import Cache, Machine
 from joulewise.measure.observations import COLUMNS
 from joulewise.measure.plan import Plan
 from joulewise.measure.schedule import Run
+from joulewise.measure.system_files import text_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,8 +35,8 @@ MARKER, JOURNAL = "measure.json", "journal.jsonl"
 RUN, IDLE, WARM_UP, PROGRAM = "run", "idle", "warm-up", "program"
 """Events of the journal."""
 
-_ALIKE = ("model", "cores", "caches")
-"""What makes a machine the same as before."""
+MACHINE_ID = Path("/etc/machine-id")
+"""Where Linux keeps a name that no other machine has; missing in some containers."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,6 @@ class Store:
     @property
     def plan_file(self) -> Path:
         return self.folder / "plan.toml"
-
-    @property
-    def report_file(self) -> Path:
-        return self.folder / "report.html"
 
     def marker(self) -> dict[str, Any] | None:
         """What the folder says about itself, or None when it says nothing; InputError when it is damaged."""
@@ -89,15 +85,16 @@ class Store:
             raise InputError(Problem(str(self.folder), "found a file", "the output must be a folder", advice))
         marker = self.marker()
         if marker is None:
-            if self.folder.exists() and any(path.name[0] != "." for path in self.folder.iterdir()):
+            files = {path.name for path in self.folder.iterdir()} if self.folder.exists() else set()
+            if JOURNAL not in files and any(name[0] != "." for name in files):
                 found, allowed = "holds files that are no measurements", "the output must be a new or empty folder"
                 raise InputError(Problem(str(self.folder), found, allowed, advice))
             return
         if marker["name"] != plan.name:
             found = f"holds the measurements of the plan {marker['name']!r}"
             raise InputError(Problem(str(self.folder), found, f"this plan is {plan.name!r}", advice))
-        facts = machine_facts(machine)
-        differing = [fact for fact in _ALIKE if marker["machine"].get(fact) != facts[fact]]
+        there, here = _identity(marker), _identity(_of_machine(plan, machine))
+        differing = [fact for fact in here if there[fact] and here[fact] and there[fact] != here[fact]]
         if differing:
             found = f"holds measurements of another machine, {marker['machine'].get('model')!r}"
             allowed = f"this one differs in {', '.join(differing)}"
@@ -105,13 +102,13 @@ class Store:
 
     def claim(self, plan: Plan, machine: Machine, runs: Sequence[Run], about: Mapping[str, Any]) -> None:
         """Mark the folder as the plan's, with the runs that it asks for."""
-        write_atomic(self.plan_file, plan.source)
         marker = {
             "schema_version": SCHEMA_VERSION, "joulewise": __version__, "name": plan.name,
-            "description": plan.heading.description, "machine": machine_facts(machine), **about,
+            "description": plan.heading.description, **_of_machine(plan, machine), **about,
             "runs": [run.key for run in runs],
         }  # fmt: skip
         write_atomic(self.folder / MARKER, json.dumps(marker, indent=1, ensure_ascii=False) + "\n")
+        write_atomic(self.plan_file, plan.source)
 
     def remove_leftovers(self) -> None:
         """Remove temporary files of a process that was ended while writing; only while the folder is held."""
@@ -123,12 +120,21 @@ class Store:
         return read_journal(self.journal_file)
 
     def write_tables(self) -> pl.DataFrame:
-        """Make observations.parquet and observations.csv of the journal."""
+        """Make observations.parquet and observations.csv of the journal.
+
+        InputError where the table of an external meter cannot be read; what is made then has no energy.
+        """
+        marker = self.existing()
+        try:
+            records = self._metered(marker)
+        except InputError:
+            self._write_tables(self.records(), marker)
+            raise
+        return self._write_tables(records, marker)
+
+    def _write_tables(self, records: Iterable[Record], marker: Mapping[str, Any]) -> pl.DataFrame:
         from joulewise.measure.outliers import with_outliers
 
-        marker = self.existing()
-        log = external_log(marker.get("meter", {}))
-        records = self.records() if log is None else [_metered(record, log, marker) for record in self.records()]
         table = with_outliers(observations(records, marker["runs"]))
         with replacing(self.folder / "observations.parquet") as path:
             table.write_parquet(path, metadata={"schema_version": str(SCHEMA_VERSION)})
@@ -136,26 +142,47 @@ class Store:
             table.write_csv(path)
         return table
 
+    def _metered(self, marker: Mapping[str, Any]) -> list[Record]:
+        """What the journal holds, with the energy of an external meter where the folder names one."""
+        meter = external_table(marker.get("meter", {}))
+        log = meter.log() if meter else None
+        if meter is None or log is None:
+            return self.records()
+        completed = {RUN: partial(with_energy, log=log, name=meter.name), IDLE: partial(with_idle_power, log=log)}
+        return [completed.get(record["event"], _as_is)(record) for record in self.records()]
+
     def idle_powers(self) -> pl.DataFrame:
         """Powers of the idle machine, one row for each time it was read."""
         import polars as pl
 
-        rows = [(record["clock"], record["idle_w"]) for record in self.records() if record["event"] == IDLE]
+        records = self._metered(self.existing())
+        rows = [(record["clock"], record["idle_w"]) for record in records if record["event"] == IDLE]
         return pl.DataFrame(rows, {"clock": pl.String, "idle_w": pl.Float64}, orient="row").drop_nulls()
 
 
-def _metered(record: Record, log: EnergyLog, marker: Mapping[str, Any]) -> Record:
-    return with_energy(record, log, Path(marker["meter"]["csv"]).name) if record["event"] == RUN else record
+def _as_is(record: Record) -> Record:
+    return record
+
+
+def _of_machine(plan: Plan, machine: Machine) -> dict[str, Any]:
+    """What the folder says of the machine; a synthetic one is the same wherever it is made up."""
+    return {"machine": machine_facts(machine), "machine_id": "" if plan.synthetic else text_of(MACHINE_ID)}
+
+
+def _identity(marker: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes a machine the same as before, whichever of its cores may be used now."""
+    sizes = {tuple(cache[:3]) for cache in marker["machine"]["caches"]}
+    return {"model": marker["machine"]["model"], "caches": sizes, "machine-id": marker.get("machine_id")}
 
 
 def machine_facts(machine: Machine) -> dict[str, Any]:
     """A machine as JSON holds it."""
-    return dict(json.loads(json.dumps(asdict(machine)).replace("Infinity", "null")))
+    return dict(json.loads(json.dumps(asdict(machine))))
 
 
 def machine_from(facts: Mapping[str, Any]) -> Machine:
     """The machine that JSON holds."""
-    values = {**{name: _tuples(value) for name, value in facts.items()}, "core_quota": facts["core_quota"] or math.inf}
+    values = {name: _tuples(value) for name, value in facts.items()}
     return replace(Machine(**values), caches=tuple(Cache(*cache) for cache in values["caches"]))
 
 

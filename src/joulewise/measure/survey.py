@@ -9,6 +9,7 @@ from joulewise.measure.availability import Availability
 from joulewise.measure.clocks import Clocks
 from joulewise.measure.counters import CounterSource, PerfEvents
 from joulewise.measure.energy_log import EnergyMeter
+from joulewise.measure.external import PowerTable
 from joulewise.measure.heat import Heat
 from joulewise.measure.machine import Machine, read_machine
 from joulewise.measure.perf_events import Opening, perf_event_open
@@ -19,7 +20,7 @@ from joulewise.units import count
 
 
 def survey(
-    root: Path = Path("/"), meter: EnergyMeter | None = None, opening: Opening = perf_event_open
+    root: Path = Path("/"), meter: EnergyMeter | PowerTable | None = None, opening: Opening = perf_event_open
 ) -> list[Availability]:
     """Every probe: times, counters, energy, temperature, frequency, governor, pinning."""
     clocks = Clocks(root)
