@@ -181,9 +181,8 @@ def _info(store: Store, machine: Machine) -> MeasureInfo:
 
 def _show_schedule(path: Path, out: Path | None, *, as_json: bool) -> None:
     from joulewise.errors import raise_if_any
-    from joulewise.measure.laboratory import known_seconds, runs_of
+    from joulewise.measure.laboratory import estimate_left, runs_of
     from joulewise.measure.plan import read_plan
-    from joulewise.measure.schedule import estimate
     from joulewise.measure.setting import machine_of, why_not
     from joulewise.measure.store import Store
 
@@ -192,7 +191,7 @@ def _show_schedule(path: Path, out: Path | None, *, as_json: bool) -> None:
     records = Store(folder).records()
     raise_if_any(why_not(plan, machine))
     runs, left = runs_of(plan, machine, records)
-    cost = estimate(left, known_seconds(plan, records))
+    cost = estimate_left(plan, runs, left, records)
     if as_json:
         about = {"name": plan.name, "folder": str(folder), "n_runs": len(runs), "n_reused": len(runs) - len(left)}
         time_s = {"seconds": None if cost.unknown else cost.seconds, "most_s": cost.most_s}
