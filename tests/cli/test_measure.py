@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from joulewise.cli.measure import _doing
+from joulewise.measure.laboratory import Progress
 from tests.cli.calling import call
 
 Capture = pytest.CaptureFixture[str]
 
 SYNTHETIC = """
 name = "syn"
+description = "Two made-up programs."
 repetitions = 2
 [[program]]
 name = "canneal"
@@ -56,12 +59,20 @@ def test_a_synthetic_machine_is_measured_reported_and_reported_again(folder: Pat
     found = json.loads(said.out)
     assert (found["n_runs"], found["n_valid"], found["problems"]) == (10, 10, [])
     assert found["findings"]
-    assert (folder / "results" / "syn" / "report.html").is_file()
+    html = (folder / "results" / "syn" / "report.html").read_text()
+    assert "Two made-up programs." in html
+    assert "Measured on a made-up machine" in html
     assert (folder / "results" / "syn" / "tables" / "etc_s.csv").is_file()
+    assert call(capsys, "measure", "syn.toml", "--dry-run").out.startswith("Nothing is left to measure: all 10 runs")
     again = call(capsys, "measure", "--report", "results/syn")
     assert again.code == 0
     assert "Report:  results/syn/report.html" in again.out
     assert call(capsys, "measure", "--report", "nowhere").code == 2
+
+
+def test_the_bar_says_what_is_done_and_what_became_of_the_rest() -> None:
+    assert _doing(Progress(0, 0, 0, 0, "calibrating triad")) == "calibrating triad"
+    assert _doing(Progress(9, 4, 1, 12, "triad at as is")) == "triad at as is; 1 failed; 12 were there already"
 
 
 def test_a_program_that_fails_is_told_and_the_others_are_measured(folder: Path, capsys: Capture) -> None:
@@ -77,7 +88,7 @@ def test_dry_runs_print_the_schedule_and_how_long_it_takes(folder: Path, capsys:
     said = call(capsys, "measure", "syn.toml", "--dry-run")
     assert said.code == 0, said.err
     assert "bodytrack + canneal" in said.out
-    assert "10 runs, at most" in said.out
+    assert "10 runs, which take no time" in said.out
     assert not (folder / "results").exists()
     found = json.loads(call(capsys, "measure", "real.toml", "--dry-run", "--json").out)
     assert (found["n_runs"], found["unknown"], len(found["schedule"])) == (4, [], 4)

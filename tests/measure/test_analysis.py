@@ -9,8 +9,9 @@ from itertools import product
 import polars as pl
 import pytest
 
+from joulewise.measure.additive import judged
 from joulewise.measure.analysis import Analysis, analyse
-from joulewise.measure.analysis_columns import TABLES, schema
+from joulewise.measure.analysis_columns import ADDITIVE, TABLES, schema, table
 from joulewise.measure.intensity import MUTUAL, class_order, classes, roman
 from joulewise.measure.outliers import with_outliers
 from joulewise.measure.synthetic_machine import SyntheticMachine, SyntheticProgram
@@ -118,6 +119,27 @@ def test_sums_of_slowdowns_are_found_to_hold_or_not() -> None:
     assert found.verdict == "underestimates"
     assert found.mean_error is not None
     assert found.mean_error < -0.05
+
+
+@pytest.mark.parametrize(
+    ("error", "half", "verdict"),
+    [
+        (0.01, 0.5, "additive"),
+        (0.08, 0.09, "additive"),
+        (0.08, 0.5, "nearly additive"),
+        (0.3, 0.5, "unclear"),
+        (0.3, 0.1, "overestimates"),
+        (0.3, None, "not additive"),
+    ],
+)
+def test_wide_intervals_do_not_make_slowdowns_additive(error: float, half: float | None, verdict: str) -> None:
+    rows = [{"group": "a + b + c", "program": name, "error": error, "error_ci": half} for name in "abc"]
+    assert judged(table(ADDITIVE, rows)).verdict == verdict
+
+
+def test_tables_do_not_have_the_order_of_runs() -> None:
+    rows = whole().alone.select("program", "clock_mhz").rows()
+    assert rows == sorted(rows, key=lambda row: (row[0], -row[1]))
 
 
 def test_energy_together_is_compared_with_energy_alone() -> None:

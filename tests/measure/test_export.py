@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 from joulewise.measure.analysis import Analysis
-from joulewise.measure.export import UNKNOWN_MACHINE, tables_of, write_tables
+from joulewise.measure.export import tables_of, write_tables
 from joulewise.measure.grid import grid_of
+from joulewise.measure.hosts import UNKNOWN_MACHINE, host_of
 from joulewise.model.facility import TaskFlows
 from joulewise.study import parse_study, run_study
 from joulewise.worlds.chance_tables import read_chances
@@ -170,3 +171,21 @@ def test_noise_never_makes_a_slower_clock_faster() -> None:
     assert any("canneal" in note and "times fell" in note for note in grid.notes)
     no_first = found.alone.filter(~((pl.col("program") == "bodytrack") & (pl.col("clock") == "3400 MHz")))
     assert grid_of(replace(found, alone=no_first)).programs == NAMES[:3]
+
+
+@pytest.mark.parametrize(
+    ("pinned", "cores", "said"),
+    [
+        ({"a + b": "0 1", "a": "2"}, 4, "had different ones"),
+        ({"a + b": "0 4"}, 8, "logical"),
+        ({"a + b": "0-1 2-3"}, 2, "stands for 2 physical"),
+        ({"a + b": "0-7 0-7"}, 4, "where the system put them"),
+        ({"a + b": "0 1", "a + b + c": "0 1 4"}, 4, "programs of a + b + c shared some"),
+    ],
+)
+def test_a_node_has_the_cores_that_programs_were_pinned_to(pinned: dict[str, str], cores: int, said: str) -> None:
+    members = [(group, place, on) for group, text in pinned.items() for place, on in enumerate(text.split())]
+    rows = pl.DataFrame(members, ["group", "place", "cores"], orient="row").with_columns(run="group")
+    host = host_of(Cpu(), replace(made_analysis([None]), observations=rows))  # type: ignore[arg-type]
+    assert host.cores == cores
+    assert said in " ".join(host.notes)

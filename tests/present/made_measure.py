@@ -22,6 +22,7 @@ TIME_S = {"canneal": 130.0, "streamcluster": 370.0, "blackscholes": 160.0, "body
 SCALED = {"canneal": 0.35, "streamcluster": 0.25, "blackscholes": 0.97, "bodytrack": 0.92}
 DYNAMIC_W = {"canneal": 16.0, "streamcluster": 18.0, "blackscholes": 14.0, "bodytrack": 15.0}
 STATIC_W = 44.0
+METER = "RAPL (package-0)"
 SLOWING = {"III": 0.32, "II": 0.03, "I": 0.02}
 FOURS = (
     ("canneal", "canneal", "streamcluster", "streamcluster"), ("blackscholes", "bodytrack", "bodytrack", "canneal"),
@@ -76,7 +77,7 @@ def made_analysis(
     observations = pl.DataFrame(observed, schema(COLUMNS), orient="row")
     additivity = Additivity(12, 0.012, 0.004, 0.015, 0.8, "additive") if fours else Additivity()
     return Analysis(
-        observations if has_energy else observations.with_columns(energy_j=None), observations.clear(), **tables,
+        observations if has_energy else _without(observations, ("energy",)), observations.clear(), **tables,
         additivity=additivity, missing=tuple(missing),
     )  # fmt: skip
 
@@ -117,7 +118,7 @@ def _observed(program: str, at: Row) -> Iterator[Row]:
         yield {
             **dict.fromkeys(column.name for column in COLUMNS), **at, "run": f"{program} {at['clock']} {repetition}",
             "group": program, "size": 1, "way": "restart", "repetition": repetition, "place": 0, "program": program,
-            "wall_s": wall_s, "energy_j": wall_s * _power_w([program], at["clock_mhz"]),
+            "wall_s": wall_s, "energy_j": wall_s * _power_w([program], at["clock_mhz"]), "energy_meter": METER,
         }  # fmt: skip
 
 

@@ -15,11 +15,12 @@ from joulewise.measure.availability import Availability
 from joulewise.measure.machine import Cache, Machine
 from joulewise.present.export import spec_of
 from joulewise.present.layout import Drawing
+from joulewise.present.measure_clocks import over_clocks
 from joulewise.present.measure_findings import measure_findings
 from joulewise.present.measure_report import FIGURES, MeasureInfo, drawable, render_measure_report, write_measure_report
 from joulewise.present.measure_slowdowns import slowdowns_by_pair
 from joulewise.present.measure_tables import DETAILS, MAIN, measure_tables
-from joulewise.present.measure_view import percent_pm, shown_clock, size_name
+from joulewise.present.measure_view import clock_phrase, percent_pm, shown_clock, size_name
 from tests.present.made_measure import CLOCKS_MHZ, TIME_S, made_analysis
 
 SHOWN = ("canneal", "bodytrack")
@@ -76,8 +77,8 @@ def test_captions_are_sentences() -> None:
 
 def test_lines_over_clocks_are_programs_alone_and_in_the_worst_and_best_company() -> None:
     rows = _rows(_drawn("clocks"), "x", "y", "piece")
-    lines = {(row["name"], row["piece"]) for row in rows}
-    assert {name for name, _ in lines} == {"alone", "two together", "four together"}
+    least = {f"{n} together, least slowed" for n in ("two", "four")}
+    assert {row["name"] for row in rows} == {"alone", "two together", "four together", *least}
     assert {row["x"] for row in rows} == {mhz / 1000 for mhz in CLOCKS_MHZ}
     times = [row["y"] for row in rows if row["name"] == "alone" and row["x"] == 3.4]
     assert any(time == pytest.approx(TIME_S["canneal"] / 60) for time in times)
@@ -87,6 +88,23 @@ def test_one_clock_shows_every_company_as_a_point_with_its_interval() -> None:
     rows = _rows(_drawn("clocks", is_bare=True), "company", "offset")
     assert {row["company"] for row in rows} == {*SHOWN, *BARE.members.filter(pl.col("program").is_in(SHOWN))["group"]}
     assert all(row["low"] < row["y"] < row["high"] for row in rows)
+
+
+def test_clocks_without_a_frequency_have_their_places() -> None:
+    names = {"2800 MHz": "powersave", "3400 MHz": "performance"}
+    columns = {"clock": pl.col("clock").replace(names), "clock_mhz": None}
+    two = {
+        name: getattr(FULL, name).filter(pl.col("clock_mhz") >= 2800, program="canneal").with_columns(**columns)
+        for name in ("alone", "members")
+    }
+    one = replace(FULL, **two, programs=FULL.programs.filter(program="canneal"))
+    rows = _rows(over_clocks(one), "company", "offset")
+    assert {row["x"] for row in rows} == {"performance", "powersave"}
+    times = [row["offset"] for row in rows if row["x"] == "powersave" and row["size"] == "alone"]
+    assert len(times) == 3  # misses, time and energy
+    assert max(times) < min(row["offset"] for row in rows if row["size"] != "alone")
+    assert clock_phrase("powersave") == " (powersave)"
+    assert clock_phrase(shown_clock(two["alone"])) == " (performance)"
 
 
 def test_pairs_have_their_intervals_and_gaps_are_grey() -> None:
@@ -116,9 +134,18 @@ def test_programs_are_told_apart_by_misses_or_by_what_they_suffer_and_cause() ->
 
 def test_findings_say_what_came_out_and_nothing_else() -> None:
     leads = " ".join(finding.lead for finding in measure_findings(FULL))
-    for words in ("32.0 ± 1.2 % longer", "add up", "saves energy in", "follows the clock most", "Whatever runs"):
+    for words in (
+        "32.0 ± 1.2 % longer",
+        "add up",
+        "saves energy in",
+        "follows the clock most",
+        "Whatever runs",
+        "(read by RAPL (package-0))",
+    ):
         assert words in leads
     assert len(measure_findings(ALONE)) == 1
+    noisy = replace(ALONE, pairs=ALONE.pairs.with_columns(slowdown_ci=pl.lit(0.5)))
+    assert measure_findings(noisy)[0].lead.startswith("No slowdown in 16 cases of two programs is beyond its interval")
     assert measure_findings(replace(ALONE, pairs=ALONE.pairs.clear()))[0].lead == "No run counts yet."
 
 

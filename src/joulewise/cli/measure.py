@@ -84,8 +84,7 @@ def _measure(path: Path, out: Path | None, *, is_agreed: bool, as_json: bool) ->
         with opened(plan, folder) as setting, progress(f"Measuring {plan.name}", quiet=as_json) as move:
 
             def on_progress(now: Progress) -> None:
-                if now.n_total:
-                    move(now.n_done, now.n_total)
+                move(now.n_done, now.n_total or None, _doing(now))
 
             outcome = measure(plan, folder, setting, on_progress, is_agreed=is_agreed)
     except KeyboardInterrupt:
@@ -95,6 +94,12 @@ def _measure(path: Path, out: Path | None, *, is_agreed: bool, as_json: bool) ->
     if outcome.n_valid < outcome.n_runs:
         _show_failures(outcome)
         raise typer.Exit(SOME_RUNS_FAILED)
+
+
+def _doing(now: Progress) -> str:
+    """What a laboratory does now, and what became of runs that are no part of its bar."""
+    counts = ((now.n_failed, "failed"), (now.n_reused, "were there already"))
+    return "; ".join(filter(None, [now.now, *(f"{n:,} {words}" for n, words in counts if n)]))
 
 
 def _show_failures(outcome: Outcome) -> None:
@@ -157,9 +162,11 @@ def _info(store: Store, machine: Machine) -> MeasureInfo:
     from joulewise.measure.store import last_runs
     from joulewise.present.measure_report import MeasureInfo
 
-    marker, runs = store.existing(), last_runs(store.records()).values()
+    marker, made = store.existing(), last_runs(store.records())
+    runs = [made[key] for key in marker["runs"] if key in made]
     return MeasureInfo(
         name=marker["name"],
+        description=marker["description"],
         plan=store.plan_file.read_text(encoding="utf-8"),
         plan_name=marker["plan_file"],
         machine=machine,
@@ -174,9 +181,8 @@ def _info(store: Store, machine: Machine) -> MeasureInfo:
 
 def _show_schedule(path: Path, out: Path | None, *, as_json: bool) -> None:
     from joulewise.errors import raise_if_any
-    from joulewise.measure.laboratory import known_seconds, runs_of
+    from joulewise.measure.laboratory import estimate_left, runs_of
     from joulewise.measure.plan import read_plan
-    from joulewise.measure.schedule import estimate
     from joulewise.measure.setting import machine_of, why_not
     from joulewise.measure.store import Store
 
@@ -185,16 +191,17 @@ def _show_schedule(path: Path, out: Path | None, *, as_json: bool) -> None:
     records = Store(folder).records()
     raise_if_any(why_not(plan, machine))
     runs, left = runs_of(plan, machine, records)
-    cost = estimate(left, known_seconds(plan, records))
+    cost = estimate_left(plan, runs, left, records)
     if as_json:
         about = {"name": plan.name, "folder": str(folder), "n_runs": len(runs), "n_reused": len(runs) - len(left)}
         time_s = {"seconds": None if cost.unknown else cost.seconds, "most_s": cost.most_s}
         print_json({**about, **time_s, "unknown": list(cost.unknown), "schedule": [_row(run) for run in left]})
         return
-    print_table(f"{plan.name}: the next runs, in their order", [_row(run) for run in left[:_MOST_ROWS]])
+    if left:
+        print_table(f"{plan.name}: the next runs, in their order", [_row(run) for run in left[:_MOST_ROWS]])
     if len(left) > _MOST_ROWS:
         print(f"... and {len(left) - _MOST_ROWS:,} more; --json has all.")
-    print(_how_long(len(runs), cost))
+    print(_how_long(len(runs), cost, is_made_up=plan.synthetic is not None))
 
 
 def _row(run: Run) -> dict[str, Any]:
@@ -204,11 +211,15 @@ def _row(run: Run) -> dict[str, Any]:
             "repetition": run.repetition}  # fmt: skip
 
 
-def _how_long(n_runs: int, cost: Estimate) -> str:
+def _how_long(n_runs: int, cost: Estimate, *, is_made_up: bool) -> str:
     from joulewise.units import count, duration
 
     done = f" ({n_runs - cost.n_runs:,} of {n_runs:,} are there already)" if cost.n_runs < n_runs else ""
     told = f"{count(cost.n_runs, 'run')}{done}"
+    if cost.n_runs == 0:
+        return f"Nothing is left to measure: all {count(n_runs, 'run')} are there already."
+    if is_made_up:
+        return f"{told}, which take no time: the machine is made up."
     if not cost.unknown:
         return f"{told}, about {duration(cost.seconds)}."
     return (

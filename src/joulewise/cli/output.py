@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import typer
 
@@ -80,13 +80,20 @@ def working(title: str, *, quiet: bool) -> Iterator[None]:
         yield
 
 
+class Move(Protocol):
+    """Moves a bar: how much is done, of how much as far as that is known, and what is being done."""
+
+    def __call__(self, done: int, total: int | None, doing: str = "") -> None: ...
+
+
 @contextmanager
-def progress(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar with the time left on standard error, moved by (done, total); silent off a terminal."""
+def progress(title: str, *, quiet: bool) -> Iterator[Move]:
+    """A bar with the time left on standard error, moved by (done, total, doing); silent off a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+               TextColumn("{task.fields[doing]}", markup=False))  # fmt: skip
     hidden = quiet or not sys.stderr.isatty()
     with Progress(*columns, console=console(stderr=True), disable=hidden, transient=True) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(title, total=None, doing="")
+        yield lambda done, total, doing="": bar.update(task, completed=done, total=total, doing=doing)

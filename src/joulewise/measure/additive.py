@@ -24,7 +24,8 @@ _ROUNDING = 1e-9
 
 RULE = (
     f"additive: the mean absolute error is at most {CLOSE:.0%} of the time alone, or at most {NEAR:.0%} while at least "
-    f"{_MOST:.0%} of the errors are within their intervals; nearly additive: at most {NEAR:.0%}; else sums "
+    f"{_MOST:.0%} of the errors are within their intervals and half of one is {NEAR:.0%} or less on average; nearly "
+    f"additive: at most {NEAR:.0%}; unclear: more, but so many errors are within their intervals; else sums "
     f"overestimate or underestimate if {_MOST:.0%} of the errors outside their intervals have that sign"
 )
 
@@ -68,7 +69,8 @@ def judged(additive: pl.DataFrame) -> Additivity:
     sure = told.drop_nulls("error_ci")
     beyond = sure.filter(pl.col("error").abs() > pl.col("error_ci"))["error"].to_list()
     held = 1 - len(beyond) / sure.height if sure.height else None
-    return Additivity(len(errors), mean, width, absolute, held, _verdict(absolute, held, beyond))
+    half = float(sure["error_ci"].to_numpy().mean()) if held is not None else None
+    return Additivity(len(errors), mean, width, absolute, held, _verdict(absolute, held, half, beyond))
 
 
 def fitted_table(company: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.DataFrame:
@@ -106,16 +108,19 @@ def _compared(
     }
 
 
-def _verdict(absolute: float, held: float | None, beyond: Sequence[float]) -> str:
-    """The verdict by the rule; `beyond` are the errors outside their intervals."""
-    if absolute <= CLOSE or (absolute <= NEAR and held is not None and held >= _MOST):
-        return "additive"
-    if absolute <= NEAR:
-        return "nearly additive"
+def _verdict(absolute: float, held: float | None, half: float | None, beyond: Sequence[float]) -> str:
+    """The verdict by the rule; `half` of an interval on average, `beyond` are the errors outside of theirs."""
+    is_held = held is not None and held >= _MOST
+    is_sharp = half is not None and half <= NEAR
     share_above = sum(error > 0 for error in beyond) / len(beyond) if beyond else 0.5
-    if share_above >= _MOST:
-        return "overestimates"
-    return "underestimates" if share_above <= 1 - _MOST else "not additive"
+    cases = (
+        (absolute <= CLOSE or (absolute <= NEAR and is_held and is_sharp), "additive"),
+        (absolute <= NEAR, "nearly additive"),
+        (is_held, "unclear"),
+        (share_above >= _MOST, "overestimates"),
+        (share_above <= 1 - _MOST, "underestimates"),
+    )
+    return next((verdict for is_so, verdict in cases if is_so), "not additive")
 
 
 def _fitted(program: str, clock: str, met: pl.DataFrame, groups: Mapping[str, list[str]]) -> list[dict[str, Any]]:

@@ -84,4 +84,18 @@ def analyse(observations: pl.DataFrame, idle: pl.DataFrame | None = None, n_clas
         "together": together,
         "best_clock": best_clock_table(members, alone, powers, together),
     }
-    return Analysis(used, left_out, **tables, additivity=judged(additive), missing=missing(used, tables))
+    ordered = {name: _ordered(frame) for name, frame in tables.items()}
+    return Analysis(used, left_out, **ordered, additivity=judged(additive), missing=missing(used, tables))
+
+
+_ORDER = {"size": False, "group": False, "program": False, "beside": False, "clock_mhz": True, "clock": False,
+          "way": False}  # fmt: skip
+"""Columns by which tables are sorted, and whether the highest comes first."""
+
+
+def _ordered(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows by group, program and clock, whatever the order of runs was; tables of classes have theirs already."""
+    if "program" not in frame.columns and "group" not in frame.columns:
+        return frame
+    keys = [name for name in _ORDER if name in frame.columns]
+    return frame.sort(keys, descending=[_ORDER[name] for name in keys], nulls_last=True, maintain_order=True)

@@ -30,7 +30,7 @@ _CLOCK_MHZ = ("clock_mhz", "MHz", float, "the frequency asked for; missing where
 _RUNS = ("n", "", int, "how many runs the figures are means of")
 _WALL = ("wall_s", "s", float, "time from its beginning to its first end")
 _WALL_CI = ("wall_ci_s", "s", float, "half width of its interval")
-_ENERGY = ("energy_j", "J", float, "energy of the whole machine meanwhile")
+_ENERGY = ("energy_j", "J", float, "what the meter counted meanwhile, of all that ran")
 _ENERGY_CI = ("energy_ci_j", "J", float, "half width of its interval")
 _INTENSITY = ("intensity", "", float, "last-level cache misses per instruction")
 _INTENSITY_CI = ("intensity_ci", "", float, "half width of its interval")
@@ -41,7 +41,7 @@ ALONE = _columns(
     _PROGRAM, _CLOCK, _CLOCK_MHZ, _RUNS, _WALL, _WALL_CI,
     ("cpu_s", "s", float, "processor time of all its processes"),
     _ENERGY, _ENERGY_CI,
-    ("power_w", "W", float, "mean power of the whole machine meanwhile"),
+    ("power_w", "W", float, "mean power of what the meter reads meanwhile"),
     ("power_ci_w", "W", float, "half width of its interval"),
     ("instructions", "", float, "instructions of one run"),
     _INTENSITY, _INTENSITY_CI,
@@ -101,7 +101,7 @@ SCALING = _columns(
 )
 POWERS = _columns(
     _PROGRAM, _CLOCK, _CLOCK_MHZ,
-    ("power_w", "W", float, "mean power of the whole machine with the program alone"),
+    ("power_w", "W", float, "mean power of what the meter reads with the program alone"),
     ("static_w", "W", float, "power that is drawn whatever runs"),
     ("static_ci_w", "W", float, "half width of its interval"),
     ("dynamic_w", "W", float, "what the program adds"),

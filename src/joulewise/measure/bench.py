@@ -80,7 +80,7 @@ class MemberRead:
     """What was read of one member, from its beginning to its first end; NaN is what could not be read.
 
     `setup_s` reaches from the start of the run to the member's beginning: its set-up, and that of others it waits for.
-    `energy_j` is that of the whole machine meanwhile, `company_share` the share of that time in which another member
+    `energy_j` is what the meter counted meanwhile, `company_share` the share of that time in which another member
     was running past its set-up, as a mean over the others (1 for a baseline).
     """
 

@@ -52,6 +52,8 @@ def _judged(claim: Claim, analysis: Analysis) -> Finding:
 
 
 def _without_evidence(finding: Finding) -> Finding:
+    if finding.verdict == "not testable":
+        return finding
     ours = f"{finding.verdict} by the rule on a synthetic machine, which was made so: {finding.ours}"
     return replace(finding, ours=ours, verdict="not testable")
 

@@ -13,17 +13,18 @@ import polars as pl
 
 from joulewise.files import write_atomic
 from joulewise.measure.grid import Grid, grid_of
+from joulewise.measure.hosts import Host, host_of
+from joulewise.measure.observations import meters_of
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis import Analysis
     from joulewise.measure.machine import Machine
 
 TABLES_FOLDER = "tables"
-UNKNOWN_MACHINE = "this machine"
 
 _MEANINGS = {
     "etc_s.csv": "execution times of programs alone (ETC): `etc_s` of a system of serial tasks",
-    "power_w.csv": "power of the whole machine meanwhile (APC): `power_w` of such a system",
+    "power_w.csv": "mean power meanwhile (APC), of whatever the meter reads: `power_w` of such a system",
     "machines.csv": "one machine, and what it draws at rest: `machines` of such a system",
     "samples.csv": 'every run of a program alone: `samples` of studies with `goal = "utility"`',
     "speeds.csv": "tasks a second (ECS) and dynamic power (APC) of a core: `speeds` of a facility's workload",
@@ -59,7 +60,7 @@ def tables_of(analysis: Analysis, machine: Machine | None = None) -> Tables:
     """Every table that can be filled, without those for which nothing was measured."""
     if analysis.alone.is_empty():
         return Tables({}, ("No program was measured alone, so there are no tables.",))
-    grid, host = grid_of(analysis), _host_of(machine, analysis)
+    grid, host = grid_of(analysis), host_of(machine, analysis)
     classes = dict(analysis.programs.select("program", "class").iter_rows())
     by_class, class_notes = _by_class(analysis, [classes.get(name) for name in grid.programs])
     by_pair, pair_notes = _by_pair(analysis, grid.programs, classes, by_class)
@@ -76,25 +77,7 @@ def tables_of(analysis: Analysis, machine: Machine | None = None) -> Tables:
         "slowdowns_by_pair.csv": by_pair,
     }
     kept = {name: frame for name, frame in frames.items() if frame is not None}
-    return Tables(kept, (*grid.notes, *_power_notes(grid), *class_notes, *pair_notes))
-
-
-@dataclass(frozen=True)
-class _Host:
-    """The machine as a node: its name, the cores that programs were given, and the processors that share them."""
-
-    name: str
-    cores: int
-    processors: int
-
-
-def _host_of(machine: Machine | None, analysis: Analysis) -> _Host:
-    """A core of each group of siblings; where the machine is not known, as many as ran programs together."""
-    if machine is None:
-        return _Host(UNKNOWN_MACHINE, max([1, *analysis.members["size"]]), 1)
-    cores = len(machine.siblings) or len(machine.cores)
-    processors = len(machine.last_level) or 1
-    return _Host(machine.model or UNKNOWN_MACHINE, cores, processors if cores % processors == 0 else 1)
+    return Tables(kept, (*host.notes, *grid.notes, *_power_notes(analysis, grid), *class_notes, *pair_notes))
 
 
 def _cells(grid: Grid) -> Iterator[tuple[str, int, tuple[int, int]]]:
@@ -104,19 +87,19 @@ def _cells(grid: Grid) -> Iterator[tuple[str, int, tuple[int, int]]]:
             yield program, pstate, (row, pstate)
 
 
-def _matrix(grid: Grid, values: np.ndarray[Any, Any], host: _Host) -> pl.DataFrame:
+def _matrix(grid: Grid, values: np.ndarray[Any, Any], host: Host) -> pl.DataFrame:
     """Task types and P-states by the one machine type."""
     rows = [{"task_type": name, "pstate": pstate, host.name: _known(values[at])} for name, pstate, at in _cells(grid)]
     return pl.DataFrame(rows, schema={"task_type": pl.String, "pstate": pl.Int64, host.name: pl.Float64})
 
 
-def _machines(grid: Grid, host: _Host, *, has_powers: bool) -> pl.DataFrame:
+def _machines(grid: Grid, host: Host, *, has_powers: bool) -> pl.DataFrame:
     """One machine; what it draws at rest goes with powers only."""
     idle = {"idle_w": [grid.static_w]} if has_powers and math.isfinite(grid.static_w) else {}
     return pl.DataFrame({"machine_type": [host.name], "count": [1], **idle})
 
 
-def _samples(analysis: Analysis, grid: Grid, host: _Host) -> pl.DataFrame | None:
+def _samples(analysis: Analysis, grid: Grid, host: Host) -> pl.DataFrame | None:
     """Every run alone with its time and mean power; None without powers."""
     pstate = {clock: number for number, clock in enumerate(grid.clocks)}
     runs = analysis.observations.filter(
@@ -134,7 +117,7 @@ def _samples(analysis: Analysis, grid: Grid, host: _Host) -> pl.DataFrame | None
     )
 
 
-def _speeds(grid: Grid, host: _Host) -> pl.DataFrame:
+def _speeds(grid: Grid, host: Host) -> pl.DataFrame:
     rows = [
         {
             "task_type": name, "node_type": host.name, "pstate": pstate, "speed_per_s": 1 / grid.time_s[at],
@@ -145,7 +128,7 @@ def _speeds(grid: Grid, host: _Host) -> pl.DataFrame:
     return pl.DataFrame(rows, schema_overrides={"power_w": pl.Float64})
 
 
-def _node_types(grid: Grid, host: _Host) -> pl.DataFrame:
+def _node_types(grid: Grid, host: Host) -> pl.DataFrame:
     row = {
         "type": host.name, "cores": host.cores, "processors": host.processors, "pstates": len(grid.clocks),
         "overhead_w": _known(grid.static_w), "core_w": _known(_most(grid.dynamic_w[:, 0])),
@@ -154,7 +137,7 @@ def _node_types(grid: Grid, host: _Host) -> pl.DataFrame:
     return pl.DataFrame([row], schema_overrides=dict.fromkeys(("overhead_w", "core_w", "least_clock"), pl.Float64))
 
 
-def _task_list(grid: Grid, host: _Host, classes: Mapping[str, str | None]) -> pl.DataFrame:
+def _task_list(grid: Grid, host: Host, classes: Mapping[str, str | None]) -> pl.DataFrame:
     """The programs with the rate at which even parts of one machine's cores would just be busy."""
     rate = host.cores / len(grid.programs) / grid.time_s[:, 0]
     known = {"class": [classes.get(name) for name in grid.programs]} if any(classes.values()) else {}
@@ -207,7 +190,10 @@ def _by_pair(
     return pl.DataFrame(rows), [f"{said} {', '.join(names)}." for names, said in notes if names]
 
 
-def _power_notes(grid: Grid) -> Iterator[str]:
+def _power_notes(analysis: Analysis, grid: Grid) -> Iterator[str]:
+    meters = meters_of(analysis.observations)
+    if meters:
+        yield f"Powers are those of what the meter reads, which may be less than the whole machine: {meters}."
     if not np.isfinite(grid.power_w).all():
         yield "No meter read energy everywhere, so that there is no power_w.csv; a system can do without."
     if not (np.isfinite(grid.dynamic_w).all() and math.isfinite(grid.static_w)):
@@ -228,7 +214,6 @@ def _about(tables: Tables) -> str:
 _ASSUMED = (
     "P-state 0 is the fastest clock; slowdowns are means over all clocks, for a facility has one for all P-states.",
     "`rate_per_s` in task_list.csv keeps even parts of one machine's cores just busy: put your own rates there.",
-    "Cores are physical ones: programs were put on different cores as long as there were enough.",
 )
 
 

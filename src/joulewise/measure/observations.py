@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class ObservationColumn(NamedTuple):
@@ -41,10 +44,15 @@ COLUMNS = tuple(
         ("instructions", "", float, "instructions of its first run, without a set-up that it tells"),
         ("cycles", "", float, "cycles of its first run, without such a set-up"),
         ("cache_misses", "", float, "last-level cache misses of its first run, without such a set-up"),
-        ("energy_j", "J", float, "energy of the whole machine from its beginning to its first end"),
+        ("energy_j", "J", float, "what the meter counted from its beginning to its first end, of all that ran"),
         ("group_s", "s", float, "from the first member's beginning to the last one's first end"),
-        ("group_energy_j", "J", float, "energy of the whole machine meanwhile"),
-        ("energy_meter", "", str, "the meter that read energy; missing where none did"),
+        ("group_energy_j", "J", float, "what the meter counted meanwhile"),
+        (
+            "energy_meter",
+            "",
+            str,
+            "the meter that read energy (RAPL is not the whole machine); missing where none did",
+        ),
         ("measured_mhz", "MHz", float, "mean frequency that was seen at the pinned cores"),
         ("hottest_c", "°C", float, "hottest temperature that was seen"),
         ("problem", "", str, "why the run does not count; missing where it does"),
@@ -52,3 +60,8 @@ COLUMNS = tuple(
         ("is_outlier", "", bool, "far from the other repetitions of the same experiment (see the report for the rule)"),
     )
 )
+
+
+def meters_of(observations: pl.DataFrame) -> str:
+    """The meters that read energy, in words; nothing where none did."""
+    return ", ".join(observations["energy_meter"].drop_nulls().unique(maintain_order=True))

@@ -203,15 +203,15 @@ LABORATORY = {
         "Last-level cache misses over instructions: how often a program must go to memory, which all programs share."
     ),
     "Class": (
-        "Programs are divided where the logarithms of their misses per instruction have the largest gaps, or of what "
-        "they suffer and cause where misses were not counted; I is the lightest."
+        "Programs are divided so that logarithms of their misses per instruction (or of what they suffer and cause, "
+        "where misses were not counted) differ least within classes; I is the lightest."
     ),
     "Clock": "The frequency or the governor that cores were told to use; 'as is' where nothing was set.",
     "Way": (
         "Restart: a program that ends early is started again until all have ended once, so that nobody is ever alone. "
         "Once: it is not, so that the energy until the last has ended is that of running each once."
     ),
-    "Static and dynamic power": "What the machine draws with nothing running, and what a program adds to it.",
+    "Static and dynamic power": "What is drawn with nothing running, and what a program adds to it.",
     "Saved": "By how much less energy programs need together than one after the other, as a share of the latter.",
     "95 % confidence interval": (
         "The range that would hold the true mean in 95 of 100 such experiments (Student's t over repetitions). "

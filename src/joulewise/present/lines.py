@@ -55,6 +55,7 @@ class Plot:
     base: float | None = None
     legend: str = ""
     least_height_px: int = _LEAST_HEIGHT_PX
+    legend_columns: int = _LEGEND_COLUMNS
 
     @property
     def height_px(self) -> int:
@@ -80,7 +81,7 @@ def draw_lines(plot: Plot) -> Any:
     ]
     base = alt.Chart(inline(rows)).encode(
         x=encoded(alt.X, "x:Q", plot.x),
-        color=_colour(plot.looks, plot.legend),
+        color=_colour(plot.looks, _legend(plot)),
         detail="piece:N",
         tooltip=[
             alt.Tooltip("name:N", title="line"),
@@ -90,7 +91,7 @@ def draw_lines(plot: Plot) -> Any:
     )
     y = encoded(alt.Y, "y:Q", plot.y)
     dashes = alt.Scale(domain=list(plot.looks), range=[dash for _, dash in plot.looks.values()])
-    dash = alt.StrokeDash("name:N", sort=None, legend=_legend(plot.legend), scale=dashes)
+    dash = alt.StrokeDash("name:N", sort=None, legend=_legend(plot), scale=dashes)
     line = base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=dash)
     spans = _bands(base) if plot.has_bands else _whiskers(base, y)
     names = [] if plot.legend else _end_labels(plot)
@@ -141,18 +142,20 @@ def encoded(channel: Any, field: str, axis: Axis) -> Any:
     return channel(field, title=axis.title, scale=scale, axis=alt.Axis(**looks))
 
 
-def _colour(looks: Looks, legend: str = "") -> Any:
+def _colour(looks: Looks, legend: Any = None) -> Any:
     import altair as alt
 
     scale = alt.Scale(domain=list(looks), range=[colour for colour, _ in looks.values()])
-    return alt.Color("name:N", sort=None, legend=_legend(legend), scale=scale)
+    return alt.Color("name:N", sort=None, legend=legend, scale=scale)
 
 
-def _legend(title: str) -> Any:
+def _legend(plot: Plot) -> Any:
     """The legend of lines under a title; none without."""
     import altair as alt
 
-    return alt.Legend(title=title, symbolType="stroke", symbolOpacity=1, columns=_LEGEND_COLUMNS) if title else None
+    if not plot.legend:
+        return None
+    return alt.Legend(title=plot.legend, symbolType="stroke", symbolOpacity=1, columns=plot.legend_columns)
 
 
 def _end_labels(plot: Plot) -> list[Any]:

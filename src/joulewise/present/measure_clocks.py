@@ -14,10 +14,12 @@ from joulewise.present.lines import Axis, Plot, Point, draw_lines
 from joulewise.present.measure_view import (
     frequencies_mhz,
     in_one_way,
+    meter_phrase,
     programs_of,
     size_colours,
     size_name,
 )
+from joulewise.present.settings import Looks
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis import Analysis
@@ -26,7 +28,7 @@ _WIDTH_PX, _HEIGHT_PX, _STEP_PX = 200, 140, 64
 _ACROSS = 3
 _PER_INSTRUCTION = 1e-3  # misses are shown per thousand instructions
 _MOST_PROGRAMS = 8
-_LEGEND = "Programs"
+_LEGEND, _LEGEND_COLUMNS = "Programs", 5
 
 
 @dataclass(frozen=True)
@@ -45,22 +47,30 @@ _QUANTITIES = (
 )
 
 
+@dataclass(frozen=True)
+class _Look:
+    """What all panels share: colours of sizes, how lines of sizes and companies look, and clocks in their order."""
+
+    colours: Mapping[str, str]
+    lines: Looks
+    clocks: Sequence[str]
+
+
 def over_clocks(analysis: Analysis) -> Drawing:
     """A row of panels for each program: misses per instruction, time and energy, as far as they were read."""
     rows = _rows(analysis)
     quantities = [each for each in _QUANTITIES if rows[each.value].is_not_null().any()]
     programs = programs_of(analysis)
     shown = programs[:_MOST_PROGRAMS]
-    sizes = rows["size"].unique().sort().to_list()
-    has_clocks = len(frequencies_mhz(rows)) > 1
+    look, has_clocks = _look(rows), len(frequencies_mhz(rows)) > 1
     draw = _over_frequency if has_clocks else _by_company
     parts = [
-        draw(rows.filter(pl.col("program") == program), quantity, program if quantity is quantities[0] else "", sizes)
+        draw(rows.filter(pl.col("program") == program), quantity, program if quantity is quantities[0] else "", look)
         for program in shown
         for quantity in quantities
     ]
     across = len(quantities) if len(quantities) > 1 else _ACROSS
-    return Drawing(assemble(parts, across), _caption(rows, quantities, has_clocks, programs))
+    return Drawing(assemble(parts, across), _caption(rows, quantities, has_clocks, programs, meter_phrase(analysis)))
 
 
 def has_times(analysis: Analysis) -> bool:
@@ -77,17 +87,33 @@ def _rows(analysis: Analysis) -> pl.DataFrame:
     return pl.concat([alone.select(keys), members.filter(pl.col("size") > 1).select(keys)])
 
 
-def _caption(rows: pl.DataFrame, quantities: Sequence[_Quantity], has_clocks: bool, programs: Sequence[str]) -> str:
+def _look(rows: pl.DataFrame) -> _Look:
+    sizes = rows["size"].unique().sort().to_list()
+    companies = rows.group_by("program", "size").agg(pl.col("group").n_unique())
+    choosing = set(companies.filter(pl.col("group") > 1)["size"])
+    colours = size_colours(sizes)
+    solid, dashed = [1, 0], [4, 3]
+    lines = {
+        name: (colours[size_name(n)], dash)
+        for n in sizes
+        for name, dash in ((size_name(n), solid), *(((_least(n), dashed),) if n in choosing else ()))
+    }
+    return _Look(colours, lines, rows["clock"].unique().sort().to_list())
+
+
+def _caption(
+    rows: pl.DataFrame, quantities: Sequence[_Quantity], has_clocks: bool, programs: Sequence[str], meter: str
+) -> str:
     said = {
         "intensity": "last-level cache misses",
         "wall_s": "time",
-        "energy_j": "energy of the whole machine until its end",
+        "energy_j": f"energy until its end{meter}",
     }
     named = [said[each.value] for each in quantities]
     listed = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
     against = " against the clock" if has_clocks else ""
     company = (
-        " Of each size, the company that slows it most and the one that slows it least are drawn."
+        " Of each size, the company that slows it most is drawn and, dashed, the one that slows it least."
         if has_clocks
         else " Every point of a size is a company."
     )
@@ -95,45 +121,51 @@ def _caption(rows: pl.DataFrame, quantities: Sequence[_Quantity], has_clocks: bo
     more = (
         f" Shown are the first {_MOST_PROGRAMS} of {len(programs)} programs." if len(programs) > _MOST_PROGRAMS else ""
     )
-    return (
-        f"Each row is a program: its {listed}{against}, alone and with others.{several} Whiskers are 95 % intervals."
-        f"{more}"
-    )
+    has_widths = any(rows[each.half].is_not_null().any() for each in quantities)
+    whiskers = " Whiskers are 95 % intervals; where none is seen, it is smaller than its point." if has_widths else ""
+    row = "row" if len(quantities) > 1 else "panel"
+    return f"Each {row} is a program: its {listed}{against}, alone and with others.{several}{whiskers}{more}"
 
 
 # --- over frequencies -----------------------------------------------------------------------------------
 
 
-def _over_frequency(rows: pl.DataFrame, quantity: _Quantity, title: str, sizes: Sequence[int]) -> Any:
-    """Lines of a program over the frequency: alone, and of each size the slowest and the fastest company."""
+def _over_frequency(rows: pl.DataFrame, quantity: _Quantity, title: str, look: _Look) -> Any:
+    """Lines of a program over the frequency: alone, and of each size in the worst and in the best company."""
     unit, size = _unit(rows, quantity)
-    kept = rows.drop_nulls([quantity.value, "clock_mhz"])
-    lines = {size_name(n): _points(kept.filter(pl.col("size") == n), quantity, size) for n in sizes}
-    looks = {name: (colour, [1, 0]) for name, colour in size_colours(sizes).items()}
+    lines = _lines(rows.drop_nulls([quantity.value, "clock_mhz"]), quantity, size)
     ghz = [mhz / 1000 for mhz in frequencies_mhz(rows)]
     room = 0.06 * (ghz[0] - ghz[-1])
     top = max([point.high or point.y for points in lines.values() for point in points], default=1.0)
     plot = Plot(
-        {name: points for name, points in lines.items() if points},
-        looks,
+        lines,
+        look.lines,
         Axis("clock (GHz)", ghz[-1] - room, ghz[0] + room),
         Axis(quantity.title.format(unit=unit), 0.0, 1.06 * top),
         title,
         _WIDTH_PX,
         legend=_LEGEND,
         least_height_px=_HEIGHT_PX,
+        legend_columns=_LEGEND_COLUMNS,
     )
     return draw_lines(plot)
 
 
-def _points(rows: pl.DataFrame, quantity: _Quantity, size: float) -> list[Point]:
-    order = rows.group_by("group").agg(pl.col("wall_s").mean()).sort("wall_s", "group")["group"].to_list()
-    companies = list(dict.fromkeys((*order[:1], *order[-1:])))
-    return [
-        Point(row["clock_mhz"] / 1000, *_ends(row, quantity, size), piece=piece)
-        for piece, company in enumerate(companies)
-        for row in rows.filter(pl.col("group") == company).sort("clock_mhz").iter_rows(named=True)
-    ]
+def _lines(rows: pl.DataFrame, quantity: _Quantity, size: float) -> dict[str, list[Point]]:
+    """For each size the points in the company that slows most and, by another name, in the one that slows least."""
+    found = {}
+    for (n,), part in rows.sort("size").partition_by("size", as_dict=True, maintain_order=True).items():
+        order = part.group_by("group").agg(pl.col("wall_s").mean()).sort("wall_s", "group")["group"].to_list()
+        for name, company in zip((size_name(n), _least(n)), dict.fromkeys((order[-1], order[0]))):
+            own = part.filter(pl.col("group") == company).sort("clock_mhz")
+            found[name] = [
+                Point(row["clock_mhz"] / 1000, *_ends(row, quantity, size)) for row in own.iter_rows(named=True)
+            ]
+    return found
+
+
+def _least(n: int) -> str:
+    return f"{size_name(n)}, least slowed"
 
 
 def _ends(row: Mapping[str, Any], quantity: _Quantity, size: float) -> tuple[float, float | None, float | None]:
@@ -148,25 +180,28 @@ def _unit(rows: pl.DataFrame, quantity: _Quantity) -> tuple[str, float]:
     return units[quantity.value](most) if quantity.value in units else ("", _PER_INSTRUCTION)
 
 
-# --- at one clock ---------------------------------------------------------------------------------------
+# --- where clocks have no frequencies -------------------------------------------------------------------
 
 
-def _by_company(rows: pl.DataFrame, quantity: _Quantity, title: str, sizes: Sequence[int]) -> Any:
-    """Points of a program by the number of programs, one for each company and clock."""
+def _by_company(rows: pl.DataFrame, quantity: _Quantity, title: str, look: _Look) -> Any:
+    """Points of a program, one for each company: by the clock, or by the number of programs where there is one."""
     import altair as alt
 
     unit, size = _unit(rows, quantity)
-    place = (pl.int_range(pl.len()) + 1).over("size") / (pl.len().over("size") + 1) - 0.5
-    kept = rows.drop_nulls(quantity.value).sort("size", "wall_s").with_columns(offset=place)
-    data = [_point_row(row, quantity, size) for row in kept.iter_rows(named=True)]
-    colours, named = size_colours(sizes), quantity.title.format(unit=unit)
+    across = "clock" if len(look.clocks) > 1 else "size"
+    kept = rows.drop_nulls(quantity.value).sort("size", "wall_s").with_columns(offset=_place(across))
+    data = [_point_row(row, quantity, size, across) for row in kept.iter_rows(named=True)]
+    places = list(look.clocks) if across == "clock" else list(look.colours)
+    named = quantity.title.format(unit=unit)
     top = max([row["high"] or row["y"] for row in data], default=1.0)
-    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
-    base = alt.Chart(inline(data or [dict.fromkeys(("x", "y", "low", "high", "company", "told", "offset"))])).encode(
-        x=alt.X("x:N", sort=None, title=None, scale=alt.Scale(domain=list(colours)),
+    scale = alt.Scale(domain=list(look.colours), range=list(look.colours.values()))
+    blank = dict.fromkeys(("x", "y", "low", "high", "size", "company", "told", "offset"))
+    base = alt.Chart(inline(data or [blank])).encode(
+        x=alt.X("x:N", sort=None, title=None, scale=alt.Scale(domain=places),
                 axis=alt.Axis(labelAngle=0, ticks=False, labelExpr="split(datum.label, ' ')")),
         xOffset=alt.XOffset("offset:Q", scale=alt.Scale(domain=[-0.5, 0.5])),
-        color=alt.Color("x:N", scale=scale, legend=None),
+        color=alt.Color("size:N", title=_LEGEND, sort=None, scale=scale,
+                        legend=alt.Legend(symbolType="circle") if across == "clock" else None),
         tooltip=[alt.Tooltip("company:N", title="together"), alt.Tooltip("told:N", title=named)],
     )  # fmt: skip
     y = alt.Y("y:Q", title=named, scale=alt.Scale(domain=[0, 1.06 * top], nice=False),
@@ -175,14 +210,18 @@ def _by_company(rows: pl.DataFrame, quantity: _Quantity, title: str, sizes: Sequ
         base.mark_rule(strokeWidth=1.2).encode(y="low:Q", y2="high:Q"),
         base.mark_point(filled=True, size=34, opacity=1).encode(y=y),
     ]
-    width_px = max(_WIDTH_PX, _STEP_PX * len(sizes))
+    width_px = max(_WIDTH_PX, _STEP_PX * len(places))
     return alt.layer(*layers).properties(width=width_px, height=_HEIGHT_PX, title=title)
 
 
-def _point_row(row: Mapping[str, Any], quantity: _Quantity, size: float) -> dict[str, Any]:
+def _place(across: str) -> pl.Expr:
+    """Where in its part of the axis a point stands, from -0.5 to 0.5."""
+    return (pl.int_range(pl.len()) + 1).over(across) / (pl.len().over(across) + 1) - 0.5
+
+
+def _point_row(row: Mapping[str, Any], quantity: _Quantity, size: float, across: str) -> dict[str, Any]:
     y, low, high = _ends(row, quantity, size)
-    company = (
-        row["group"] if row["clock_mhz"] is not None or row["clock"] == "as is" else f"{row['group']}, {row['clock']}"
-    )
-    ends = {"x": size_name(row["size"]), "y": y, "low": low, "high": high, "offset": row["offset"]}
-    return {**ends, "company": company, "told": number(y)}
+    named = size_name(row["size"])
+    x = row["clock"] if across == "clock" else named
+    return {"x": x, "y": y, "low": low, "high": high, "size": named, "offset": row["offset"], "company": row["group"],
+            "told": number(y)}  # fmt: skip

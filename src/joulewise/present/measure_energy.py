@@ -10,7 +10,15 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import energy_unit, number
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
-from joulewise.present.measure_view import clock_phrase, in_one_way, percent_pm, pm, programs_of, shown_clock
+from joulewise.present.measure_view import (
+    clock_phrase,
+    in_one_way,
+    meter_phrase,
+    percent_pm,
+    pm,
+    programs_of,
+    shown_clock,
+)
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis import Analysis
@@ -20,7 +28,8 @@ _ROW_PX, _WIDTH_PX = 26, 420
 _LABEL_PX = 300
 _APART, _TOGETHER = "one after the other", "together"
 _STATIC, _DYNAMIC = "static", "dynamic"
-_PANEL_PX, _BAR_PX, _HEIGHT_PX = 4, 30, 150
+_ACROSS = 4
+_BAR_PX, _LETTER_PX, _HEIGHT_PX = 30, 8, 150
 
 
 def energy_together(analysis: Analysis) -> Drawing:
@@ -31,9 +40,9 @@ def energy_together(analysis: Analysis) -> Drawing:
     shown = rows.head(_MOST_GROUPS)
     more = f" Shown are the first {_MOST_GROUPS} of {rows.height} groups." if rows.height > _MOST_GROUPS else ""
     caption = (
-        f"Energy of the whole machine{clock_phrase(clock)} until each program of a group has run once: one after the "
-        "other, alone, and all of them together. Numbers are the share that is saved, with half of the 95 % interval; "
-        f"below 0, running together costs more. Whiskers are 95 % intervals.{more}"
+        f"Energy{meter_phrase(analysis)}{clock_phrase(clock)} until each program of a group has run once: one after "
+        "the other, alone, and all of them together. Numbers are the share that is saved, with half of the 95 % "
+        f"interval; below 0, running together costs more. Whiskers are 95 % intervals.{more}"
     )
     return Drawing(assemble([_dumbbells(shown)]), caption)
 
@@ -57,21 +66,23 @@ def _dumbbells(rows: pl.DataFrame) -> Any:
     order = [row["group"] for row in data]
     y = alt.Y("group:N", sort=order, title=None, axis=alt.Axis(labelLimit=_LABEL_PX, grid=False))
     scale = alt.Scale(domain=[0, 1.08 * most / size], nice=False)
-    x = alt.X("x:Q", title=f"energy ({unit})", scale=scale, axis=alt.Axis(format=AXIS_FORMAT, tickCount=6, grid=True))
+    axis = alt.Axis(format=AXIS_FORMAT, tickCount=6, grid=True, labelFlush=False)
+    x = alt.X("x:Q", title=f"energy ({unit})", scale=scale, axis=axis)
     colours = alt.Scale(domain=[_APART, _TOGETHER], range=[theme.MUTED, theme.PALETTE[0]])
     said = {"group": "programs", "told_alone": f"{_APART} ({unit})", "told": f"{_TOGETHER} ({unit})", "saved": "saved"}
     tips = [alt.Tooltip(f"{name}:N", title=title) for name, title in said.items()]
     base = alt.Chart(inline(data)).encode(y=y, tooltip=tips)
     dots = alt.Chart(inline(points)).encode(y=y, tooltip=tips)
+    label = base.encode(x="right:Q", text="saved:N")
+    words: dict[str, Any] = {"align": "left", "dx": 10, "fontSize": theme.LABEL_PX - 1}
     layers = [
         base.mark_rule(color=theme.GRID, strokeWidth=4).encode(x="alone:Q", x2="together:Q"),
         base.mark_rule(color=theme.PALETTE[0], strokeWidth=1.4).encode(x="low:Q", x2="high:Q"),
         dots.mark_point(filled=True, size=60, opacity=1).encode(
             x=x, color=alt.Color("what:N", title="Energy of running", sort=None, scale=colours)
         ),
-        base.mark_text(align="left", dx=10, fontSize=theme.LABEL_PX - 1, color=theme.INK).encode(
-            x="right:Q", text="saved:N"
-        ),
+        label.mark_text(**words, stroke="white", strokeWidth=4),  # keeps the grid away from the words
+        label.mark_text(**words, color=theme.INK),
     ]
     return alt.layer(*layers).properties(width=_WIDTH_PX, height=_ROW_PX * len(data))
 
@@ -94,11 +105,12 @@ def power_split(analysis: Analysis) -> Drawing:
     bases = set(rows["basis"].drop_nulls())
     how = {frozenset({"idle"}): "read with nothing running", frozenset({"groups"}): "as it follows from groups"}
     static = how.get(frozenset(bases), "read with nothing running, or as it follows from groups")
+    interval = ", with its 95 % interval" if rows["dynamic_ci_w"].is_not_null().any() else ""
     caption = (
-        f"Mean power of the whole machine with one program alone at each clock: static power, {static}, and what the "
-        "program adds, with its 95 % interval."
+        f"Mean power{meter_phrase(analysis)} with one program alone at each clock: static power, {static}, and what "
+        f"the program adds{interval}."
     )
-    return Drawing(assemble(parts, across=min(_PANEL_PX, len(parts))), caption)
+    return Drawing(assemble(parts, across=min(_ACROSS, len(parts))), caption)
 
 
 def has_powers(analysis: Analysis) -> bool:
@@ -109,7 +121,7 @@ def has_powers(analysis: Analysis) -> bool:
 def _stack(rows: pl.DataFrame, title: str, top_w: float) -> Any:
     import altair as alt
 
-    ordered = rows.sort("clock_mhz", nulls_last=True, maintain_order=True)
+    ordered = rows.sort("clock_mhz", "clock", nulls_last=True)
     data = [part for row in ordered.iter_rows(named=True) for part in _parts(row)]
     labels: Sequence[str] = list(dict.fromkeys(part["clock"] for part in data))
     colours = alt.Scale(domain=[_DYNAMIC, _STATIC], range=[theme.PALETTE[0], theme.NOTHING])
@@ -126,7 +138,8 @@ def _stack(rows: pl.DataFrame, title: str, top_w: float) -> Any:
         ),
         base.mark_rule(color=theme.INK, strokeWidth=1.2).encode(y="least:Q", y2="most:Q"),
     ]
-    return alt.layer(*layers).properties(width=max(_BAR_PX * len(labels), 90), height=_HEIGHT_PX, title=title)
+    step_px = max([_BAR_PX, *(_LETTER_PX * len(label) for label in labels)])
+    return alt.layer(*layers).properties(width=max(step_px * len(labels), 90), height=_HEIGHT_PX, title=title)
 
 
 def _parts(row: Mapping[str, Any]) -> list[dict[str, Any]]:

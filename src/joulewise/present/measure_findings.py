@@ -9,7 +9,7 @@ import polars as pl
 
 from joulewise.present.findings import Finding
 from joulewise.present.formats import fixed, percent
-from joulewise.present.measure_view import clock_phrase, in_one_way, percent_pm, pm, shown_clock
+from joulewise.present.measure_view import clock_phrase, in_one_way, meter_phrase, percent_pm, pm, shown_clock
 from joulewise.units import count, energy
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ _VERDICTS = {
     "additive": "Slowdowns of several neighbours add up",
     "nearly additive": "Slowdowns of several neighbours nearly add up",
     "not additive": "Slowdowns of several neighbours do not add up",
+    "unclear": "Whether slowdowns of several neighbours add up is unclear, as intervals are wide",
     "overestimates": "Slowdowns of several neighbours are less than their sum",
     "underestimates": "Slowdowns of several neighbours are more than their sum",
 }
@@ -37,10 +38,10 @@ def _slowdowns(analysis: Analysis) -> Iterator[Finding]:
     if rows.is_empty():
         return
     most, least = rows.row(-1, named=True), rows.row(0, named=True)
-    lead = (
-        f"{_pair(most)} takes {_longer(most)} than alone{clock_phrase(clock)}, the most of "
-        f"{count(rows.height, 'case')} of two programs."
-    )
+    cases = f"{count(rows.height, 'case')} of two programs"
+    told = f"{_pair(most)} takes {_longer(most)} than alone{clock_phrase(clock)}"
+    is_told = rows.filter(pl.col("slowdown") > pl.col("slowdown_ci").fill_null(0.0)).height > 0
+    lead = f"{told}, the most of {cases}." if is_told else f"No slowdown in {cases} is beyond its interval: {told}."
     support = f"The least is {_pair(least)}: {_longer(least)}." if rows.height > 1 else ""
     means = analysis.programs.drop_nulls(["sensitivity", "pressure"])
     if means.height > 1:
@@ -144,8 +145,8 @@ def _static(analysis: Analysis) -> Iterator[Finding]:
     part = 100 * float((rows["static_w"] / rows["power_w"]).mean())  # type: ignore[arg-type]
     watts = pm(first["static_w"], first["static_ci_w"])
     lead = (
-        f"Whatever runs, the machine draws {watts} W{clock_phrase(clock)}: {percent(part, 0)} of what it draws with "
-        "one program."
+        f"Whatever runs, {watts} W are drawn{clock_phrase(clock)}{meter_phrase(analysis)}: {percent(part, 0)} of what "
+        "is drawn with one program."
     )
     ends = rows.sort("dynamic_w")
     least, most = ends.row(0, named=True), ends.row(-1, named=True)

@@ -69,7 +69,7 @@ def _intensities(programs: pl.DataFrame, order: Sequence[str]) -> Any:
             alt.Tooltip("told:N", title="misses per 1,000 instructions"),
         ],
     )
-    axis = alt.Axis(grid=True, tickCount=5, format="~g")
+    axis = alt.Axis(grid=True, tickCount=5, format="~g", labelFlush=False)
     x = alt.X("x:Q", title="misses per 1,000 instructions", scale=alt.Scale(type="log"), axis=axis)
     return _dots(base, x, len(order))
 
@@ -103,7 +103,11 @@ def _feelings(programs: pl.DataFrame, order: Sequence[str]) -> Any:
         color=alt.Color("what:N", title="Slowdown that it", sort=None, scale=colours),
         tooltip=[alt.Tooltip("program:N"), alt.Tooltip("what:N", title=" "), alt.Tooltip("told:N", title="%")],
     )
-    x = alt.X("x:Q", title="mean slowdown in pairs (%)", axis=alt.Axis(grid=True, tickCount=5, format=AXIS_FORMAT))
+    x = alt.X(
+        "x:Q",
+        title="mean slowdown in pairs (%)",
+        axis=alt.Axis(grid=True, tickCount=5, format=AXIS_FORMAT, labelFlush=False),
+    )
     return _dots(base, x, len(order))
 
 
@@ -130,7 +134,7 @@ def _shares(scaling: pl.DataFrame, order: Sequence[str]) -> Any:
         "x:Q",
         title="time that follows the clock (%)",
         scale=scale,
-        axis=alt.Axis(grid=True, tickCount=5, format=AXIS_FORMAT),
+        axis=alt.Axis(grid=True, tickCount=5, format=AXIS_FORMAT, labelFlush=False),
     )
     return _dots(base, x, len(order))
 

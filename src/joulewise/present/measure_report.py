@@ -11,6 +11,8 @@ import polars as pl
 
 from joulewise._version import __version__
 from joulewise.files import write_atomic
+from joulewise.measure.claims import is_made_up
+from joulewise.measure.hosts import host_of
 from joulewise.measure.outliers import RULE
 from joulewise.present.export import export, spec_of
 from joulewise.present.glossary import LABORATORY
@@ -91,6 +93,7 @@ def render_measure_report(analysis: Analysis, info: MeasureInfo) -> str:
     return page(
         "measure.html",
         info=info,
+        measured_on=_measured_on(analysis, info),
         version=__version__,
         facts=_facts(analysis, info),
         findings=measure_findings(analysis),
@@ -99,12 +102,19 @@ def render_measure_report(analysis: Analysis, info: MeasureInfo) -> str:
         main_tables=measure_tables(analysis, MAIN),
         detail_tables=measure_tables(analysis, DETAILS),
         claims=claims_table(analysis),
-        machine=_machine(info.machine) if info.machine else [],
+        machine=_machine(info.machine, analysis) if info.machine else [],
         left_out=_left_out(analysis),
         rule=RULE,
         glossary=LABORATORY,
         libraries=libraries() if plates else "",
     )
+
+
+def _measured_on(analysis: Analysis, info: MeasureInfo) -> str:
+    """The machine in the head of the page, where it is known."""
+    if is_made_up(analysis):
+        return "a made-up machine, whose readings are no evidence of real ones"
+    return info.machine.model if info.machine else ""
 
 
 def _plate(figure: _Figure, drawing: Drawing) -> Plate:
@@ -124,14 +134,15 @@ def _facts(analysis: Analysis, info: MeasureInfo) -> list[str]:
     return [*facts, duration(info.seconds)] if info.seconds is not None else facts
 
 
-def _machine(machine: Machine) -> list[tuple[str, str]]:
+def _machine(machine: Machine, analysis: Analysis) -> list[tuple[str, str]]:
     """The machine in words; what is not known is left out."""
     sizes = [(cache.size_bytes / _MEGA, count(len(cache.cores), "core")) for cache in machine.last_level]
     caches = [f"{size:.3g} MB shared by {cores}" for size, cores in sizes]
     clocks = [f"{mhz:g}" for mhz in machine.frequencies_mhz]
     pairs = [
         ("Processor", machine.model),
-        ("Cores", f"{len(machine.cores)} that programs may use, {len(machine.siblings)} of them physical"),
+        ("Cores", f"{len(machine.cores)} that programs may use, on {count(len(machine.siblings), 'physical one')}"),
+        ("Pinning", " ".join(host_of(machine, analysis).notes)),
         ("Last-level caches", "; ".join(caches)),
         ("Memory nodes", str(len(machine.nodes)) if machine.nodes else ""),
         ("Memory", f"{machine.memory_bytes / _GIGA:.3g} GB" if machine.memory_bytes else ""),

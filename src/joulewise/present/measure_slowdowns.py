@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _CELL_PX, _NARROW_PX, _ROW_PX = 84, 52, 34
 _WIDE = 7  # so many programs or fewer have their intervals written into the cells
+_LETTER_PX, _LABEL_PX = 6.2, 200
 _STOPS = 101
 _DARK = 0.4  # from this part of the ramp on, words are white
 _SQUARE_PX = 300
@@ -43,9 +44,11 @@ def slowdowns_by_pair(analysis: Analysis) -> Drawing:
     if len(classes) > 1:
         maps.append(_map(analysis.by_class, "class", classes, most, "beside class"))
     by_class = " At the right or below, the means of all pairs of classes." if len(maps) > 1 else ""
+    has_widths = len(programs) <= _WIDE and pairs["slowdown_ci"].is_not_null().any()
+    widths = ", with half of the 95 % interval" if has_widths else ""
     caption = (
-        f"How much longer a program (row) takes beside another (column){clock_phrase(clock)} than alone, in percent, "
-        f"with half of the 95 % interval; the most memory-bound come first.{by_class}"
+        f"How much longer a program (row) takes beside another (column){clock_phrase(clock)} than alone, in "
+        f"percent{widths}; the most memory-bound come first.{by_class}"
     )
     return Drawing(assemble(maps, across=2 if len(programs) <= 5 else 1), caption)
 
@@ -61,12 +64,13 @@ def _map(rows: pl.DataFrame, key: str, names: Sequence[str], most: float, title:
     found = {(row[key], row["beside"]): row for row in rows.iter_rows(named=True)}
     is_wide = len(names) <= _WIDE
     cells = [_cell(found.get((a, b), {}), a, b, most, is_wide=is_wide) for a in names for b in names]
-    angle = 0 if is_wide else -40
-    top = alt.Axis(orient="top", labelAngle=angle, ticks=False, domain=False, labelLimit=_CELL_PX)
+    is_level = is_wide and max(map(len, names), default=0) * _LETTER_PX <= _CELL_PX
+    limit_px = _CELL_PX if is_level else _LABEL_PX
+    top = alt.Axis(orient="top", labelAngle=0 if is_level else -40, ticks=False, domain=False, labelLimit=limit_px)
     said = {"name": key, "beside": "beside", "told": "slowdown (%)", "n": "runs" if key == "program" else "pairs"}
     base = alt.Chart(inline(cells)).encode(
         x=alt.X("beside:N", sort=list(names), title=title, axis=top),
-        y=alt.Y("name:N", sort=list(names), title=None, axis=alt.Axis(labelLimit=200)),
+        y=alt.Y("name:N", sort=list(names), title=None, axis=alt.Axis(labelLimit=_LABEL_PX)),
         tooltip=[alt.Tooltip(f"{name}:N", title=words) for name, words in said.items()],
     )
     boxes = base.mark_rect(stroke="white", strokeWidth=1).encode(color=alt.Color("fill:N", scale=None))
@@ -136,7 +140,8 @@ def _scatter(rows: pl.DataFrame, sizes: Sequence[int]) -> Any:
     colours = size_colours(sizes)
     ramp = alt.Scale(domain=list(colours), range=list(colours.values()))
     base = alt.Chart(inline(data)).encode(
-        color=alt.Color("size:N", title="Programs", sort=None, scale=ramp),
+        color=alt.Color("size:N", title="Programs", sort=None, scale=ramp,
+                        legend=alt.Legend(symbolType="circle", symbolOpacity=1)),
         tooltip=[alt.Tooltip("program:N"), alt.Tooltip("group:N"), alt.Tooltip("clock:N"),
                  alt.Tooltip("told_x:N", title="measured (%)"), alt.Tooltip("told_y:N", title="sum of pairs (%)")],
     )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from joulewise.measure.observations import meters_of
 from joulewise.present import theme
 from joulewise.present.formats import MISSING, decimals_for, fixed, number
 
@@ -39,8 +40,8 @@ def programs_of(analysis: Analysis) -> list[str]:
 
 
 def shown_clock(frame: pl.DataFrame) -> str:
-    """The highest frequency of a table, or its first clock where none has one; nothing for an empty table."""
-    clocks = frame.unique("clock", maintain_order=True)
+    """The highest frequency of a table, or the first by name where none has one; nothing for an empty table."""
+    clocks = frame.unique("clock").sort("clock")
     if "clock_mhz" in frame.columns:
         clocks = clocks.sort("clock_mhz", descending=True, nulls_last=True, maintain_order=True)
     return "" if clocks.is_empty() else str(clocks["clock"][0])
@@ -61,8 +62,16 @@ def frequencies_mhz(frame: pl.DataFrame) -> list[float]:
 
 
 def clock_phrase(clock: str) -> str:
-    """Where a figure shows one clock, which: " at 3400 MHz"; nothing where clocks were left as they are."""
-    return "" if clock in ("", "as is") else f" at {clock}"
+    """Where a figure shows one clock, which: " at 3400 MHz", " (powersave)"; nothing where they were left as is."""
+    if clock in ("", "as is"):
+        return ""
+    return f" at {clock}" if clock.endswith("MHz") else f" ({clock})"
+
+
+def meter_phrase(analysis: Analysis) -> str:
+    """By which meter energy was read, if any says its name: " (read by RAPL (package-0))"."""
+    meters = meters_of(analysis.observations)
+    return f" (read by {meters})" if meters else ""
 
 
 def percent_pm(value: float | None, half: float | None) -> str:
