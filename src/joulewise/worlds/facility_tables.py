@@ -17,7 +17,7 @@ from joulewise.model.facility import TaskFlows
 from joulewise.model.room import AIR_J_PER_M3_K, HP_UTILITY_DATA_CENTER, CopCurve, Room
 from joulewise.worlds.cluster_tables import whole
 from joulewise.worlds.colocation import Colocation, class_problems, read_colocation
-from joulewise.worlds.facilities import CLASS_NAMES, NODE_MODELS, TABLE_I, NodeModel, Site, site_of
+from joulewise.worlds.facilities import CLASS_NAMES, NODE_MODELS, TABLE_I, NodeModel, Site, cap_rule, site_of
 from joulewise.worlds.frames import MAX_LISTED, Column, Table, read_table
 from joulewise.worlds.heat_tables import HeatReading, Places, read_distribution, read_heat
 from joulewise.worlds.parameters import Rule, broken_rules, explained, is_positive
@@ -114,7 +114,7 @@ def _site_rules(p: SiteTables) -> Iterator[Rule]:
     yield "balance_within", 0 <= p.balance_within <= 0.5, "must be a share from 0 to 0.5"
     yield "rise_k", is_positive(p.rise_k), "must be above 0 K"
     yield "redline_c", math.isfinite(p.redline_c), "must be a temperature in degrees C"
-    yield "cap_share", is_positive(p.cap_share), "must be a share above 0"
+    yield cap_rule(p.cap_share)
 
 
 @dataclass(frozen=True, kw_only=True)
