@@ -184,6 +184,8 @@ def changed(**rows: dict[str, float]) -> str:
         ({"heat": "-0.1,1.1,0,0,0\n" + as_matrix(SHARES, has_names=False).partition("\n")[2]},
          r"heat.csv: row 1, n1 from n1: found -0.1; a share must be 0 or more"),
         ({"node_list": NODES.replace("27", "9")}, r"node_list.csv: n3: found a redline of 9 °C; must be 10 °C or more"),
+        ({"node_list": NODES.replace("27", "300")}, r"line 4, redline_c: found '300'; must be from -20 to 60, in °C"),
+        ({"crac_list": CRACS.replace("12,,2", "12,298,2")}, r"line 3, hottest_c: found '298'; must be from -20 to 60"),
         ({"node_list": NODES.replace("big", "bog")}, r"node_list.csv: line 3, type: found 'bog'; .* did you mean"),
         ({"node_list": NODES.replace("n3", "n1")}, r"node_list.csv: line 4, node: found 'n1'; each may have one row"),
         ({"node_list": NODES.replace("n3", "east")}, r"crac_list.csv: east: found a node of this name in node"),
