@@ -211,6 +211,8 @@ def test_a_wrong_site_is_told_where(tmp_path: Path, texts: dict[str, Any], messa
         ({"speeds": SPEEDS.replace("1,0.8,6", "1,0.8,16")}, r"line 3, power_w: found '16'; must not be above that"),
         ({"speeds": SPEEDS + "render,big,1,2,7\n"}, r"line 7, pstate: found '1'; must be below the node type's number"),
         ({"speeds": SPEEDS + "render,small,1,2,7\n"}, r"line 7, speed_per_s: .* may have one row"),
+        ({"task_list": TASKS.replace("solve,2", "solve,0").replace("render,4", "render,0")},
+         r"task_list.csv: rate_per_s: found no task that arrives; one rate at least must be above 0"),
         ({"task_list": TASKS.replace("light", "lite")}, r"line 3, class: found 'lite'; must be one of"),
         ({"task_list": TASKS.replace("render,4,0.5,2", "render,4,0.5,0.2")}, r"render: found a deadline of 0.2 s"),
         ({"task_list": TASKS.replace(",class", ",memory")}, r"task_list.csv: header: found 'memory'"),

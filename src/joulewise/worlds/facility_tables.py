@@ -333,6 +333,8 @@ def _tasks(table: Table) -> _Tasks:
         table.quantity(_DEADLINE, math.inf, positive=True),
         table.quantity(_STEPS, 1.0, positive=True),
     )
+    if not (table.problems or rate.any()):
+        table.add("found no task that arrives", "one rate at least must be above 0", column=_RATE.name)
     raise_if_any(table.problems)
     return _Tasks(names, rate, reward, deadline, steps)
 
