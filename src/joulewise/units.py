@@ -6,6 +6,9 @@ import math
 import re
 from collections.abc import Mapping
 
+AT_LIMIT_K = 0.005
+"""A temperature as near as this to its limit is said, and drawn, to be at it."""
+
 _SECONDS = {
     "ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "hour": 3600.0, "hours": 3600.0,
     "d": 86400.0, "day": 86400.0, "days": 86400.0, "week": 604800.0, "weeks": 604800.0,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from joulewise.cli.app import VERBS
 from joulewise.cli.catalogue import KINDS
 from joulewise.cli.explain import explain
+from joulewise.cli.result import time_of_runs_s
 from joulewise.policies import POLICIES
 from tests.cli.calling import COMMAND, call
 from tests.study.small import HEURISTIC, TEXT
@@ -173,6 +176,7 @@ def test_run_verify_and_report(study: Path, capsys: Capture) -> None:
     assert (said.code, said.err) == (0, "")
     assert "best" in said.out
     assert "results/small" in said.out
+    assert re.search(r"^8 runs, .* of computing\. Results: ", said.out, re.MULTILINE)
     assert Path("results/small/report.html").is_file()
     said = call(capsys, "verify", "results/small")
     assert (said.code, "8 of 8 runs hold" in said.out) == (0, True)
@@ -183,6 +187,12 @@ def test_run_verify_and_report(study: Path, capsys: Capture) -> None:
     assert {path.suffix for path in written} == {".html", ".svg"}
     assert all(path.is_file() for path in written)
     assert "8 stored already" in call(capsys, "check", study).out
+
+
+def test_the_time_is_that_of_the_runs_shown() -> None:
+    runs = pl.DataFrame({"run": ["a", "b", "b", "c"], "run_s": [1.0, 2.0, 2.0, None]})
+    assert time_of_runs_s(runs) == 3.0
+    assert time_of_runs_s(runs.drop("run_s")) == 0.0  # all failed
 
 
 def test_run_in_json_has_the_summary(study: Path, capsys: Capture) -> None:

@@ -26,6 +26,7 @@ from joulewise.present.lines import Point
 from joulewise.present.records import METHOD, VARIANT, Records
 from joulewise.present.report import render_report
 from joulewise.present.tables import facility_tables
+from joulewise.units import AT_LIMIT_K
 from tests.present.made_facilities import CAP, CAPS, FIG_2, TASKS, TITLES, facility_records
 
 ONE = ({METHOD: "configurations"},)
@@ -187,6 +188,9 @@ def test_few_racks_stand_and_many_are_seen_from_above() -> None:
     beside, below = (cells_of(few, "inlet_c", pl.Expr.max, most) for most in (5, 4))
     assert (beside.n_across, beside.n_up, below.n_across, below.n_up) == (5, 20, 2, 43)
     assert beside.rows.height == below.rows.height == 60
+    for below_k, is_at in ((AT_LIMIT_K / 2, True), (2 * AT_LIMIT_K, False)):  # as words have it
+        near = replace(few, nodes=few.nodes.with_columns(inlet_c=pl.col("redline_c") - below_k))
+        assert cells_of(near, "inlet_c", pl.Expr.max, 5).rows["near"].any() == is_at
     floor = cells_of(many, "inlet_c", pl.Expr.max, 10)
     assert floor.rows.height == MOST_STANDING + 5
     assert floor.rows["value"].max() == many.nodes["inlet_c"].max()

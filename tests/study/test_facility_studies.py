@@ -185,9 +185,7 @@ def test_what_was_changed_is_noticed(change: Callable[[Store, str], None], words
 
 
 def test_a_day_earns_less_than_was_planned_and_can_be_had_again(tmp_path: Path) -> None:
-    day = (
-        'method = ["greedy", "greedy-spread"]\nday = "4 h"\nday_rates = [0.2, 1.8]\nrates_apart = true\nslack = 0.02\n'
-    )
+    day = 'method = ["greedy", "greedy-spread"]\nday = "4 h"\nday_rates = [0, 2]\nrates_apart = true\nslack = 0.02\n'
     variants = '[[variant]]\nname = "once"\n[[variant]]\nname = "anew"\noptimise.replan_every = "2 h"\n'
     results = run_study(study_of(TEXT.replace("trials = 2", "") + day + variants), tmp_path, 1)
     assert results.failed.is_empty(), results.failed["error"].to_list()
@@ -205,6 +203,11 @@ BAD = {
         'day = "2 h"\nday_rates = [1, 2]\nreplan_every = "90 min"',
         "optimise.replan_every: found 1.5 h; must be a whole number of parts of the day, which has 2 parts of 1 h",
     ),
+    "a day without tasks": (
+        'day = "2 h"\nday_rates = [0, 0]',
+        "optimise.day_rates: found [0.0, 0.0]; one at least must be above 0",
+    ),
+    "a rate below 0": ('day = "2 h"\nday_rates = [0.5, -1]', "optimise.day_rates[1]: found -1; must be 0 or more"),
     "a cap below rest": ('[supply]\npower_cap = "10 W"', "supply.power_cap: found 10 W; must be"),
     "a share of the cap below rest": ("system.cap_share = 0.1", "system.cap_share: found"),
     "no such CRAC unit": ("system.failed_crac = 2", "system.failed_crac: found unit 2 of 2"),

@@ -24,6 +24,7 @@ from joulewise.worlds.facilities import (
     generate_site,
     sized,
 )
+from joulewise.worlds.facility_tables import SiteTables
 
 
 def small(seed: int = 1, trial: int = 0, **flows: float) -> Facility:
@@ -121,6 +122,12 @@ def test_any_size() -> None:
         (SiteParameters, {"nodes": 2}, "system.nodes: found 2; must be from cracs, 3"),
         (SiteParameters, {"node_types": 5}, "system.node_types: found 5; must be from 1 to 4"),
         (SiteParameters, {"cap_share": 0.0, "cracs": 0}, "cap_share: found 0.0(.|\n)*cracs: found 0"),
+        (SiteParameters, {"cap_share": 60.0}, "cap_share: found 60.0; must be a share above 0, 2 at most: 0.6 is 60 %"),
+        (
+            SiteTables,
+            {"node_list": "", "crac_list": "", "heat": "", "cap_share": 80.0},
+            "cap_share: found 80.0; .* 60 %",
+        ),
         (FlowParameters, {"task_types": 17}, "workload.task_types: found 17; must be from 1 to 16"),
         (FlowParameters, {"deadline": (0.9, 2.0)}, "workload.deadline: found"),
         (FlowParameters, {"heterogeneity": -1.0}, "workload.heterogeneity: found -1.0"),

@@ -127,6 +127,7 @@ def test_links_that_cannot_carry_the_flow_are_refused() -> None:
         ({"cracs": 0}, "system.cracs: found 0; must be from 1"),
         ({"recirculation": (0.1, 1.0)}, "system.recirculation: found"),
         ({"hottest_c": 5.0}, "system.hottest_c: found 5.0; must be coldest_c, 10, or more"),
+        ({"redline_c": 298.0}, "system.redline_c: found 298.0; must be from -20 to 60, in °C, not K"),
         ({"redline_c": 9.0}, "system.redline_c: found 9.0; must be coldest_c"),
         ({"supply_spread": 1.0}, "system.supply_spread: found 1.0; must be a share"),
     ],

@@ -71,9 +71,14 @@ def show_summary(results: Results, page: Path | None) -> None:
     for sentence in kind.sentences(results.runs, results.study.axes):
         print(sentence)
     n_runs = count(results.runs.height, "run")
-    print(f"{n_runs} in {duration(results.about['seconds'])}. Results: {results.folder}")
+    print(f"{n_runs}, {duration(time_of_runs_s(results.runs))} of computing. Results: {results.folder}")
     if page is not None:
         print(f"Report:  {page}")
+
+
+def time_of_runs_s(runs: pl.DataFrame) -> float:
+    """How long these runs took one after the other; a run at several points counts once, a failed one not at all."""
+    return float(runs.unique("run")["run_s"].sum()) if "run_s" in runs.columns else 0.0
 
 
 def _told(shown: Sequence[Shown], summary: pl.DataFrame) -> list[Shown]:
@@ -152,7 +157,7 @@ def _info(results: Results) -> StudyInfo:
         study_hash=about["study_hash"],
         machine=about["machine"],
         made_at=about["run_at"],
-        seconds=about["seconds"],
+        seconds=time_of_runs_s(results.runs),
         n_failed=results.failed.height,
         deterministic=not is_timed,
         kind=study.kind.name,

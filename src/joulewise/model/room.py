@@ -230,7 +230,7 @@ def _flow_problems(room: Room) -> Iterator[Problem]:
     taken = np.bincount(flow.source, flow.share * through[flow.taker], flow.n_places)
     off = taken - through
     for place in np.flatnonzero(np.abs(off) > _FLOW_TOLERANCE * through)[:3]:
-        found = f"found {taken[place]:.9g} m3/s taken in elsewhere of the {through[place]:.9g} m3/s that leave it"
+        found = f"found {through[place]:.9g} m3/s that leave it, and {taken[place]:.9g} m3/s taken in from it"
         where = f"heat flow: {room.place_name(int(place))}"
         yield Problem(where, found, "must be equal", f"{abs(off[place]):.3g} m3/s get lost or come from nowhere")
     yield from _reach_problems(room)

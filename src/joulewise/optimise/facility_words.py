@@ -9,9 +9,9 @@ import numpy as np
 
 from joulewise.model.facility import Facility, FacilityPlan, FacilityPrices
 from joulewise.optimise.facility import Steady
-from joulewise.units import count, power
+from joulewise.units import AT_LIMIT_K, count, power
 
-_AT_K, _AT_CAP, _IDLE, _KW = 0.005, 1e-3, 1e-3, 1e3
+_AT_CAP, _IDLE, _KW = 1e-3, 1e-3, 1e3
 _MOST_UNITS, _MOST_NODES = 6, 3
 
 
@@ -33,7 +33,7 @@ def _supplies(facility: Facility, plan: FacilityPlan) -> str:
     n, room = facility.room.n_cracs, facility.room
     if n > _MOST_UNITS:
         return f"the {n} CRAC units to {plan.supply_c.min():.1f} to {plan.supply_c.max():.1f} °C"
-    warmest = np.where(room.hottest_c - plan.supply_c <= _AT_K, " (as warm as it can)", "")
+    warmest = np.where(room.hottest_c - plan.supply_c <= AT_LIMIT_K, " (as warm as it can)", "")
     return _listed([f"CRAC {c} to {supply:.1f} °C{warmest[c]}" for c, supply in enumerate(plan.supply_c.tolist())])
 
 
@@ -50,7 +50,7 @@ def _cap(facility: Facility, state: Steady, prices: FacilityPrices | None) -> st
 def _inlets(facility: Facility, state: Steady) -> str:
     """The nodes at their redlines, or the one that is nearest to its own."""
     margin_k = facility.room.redline_c - state.node_inlet_c
-    at = np.flatnonzero(margin_k <= _AT_K).tolist()
+    at = np.flatnonzero(margin_k <= AT_LIMIT_K).tolist()
     if not at:
         return f"node {np.argmin(margin_k)} is nearest to its redline, {margin_k.min():.2g} K below it"
     if len(at) == 1:

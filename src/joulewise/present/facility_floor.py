@@ -19,13 +19,13 @@ from joulewise.present.facility_view import (
 )
 from joulewise.present.layout import panels_of
 from joulewise.present.records import Records
+from joulewise.units import AT_LIMIT_K
 
 COLUMNS = ("node", "type", "power_w", "inlet_c", "redline_c")
 MOST_STANDING = 60
 """Up to so many racks are drawn standing, with every node; more of them from above."""
 
 PLACES = ("x_m", "y_m", "height_m")
-AT_REDLINE_K = 0.05
 _MOST_ROOMS = 4
 _DEPTH = 2.0  # of a rack, in widths
 _NAME_LEVELS = 3  # the height of a name between rows
@@ -126,7 +126,7 @@ def _standing(room: Room, column: str, most_across: int) -> Cells:
         pl.col("x_m") - left + pl.col("y_m").replace_strict({y_m: x for y_m, (x, _) in places.items()}),
         pl.col("height_m") + pl.col("y_m").replace_strict({y_m: up for y_m, (_, up) in places.items()}),
     )
-    near = pl.col("redline_c") - pl.col("inlet_c") <= AT_REDLINE_K
+    near = pl.col("redline_c") - pl.col("inlet_c") <= AT_LIMIT_K
     cells = moved.select(
         "node", "type", "inlet_c", "power_w", "redline_c", *_sides("x_m", "x", pitch),
         *_sides("height_m", "y", level), value=pl.col(column), n=pl.lit(1), near=near,
@@ -139,7 +139,7 @@ def _standing(room: Room, column: str, most_across: int) -> Cells:
 
 def _from_above(nodes: pl.DataFrame, column: str, of_rack: Callable[[pl.Expr], pl.Expr]) -> Cells:
     pitches = _pitch(nodes, "x_m", "y_m"), _pitch(nodes, "y_m", "x_m")
-    near = (pl.col("redline_c") - pl.col("inlet_c") <= AT_REDLINE_K).any()
+    near = (pl.col("redline_c") - pl.col("inlet_c") <= AT_LIMIT_K).any()
     racks = nodes.group_by("x_m", "y_m", maintain_order=True).agg(
         pl.col("node").min(), pl.col("type").unique(maintain_order=True).cast(pl.String).str.join(", "),
         pl.col("inlet_c").max(), pl.col("power_w").sum(), pl.col("redline_c").min(),

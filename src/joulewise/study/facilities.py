@@ -26,7 +26,7 @@ from joulewise.study.optimising import RewardMethod, RewardParameters
 from joulewise.study.source import Draw
 from joulewise.study.sources import build_part, build_supply, build_workload
 from joulewise.study.spec import Point, WorldParts
-from joulewise.units import count
+from joulewise.units import AT_LIMIT_K, count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +46,6 @@ SUPPLY_KEYS = ("power_cap_w",)
 
 _NODE_BYTES, _USUAL_NODES, _RUN_S = 600, 150, 0.2
 _IDLE = 1e-3
-_AT_K = 0.005
 _CAP = "cap_w"
 _PLACES = {
     _CAP: "supply.power_cap",
@@ -310,7 +309,7 @@ def _stored(facility: Facility, row: dict[str, Any], tables: Tables) -> Found:
 
 def _nearest(margin_k: float) -> str:
     """How near a plan comes to its redlines."""
-    is_below = margin_k > _AT_K
+    is_below = margin_k > AT_LIMIT_K
     return f"all nodes stay {margin_k:.2g} K below their redlines" if is_below else "some node is at its redline"
 
 

@@ -245,7 +245,7 @@ class RewardParameters:
         "how long tasks then arrive one by one, at random, and are sent to cores as plans want it, so that what is "
         "earned can be held against what was planned; left out: there is no such day",
     )
-    day_rates: tuple[Annotated[float, Field(gt=0)], ...] = explained(
+    day_rates: tuple[Annotated[float, Field(ge=0)], ...] = explained(
         (),
         "how often tasks arrive in each of as many equal parts of the day, as shares of the rates of the workload; "
         "left out: even rates",
@@ -289,6 +289,8 @@ _WHOLE = 1e-9
 
 
 def _day_problems(p: RewardParameters) -> Iterator[Problem]:
+    if p.day_rates and not any(p.day_rates):
+        yield Problem("optimise.day_rates", f"found {list(p.day_rates)}", "one at least must be above 0")
     given = [key for name, key in _DAY_KEYS.items() if getattr(p, name)]
     if p.day_s is None:
         for key in given:

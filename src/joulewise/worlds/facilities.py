@@ -23,6 +23,7 @@ from joulewise.worlds.parameters import Rule, broken_rules, explained, is_not_ne
 from joulewise.worlds.rooms import RoomParameters, generate_room, room_rules
 
 MAX_NODES = 1_000_000
+_MOST_CAP_SHARE = 2.0
 
 
 class NodeModel(NamedTuple):
@@ -335,7 +336,13 @@ def _site_rules(p: SiteParameters) -> Iterator[Rule]:
     yield "nodes", max(p.cracs, 1) <= p.nodes <= MAX_NODES, f"must be from cracs, {p.cracs}, to {MAX_NODES:,}"
     yield "node_types", 1 <= p.node_types <= n, f"must be from 1 to {n}"
     yield "rise_k", is_positive(p.rise_k), "must be above 0 K"
-    yield "cap_share", is_positive(p.cap_share), "must be a share above 0"
+    yield cap_rule(p.cap_share)
+
+
+def cap_rule(cap_share: float) -> Rule:
+    """What a power cap as a share of full power must keep to: a percentage is refused."""
+    allowed = f"must be a share above 0, {_MOST_CAP_SHARE:g} at most: 0.6 is 60 %"
+    return "cap_share", 0 < cap_share <= _MOST_CAP_SHARE, allowed
 
 
 def _workload_rules(p: FlowParameters) -> Iterator[Rule]:

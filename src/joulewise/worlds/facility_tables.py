@@ -17,10 +17,11 @@ from joulewise.model.facility import TaskFlows
 from joulewise.model.room import AIR_J_PER_M3_K, HP_UTILITY_DATA_CENTER, CopCurve, Room
 from joulewise.worlds.cluster_tables import whole
 from joulewise.worlds.colocation import Colocation, class_problems, read_colocation
-from joulewise.worlds.facilities import CLASS_NAMES, NODE_MODELS, TABLE_I, NodeModel, Site, site_of
+from joulewise.worlds.facilities import CLASS_NAMES, NODE_MODELS, TABLE_I, NodeModel, Site, cap_rule, site_of
 from joulewise.worlds.frames import MAX_LISTED, Column, Table, read_table
 from joulewise.worlds.heat_tables import HeatReading, Places, read_distribution, read_heat
 from joulewise.worlds.parameters import Rule, broken_rules, explained, is_positive
+from joulewise.worlds.rooms import AIR_ALLOWED, AIR_C, air_rule
 
 _NODE = Column("node", "", "name of the node", True)
 _NODE_TYPE = Column("type", "", "node type, as in node_types, or one of the published ones", True)
@@ -113,8 +114,8 @@ def _site_rules(p: SiteTables) -> Iterator[Rule]:
     yield "heat", (p.heat is None) != (p.heat_k_per_w is None), "one of heat and heat_k_per_w must be given, not both"
     yield "balance_within", 0 <= p.balance_within <= 0.5, "must be a share from 0 to 0.5"
     yield "rise_k", is_positive(p.rise_k), "must be above 0 K"
-    yield "redline_c", math.isfinite(p.redline_c), "must be a temperature in degrees C"
-    yield "cap_share", is_positive(p.cap_share), "must be a share above 0"
+    yield air_rule("redline_c", p.redline_c)
+    yield cap_rule(p.cap_share)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,6 +232,13 @@ def _real(table: Table, column: Column, default: float) -> Floats:
     return np.where(numbers.is_empty, default, numbers.values)
 
 
+def _air_c(table: Table, column: Column, default_c: float) -> Floats:
+    """A column of temperatures of air; an empty cell, and an absent column, are the default."""
+    values_c = _real(table, column, default_c)
+    table.report_rows(column.name, (values_c < AIR_C[0]) | (values_c > AIR_C[1]), AIR_ALLOWED)
+    return values_c
+
+
 def _nodes(tables: SiteTables, table: Table, models: Sequence[NodeModel]) -> _Nodes:
     table.check_columns(NODE_COLUMNS)
     raise_if_any(table.problems)
@@ -242,7 +250,7 @@ def _nodes(tables: SiteTables, table: Table, models: Sequence[NodeModel]) -> _No
     if np.isnan(flow).any() and not table.problems:
         advice = f"give {_NODE_FLOW.name}, or core_w in the table of node types"
         table.add("found nothing", "the flow must be known", advice, int(np.isnan(flow).argmax()), _NODE_FLOW.name)
-    redline_c = _real(table, _REDLINE, tables.redline_c)
+    redline_c = _air_c(table, _REDLINE, tables.redline_c)
     place_m = np.column_stack([_real(table, column, 0.0) for column in _PLACE])
     raise_if_any(table.problems)
     has_places = all(column.name in table.columns for column in _PLACE[:2])
@@ -254,7 +262,7 @@ def _cracs(table: Table, node_m3_per_s: float) -> _Cracs:
     raise_if_any(table.problems)
     names = _names(table, _CRAC)
     flow = table.quantity(_CRAC_FLOW, node_m3_per_s / len(names), positive=True)
-    coldest_c, hottest_c = _real(table, _COLDEST, 10.0), _real(table, _HOTTEST, 25.0)
+    coldest_c, hottest_c = _air_c(table, _COLDEST, 10.0), _air_c(table, _HOTTEST, 25.0)
     for row in np.flatnonzero(coldest_c > hottest_c)[:MAX_LISTED]:
         table.add(
             f"found {coldest_c[row]:g} to {hottest_c[row]:g} °C", "the coldest must not be above the hottest", row=row
@@ -325,6 +333,8 @@ def _tasks(table: Table) -> _Tasks:
         table.quantity(_DEADLINE, math.inf, positive=True),
         table.quantity(_STEPS, 1.0, positive=True),
     )
+    if not (table.problems or rate.any()):
+        table.add("found no task that arrives", "one rate at least must be above 0", column=_RATE.name)
     raise_if_any(table.problems)
     return _Tasks(names, rate, reward, deadline, steps)
 

@@ -61,7 +61,7 @@ class _Matrix(NamedTuple):
 def read_heat(name: str, folder: Path, places: Places, within: float) -> HeatReading:
     """The air that a file of shares describes; InputError where rows or flows are off by more than `within`."""
     shares = _read_shares(name, folder, places.names)
-    raise_if_any(_share_problems(shares, places, max(within, _TOLERANCE)))
+    raise_if_any(_share_problems(name, shares, places, max(within, _TOLERANCE)))
     return _balanced(name, Links(*shares[:2], shares.share * places.m3_per_s[shares.taker]), places)
 
 
@@ -117,7 +117,7 @@ def _listed_shares(table: Table, places: Sequence[str]) -> _Shares:
     return _Shares(ends[0], ends[1], share, where)
 
 
-def _share_problems(shares: _Shares, places: Places, within: float) -> Iterator[Problem]:
+def _share_problems(name: str, shares: _Shares, places: Places, within: float) -> Iterator[Problem]:
     """Shares below 0, rows that do not add up to 1, and places whose air gets lost or comes from nowhere."""
     through, n = places.m3_per_s, len(places.names)
     for at in np.flatnonzero(shares.share < 0)[:MAX_LISTED]:
@@ -129,13 +129,13 @@ def _share_problems(shares: _Shares, places: Places, within: float) -> Iterator[
         yield Problem(shares.where[at], found, "must add up to 1", _advice(np.abs(sums - 1)))
     if (np.abs(sums - 1) > within).any():
         return
-    left = np.bincount(shares.source, shares.share * through[shares.taker], n)
-    off = np.abs(left / through - 1)
+    taken = np.bincount(shares.source, shares.share * through[shares.taker], n)
+    off = np.abs(taken / through - 1)
     for at in np.flatnonzero(off > within)[:MAX_LISTED]:
-        found = f"found {left[at]:.6g} m3/s taken in elsewhere of the {through[at]:.6g} m3/s that leave it"
-        verb = "get lost" if left[at] < through[at] else "come from nowhere"
-        advice = f"{abs(left[at] - through[at]):.3g} m3/s {verb}; {_advice(off)}".removesuffix("; ")
-        yield Problem(shares.where[at], found, "must be equal", advice)
+        found = f"found {through[at]:.6g} m3/s that leave it, and {taken[at]:.6g} m3/s taken in from it"
+        verb = "get lost" if taken[at] < through[at] else "come from nowhere"
+        advice = f"{abs(taken[at] - through[at]):.3g} m3/s {verb}; {_advice(off)}".removesuffix("; ")
+        yield Problem(f"{name}: source {places.names[at]}", found, "must be equal", advice)
 
 
 def _advice(off: Floats) -> str:

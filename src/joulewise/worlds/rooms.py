@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 MAX_CRACS = 10_000
+AIR_C = (-20.0, 60.0)
+AIR_ALLOWED = f"must be from {AIR_C[0]:g} to {AIR_C[1]:g}, in °C, not K"
 
 _RACK_WIDTH_M, _ROW_PITCH_M, _NODE_HEIGHT_M = 0.6, 2.4, 0.0889
 _BALANCED, _LOST = 1e-12, 1e-9
@@ -61,8 +63,15 @@ def room_rules(p: RoomParameters) -> Iterator[Rule]:
     for name in ("supply_spread", "return_spread"):
         yield name, 0.05 <= getattr(p, name) <= 0.9, "must be a share from 0.05 to 0.9"
     yield "unevenness", 0 <= p.unevenness <= 0.9, "must be a share from 0 to 0.9"
+    for name in ("coldest_c", "hottest_c", "redline_c"):
+        yield air_rule(name, getattr(p, name))
     yield "hottest_c", p.coldest_c <= p.hottest_c, f"must be coldest_c, {p.coldest_c:g}, or more"
     yield "redline_c", p.redline_c >= p.coldest_c, f"must be coldest_c, {p.coldest_c:g}, or more"
+
+
+def air_rule(name: str, value_c: float) -> Rule:
+    """What the temperature of air that is blown or taken in must keep to: kelvin are refused."""
+    return name, AIR_C[0] <= value_c <= AIR_C[1], AIR_ALLOWED
 
 
 class Links(NamedTuple):
