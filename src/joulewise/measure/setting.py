@@ -53,6 +53,7 @@ def opened(plan: Plan, folder: Path) -> Iterator[Setting]:
     """Everything that a laboratory needs, until the end of the block; InputError where the plan asks for too much."""
     machine = machine_of(plan)
     if plan.synthetic is not None:
+        raise_if_any(why_not(plan, machine))
         made_up = SyntheticBench(plan.synthetic)
         idle_w = made_up.idle_w if plan.synthetic.has_energy else None
         yield Setting(machine, made_up, idle_w=idle_w, about=_about(plan, []))
@@ -80,6 +81,12 @@ def why_not(plan: Plan, machine: Machine) -> Iterator[Problem]:
     """What this machine does not have of what a plan asks for, besides cores."""
     if plan.synthetic is None:
         yield from clock_problems(plan, machine, Clocks())
+        return
+    known = ", ".join(f"{mhz:g}" for mhz in machine.frequencies_mhz)
+    for clock in clocks_of(plan, machine):
+        if clock.frequency_mhz is not None and clock.frequency_mhz not in machine.frequencies_mhz:
+            where = f"{plan.file_name}: clock.frequencies"
+            yield Problem(where, f"found {clock.label}", f"must be one of those of [synthetic], in MHz: {known}")
 
 
 def clock_problems(plan: Plan, machine: Machine, clocks: Clocks) -> Iterator[Problem]:

@@ -54,12 +54,11 @@ class Panel:
 
 def main_layout(records: Records) -> Layout:
     """Main key along the axis, the load or another small key as colour, the threshold at its lowest."""
-    assert records.main is not None
     held = {THRESHOLD: records.values(THRESHOLD)[0]} if THRESHOLD in records.others else {}
     free = [key for key in records.others if key not in held]
     small = [key for key in free if len(records.values(key)) <= _MAX_GROUPS]
     group = LOAD if LOAD in small else next(iter(small), None)
-    return Layout(records.main, group, tuple(key for key in free if key != group), held)
+    return Layout(records.main or POLICY, group, tuple(key for key in free if key != group), held)
 
 
 def group_layout(records: Records, group: str) -> Layout:
