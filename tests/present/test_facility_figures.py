@@ -13,7 +13,7 @@ import pytest
 
 from joulewise.present.export import spec_of
 from joulewise.present.facility_bars import CRR_NAME, RR_NAME, rates_by_technique
-from joulewise.present.facility_cores import by_memory, chosen_nodes
+from joulewise.present.facility_cores import by_memory, chosen_nodes, cores_of_nodes
 from joulewise.present.facility_floor import MOST_STANDING, cells_of, rooms_of
 from joulewise.present.facility_map import map_of_temperatures
 from joulewise.present.facility_outcomes import facility_findings
@@ -218,6 +218,12 @@ def test_of_many_settings_few_rooms_are_shown() -> None:
     rooms, note = rooms_of(CAPPED)
     assert [room.title for room in rooms][::3] == ["power cap 6 kW, Configurations", "power cap 14 kW, Configurations"]
     assert "4 of 5 settings" in note
+    many = facility_records([{METHOD: "greedy", CAP: 1000.0 * i} for i in range(6, 14)], n_trials=1)
+    assert "4 of 8 settings" in rooms_of(many)[1]
+    assert "At power cap 13 kW." in cores_of_nodes(many).caption
+    first, *_, last = facility_findings(many)
+    assert first.lead.startswith("Power cap 13 kW: ")
+    assert last.lead == "These are the 6 of 8 settings that earned the most."
     assert spread_out(range(10), 4) == [0, 3, 6, 9]
 
 

@@ -11,7 +11,7 @@ from joulewise.present.facility_bars import BLIND, RR
 from joulewise.present.facility_view import BOUND, EARNED, earned_metric, settings_beside, technique_key
 from joulewise.present.findings import Finding
 from joulewise.present.formats import decimals_for, fixed, metric_value, number, percent
-from joulewise.present.layout import Panel, panels_of, sentence
+from joulewise.present.layout import Panel, all_panels, sentence
 from joulewise.present.records import CRR, METHOD, Records
 from joulewise.units import count
 
@@ -24,12 +24,14 @@ _MEANS = (
 
 
 def facility_findings(records: Records) -> list[Finding]:
-    """At each setting the best technique, how near to the bound it came, and what ignoring co-location costs."""
+    """At the settings that earned the most the best technique, how near to the bound it came, and what limits it."""
     key = technique_key(records)
     settings = settings_beside(records, key)
     means = records.means(earned_metric(records), [*settings, key]).filter(pl.col("mean").is_not_null())
-    panels, _ = panels_of(records, means, settings)
+    panels = sorted(all_panels(records, means, settings), key=lambda panel: -panel.rows["mean"].max())  # type: ignore[operator]
     found = [_finding(records, panel, key) for panel in panels[:_MAX_FINDINGS]]
+    if len(panels) > len(found):
+        found.append(Finding(f"These are the {len(found)} of {len(panels)} settings that earned the most."))
     return found or [Finding("No run has a result yet.")]
 
 
