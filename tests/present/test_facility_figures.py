@@ -206,6 +206,16 @@ def test_maps_show_redline_and_supplies() -> None:
     assert len(_with(_drawn("map-of-powers"), "crac", "y")) == 3
 
 
+def test_colours_span_a_degree_and_names_cover_no_tick() -> None:
+    assert COMPARED.nodes is not None
+    even = replace(COMPARED, cracs=None, nodes=COMPARED.nodes.with_columns(inlet_c=25 - 1e-9 * pl.col("node")))
+    assert '"domain": [24.0, ' in json.dumps(spec_of(map_of_temperatures(even).chart))
+    mixed = COMPARED.nodes.with_columns(inlet_c=22.0 + pl.col("node") % 3, redline_c=26.0 + pl.col("node") % 2)
+    words = json.dumps(spec_of(map_of_temperatures(replace(COMPARED, cracs=None, nodes=mixed)).chart))
+    assert "27 hottest redline" in words
+    assert '"values": [22.0, 23.0, 24.0, 27.0]' in words
+
+
 def test_nodes_without_places_are_drawn_in_their_order_and_without_metres() -> None:
     drawing = map_of_temperatures(replace(facility_records(ONE, n_trials=1, placed=False), cracs=None))
     assert "not known" in drawing.caption
