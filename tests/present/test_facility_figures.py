@@ -25,7 +25,7 @@ from joulewise.present.layout import Drawing
 from joulewise.present.lines import Point
 from joulewise.present.records import METHOD, VARIANT, Records
 from joulewise.present.report import render_report
-from joulewise.present.tables import facility_tables
+from joulewise.present.tables import facility_tables, points_table
 from tests.present.made_facilities import CAP, CAPS, FIG_2, TASKS, TITLES, facility_records
 
 ONE = ({METHOD: "configurations"},)
@@ -253,6 +253,18 @@ def test_reports_say_what_was_found() -> None:
     assert len(table.rows) == len(day.rows) == len(FIG_2)
     assert day.columns[:3] == ("Planned for the day (%)", "Earned in the day (%)", "Earned of what was planned (%)")
     assert "±" in day.rows[0][1][0].text
+    noise = {"redline_margin_k": (-1e-15, 5e-15), "cooling_w": (3.9e-05, 1.3e-12), "supply_mean_c": (24.999999, 1e-9)}
+    told = {
+        "redline_margin_k": "0.00",
+        "cooling_w": "0 W",
+        "supply_mean_c": "25.00",
+        "cap_w": "9 kW",
+        "value_per_k": "0.00120",
+    }
+    rows = [{METHOD: "ga", "metric": name, "mean": mean, "low": mean - half, "high": mean + half, "n": 3}
+            for name, (mean, half) in {**noise, "cap_w": (9e3, 0.0), "value_per_k": (0.0012, 0.0)}.items()]  # fmt: skip
+    seen = points_table(replace(COMPARED, summary=pl.DataFrame(rows)), list(told), "Noise")
+    assert [cell.text for cell in seen.rows[0][1][:-1]] == list(told.values())
     page = render_report(replace(COMPARED, runs=COMPARED.runs.clear(), summary=COMPARED.summary.clear()))
     assert "Co-located reward rate" in page
     assert "No run has a result yet." in page
