@@ -201,7 +201,7 @@ def test_a_day_earns_less_than_was_planned_and_can_be_had_again(
     assert (runs["day_peak_w"] < runs["cap_w"]).all()
     show_summary(results, None)
     lines = capsys.readouterr().out.splitlines()
-    most = results.runs["day_earned_percent"].max()
+    most = max(results.runs["day_earned_percent"].to_list())
     assert f" {most:.2f} " in next(line for line in lines if line.rstrip().endswith("best"))
     assert any(line.startswith(f"That is at even rates; the day earned {most:.2f} %") for line in lines)
     assert {verdict.problems for verdict in verify(tmp_path)} == {()}
