@@ -66,6 +66,11 @@ def test_words_say_what_to_set(advice: Advice) -> None:
     assert " redline" in words
     more_percent = 100 * advice.found.prices.redline.sum() / advice.reward_per_s
     assert words.endswith(f"; raising the redlines by 1 K earns {more_percent:.1f} % more at most.")
+    prices = advice.found.prices
+    little = dataclasses.replace(advice.state, slowed_reward_per_s=1e-6)
+    assert "percentage points of all reward more at most" in set_points(FACILITY, plan, little, prices)
+    free = dataclasses.replace(prices, cap=0.0)
+    assert "; the cap binds; " in set_points(FACILITY, plan, advice.state, free)
 
 
 def test_words_of_a_plan_that_nothing_limits(advice: Advice) -> None:

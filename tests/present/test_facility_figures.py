@@ -13,7 +13,7 @@ import pytest
 
 from joulewise.present.export import spec_of
 from joulewise.present.facility_bars import CRR_NAME, RR_NAME, rates_by_technique
-from joulewise.present.facility_cores import by_memory, chosen_nodes
+from joulewise.present.facility_cores import by_memory, chosen_nodes, cores_of_nodes
 from joulewise.present.facility_floor import MOST_STANDING, cells_of, rooms_of
 from joulewise.present.facility_map import map_of_temperatures
 from joulewise.present.facility_outcomes import facility_findings
@@ -25,7 +25,7 @@ from joulewise.present.layout import Drawing
 from joulewise.present.lines import Point
 from joulewise.present.records import METHOD, VARIANT, Records
 from joulewise.present.report import render_report
-from joulewise.present.tables import facility_tables
+from joulewise.present.tables import facility_tables, points_table
 from joulewise.units import AT_LIMIT_K
 from tests.present.made_facilities import CAP, CAPS, FIG_2, TASKS, TITLES, facility_records
 
@@ -210,6 +210,16 @@ def test_maps_show_redline_and_supplies() -> None:
     assert len(_with(_drawn("map-of-powers"), "crac", "y")) == 3
 
 
+def test_colours_span_a_degree_and_names_cover_no_tick() -> None:
+    assert COMPARED.nodes is not None
+    even = replace(COMPARED, cracs=None, nodes=COMPARED.nodes.with_columns(inlet_c=25 - 1e-9 * pl.col("node")))
+    assert '"domain": [24.0, ' in json.dumps(spec_of(map_of_temperatures(even).chart))
+    mixed = COMPARED.nodes.with_columns(inlet_c=22.0 + pl.col("node") % 3, redline_c=26.0 + pl.col("node") % 2)
+    words = json.dumps(spec_of(map_of_temperatures(replace(COMPARED, cracs=None, nodes=mixed)).chart))
+    assert "27 hottest redline" in words
+    assert '"values": [22.0, 23.0, 24.0, 27.0]' in words
+
+
 def test_nodes_without_places_are_drawn_in_their_order_and_without_metres() -> None:
     drawing = map_of_temperatures(replace(facility_records(ONE, n_trials=1, placed=False), cracs=None))
     assert "not known" in drawing.caption
@@ -222,21 +232,43 @@ def test_of_many_settings_few_rooms_are_shown() -> None:
     rooms, note = rooms_of(CAPPED)
     assert [room.title for room in rooms][::3] == ["power cap 6 kW, Configurations", "power cap 14 kW, Configurations"]
     assert "4 of 5 settings" in note
+    many = facility_records([{METHOD: "greedy", CAP: 1000.0 * i} for i in range(6, 14)], n_trials=1)
+    assert "4 of 8 settings" in rooms_of(many)[1]
+    assert "At power cap 13 kW." in cores_of_nodes(many).caption
+    first, *_, last = facility_findings(many)
+    assert first.lead.startswith("Power cap 13 kW: ")
+    assert last.lead == "These are the 6 of 8 settings that earned the most."
     assert spread_out(range(10), 4) == [0, 3, 6, 9]
 
 
 def test_reports_say_what_was_found() -> None:
     (finding,) = facility_findings(COMPARED)
-    assert finding.lead.startswith("Configurations earned the most: 53.")
-    assert "below the proven bound" in finding.lead
+    assert finding.lead.startswith("Configurations earned the most in the day: 48.")
+    (steady,) = facility_findings(replace(COMPARED, runs=COMPARED.runs.drop("day_earned_percent")))
+    assert steady.lead.startswith("Configurations earned the most: 53.")
+    assert "below the proven bound" in steady.lead
     assert "GA, which ignores co-location, plans with" in finding.support
     assert "Another kW would bring at most 3." in finding.support
     assert re.search(r"Trial (\d): Set CRAC 0 to 1\d.0 °C\.$", finding.support)
-    assert re.search(r"A day planned with 53\.\d\s% of all reward earned 4\d\.\d\s%\.", finding.support)
+    assert re.search(
+        r"At even rates it plans with 53\.\d\s%, .* bound; the plans of the day said 53\.\d\s%\.", finding.support
+    )
     table, day = facility_tables(COMPARED)
     assert len(table.rows) == len(day.rows) == len(FIG_2)
     assert day.columns[:3] == ("Planned for the day (%)", "Earned in the day (%)", "Earned of what was planned (%)")
     assert "±" in day.rows[0][1][0].text
+    noise = {"redline_margin_k": (-1e-15, 5e-15), "cooling_w": (3.9e-05, 1.3e-12), "supply_mean_c": (24.999999, 1e-9)}
+    told = {
+        "redline_margin_k": "0.00",
+        "cooling_w": "0 W",
+        "supply_mean_c": "25.00",
+        "cap_w": "9 kW",
+        "value_per_k": "0.00120",
+    }
+    rows = [{METHOD: "ga", "metric": name, "mean": mean, "low": mean - half, "high": mean + half, "n": 3}
+            for name, (mean, half) in {**noise, "cap_w": (9e3, 0.0), "value_per_k": (0.0012, 0.0)}.items()]  # fmt: skip
+    seen = points_table(replace(COMPARED, summary=pl.DataFrame(rows)), list(told), "Noise")
+    assert [cell.text for cell in seen.rows[0][1][:-1]] == list(told.values())
     page = render_report(replace(COMPARED, runs=COMPARED.runs.clear(), summary=COMPARED.summary.clear()))
     assert "Co-located reward rate" in page
     assert "No run has a result yet." in page

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from joulewise.cli.result import show_summary
 from joulewise.errors import InputError
 from joulewise.study import Results, Study, open_results, parse_study, plan, run_study, verify
 from joulewise.study.case import NOT_CHECKED
@@ -184,7 +185,9 @@ def test_what_was_changed_is_noticed(change: Callable[[Store, str], None], words
     assert any(words in problem for problem in verdict.problems), verdict.problems
 
 
-def test_a_day_earns_less_than_was_planned_and_can_be_had_again(tmp_path: Path) -> None:
+def test_a_day_earns_less_than_was_planned_and_can_be_had_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     day = 'method = ["greedy", "greedy-spread"]\nday = "4 h"\nday_rates = [0, 2]\nrates_apart = true\nslack = 0.02\n'
     variants = '[[variant]]\nname = "once"\n[[variant]]\nname = "anew"\noptimise.replan_every = "2 h"\n'
     results = run_study(study_of(TEXT.replace("trials = 2", "") + day + variants), tmp_path, 1)
@@ -194,6 +197,11 @@ def test_a_day_earns_less_than_was_planned_and_can_be_had_again(tmp_path: Path) 
     assert (runs["day_earned_percent"] < 1.02 * runs["day_planned_percent"]).all()
     assert runs["day_planned_percent"][1] >= runs["day_planned_percent"][0]
     assert (runs["day_peak_w"] < runs["cap_w"]).all()
+    show_summary(results, None)
+    lines = capsys.readouterr().out.splitlines()
+    most = max(results.runs["day_earned_percent"].to_list())
+    assert f" {most:.2f} " in next(line for line in lines if line.rstrip().endswith("best"))
+    assert any(line.startswith(f"That is at even rates; the day earned {most:.2f} %") for line in lines)
     assert {verdict.problems for verdict in verify(tmp_path)} == {()}
 
 

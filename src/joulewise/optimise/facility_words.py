@@ -13,6 +13,8 @@ from joulewise.units import AT_LIMIT_K, count, power
 
 _AT_CAP, _IDLE, _KW = 1e-3, 1e-3, 1e3
 _MOST_UNITS, _MOST_NODES = 6, 3
+_STEP_PART = 0.05  # of the cap, by which it is thought to rise
+_LITTLE, _LEAST_PERCENT = 0.01, 0.05  # a share of all reward that is next to nothing; what is not worth a word
 
 
 def set_points(facility: Facility, plan: FacilityPlan, state: Steady, prices: FacilityPrices | None) -> str:
@@ -23,7 +25,7 @@ def set_points(facility: Facility, plan: FacilityPlan, state: Steady, prices: Fa
         f"{100 * running:.0f} % of the cores run",
         _cap(facility, state, prices),
         _inlets(facility, state),
-        _redlines(state, prices),
+        _redlines(facility, state, prices),
     )
     text = "; ".join(part for part in parts if part)
     return f"{text[:1].upper()}{text[1:]}."
@@ -41,10 +43,10 @@ def _cap(facility: Facility, state: Steady, prices: FacilityPrices | None) -> st
     left_w = facility.cap_w - state.total_w
     if left_w > _AT_CAP * facility.cap_w:
         return f"{power(left_w)} of the cap are left"
-    step_w = min(_KW, 10.0 ** math.floor(math.log10(facility.cap_w)) / 10)
+    step_w = min(_KW, 10.0 ** math.floor(math.log10(_STEP_PART * facility.cap_w)))
     step = "kW" if step_w == _KW else power(step_w)
-    worth = "" if prices is None else f", another {step} earns {_more(step_w * prices.cap, state)}"
-    return f"the cap binds{worth}"
+    more = "" if prices is None else _more(step_w * prices.cap, facility, state)
+    return f"the cap binds, another {step} earns {more}" if more else "the cap binds"
 
 
 def _inlets(facility: Facility, state: Steady) -> str:
@@ -59,16 +61,18 @@ def _inlets(facility: Facility, state: Steady) -> str:
     return f"nodes {_listed(list(map(str, named)))} are at their redlines"
 
 
-def _redlines(state: Steady, prices: FacilityPrices | None) -> str:
-    worth = 0.0 if prices is None else float(prices.redline.sum())
-    return f"raising the redlines by 1 K earns {_more(worth, state)}" if worth > 0 else ""
+def _redlines(facility: Facility, state: Steady, prices: FacilityPrices | None) -> str:
+    more = "" if prices is None else _more(float(prices.redline.sum()), facility, state)
+    return f"raising the redlines by 1 K earns {more}" if more else ""
 
 
-def _more(worth_per_s: float, state: Steady) -> str:
-    if state.slowed_reward_per_s <= 0:
-        return f"{worth_per_s:.3g} more reward per second at most"
-    percent = 100 * worth_per_s / state.slowed_reward_per_s
-    return f"{percent:.{0 if percent >= 10 else 1}f} % more at most"
+def _more(worth_per_s: float, facility: Facility, state: Steady) -> str:
+    """What is earned more, of what is earned, or of all reward where that is next to nothing; empty for nothing."""
+    earned, most = state.slowed_reward_per_s, facility.tasks.most_reward_per_s
+    is_little = earned <= _LITTLE * most
+    base, unit = (most, "percentage points of all reward") if is_little else (earned, "%")
+    percent = 100 * worth_per_s / base if base > 0 else 0.0
+    return f"{percent:.{0 if percent >= 10 else 1}f} {unit} more at most" if percent >= _LEAST_PERCENT else ""
 
 
 def _listed(names: Sequence[str]) -> str:

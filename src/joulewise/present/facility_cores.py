@@ -20,7 +20,7 @@ from joulewise.present.facility_view import (
     technique_key,
 )
 from joulewise.present.formats import number
-from joulewise.present.layout import Drawing, assemble, inline, panels_of
+from joulewise.present.layout import Drawing, all_panels, assemble, inline
 from joulewise.present.records import Records
 from joulewise.units import count
 
@@ -66,19 +66,21 @@ def has_cores(records: Records) -> bool:
 
 
 def cores_of_nodes(records: Records) -> Drawing:
-    """Stacked shares of the time of each core by task type, one panel per technique, the best first."""
+    """Stacked shares of the time of each core by task type, one panel per technique at the setting that earned most."""
     assert records.cores is not None
     assert records.nodes is not None
     key = technique_key(records)
     runs = first_kept(records, records.cores)
-    panels, _ = panels_of(records, runs, settings_beside(records, key))
-    ranked = ranked_runs(records, panels[0].rows)
+    best = ranked_runs(records, runs)[0]["run"]
+    panels = all_panels(records, runs, settings_beside(records, key))
+    panel = next(panel for panel in panels if best in panel.rows["run"])
+    ranked = ranked_runs(records, panel.rows)
     shown = spread_out(ranked, _MOST_PANELS)
     scene = _scene(records, shown)
     parts = [_panel(records, run, records.phrases(run, [key]), scene) for run in shown]
     n_left = runs.height - len(shown)
     left = f" {count(n_left, 'further plan')} not shown." if n_left else ""
-    where = f" At {panels[0].title}." if panels[0].title else ""
+    where = f" At {panel.title}." if panel.title else ""
     caption = (
         f"Shares of the time of each core by task type, for {len(scene.nodes)} of {records.nodes['node'].n_unique():,} "
         "nodes: the busiest of each node type in the best plan. Cores that touch share a processor, and slow each "

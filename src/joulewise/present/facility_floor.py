@@ -17,7 +17,7 @@ from joulewise.present.facility_view import (
     spread_out,
     technique_key,
 )
-from joulewise.present.layout import panels_of
+from joulewise.present.layout import all_panels
 from joulewise.present.records import Records
 from joulewise.units import AT_LIMIT_K
 
@@ -71,7 +71,7 @@ def rooms_of(records: Records) -> tuple[list[Room], str]:
     assert records.nodes is not None
     key = technique_key(records)
     settings = settings_beside(records, key)
-    panels, _ = panels_of(records, first_kept(records, records.nodes), settings)
+    panels = all_panels(records, first_kept(records, records.nodes), settings)
     few = spread_out(panels, _MOST_ROOMS)
     best = [ranked_runs(records, panel.rows)[0] for panel in few]
     names = [records.phrases(run, [*settings, *([key] if records.varies(key) else [])]) for run in best]

@@ -18,7 +18,9 @@ from joulewise.present.records import Records
 _ACROSS_PX, _LEVEL_PX, _DEPTH_PX = (9.0, 34.0), (4.0, 12.0), (14.0, 40.0)
 _WIDTHS_PX, _HEIGHT_PX, _SIDE_PX = (480, 330), 260, (140, 130)  # of one room, of several
 _UNIT_PX, _STRIP_PX = 48, 26
-_STOPS, _LEGEND_PX, _LABEL_PART = 9, 280, 0.16
+_STOPS, _LEGEND_PX = 9, 280
+_CHARACTER_PX, _TICK_PX = 6.5, 14  # of the name at the end of the colours, and of the numbers beside it
+_LEAST_K, _LEAST_PART = 1.0, 0.05  # colours span no less, that rounding is not drawn
 _MARK = theme.PALETTE[4]
 _TIPS = {"what": "node", "type": "node type", "told_c": "inlet", "told_redline": "redline", "told_w": "power"}
 
@@ -78,8 +80,8 @@ def map_of_temperatures(records: Records) -> Drawing:
     supplies = [value for room in rooms if room.cracs.height for value in room.cracs["supply_c"]]
     redlines = nodes["redline_c"].unique().sort().to_list()
     values = [*nodes["inlet_c"], *supplies, *redlines]
-    domain = _span(values)
-    shown = _Shown("Air temperature (°C)", theme.warmth, 1.0, domain, _ticks(domain, redlines[-1]))
+    domain = _span(values, _LEAST_K)
+    shown = _Shown("Air temperature (°C)", theme.warmth, 1.0, domain, _ticks(domain, _named(redlines)))
     parts = [_room_part(frame.room.title, _warm_parts(frame, shown), _supplies(frame.room, shown)) for frame in frames]
     what = "each node takes in" if rooms[0].is_standing else "the node with the warmest inlet of each rack takes in"
     is_near = any(frame.cells.rows["near"].any() for frame in frames)
@@ -101,7 +103,7 @@ def map_of_powers(records: Records) -> Drawing:
     frames = _frames(rooms, "power_w", pl.Expr.sum)
     values = [value for frame in frames for value in frame.cells.rows["value"]]
     unit, size = power_unit(max(values))
-    domain = _span([value / size for value in values])
+    domain = _span([value / size for value in values], _LEAST_PART * max(values) / size or 1.0)
     what = "node" if rooms[0].is_standing else "rack"
     shown = _Shown(f"Power of a {what} ({unit})", theme.ordered, size, domain, _ticks(domain))
     parts = [_room_part(frame.room.title, [_map(frame, shown)], _crac_powers(frame)) for frame in frames]
@@ -110,10 +112,15 @@ def map_of_powers(records: Records) -> Drawing:
     return Drawing(assemble(parts, across=2), caption)
 
 
-def _span(values: Sequence[float]) -> tuple[float, float]:
-    """From the least to the highest value, or one above it where all are the same."""
+def _span(values: Sequence[float], least: float) -> tuple[float, float]:
+    """From the least to the highest value; where they are nearer than that, so much that ends at the highest."""
     low, high = min(values), max(values)
-    return low, high if high > low else low + 1.0
+    return min(low, high - least), high
+
+
+def _named(redlines: Sequence[float]) -> tuple[float, str]:
+    """The highest redline and its name."""
+    return redlines[-1], f"{plain(redlines[-1])} {'redline' if len(redlines) == 1 else 'hottest redline'}"
 
 
 def _view(room: Room) -> str:
@@ -122,15 +129,15 @@ def _view(room: Room) -> str:
     return ", the racks of each row seen from the front" if room.is_standing else ", the racks seen from above"
 
 
-def _ticks(domain: tuple[float, float], redline: float | None = None) -> dict[float, str]:
-    """Round values along the colours, and the redline by its name."""
+def _ticks(domain: tuple[float, float], *named: tuple[float, str]) -> dict[float, str]:
+    """Round values along the colours, less those that names would cover, and what has a name."""
     low, high = domain
     step = _round_step((high - low) / 5)
-    last = [] if redline is None else [redline]
-    room = _LABEL_PART * (high - low)
+    per_px = (high - low) / _LEGEND_PX
+    covered = [(at, per_px * (_CHARACTER_PX * len(name) + _TICK_PX)) for at, name in named]
     found = [step * i for i in range(int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9)) + 1)]
-    kept = [value for value in found if all(abs(value - at) > room for at in last)]
-    return {**{value: plain(round(value, 9)) for value in kept}, **{at: f"{plain(at)} redline" for at in last}}
+    kept = [value for value in found if all(abs(value - at) > room for at, room in covered)]
+    return {**{value: plain(round(value, 9)) for value in kept}, **dict(named)}
 
 
 def _round_step(least: float) -> float:

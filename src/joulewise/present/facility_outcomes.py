@@ -8,28 +8,30 @@ from typing import Any
 import polars as pl
 
 from joulewise.present.facility_bars import BLIND, RR
-from joulewise.present.facility_view import BOUND, settings_beside, technique_key
+from joulewise.present.facility_view import BOUND, EARNED, earned_metric, settings_beside, technique_key
 from joulewise.present.findings import Finding
 from joulewise.present.formats import decimals_for, fixed, metric_value, number, percent
-from joulewise.present.layout import Panel, panels_of, sentence
+from joulewise.present.layout import Panel, all_panels, sentence
 from joulewise.present.records import CRR, METHOD, Records
 from joulewise.units import count
 
 _MAX_FINDINGS = 6
-_PLANNED, _EARNED = "day_planned_percent", "day_earned_percent"
+_PLANNED = "day_planned_percent"
 _MEANS = (
     CRR, RR, BOUND, "gap_percent", "total_w", "cap_w", "redline_margin_k", "value_per_kw", "most_reward_per_s",
-    _PLANNED, _EARNED,
+    _PLANNED, EARNED,
 )  # fmt: skip
 
 
 def facility_findings(records: Records) -> list[Finding]:
-    """At each setting the best technique, how near to the bound it came, and what ignoring co-location costs."""
+    """At the settings that earned the most the best technique, how near to the bound it came, and what limits it."""
     key = technique_key(records)
     settings = settings_beside(records, key)
-    means = records.means(CRR, [*settings, key]).filter(pl.col("mean").is_not_null())
-    panels, _ = panels_of(records, means, settings)
+    means = records.means(earned_metric(records), [*settings, key]).filter(pl.col("mean").is_not_null())
+    panels = sorted(all_panels(records, means, settings), key=lambda panel: -panel.rows["mean"].max())  # type: ignore[operator]
     found = [_finding(records, panel, key) for panel in panels[:_MAX_FINDINGS]]
+    if len(panels) > len(found):
+        found.append(Finding(f"These are the {len(found)} of {len(panels)} settings that earned the most."))
     return found or [Finding("No run has a result yet.")]
 
 
@@ -37,15 +39,18 @@ def _finding(records: Records, panel: Panel, key: str) -> Finding:
     best = panel.rows.row(int(panel.rows["mean"].arg_max() or 0), named=True)
     there = _means(records, panel, best)
     place = f"{panel.title}: " if panel.title else ""
-    most = " earned the most:" if panel.rows.height > 1 else " earned"
+    has_day = earned_metric(records) == EARNED
+    most = " earned the most" if panel.rows.height > 1 else " earned"
+    when = " in the day" if has_day else ""
+    colon = ":" if panel.rows.height > 1 else ""
     lead = (
-        f"{place}{records.phrase(key, best[key])}{most} {percent(best['mean'], _decimals(best))} of the reward of all "
-        f"tasks that arrive{_interval(best)}{_gap(there)}."
+        f"{place}{records.phrase(key, best[key])}{most}{when}{colon} {percent(best['mean'], _decimals(best))} of the "
+        f"reward of all tasks that arrive{_interval(best)}{'' if has_day else _gap(there)}."
     )
     support = (
         _limits(there),
         _worth(there),
-        _day(there),
+        _at_even_rates(there) if has_day else "",
         _blind(records, panel, key),
         _set_points(records, panel, best),
     )
@@ -94,10 +99,10 @@ def _worth(means: Mapping[str, float]) -> str:
     return f"Another kW would bring at most {number(points)} percentage points."
 
 
-def _day(means: Mapping[str, float]) -> str:
-    if not {_PLANNED, _EARNED} <= set(means):
-        return ""
-    return f"A day planned with {percent(means[_PLANNED])} of all reward earned {percent(means[_EARNED])}."
+def _at_even_rates(means: Mapping[str, float]) -> str:
+    """What was planned, where the lead tells what a day earned."""
+    day = f"; the plans of the day said {percent(means[_PLANNED])}" if _PLANNED in means else ""
+    return f"At even rates it plans with {percent(means[CRR])}{_gap(means)}{day}."
 
 
 def _blind(records: Records, panel: Panel, key: str) -> str:
@@ -118,6 +123,6 @@ def _set_points(records: Records, panel: Panel, row: Mapping[str, Any]) -> str:
     runs = _runs(records, panel, row)
     if "set_points" not in runs.columns:
         return ""
-    best = runs.row(int(runs[CRR].arg_max() or 0), named=True)
+    best = runs.row(int(runs[earned_metric(records)].arg_max() or 0), named=True)
     trial = f"Trial {best['trial']}: " if runs.height > 1 else ""
     return f"{trial}{best['set_points']}"

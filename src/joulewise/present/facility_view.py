@@ -14,6 +14,7 @@ from joulewise.present.records import CRR, FACILITY, METHOD, VARIANT, Records
 from joulewise.present.settings import beside
 
 BOUND = "bound_percent"
+EARNED = "day_earned_percent"
 BOUND_NAME = "proven bound"
 CRR_TITLE = "co-located reward rate (%)"
 SAID_100 = "100 % is earned if every task that arrives is done in time"
@@ -58,15 +59,22 @@ def first_kept(records: Records, table: pl.DataFrame) -> pl.DataFrame:
     return ranked.unique(subset=axes, keep="first", maintain_order=True) if axes else ranked.head(1)
 
 
-def mean_crr(records: Records, run: dict[str, Any]) -> float:
-    """The mean over the trials of the co-located reward rate at the point of a run; below all where there is none."""
-    found = hold(records.runs, {key: run[key] for key in records.study.axes})[CRR].drop_nulls().to_list()
+def earned_metric(records: Records) -> str:
+    """What tells which plan is best: what the day earned where every run had one, else what plans earn steadily."""
+    done = records.runs.drop_nulls(CRR)
+    return EARNED if EARNED in done.columns and not done[EARNED].null_count() else CRR
+
+
+def _mean_earned(records: Records, run: dict[str, Any]) -> float:
+    """The mean over the trials of what is earned at the point of a run; below all where there is none."""
+    there = hold(records.runs, {key: run[key] for key in records.study.axes})
+    found = there[earned_metric(records)].drop_nulls().to_list()
     return sum(found) / len(found) if found else -math.inf
 
 
 def ranked_runs(records: Records, runs: pl.DataFrame) -> list[dict[str, Any]]:
     """The runs by the mean of what they earn over the trials, the best first."""
-    return sorted(runs.iter_rows(named=True), key=lambda run: -mean_crr(records, run))
+    return sorted(runs.iter_rows(named=True), key=lambda run: -_mean_earned(records, run))
 
 
 def spread_out(found: Sequence[Any], most: int) -> list[Any]:

@@ -75,18 +75,24 @@ def hold(frame: pl.DataFrame, held: Mapping[str, object]) -> pl.DataFrame:
 
 def panels_of(records: Records, frame: pl.DataFrame, keys: Sequence[str]) -> tuple[list[Panel], str]:
     """The frame split by the keys in reading order, and what to say when not all panels are shown."""
+    panels = all_panels(records, frame, keys)
+    shown = panels[:_MAX_PANELS]
+    n_left = len(panels) - len(shown)
+    note = f" Shown are the first {len(shown)} of {len(panels)} settings; the full table has all." if n_left else ""
+    return shown, note
+
+
+def all_panels(records: Records, frame: pl.DataFrame, keys: Sequence[str]) -> list[Panel]:
+    """The frame split by the keys in reading order."""
     if frame.is_empty():
-        return [], ""
+        return []
     ordered = frame
     for key in reversed(keys):  # stable sorts, the last key first
         rank = {value: i for i, value in enumerate(records.values(key))}
         order = pl.Series("_order", [rank[value] for value in ordered[key]])
         ordered = ordered.with_columns(order).sort("_order", maintain_order=True).drop("_order")
     parts = ordered.partition_by(keys, maintain_order=True) if keys else [ordered]
-    shown = [Panel(records.phrases(part.row(0, named=True), keys), part) for part in parts[:_MAX_PANELS]]
-    n_left = len(parts) - len(shown)
-    note = f" Shown are the first {len(shown)} of {len(parts)} settings; the full table has all." if n_left else ""
-    return shown, note
+    return [Panel(records.phrases(part.row(0, named=True), keys), part) for part in parts]
 
 
 def shared_value(records: Records, panel: Panel, metric: str) -> float | None:

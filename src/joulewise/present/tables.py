@@ -12,6 +12,7 @@ import polars as pl
 from joulewise.present.formats import (
     METRICS,
     MISSING,
+    Metric,
     decimals_for,
     fixed,
     key_title,
@@ -23,12 +24,14 @@ from joulewise.present.formats import (
 )
 from joulewise.present.layout import Panel, panels_of, sentence
 from joulewise.present.records import FACILITY, FRONT, KNOWN, PROFIT, TARIFF_UNIT, THRESHOLD, Records
-from joulewise.units import count
+from joulewise.units import count, power
 
 MAX_ROWS = 500
 _MAX_COLUMNS = 10
 _NEAR_ZERO = 1e-3  # what is nearer is written with a power of ten
 _ROUNDING = 1e-12  # a half-width that is a smaller share of its mean is rounding
+_LEAST_W, _LEAST_K, _DEGREE_DECIMALS = 1e-3, 5e-3, 2  # what is less is rounding
+_DEGREES = ("K", "°C")
 _REACHED = {
     FRONT: (
         "points", "hypervolume_percent", "gap_percent", "least_energy_j", "energy_bound_j", "least_makespan_s",
@@ -234,10 +237,16 @@ def _metric_text(metric: str, row: Mapping[str, Any] | None) -> str:
     """Mean and half-width of a metric with the unit that its formatter gives."""
     if row is None or row["mean"] is None:
         return MISSING
-    if row["low"] is None or row["high"] is None:
-        return metric_value(metric, row["mean"])
-    if metric in METRICS and METRICS[metric].show:
-        half = (row["high"] - row["low"]) / 2
-        half = 0.0 if half <= _ROUNDING * abs(row["mean"]) else half
-        return f"{metric_value(metric, row['mean'])} ± {metric_value(metric, half)}"
-    return plus_minus(row)
+    words = METRICS.get(metric) or Metric(metric)
+    is_degrees = words.unit in _DEGREES
+    least = _LEAST_K if is_degrees else _LEAST_W if words.show is power else 0.0
+    mean = 0.0 if abs(row["mean"]) < least else row["mean"]
+    half = 0.0 if row["low"] is None or row["high"] is None else (row["high"] - row["low"]) / 2
+    is_spread = half > max(_ROUNDING * abs(mean), least)
+    if is_degrees:
+        told = [fixed(value, _DEGREE_DECIMALS) for value in (mean, half)]
+    elif is_spread and not words.show:
+        return plus_minus(row)
+    else:
+        told = [metric_value(metric, value) for value in (mean, half)]
+    return " ± ".join(told if is_spread else told[:1])

@@ -318,7 +318,9 @@ def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
     if "crr_percent" not in runs.columns or not runs["crr_percent"].count():
         return
     done = runs.drop_nulls("crr_percent")
-    best = done.row(int(done["crr_percent"].arg_max() or 0), named=True)
+    has_day = "day_earned_percent" in done.columns and not done["day_earned_percent"].null_count()
+    ranked = done["day_earned_percent" if has_day else "crr_percent"]
+    best = done.row(int(ranked.arg_max() or 0), named=True)
     place = bags.place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
     near = "" if best["gap_percent"] is None else f", within {best['gap_percent']:.2f} % of the proven bound"
     yield (
@@ -327,5 +329,7 @@ def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         f"({units.power(best['cooling_w'])} of it for cooling) and CRAC units at {best['supply_mean_c']:.1f} °C on "
         f"average; {_nearest(best['redline_margin_k'])}."
     )
+    if has_day:
+        yield f"That is at even rates; the day earned {best['day_earned_percent']:.2f} %, the most of all runs."
     if best.get("set_points"):
         yield best["set_points"]
