@@ -218,6 +218,7 @@ BAD = {
     "a rate below 0": ('day = "2 h"\nday_rates = [0.5, -1]', "optimise.day_rates[1]: found -1; must be 0 or more"),
     "a cap below rest": ('[supply]\npower_cap = "10 W"', "supply.power_cap: found 10 W; must be"),
     "a share of the cap below rest": ("system.cap_share = 0.1", "system.cap_share: found"),
+    "no CRAC unit of that name": ('system.failed_crac = "south"', "system.failed_crac: found 'south'"),
     "no such CRAC unit": ("system.failed_crac = 2", "system.failed_crac: found unit 2 of 2"),
     "more nodes of too many types": (
         "system.more_nodes = [1, 0, 0]",
@@ -246,7 +247,7 @@ def test_a_mistake_is_reported_where_it_is(case: str) -> None:
 
 def test_trouble_in_the_room_costs_power_under_the_same_cap(tmp_path: Path) -> None:
     variants = '[[variant]]\nname = "well"\n[[variant]]\nname = "hot aisle"\nsystem.hot_air = 2\n'
-    variants += '[[variant]]\nname = "failed"\nsystem.failed_crac = 1\n'
+    variants += '[[variant]]\nname = "failed"\nsystem.failed_crac = "0"\n'
     variants += '[[variant]]\nname = "fewer"\nsystem.more_nodes = [1, -2]\n'
     variants += '[[variant]]\nname = "may heat"\nsystem.heats_back = true\n'
     text = TEXT.replace("trials = 2", "") + 'method = "greedy-spread"\n' + variants
@@ -258,6 +259,8 @@ def test_trouble_in_the_room_costs_power_under_the_same_cap(tmp_path: Path) -> N
     assert hot["supply_mean_c"] < well["supply_mean_c"]
     assert hot["cooling_w"] / hot["nodes_w"] > well["cooling_w"] / well["nodes_w"]
     assert failed["run"] != well["run"]
+    assert "CRAC 1 to" in failed["set_points"]
+    assert "CRAC 0 to" not in failed["set_points"]
     assert warm["slowed_reward_per_s"] >= well["slowed_reward_per_s"]
 
 

@@ -87,6 +87,7 @@ def test_a_room_is_read_in_every_form(tmp_path: Path, heat: str) -> None:
     for taker, row in SHARES.items():
         assert table[names.index(taker)] == pytest.approx([row.get(source, 0.0) for source in names], abs=1e-9)
     assert site.notes == ()
+    assert room.node_names + room.crac_names == tuple(names)
     assert room.redline_c.tolist() == [25, 25, 27]
     assert room.hottest_c.tolist() == [25, 25]
     assert room.cop[1](20.0) == pytest.approx(2.0)

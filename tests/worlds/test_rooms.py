@@ -83,6 +83,7 @@ def test_a_failed_crac_is_taken_over_by_the_others(is_replaced: bool) -> None:
     share = 1 if is_replaced else 5 / 6
     assert failed.crac_m3_per_s.sum() == pytest.approx(share * room.crac_m3_per_s.sum())
     assert len(failed.cop) == failed.coldest_c.size == failed.n_cracs == 5
+    assert failed.crac_names == ("0", "1", "3", "4", "5")
     assert inlets_k(failed).max() > inlets_k(room).max() + (0 if is_replaced else 1)
     with pytest.raises(InputError, match="found unit 0 of 1"):
         without_crac(room_of(20, cracs=1), 0)

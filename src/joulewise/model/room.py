@@ -112,9 +112,9 @@ class Room:
     Flows are in cubic metres a second. A node may take in air of `redline_c` at most; each CRAC unit can blow air from
     `coldest_c` to `hottest_c`, and has its own curve in `cop`. `place_m` is where each node stands, [node, (x, y,
     height)], for maps; empty where that is not known. With `may_heat` a unit that takes in colder air than it blows is
-    a heater that is paid for its heat, as the equations have it word for word; otherwise no plan may have one. Raises
-    InputError with every problem found: shares of a row that do not add up to 1, or air that does not come back to
-    where it leaves.
+    a heater that is paid for its heat, as the equations have it word for word; otherwise no plan may have one. Names
+    are what people call nodes and units, their numbers where nothing is given. Raises InputError with every problem
+    found: shares of a row that do not add up to 1, or air that does not come back to where it leaves.
     """
 
     flow: HeatFlow
@@ -126,10 +126,14 @@ class Room:
     cop: Sequence[CopCurve]
     place_m: Floats
     may_heat: bool = False
+    node_names: tuple[str, ...] = ()
+    crac_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = ("node_m3_per_s", "crac_m3_per_s", "redline_c", "coldest_c", "hottest_c", "place_m")
         freeze_fields(self, dict.fromkeys(names, np.float64))
+        for name, n in (("node_names", self.n_nodes), ("crac_names", self.n_cracs)):
+            object.__setattr__(self, name, getattr(self, name) or tuple(map(str, range(n))))
         raise_if_any(_room_problems(self))
 
     @property
@@ -206,6 +210,9 @@ def _shape_problems(room: Room) -> Iterator[Problem]:
             yield Problem(f"room.{name}", f"found {column.size} values", f"must be {size} temperatures")
         for at in np.flatnonzero(~np.isfinite(column))[:3]:
             yield Problem(f"room.{name}: {at}", f"found {column[at]}", "must be finite")
+    for name, size in (("node_names", n), ("crac_names", n_cracs)):
+        if len(getattr(room, name)) != size:
+            yield Problem(f"room.{name}", f"found {len(getattr(room, name))} names", f"must be {size}, or none")
     if len(room.cop) != n_cracs:
         yield Problem("CoP", f"found {len(room.cop)} curves", f"must be one for each of the {n_cracs} CRAC units")
     if room.place_m.shape not in ((0,), (0, 3), (n, 3)):

@@ -212,9 +212,8 @@ def _no_plan(facility: Facility, air: Air) -> list[Problem]:
     hot = np.flatnonzero(inlet_c > room.redline_c)
     if hot.size:
         worst = int(hot[np.argmax((inlet_c - room.redline_c)[hot])])
-        found = (
-            f"found {room.redline_c[worst]:.4g} °C at node {worst}, one of {count(hot.size, 'node')} that are too hot"
-        )
+        name, too_hot = room.node_names[worst], count(hot.size, "node")
+        found = f"found {room.redline_c[worst]:.4g} °C at node {name}, one of {too_hot} that are too hot"
         allowed = f"must be {inlet_c[worst]:.4g} °C or more: its inlet with all cores at rest and the coldest supplies"
         return [Problem("redlines", found, allowed, "raise the redline, let CRAC units blow colder, or remove nodes")]
     least_w = least_cap_w(facility, air)

@@ -36,7 +36,8 @@ def _supplies(facility: Facility, plan: FacilityPlan) -> str:
     if n > _MOST_UNITS:
         return f"the {n} CRAC units to {plan.supply_c.min():.1f} to {plan.supply_c.max():.1f} °C"
     warmest = np.where(room.hottest_c - plan.supply_c <= AT_LIMIT_K, " (as warm as it can)", "")
-    return _listed([f"CRAC {c} to {supply:.1f} °C{warmest[c]}" for c, supply in enumerate(plan.supply_c.tolist())])
+    named = zip(room.crac_names, plan.supply_c.tolist(), warmest.tolist())
+    return _listed([f"CRAC {name} to {supply:.1f} °C{note}" for name, supply, note in named])
 
 
 def _cap(facility: Facility, state: Steady, prices: FacilityPrices | None) -> str:
@@ -52,13 +53,14 @@ def _cap(facility: Facility, state: Steady, prices: FacilityPrices | None) -> st
 def _inlets(facility: Facility, state: Steady) -> str:
     """The nodes at their redlines, or the one that is nearest to its own."""
     margin_k = facility.room.redline_c - state.node_inlet_c
-    at = np.flatnonzero(margin_k <= AT_LIMIT_K).tolist()
+    names = facility.room.node_names
+    at = [names[node] for node in np.flatnonzero(margin_k <= AT_LIMIT_K).tolist()]
     if not at:
-        return f"node {np.argmin(margin_k)} is nearest to its redline, {margin_k.min():.2g} K below it"
+        return f"node {names[int(np.argmin(margin_k))]} is nearest to its redline, {margin_k.min():.2g} K below it"
     if len(at) == 1:
         return f"node {at[0]} is at its redline"
     named = at if len(at) <= _MOST_NODES else [*at[: _MOST_NODES - 1], count(len(at) - _MOST_NODES + 1, "other")]
-    return f"nodes {_listed(list(map(str, named)))} are at their redlines"
+    return f"nodes {_listed(named)} are at their redlines"
 
 
 def _redlines(facility: Facility, state: Steady, prices: FacilityPrices | None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from joulewise.errors import Problem, raise_if_any
+from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.study.optimising import RewardParameters
 from joulewise.study.source import Draw, Source
 from joulewise.worlds.facilities import FlowParameters, SiteParameters, facility_of, generate_flows, generate_site
@@ -17,6 +17,7 @@ from joulewise.worlds.parameters import explained
 
 if TYPE_CHECKING:
     from joulewise.model.facility import Facility
+    from joulewise.model.room import Room
     from joulewise.worlds.facilities import Site
 
 SITE, SITE_TABLES, FLOWS, FLOW_TABLES, REWARD = "facility", "facility tables", "flows", "flow tables", "reward"
@@ -32,8 +33,9 @@ class Changes:
         "out: none",
     )
 
-    failed_crac: Annotated[int | None, Field(ge=0)] = explained(
-        None, "number of a CRAC unit, from 0, that has failed; the others blow as much as all did; left out: none"
+    failed_crac: Annotated[int, Field(ge=0)] | str | None = explained(
+        None,
+        "number, from 0, or name of a CRAC unit that failed; the others blow as much as all did; left out: none",
     )
     hot_air: Annotated[float, Field(gt=0)] = explained(
         1.0, "how many times as much of each other's hot air nodes take in, as behind doors that stand open"
@@ -55,7 +57,7 @@ class Changes:
             facility = with_more_nodes(facility, dict(zip(facility.node_types.names, self.more_nodes, strict=True)))
         room = facility.room
         if self.failed_crac is not None:
-            room = without_crac(room, self.failed_crac)
+            room = without_crac(room, _unit(room, self.failed_crac))
         if self.hot_air != 1:
             room = with_recirculation(room, self.hot_air)
         if self.heats_back:
@@ -67,6 +69,15 @@ class Changes:
         if len(self.more_nodes) != len(names):
             found, allowed = f"found {len(self.more_nodes)} numbers", f"must be one for each of {', '.join(names)}"
             yield Problem("system.more_nodes", found, allowed)
+
+
+def _unit(room: Room, wanted: int | str) -> int:
+    """The number of a CRAC unit that is given by its number or its name."""
+    if isinstance(wanted, int):
+        return wanted
+    if wanted not in room.crac_names:
+        raise InputError(unknown_name("system.failed_crac", wanted, room.crac_names))
+    return room.crac_names.index(wanted)
 
 
 @dataclass(frozen=True)

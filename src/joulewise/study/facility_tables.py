@@ -38,6 +38,7 @@ def nodes_table(facility: Facility, state: Steady) -> pl.DataFrame:
     table = pl.DataFrame(
         {
             "node": np.arange(n),
+            "name": room.node_names,
             "type": _named(types.names, facility.node_type),
             "cores": types.cores[facility.node_type],
             "processors": types.processors[facility.node_type],
@@ -59,6 +60,7 @@ def cracs_table(facility: Facility, plan: FacilityPlan, state: Steady) -> pl.Dat
     return pl.DataFrame(
         {
             "crac": np.arange(facility.room.n_cracs),
+            "name": facility.room.crac_names,
             "supply_c": plan.supply_c,
             "inlet_c": state.crac_inlet_c,
             "heat_w": state.heat_w,

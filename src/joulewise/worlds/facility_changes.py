@@ -21,8 +21,8 @@ _NODES = "more nodes"
 def crac_failures(facility: Facility, *, is_replaced: bool = True) -> dict[str, Facility]:
     """The facility without each of its CRAC units in turn; with `is_replaced` the others blow as much as all did."""
     return {
-        f"without CRAC {unit}": replace(facility, room=without_crac(facility.room, unit, is_replaced=is_replaced))
-        for unit in range(facility.room.n_cracs)
+        f"without CRAC {name}": replace(facility, room=without_crac(facility.room, unit, is_replaced=is_replaced))
+        for unit, name in enumerate(facility.room.crac_names)
     }
 
 

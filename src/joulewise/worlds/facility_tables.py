@@ -157,7 +157,10 @@ def read_site(tables: SiteTables, folder: Path = Path()) -> Site:
     flow, notes = _heat(tables, folder, places)
     redlines_and_units = (nodes.redline_c, cracs.coldest_c, cracs.hottest_c, cracs.cop)
     try:
-        room = Room(flow, nodes.m3_per_s, cracs.m3_per_s, *redlines_and_units, nodes.place_m)
+        room = Room(
+            flow, nodes.m3_per_s, cracs.m3_per_s, *redlines_and_units, nodes.place_m,
+            node_names=nodes.names, crac_names=cracs.names,
+        )  # fmt: skip
     except InputError as error:
         raise InputError(*(_named(problem, places) for problem in error.problems)) from error
     return replace(site_of(models, nodes.node_type, room, tables.cap_share), notes=notes)

@@ -335,7 +335,16 @@ def without_crac(room: Room, unit: int, *, is_replaced: bool = True) -> Room:
     flow = flow_of(balanced(Links(taker, source, links.m3_per_s), through, n), through)
     coldest_c, hottest_c = (np.delete(ends_c, unit) for ends_c in (room.coldest_c, room.hottest_c))
     cop = tuple(curve for c, curve in enumerate(room.cop) if c != unit)
-    return replace(room, flow=flow, crac_m3_per_s=through[n:], coldest_c=coldest_c, hottest_c=hottest_c, cop=cop)
+    names = tuple(name for c, name in enumerate(room.crac_names) if c != unit)
+    return replace(
+        room,
+        flow=flow,
+        crac_m3_per_s=through[n:],
+        coldest_c=coldest_c,
+        hottest_c=hottest_c,
+        cop=cop,
+        crac_names=names,
+    )
 
 
 def _own_air(links: Links, place: int, n_nodes: int) -> Links:
@@ -415,7 +424,18 @@ def with_nodes(room: Room, like: Counts) -> Room:
     taker, source = left.coords
     flow = flow_of(balanced(Links(taker, source, left.data), through, n), through)
     kept = {name: getattr(room, name)[like] for name in ("redline_c", "place_m") if getattr(room, name).size}
-    return replace(room, flow=flow, node_m3_per_s=node_m3_per_s, crac_m3_per_s=crac_m3_per_s, **kept)
+    names = _names_like(room, like)
+    return replace(room, flow=flow, node_m3_per_s=node_m3_per_s, crac_m3_per_s=crac_m3_per_s, node_names=names, **kept)
+
+
+def _names_like(room: Room, like: Counts) -> tuple[str, ...]:
+    """The names of nodes; those that stand next to one of the same number before them are new."""
+    is_new = np.ones(like.size, bool)
+    is_new[np.unique(like, return_index=True)[1]] = False
+    return tuple(
+        f"new {new}" if is_one else room.node_names[node]
+        for node, is_one, new in zip(like.tolist(), is_new.tolist(), np.cumsum(is_new).tolist())
+    )
 
 
 def hot_share(room: Room) -> Floats:
