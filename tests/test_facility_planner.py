@@ -17,8 +17,8 @@ from joulewise.check.facility_bound import facility_bound
 from joulewise.errors import InputError
 from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
-from joulewise.model.facility import Facility
-from joulewise.model.room import HP_UTILITY_DATA_CENTER, CopCurve, Room
+from joulewise.model.facility import Facility, NodeTypes, TaskFlows
+from joulewise.model.room import HP_UTILITY_DATA_CENTER, CopCurve, Room, heat_flow
 from joulewise.optimise.configurations import ProcessorMenu
 from joulewise.optimise.facility import margins, steady
 from joulewise.optimise.facility_bound import bound_per_s
@@ -196,6 +196,33 @@ def test_light_loads_are_all_done() -> None:
         found = plan_facility(dataclasses.replace(facility, tasks=light), Air(facility.room))
         assert found.history[-1][1] >= 0.95 * found.bound_per_s
         assert found.bound_per_s <= light.most_reward_per_s * (1 + 1e-12)
+
+
+def test_a_cap_that_hardly_binds_leaves_room_for_every_task() -> None:
+    """The GPUs of the guide: at prices near 0 no pattern is better than another, and yet some leave tasks undone."""
+    n = 4
+    air = np.zeros((n + 1, n + 1))
+    air[:n, n], air[n, :n] = 1.0, 1 / n
+    through, coldest_c, redline_c = np.full(n, 0.1), np.array([10.0]), np.full(n, 25.0)
+    curves = [HP_UTILITY_DATA_CENTER]
+    room = Room(heat_flow(air), through, np.array([n * 0.1]), redline_c, coldest_c, redline_c[:1], curves, np.empty(0))
+    types = NodeTypes(("t4",), np.array([4]), np.array([2]), np.array([1]), np.array([80.0]))
+    speed, slowdown = np.array([[[0.02]], [[0.02]]]), np.array([[[10 / 5.5 - 1, 0.25], [8 / 7 - 1, 1000.0]]])
+    names, power_w = ("speech", "vision"), np.full((2, 1, 1), 35.0)
+    flows = TaskFlows(
+        names,
+        np.full(2, 0.1),
+        np.ones(2),
+        np.full(2, np.inf),
+        speed,
+        power_w,
+        np.arange(2, dtype=np.int8),
+        names,
+        slowdown,
+    )
+    facility = Facility(types, flows, np.zeros(n, np.int32), room, 852.95)
+    found = plan_facility(facility, Air(room))
+    assert found.history[-1][1] >= 0.98 * flows.most_reward_per_s
 
 
 def test_nothing_to_earn_is_planned_too() -> None:
