@@ -146,7 +146,11 @@ def test_findings_say_what_came_out_and_nothing_else() -> None:
     assert len(measure_findings(ALONE)) == 1
     noisy = replace(ALONE, pairs=ALONE.pairs.with_columns(slowdown_ci=pl.lit(0.5)))
     assert measure_findings(noisy)[0].lead.startswith("No slowdown in 16 cases of two programs is beyond its interval")
-    assert measure_findings(replace(ALONE, pairs=ALONE.pairs.clear()))[0].lead == "No run counts yet."
+    apart = replace(ALONE, pairs=ALONE.pairs.clear())
+    assert measure_findings(apart)[0].lead == "4 programs were timed alone; nothing that ran together counts yet."
+    assert measure_findings(replace(apart, alone=ALONE.alone.clear()))[0].lead == "No run counts yet."
+    noted = ALONE.observations.with_columns(notes=pl.lit("others used 90% of the cores just before"))
+    assert "began while others used the machine" in measure_findings(replace(ALONE, observations=noted))[-1].lead
 
 
 def test_tables_leave_out_columns_of_which_nothing_is_known() -> None:

@@ -203,7 +203,8 @@ class _Work:
         """Do all that is left; InputError where the warm-ups show that it takes long and nobody agreed."""
         self.warm_up()
         if not is_agreed:
-            found = estimate_left(self.plan, self.runs, self.left, self.journal.records, is_warm=True)
+            warm = [run for run in self.left if self.cold.keys().isdisjoint(_names(run))]
+            found = estimate_left(self.plan, self.runs, warm, self.journal.records, is_warm=True)
             _check_length(self.plan, found, is_warm=True)
         self.read_idle_power()
         self.run_all()
@@ -283,7 +284,7 @@ def too_long(plan: Plan, found: Estimate) -> Problem:
     """The problem of a plan that takes longer than anybody may have meant."""
     limits = f" ({', '.join(found.unknown)} counted with the time limit)" if found.unknown else ""
     told = f"{units.count(found.n_runs, 'run')} would take about {units.duration(found.seconds)}{limits}"
-    advice = "agree with --yes, or ask for fewer repetitions, groups or clocks; --dry-run shows the schedule"
+    advice = "agree with --yes, ask for fewer repetitions, groups or clocks, or say how long programs take (takes)"
     return Problem(plan.file_name, told, f"more than {units.duration(LONG_S)} must be agreed to", advice)
 
 

@@ -23,6 +23,9 @@ _N_COLUMNS = 8
 """Columns of /proc/stat that add up to all time; the others are parts of these."""
 
 
+USED_BY_OTHERS = "others used"
+"""How notes of runs begin that did not have the machine for themselves."""
+
 _UNKNOWN = "whether others used the machine just before could not be looked at"
 
 
@@ -57,7 +60,7 @@ class Quiet:
         self._is_hopeless = busy.share > self.most_busy
         if math.isnan(busy.share):
             return _UNKNOWN
-        return f"others used {busy.share:.0%} of {busy.cores} just before" if self._is_hopeless else ""
+        return f"{USED_BY_OTHERS} {busy.share:.0%} of {busy.cores} just before" if self._is_hopeless else ""
 
     def _busiest(self, places: Collection[Sequence[int]]) -> _Busy:
         """What is used most while looking: all cores taken together, or those of one place."""
@@ -66,9 +69,7 @@ class Quiet:
         after = self._ticks()
         spent = {core: after[core] - before[core] for core in before.keys() & after.keys()}
         found = [_Busy(_busy_share(spent, spent), "the cores")]
-        found += [
-            _Busy(_busy_share(spent, place), f"core{'s'[: len(place) - 1]} {core_list(place)}") for place in places
-        ]
+        found += [_Busy(_busy_share(spent, place), _named(place)) for place in places]
         return max(found, key=lambda busy: -1.0 if math.isnan(busy.share) else busy.share)
 
     def _ticks(self) -> dict[int, Ticks]:

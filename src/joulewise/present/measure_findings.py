@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from joulewise.measure.quiet import USED_BY_OTHERS
 from joulewise.present.findings import Finding
 from joulewise.present.formats import fixed, percent
 from joulewise.present.measure_view import clock_phrase, in_one_way, meter_phrase, percent_pm, pm, shown_clock
@@ -29,7 +30,26 @@ def measure_findings(analysis: Analysis) -> list[Finding]:
     """Slowdowns, whether they add up, energy together, clocks and static power, as far as each is known."""
     parts = (_slowdowns, _sums, _together, _clocks, _best_clocks, _static)
     found = [finding for part in parts for finding in part(analysis)]
-    return found or [Finding("No run counts yet.")]
+    return [*(found or _times_alone(analysis)), *_busy(analysis)]
+
+
+def _times_alone(analysis: Analysis) -> list[Finding]:
+    """What is left to say where nothing can be compared."""
+    n = analysis.alone["program"].n_unique()
+    if n == 0:
+        return [Finding("No run counts yet.")]
+    return [Finding(f"{count(n, 'program was', 'programs were')} timed alone; nothing that ran together counts yet.")]
+
+
+def _busy(analysis: Analysis) -> Iterator[Finding]:
+    """Runs that began while the machine was not idle, which the laboratory notes."""
+    runs = analysis.observations.unique("run")
+    n = runs.filter(pl.col("notes").fill_null("").str.contains(USED_BY_OTHERS, literal=True)).height
+    if n:
+        yield Finding(
+            f"{n} of {count(runs.height, 'run')} began while others used the machine: times may be too long.",
+            "What was seen stands in the column notes of the observations. Measure again when the machine is idle.",
+        )
 
 
 def _slowdowns(analysis: Analysis) -> Iterator[Finding]:
@@ -37,11 +57,16 @@ def _slowdowns(analysis: Analysis) -> Iterator[Finding]:
     rows = analysis.pairs.filter(pl.col("clock") == clock).drop_nulls("slowdown").sort("slowdown")
     if rows.is_empty():
         return
-    most, least = rows.row(-1, named=True), rows.row(0, named=True)
+    clear = rows.filter(pl.col("slowdown") > pl.col("slowdown_ci"))
+    most, least = (rows if clear.is_empty() else clear).row(-1, named=True), rows.row(0, named=True)
     cases = f"{count(rows.height, 'case')} of two programs"
     told = f"{_pair(most)} takes {_longer(most)} than alone{clock_phrase(clock)}"
-    is_told = rows.filter(pl.col("slowdown") > pl.col("slowdown_ci").fill_null(0.0)).height > 0
-    lead = f"{told}, the most of {cases}." if is_told else f"No slowdown in {cases} is beyond its interval: {told}."
+    if rows["slowdown_ci"].is_null().all():
+        lead = f"Without intervals, which need repetitions: {told}, the most of {cases}."
+    elif clear.is_empty():
+        lead = f"No slowdown in {cases} is beyond its interval: {told}."
+    else:
+        lead = f"{told}, the most of {cases} that is beyond its interval."
     support = f"The least is {_pair(least)}: {_longer(least)}." if rows.height > 1 else ""
     means = analysis.programs.drop_nulls(["sensitivity", "pressure"])
     if means.height > 1:
