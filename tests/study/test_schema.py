@@ -9,12 +9,11 @@ from pathlib import Path
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from joulewise.cli.new import TEMPLATES
+from joulewise.cli.new import MEASURE, TEMPLATES
 from joulewise.study.schema import json_schema, study_keys
 from tests.study.small import TEXT
+from tests.study.test_examples import STUDIES
 from tests.study.test_study_file import TABLES
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def accepts(text: str) -> bool:
@@ -26,7 +25,7 @@ def test_it_is_a_schema_and_json() -> None:
     json.dumps(json_schema(), allow_nan=False)
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: str(path.name))
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: str(path.name))
 def test_it_accepts_the_examples(path: Path) -> None:
     assert accepts(path.read_text())
 
@@ -34,7 +33,8 @@ def test_it_accepts_the_examples(path: Path) -> None:
 def test_it_accepts_tables_variants_and_the_templates() -> None:
     assert accepts(TEXT)
     assert accepts(TABLES)
-    assert all(accepts(template.format(file="a.toml", name="a")) for template in TEMPLATES.values())
+    studies = [template for kind, template in TEMPLATES.items() if kind != MEASURE]
+    assert all(accepts(template.format(file="a.toml", name="a")) for template in studies)
     assert accepts(TEXT + '[[variant]]\nname = "a"\nworkload.tasks_per_day = [1, 2]\n')
 
 
