@@ -10,6 +10,9 @@ from scipy.optimize import linprog
 from joulewise.model.bag import Bag, BagAllocation
 from joulewise.optimise.market import Market
 
+ROUNDING = 1e-9
+"""An end so little after its deadline, as a share, is in time: sums of times are rounded."""
+
 
 def equation_10(bag: Bag, market: Market) -> float | None:
     """The bound on profit per second; variables are tasks of each possible choice, then bags, both per unit of time.
@@ -49,7 +52,7 @@ def true_profit(allocation: BagAllocation, market: Market) -> float:
     worn = float(wear[system.machine_type] @ allocation.busy_s)
     left_w = market.power_cap_w / market.pue - bag.total_idle_w
     soonest_s = max(allocation.makespan_s, extra_j / left_w)
-    if soonest_s > market.deadline_s:
+    if soonest_s > market.deadline_s * (1 + ROUNDING):
         return -math.inf
 
     def earned(period_s: float) -> float:
