@@ -1,14 +1,16 @@
-"""Files that are never half written, folders that are never written by two processes."""
+"""Files that are never half written, folders that are never written by two processes, and texts in TOML."""
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
 import os
+import tomllib
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from joulewise.errors import InputError, Problem
 
@@ -49,6 +51,15 @@ def locked(folder: Path) -> Iterator[None]:
             )
             raise InputError(problem) from error
         yield
+
+
+def toml_of(source: str, file_name: str) -> dict[str, Any]:
+    """The keys of a TOML text; `file_name` is what the problem calls it where it is none."""
+    try:
+        return tomllib.loads(source)
+    except tomllib.TOMLDecodeError as error:
+        advice = "text needs quotes, lists need [ ], and each key may stand once in its section"
+        raise InputError(Problem(file_name, f"not valid TOML: {error}", advice=advice)) from None
 
 
 def sha256_of(path: Path) -> str:

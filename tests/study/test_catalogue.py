@@ -18,6 +18,7 @@ from joulewise.study.column import MANAGED, RUNS
 from joulewise.study.columns import COLUMNS
 from joulewise.study.source import Draw
 from joulewise.study.sources import build_manager
+from joulewise.verdicts import Verdict
 from tests.study.true_tables import TRUE
 
 ENDS = ("least energy", "knee", "least makespan")
@@ -73,7 +74,7 @@ def test_every_claim_is_judged_on_every_trial(experiment: Experiment) -> None:
     findings = experiment.findings(made_up(experiment))
     assert len(findings) == len(experiment.claims) > 0
     for finding in findings:
-        assert finding.verdict in get_args(judging.Verdict)
+        assert finding.verdict in get_args(Verdict)
         assert "fewer than two trials" not in finding.ours
         assert "nan" not in finding.ours
 

@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from joulewise.study.catalogue.judging import Verdict, number, ordering, per_trial
+from joulewise.study.catalogue.judging import number, ordering, per_trial
+from joulewise.verdicts import Verdict
 
 NO_RUNS = pl.DataFrame()
 

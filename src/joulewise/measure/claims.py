@@ -14,8 +14,9 @@ import polars as pl
 from joulewise.measure.analysis import Analysis
 from joulewise.measure.estimates import mean_of, sum_width
 from joulewise.measure.intensity import MUTUAL, class_order
-from joulewise.measure.judging import Difference, Finding, Verdict, at_most, ordering
+from joulewise.measure.judging import Difference, at_most, ordering
 from joulewise.measure.synthetic_machine import MADE_UP
+from joulewise.verdicts import Finding, Verdict
 
 HARDLY = 0.10
 """Slowdowns and changes of misses per instruction below this share are "hardly" and "no change"."""

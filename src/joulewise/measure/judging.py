@@ -1,29 +1,15 @@
 """How claims are judged on measurements: by the rule of the catalogue, with the intervals of an analysis.
 
-A claim is a list of differences that it says are positive. It is reproduced when every interval is above zero, partly
-when at least half of the differences are positive, and not judged without intervals. A number that holds for the
-machine of its authors is not testable: ours is shown beside it.
+A claim is a list of differences that it says are positive, and not judged without intervals. A number that holds for
+the machine of its authors is not testable: ours is shown beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-Verdict: TypeAlias = Literal["reproduced", "partly", "not reproduced", "not judged", "not testable"]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What came out of one claim: the published figure, ours, and the verdict."""
-
-    claim: str
-    says: str
-    published: str
-    ours: str
-    verdict: Verdict
-    note: str = ""
+from joulewise.verdicts import Verdict, of_positive
 
 
 class Difference(NamedTuple):
@@ -39,15 +25,10 @@ def ordering(differences: Sequence[Difference], why_none: str) -> tuple[str, Ver
     known = [(name, mean, width) for name, mean, width in differences if width is not None]
     if not known:
         return why_none, "not judged"
-    n_right = sum(mean > 0 for _, mean, _ in known)
-    verdict: Verdict = "not reproduced"
-    if all(mean > width for _, mean, width in known):
-        verdict = "reproduced"
-    elif 2 * n_right >= len(known):
-        verdict = "partly"
+    held, verdict = of_positive([(mean, mean - width) for _, mean, width in known])
     name, mean, width = min(known, key=lambda found: found[1] - found[2])
     smallest = f"the smallest difference: {100 * mean:.2f} ± {100 * width:.2f} points ({name})"
-    return f"{n_right} of {len(known)} hold; {smallest}", verdict
+    return f"{held}; {smallest}", verdict
 
 
 def at_most(best: Verdict, verdict: Verdict) -> Verdict:

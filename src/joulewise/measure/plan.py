@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from joulewise.errors import InputError, Problem, as_written, raise_if_any, unknown_name
+from joulewise.files import toml_of
 from joulewise.measure.bundled import KERNELS
 from joulewise.measure.plan_keys import (
     ClockSection,
@@ -71,12 +71,7 @@ def read_plan(path: Path | str) -> Plan:
 
 def parse_plan(source: str, file_name: str, folder: Path) -> Plan:
     """The plan that a text gives; `file_name` is what problems call it."""
-    try:
-        raw = tomllib.loads(source)
-    except tomllib.TOMLDecodeError as error:
-        advice = "text needs quotes, lists need [ ], and each key may stand once in its section"
-        raise InputError(Problem(file_name, f"not valid TOML: {error}", advice=advice)) from None
-    draft = _Draft(raw, file_name)
+    draft = _Draft(toml_of(source, file_name), file_name)
     synthetic = draft.synthetic()
     heading, programs = draft.heading(), draft.programs(synthetic)
     sections = {name: draft.section(name) for name in SECTIONS}

@@ -7,8 +7,8 @@ import polars as pl
 from joulewise.measure.analysis_columns import TOGETHER, table
 from joulewise.measure.claims import CLAIMS
 from joulewise.measure.intensity import classes
-from joulewise.measure.judging import Finding, Verdict
 from joulewise.measure.together import beside_alone
+from joulewise.verdicts import Finding, Verdict
 
 SOURCE = "R. Friese, dissertation, Colorado State University, 2015, chapter 8: Intel i7-3770, four PARSEC programs"
 N_CLASSES = 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
+from joulewise.files import toml_of
 from joulewise.study import parameters, sweep
 from joulewise.study.case import Candidates
 from joulewise.study.kinds import KINDS, Kind
@@ -105,12 +105,7 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
 
     With `check_inputs`, policies are looked up and tables are read as well.
     """
-    try:
-        raw = tomllib.loads(source)
-    except tomllib.TOMLDecodeError as error:
-        advice = "text needs quotes, lists need [ ], and each key may stand once in its section"
-        raise InputError(Problem(file_name, f"not valid TOML: {error}", advice=advice)) from None
-    draft = _Draft(raw, file_name)
+    draft = _Draft(toml_of(source, file_name), file_name)
     heading = draft.heading()
     combinations = [draft.combination(variant) for variant in draft.variants()]
     draft.check_kinds(combinations)

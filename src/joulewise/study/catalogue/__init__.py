@@ -15,7 +15,8 @@ from joulewise.study.catalogue import (
     tarplee,
 )
 from joulewise.study.catalogue.experiment import Experiment
-from joulewise.study.catalogue.judging import Claim, Finding
+from joulewise.study.catalogue.judging import Claim
+from joulewise.verdicts import Finding
 
 EXPERIMENTS = {
     experiment.id: experiment

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from joulewise.study.catalogue.judging import Claim, Finding
+from joulewise.study.catalogue.judging import Claim
 from joulewise.study.study import Study, parse_study
+from joulewise.verdicts import Finding
 
 if TYPE_CHECKING:
     from joulewise.study.results import Results

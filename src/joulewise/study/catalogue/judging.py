@@ -12,30 +12,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 
 from joulewise.confidence import student_quantile
+from joulewise.verdicts import Finding, Verdict, of_positive
 
-Verdict: TypeAlias = Literal["reproduced", "partly", "not reproduced", "not judged", "not testable"]
 Samples: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 CLOSE, NEAR = 0.02, 0.10
 _TOO_FEW: tuple[str, Verdict] = ("fewer than two trials have a result", "not judged")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What came out of one claim: the published figure, ours with its interval, and the verdict."""
-
-    claim: str
-    says: str
-    published: str
-    ours: str
-    verdict: Verdict
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -167,14 +155,8 @@ def ordering(
         if not all(_can_be_judged(samples) for _, samples in differences):
             return _TOO_FEW
         intervals = [interval(samples) for _, samples in differences]
-        n_right = sum(mean > 0 for mean, _, _ in intervals)
-        verdict: Verdict = "not reproduced"
-        if all(low > 0 for _, low, _ in intervals):
-            verdict = "reproduced"
-        elif 2 * n_right >= len(intervals):
-            verdict = "partly"
+        held, verdict = of_positive([(mean, low) for mean, low, _ in intervals])
         name, smallest = min(differences, key=lambda item: interval(item[1])[0])
-        held = f"{n_right} of {len(intervals)} hold"
         return f"{held}; the smallest difference: {spelled(smallest, unit)} ({name})", verdict
 
     return judge

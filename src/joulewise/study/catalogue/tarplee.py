@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
-from joulewise.study.catalogue.judging import Claim, Samples, Verdict, ordering, per_trial
+from joulewise.study.catalogue.judging import Claim, Samples, ordering, per_trial
+from joulewise.verdicts import Verdict
 
 RATIO, SIZE, IDLE = "optimise.profit_ratio", "workload.n_tasks", "system.idle_percent"
 ENERGY_END, KNEE, MAKESPAN_END = 1.01, 1.2, 1.5
