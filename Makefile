@@ -6,6 +6,7 @@ BENCHMARKS := day manager bag fronts cluster facility
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BROWSER := $(VENV)/.browser
 
 .PHONY: help demo test lint docs reference smoke bench lock clean $(BENCHMARKS:%=smoke-%)
 .DEFAULT_GOAL := help
@@ -17,7 +18,7 @@ demo: $(READY) ## run the bundled study and say where the report is
 	$(BIN)/joulewise run examples/demo.toml
 
 # pytest comes last, so that its verdict is the last line.
-test: $(READY) ## lint, types, docs, a smoke run of the benchmarks, and all tests
+test: $(READY) $(BROWSER) ## lint, types, docs, a smoke run of the benchmarks, and all tests
 	$(MAKE) --no-print-directory -j $(WORKERS) lint docs smoke
 	$(BIN)/python -m pytest -n $(WORKERS)
 
@@ -64,3 +65,11 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
+
+# Tests look at pages in Chromium: installed where this may be done, and otherwise they are skipped and say so.
+$(BROWSER): | $(READY)
+	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } > /dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium > /dev/null; } || \
+	  echo "Chromium is not there and cannot be installed from here (root and apt): tests of pages in a browser are skipped." >&2
+	@touch $@

@@ -40,8 +40,12 @@ def write_atomic(path: Path, data: str | bytes) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder for this process; InputError when another one holds it."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Make a folder and hold it for this process; InputError when it cannot be made, or another one holds it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        found = f"cannot be made: {error.strerror or error}"
+        raise InputError(Problem(str(folder), found, advice="choose another folder with --out")) from None
     with (folder / _LOCK).open("a") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from joulewise.cli.measure import _doing
-from joulewise.measure.laboratory import Progress
+from joulewise.progress import Progress
 from tests.cli.calling import call
 
 Capture = pytest.CaptureFixture[str]
@@ -71,8 +70,9 @@ def test_a_synthetic_machine_is_measured_reported_and_reported_again(folder: Pat
 
 
 def test_the_bar_says_what_is_done_and_what_became_of_the_rest() -> None:
-    assert _doing(Progress(0, 0, 0, 0, "calibrating triad")) == "calibrating triad"
-    assert _doing(Progress(9, 4, 1, 12, "triad at as is")) == "triad at as is; 1 failed; 12 were there already"
+    assert Progress(0, 0, 0, 0, "calibrating triad").doing == "calibrating triad"
+    now = Progress(9, 4, 1, 12, "triad at as is")
+    assert (now.doing, now.kept) == ("triad at as is; 1 failed; 12 were there already", "15 of 21")
 
 
 def test_a_program_that_fails_is_told_and_the_others_are_measured(folder: Path, capsys: Capture) -> None:

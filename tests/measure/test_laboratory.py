@@ -25,7 +25,6 @@ from joulewise.measure.laboratory import (
     GIVE_UP_AFTER,
     IDLE_WINDOWS,
     Outcome,
-    Progress,
     Setting,
     known_seconds,
     measure,
@@ -35,6 +34,7 @@ from joulewise.measure.observations import COLUMNS
 from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.quiet import Quiet, Ticks
 from joulewise.measure.store import Store, machine_from
+from joulewise.progress import Progress
 from tests.measure.small_lab import MACHINE, N_RUNS, TEXT, FakeBench, small_plan
 
 
@@ -225,7 +225,7 @@ def test_days_must_be_agreed_to_before_or_after_warm_ups(tmp_path: Path) -> None
         measure(small_plan(text=days.replace('"-x"]', '"-x"]\nwarm_up = 0')), tmp_path, Setting(MACHINE, bench))
     with pytest.raises(InputError, match="15 runs would take"):  # known before b was ever run
         measure(small_plan(text=days), tmp_path, Setting(MACHINE, bench))
-    assert (bench.made, bench.warmed) == ([], [])
+    assert (bench.made, bench.warmed, list(tmp_path.iterdir())) == ([], [], [])
     measure(small_plan(text=days), tmp_path, Setting(MACHINE, bench), is_agreed=True)
     assert len(bench.made) == N_RUNS
     assert known_seconds(small_plan(), Store(tmp_path).records()) == {"a": 3.0, "b": 3.0}

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from joulewise.cli import INTERRUPTED, SOME_RUNS_FAILED
-from joulewise.cli.output import AsJson, note, print_json, print_table, progress, working
+from joulewise.cli import SOME_RUNS_FAILED
+from joulewise.cli.output import AsJson, following, note, print_json, print_table, working
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis import Analysis
-    from joulewise.measure.laboratory import Outcome, Progress
+    from joulewise.measure.laboratory import Outcome
     from joulewise.measure.machine import Machine
     from joulewise.measure.plan import Plan
     from joulewise.measure.schedule import Estimate, Run
@@ -80,26 +80,12 @@ def _measure(path: Path, out: Path | None, *, is_agreed: bool, as_json: bool) ->
 
     plan = read_plan(path)
     folder = _folder(plan, out)
-    try:
-        with opened(plan, folder) as setting, progress(f"Measuring {plan.name}", quiet=as_json) as move:
-
-            def on_progress(now: Progress) -> None:
-                move(now.n_done, now.n_total or None, _doing(now))
-
-            outcome = measure(plan, folder, setting, on_progress, is_agreed=is_agreed)
-    except KeyboardInterrupt:
-        note("\nInterrupted; what was measured is kept. To go on from there, run the same command again.")
-        raise typer.Exit(INTERRUPTED) from None
+    with following(f"Measuring {plan.name}", quiet=as_json) as follow, opened(plan, folder) as setting:
+        outcome = measure(plan, folder, setting, follow, is_agreed=is_agreed)
     _show_findings(folder, outcome, as_json=as_json)
     if outcome.n_valid < outcome.n_runs:
         _show_failures(outcome)
         raise typer.Exit(SOME_RUNS_FAILED)
-
-
-def _doing(now: Progress) -> str:
-    """What a laboratory does now, and what became of runs that are no part of its bar."""
-    counts = ((now.n_failed, "failed"), (now.n_reused, "were there already"))
-    return "; ".join(filter(None, [now.now, *(f"{n:,} {words}" for n, words in counts if n)]))
 
 
 def _show_failures(outcome: Outcome) -> None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import typer
+
+from joulewise.cli import INTERRUPTED
+from joulewise.progress import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +27,9 @@ FolderPath = Annotated[
 ]
 
 Row = Mapping[str, Any]
+
+LINE_EVERY_S = 60.0
+"""How often work tells off a terminal how far it is."""
 
 _WIDE = 1000
 
@@ -86,14 +95,51 @@ class Move(Protocol):
     def __call__(self, done: int, total: int | None, doing: str = "") -> None: ...
 
 
+@dataclass
+class _Lines:
+    """What stands for a bar off a terminal: a line every now and then, none of work that is soon done."""
+
+    title: str
+    next_s: float
+
+    def __call__(self, done: int, total: int | None, doing: str = "") -> None:
+        """Say how far it is, if nothing was said for a while."""
+        if time.monotonic() < self.next_s:
+            return
+        self.next_s = time.monotonic() + LINE_EVERY_S
+        of = f": {done:,} of {total:,}" if total else ""
+        note(f"{self.title}{of}{f' ({doing})' if doing else ''}")
+
+
 @contextmanager
 def progress(title: str, *, quiet: bool) -> Iterator[Move]:
-    """A bar with the time left on standard error, moved by (done, total, doing); silent off a terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    """A bar with the time left on standard error, moved by (done, total, doing); off a terminal, a line a minute."""
+    if quiet or not sys.stderr.isatty():
+        yield _Lines(title, math.inf if quiet else time.monotonic() + LINE_EVERY_S)
+        return
+    from rich import progress as bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-               TextColumn("{task.fields[doing]}", markup=False))  # fmt: skip
-    hidden = quiet or not sys.stderr.isatty()
-    with Progress(*columns, console=console(stderr=True), disable=hidden, transient=True) as bar:
+    columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn(),
+               bars.TimeRemainingColumn(), bars.TextColumn("{task.fields[doing]}", markup=False))  # fmt: skip
+    with bars.Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None, doing="")
         yield lambda done, total, doing="": bar.update(task, completed=done, total=total, doing=doing)
+
+
+@contextmanager
+def following(title: str, *, quiet: bool) -> Iterator[Callable[[Progress], None]]:
+    """A bar that follows runs; after Ctrl-C, says how many are kept and how to go on, and exits."""
+    last = Progress(0, 0, 0, 0)
+    try:
+        with progress(title, quiet=quiet) as move:
+
+            def follow(now: Progress) -> None:
+                nonlocal last
+                last = now
+                move(now.n_done, now.n_total or None, now.doing)
+
+            yield follow
+    except KeyboardInterrupt:
+        kept = f" ({last.kept})" if last.kept else ""
+        note(f"\nInterrupted; finished runs are kept{kept}. To go on from there, run the same command again.")
+        raise typer.Exit(INTERRUPTED) from None

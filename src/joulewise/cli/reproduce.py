@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,7 @@ from joulewise.cli import SOME_RUNS_FAILED
 from joulewise.cli.output import AsJson, note, print_json, print_table
 
 if TYPE_CHECKING:
+    from joulewise.measure.published import PrintedTables
     from joulewise.study.catalogue import Experiment, Finding
 
 FOLDER = Path("results") / "reproduce"
@@ -28,19 +30,28 @@ def reproduce(
 ) -> None:
     """Run a published experiment and say which of its claims come out; without ID, list the experiments."""
     from joulewise.errors import InputError, unknown_name
-    from joulewise.study.catalogue import EXPERIMENTS
+    from joulewise.study.catalogue import Experiment
 
+    known = all_experiments()
     if experiment is None:
-        _show_experiments(as_json)
-    elif experiment in EXPERIMENTS:
-        _reproduce(EXPERIMENTS[experiment], trials, out, workers, as_json)
+        _show_experiments(known.values(), as_json)
+    elif experiment not in known:
+        raise InputError(unknown_name("experiment", experiment, known))
+    elif isinstance(found := known[experiment], Experiment):
+        _reproduce(found, trials, out, workers, as_json)
     else:
-        raise InputError(unknown_name("experiment", experiment, EXPERIMENTS))
+        _judge_printed(found, trials, out, as_json)
 
 
-def _show_experiments(as_json: bool) -> None:
+def all_experiments() -> dict[str, Experiment | PrintedTables]:
+    """Every published experiment: those that can be run, and the one of which only printed tables can be judged."""
+    from joulewise.measure.published import CHAPTER_8
     from joulewise.study.catalogue import EXPERIMENTS
 
+    return {**EXPERIMENTS, CHAPTER_8.id: CHAPTER_8}
+
+
+def _show_experiments(experiments: Iterable[Experiment | PrintedTables], as_json: bool) -> None:
     rows = [
         {
             "id": experiment.id,
@@ -48,7 +59,7 @@ def _show_experiments(as_json: bool) -> None:
             "source": experiment.source,
             "claims": ", ".join(claim.id for claim in experiment.claims),
         }
-        for experiment in EXPERIMENTS.values()
+        for experiment in experiments
     ]
     if as_json:
         print_json(rows)
@@ -72,18 +83,44 @@ def _reproduce(
     findings = experiment.findings(experiment.measured(results))
     page = write_page(results)
     pictures = write_figures(folder / "figures", **frames(results))
-    write_atomic(folder / "findings.md", _markdown(experiment, findings, results.study.heading.trials))
+    figure = next((path for path in pictures if path.stem == experiment.figure), None)
+    how_often = results.study.heading.trials
+    write_atomic(folder / "findings.md", _markdown(experiment, findings, f"{how_often} trials"))
     if as_json:
-        print_json({"id": experiment.id, "reading": experiment.reading, "folder": str(folder),
-                    "trials": results.study.heading.trials, "findings": [asdict(f) for f in findings]})  # fmt: skip
+        _print_findings(experiment, findings, folder, trials=how_often)
     else:
-        _show_findings(experiment, findings, page, pictures)
+        _show_findings(experiment, findings, folder, {"Figure": figure or "none", "Report": page})
     if not results.failed.is_empty():
         show_failures(results)
         raise typer.Exit(SOME_RUNS_FAILED)
 
 
-def _show_findings(experiment: Experiment, findings: list[Finding], page: Path, pictures: list[Path]) -> None:
+def _judge_printed(printed: PrintedTables, trials: int | None, out: Path | None, as_json: bool) -> None:
+    from joulewise.errors import InputError, Problem
+    from joulewise.files import write_atomic
+    from joulewise.measure.published import published_findings
+
+    if trials is not None:
+        advice = "leave --trials out; `joulewise measure` runs programs of your own"
+        raise InputError(Problem("--trials", f"found {trials}", f"nothing of {printed.id} is run here", advice))
+    folder, findings = out or FOLDER / printed.id, published_findings()
+    write_atomic(folder / "findings.md", _markdown(printed, findings, "nothing is run"))
+    if as_json:
+        _print_findings(printed, findings, folder)
+    else:
+        _show_findings(printed, findings, folder, {})
+
+
+def _print_findings(
+    experiment: Experiment | PrintedTables, findings: list[Finding], folder: Path, **more: object
+) -> None:
+    facts = {"id": experiment.id, "reading": experiment.reading, "folder": str(folder), **more}
+    print_json({**facts, "findings": [asdict(finding) for finding in findings]})
+
+
+def _show_findings(
+    experiment: Experiment | PrintedTables, findings: list[Finding], folder: Path, places: Mapping[str, object]
+) -> None:
     rows = [
         {"claim": f.claim, "says": f.says, "published": f.published, "ours": f.ours, "verdict": f.verdict}
         for f in findings
@@ -93,17 +130,17 @@ def _show_findings(experiment: Experiment, findings: list[Finding], page: Path, 
         if finding.note:
             print(f"{finding.claim}: {finding.note}.")
     print(f"Reading: {experiment.reading}.")
-    figure = next((path for path in pictures if path.stem == experiment.figure), None)
-    print(f"Figure:  {figure or 'none'}\nReport:  {page}\nFindings: {page.parent / 'findings.md'}")
+    for what, path in {**places, "Findings": folder / "findings.md"}.items():
+        print(f"{what + ':':<9} {path}")
     note("Verdicts go by one stated rule: `joulewise explain verdict`.")
 
 
-def _markdown(experiment: Experiment, findings: list[Finding], trials: int) -> str:
+def _markdown(experiment: Experiment | PrintedTables, findings: list[Finding], effort: str) -> str:
     """The findings as a table for the documentation."""
     lines = [
         f"### `{experiment.id}`: {experiment.title}",
         "",
-        f"{experiment.source}; {trials} trials; `joulewise reproduce {experiment.id}`. Reading: {experiment.reading}.",
+        f"{experiment.source}; {effort}; `joulewise reproduce {experiment.id}`. Reading: {experiment.reading}.",
         "",
         "| claim | what it says | published | ours (mean ± 95 % interval) | verdict |",
         "|---|---|---|---|---|",

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from joulewise.cli import INTERRUPTED, SOME_RUNS_FAILED
-from joulewise.cli.output import AsJson, StudyPath, note, print_json, progress, working
+from joulewise.cli import SOME_RUNS_FAILED
+from joulewise.cli.output import AsJson, StudyPath, following, note, print_json, working
 
 if TYPE_CHECKING:
-    from joulewise.study import Progress, Results, Study
+    from joulewise.study import Results, Study
 
 
 def run(
@@ -45,20 +45,12 @@ def run(
 
 
 def run_shown(study: Study, out: Path | None, workers: int | None, *, quiet: bool) -> Results:
-    """Run a study with a progress bar; after Ctrl-C, say how to go on and exit."""
+    """Run a study with a progress bar."""
     from joulewise.study import run_study
 
     _announce_compilation()
-    try:
-        with progress(f"Running {study.name}", quiet=quiet) as move:
-
-            def on_progress(now: Progress) -> None:
-                move(now.n_done, now.n_total)
-
-            return run_study(study, out, workers, on_progress)
-    except KeyboardInterrupt:
-        note("\nInterrupted; finished runs are kept. To go on from there, run the same command again.")
-        raise typer.Exit(INTERRUPTED) from None
+    with following(f"Running {study.name}", quiet=quiet) as follow:
+        return run_study(study, out, workers, follow)
 
 
 def _announce_compilation() -> None:

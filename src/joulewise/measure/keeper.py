@@ -233,10 +233,16 @@ class _Keeper:
         self._tell("started")
         if not self._wait_for_end(start, self._hear_waiting if waits else self._hear_begin):
             return False
+        n_left = self._n_left()
         self._clear()
         code = os.waitstatus_to_exitcode(self._status[start.pid])
-        self._tell("ended", self._ended_s, code=code, cpu_s=self._cpu_s, failure=start.close(), tail=self._last_words())
+        self._tell("ended", self._ended_s, code=code, cpu_s=self._cpu_s, failure=start.close(),
+                   tail=self._last_words(), n_left=n_left)  # fmt: skip
         return True
+
+    def _n_left(self) -> int:
+        """How many processes of the program are still there after its end."""
+        return len(list(_descendants())) if self._reap() else 0
 
     def _wait_for_end(self, start: _Start, hear: Callable[[_Start], bool]) -> bool:
         """Listen until the program has ended; False when CONTROL closed before."""
@@ -276,7 +282,7 @@ class _Keeper:
             return False
         if start.n_works:
             cpu_s = self._cpu_s + _cpu_s_of_running() if start.n_works == 1 else math.nan  # looking takes time
-            self._tell("ended", now_s, code=0, cpu_s=cpu_s, failure="", tail=self._last_words())
+            self._tell("ended", now_s, code=0, cpu_s=cpu_s, failure="", tail=self._last_words(), n_left=0)
         self._tell("waits", now_s)
         return True
 

@@ -28,6 +28,7 @@ from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.programs import resolved
 from joulewise.measure.schedule import LONG_S, Estimate, Run, estimate, highest_mhz, schedule
 from joulewise.measure.store import IDLE, PROGRAM, RUN, WARM_UP, Store, last_runs, run_facts
+from joulewise.progress import Progress
 
 GIVE_UP_AFTER = 2
 """An experiment that failed so often since the start is left to the next one: a program that hangs costs days."""
@@ -63,17 +64,6 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How far a laboratory is: runs to make, of which done and failed, runs that were there already, what comes now."""
-
-    n_total: int
-    n_done: int
-    n_failed: int
-    n_reused: int
-    now: str = ""
-
-
-@dataclass(frozen=True)
 class Outcome:
     """What a laboratory leaves: how many runs it was asked for, how many are valid, and why others are not."""
 
@@ -97,13 +87,12 @@ def measure(
     """
     store = Store(folder)
     store.check_owner(plan, setting.machine)
-    _make(folder)
+    records = store.records()
+    runs, left = runs_of(plan, setting.machine, records)  # tells every problem before anything is made or run
+    if not is_agreed:
+        _check_length(plan, estimate_left(plan, runs, left, records), is_warm=False)
     with locked(folder), ending_in_order():
         store.remove_leftovers()
-        records = store.records()
-        runs, left = runs_of(plan, setting.machine, records)  # tells every problem before anything is run
-        if not is_agreed:
-            _check_length(plan, estimate_left(plan, runs, left, records), is_warm=False)
         store.claim(plan, setting.machine, runs, setting.about)
         with writing(store.journal_file) as journal:
             work = _Work(plan, setting, journal, on_progress)
@@ -116,14 +105,6 @@ def measure(
                 raise
             store.write_tables()
             return work.outcome(folder)
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        found = f"cannot be made: {error.strerror or error}"
-        raise InputError(Problem(str(folder), found, advice="choose another folder with --out")) from None
 
 
 def known_seconds(plan: Plan, records: Iterable[Record]) -> dict[str, float]:

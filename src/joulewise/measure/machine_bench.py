@@ -94,7 +94,7 @@ class MachineBench:
             now = _time_of_day(offset_s + time.monotonic())
             return GroupRead(now, (MemberRead(),) * len(experiment.members), problem=times.problem)
         started = _time_of_day(offset_s + times.started_s)
-        notes = _step_note(_time_of_day_offset_s() - offset_s)
+        notes = (*times.notes, *_step_note(_time_of_day_offset_s() - offset_s))
         return self._group_read(started, times, reading.counts, _cores_of(experiment), notes)
 
     def idle_w(self, clock: Clock, seconds: float) -> float:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
 from joulewise.measure.analysis_columns import TOGETHER, table
-from joulewise.measure.claims import CLAIMS
+from joulewise.measure.claims import CLAIMS, Claim
 from joulewise.measure.intensity import classes
 from joulewise.measure.together import beside_alone
 from joulewise.verdicts import Finding, Verdict
 
-SOURCE = "R. Friese, dissertation, Colorado State University, 2015, chapter 8: Intel i7-3770, four PARSEC programs"
 N_CLASSES = 3
 CLOCK_MHZ = 3400.0
 
@@ -30,6 +31,26 @@ TOGETHER_J = {
     ("canneal", "canneal", "streamcluster", "streamcluster"): 32504.0,
 }
 """Table 8.5: energies of programs together at 3.40 GHz."""
+
+
+@dataclass(frozen=True)
+class PrintedTables:
+    """An experiment of which only tables can be judged: nothing of it can be run without its machine."""
+
+    id: str
+    title: str
+    source: str
+    reading: str
+    claims: tuple[Claim, ...] = CLAIMS
+
+
+CHAPTER_8 = PrintedTables(
+    "chapter-8",
+    "Programs that share a machine: time, misses and energy, alone and together",
+    "Friese, tables 8.2 and 8.5 (Intel i7-3770, four PARSEC programs)",
+    "the printed tables go through the analysis of the laboratory; `joulewise measure PLAN` judges the same claims on "
+    "programs and machines of one's own",
+)
 
 _ONLY_FIGURES = "printed as bars without numbers, so that it is judged on measurements only"
 

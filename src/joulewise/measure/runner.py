@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from joulewise.measure.bench import Member, Way
 from joulewise.measure.keeper import Job
 from joulewise.measure.times import GroupTimes, MemberTimes, Stay
-from joulewise.units import duration
+from joulewise.units import count, duration
 
 _KEEPER = Path(__file__).with_name("keeper.py")
 _STOP_LIMIT_S = 10.0
@@ -32,6 +32,9 @@ _HEED_S = 0.5
 
 _GO = b"g"
 _LINES_TOLD, _CHARACTERS_TOLD = 3, 400
+
+LEFT_BEHIND = "ended while processes that it had started were still running; these were ended"
+"""What is noted of such programs: a run ends with its first process, so that their work is not in its time."""
 
 
 class Listener(Protocol):
@@ -63,7 +66,7 @@ def run_group(members: Sequence[Member], way: Way, listener: Listener) -> GroupT
             group.run()
         finally:
             left = _stop(keepers)
-        return GroupTimes(group.times, "; ".join(filter(None, (group.problem(), left))))
+        return GroupTimes(group.times, "; ".join(filter(None, (group.problem(), left))), group.notes())
 
 
 class _Keeper:
@@ -161,6 +164,7 @@ class _Group:
         self._at_gate: set[int] = set()
         self._has_begun = False
         self._trouble: tuple[int, str] | None = None
+        self._n_left: dict[str, int] = {}
 
     def run(self) -> None:
         """Until every member has ended once, or something goes wrong."""
@@ -180,6 +184,10 @@ class _Group:
         place, what = self._trouble
         said = last_lines(self._keepers[place].last_words)
         return f"{self._members[place].program.name} {what}" + (f"; it printed last: {said}" if said else "")
+
+    def notes(self) -> tuple[str, ...]:
+        """Who left processes behind, and how many at most: what these did was not waited for."""
+        return tuple(f"{name} {LEFT_BEHIND} ({count(n, 'process', 'processes')})" for name, n in self._n_left.items())
 
     def _is_over(self) -> bool:
         return self._trouble is not None or all(times.has_ended for times in self.times)
@@ -252,6 +260,9 @@ class _Group:
         what = how_it_failed(event["code"], event["failure"]) or ("" if self._has_begun else "ended before it began")
         if what:
             self._trouble = self._trouble or (place, what)
+        if event["n_left"]:
+            name = self._members[place].program.name
+            self._n_left[name] = max(event["n_left"], self._n_left.get(name, 0))
         if not math.isnan(stays[-1].ended_s):
             return
         stays[-1].ended_s, stays[-1].cpu_s = event["at_s"], event["cpu_s"]

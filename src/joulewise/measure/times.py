@@ -43,10 +43,11 @@ class MemberTimes:
 
 @dataclass
 class GroupTimes:
-    """What happened in a group; `problem` says what went wrong."""
+    """What happened in a group; `problem` says what went wrong, `notes` what did not, and is worth knowing."""
 
     members: tuple[MemberTimes, ...]
     problem: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def started_s(self) -> float:

@@ -6,9 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from joulewise.progress import Progress
     from joulewise.study.planning import Run, plan
     from joulewise.study.results import Results, open_results
-    from joulewise.study.running import Progress, run_study
+    from joulewise.study.running import run_study
     from joulewise.study.study import Study, parse_study, read_study
     from joulewise.study.verifying import Verdict, verify
 

@@ -7,7 +7,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from joulewise._version import __version__
 from joulewise.errors import InputError, Problem
 from joulewise.files import locked
 from joulewise.processes import available_cpus
+from joulewise.progress import Progress
 from joulewise.study.execute import execute
 from joulewise.study.planning import Run, plan
 from joulewise.study.results import Results
@@ -25,16 +26,6 @@ from joulewise.study.study import Study
 from joulewise.study.worker import Finished
 
 MAX_WORKERS = 1024
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a study is: runs to compute, of which done and failed, and runs that were there already."""
-
-    n_total: int
-    n_done: int
-    n_failed: int
-    n_reused: int
 
 
 def default_folder(study: Study) -> Path:
@@ -57,7 +48,6 @@ def run_study(
     store = Store(out or default_folder(study))
     store.check_owner(study)
     runs = plan(study)
-    _make(store.folder)
     with locked(store.folder):
         store.remove_leftovers()
         missing = missing_runs(study, store, runs)
@@ -94,14 +84,6 @@ def _counter(
         on_progress(progress)
 
     return report
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        found = f"cannot be made: {error.strerror or error}"
-        raise InputError(Problem(str(folder), found, advice="choose another folder with --out")) from None
 
 
 def _checked_workers(workers: int | None) -> int:
