@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from joulewise.cli.output import progress
 from joulewise.progress import Progress
 from tests.cli.calling import call
 
@@ -73,6 +74,16 @@ def test_the_bar_says_what_is_done_and_what_became_of_the_rest() -> None:
     assert Progress(0, 0, 0, 0, "calibrating triad").doing == "calibrating triad"
     now = Progress(9, 4, 1, 12, "triad at as is")
     assert (now.doing, now.kept) == ("triad at as is; 1 failed; 12 were there already", "15 of 21")
+
+
+@pytest.mark.parametrize(("quiet", "told"), [(False, "Measuring it: 3 of 12 (a + b)\n"), (True, "")])
+def test_off_a_terminal_lines_stand_for_the_bar(
+    quiet: bool, told: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("joulewise.cli.output.LINE_EVERY_S", 0.0)
+    with progress("Measuring it", quiet=quiet) as move:
+        move(3, 12, "a + b")
+    assert capsys.readouterr().err == told
 
 
 def test_a_program_that_fails_is_told_and_the_others_are_measured(folder: Path, capsys: Capture) -> None:
