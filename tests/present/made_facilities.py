@@ -116,11 +116,16 @@ def _nodes(row: Mapping[str, Any], n_nodes: int, n_cracs: int, *, placed: bool) 
     inlet_c = supply_c + (1.2 + 5.0 * level / _LEVELS + 1.5 * middle) * power_w / 95 + random.uniform(0, 0.6, n_nodes)
     place = {"x_m": 0.6 * column, "y_m": 2.4 * line, "height_m": 0.0889 * (level + 0.5)}
     return _named(row["run"], {
-        "node": np.arange(n_nodes), "type": pl.Series([TYPES[k] for k in kind], dtype=pl.Enum(TYPES)),
+        "node": np.arange(n_nodes), "name": _names(n_nodes),
+        "type": pl.Series([TYPES[k] for k in kind], dtype=pl.Enum(TYPES)),
         "cores": np.array(CORES)[kind], "processors": np.ones(n_nodes, int),
         **(place if placed else {name: pl.Series([None] * n_nodes, dtype=pl.Float64) for name in place}),
         "power_w": power_w, "inlet_c": np.minimum(inlet_c, REDLINE_C), "redline_c": np.full(n_nodes, REDLINE_C),
     })  # fmt: skip
+
+
+def _names(n: int) -> list[str]:
+    return [f"n{i}" for i in range(n)]
 
 
 def _supplies(row: Mapping[str, Any], n_cracs: int) -> np.ndarray:
@@ -132,7 +137,8 @@ def _cracs(row: Mapping[str, Any], n_cracs: int) -> pl.DataFrame:
     cop = 0.458 + 0.0008 * supply_c + 0.0068 * supply_c**2
     heat_w = 5000.0 * (1 + 0.2 * np.cos(np.arange(n_cracs)))
     return _named(row["run"], {
-        "crac": np.arange(n_cracs), "supply_c": supply_c, "inlet_c": supply_c + 8, "heat_w": heat_w,
+        "crac": np.arange(n_cracs), "name": _names(n_cracs),
+        "supply_c": supply_c, "inlet_c": supply_c + 8, "heat_w": heat_w,
         "power_w": heat_w / cop, "cop": cop,
     })  # fmt: skip
 

@@ -25,7 +25,7 @@ from joulewise.present.records import Records
 from joulewise.units import count
 
 COLUMNS = ("node", "processor", "core", "task", "class", "share", "pstate")
-NODE_COLUMNS = ("node", "type", "cores", "processors")
+NODE_COLUMNS = ("node", "name", "type", "cores", "processors")
 MOST_NODES, _MOST_CORES, _MOST_PANELS = 5, 64, 4
 _WIDTH_PX, _HEIGHT_PX, _MOST_CORE_PX = 700, 190, 40
 _NODE_GAP, _PROCESSOR_GAP, _CORE_GAP = 0.8, 0.3, 0.08  # in widths of a core
@@ -39,7 +39,7 @@ class _Stand:
     """Where a core stands: the place of its left edge, in widths of a core, and what it is of."""
 
     core: int
-    node: int
+    node: str
     left: float
 
 
@@ -124,7 +124,7 @@ def _stands(nodes: Sequence[Mapping[str, Any]]) -> Iterator[_Stand]:
         sharers = node["cores"] // node["processors"]
         for i in range(node["cores"]):
             left += _PROCESSOR_GAP if i and i % sharers == 0 else 0.0
-            yield _Stand(node["first"] + i, node["node"], left)
+            yield _Stand(node["first"] + i, node["name"], left)
             left += 1.0
         left += _NODE_GAP
 
@@ -212,13 +212,13 @@ def _words(rows: Sequence[Mapping[str, Any]], scene: _Scene, x: Any, y: Any) -> 
 
 
 def _node_names(scene: _Scene, x: Any) -> list[Any]:
-    """Number and type of each node under its cores."""
+    """Name and type of each node under its cores."""
     import altair as alt
 
     rows = []
     for node in scene.nodes:
-        lefts = [stand.left for stand in scene.stands if stand.node == node["node"]]
-        rows.append({"x": (lefts[0] + lefts[-1] + 1) / 2, "name": f"node {node['node']}", "type": node["type"]})
+        lefts = [stand.left for stand in scene.stands if stand.node == node["name"]]
+        rows.append({"x": (lefts[0] + lefts[-1] + 1) / 2, "name": f"node {node['name']}", "type": node["type"]})
     base = alt.Chart(inline(rows)).encode(x=x, y=alt.value(_HEIGHT_PX))
     return [
         base.mark_text(dy=12, fontSize=theme.LABEL_PX, color=theme.INK).encode(text="name:N"),

@@ -21,7 +21,7 @@ from joulewise.present.layout import all_panels
 from joulewise.present.records import Records
 from joulewise.units import AT_LIMIT_K
 
-COLUMNS = ("node", "type", "power_w", "inlet_c", "redline_c")
+COLUMNS = ("name", "type", "power_w", "inlet_c", "redline_c")
 MOST_STANDING = 60
 """Up to so many racks are drawn standing, with every node; more of them from above."""
 
@@ -128,7 +128,7 @@ def _standing(room: Room, column: str, most_across: int) -> Cells:
     )
     near = pl.col("redline_c") - pl.col("inlet_c") <= AT_LIMIT_K
     cells = moved.select(
-        "node", "type", "inlet_c", "power_w", "redline_c", *_sides("x_m", "x", pitch),
+        "name", "type", "inlet_c", "power_w", "redline_c", *_sides("x_m", "x", pitch),
         *_sides("height_m", "y", level), value=pl.col(column), n=pl.lit(1), near=near,
     )  # fmt: skip
     is_named = len(rows) > 1 and room.is_placed
@@ -141,7 +141,7 @@ def _from_above(nodes: pl.DataFrame, column: str, of_rack: Callable[[pl.Expr], p
     pitches = _pitch(nodes, "x_m", "y_m"), _pitch(nodes, "y_m", "x_m")
     near = (pl.col("redline_c") - pl.col("inlet_c") <= AT_LIMIT_K).any()
     racks = nodes.group_by("x_m", "y_m", maintain_order=True).agg(
-        pl.col("node").min(), pl.col("type").unique(maintain_order=True).cast(pl.String).str.join(", "),
+        pl.col("name").first(), pl.col("type").unique(maintain_order=True).cast(pl.String).str.join(", "),
         pl.col("inlet_c").max(), pl.col("power_w").sum(), pl.col("redline_c").min(),
         value=of_rack(pl.col(column)), n=pl.len(), near=near,
     )  # fmt: skip

@@ -205,7 +205,7 @@ def _redline_dots(cells: Cells) -> list[Any]:
 
 def _cell_row(row: Mapping[str, Any], shown: _Shown) -> dict[str, Any]:
     sides = {name: row[name] for name in ("x", "x2", "y", "y2")}
-    name = plain(row["node"]) if row["n"] == 1 else f"{plain(row['node'])} and {plain(row['n'] - 1)} more"
+    name = row["name"] if row["n"] == 1 else f"{row['name']} and {plain(row['n'] - 1)} more"
     return {
         **sides, "value": row["value"] / shown.size, "what": name, "type": row["type"],
         "told_c": f"{fixed(row['inlet_c'], 2)} °C", "told_redline": f"{fixed(row['redline_c'], 1)} °C",
@@ -250,13 +250,14 @@ def _supplies(room: Room, shown: _Shown) -> list[Any]:
     n = room.cracs.height
     is_named = n * _UNIT_PX <= _WIDTHS_PX[0] + _SIDE_PX[0]
     rows = [
-        {"crac": row["crac"], "value": row["supply_c"], "told": f"{fixed(row['supply_c'], 1)}"}
+        {"crac": row["name"], "value": row["supply_c"], "told": f"{fixed(row['supply_c'], 1)}"}
         for row in room.cracs.iter_rows(named=True)
     ]
     axis = alt.Axis(labelAngle=0, ticks=False, domain=False, labelOverlap=True, titleAnchor="start", titlePadding=4)
     said = "with its supply temperature (°C)" if is_named else "coloured by its supply temperature"
-    tips = [alt.Tooltip("crac:O", title="CRAC unit"), alt.Tooltip("told:N", title="supply (°C)")]
-    base = alt.Chart(inline(rows)).encode(x=alt.X("crac:O", title=f"CRAC unit, {said}", axis=axis), tooltip=tips)
+    tips = [alt.Tooltip("crac:N", title="CRAC unit"), alt.Tooltip("told:N", title="supply (°C)")]
+    x = alt.X("crac:N", sort=None, title=f"CRAC unit, {said}", axis=axis)
+    base = alt.Chart(inline(rows)).encode(x=x, tooltip=tips)
     boxes = base.mark_rect(stroke="white", strokeWidth=1).encode(color=shown.colour(has_legend=False))
     dark = shown.domain[0] + 0.5 * (shown.domain[1] - shown.domain[0])
     ink = alt.condition(f"datum.value > {dark}", alt.value("white"), alt.value(theme.INK))
@@ -273,10 +274,10 @@ def _crac_powers(frame: _Frame) -> list[Any]:
     if room.cracs.is_empty():
         return []
     unit, size = power_unit(float(room.cracs["power_w"].max()))  # type: ignore[arg-type]
-    rows = [{"crac": row["crac"], "y": row["power_w"] / size} for row in room.cracs.iter_rows(named=True)]
+    rows = [{"crac": row["name"], "y": row["power_w"] / size} for row in room.cracs.iter_rows(named=True)]
     bars = alt.Chart(inline(rows)).mark_bar(color=theme.MUTED).encode(
-        x=alt.X("crac:O", title="CRAC unit", axis=alt.Axis(labelAngle=0, ticks=False, labelOverlap=True)),
+        x=alt.X("crac:N", sort=None, title="CRAC unit", axis=alt.Axis(labelAngle=0, ticks=False, labelOverlap=True)),
         y=alt.Y("y:Q", title=f"power ({unit})", axis=alt.Axis(format=AXIS_FORMAT, tickCount=3)),
-        tooltip=[alt.Tooltip("crac:O", title="CRAC unit"), alt.Tooltip("y:Q", title=f"power ({unit})", format=",.4~r")],
+        tooltip=[alt.Tooltip("crac:N", title="CRAC unit"), alt.Tooltip("y:Q", title=f"power ({unit})", format=",.4~r")],
     )  # fmt: skip
     return [bars.properties(width=min(max(frame.width_px, _WIDTHS_PX[1]), _UNIT_PX * len(rows)), height=70)]
