@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -106,6 +107,9 @@ def test_a_counter_read_too_seldom_or_not_at_all_is_a_break(tmp_path: Path) -> N
 def test_why_rapl_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arm = Rapl(trees.arm_server(tmp_path / "arm")).availability()
     assert "ARM processors have no such counters" in arm.remedy
+    sensor = re.search(r'\[meter\] command = "(.*)" \(CPU Power Socket 0\)', arm.remedy)
+    assert sensor is not None
+    assert PowerCommand(sensor[1]).availability().found.endswith(": 87.5 W now")
     bare = Rapl(trees.container(tmp_path / "bare"))
     assert "(a container)" in bare.availability().found
     assert math.isnan(bare.read_j())
@@ -170,6 +174,7 @@ def test_powers_are_joined_by_lines(tmp_path: Path) -> None:
         ("no-such-meter --now", "no-such-meter --now: there is no program 'no-such-meter'"),
         ("sh -c 'echo no access; exit 3'", "ended with status 3, after 'no access'"),
         ("echo hello", "printed no power, after 'hello'"),
+        ("echo 217000000", "printed 2.17e+08 W, which no machine draws"),
         ("true", "printed no power, and said nothing"),
         ("sh -c 'sleep 60 & sleep 60'", "gave no answer within 0.1 s"),
         ("/", "cannot be used: Permission denied"),

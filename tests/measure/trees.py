@@ -156,13 +156,13 @@ def epyc(root: Path) -> Path:
 
 
 def arm_server(root: Path) -> Path:
-    """An ARM server: four cores with no threads, one clock for two cores, no RAPL, a thermal zone."""
+    """An ARM server: four cores with no threads, one clock for two cores, no RAPL, a thermal zone, a power meter."""
     cpuinfo(root, {"CPU implementer": "0x41", "CPU part": "0xd0c", "Features": "fp asimd"})
     cores(root, 4)
     caches(root, 2, 2, "Unified", "1024K", ["0", "1", "2", "3"])
     caches(root, 3, 3, "Unified", "32768K", ["0-3"])
     policies(root, ["0-1", "2-3"], PSTATE | {"scaling_driver": "cppc_cpufreq"})
-    zone = "sys/class/thermal/thermal_zone"
+    zone, meter = "sys/class/thermal/thermal_zone", "sys/class/hwmon/hwmon1/device/power1"
     return write(
         root,
         {
@@ -172,6 +172,8 @@ def arm_server(root: Path) -> Path:
             f"{zone}1/temp": 47000,
             f"{zone}2/type": "cpu-thermal",
             f"{zone}2/temp": 999000,
+            f"{meter}_average": 87500000,
+            f"{meter}_oem_info": "CPU Power Socket 0",
         },
     )
 

@@ -19,6 +19,8 @@ from joulewise.measure.availability import Availability
 _NUMBER = r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
 _FACTORS = {"mw": 1e-3, "milliwatt": 1e-3, "w": 1.0, "watt": 1.0, "kw": 1e3, "kilowatt": 1e3}
 _UNIT = r"(mw|kw|milliwatt|kilowatt|watt|w)s?\b"
+_MOST_W = 1e6
+"""More than any machine draws: what is read beyond it is in another unit."""
 _PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE | re.MULTILINE)
     for pattern in (
@@ -101,6 +103,8 @@ class PowerCommand:
         except subprocess.CalledProcessError as error:
             return math.nan, f"ended with status {error.returncode}{_said(error.output)}"
         value_w = parse_watts(output)
+        if value_w > _MOST_W:
+            return math.nan, f"printed {value_w:g} W, which no machine draws: it may have another unit"
         return value_w, f"printed no power{_said(output)}" if math.isnan(value_w) else ""
 
     def _run(self) -> str:

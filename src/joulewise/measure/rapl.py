@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from joulewise.measure.availability import Availability
+from joulewise.measure.power_sensors import sensor_remedy
 from joulewise.measure.processor import ARM, read_processor, surroundings
 from joulewise.measure.system_files import number_of, text_of
 
@@ -81,7 +82,7 @@ class Rapl:
         for zone in self._zones:
             why, remedy = _why_not(zone)
             if why:
-                return Availability("energy", False, why, f"{remedy}; {_OTHER_METERS}")
+                return Availability("energy", False, why, f"{remedy}; {self._others()}")
         return Availability("energy", True, f"{self.name}: without disks, fans and the loss of the power supply")
 
     def read_j(self) -> float:
@@ -99,7 +100,10 @@ class Rapl:
         keys = [key for key in (ARM, "virtual", "container") if key in around or key == vendor]
         place = f" ({around})" if around else ""
         found = f"no RAPL counters in {self.root / 'sys/class/powercap'}{place}"
-        return Availability("energy", False, found, f"{_REMEDIES[keys[0] if keys else '']}; {_OTHER_METERS}")
+        return Availability("energy", False, found, f"{_REMEDIES[keys[0] if keys else '']}; {self._others()}")
+
+    def _others(self) -> str:
+        return f"{sensor_remedy(self.root)}{_OTHER_METERS}"
 
 
 def _counted(root: Path) -> list[Path]:
