@@ -75,7 +75,7 @@ def _folder(plan: Plan, out: Path | None) -> Path:
 
 def _measure(path: Path, out: Path | None, *, is_agreed: bool, as_json: bool) -> None:
     from joulewise.measure.laboratory import measure
-    from joulewise.measure.plan import read_plan
+    from joulewise.measure.plan_file import read_plan
     from joulewise.measure.setting import opened
 
     plan = read_plan(path)
@@ -182,7 +182,7 @@ def _info(store: Store, machine: Machine) -> MeasureInfo:
 def _show_schedule(path: Path, out: Path | None, *, as_json: bool) -> None:
     from joulewise.errors import raise_if_any
     from joulewise.measure.laboratory import estimate_left, runs_of
-    from joulewise.measure.plan import read_plan
+    from joulewise.measure.plan_file import read_plan
     from joulewise.measure.setting import machine_of, why_not
     from joulewise.measure.store import Store
 
