@@ -10,25 +10,18 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from pydantic import BeforeValidator
-from pydantic.fields import FieldInfo
 from typer.core import TyperArgument, TyperGroup, TyperOption
 from typer.main import get_command
 
 from joulewise.cli.app import app
 from joulewise.cli.catalogue import KINDS
-from joulewise.errors import as_written
 from joulewise.files import write_atomic
 from joulewise.measure.observations import COLUMNS as OBSERVATIONS
-from joulewise.measure.plan import SECTIONS as PLAN_SECTIONS
-from joulewise.measure.plan_keys import Heading, ProgramSection, Sample, Section
-from joulewise.measure.synthetic_section import KEYS as SYNTHETIC_KEYS
-from joulewise.measure.synthetic_section import PROGRAM_KEYS as SYNTHETIC_PROGRAM_KEYS
+from joulewise.measure.plan_table import SYNTHETIC, PlanKey, plan_keys, title_of
 from joulewise.present.figures import FIGURES
 from joulewise.study.columns import COLUMNS
 from joulewise.study.schema import Key, study_keys
 from joulewise.study.sources import SECTIONS
-from joulewise.units import duration
 from joulewise.worlds.tables import TABLES
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -168,9 +161,13 @@ def _written(parameter: TyperArgument | TyperOption) -> str:
 _PLAN_INTRO = """\
 A plan of `joulewise measure` is a TOML file with a heading, a table `[[program]]` for each program, and sections that
 may be left out. Quantities are text with a unit ("10 min", "2.4 GHz", "64 MB"). How to write one is told
-[here](../how-to/measure.md)."""
+[here](../how-to/measure.md); `joulewise explain together.pairs` tells about one key. Problems count the entries of
+lists from 0, as those of study files do, and add the name where there is one: `program[1] (solver)` is the second
+`[[program]]`."""
 
-_SYNTHETIC_INTRO = "A machine that is simulated in place of this one; its programs need no command."
+_SYNTHETIC_INTRO = """\
+A machine that is simulated in place of this one. As it runs nothing, a `[[program]]` beside it has `name` and `cores`
+alone; without any, all programs of the machine are measured."""
 
 _OBSERVATIONS_INTRO = """\
 `observations.parquet` and `observations.csv` of a folder have a row for each member of each run; what was not read is
@@ -179,34 +176,16 @@ empty."""
 
 def plan_file() -> str:
     """Every key of a plan by section, then the columns of what is measured."""
-    sections: dict[str, type[Section]] = {
-        "Heading": Heading,
-        "`[[program]]`": ProgramSection,
-        **{f"`[{name}]`": section for name, section in PLAN_SECTIONS.items()},
-        "An entry of `together.sampled`": Sample,
-    }
-    keys = [f"## {title}\n\n" + _plan_keys(section) for title, section in sections.items()]
-    synthetic = ((code(key.name), key.meaning) for key in SYNTHETIC_KEYS)
-    programs = ((code(key.name), key.meaning) for key in SYNTHETIC_PROGRAM_KEYS)
-    made = f"## `[synthetic]`\n\n{_SYNTHETIC_INTRO}\n\n" + table(("key", "meaning"), synthetic)
-    with_programs = "## `[[synthetic.program]]`\n\n" + table(("key", "meaning"), programs)
+    keys = [_plan_table(name, list(members)) for name, members in groupby(plan_keys(), key=lambda key: key.table)]
     rows = ((code(column.name), column.unit, column.meaning) for column in OBSERVATIONS)
     columns = f"## Observations\n\n{_OBSERVATIONS_INTRO}\n\n" + table(("column", "unit", "meaning"), rows)
-    return "\n\n".join((_PLAN_INTRO, *keys, made, with_programs, columns))
+    return "\n\n".join((_PLAN_INTRO, *keys, columns))
 
 
-def _plan_keys(section: type[Section]) -> str:
-    fields = section.model_fields.items()
-    cells = ((code(name), _default(field), field.description or "") for name, field in fields)
-    return table(("key", "default", "meaning"), cells)
-
-
-def _default(field: FieldInfo) -> str:
-    if field.is_required():
-        return "must be given"
-    if any(isinstance(mark, BeforeValidator) for mark in field.metadata):
-        return code(f'"{duration(field.default)}"')
-    return "" if field.default is None else code(as_written(field.default))
+def _plan_table(name: str, keys: list[PlanKey]) -> str:
+    title, intro = code(title_of(name)) if name else "Heading", _SYNTHETIC_INTRO if name == SYNTHETIC else ""
+    cells = ((code(key.name), key.kind, code(key.default) or "must be given", key.meaning) for key in keys)
+    return "\n\n".join(filter(None, (f"## {title}", intro, table(("key", "type", "default", "meaning"), cells))))
 
 
 PAGES: dict[str, tuple[str, Callable[[], str]]] = {

@@ -74,6 +74,12 @@ def duration(value_s: float) -> str:
     return _largest(value_s, (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)))
 
 
+def roughly(value_s: float) -> str:
+    """Seconds of an estimate, with two digits: 191.0 is "3.2 min"."""
+    number, unit = duration(value_s).split()
+    return f"{float(f'{float(number):.2g}'):g} {unit}"
+
+
 def power(value_w: float) -> str:
     """Watts in the unit a person would choose: 15000.0 is "15 kW"."""
     return _largest(value_w, (("MW", 1e6), ("kW", 1e3), ("W", 1.0)))

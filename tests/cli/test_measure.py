@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from joulewise.cli.measure import _how_long, _how_shared, _sharing
 from joulewise.cli.output import progress
+from joulewise.measure.programs import resolved
+from joulewise.measure.schedule import Estimate, schedule
 from joulewise.progress import Progress
 from tests.cli.calling import call
+from tests.measure.small_lab import MACHINE, small_plan
 
 Capture = pytest.CaptureFixture[str]
 
@@ -103,6 +107,33 @@ def test_dry_runs_print_the_schedule_and_how_long_it_takes(folder: Path, capsys:
     assert not (folder / "results").exists()
     found = json.loads(call(capsys, "measure", "real.toml", "--dry-run", "--json").out)
     assert (found["n_runs"], found["unknown"], len(found["schedule"])) == (4, [], 4)
+    assert (found["needs_yes"], found["share_cores"]) == (False, [])
+
+
+@pytest.mark.parametrize(
+    ("cost", "told"),
+    [
+        (Estimate(9, 191.0, 9e3, (), 191.0), "9 runs (1 of 10 are there already), about 3.2 min."),
+        (Estimate(10, 1e5, 1e5, (), 1e5), "about 1.2 d. That is more than 12 h: it must be agreed to with --yes."),
+        (
+            Estimate(10, 9e3, 9e3, ("a",), 8.0),
+            "at most 2.5 h by the time limits. How long a takes will be known once it has",
+        ),
+        (Estimate(10, 1e5, 1e5, ("a",), 8.0), "Should it be more than 12 h, it must be agreed to with --yes."),
+    ],
+)
+def test_a_dry_run_says_how_long_it_takes_and_what_must_be_agreed_to(cost: Estimate, told: str) -> None:
+    assert told in _how_long(10, cost, is_made_up=False)
+
+
+def test_a_dry_run_says_which_groups_share_physical_cores() -> None:
+    plan = small_plan('[together]\ngroups = [["a", "a", "b"]]')
+    runs = schedule(plan, MACHINE, resolved(plan, lambda _: ()))
+    shared = _sharing(plan, MACHINE, runs)
+    assert shared == ["2 a + b"]
+    assert _how_shared(runs, shared, MACHINE) == (
+        "1 of 6 groups has members that share physical cores as siblings: the machine has 2 physical cores."
+    )
 
 
 def test_probes_say_what_is_there_and_what_would_help(capsys: Capture) -> None:

@@ -280,6 +280,7 @@ def test_everything_that_is_listed_is_explained(capsys: Capture) -> None:
 
 def test_explain_finds_a_key_by_its_last_word_and_speaks_json(capsys: Capture) -> None:
     assert "between the mapping events" in call(capsys, "explain", "mapping_interval").out
+    assert "for the estimate before anything has run" in call(capsys, "explain", "program.takes").out
     (found,) = json.loads(call(capsys, "explain", "max-max-upt", "--json").out)
     assert (found["kind"], found["mode"]) == ("policy", "batch")
 

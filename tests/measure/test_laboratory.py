@@ -219,7 +219,7 @@ def test_a_machine_that_cannot_be_given_back_ends_it(tmp_path: Path) -> None:
 
 
 def test_days_must_be_agreed_to_before_or_after_warm_ups(tmp_path: Path) -> None:
-    days = TEXT.replace('command = "true"', 'command = "true"\nwarm_up = 0\ntakes = "10 h"')
+    days = TEXT.replace('command = "true"', 'command = "true"\nwarm_up = 0\ntakes = "10 h"\ntime_limit = "1 d"')
     bench = FakeBench()
     with pytest.raises(InputError, match=r"15 runs would take about 4\.\d+ d .b counted with the time limit.*--yes"):
         measure(small_plan(text=days.replace('"-x"]', '"-x"]\nwarm_up = 0')), tmp_path, Setting(MACHINE, bench))

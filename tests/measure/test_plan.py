@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.measure.plan import Plan, parse_plan, read_plan
+from joulewise.measure.machine import Machine
+from joulewise.measure.plan import Plan, parse_plan
+from joulewise.measure.plan_file import read_plan
+from joulewise.measure.plan_table import plan_keys
 from joulewise.measure.programs import resolved
 from tests.measure.small_lab import TEXT, small_plan
 
@@ -35,7 +38,7 @@ def test_every_mistake_is_told_at_its_place() -> None:
 nme = "x"
 repetitions = 0
 cores = [[0, 1], [1.5]]
-ways = ["reset"]
+ways = ["reset", 3]
 meter = 3
 [[program]]
 name = "2 a"
@@ -60,29 +63,37 @@ pairs = [["b", "b", "c"]]
 sampled = [{ sze = 4 }]
 groups = [["b"], ["c", "d"]]
 [clock]
-frequencies = [3]
+frequencies = [3, "0 GHz"]
+[idle]
+wait = "-1 s"
 """)
     told = {
         "name": "must be given",
         "nme": "did you mean 'name'?",
         "repetitions": "must be 1 or more",
-        "cores": "may be: where members are pinned",
-        "ways[0]": "must be one of 'restart' or 'once'",
-        "meter": "must be a section, [meter]",
-        "program[0].name": "found '2 a'",
-        "program[0].command": "found 3; may be: its command line",
+        "cores[1][0]": "found 1.5; must be a whole number",
+        "ways[0]": "found 'reset'; must be one of restart, once; did you mean 'restart'?",
+        "ways[1]": "found 3; must be one of restart, once",
+        "meter": "found 3; must be a section, [meter]",
+        "program[0].name": "found '2 a'; must start with a letter;",
+        "program[0].command": "found 3; must be text or a list of texts",
         "program[0].time_limit": 'found 5 without a unit; must be text with one, for example "10 min"',
-        "program[1].footprint": "found the unit 'MX'",
+        "program[1] (b).footprint": "found the unit 'MX'",
+        "program[1] (b).command": "quotes must come in pairs",
+        "program[2] (b)": "found neither a command nor a kernel",
+        "program[2] (b).name": "found 'b' twice",
+        "program[3] (c)": "found both a command and a kernel",
+        "program[3] (c).kernel": "did you mean 'triad'?",
+        "program[4] (c).name": "found 'c' twice",
+        "program[4] (c).command": "quotes must come in pairs",
+        "program[4] (c).seconds": "found without a kernel",
+        "together.pairs[0]": "must name two programs",
         "together.sampled[0].size": "missing",
         "together.sampled[0].sze": "did you mean 'size'?",
         "together.groups[0]": "must have 2 or more entries",
-        "clock.frequencies": 'for example "2.4 GHz"',
-        "program[2]": "found neither a command nor a kernel",
-        "program[3]": "found both a command and a kernel",
-        "program[3].kernel": "did you mean 'triad'?",
-        "program[4].name": "found 'c' twice",
-        "program[4].command": "quotes must come in pairs",
-        "program[4].seconds": "found without a kernel",
+        "clock.frequencies[0]": 'for example "2.4 GHz"',
+        "clock.frequencies[1]": "found '0 GHz'; must be above 0",
+        "idle.wait": "found '-1 s'; must be 0 or more",
     }
     assert found.keys() == told.keys()
     assert {key: words for key, words in told.items() if words not in found[key]} == {}
@@ -95,7 +106,15 @@ frequencies = [3]
         ('[together]\npairs = [["a", "b", "b"]]', "together.pairs[0]", "must name two programs"),
         ('[clock]\nfrequencies = ["1 GHz"]\ngovernors = ["x"]', "clock", "must be one of them"),
         ('[meter]\ncommand = "x"\ncsv = "y"', "meter", "must be one of them"),
-        ("[synthetic]\nx = 1", "synthetic.x", "found 'x'"),
+        ("[synthetic]\nx = 1", "synthetic.x", "there is no such key"),
+        ("[synthetic]", "program[0] (a)", "found command beside [synthetic]; a made-up machine runs nothing"),
+        (
+            '[together]\npairs = "al"',
+            "together.pairs",
+            """must be "all" or "none" or a list of lists of texts; did you""",
+        ),
+        ('takes = "2 h"', "program[1] (b).takes", "its runs are ended after 1 h"),
+        ("[meter]\nahead = nan", "meter.ahead", "must be a finite number"),
     ],
 )
 def test_keys_that_do_not_go_together(more: str, where: str, words: str) -> None:
@@ -121,8 +140,8 @@ def test_commands_and_folders_that_are_not_there_are_told_before_anything_runs(t
             resolved(small_plan(text=TEXT.replace('command = "true"', line), folder=tmp_path), lambda _: ())
         return str(caught.value)
 
-    assert "small.toml: program[0].command: found 'no-such-command'" in told('command = "no-such-command -x"')
-    assert "program[0].folder: found 'none'" in told('command = "true"\nfolder = "none"')
+    assert "small.toml: program[0] (a).command: found 'no-such-command'" in told('command = "no-such-command -x"')
+    assert "program[0] (a).folder: found 'none'" in told('command = "true"\nfolder = "none"')
     (tmp_path / "mine").touch(mode=0o644)
     assert "found './mine'" in told('command = "./mine"')
     (tmp_path / "mine").chmod(0o755)
@@ -134,4 +153,52 @@ def test_commands_and_folders_that_are_not_there_are_told_before_anything_runs(t
 def test_a_synthetic_plan_has_the_programs_of_its_machine() -> None:
     plan = parse_plan('name = "x"\n[synthetic]\n', "p.toml", Path())
     assert [program.name for program in plan.programs] == ["canneal", "streamcluster", "blackscholes", "bodytrack"]
-    assert "must be one of canneal" in problems('name = "x"\n[[program]]\nname = "q"\n[synthetic]')["program[0].name"]
+    assert (
+        "must be one of canneal" in problems('name = "x"\n[[program]]\nname = "q"\n[synthetic]')["program[0] (q).name"]
+    )
+
+
+def test_what_is_not_there_is_told_with_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine("two", (0, 1), ((0, 1),), governors=("performance", "powersave"))
+    monkeypatch.setattr("joulewise.measure.plan_file.machine_of", lambda _: machine)
+    (tmp_path / "p.toml").write_text("""
+name = "x"
+repetitions = 0
+[[program]]
+name = "a"
+command = "no-such-command"
+warm_up = -1
+[[program]]
+name = "b"
+command = "true"
+folder = "none"
+cores = [7]
+[together]
+groups = [["a", "a", "a"]]
+[clock]
+governors = ["performnce"]
+""")
+    with pytest.raises(InputError) as caught:
+        read_plan(tmp_path / "p.toml")
+    assert [problem.where.removeprefix("p.toml: ") for problem in caught.value.problems] == [
+        "repetitions",
+        "program[0] (a).warm_up",
+        "program[0] (a).command",
+        "program[1] (b).folder",
+        "clock.governors[0]",
+        "program[1] (b).cores",
+        "together",
+    ]
+
+
+def test_no_wait_is_a_wait() -> None:
+    assert small_plan('[idle]\nwait = "0 s"').idle.wait == 0.0
+
+
+def test_the_table_of_keys_tells_types_and_defaults() -> None:
+    keys = {key.path: (key.kind, key.default) for key in plan_keys()}
+    assert keys["program.takes"] == ("duration", "none")
+    assert keys["together.pairs"] == ('"all" or "none" or list of lists of texts', '"all"')
+    assert keys["synthetic.static"] == ("power", '"55 W"')
+    assert keys["synthetic.program.alone"] == ("duration", "")
+    assert all(key.meaning for key in plan_keys())

@@ -12,9 +12,9 @@ from joulewise.errors import InputError
 from joulewise.measure.bench import Program
 from joulewise.measure.groups import groups_of, sample_groups, tells_all
 from joulewise.measure.machine import Machine
-from joulewise.measure.places import cores_used
+from joulewise.measure.places import cores_used, shares_cores
 from joulewise.measure.plan import Plan
-from joulewise.measure.schedule import OVERHEAD_S, Run, estimate, schedule
+from joulewise.measure.schedule import LONG_S, OVERHEAD_S, Estimate, Run, estimate, schedule
 from tests.measure.small_lab import MACHINE, TEXT, small_plan
 
 FOUR = replace(MACHINE, siblings=((0,), (1,), (2,), (3,)))
@@ -69,6 +69,15 @@ def test_members_change_places_and_keep_to_physical_cores() -> None:
     assert cores_used(small_plan(), MACHINE) == (0, 2)
 
 
+def test_members_that_were_to_be_separate_share_cores_when_these_run_out() -> None:
+    plan = small_plan('[together]\ngroups = [["a", "a", "b"]]')
+    found = {run.experiment.group: [member.cores for member in run.experiment.members] for run in runs_of(plan)}
+    shared = {group: shares_cores(plan, MACHINE, cores) for group, cores in found.items()}
+    assert shared == {"a": False, "b": False, "2 a": False, "a + b": False, "2 b": False, "2 a + b": True}
+    asked_for = small_plan(text=f'cores = "siblings"\n{TEXT}')
+    assert not shares_cores(asked_for, MACHINE, [(0,), (1,)])
+
+
 @pytest.mark.parametrize(
     ("cores", "used"),
     [
@@ -101,6 +110,8 @@ def test_cores_that_are_not_there_and_groups_that_are_too_large_are_told() -> No
     )
     assert "there are 0 logical cores with a sibling" in refused("", f'cores = "siblings"\n{TEXT}', FOUR)
     assert "this machine offers none" in refused('[clock]\nfrequencies = "all"')
+    offering = replace(MACHINE, governors=("performance", "powersave"))
+    assert "did you mean 'performance'?" in refused('[clock]\ngovernors = ["performnce"]', machine=offering)
 
 
 def test_clocks_and_ways_multiply() -> None:
@@ -154,3 +165,18 @@ def test_estimates_are_longer_at_lower_clocks() -> None:
     seconds = estimate(runs, known, is_warm=True).seconds
     assert seconds == pytest.approx(3 * (1 + 4) * (1.0 + 2.0) + 12 * OVERHEAD_S)
     assert estimate(runs, known, top_mhz=8000.0, is_warm=True).seconds == pytest.approx(2 * seconds - 12 * OVERHEAD_S)
+
+
+def test_estimates_never_pass_the_time_limits() -> None:
+    runs = runs_of(small_plan('[clock]\nfrequencies = ["1 GHz", "4 GHz"]'))
+    for known in ({}, {"a": 3000.0}, {"a": 9000.0, "b": 3500.0}):
+        found = estimate(runs, known)
+        assert found.least_s <= found.seconds <= found.most_s
+    assert estimate(runs, {"a": 9000.0, "b": 3600.0}).seconds == found.most_s
+
+
+def test_what_takes_long_must_be_agreed_to() -> None:
+    least_s, most_s = 0.5 * LONG_S, 2 * LONG_S
+    assert Estimate(1, most_s, most_s, (), most_s).must_be_agreed_to is True
+    assert Estimate(1, most_s, most_s, ("a",), least_s).must_be_agreed_to is None
+    assert Estimate(1, least_s, most_s, (), least_s).must_be_agreed_to is False

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from joulewise.errors import InputError
 from joulewise.measure.bench import Bench, Clock, Program
+from joulewise.measure.plan import parse_plan
 from joulewise.measure.published import ALONE_J, TOGETHER_J
 from joulewise.measure.synthetic import SyntheticBench
 from joulewise.measure.synthetic_machine import LIKE_PUBLISHED, SyntheticMachine, SyntheticProgram
-from joulewise.measure.synthetic_section import KEYS, PROGRAM_KEYS, synthetic_machine
+from joulewise.measure.synthetic_section import SyntheticProgramSection, SyntheticSection, synthetic_machine
 from tests.measure.synthetic_runs import experiment
 
 SHORT = SyntheticProgram("short", 10.0, 0.5, 4.0, 1e9, 1e-3, 1.0, 0.5)
@@ -77,23 +79,39 @@ def test_the_default_machine_is_like_the_published_one() -> None:
 
 
 def test_a_section_sets_what_it_names_and_leaves_the_rest() -> None:
-    program = dict(zip((key.name for key in PROGRAM_KEYS), ("a", "2 min", 0.5, "5 W", 1e9, 1e-3, 1, 0)))
-    machine = synthetic_machine({"static": "20 W", "frequencies": [2000, 1000], "energy": False, "program": [program]})
+    program = dict(zip(SyntheticProgramSection.model_fields, ("a", "2 min", 0.5, "5 W", 1e9, 1e-3, 1, 0)))
+    section = {"static": "20 W", "frequencies": [2000, 1000], "energy": False, "program": [program]}
+    machine = synthetic_machine(SyntheticSection.model_validate(section))
     assert machine.programs == (SyntheticProgram("a", 120.0, 0.5, 5.0, 1e9, 1e-3, 1.0, 0.0),)
     assert (machine.static_w, machine.frequencies_mhz, machine.has_energy) == (20.0, (1000.0, 2000.0), False)
-    assert synthetic_machine({}) == SyntheticMachine(LIKE_PUBLISHED)
-    assert {key.field for key in KEYS} | {"programs"} == set(SyntheticMachine.__dataclass_fields__)
+    assert synthetic_machine(SyntheticSection.model_validate({})) == SyntheticMachine(LIKE_PUBLISHED)
 
 
 def test_a_section_tells_all_its_mistakes_at_once() -> None:
-    programs = [{"name": "a", "alone": "0 s"}, {"name": "a"}]
-    section = {"statik": 1, "static": 5, "time_noise": 2, "energy": 1, "program": programs}
+    text = """
+name = "x"
+[synthetic]
+statik = 1
+static = 5
+time_noise = 2
+energy = 1
+[[synthetic.program]]
+name = "a"
+alone = "0 s"
+[[synthetic.program]]
+name = "2 b"
+[[synthetic.program]]
+name = "a"
+"""
     with pytest.raises(InputError) as caught:
-        synthetic_machine(section)
-    said = [str(problem) for problem in caught.value.problems]
-    assert [line.partition(":")[0] for line in said] == [
-        "synthetic.statik", "synthetic.static", "synthetic.time_noise", "synthetic.energy",
-        "synthetic.program[0].alone", "synthetic.program[0]", "synthetic.program[1]", "synthetic.program",
-    ]  # fmt: skip
-    assert "did you mean 'static'?" in said[0]
-    assert 'for example "55 W"' in said[1]
+        parse_plan(text, "p.toml", Path())
+    said = {problem.where.removeprefix("p.toml: synthetic."): str(problem) for problem in caught.value.problems}
+    lacking = [key for key in SyntheticProgramSection.model_fields if key not in ("name", "alone")]
+    assert said.keys() == {
+        "statik", "static", "time_noise", "energy", "program[0] (a).alone", "program[1].name", "program[1].alone",
+        "program[2] (a).name", "program[2] (a).alone",
+        *(f"program{i}.{key}" for i in ("[0] (a)", "[1]", "[2] (a)") for key in lacking),
+    }  # fmt: skip
+    assert "did you mean 'static'?" in said["statik"]
+    assert 'for example "55 W"' in said["static"]
+    assert "found 'a' twice" in said["program[2] (a).name"]

@@ -204,6 +204,21 @@ def _keys() -> list[Entry]:
     ]  # fmt: skip
 
 
+def _plan_keys() -> list[Entry]:
+    from joulewise.measure.plan_table import plan_keys, title_of
+
+    return [
+        Entry(
+            "plan key",
+            tuple(dict.fromkeys((key.path, key.name))),
+            {"key": key.path, "default": key.default, "meaning": key.meaning},
+            {"of": f"{title_of(key.table)} of a plan of `joulewise measure`", "meaning": key.meaning,
+             "type": key.kind, "default": key.default or "must be given"},
+        )
+        for key in plan_keys()
+    ]  # fmt: skip
+
+
 def _columns() -> list[Entry]:
     from joulewise.study.columns import COLUMNS
 
@@ -220,7 +235,7 @@ def _columns() -> list[Entry]:
 
 
 def _experiments() -> list[Entry]:
-    from joulewise.study.catalogue import EXPERIMENTS
+    from joulewise.cli.reproduce import all_experiments
 
     return [
         Entry(
@@ -231,7 +246,7 @@ def _experiments() -> list[Entry]:
              "reading": experiment.reading, "claims": ", ".join(claim.id for claim in experiment.claims),
              "use": f"joulewise reproduce {experiment.id}"},
         )
-        for experiment in EXPERIMENTS.values()
+        for experiment in all_experiments().values()
     ]  # fmt: skip
 
 
@@ -271,6 +286,7 @@ KINDS: dict[str, Callable[[], list[Entry]]] = {
         "figures": _figures,
         "experiments": _experiments,
         "keys": _keys,
+        "plan-keys": _plan_keys,
         "columns": _columns,
         "words": _words,
         "rules": _rules,

@@ -1,4 +1,4 @@
-"""`joulewise explain`: one policy, study key, output column, generator or figure in full."""
+"""`joulewise explain`: one policy, key of a study or a plan, output column, generator or figure in full."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from joulewise.cli.output import AsJson, print_json
 
 
 def explain(
-    name: Annotated[str, typer.Argument(help="A policy, study key, output column, generator, ...")],
+    name: Annotated[str, typer.Argument(help="A policy, key of a study or a plan, output column, generator, ...")],
     as_json: AsJson = False,
 ) -> None:
-    """Explain a policy, study key, column, ..."""
+    """Explain a policy, key, column, ..."""
     from joulewise.cli.catalogue import KINDS
     from joulewise.errors import InputError, unknown_name
 

@@ -14,8 +14,8 @@ def list_(
         str,
         typer.Argument(
             metavar="[KIND]",
-            help="kinds, policies, job-policies, methods, generators, figures, experiments, keys, columns, words, "
-            "rules or values.",
+            help="kinds, policies, job-policies, methods, generators, figures, experiments, keys, plan-keys, columns, "
+            "words, rules or values.",
         ),
     ] = "",
     as_json: AsJson = False,

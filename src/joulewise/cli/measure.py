@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,7 +75,7 @@ def _folder(plan: Plan, out: Path | None) -> Path:
 
 def _measure(path: Path, out: Path | None, *, is_agreed: bool, as_json: bool) -> None:
     from joulewise.measure.laboratory import measure
-    from joulewise.measure.plan import read_plan
+    from joulewise.measure.plan_file import read_plan
     from joulewise.measure.setting import opened
 
     plan = read_plan(path)
@@ -166,28 +166,49 @@ def _info(store: Store, machine: Machine) -> MeasureInfo:
 
 
 def _show_schedule(path: Path, out: Path | None, *, as_json: bool) -> None:
-    from joulewise.errors import raise_if_any
     from joulewise.measure.laboratory import estimate_left, runs_of
-    from joulewise.measure.plan import read_plan
-    from joulewise.measure.setting import machine_of, why_not
+    from joulewise.measure.plan_file import read_plan
+    from joulewise.measure.setting import machine_of
     from joulewise.measure.store import Store
 
     plan = read_plan(path)
     folder, machine = _folder(plan, out), machine_of(plan)
     records = Store(folder).records()
-    raise_if_any(why_not(plan, machine))
     runs, left = runs_of(plan, machine, records)
-    cost = estimate_left(plan, runs, left, records)
+    cost, shared = estimate_left(plan, runs, left, records), _sharing(plan, machine, runs)
     if as_json:
         about = {"name": plan.name, "folder": str(folder), "n_runs": len(runs), "n_reused": len(runs) - len(left)}
         time_s = {"seconds": None if cost.unknown else cost.seconds, "most_s": cost.most_s}
-        print_json({**about, **time_s, "unknown": list(cost.unknown), "schedule": [_row(run) for run in left]})
+        needs_yes = plan.synthetic is None and cost.must_be_agreed_to
+        more = {"unknown": list(cost.unknown), "needs_yes": needs_yes, "share_cores": shared}
+        print_json({**about, **time_s, **more, "schedule": [_row(run) for run in left]})
         return
     if left:
         print_table(f"{plan.name}: the next runs, in their order", [_row(run) for run in left[:_MOST_ROWS]])
     if len(left) > _MOST_ROWS:
         print(f"... and {len(left) - _MOST_ROWS:,} more; --json has all.")
+    if shared:
+        print(_how_shared(runs, shared, machine))
     print(_how_long(len(runs), cost, is_made_up=plan.synthetic is not None))
+
+
+def _sharing(plan: Plan, machine: Machine, runs: Iterable[Run]) -> list[str]:
+    """The groups whose members get physical cores together though they were to be separate."""
+    from joulewise.measure.places import shares_cores
+
+    experiments = [run.experiment for run in runs]
+    cores = {(found.group, tuple(member.cores for member in found.members)) for found in experiments}
+    return sorted({group for group, places in cores if shares_cores(plan, machine, places)})
+
+
+def _how_shared(runs: Iterable[Run], shared: Sequence[str], machine: Machine) -> str:
+    from joulewise.units import count, noun
+
+    n_groups, n_cores = len({run.experiment.group for run in runs}), len(machine.siblings)
+    return (
+        f"{len(shared):,} of {count(n_groups, 'group')} {noun(len(shared), 'has', 'have')} members that share physical "
+        f"cores as siblings: the machine has {count(n_cores, 'physical core')}."
+    )
 
 
 def _row(run: Run) -> dict[str, Any]:
@@ -198,7 +219,7 @@ def _row(run: Run) -> dict[str, Any]:
 
 
 def _how_long(n_runs: int, cost: Estimate, *, is_made_up: bool) -> str:
-    from joulewise.units import count, duration
+    from joulewise.units import count, roughly
 
     done = f" ({n_runs - cost.n_runs:,} of {n_runs:,} are there already)" if cost.n_runs < n_runs else ""
     told = f"{count(cost.n_runs, 'run')}{done}"
@@ -207,15 +228,27 @@ def _how_long(n_runs: int, cost: Estimate, *, is_made_up: bool) -> str:
     if is_made_up:
         return f"{told}, which take no time: the machine is made up."
     if not cost.unknown:
-        return f"{told}, about {duration(cost.seconds)}."
-    return (
-        f"{told}, at most {duration(cost.most_s)} by the time limits. How long {_listed(cost.unknown)} alone will be "
-        "known after the warm-ups; say it with `takes`."
-    )
+        return f"{told}, about {roughly(cost.seconds)}.{_agreement(cost)}"
+    return f"{told}, at most {roughly(cost.most_s)} by the time limits. {_unknown(cost.unknown)}{_agreement(cost)}"
 
 
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names)} {'takes' if len(names) == 1 else 'take'}"
+def _agreement(cost: Estimate) -> str:
+    """What a dry run says of --yes."""
+    from joulewise.measure.schedule import LONG_S
+    from joulewise.units import duration
+
+    long = f"more than {duration(LONG_S)}"
+    return {
+        True: f" That is {long}: it must be agreed to with --yes.",
+        None: f" Should it be {long}, it must be agreed to with --yes.",
+        False: "",
+    }[cost.must_be_agreed_to]
+
+
+def _unknown(names: Sequence[str]) -> str:
+    """Of which programs it is not known how long they take, and when it will be."""
+    takes, it_has = ("takes", "it has") if len(names) == 1 else ("take", "they have")
+    return f"How long {', '.join(names)} {takes} will be known once {it_has} run alone; say it with `takes`."
 
 
 def _show_probes(*, as_json: bool) -> None:

@@ -23,6 +23,7 @@ from joulewise.measure.bundled import USUAL_SECONDS
 from joulewise.measure.holding import ending_in_order
 from joulewise.measure.journal import Journal, Record, writing
 from joulewise.measure.machine import Machine
+from joulewise.measure.places import SHARED_CORES, shares_cores
 from joulewise.measure.plan import Plan
 from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.programs import resolved
@@ -242,9 +243,11 @@ class _Work:
         cold = [f"{name} failed when it was warmed up: {self.cold[name]}" for name in _names(run) if name in self.cold]
         if cold:
             return GroupRead(_now(), (MemberRead(),) * len(run.experiment.members), problem="; ".join(cold))
-        note = self.setting.wait_for_quiet([member.cores for member in run.experiment.members])
+        cores = [member.cores for member in run.experiment.members]
+        shared = SHARED_CORES if shares_cores(self.plan, self.setting.machine, cores) else ""
+        busy = self.setting.wait_for_quiet(cores)
         read = self.setting.bench.run(run.experiment, run.repetition)
-        return replace(read, notes=(*read.notes, note)) if note else read
+        return replace(read, notes=(*read.notes, *filter(None, (shared, busy))))
 
     def outcome(self, folder: Path) -> Outcome:
         """What came of it."""
@@ -256,15 +259,15 @@ class _Work:
 
 
 def _check_length(plan: Plan, found: Estimate, *, is_warm: bool) -> None:
-    """InputError where it takes long; before the warm-ups only what is known counts."""
-    if (found.seconds if is_warm else found.least_s) > LONG_S:
+    """InputError where it takes long; before the warm-ups only what is known counts, and nothing if it is made up."""
+    if plan.synthetic is None and (found.seconds if is_warm else found.least_s) > LONG_S:
         raise InputError(too_long(plan, found))
 
 
 def too_long(plan: Plan, found: Estimate) -> Problem:
     """The problem of a plan that takes longer than anybody may have meant."""
     limits = f" ({', '.join(found.unknown)} counted with the time limit)" if found.unknown else ""
-    told = f"{units.count(found.n_runs, 'run')} would take about {units.duration(found.seconds)}{limits}"
+    told = f"{units.count(found.n_runs, 'run')} would take about {units.roughly(found.seconds)}{limits}"
     advice = "agree with --yes, ask for fewer repetitions, groups or clocks, or say how long programs take (takes)"
     return Problem(plan.file_name, told, f"more than {units.duration(LONG_S)} must be agreed to", advice)
 

@@ -56,7 +56,7 @@ def _any(machine: Machine) -> tuple[Cores, ...]:
 _CHOICES = {"separate": _separate, "siblings": _siblings, "any": _any}
 
 
-def place_problems(plan: Plan, machine: Machine, groups: Sequence[Group]) -> Iterator[Problem]:
+def core_problems(plan: Plan, machine: Machine) -> Iterator[Problem]:
     """What is wrong with the cores that a plan asks for."""
     where, places = f"{plan.file_name}: cores", places_of(plan, machine)
     yield from _absent(where, places, machine)
@@ -64,11 +64,27 @@ def place_problems(plan: Plan, machine: Machine, groups: Sequence[Group]) -> Ite
         yield from _shared(where, places)
     for i, program in enumerate(plan.programs):
         if program.cores:
-            yield from _absent(f"{plan.file_name}: program[{i}].cores", [tuple(program.cores)], machine)
+            yield from _absent(f"{plan.file_name}: {plan.place_of(i)}.cores", [tuple(program.cores)], machine)
+
+
+def group_problems(plan: Plan, machine: Machine, groups: Sequence[Group]) -> Iterator[Problem]:
+    """The largest of the groups for which there are too few cores."""
+    places = places_of(plan, machine)
     unplaced = [group for group in groups if not pinned(plan, places, group, 0)]
     largest = max(unplaced, key=len, default=())
     if largest:
         yield _too_few(plan, places, largest)
+
+
+SHARED_CORES = "members shared physical cores as siblings"
+"""The note on a run whose members were to be separate and could not be."""
+
+
+def shares_cores(plan: Plan, machine: Machine, members: Sequence[Cores]) -> bool:
+    """Whether members that were to be on separate physical cores, as they are pinned, have one together."""
+    if plan.heading.cores != "separate":
+        return False
+    return any(sum(not set(cores).isdisjoint(physical) for cores in members) > 1 for physical in machine.siblings)
 
 
 def _absent(where: str, places: Iterable[Cores], machine: Machine) -> Iterator[Problem]:

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from joulewise.errors import InputError, Problem, as_written, raise_if_any, unknown_name
+from joulewise.errors import Problem, as_written, raise_if_any, unknown_name
 from joulewise.files import toml_of
 from joulewise.measure.bundled import KERNELS
-from joulewise.measure.plan_keys import (
-    ClockSection,
-    Heading,
-    Idle,
-    Meter,
-    ProgramSection,
-    Sample,
-    Section,
-    Together,
-)
+from joulewise.measure.plan_keys import ClockSection, Heading, Idle, Meter, ProgramSection, Section, Together
+from joulewise.measure.plan_problems import entry_place, table_problems
+from joulewise.measure.plan_table import PROGRAMS, SECTIONS, SYNTHETIC
 from joulewise.measure.synthetic_machine import SyntheticMachine
-from joulewise.measure.synthetic_section import synthetic_machine
+from joulewise.measure.synthetic_section import SyntheticSection, synthetic_machine
+from joulewise.units import duration
 
 START = "`joulewise new measure.toml --kind measure` writes one to start from"
 
@@ -51,169 +45,144 @@ class Plan:
         """The program of this name."""
         return next(program for program in self.programs if program.name == name)
 
+    def place_of(self, i: int) -> str:
+        """How problems call a program of the file."""
+        return f"{PROGRAMS}{entry_place(i, self.programs[i].name)}"
 
-SECTIONS: dict[str, type[Section]] = {"together": Together, "clock": ClockSection, "meter": Meter, "idle": Idle}
-SYNTHETIC, PROGRAMS = "synthetic", "program"
 
+@dataclass(frozen=True)
+class Draft:
+    """What a text gives: its problems, and the plan, without what is wrong in it as long as there are any."""
 
-def read_plan(path: Path | str) -> Plan:
-    """The plan in a TOML file; InputError with every problem of it."""
-    path = Path(path)
-    try:
-        source = path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        found = f"byte {error.start} is not UTF-8 text"
-        raise InputError(Problem(str(path), found, "a plan is a TOML file in UTF-8")) from None
-    except OSError as error:
-        raise InputError(Problem(str(path), f"cannot be read: {error.strerror or error}", advice=START)) from None
-    return parse_plan(source, path.name, path.parent)
+    plan: Plan
+    problems: tuple[Problem, ...]
+
+    def tells_of(self, *places: str) -> bool:
+        """Whether a problem is at one of these places of the file, or below it."""
+        told = [problem.where.removeprefix(f"{self.plan.file_name}: ") for problem in self.problems]
+        below = tuple(place + end for place in places for end in ".[")
+        return any(where in places or where.startswith(below) for where in told)
 
 
 def parse_plan(source: str, file_name: str, folder: Path) -> Plan:
-    """The plan that a text gives; `file_name` is what problems call it."""
-    draft = _Draft(toml_of(source, file_name), file_name)
-    synthetic = draft.synthetic()
-    heading, programs = draft.heading(), draft.programs(synthetic)
-    sections = {name: draft.section(name) for name in SECTIONS}
-    draft.problems += _cross_checks(file_name, programs, sections, synthetic)
+    """The plan that a text gives; `file_name` is what problems call it. InputError with every problem of it."""
+    draft = drafted(source, file_name, folder)
     raise_if_any(draft.problems)
-    assert heading is not None
-    whole = tuple(program for program in programs if program)
-    return Plan(heading, whole, **sections, synthetic=synthetic, source=source, file_name=file_name,
-                folder=folder)  # fmt: skip
+    return draft.plan
+
+
+def drafted(source: str, file_name: str, folder: Path) -> Draft:
+    """The plan that a text gives and every problem of it; InputError where it is no TOML."""
+    reader = _Reader(toml_of(source, file_name), file_name)
+    synthetic = reader.synthetic()
+    heading, programs = reader.heading(), tuple(reader.programs(synthetic))
+    sections: dict[str, Any] = {name: reader.section(name, kind) for name, kind in SECTIONS.items()}
+    plan = Plan(heading, programs, **sections, synthetic=synthetic, source=source, file_name=file_name, folder=folder)
+    draft = Draft(plan, tuple(reader.problems))
+    return Draft(plan, (*draft.problems, *_cross_checks(draft)))
 
 
 _T = TypeVar("_T", bound=Section)
 
 
 @dataclass
-class _Draft:
+class _Reader:
     """A parsed file while its problems are being collected."""
 
     raw: Mapping[str, Any]
     file_name: str
     problems: list[Problem] = field(default_factory=list)
 
-    def heading(self) -> Heading | None:
+    def heading(self) -> Heading:
         """The keys outside sections; unknown ones are told with the names of sections too."""
         known = (*SECTIONS, SYNTHETIC, PROGRAMS)
         own = {key: value for key, value in self.raw.items() if key not in known}
-        return self._read(Heading, own, "", known)
+        return self._read(Heading, own, f"{self.file_name}: ", known)
 
     def synthetic(self) -> SyntheticMachine | None:
         """The machine that is simulated in place of this one, if the plan has one."""
-        found = self.raw.get(SYNTHETIC)
-        if found is None:
+        if SYNTHETIC not in self.raw:
             return None
-        where = f"{self.file_name}: {SYNTHETIC}"
+        section, found = self.section(SYNTHETIC, SyntheticSection), self.raw[SYNTHETIC]
         if isinstance(found, dict):
-            try:
-                return synthetic_machine(found, where)
-            except InputError as error:
-                self.problems += error.problems
-        else:
-            self.problems.append(Problem(where, "found a value", f"must be a section, [{SYNTHETIC}]"))
-        return SyntheticMachine()
+            self.problems += _doubles(f"{self.file_name}: {SYNTHETIC}.{PROGRAMS}", _names(found.get(PROGRAMS)))
+        return synthetic_machine(section)
 
-    def programs(self, synthetic: SyntheticMachine | None) -> list[ProgramSection | None]:
-        """The programs, None for those that are not whole; all of a synthetic machine where the file names none."""
+    def programs(self, synthetic: SyntheticMachine | None) -> Iterator[ProgramSection]:
+        """The programs; all of a synthetic machine where the file names none."""
         where, found = f"{self.file_name}: {PROGRAMS}", self.raw.get(PROGRAMS)
         if found is None and synthetic is not None:
-            return [ProgramSection.model_validate({"name": program.name}) for program in synthetic.programs]
-        if not isinstance(found, list) or not found or not all(isinstance(entry, dict) for entry in found):
+            yield from (ProgramSection.model_validate({"name": name}) for name in dict.fromkeys(synthetic.names))
+        elif found and isinstance(found, list) and all(isinstance(entry, dict) for entry in found):
+            for i, entry in enumerate(found):
+                yield self._read(ProgramSection, entry, f"{where}{entry_place(i, entry.get('name'))}.")
+        else:
             told = "missing" if found is None else "found no list of tables"
             self.problems.append(Problem(where, told, "must be written as [[program]], at least once", START))
-            return []
-        return [self._read(ProgramSection, entry, f"{PROGRAMS}[{i}].") for i, entry in enumerate(found)]
 
-    def section(self, name: str) -> Any:
+    def section(self, name: str, kind: type[_T]) -> _T:
         """A section, as it is by default where the file has none."""
-        found = self.raw.get(name, {})
+        found, where = self.raw.get(name, {}), f"{self.file_name}: {name}"
         if isinstance(found, dict):
-            return self._read(SECTIONS[name], found, f"{name}.") or SECTIONS[name]()
-        self.problems.append(Problem(f"{self.file_name}: {name}", "found a value", f"must be a section, [{name}]"))
-        return SECTIONS[name]()
+            return self._read(kind, found, f"{where}.")
+        self.problems.append(Problem(where, f"found {as_written(found)}", f"must be a section, [{name}]"))
+        return kind()
 
-    def _read(self, kind: type[_T], raw: Mapping[str, Any], prefix: str, more: tuple[str, ...] = ()) -> _T | None:
+    def _read(self, kind: type[_T], raw: Mapping[str, Any], prefix: str, more: tuple[str, ...] = ()) -> _T:
+        """A table without what is wrong in it, which serves to find further problems."""
         try:
             return kind.model_validate(raw)
         except ValidationError as error:
-            found = (_problem(entry, kind, f"{self.file_name}: {prefix}", more) for entry in error.errors())
-            self.problems += {problem.where: problem for problem in found}.values()
-            return None
+            self.problems += table_problems(error, kind, raw, prefix, more)
+            wrong = {str(found["loc"][0]) for found in error.errors()}
+            return _sound(kind, {key: value for key, value in raw.items() if key not in wrong}, raw.get("name"))
 
 
-_ALLOWED = {
-    "greater_than": "must be above {gt:g}", "greater_than_equal": "must be {ge:g} or more",
-    "less_than_equal": "must be {le:g} or less", "int_type": "must be a whole number", "float_type": "must be a number",
-    "string_type": "must be text in quotes", "string_too_long": "must have {max_length} characters at most",
-    "string_pattern_mismatch": "must start with a letter; then letters, digits, '.', '_' and '-'",
-    "list_type": "must be a list", "dict_type": "must be a table",
-    "too_short": "must have {min_length} or more entries",
-    "literal_error": "must be one of {expected}",
-}  # fmt: skip
-"""What is allowed, by the kind of Pydantic's error."""
+_NO_NAME = "unnamed"
 
 
-def _problem(error: Any, kind: type[Section], prefix: str, more: tuple[str, ...]) -> Problem:
-    """One of Pydantic's errors in our words, at the key; arms of a choice between types become one problem."""
-    key, *rest = error["loc"]
-    is_choice = any(map(_is_arm, rest))
-    steps = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest if not is_choice]
-    place = f"{prefix}{key}{''.join(steps)}"
-    owner = Sample if key == "sampled" and rest else kind
-    name = str(rest[-1] if owner is Sample else key)
-    if error["type"] == "extra_forbidden":
-        known = unknown_name(place, name, [*owner.model_fields, *more])
-        return Problem(place, "there is no such key", known.allowed, known.advice)
-    meaning = (owner.model_fields[name].description if name in owner.model_fields else "") or ""
-    if error["type"] == "missing":
-        return Problem(place, "missing", f"must be given: {meaning}")
-    if error["type"] == "value_error":
-        found, _, allowed = str(error["ctx"]["error"]).partition("; ")
-        return Problem(place, found, allowed)
-    found = f"found {as_written(error['input'])}"
-    if is_choice:
-        return Problem(place, found, f"may be: {meaning}")
-    template = _ALLOWED.get(error["type"], error["msg"])
-    return Problem(place, found, template.format(**error.get("ctx", {})), meaning)
+def _sound(kind: type[_T], rest: Mapping[str, Any], name: object) -> _T:
+    """A table of the keys that are right; it keeps its name, though that may be wrong."""
+    if "name" in rest or "name" not in kind.model_fields:
+        return kind.model_validate(rest)
+    whole = kind.model_validate({**rest, "name": _NO_NAME})
+    return whole.model_copy(update={"name": name if isinstance(name, str) else ""})
 
 
-def _is_arm(part: int | str) -> bool:
-    """Whether a step to an error is one of several types that a value may have, and no key."""
-    return isinstance(part, str) and (part == "str" or "[" in part)
+def _cross_checks(draft: Draft) -> Iterator[Problem]:
+    """What keys say of each other, as far as they are right."""
+    plan, synthetic = draft.plan, draft.plan.synthetic
+    names = [program.name for program in plan.programs]
+    yield from _doubles(f"{plan.file_name}: {PROGRAMS}", names)
+    for i in range(len(names)):
+        yield from _limit_problems(draft, i)
+        yield from _command_problems(draft, i) if synthetic is None else _made_up_problems(draft, synthetic, i)
+    if names and all(names) and not draft.tells_of(f"{SYNTHETIC}.{PROGRAMS}"):
+        yield from _group_problems(plan.file_name, names, plan.together)
+    for section, keys in (("clock", ("frequencies", "governors")), ("meter", ("command", "csv"))):
+        if all(getattr(getattr(plan, section), key) for key in keys):
+            yield Problem(f"{plan.file_name}: {section}", f"found {' and '.join(keys)}", "must be one of them")
 
 
-def _cross_checks(
-    file_name: str,
-    programs: list[ProgramSection | None],
-    sections: Mapping[str, Any],
-    synthetic: SyntheticMachine | None,
-) -> Iterator[Problem]:
-    """What keys say of each other."""
-    names = [program.name if program else "" for program in programs]
-    for i, program in enumerate(programs):
-        if program is None:
-            continue
-        where = f"{file_name}: {PROGRAMS}[{i}]"
-        if program.name in names[:i]:
-            yield Problem(f"{where}.name", f"found {program.name!r} twice", "names must differ")
-        if synthetic is None:
-            yield from _command_problems(where, program)
-        elif synthetic.program(program.name) is None:
-            yield unknown_name(f"{where}.name", program.name, [known.name for known in synthetic.programs])
-    if all(names):
-        yield from _group_problems(file_name, names, sections["together"])
-    clock = sections["clock"]
-    if clock.frequencies and clock.governors:
-        yield Problem(f"{file_name}: clock", "found frequencies and governors", "must be one of them")
-    meter = sections["meter"]
-    if meter.command and meter.csv:
-        yield Problem(f"{file_name}: meter", "found a command and a csv", "must be one of them")
+def _names(entries: object) -> list[str]:
+    """The names of tables in a list, nothing for those that have none."""
+    tables = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return [name if isinstance(name := table.get("name"), str) else "" for table in tables]
 
 
-def _command_problems(where: str, program: ProgramSection) -> Iterator[Problem]:
+def _doubles(where: str, names: Sequence[str]) -> Iterator[Problem]:
+    for i, name in enumerate(names):
+        if name and name in names[:i]:
+            yield Problem(f"{where}{entry_place(i, name)}.name", f"found {name!r} twice", "names must differ")
+
+
+def _command_problems(draft: Draft, i: int) -> Iterator[Problem]:
+    """What is wrong with the command or the kernel of a program, as far as its keys are right."""
+    program, place = draft.plan.programs[i], draft.plan.place_of(i)
     has_command, has_kernel = program.command is not None, program.kernel is not None
+    where = f"{draft.plan.file_name}: {place}"
+    if draft.tells_of(f"{place}.command", f"{place}.kernel"):
+        return
     if has_command == has_kernel:
         found = "found both a command and a kernel" if has_command else "found neither a command nor a kernel"
         yield Problem(where, found, "must be one of them", f'for example command = "sleep 1" or kernel = "{_FIRST}"')
@@ -234,7 +203,36 @@ def _command_problems(where: str, program: ProgramSection) -> Iterator[Problem]:
 _FIRST = next(iter(KERNELS))
 
 
-def _group_problems(file_name: str, names: list[str], together: Together) -> Iterator[Problem]:
+def _limit_problems(draft: Draft, i: int) -> Iterator[Problem]:
+    """A program that is said to take longer than it may would fail in every run."""
+    program, place = draft.plan.programs[i], draft.plan.place_of(i)
+    if draft.tells_of(f"{place}.time_limit"):
+        return
+    for key in ("takes", "seconds"):
+        if (getattr(program, key) or 0.0) > program.time_limit:
+            found, limit = f"found {duration(getattr(program, key))}", duration(program.time_limit)
+            allowed = f"its runs are ended after {limit}"
+            yield Problem(f"{draft.plan.file_name}: {place}.{key}", found, allowed, "raise `time_limit`")
+
+
+def _made_up_problems(draft: Draft, synthetic: SyntheticMachine, i: int) -> Iterator[Problem]:
+    """What is wrong with a program of a machine that is made up, which runs nothing."""
+    program, place = draft.plan.programs[i], draft.plan.place_of(i)
+    where = f"{draft.plan.file_name}: {place}"
+    idle = [key for key in ProgramSection.model_fields if key in program.model_fields_set - _OF_MADE_UP]
+    if idle:
+        allowed = f"a made-up machine runs nothing: its programs have {' and '.join(sorted(_OF_MADE_UP))} alone"
+        advice = f"leave them out, or leave [{SYNTHETIC}] out to measure on this machine"
+        yield Problem(where, f"found {', '.join(idle)} beside [{SYNTHETIC}]", allowed, advice)
+    if program.name not in synthetic.names and not draft.tells_of(f"{place}.name", f"{SYNTHETIC}.{PROGRAMS}"):
+        yield unknown_name(f"{where}.name", program.name, synthetic.names)
+
+
+_OF_MADE_UP = {"cores", "name"}
+"""The keys of a program that mean something on a machine that is made up."""
+
+
+def _group_problems(file_name: str, names: Sequence[str], together: Together) -> Iterator[Problem]:
     pairs = together.pairs if isinstance(together.pairs, list) else []
     for i, pair in enumerate(pairs):
         if len(pair) != 2:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -18,27 +19,44 @@ PROGRAM = r"^[A-Za-z][A-Za-z0-9._-]*$"
 """Program names begin with a letter, so that "2 canneal" always means two of them."""
 
 
-def _quantity(parse: Callable[[str], float], example: str) -> BeforeValidator:
-    def read(value: object) -> float:
+@dataclass(frozen=True)
+class Quantity:
+    """Marks a number that a plan gives as text with a unit."""
+
+    kind: str
+    example: str
+    parse: Callable[[str], float]
+    show: Callable[[float], str]
+
+    def read(self, value: object) -> float:
+        """The number in SI, MHz or bytes; ValueError says what is allowed."""
         if isinstance(value, str):
-            return parse(value)
-        raise ValueError(f'found {as_written(value)} without a unit; must be text with one, for example "{example}"')
+            return self.parse(value)
+        allowed = f'must be text with one, for example "{self.example}"'
+        raise ValueError(f"found {as_written(value)} without a unit; {allowed}")
 
-    return BeforeValidator(read)
 
+_DURATION = Quantity("duration", "10 min", units.seconds, units.duration)
+_FREQUENCY = Quantity("frequency", "2.4 GHz", units.megahertz, lambda mhz: f"{mhz:g} MHz")
+_SIZE = Quantity("size", "64 MB", units.n_bytes, lambda n_bytes: f"{n_bytes:g} B")
+_POWER = Quantity("power", "55 W", units.watts, units.power)
 
-Duration = Annotated[float, _quantity(units.seconds, "10 min"), Field(gt=0)]
-Frequency = Annotated[float, _quantity(units.megahertz, "2.4 GHz"), Field(gt=0)]
-Size = Annotated[float, _quantity(units.n_bytes, "64 MB"), Field(ge=1)]
+AnyDuration = Annotated[float, _DURATION, BeforeValidator(_DURATION.read), Field(ge=0)]
+Duration = Annotated[float, _DURATION, BeforeValidator(_DURATION.read), Field(gt=0)]
+Frequency = Annotated[float, _FREQUENCY, BeforeValidator(_FREQUENCY.read), Field(gt=0)]
+Size = Annotated[float, _SIZE, BeforeValidator(_SIZE.read), Field(ge=1)]
+Power = Annotated[float, _POWER, BeforeValidator(_POWER.read), Field(gt=0)]
+ProgramName = Annotated[str, Field(pattern=PROGRAM, max_length=60)]
 Core = Annotated[int, Field(ge=0)]
 CoreSet = Annotated[list[Core], Field(min_length=1)]
+CoreSets = Annotated[list[CoreSet], Field(min_length=1)]
 Group = Annotated[list[str], Field(min_length=2)]
 
 
 class Section(BaseModel):
     """A table of a plan file: exact types, and no key that means nothing."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Heading(Section):
@@ -56,12 +74,11 @@ class Heading(Section):
         ["restart"],
         description='members that end early are started again ("restart"), or are not, as published ("once")',
     )
-    cores: Literal["separate", "siblings", "any"] | CoreSet | list[CoreSet] = Field(
+    cores: Literal["separate", "siblings", "any"] | CoreSet | CoreSets = Field(
         "separate",
         description=(
-            "where members are pinned: separate physical cores as far as there are enough, siblings of the same ones, "
-            "not at all (any), "
-            "or a list with a core, or a list of cores, for each of them"
+            "where members are pinned: separate physical cores (and their siblings where these run out, with a note), "
+            "siblings of the same ones, not at all (any), or a list with a core, or a list of cores, for each of them"
         ),
     )
 
@@ -69,7 +86,7 @@ class Heading(Section):
 class ProgramSection(Section):
     """A program: a command line, or a bundled kernel."""
 
-    name: Annotated[str, Field(pattern=PROGRAM, max_length=60)] = Field(description="what tables call it")
+    name: ProgramName = Field(description="what tables call it")
     command: str | list[str] | None = Field(None, description="its command line: text, or a list of its words")
     folder: str = Field(".", description="where it runs, relative to the plan")
     environment: dict[str, str] = Field({}, description="variables on top of those of the laboratory")
@@ -151,6 +168,6 @@ class Idle(Section):
     most_busy: Annotated[float, Field(ge=0, le=1)] = Field(
         0.1, description="share of processor time that others may use before a run, of all cores and of each member's"
     )
-    wait: Duration = Field(
-        10.0, description="how long to wait for that; then the run is made all the same, with a note"
+    wait: AnyDuration = Field(
+        10.0, description="how long to wait for that at most (0 s: not at all); then the run is made, with a note"
     )

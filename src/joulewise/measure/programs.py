@@ -16,7 +16,7 @@ from joulewise.measure.plan_keys import ProgramSection
 def resolved(plan: Plan, kernel_command: Callable[[ProgramSection], tuple[str, ...]]) -> dict[str, Program]:
     """The programs by name; InputError where a folder or a command is not there."""
     if plan.synthetic is None:
-        raise_if_any(problem for i in range(len(plan.programs)) for problem in _problems(plan, i))
+        raise_if_any(problem for i in range(len(plan.programs)) for problem in command_problems(plan, i))
     return {
         section.name: Program(
             section.name,
@@ -35,9 +35,10 @@ def _folder(plan: Plan, section: ProgramSection) -> Path:
     return (plan.folder / section.folder).resolve()
 
 
-def _problems(plan: Plan, i: int) -> Iterator[Problem]:
+def command_problems(plan: Plan, i: int) -> Iterator[Problem]:
+    """What a program needs that is not there: its folder, its command."""
     section = plan.programs[i]
-    where, folder = f"{plan.file_name}: program[{i}]", _folder(plan, section)
+    where, folder = f"{plan.file_name}: {plan.place_of(i)}", _folder(plan, section)
     if not folder.is_dir():
         yield Problem(f"{where}.folder", f"found {section.folder!r}", f"{folder} is no folder")
     elif section.command and not _is_there(section, folder):

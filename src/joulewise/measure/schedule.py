@@ -8,14 +8,16 @@ import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
-from joulewise.errors import Problem, raise_if_any
+from joulewise.errors import Problem, raise_if_any, unknown_name
 from joulewise.measure.bench import Clock, Experiment, Member, Program, Way
 from joulewise.measure.groups import Group, groups_of
 from joulewise.measure.machine import Machine
-from joulewise.measure.places import pinned, place_problems, places_used
+from joulewise.measure.places import core_problems, group_problems, pinned, places_used
 from joulewise.measure.plan import Plan
+from joulewise.measure.synthetic_machine import GOVERNORS
 from joulewise.rng import generator
 
 MAX_RUNS = 1_000_000
@@ -54,7 +56,8 @@ def schedule(plan: Plan, machine: Machine, programs: Mapping[str, Program]) -> t
     work) is spread over all of them, and a laboratory that is ended early has measured each about equally often.
     """
     groups, clocks = groups_of(plan), clocks_of(plan, machine)
-    raise_if_any(_problems(plan, machine, groups, clocks))
+    lacking = (core_problems(plan, machine), unoffered(plan, machine), run_problems(plan, machine, groups))
+    raise_if_any(chain.from_iterable(lacking))
     places = places_used(plan, machine, groups)
     kinds = [
         (group, clock, way) for group in groups for clock in clocks for way in plan.heading.ways[: _n_ways(plan, group)]
@@ -73,12 +76,21 @@ def _n_ways(plan: Plan, group: Group) -> int:
     return 1 if len(group) == 1 else len(plan.heading.ways)
 
 
-def _problems(plan: Plan, machine: Machine, groups: Sequence[Group], clocks: Sequence[Clock]) -> Iterator[Problem]:
-    yield from place_problems(plan, machine, groups)
+def unoffered(plan: Plan, machine: Machine) -> Iterator[Problem]:
+    """The clocks of a plan that the machine does not have, as far as it tells."""
     if plan.clock.frequencies == "all" and not machine.frequencies_mhz:
         advice = "leave [clock] out to measure as the machine is; `joulewise measure --probes` tells what would help"
         yield Problem(f"{plan.file_name}: clock.frequencies", "found 'all'", "this machine offers none", advice)
-    n_runs = len(groups) * len(clocks) * len(plan.heading.ways) * plan.heading.repetitions
+    known = machine.governors if plan.synthetic is None else GOVERNORS
+    for i, name in enumerate(plan.clock.governors):
+        if known and name not in known:
+            yield unknown_name(f"{plan.file_name}: clock.governors[{i}]", name, known)
+
+
+def run_problems(plan: Plan, machine: Machine, groups: Sequence[Group]) -> Iterator[Problem]:
+    """Groups that are too large for the machine, and more runs than anybody can want."""
+    yield from group_problems(plan, machine, groups)
+    n_runs = len(groups) * len(clocks_of(plan, machine)) * len(plan.heading.ways) * plan.heading.repetitions
     if n_runs > MAX_RUNS:
         yield Problem(plan.file_name, f"found {n_runs:,} runs", f"a plan may have {MAX_RUNS:,} at most")
 
@@ -124,6 +136,11 @@ class Estimate:
     unknown: tuple[str, ...]
     least_s: float = 0.0
 
+    @property
+    def must_be_agreed_to(self) -> bool | None:
+        """Whether it takes long; None where that hangs on what is unknown."""
+        return True if self.least_s > LONG_S else None if self.seconds > LONG_S else False
+
 
 def estimate(
     runs: Iterable[Run],
@@ -140,19 +157,20 @@ def estimate(
     runs = list(runs)
     programs = {member.program.name: member.program for run in runs for member in run.experiment.members}
     limits = {name: program.time_limit_s for name, program in programs.items()}
-    known = {name: seconds for name, seconds in known_s.items() if name in limits}
+    known = {name: min(seconds, limits[name]) for name, seconds in known_s.items() if name in limits}
     top_mhz = top_mhz or highest_mhz(runs)
 
-    def total_s(times: Mapping[str, float], company: float, top: float) -> float:
+    def total_s(times: Mapping[str, float]) -> float:
         warm_ups = sum(program.warm_up * (times[name] + OVERHEAD_S) for name, program in programs.items())
-        return _total_s(runs, times, company, top) + (0.0 if is_warm else warm_ups) + more_s
+        runs_s = sum(_seconds_of(run.experiment, times, top_mhz) + OVERHEAD_S for run in runs)
+        return runs_s + (0.0 if is_warm else warm_ups) + more_s
 
     return Estimate(
         len(runs),
-        total_s({**limits, **known}, COMPANY, top_mhz),
-        total_s(limits, 1.0, 0.0),
+        total_s({**limits, **known}),
+        total_s(limits),
         tuple(sorted(limits.keys() - known.keys())),
-        total_s({**dict.fromkeys(limits, 0.0), **known}, COMPANY, top_mhz),
+        total_s({**dict.fromkeys(limits, 0.0), **known}),
     )
 
 
@@ -161,12 +179,9 @@ def highest_mhz(runs: Iterable[Run]) -> float:
     return max((run.experiment.clock.frequency_mhz or 0.0 for run in runs), default=0.0)
 
 
-def _total_s(runs: Iterable[Run], times: Mapping[str, float], company: float, top_mhz: float) -> float:
-    """How long runs take; those of a lower clock longer, where there is a highest one."""
-    return sum(_seconds_of(run.experiment, times, company, top_mhz) + OVERHEAD_S for run in runs)
-
-
-def _seconds_of(experiment: Experiment, times: Mapping[str, float], company: float, top_mhz: float) -> float:
+def _seconds_of(experiment: Experiment, times: Mapping[str, float], top_mhz: float) -> float:
+    """How long a run takes: longer in company and at a lower clock, but no longer than its members may."""
     alone_s = max(times[member.program.name] for member in experiment.members)
     slower = max(top_mhz / (experiment.clock.frequency_mhz or math.inf), 1.0)
-    return alone_s * slower * (company if len(experiment.members) > 1 else 1.0)
+    company = COMPANY if len(experiment.members) > 1 else 1.0
+    return min(alone_s * slower * company, max(member.program.time_limit_s for member in experiment.members))

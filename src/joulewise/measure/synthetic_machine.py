@@ -10,6 +10,8 @@ from joulewise.measure.bench import Clock
 MADE_UP = "read of a synthetic machine"
 """The note on every run of such a machine, so that nobody takes it for evidence."""
 _SLOW_GOVERNOR = "powersave"
+GOVERNORS = ("performance", _SLOW_GOVERNOR)
+"""The governors of such a machine."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,11 @@ class SyntheticMachine:
     has_counters: bool = True
     has_energy: bool = True
     seed: int = 0
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its programs."""
+        return [program.name for program in self.programs]
 
     @property
     def highest_mhz(self) -> float:

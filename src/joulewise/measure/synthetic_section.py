@@ -1,166 +1,74 @@
-"""The section [synthetic] of a plan: a machine whose parameters are given, every mistake told at once."""
+"""The section [synthetic] of a plan: the keys of a machine that is made up, and the machine that they give."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any
 
-from joulewise import units
-from joulewise.errors import Problem, raise_if_any, unknown_name
+from pydantic import Field
+
+from joulewise.measure.plan_keys import Duration, Power, ProgramName, Section
 from joulewise.measure.synthetic_machine import LIKE_PUBLISHED, SyntheticMachine, SyntheticProgram
 
-Parser: TypeAlias = Callable[[object], Any]
+_USUAL = SyntheticMachine()
+
+Share = Annotated[float, Field(ge=0, le=1)]
+NotNegative = Annotated[float, Field(ge=0)]
 
 
-class SectionKey(NamedTuple):
-    """A key of the section: the field that it sets, how it is read, and what it means."""
+class SyntheticProgramSection(Section):
+    """A program of the machine: everything must be said of it."""
 
-    name: str
-    field: str
-    parse: Parser
-    meaning: str
-
-
-def _number(least: float, most: float = math.inf) -> Parser:
-    bounds = f"{least:g} or more" if math.isinf(most) else f"from {least:g} to {most:g}"
-
-    def parse(value: object) -> float:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not is_number or not least <= value <= most:  # type: ignore[operator]
-            raise ValueError(f"found {value!r}; must be a number, {bounds}")
-        return float(value)  # type: ignore[arg-type]
-
-    return parse
+    name: ProgramName = Field(description="name of the program, as in [[program]]")
+    alone: Duration = Field(description="time alone at the highest clock")
+    share_scaled: Share = Field(description="share of that time that goes with one over the clock")
+    dynamic: Power = Field(description="power that it adds at the highest clock")
+    instructions: Annotated[float, Field(ge=1)] = Field(description="instructions of one run")
+    intensity: Share = Field(description="cache misses per instruction alone")
+    sensitivity: NotNegative = Field(description="slowdown beside a program with the pressure 1")
+    pressure: NotNegative = Field(description="slowdown of a program with the sensitivity 1 beside it")
 
 
-def _whole(least: int) -> Parser:
-    def parse(value: object) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ValueError(f"found {value!r}; must be a whole number, {least} or more")
-        return value
+class SyntheticSection(Section):
+    """A machine that is simulated in place of this one."""
 
-    return parse
-
-
-def _quantity(parse_text: Callable[[str], float], example: str) -> Parser:
-    def parse(value: object) -> float:
-        if not isinstance(value, str):
-            raise ValueError(f'found {value!r}; must be a number with its unit, for example "{example}"')
-        amount = parse_text(value)
-        if amount <= 0:
-            raise ValueError(f"found {value!r}; must be above 0")
-        return amount
-
-    return parse
-
-
-def _yes_or_no(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"found {value!r}; must be true or false")
-    return value
-
-
-def _name(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"found {value!r}; must be a name")
-    return value
-
-
-def _frequencies(value: object) -> tuple[float, ...]:
-    parse = _number(1.0)
-    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
-        raise ValueError(f"found {value!r}; must be a list of frequencies in MHz")
-    return tuple(sorted({parse(entry) for entry in value}))
-
-
-_WATTS, _SECONDS = _quantity(units.watts, "55 W"), _quantity(units.seconds, "2 min")
-
-KEYS = tuple(
-    SectionKey(*row)
-    for row in (
-        ("seed", "seed", _whole(0), "seed of the noise"),
-        ("cores", "cores", _whole(1), "number of cores"),
-        ("frequencies", "frequencies_mhz", _frequencies, "frequencies in MHz"),
-        ("static", "static_w", _WATTS, "power that is drawn whatever runs"),
-        ("power_exponent", "power_exponent", _number(0), "dynamic power goes with the clock to this power"),
-        ("curvature", "curvature", _number(-1, 10), "0: slowdowns add up; above: several are worse than their sum"),
-        ("miss_rise", "miss_rise", _number(0), "how much more often caches miss for each slowdown of 1"),
-        ("time_noise", "time_noise", _number(0, 1), "relative noise of times"),
-        ("energy_noise", "energy_noise", _number(0, 1), "relative noise of energies"),
-        ("counter_noise", "counter_noise", _number(0, 1), "relative noise of counters"),
-        ("outlier_share", "outlier_share", _number(0, 1), "share of runs that take far longer"),
-        ("counters", "has_counters", _yes_or_no, "whether counters can be read"),
-        ("energy", "has_energy", _yes_or_no, "whether energy can be read"),
+    seed: Annotated[int, Field(ge=0)] = Field(_USUAL.seed, description="seed of the noise")
+    cores: Annotated[int, Field(ge=1)] = Field(_USUAL.cores, description="number of cores")
+    frequencies: Annotated[list[Annotated[float, Field(ge=1)]], Field(min_length=1)] = Field(
+        list(_USUAL.frequencies_mhz), description="frequencies in MHz"
     )
-)
-PROGRAM_KEYS = tuple(
-    SectionKey(*row)
-    for row in (
-        ("name", "name", _name, "name of the program, as in [[program]]"),
-        ("alone", "alone_s", _SECONDS, "time alone at the highest clock"),
-        ("share_scaled", "share_scaled", _number(0, 1), "share of that time that goes with one over the clock"),
-        ("dynamic", "dynamic_w", _WATTS, "power that it adds at the highest clock"),
-        ("instructions", "instructions", _number(1), "instructions of one run"),
-        ("intensity", "intensity", _number(0, 1), "cache misses per instruction alone"),
-        ("sensitivity", "sensitivity", _number(0), "slowdown beside a program with the pressure 1"),
-        ("pressure", "pressure", _number(0), "slowdown of a program with the sensitivity 1 beside it"),
+    static: Power = Field(_USUAL.static_w, description="power that is drawn whatever runs")
+    power_exponent: NotNegative = Field(
+        _USUAL.power_exponent, description="dynamic power goes with the clock to this power"
     )
-)
-PROGRAMS = "program"
-"""The key of the tables of programs; the four like the published ones where there are none."""
+    curvature: Annotated[float, Field(ge=-1, le=10)] = Field(
+        _USUAL.curvature, description="0: slowdowns add up; above: several are worse than their sum"
+    )
+    miss_rise: NotNegative = Field(
+        _USUAL.miss_rise, description="how much more often caches miss for each slowdown of 1"
+    )
+    time_noise: Share = Field(_USUAL.time_noise, description="relative noise of times")
+    energy_noise: Share = Field(_USUAL.energy_noise, description="relative noise of energies")
+    counter_noise: Share = Field(_USUAL.counter_noise, description="relative noise of counters")
+    outlier_share: Share = Field(_USUAL.outlier_share, description="share of runs that take far longer")
+    counters: bool = Field(_USUAL.has_counters, description="whether counters can be read")
+    energy: bool = Field(_USUAL.has_energy, description="whether energy can be read")
+    program: list[SyntheticProgramSection] = Field(
+        [], description="its programs, each as [[synthetic.program]]; left out, four like the published ones"
+    )
 
 
-def synthetic_machine(section: Mapping[str, object], where: str = "synthetic") -> SyntheticMachine:
-    """The machine that a section describes; InputError with every problem."""
-    problems: list[Problem] = []
-    entries = section.get(PROGRAMS, [])
-    rest = {key: value for key, value in section.items() if key != PROGRAMS}
-    fields = _read(rest, KEYS, where, problems, (PROGRAMS,))
-    programs = _programs(entries, f"{where}.{PROGRAMS}", problems)
-    raise_if_any(problems)
-    return SyntheticMachine(programs=programs or LIKE_PUBLISHED, **fields)
+_FIELDS = {"alone": "alone_s", "dynamic": "dynamic_w", "static": "static_w", "counters": "has_counters",
+           "energy": "has_energy"}  # fmt: skip
+"""What the machine and its programs call a key, where that is another name."""
 
 
-def _programs(entries: object, where: str, problems: list[Problem]) -> tuple[SyntheticProgram, ...]:
-    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
-        problems.append(Problem(where, f"found {entries!r}", f"must be tables [[{where}]]"))
-        return ()
-    read = [_read(entry, PROGRAM_KEYS, f"{where}[{i}]", problems) for i, entry in enumerate(entries)]
-    for i, entry in enumerate(entries):
-        problems.extend(_lacking(entry, f"{where}[{i}]"))
-    problems.extend(_doubles(entries, where))
-    return () if problems else tuple(SyntheticProgram(**fields) for fields in read)
+def synthetic_machine(section: SyntheticSection) -> SyntheticMachine:
+    """The machine that a section describes."""
+    programs = tuple(SyntheticProgram(**_fields(program)) for program in section.program)
+    steps = tuple(sorted(set(section.frequencies)))
+    rest = _fields(section, but=("program", "frequencies"))
+    return SyntheticMachine(programs=programs or LIKE_PUBLISHED, frequencies_mhz=steps, **rest)
 
 
-def _lacking(entry: Mapping[str, object], where: str) -> Iterator[Problem]:
-    lacking = [key.name for key in PROGRAM_KEYS if key.name not in entry]
-    if lacking:
-        yield Problem(where, f"lacks {', '.join(lacking)}", "every key must be given")
-
-
-def _doubles(entries: Sequence[Mapping[str, object]], where: str) -> Iterator[Problem]:
-    names = [entry.get("name") for entry in entries]
-    for name in {name for name in names if isinstance(name, str) and names.count(name) > 1}:
-        yield Problem(where, f"found {name!r} {names.count(name)} times", "every name must be there once")
-
-
-def _read(
-    section: Mapping[str, object],
-    keys: Sequence[SectionKey],
-    where: str,
-    problems: list[Problem],
-    further: tuple[str, ...] = (),
-) -> dict[str, Any]:
-    """The fields that a section sets; mistakes are added to the problems."""
-    known = {key.name: key for key in keys}
-    fields: dict[str, Any] = {}
-    for name, value in section.items():
-        if name not in known:
-            problems.append(unknown_name(f"{where}.{name}", name, (*known, *further)))
-            continue
-        try:
-            fields[known[name].field] = known[name].parse(value)
-        except ValueError as error:
-            problems.append(Problem(f"{where}.{name}", str(error)))
-    return fields
+def _fields(section: Section, but: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {_FIELDS.get(key, key): getattr(section, key) for key in type(section).model_fields if key not in but}

@@ -12,7 +12,7 @@ from joulewise.study.planning import plan
 from joulewise.study.running import missing_runs
 from joulewise.study.store import Store
 from joulewise.study.study import Study
-from joulewise.units import count, duration
+from joulewise.units import count, roughly
 
 _START_S, _COMPILE_S = 2.0, 60.0
 _RUN_BYTES = 4_000
@@ -36,7 +36,7 @@ class Estimate:
         once = "" if self.n_runs == self.n_points * self.n_trials else "; points without chance once"
         yield "runs", f"{self.n_runs:,} ({count(self.n_points, 'point')} x {count(self.n_trials, 'trial')}{once})"
         yield "to compute", f"{self.n_missing:,} ({self.n_stored:,} stored already)"
-        time = f"about {duration(float(f'{self.seconds:.2g}'))} with {count(self.workers, 'process', 'processes')}"
+        time = f"about {roughly(self.seconds)} with {count(self.workers, 'process', 'processes')}"
         yield "time", time if self.n_missing else "none"
         yield "disk", f"about {max(self.bytes / 1e6, 0.1):.1f} MB in {folder}"
 

@@ -1,0 +1,60 @@
+"""Plan files held against the machine they are for: every problem of both at once, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.measure.groups import groups_of
+from joulewise.measure.machine import Machine
+from joulewise.measure.places import core_problems
+from joulewise.measure.plan import START, Draft, Plan, drafted
+from joulewise.measure.plan_table import SYNTHETIC
+from joulewise.measure.programs import command_problems
+from joulewise.measure.schedule import run_problems, unoffered
+from joulewise.measure.setting import machine_of, why_not
+
+
+def read_plan(path: Path | str) -> Plan:
+    """The plan in a TOML file; InputError with every problem of it, and with what the machine does not have of it."""
+    path = Path(path)
+    try:
+        source = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        found = f"byte {error.start} is not UTF-8 text"
+        raise InputError(Problem(str(path), found, "a plan is a TOML file in UTF-8")) from None
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror or error}", advice=START)) from None
+    draft = drafted(source, path.name, path.parent)
+    raise_if_any((*draft.problems, *_problems_here(draft)))
+    return draft.plan
+
+
+def _problems_here(draft: Draft) -> Iterator[Problem]:
+    """What is not there of what a plan asks for, as far as that does not hang on what is wrong in the plan itself."""
+    plan = draft.plan
+    if plan.synthetic is None:
+        yield from _absent_commands(draft)
+    if draft.tells_of(SYNTHETIC):
+        return
+    machine = machine_of(plan)
+    yield from list(unoffered(plan, machine)) or why_not(plan, machine)
+    yield from core_problems(plan, machine)
+    of_programs = (f"{plan.place_of(i)}.{key}" for i in range(len(plan.programs)) for key in ("name", "cores"))
+    if plan.programs and not draft.tells_of("cores", "seed", "together", *of_programs):
+        yield from _group_problems(plan, machine)
+
+
+def _absent_commands(draft: Draft) -> Iterator[Problem]:
+    for i in range(len(draft.plan.programs)):
+        place = draft.plan.place_of(i)
+        if not draft.tells_of(*(f"{place}.{key}" for key in ("command", "folder", "environment"))):
+            yield from command_problems(draft.plan, i)
+
+
+def _group_problems(plan: Plan, machine: Machine) -> Iterator[Problem]:
+    try:
+        yield from run_problems(plan, machine, groups_of(plan))
+    except InputError as error:
+        yield from error.problems
