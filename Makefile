@@ -1,7 +1,7 @@
 # Everything runs in .venv, made from the committed lock; nothing needs to be installed beforehand but Python.
 PYTHON ?= python3
 WORKERS ?= 2
-BENCHMARKS := day manager bag fronts cluster facility
+BENCHMARKS := day manager bag fronts cluster facility laboratory
 
 VENV := .venv
 BIN := $(VENV)/bin

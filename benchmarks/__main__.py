@@ -19,6 +19,7 @@ SUBJECTS = {
     "fronts": "benchmarks.fronts",
     "cluster": "benchmarks.cluster",
     "facility": "benchmarks.facility",
+    "laboratory": "benchmarks.laboratory",
 }
 
 

@@ -31,6 +31,7 @@ from joulewise.measure.laboratory import (
     runs_of,
 )
 from joulewise.measure.observations import COLUMNS
+from joulewise.measure.places import SHARED_CORES
 from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.quiet import Quiet, Ticks
 from joulewise.measure.store import Store, machine_from
@@ -299,3 +300,9 @@ def test_the_marker_names_the_machine_and_the_runs(tmp_path: Path) -> None:
     measured(tmp_path)
     marker = json.loads((tmp_path / "measure.json").read_text())
     assert (machine_from(marker["machine"]), len(marker["runs"])) == (MACHINE, N_RUNS)
+
+
+def test_members_that_share_a_physical_core_for_want_of_others_are_noted(tmp_path: Path) -> None:
+    measured(tmp_path, more='[together]\npairs = "none"\ngroups = [["a", "a", "b"], ["a", "b"]]\n')
+    noted = pl.read_parquet(tmp_path / "observations.parquet").filter(notes=SHARED_CORES)
+    assert set(noted["group"]) == {"2 a + b"}

@@ -1,0 +1,203 @@
+"""The laboratory: what it finds of machines that are known, what it costs programs, and how fast it is itself."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import fmean, median
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.measure import Bar, Case, Subject, seconds
+from joulewise.measure.analysis import Analysis, analyse
+from joulewise.measure.bench import Experiment, Member, Program
+from joulewise.measure.laboratory import measure
+from joulewise.measure.machine_bench import MachineBench
+from joulewise.measure.plan import Plan, parse_plan
+from joulewise.measure.setting import opened
+from joulewise.measure.store import Store
+from joulewise.measure.synthetic_machine import SyntheticMachine
+from joulewise.rng import generator
+
+MACHINES_PER_TRIAL = 5
+NOISES = (0.005, 0.02)
+"""Relative noise of all readings of a machine is drawn between these."""
+
+RANGES = {
+    "alone": (20, 400),
+    "share_scaled": (0.3, 1),
+    "dynamic": (3, 12),
+    "sensitivity": (0.05, 1),
+    "pressure": (0, 0.3),
+}
+CURVATURE = 2.0
+"""Of machines whose slowdowns are more than their sums: a sum x of them is x (1 + 2 x)."""
+
+PLAN = """
+name = "known"
+repetitions = 5
+[together]
+pairs = "all"
+groups = [["a", "b", "c"], ["a", "a", "b", "d"], ["b", "c", "d", "d"]]
+[clock]
+frequencies = "all"
+[synthetic]
+seed = {seed}
+frequencies = [1200, 2000, 3000]
+static = "{static:.1f} W"
+curvature = {curvature:g}
+time_noise = {noise:.4f}
+energy_noise = {noise:.4f}
+counter_noise = {noise:.4f}
+"""
+PROGRAM = """
+[[synthetic.program]]
+name = "{name}"
+alone = "{alone:.1f} s"
+share_scaled = {share_scaled:.3f}
+dynamic = "{dynamic:.2f} W"
+instructions = 1e11
+intensity = {intensity:.3e}
+sensitivity = {sensitivity:.3f}
+pressure = {pressure:.3f}
+"""
+
+
+class Guess(NamedTuple):
+    """What an analysis says of something that is known, with half of its interval, if it has one."""
+
+    truth: float
+    found: float
+    half: float | None
+
+
+# --- machines that are known -------------------------------------------------------------------------------------
+
+
+def _plan(seed: int, curvature: float = 0.0) -> Plan:
+    """A drawn machine with four programs, from bound by memory to bound by the core."""
+    random = generator(seed, "laboratory")
+    programs = [
+        PROGRAM.format(name=name, intensity=10 ** random.uniform(-5, -1.5), **_drawn(random)) for name in "abcd"
+    ]
+    heading = PLAN.format(seed=seed, curvature=curvature, static=random.uniform(20, 120), noise=random.uniform(*NOISES))
+    return parse_plan(heading + "".join(programs), "known.toml", Path())
+
+
+def _drawn(random: np.random.Generator) -> dict[str, float]:
+    return {key: random.uniform(*between) for key, between in RANGES.items()}
+
+
+def _found(plan: Plan) -> Analysis:
+    """What the laboratory finds of a machine, through its journal and its store."""
+    with TemporaryDirectory() as folder, opened(plan, Path(folder)) as setting:
+        measure(plan, Path(folder), setting)
+        store = Store(Path(folder))
+        return analyse(store.write_tables(), store.idle_powers())
+
+
+def _guesses(machine: SyntheticMachine, found: Analysis) -> Iterator[tuple[str, Guess]]:
+    """Everything that was found of a machine beside what it was made of."""
+    known = {program.name: program for program in machine.programs}
+    for row in found.pairs.iter_rows(named=True):
+        truth = machine.slowdown(known[row["program"]], [known[row["beside"]]], row["clock_mhz"])
+        yield "slowdown", Guess(truth, row["slowdown"], row["slowdown_ci"])
+    for row in found.scaling.iter_rows(named=True):
+        yield "share_scaled", Guess(known[row["program"]].share_scaled, row["share_scaled"], row["share_ci"])
+    for row in found.powers.iter_rows(named=True):
+        yield "static", Guess(1.0, row["static_w"] / machine.static_w, None)
+        whole_w = machine.power_w([known[row["program"]]], row["clock_mhz"])
+        truth, *told = (
+            value / whole_w for value in (whole_w - machine.static_w, row["dynamic_w"], row["dynamic_ci_w"])
+        )
+        yield "dynamic", Guess(truth, *told)
+    for row in found.programs.iter_rows(named=True):
+        truth = known[row["program"]].intensity
+        yield "intensity", Guess(1.0, row["intensity"] / truth, row["intensity_ci"] / truth)
+
+
+def recovery(case: Case) -> dict[str, float]:
+    """How far off the laboratory is, how often its intervals hold the truth, and what it says of sums of slowdowns."""
+    seeds = [1000 * case.seed + i for i in range(1 if case.smoke else MACHINES_PER_TRIAL * case.trials)]
+    plans = [_plan(seed) for seed in seeds]
+    analyses = [_found(plan) for plan in plans]
+    guesses: dict[str, list[Guess]] = {}
+    for plan, found in zip(plans, analyses):
+        assert plan.synthetic is not None
+        for what, guess in _guesses(plan.synthetic, found):
+            guesses.setdefault(what, []).append(guess)
+    curved = [_found(_plan(seed, CURVATURE)) for seed in seeds]
+    return {
+        "recovery.machines": len(seeds),
+        **{name: value for what, made in guesses.items() for name, value in _quality(what, made).items()},
+        "recovery.sums.called_additive_percent": _judged(analyses, ("additive", "nearly additive")),
+        "recovery.curved.called_more_than_sums_percent": _judged(curved, ("underestimates", "not additive")),
+    }
+
+
+def _quality(what: str, guesses: Sequence[Guess]) -> dict[str, float]:
+    errors = [100 * abs(guess.found - guess.truth) for guess in guesses]
+    held = [abs(guess.found - guess.truth) <= guess.half for guess in guesses if guess.half is not None]
+    shares = {f"recovery.{what}.held_percent": 100 * fmean(held)} if held else {}
+    return {f"recovery.{what}.mean_error_percent": fmean(errors), **shares}
+
+
+def _judged(analyses: Sequence[Analysis], verdicts: Sequence[str]) -> float:
+    """The share of analyses with one of these verdicts on whether slowdowns add up."""
+    return 100 * fmean(found.additivity.verdict in verdicts for found in analyses)
+
+
+# --- what it costs -----------------------------------------------------------------------------------------------
+
+
+def costs(case: Case) -> dict[str, float]:
+    """What a program's time has on top of its own, and how far apart the members of a group begin."""
+    cores = sorted(os.sched_getaffinity(0))
+    bench, repeats = MachineBench(cores), 3 if case.smoke else 50
+    alone = Experiment((Member(Program("nothing", ("true",)), (cores[0],)),))
+    pair = Experiment(tuple(Member(_waiting(name), (core,)) for name, core in zip("ab", cores)), way="once")
+    nothing_s = [bench.run(alone, i).members[0].wall_s for i in range(repeats)]
+    begins = [[member.setup_s for member in bench.run(pair, i).members] for i in range(repeats)]
+    return {
+        "costs.of_nothing_ms": 1e3 * median(nothing_s),
+        "costs.apart_us": 1e6 * median(max(of_run) - min(of_run) for of_run in begins),
+        "costs.run_ms": 1e3 * seconds(lambda: bench.run(alone, 0), repeats),
+    }
+
+
+def _waiting(name: str) -> Program:
+    """A program that waits after its set-up, does nothing once, and ends."""
+    return Program(name, ("sh", "-c", "echo >&$JOULEWISE_BEGIN && read -r _ <&$JOULEWISE_GO"), waits=True)
+
+
+# --- how fast it is ----------------------------------------------------------------------------------------------
+
+
+def speed(case: Case) -> dict[str, float]:
+    """Runs a second through plan, journal and store on a machine that takes no time, and seconds of an analysis."""
+    plan = _plan(case.seed)
+    with TemporaryDirectory() as folder, opened(plan, Path(folder)) as setting:
+        began = time.perf_counter()
+        n_runs = measure(plan, Path(folder), setting).n_runs
+        measured_s = time.perf_counter() - began
+        store = Store(Path(folder))
+        observations, idle = store.write_tables(), store.idle_powers()
+    analysis_s = seconds(lambda: analyse(observations, idle), 1 if case.smoke else 5)
+    return {"speed.runs_per_s": n_runs / measured_s, "speed.analysis_s": analysis_s, "speed.runs": n_runs}
+
+
+SUBJECT = Subject(
+    "laboratory",
+    {"recovery": recovery, "costs": costs, "speed": speed},
+    (
+        Bar("slowdowns of pairs: mean error in points", "recovery.slowdown.mean_error_percent", "at most", 1),
+        Bar("slowdowns of pairs: intervals that hold the truth in %", "recovery.slowdown.held_percent", "at least", 90),
+        Bar("dynamic powers: intervals that hold the truth in %", "recovery.dynamic.held_percent", "at least", 90),
+        Bar("sums that are sums, called so in %", "recovery.sums.called_additive_percent", "at least", 95),
+        Bar("a program that does nothing: ms", "costs.of_nothing_ms", "at most", 10),
+    ),
+)
