@@ -222,10 +222,13 @@ def _static(analysis: Analysis, doubts: str) -> Iterator[Finding]:
         f"Whatever runs, {watts} W are drawn{clock_phrase(clock)}{meter_phrase(analysis)}: {percent(part, 0)} of what "
         "is drawn with one program."
     )
-    ends = rows.sort("dynamic_w")
-    least, most = ends.row(0, named=True), ends.row(-1, named=True)
-    yield Finding(
-        lead,
-        f"{most['program']} adds most, {pm(most['dynamic_w'], most['dynamic_ci_w'])} W, {least['program']} least, "
-        f"{pm(least['dynamic_w'], least['dynamic_ci_w'])} W. {doubts}".strip(),
-    )
+    support = f"{_dynamic(rows.sort('dynamic_w', descending=True))} {doubts}"
+    yield Finding(lead, support.strip())
+
+
+def _dynamic(rows: pl.DataFrame) -> str:
+    """What the first and the last of these programs add to static power."""
+    told = [
+        f"{row['program']} adds {pm(row['dynamic_w'], row['dynamic_ci_w'])} W" for row in rows.iter_rows(named=True)
+    ]
+    return f"{told[0]}." if len(told) == 1 else f"{told[0]}, the most, and {told[-1]}, the least."
