@@ -188,7 +188,7 @@ def test_what_was_not_read_is_said() -> None:
         company_share=pl.col("size").replace({1: 1.0, 2: 0.2})
     )
     assert (
-        "slowdown of bodytrack beside canneal: together for less than 25% of its time in 6 runs"
+        "slowdown of bodytrack beside canneal: together for less than 25 % of its time in 6 runs"
         in analyse(short).missing
     )
     assert found.pairs["slowdown_ci"].null_count() == found.pairs.height == 1

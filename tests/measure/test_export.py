@@ -147,6 +147,8 @@ def test_what_was_not_measured_is_empty_or_not_written_and_told(tmp_path: Path) 
 
 def test_classes_stand_in_for_pairs_and_nothing_for_classes() -> None:
     found = made_analysis()
+    by_class = tables_of(found).frames["slowdowns_by_class.csv"]
+    assert (by_class.columns, by_class["class"].to_list()) == (["class", "I", "II", "III"], ["I", "II", "III"])
     few = replace(found, pairs=found.pairs.filter(pl.col("beside") != "streamcluster"))
     by_pair = tables_of(few).frames["slowdowns_by_pair.csv"]
     assert by_pair.filter(task_a="canneal", task_b="streamcluster")["slowdown"][0] == pytest.approx(0.32)

@@ -282,7 +282,7 @@ def test_quiet_is_waited_for_once_in_vain(tmp_path: Path) -> None:
 
     quiet = Ticking((0, 1), 0.1, 0.05, tmp_path, look_s=0.001)
     began = time.monotonic()
-    assert quiet.wait() == "others used 75% of the cores just before"
+    assert quiet.wait() == "others used 75 % of the cores just before"
     assert time.monotonic() - began >= 0.05
     quiet.wait_s = 60.0
     assert quiet.wait()
@@ -291,7 +291,7 @@ def test_quiet_is_waited_for_once_in_vain(tmp_path: Path) -> None:
     step[:] = [[0, 85], [15, 85]]
     assert quiet.wait([(0,)]) == ""
     quiet.wait_s = 0.0
-    assert quiet.wait([(0,), (1,)]) == "others used 15% of core 1 just before"
+    assert quiet.wait([(0,), (1,)]) == "others used 15 % of core 1 just before"
     unknown = Quiet((0,), 0.1, 1.0, tmp_path / "none", look_s=0.0)
     assert unknown.wait([(0,)]) == "whether others used the machine just before could not be looked at"
 

@@ -11,19 +11,22 @@ import polars as pl
 import pytest
 
 from joulewise.measure.analysis import Analysis, analyse
+from joulewise.measure.analysis_columns import TABLES
 from joulewise.measure.availability import Availability
 from joulewise.measure.machine import Cache, Machine
 from joulewise.present.export import spec_of
 from joulewise.present.layout import Drawing
-from joulewise.present.measure_clocks import over_clocks
+from joulewise.present.measure_clocks import clocks_title, over_clocks
 from joulewise.present.measure_findings import measure_findings
 from joulewise.present.measure_report import FIGURES, MeasureInfo, drawable, render_measure_report, write_measure_report
+from joulewise.present.measure_runs import RunCounts, run_counts
 from joulewise.present.measure_slowdowns import slowdowns_by_pair
 from joulewise.present.measure_tables import DETAILS, MAIN, measure_tables
-from joulewise.present.measure_view import clock_phrase, percent_pm, shown_clock, size_name
+from joulewise.present.measure_view import clock_phrase, misses_pm, percent_pm, shown_clock, size_name
 from tests.present.made_measure import CLOCKS_MHZ, TIME_S, made_analysis
 
 SHOWN = ("canneal", "bodytrack")
+MINUS = "\N{MINUS SIGN}"
 EVIL = "</script><script>window.pwned = 1</script>"
 FULL = made_analysis()
 BARE = made_analysis(
@@ -135,7 +138,7 @@ def test_programs_are_told_apart_by_misses_or_by_what_they_suffer_and_cause() ->
 def test_findings_say_what_came_out_and_nothing_else() -> None:
     leads = " ".join(finding.lead for finding in measure_findings(FULL))
     for words in (
-        "32.0 ± 1.2 % longer",
+        "32.0 ± 1.2\N{NARROW NO-BREAK SPACE}% longer than alone",
         "add up",
         "saves energy in",
         "follows the clock most",
@@ -147,10 +150,60 @@ def test_findings_say_what_came_out_and_nothing_else() -> None:
     noisy = replace(ALONE, pairs=ALONE.pairs.with_columns(slowdown_ci=pl.lit(0.5)))
     assert measure_findings(noisy)[0].lead.startswith("No slowdown in 16 cases of two programs is beyond its interval")
     apart = replace(ALONE, pairs=ALONE.pairs.clear())
-    assert measure_findings(apart)[0].lead == "4 programs were timed alone; nothing that ran together counts yet."
+    assert measure_findings(apart)[0].lead == "4 programs were timed alone, and none together."
     assert measure_findings(replace(apart, alone=ALONE.alone.clear()))[0].lead == "No run counts yet."
-    noted = ALONE.observations.with_columns(notes=pl.lit("others used 90% of the cores just before"))
+    noted = ALONE.observations.with_columns(notes=pl.lit("others used 90 % of the cores just before"))
     assert "began while others used the machine" in measure_findings(replace(ALONE, observations=noted))[-1].lead
+
+
+def test_findings_never_call_less_time_longer() -> None:
+    for slowdown, half, words in (
+        (0.012, 0.02, "takes 1.2 ± 2.0 % longer than alone"),
+        (-0.012, 0.02, f"is not slower than alone ({MINUS}1.2 ± 2.0 %)"),
+        (-0.012, 0.001, "takes 1.20 ± 0.10 % less time than alone"),
+        (-0.012, None, "takes 1.2 % less time than alone"),
+    ):
+        pairs = ALONE.pairs.head(1).with_columns(slowdown=slowdown, slowdown_ci=pl.lit(half, pl.Float64))
+        lead = measure_findings(replace(ALONE, pairs=pairs))[0].lead.replace("\N{NARROW NO-BREAK SPACE}", " ")
+        assert f"canneal beside another one {words}" in lead
+    saved = next(found for found in measure_findings(FULL) if "saves energy" in found.lead)
+    assert "2 canneal + 2 streamcluster costs most, 7.6 ± 1.5" in saved.support
+
+
+def test_captions_and_titles_speak_of_what_was_measured_only() -> None:
+    captions = [_drawn(name).caption for name in _names(FULL)]
+    assert sum("Whiskers" in caption for caption in captions) == 4
+    once: dict[str, Any] = {name: _without_intervals(getattr(_of_two(FULL), name)) for name in TABLES}
+    captions = [figure.draw(replace(FULL, **once)).caption for figure in FIGURES]
+    assert not any("Whiskers" in caption or "95 %" in caption for caption in captions)
+    assert clocks_title(FULL) == "Misses, time and energy of programs, alone and together, at each clock"
+    apart = replace(_of_two(BARE), members=BARE.members.clear())
+    assert clocks_title(apart) == "Time of programs alone"
+    assert over_clocks(apart).caption.startswith("Each panel is a program: its time, alone. Whiskers")
+
+
+def _without_intervals(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.lit(None, pl.Float64).alias(name) for name in frame.columns if "_ci" in name)
+
+
+def test_runs_that_failed_are_told_apart_from_those_that_were_not_made() -> None:
+    rows = BARE.observations.head(6)
+    failed = rows.filter(repetition=0).with_columns(problem=pl.lit("exit 3"), why=pl.lit("exit 3"))
+    far = rows.filter(repetition=1).with_columns(is_outlier=True, why=pl.lit("far from the other repetitions"))
+    some = replace(BARE, observations=rows.filter(repetition=2), left_out=pl.concat([failed, far]))
+    told = "2 of 15 runs count; 2 failed; 2 lie far from the others; 9 were not made yet"
+    assert run_counts(some, 15).told() == told
+    assert run_counts(some).told() == "2 of 6 runs count; 2 failed; 2 lie far from the others"
+    assert run_counts(BARE, 12) == RunCounts(12, 0, 0, 0)
+    assert RunCounts(1, 0, 0, 0).told() == "1 run counts"
+
+
+def test_remarks_on_readings_of_the_idle_machine_are_told_with_static_power() -> None:
+    notes = ("", "others used 9 % of the cores just before", "others used 9 % of the cores just before")
+    told = "2 of 3 readings with nothing running are in doubt: others used 9 % of the cores just before."
+    assert measure_findings(FULL, notes)[-1].support.endswith(told)
+    groups = replace(FULL, powers=FULL.powers.with_columns(basis=pl.lit("groups")))
+    assert "in doubt" not in measure_findings(groups, notes)[-1].support
 
 
 def test_tables_leave_out_columns_of_which_nothing_is_known() -> None:
@@ -159,6 +212,12 @@ def test_tables_leave_out_columns_of_which_nothing_is_known() -> None:
     assert not any("Energy" in heading or "Misses" in heading for heading in headings)
     assert len(full) > len(bare)
     assert percent_pm(0.5, None) == "50.0"
+    assert [misses_pm(*read) for read in ((0.0225, None), (0.0225, 0.0011), (2e-7, 1e-9))] == [
+        "22.5",
+        "22.5 ± 1.1",
+        f"(2.000 ± 0.010)e{MINUS}4",
+    ]
+    assert all("±" in table.note for table in full if any("±" in cell.text for _, row in table.rows for cell in row))
     assert [size_name(n) for n in (1, 2, 9)] == ["alone", "two together", "9 together"]
 
 
@@ -166,17 +225,19 @@ def test_the_page_says_what_is_missing_and_runs_nothing_a_user_wrote(tmp_path: P
     machine = Machine(EVIL, (0, 1), ((0,), (1,)), (Cache(3, "Unified", 8 * 1024**2, (0, 1)),))
     probes = (Availability("energy", False, "no powercap", "read another meter"),)
     left_out = BARE.observations.head(1).with_columns(why=pl.lit(f"failed: {EVIL}"))
-    info = MeasureInfo(EVIL, EVIL, f'name = "{EVIL}"', machine=machine, probes=probes, seconds=90)
+    info = MeasureInfo(EVIL, EVIL, f'name = "{EVIL}"', "measure.toml", machine, probes, 90, n_planned=20)
     lean = replace(_of_two(BARE), left_out=left_out, additive=BARE.additive.clear(), pairs=BARE.pairs.clear())
     path = write_measure_report(tmp_path, lean, info)
     html = path.read_text(encoding="utf-8")
+    assert html.startswith("<!doctype html>")
     assert EVIL not in html
     for words in (
         "no meter read energy",
         "read another meter",
-        "8 MB shared by 2 cores",
+        "8 MiB shared by 2 cores",
         "1 run of canneal",
-        "1.5 min",
+        "all runs took 1.5 min",
+        "12 of 20 runs count; 8 were not made yet. To make the others",
     ):
         assert words in html
     assert 'src="http' not in html

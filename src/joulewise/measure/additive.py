@@ -23,10 +23,11 @@ _MOST = 0.9
 _ROUNDING = 1e-9
 
 RULE = (
-    f"additive: the mean absolute error is at most {CLOSE:.0%} of the time alone, or at most {NEAR:.0%} while at least "
-    f"{_MOST:.0%} of the errors are within their intervals and half of one is {NEAR:.0%} or less on average; nearly "
-    f"additive: at most {NEAR:.0%}; unclear: more, but so many errors are within their intervals; else sums "
-    f"overestimate or underestimate if {_MOST:.0%} of the errors outside their intervals have that sign"
+    f"additive: the mean absolute error is at most {100 * CLOSE:g} % of the time alone, or at most {100 * NEAR:g} % "
+    f"while at least {100 * _MOST:g} % of the errors are within their intervals and half of one is {100 * NEAR:g} % or "
+    f"less on average; nearly additive: at most {100 * NEAR:g} %; unclear: more, but so many errors are within their "
+    f"intervals; else sums overestimate or underestimate if {100 * _MOST:g} % of the errors outside their intervals "
+    "have that sign"
 )
 
 

@@ -14,6 +14,7 @@ import polars as pl
 from joulewise.files import write_atomic
 from joulewise.measure.grid import Grid, grid_of
 from joulewise.measure.hosts import Host, host_of
+from joulewise.measure.intensity import class_order
 from joulewise.measure.observations import meters_of
 
 if TYPE_CHECKING:
@@ -148,8 +149,8 @@ _Slowdowns = Mapping[tuple[str, str], float]
 
 
 def _by_class(analysis: Analysis, used: Sequence[str | None]) -> tuple[_Slowdowns, list[str]]:
-    """Slowdowns of all pairs of classes that programs have; empty, with a note, where one was not measured."""
-    names = [name for name in analysis.programs["class"].unique(maintain_order=True) if name in used and name]
+    """Slowdowns of all pairs of classes that programs have, I first; empty, with a note, where one was not measured."""
+    names = sorted({name for name in used if name}, key=class_order)
     found = {(row["class"], row["beside"]): row["slowdown"] for row in analysis.by_class.iter_rows(named=True)}
     pairs = [(a, b) for a in names for b in names]
     missing = [f"{a} beside {b}" for a, b in pairs if _is_unknown(found.get((a, b)))]

@@ -47,8 +47,8 @@ def _of_short_company(used: pl.DataFrame, pairs: pl.DataFrame) -> Iterator[str]:
     for (program, beside), n in counts.items():
         if (program, beside) not in told:
             yield (
-                f"slowdown of {program} beside {beside}: together for less than {LEAST_COMPANY_OF_PAIRS:.0%} of its "
-                f"time in {n} run{'s' if n > 1 else ''}"
+                f"slowdown of {program} beside {beside}: together for less than {100 * LEAST_COMPANY_OF_PAIRS:g} % of "
+                f"its time in {n} run{'s' if n > 1 else ''}"
             )
 
 

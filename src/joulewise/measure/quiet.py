@@ -60,7 +60,7 @@ class Quiet:
         self._is_hopeless = busy.share > self.most_busy
         if math.isnan(busy.share):
             return _UNKNOWN
-        return f"{USED_BY_OTHERS} {busy.share:.0%} of {busy.cores} just before" if self._is_hopeless else ""
+        return f"{USED_BY_OTHERS} {100 * busy.share:.0f} % of {busy.cores} just before" if self._is_hopeless else ""
 
     def _busiest(self, places: Collection[Sequence[int]]) -> _Busy:
         """What is used most while looking: all cores taken together, or those of one place."""

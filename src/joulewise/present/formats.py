@@ -10,7 +10,7 @@ from joulewise.units import duration, energy, joules, power, seconds, watts
 
 MISSING = "\N{EN DASH}"
 _MINUS = "\N{MINUS SIGN}"
-_THIN = "\N{NARROW NO-BREAK SPACE}"
+THIN = "\N{NARROW NO-BREAK SPACE}"
 _MAX_DECIMALS = 6
 
 
@@ -49,7 +49,7 @@ def signed(value: float | None, decimals: int) -> str:
 
 def percent(value: float | None, decimals: int = 1) -> str:
     """A percentage with its sign set off by a thin space."""
-    return f"{fixed(value, decimals)}{_THIN}%"
+    return f"{fixed(value, decimals)}{THIN}%"
 
 
 def decimals_for(half_width: float | None, fallback: int = 1) -> int:

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from joulewise.present.formats import energy_unit, number, time_unit
-from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
+from joulewise.present.formats import energy_unit, time_unit
+from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline, sentence
 from joulewise.present.lines import Axis, Plot, Point, draw_lines
 from joulewise.present.measure_view import (
     frequencies_mhz,
     in_one_way,
     meter_phrase,
+    pm,
     programs_of,
     size_colours,
     size_name,
+    whiskers_phrase,
 )
 from joulewise.present.settings import Looks
 
@@ -33,18 +35,21 @@ _LEGEND, _LEGEND_COLUMNS = "Programs", 5
 
 @dataclass(frozen=True)
 class _Quantity:
-    """A column of panels: the values and half widths it shows, and what they are called, with {unit}."""
+    """A column of panels: its values and half widths, its name, the title of its axis, and what captions call it."""
 
     value: str
     half: str
+    name: str
     title: str
+    said: str
 
 
 _QUANTITIES = (
-    _Quantity("intensity", "intensity_ci", "misses / 1,000 instr."),
-    _Quantity("wall_s", "wall_ci_s", "time ({unit})"),
-    _Quantity("energy_j", "energy_ci_j", "energy ({unit})"),
-)
+    _Quantity("intensity", "intensity_ci", "misses", "misses / 1,000 instr.",
+              "last-level cache misses per 1,000 instructions"),
+    _Quantity("wall_s", "wall_ci_s", "time", "time ({unit})", "time"),
+    _Quantity("energy_j", "energy_ci_j", "energy", "energy ({unit})", "energy until its end"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,26 +61,47 @@ class _Look:
     clocks: Sequence[str]
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """What was measured: the rows, which quantities they have, and whether at several clocks and in company."""
+
+    rows: pl.DataFrame
+    quantities: Sequence[_Quantity]
+    has_clocks: bool
+    has_company: bool
+
+
 def over_clocks(analysis: Analysis) -> Drawing:
     """A row of panels for each program: misses per instruction, time and energy, as far as they were read."""
-    rows = _rows(analysis)
-    quantities = [each for each in _QUANTITIES if rows[each.value].is_not_null().any()]
-    programs = programs_of(analysis)
-    shown = programs[:_MOST_PROGRAMS]
-    look, has_clocks = _look(rows), len(frequencies_mhz(rows)) > 1
-    draw = _over_frequency if has_clocks else _by_company
+    shown, programs = _shown(analysis), programs_of(analysis)
+    look, quantities = _look(shown.rows), shown.quantities
+    draw = _over_frequency if shown.has_clocks else _by_company
     parts = [
-        draw(rows.filter(pl.col("program") == program), quantity, program if quantity is quantities[0] else "", look)
-        for program in shown
+        draw(shown.rows.filter(program=program), quantity, program if quantity is quantities[0] else "", look)
+        for program in programs[:_MOST_PROGRAMS]
         for quantity in quantities
     ]
     across = len(quantities) if len(quantities) > 1 else _ACROSS
-    return Drawing(assemble(parts, across), _caption(rows, quantities, has_clocks, programs, meter_phrase(analysis)))
+    return Drawing(assemble(parts, across), _caption(shown, programs, meter_phrase(analysis)))
+
+
+def clocks_title(analysis: Analysis) -> str:
+    """What the figure shows, in its title: "Time of programs, alone and together"."""
+    shown = _shown(analysis)
+    company = ", alone and together" if shown.has_company else " alone"
+    clocks = ", at each clock" if shown.has_clocks else ""
+    return f"{sentence(_listed([each.name for each in shown.quantities]))} of programs{company}{clocks}"
 
 
 def has_times(analysis: Analysis) -> bool:
     """Whether any program was measured alone."""
     return not analysis.alone.is_empty()
+
+
+def _shown(analysis: Analysis) -> _Shown:
+    rows = _rows(analysis)
+    quantities = [each for each in _QUANTITIES if rows[each.value].is_not_null().any()]
+    return _Shown(rows, quantities, len(frequencies_mhz(rows)) > 1, bool((rows["size"] > 1).any()))
 
 
 def _rows(analysis: Analysis) -> pl.DataFrame:
@@ -101,30 +127,29 @@ def _look(rows: pl.DataFrame) -> _Look:
     return _Look(colours, lines, rows["clock"].unique().sort().to_list())
 
 
-def _caption(
-    rows: pl.DataFrame, quantities: Sequence[_Quantity], has_clocks: bool, programs: Sequence[str], meter: str
-) -> str:
-    said = {
-        "intensity": "last-level cache misses",
-        "wall_s": "time",
-        "energy_j": f"energy until its end{meter}",
-    }
-    named = [said[each.value] for each in quantities]
-    listed = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
-    against = " against the clock" if has_clocks else ""
-    company = (
-        " Of each size, the company that slows it most is drawn and, dashed, the one that slows it least."
-        if has_clocks
-        else " Every point of a size is a company."
-    )
-    several = company if rows["size"].max() != 1 else ""
+def _caption(shown: _Shown, programs: Sequence[str], meter: str) -> str:
+    listed = _listed([f"{each.said}{meter if each.value == 'energy_j' else ''}" for each in shown.quantities])
+    row = "row" if len(shown.quantities) > 1 else "panel"
+    against = " against the clock" if shown.has_clocks else ""
+    company = _company_phrase(shown) if shown.has_company else ", alone."
+    whiskers = whiskers_phrase(*(shown.rows[each.half] for each in shown.quantities))
     more = (
         f" Shown are the first {_MOST_PROGRAMS} of {len(programs)} programs." if len(programs) > _MOST_PROGRAMS else ""
     )
-    has_widths = any(rows[each.half].is_not_null().any() for each in quantities)
-    whiskers = " Whiskers are 95 % intervals; where none is seen, it is smaller than its point." if has_widths else ""
-    row = "row" if len(quantities) > 1 else "panel"
-    return f"Each {row} is a program: its {listed}{against}, alone and with others.{several}{whiskers}{more}"
+    return f"Each {row} is a program: its {listed}{against}{company}{whiskers}{more}"
+
+
+def _company_phrase(shown: _Shown) -> str:
+    drawn = (
+        "Of each size, the company that slows it most is drawn and, dashed, the one that slows it least."
+        if shown.has_clocks
+        else "Every point of a size is a company."
+    )
+    return f", alone and with others. {drawn}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 # --- over frequencies -----------------------------------------------------------------------------------
@@ -221,7 +246,8 @@ def _place(across: str) -> pl.Expr:
 
 def _point_row(row: Mapping[str, Any], quantity: _Quantity, size: float, across: str) -> dict[str, Any]:
     y, low, high = _ends(row, quantity, size)
+    low = None if low is None else max(low, 0.0)  # the axis ends there
     named = size_name(row["size"])
     x = row["clock"] if across == "clock" else named
     return {"x": x, "y": y, "low": low, "high": high, "size": named, "offset": row["offset"], "company": row["group"],
-            "told": number(y)}  # fmt: skip
+            "told": pm(row[quantity.value], row[quantity.half], size)}  # fmt: skip

@@ -14,10 +14,11 @@ from joulewise.present.measure_view import (
     clock_phrase,
     in_one_way,
     meter_phrase,
-    percent_pm,
+    percents,
     pm,
     programs_of,
     shown_clock,
+    whiskers_phrase,
 )
 
 if TYPE_CHECKING:
@@ -39,10 +40,11 @@ def energy_together(analysis: Analysis) -> Drawing:
     rows = found.drop_nulls(["alone_j", "together_j"]).sort("size", "saved_share", descending=[False, True])
     shown = rows.head(_MOST_GROUPS)
     more = f" Shown are the first {_MOST_GROUPS} of {rows.height} groups." if rows.height > _MOST_GROUPS else ""
+    widths = ", with half of the 95 % interval" if rows["saved_ci"].is_not_null().any() else ""
     caption = (
         f"Energy{meter_phrase(analysis)}{clock_phrase(clock)} until each program of a group has run once: one after "
-        "the other, alone, and all of them together. Numbers are the share that is saved, with half of the 95 % "
-        f"interval; below 0, running together costs more. Whiskers are 95 % intervals.{more}"
+        f"the other, alone, and all of them together. Numbers are the share that is saved{widths}; below 0, running "
+        f"together costs more.{whiskers_phrase(rows['together_ci_j'])}{more}"
     )
     return Drawing(assemble([_dumbbells(shown)]), caption)
 
@@ -91,7 +93,7 @@ def _dumbbell(row: Mapping[str, Any], size: float) -> dict[str, Any]:
     alone, together, half = row["alone_j"] / size, row["together_j"] / size, (row["together_ci_j"] or 0.0) / size
     return {
         "group": row["group"], "alone": alone, "together": together, "low": together - half, "high": together + half,
-        "right": max(alone, together + half), "saved": f"{percent_pm(row['saved_share'], row['saved_ci'])} %",
+        "right": max(alone, together + half), "saved": percents(row["saved_share"], row["saved_ci"]),
         "told": pm(row["together_j"], row["together_ci_j"], size), "told_alone": number(alone),
     }  # fmt: skip
 
@@ -105,10 +107,12 @@ def power_split(analysis: Analysis) -> Drawing:
     bases = set(rows["basis"].drop_nulls())
     how = {frozenset({"idle"}): "read with nothing running", frozenset({"groups"}): "as it follows from groups"}
     static = how.get(frozenset(bases), "read with nothing running, or as it follows from groups")
+    clocks = rows["clock"].unique()
+    at = " at each clock" if clocks.len() > 1 else clock_phrase(str(clocks[0]))
     interval = ", with its 95 % interval" if rows["dynamic_ci_w"].is_not_null().any() else ""
     caption = (
-        f"Mean power{meter_phrase(analysis)} with one program alone at each clock: static power, {static}, and what "
-        f"the program adds{interval}."
+        f"Mean power{meter_phrase(analysis)} with one program alone{at}: static power, {static}, and what the program "
+        f"adds{interval}."
     )
     return Drawing(assemble(parts, across=min(_ACROSS, len(parts))), caption)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -10,7 +10,16 @@ import polars as pl
 from joulewise.measure.quiet import USED_BY_OTHERS
 from joulewise.present.findings import Finding
 from joulewise.present.formats import fixed, percent
-from joulewise.present.measure_view import clock_phrase, in_one_way, meter_phrase, percent_pm, pm, shown_clock
+from joulewise.present.measure_runs import idle_doubts
+from joulewise.present.measure_view import (
+    clock_phrase,
+    in_one_way,
+    meter_phrase,
+    percent_pm,
+    percents,
+    pm,
+    shown_clock,
+)
 from joulewise.units import count, energy
 
 if TYPE_CHECKING:
@@ -26,19 +35,30 @@ _VERDICTS = {
 }
 
 
-def measure_findings(analysis: Analysis) -> list[Finding]:
-    """Slowdowns, whether they add up, energy together, clocks and static power, as far as each is known."""
-    parts = (_slowdowns, _sums, _together, _clocks, _best_clocks, _static)
+def measure_findings(analysis: Analysis, idle_notes: Sequence[str] = ()) -> list[Finding]:
+    """Slowdowns, whether they add up, energy together, clocks and static power, as far as each is known.
+
+    `idle_notes` are the remarks on readings of the idle machine, one for each, of which most are empty.
+    """
+    parts = (_slowdowns, _sums, _together, _clocks, _best_clocks)
     found = [finding for part in parts for finding in part(analysis)]
+    found += _static(analysis, idle_doubts(analysis, idle_notes))
     return [*(found or _times_alone(analysis)), *_busy(analysis)]
 
 
 def _times_alone(analysis: Analysis) -> list[Finding]:
     """What is left to say where nothing can be compared."""
-    n = analysis.alone["program"].n_unique()
-    if n == 0:
+    clock = shown_clock(analysis.alone)
+    rows = analysis.alone.filter(clock=clock).sort("wall_s")
+    if rows.is_empty():
         return [Finding("No run counts yet.")]
-    return [Finding(f"{count(n, 'program was', 'programs were')} timed alone; nothing that ran together counts yet.")]
+    tried = (analysis.left_out["size"] > 1).any()
+    together = "; nothing that ran together counts" if tried else ", and none together"
+    ends = [rows.row(at, named=True) for at in ((0, -1) if rows.height > 1 else (0,))]
+    times = " to ".join(f"{pm(row['wall_s'], row['wall_ci_s'])} s ({row['program']})" for row in ends)
+    n = analysis.alone["program"].n_unique()
+    lead = f"{count(n, 'program was', 'programs were')} timed alone{together}."
+    return [Finding(lead, f"A run takes {times}{clock_phrase(clock)}.")]
 
 
 def _busy(analysis: Analysis) -> Iterator[Finding]:
@@ -60,22 +80,28 @@ def _slowdowns(analysis: Analysis) -> Iterator[Finding]:
     clear = rows.filter(pl.col("slowdown") > pl.col("slowdown_ci"))
     most, least = (rows if clear.is_empty() else clear).row(-1, named=True), rows.row(0, named=True)
     cases = f"{count(rows.height, 'case')} of two programs"
-    told = f"{_pair(most)} takes {_longer(most)} than alone{clock_phrase(clock)}"
+    told = f"{_pair(most)} {_beside(most)}{clock_phrase(clock)}"
     if rows["slowdown_ci"].is_null().all():
         lead = f"Without intervals, which need repetitions: {told}, the most of {cases}."
     elif clear.is_empty():
         lead = f"No slowdown in {cases} is beyond its interval: {told}."
     else:
-        lead = f"{told}, the most of {cases} that is beyond its interval."
-    support = f"The least is {_pair(least)}: {_longer(least)}." if rows.height > 1 else ""
-    means = analysis.programs.drop_nulls(["sensitivity", "pressure"])
-    if means.height > 1:
-        felt, caused = (means.sort(name, descending=True).row(0, named=True) for name in ("sensitivity", "pressure"))
-        support += (
-            f" Over all neighbours, {felt['program']} suffers most, {percent(100 * felt['sensitivity'])}, and "
-            f"{caused['program']} causes most, {percent(100 * caused['pressure'])}."
-        )
-    yield Finding(lead, support.strip())
+        lead = f"{told}: of {cases}, the most that is beyond its interval."
+    support = f"The least slowed is {_pair(least)}, which {_beside(least)}." if rows.height > 1 else ""
+    yield Finding(lead, f"{support}{_over_neighbours(analysis)}".strip())
+
+
+def _over_neighbours(analysis: Analysis) -> str:
+    """Who suffers and who causes most, where anybody is slowed."""
+    means = analysis.programs.filter(pl.col("sensitivity") > 0, pl.col("pressure") > 0)
+    if means.height < 2:
+        return ""
+    felt, caused = (means.sort(name, descending=True).row(0, named=True) for name in ("sensitivity", "pressure"))
+    caused_by = "it" if caused["program"] == felt["program"] else caused["program"]
+    return (
+        f" Over all neighbours, {felt['program']} suffers most, {percents(felt['sensitivity'], None)}, and {caused_by} "
+        f"causes most, {percents(caused['pressure'], None)}."
+    )
 
 
 def _pair(row: Mapping[str, Any]) -> str:
@@ -83,8 +109,14 @@ def _pair(row: Mapping[str, Any]) -> str:
     return f"{row['program']} beside {'another one' if same else row['beside']}"
 
 
-def _longer(row: Mapping[str, Any]) -> str:
-    return f"{percent_pm(row['slowdown'], row['slowdown_ci'])} % longer"
+def _beside(row: Mapping[str, Any]) -> str:
+    """How long a program takes in company, against alone."""
+    slowdown, half = row["slowdown"], row["slowdown_ci"]
+    if slowdown >= 0:
+        return f"takes {percents(slowdown, half)} longer than alone"
+    if half is not None and -slowdown <= half:
+        return f"is not slower than alone ({percents(slowdown, half)})"
+    return f"takes {percents(-slowdown, half)} less time than alone"
 
 
 def _sums(analysis: Analysis) -> Iterator[Finding]:
@@ -119,10 +151,16 @@ def _together(analysis: Analysis) -> Iterator[Finding]:
     n_saving = int((rows["saved_share"] > 0).sum())
     lead = (
         f"Running together saves energy in {n_saving} of {count(rows.height, 'group')}{clock_phrase(clock)}, up to "
-        f"{percent_pm(best['saved_share'], best['saved_ci'])} %: {best['group']}."
+        f"{percents(best['saved_share'], best['saved_ci'])}: {best['group']}."
     )
-    least = percent_pm(worst["saved_share"], worst["saved_ci"])
-    yield Finding(lead, f"{_joules(best)} The least is saved by {worst['group']}, {least} %.")
+    yield Finding(lead, f"{_joules(best)}{_least_saved(worst) if rows.height > 1 else ''}")
+
+
+def _least_saved(row: Mapping[str, Any]) -> str:
+    saved, half = row["saved_share"], row["saved_ci"]
+    if saved < 0:
+        return f" {row['group']} costs most, {percents(-saved, half)} more than one after the other."
+    return f" The least is saved by {row['group']}, {percents(saved, half)}."
 
 
 def _joules(row: Mapping[str, Any]) -> str:
@@ -134,10 +172,10 @@ def _clocks(analysis: Analysis) -> Iterator[Finding]:
     if rows.height < 2:
         return
     least, most = rows.row(0, named=True), rows.row(-1, named=True)
-    share = {row["program"]: percent_pm(row["share_scaled"], row["share_ci"]) for row in (least, most)}
+    share = {row["program"]: percents(row["share_scaled"], row["share_ci"]) for row in (least, most)}
     yield Finding(
-        f"{most['program']} follows the clock most, with {share[most['program']]} % of its time, {least['program']} "
-        f"least, with {share[least['program']]} %.",
+        f"{most['program']} follows the clock most, with {share[most['program']]} of its time, {least['program']} "
+        f"least, with {share[least['program']]}.",
         "The rest of the time, as a rule spent waiting for memory, is the same at every clock.",
     )
 
@@ -148,12 +186,13 @@ def _best_clocks(analysis: Analysis) -> Iterator[Finding]:
     if alone.is_empty():
         return
     listed = ", ".join(f"{row['program']} {row['least_energy_mhz']:g} MHz" for row in alone.iter_rows(named=True))
+    together = ", alone and together" if rows.height > alone.height else ""
     clear = rows.filter(pl.col("is_clear").fill_null(False))
-    n_clocks = (rows["least_energy_mhz"].n_unique(), clear["least_energy_mhz"].n_unique())
+    on = _best_clock_depends_on(clear)
     leads = (
-        (n_clocks[1] > 1, "Which clock needs least energy depends on the program and its company."),
-        (n_clocks[0] == 1, "One clock needs least energy for all programs, alone and together."),
-        (True, "Clocks of least energy differ between programs and company, but not beyond their intervals."),
+        (bool(on), f"The clock at which a program needs least energy depends on {on}."),
+        (rows["least_energy_mhz"].n_unique() == 1, f"One clock needs least energy for all programs{together}."),
+        (True, "Clocks of least energy differ, but not clearly: intervals do not tell on what they depend."),
     )
     lead = next(words for is_so, words in leads if is_so)
     unclear = rows.height - clear.height
@@ -161,7 +200,17 @@ def _best_clocks(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(lead, f"Alone: {listed}.{told}")
 
 
-def _static(analysis: Analysis) -> Iterator[Finding]:
+def _best_clock_depends_on(clear: pl.DataFrame) -> str:
+    """What changes the clock of least energy, where that is clear; nothing where all are alike."""
+    by_company = clear.drop_nulls("program").group_by("program").agg(pl.col("least_energy_mhz").n_unique())
+    changes = (
+        ("which one it is", clear.filter(size=1)["least_energy_mhz"].n_unique() > 1),
+        ("what runs beside it", (by_company["least_energy_mhz"] > 1).any()),
+    )
+    return " and on ".join(words for words, is_so in changes if is_so)
+
+
+def _static(analysis: Analysis, doubts: str) -> Iterator[Finding]:
     clock = shown_clock(analysis.powers)
     rows = analysis.powers.filter(pl.col("clock") == clock).drop_nulls(["static_w", "dynamic_w"])
     if rows.is_empty():
@@ -173,10 +222,13 @@ def _static(analysis: Analysis) -> Iterator[Finding]:
         f"Whatever runs, {watts} W are drawn{clock_phrase(clock)}{meter_phrase(analysis)}: {percent(part, 0)} of what "
         "is drawn with one program."
     )
-    ends = rows.sort("dynamic_w")
-    least, most = ends.row(0, named=True), ends.row(-1, named=True)
-    yield Finding(
-        lead,
-        f"{most['program']} adds most, {pm(most['dynamic_w'], most['dynamic_ci_w'])} W, {least['program']} least, "
-        f"{pm(least['dynamic_w'], least['dynamic_ci_w'])} W.",
-    )
+    support = f"{_dynamic(rows.sort('dynamic_w', descending=True))} {doubts}"
+    yield Finding(lead, support.strip())
+
+
+def _dynamic(rows: pl.DataFrame) -> str:
+    """What the first and the last of these programs add to static power."""
+    told = [
+        f"{row['program']} adds {pm(row['dynamic_w'], row['dynamic_ci_w'])} W" for row in rows.iter_rows(named=True)
+    ]
+    return f"{told[0]}." if len(told) == 1 else f"{told[0]}, the most, and {told[-1]}, the least."

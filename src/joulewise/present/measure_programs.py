@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from joulewise.measure.intensity import class_order
 from joulewise.present import theme
-from joulewise.present.formats import number
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
-from joulewise.present.measure_view import percent_pm, pm, programs_of
+from joulewise.present.measure_view import misses_pm, percent_pm, pm, programs_of, whiskers_phrase
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis import Analysis
@@ -37,7 +36,9 @@ def programs_compared(analysis: Analysis) -> Drawing:
     second = (
         "; at the right, the share of its time at the highest clock that grows as the clock falls" if has_shares else ""
     )
-    whiskers = " Whiskers are 95 % intervals." if has_misses or has_shares else ""
+    drawn = ((analysis.programs["intensity_ci"], has_misses), (analysis.scaling["share_ci"], has_shares))
+    halves = [half for half, is_drawn in drawn if is_drawn]
+    whiskers = whiskers_phrase(*halves) if halves else ""
     return Drawing(assemble(parts, across=2), f"Programs compared: {first}{second}.{whiskers}")
 
 
@@ -52,7 +53,7 @@ def _intensities(programs: pl.DataFrame, order: Sequence[str]) -> Any:
 
     rows = [
         {**_ends(row["intensity"], row["intensity_ci"], _PER_INSTRUCTION), "program": row["program"],
-         "class": row["class"], "told": _thousandths(row)}
+         "class": row["class"], "told": misses_pm(row["intensity"], row["intensity_ci"])}
         for row in programs.drop_nulls(["intensity", "class"]).iter_rows(named=True)
     ]  # fmt: skip
     least = min([row["x"] for row in rows if row["x"] > 0], default=1e-6)
@@ -71,13 +72,7 @@ def _intensities(programs: pl.DataFrame, order: Sequence[str]) -> Any:
     )
     axis = alt.Axis(grid=True, tickCount=5, format="~g", labelFlush=False)
     x = alt.X("x:Q", title="misses per 1,000 instructions", scale=alt.Scale(type="log"), axis=axis)
-    return _dots(base, x, len(order))
-
-
-def _thousandths(row: Mapping[str, Any]) -> str:
-    if row["intensity_ci"] is None:
-        return number(row["intensity"] / _PER_INSTRUCTION)
-    return f"{number(row['intensity'] / _PER_INSTRUCTION)} ± {number(row['intensity_ci'] / _PER_INSTRUCTION, 2)}"
+    return _dots(base, x, len(order), has_whiskers=any(row["low"] is not None for row in rows))
 
 
 def _feelings(programs: pl.DataFrame, order: Sequence[str]) -> Any:
@@ -87,8 +82,6 @@ def _feelings(programs: pl.DataFrame, order: Sequence[str]) -> Any:
         {
             "program": row["program"],
             "x": 100 * row[name],
-            "low": None,
-            "high": None,
             "what": what,
             "told": percent_pm(row[name], None),
         }
@@ -108,7 +101,7 @@ def _feelings(programs: pl.DataFrame, order: Sequence[str]) -> Any:
         title="mean slowdown in pairs (%)",
         axis=alt.Axis(grid=True, tickCount=5, format=AXIS_FORMAT, labelFlush=False),
     )
-    return _dots(base, x, len(order))
+    return _dots(base, x, len(order), has_whiskers=False)
 
 
 def _shares(scaling: pl.DataFrame, order: Sequence[str]) -> Any:
@@ -136,7 +129,7 @@ def _shares(scaling: pl.DataFrame, order: Sequence[str]) -> Any:
         scale=scale,
         axis=alt.Axis(grid=True, tickCount=5, format=AXIS_FORMAT, labelFlush=False),
     )
-    return _dots(base, x, len(order))
+    return _dots(base, x, len(order), has_whiskers=bool(ends))
 
 
 def _rows_axis(order: Sequence[str], *, has_names: bool = True) -> Any:
@@ -152,11 +145,9 @@ def _ends(value: float, half: float | None, size: float) -> dict[str, Any]:
     return {"x": value / size, "low": (value - half) / size, "high": (value + half) / size}
 
 
-def _dots(base: Any, x: Any, n: int) -> Any:
+def _dots(base: Any, x: Any, n: int, *, has_whiskers: bool) -> Any:
     import altair as alt
 
-    layers = [
-        base.mark_rule(strokeWidth=1.4).encode(x="low:Q", x2="high:Q"),
-        base.mark_point(filled=True, size=60, opacity=1).encode(x=x),
-    ]
-    return alt.layer(*layers).properties(width=_WIDTH_PX, height=_ROW_PX * n)
+    whiskers = [base.mark_rule(strokeWidth=1.4).encode(x="low:Q", x2="high:Q")] if has_whiskers else []
+    dots = base.mark_point(filled=True, size=60, opacity=1).encode(x=x)
+    return alt.layer(*whiskers, dots).properties(width=_WIDTH_PX, height=_ROW_PX * n)

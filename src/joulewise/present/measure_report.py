@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,10 +17,11 @@ from joulewise.measure.outliers import RULE
 from joulewise.present.export import export, spec_of
 from joulewise.present.glossary import LABORATORY
 from joulewise.present.layout import Drawing, sentence
-from joulewise.present.measure_clocks import has_times, over_clocks
+from joulewise.present.measure_clocks import clocks_title, has_times, over_clocks
 from joulewise.present.measure_energy import energy_together, has_energies, has_powers, power_split
 from joulewise.present.measure_findings import measure_findings
 from joulewise.present.measure_programs import has_programs, programs_compared
+from joulewise.present.measure_runs import RunCounts, idle_doubts, left_out, run_counts
 from joulewise.present.measure_slowdowns import additive_model, has_groups, has_pairs, slowdowns_by_pair
 from joulewise.present.measure_tables import DETAILS, MAIN, claims_table, measure_tables
 from joulewise.present.pages import libraries, page
@@ -32,12 +33,17 @@ if TYPE_CHECKING:
     from joulewise.measure.availability import Availability
     from joulewise.measure.machine import Machine
 
-_MEGA, _GIGA = 1024**2, 1024**3
+_MEBI, _GIBI = 1024**2, 1024**3
+_GO_ON = "To make the others, run the same command again; what counts is kept."
 
 
 @dataclass(frozen=True)
 class MeasureInfo:
-    """What a report says of the laboratory itself: its plan, its machine, what it could read, and how long it took."""
+    """What a report says of the laboratory itself: its plan, its machine, what it could read, and how long it took.
+
+    `n_planned` is how many runs the plan asks for (0: as many as were made); `idle_notes` are the remarks on readings
+    of the idle machine, one for each, of which most are empty.
+    """
 
     name: str = "laboratory"
     description: str = ""
@@ -47,6 +53,9 @@ class MeasureInfo:
     probes: Sequence[Availability] = ()
     seconds: float | None = None
     made_at: str = ""
+    n_planned: int = 0
+    idle_notes: Sequence[str] = ()
+    version: str = __version__
 
 
 @dataclass(frozen=True)
@@ -54,18 +63,22 @@ class _Figure:
     """A figure of the laboratory: its name and title, when it can be drawn, and how."""
 
     name: str
-    title: str
+    title: Callable[[Analysis], str]
     is_there: Callable[[Analysis], bool]
     draw: Callable[[Analysis], Drawing]
 
 
+def _always(title: str) -> Callable[[Analysis], str]:
+    return lambda _: title
+
+
 FIGURES = (
-    _Figure("programs", "What programs are like", has_programs, programs_compared),
-    _Figure("slowdowns", "Slowdowns in pairs", has_pairs, slowdowns_by_pair),
-    _Figure("sums", "Whether slowdowns add up", has_groups, additive_model),
-    _Figure("clocks", "Misses, time and energy, alone and together", has_times, over_clocks),
-    _Figure("energy-together", "Energy of running together", has_energies, energy_together),
-    _Figure("powers", "Static and dynamic power", has_powers, power_split),
+    _Figure("programs", _always("What programs are like"), has_programs, programs_compared),
+    _Figure("slowdowns", _always("Slowdowns in pairs"), has_pairs, slowdowns_by_pair),
+    _Figure("sums", _always("Whether slowdowns add up"), has_groups, additive_model),
+    _Figure("clocks", clocks_title, has_times, over_clocks),
+    _Figure("energy-together", _always("Energy of running together"), has_energies, energy_together),
+    _Figure("powers", _always("Static and dynamic power"), has_powers, power_split),
 )
 
 
@@ -89,21 +102,23 @@ def write_measure_figures(folder: Path, analysis: Analysis, formats: Sequence[st
 
 def render_measure_report(analysis: Analysis, info: MeasureInfo) -> str:
     """The whole report as one HTML document that loads nothing; whatever a user wrote in it is escaped."""
-    plates = [_plate(figure, figure.draw(analysis)) for figure in drawable(analysis)]
+    plates = [_plate(figure, analysis) for figure in drawable(analysis)]
+    runs = run_counts(analysis, info.n_planned)
     return page(
         "measure.html",
         info=info,
         measured_on=_measured_on(analysis, info),
-        version=__version__,
-        facts=_facts(analysis, info),
-        findings=measure_findings(analysis),
+        facts=_facts(analysis, info, runs),
+        unfinished="" if runs.is_finished else f"{runs.told()}. {_GO_ON}",
+        findings=measure_findings(analysis, info.idle_notes),
         missing=[sentence(f"{text}.") for text in analysis.missing],
         plates=plates,
-        main_tables=measure_tables(analysis, MAIN),
+        main_tables=measure_tables(analysis, MAIN, {"powers": idle_doubts(analysis, info.idle_notes)}),
         detail_tables=measure_tables(analysis, DETAILS),
         claims=claims_table(analysis),
         machine=_machine(info.machine, analysis) if info.machine else [],
-        left_out=_left_out(analysis),
+        runs=runs.told(),
+        left_out=list(left_out(analysis)),
         rule=RULE,
         glossary=LABORATORY,
         libraries=libraries() if plates else "",
@@ -117,27 +132,29 @@ def _measured_on(analysis: Analysis, info: MeasureInfo) -> str:
     return info.machine.model if info.machine else ""
 
 
-def _plate(figure: _Figure, drawing: Drawing) -> Plate:
+def _plate(figure: _Figure, analysis: Analysis) -> Plate:
+    drawing = figure.draw(analysis)
     spec = spec_of(drawing.chart)
-    return Plate(figure.name, figure.title, drawing.caption, spec, picture_of(spec))
+    return Plate(figure.name, figure.title(analysis), drawing.caption, spec, picture_of(spec))
 
 
-def _facts(analysis: Analysis, info: MeasureInfo) -> list[str]:
+def _facts(analysis: Analysis, info: MeasureInfo, runs: RunCounts) -> list[str]:
     rows = analysis.observations
     groups = rows.filter(pl.col("size") > 1)["group"].n_unique()
     facts = [
-        count(rows["run"].n_unique(), "run"),
+        runs.told(),
         count(rows["program"].n_unique(), "program"),
-        count(groups, "group"),
+        count(groups, "group") if groups else "",
         count(rows["clock"].n_unique(), "clock"),
+        f"all runs took {duration(info.seconds)}" if info.seconds is not None else "",
     ]
-    return [*facts, duration(info.seconds)] if info.seconds is not None else facts
+    return list(filter(None, facts))
 
 
 def _machine(machine: Machine, analysis: Analysis) -> list[tuple[str, str]]:
     """The machine in words; what is not known is left out."""
-    sizes = [(cache.size_bytes / _MEGA, count(len(cache.cores), "core")) for cache in machine.last_level]
-    caches = [f"{size:.3g} MB shared by {cores}" for size, cores in sizes]
+    sizes = [(cache.size_bytes / _MEBI, count(len(cache.cores), "core")) for cache in machine.last_level]
+    caches = [f"{size:.3g} MiB shared by {cores}" for size, cores in sizes]
     clocks = [f"{mhz:g}" for mhz in machine.frequencies_mhz]
     pairs = [
         ("Processor", machine.model),
@@ -145,23 +162,8 @@ def _machine(machine: Machine, analysis: Analysis) -> list[tuple[str, str]]:
         ("Pinning", " ".join(host_of(machine, analysis).notes)),
         ("Last-level caches", "; ".join(caches)),
         ("Memory nodes", str(len(machine.nodes)) if machine.nodes else ""),
-        ("Memory", f"{machine.memory_bytes / _GIGA:.3g} GB" if machine.memory_bytes else ""),
+        ("Memory", f"{machine.memory_bytes / _GIBI:.3g} GiB" if machine.memory_bytes else ""),
         ("Frequencies", f"{', '.join(clocks)} MHz" if clocks else ""),
         ("Governors", ", ".join(machine.governors)),
     ]
     return [(name, value) for name, value in pairs if value]
-
-
-def _left_out(analysis: Analysis) -> list[str]:
-    """Why how many runs do not count."""
-    return list(_reasons(analysis.left_out))
-
-
-def _reasons(rows: pl.DataFrame) -> Iterator[str]:
-    if rows.is_empty():
-        return
-    runs = rows.group_by("run", maintain_order=True).agg(pl.col("why", "group").first())
-    for (why,), part in runs.partition_by("why", as_dict=True, maintain_order=True).items():
-        groups = part["group"].unique(maintain_order=True).to_list()
-        more = f" and {len(groups) - 3} more" if len(groups) > 3 else ""
-        yield f"{count(part.height, 'run')} of {', '.join(groups[:3])}{more}: {why}."

@@ -9,15 +9,17 @@ import polars as pl
 
 from joulewise.measure.intensity import class_order
 from joulewise.present import theme
-from joulewise.present.formats import MISSING, fixed
+from joulewise.present.formats import MISSING, fixed, percent
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
 from joulewise.present.measure_view import (
     clock_phrase,
+    order_phrase,
     percent_pm,
     programs_of,
     shown_clock,
     size_colours,
     size_name,
+    whiskers_phrase,
 )
 from joulewise.units import count
 
@@ -28,7 +30,6 @@ _CELL_PX, _NARROW_PX, _ROW_PX = 84, 52, 34
 _WIDE = 7  # so many programs or fewer have their intervals written into the cells
 _LETTER_PX, _LABEL_PX = 6.2, 200
 _STOPS = 101
-_DARK = 0.4  # from this part of the ramp on, words are white
 _SQUARE_PX = 300
 
 
@@ -43,12 +44,13 @@ def slowdowns_by_pair(analysis: Analysis) -> Drawing:
     maps = [_map(pairs, "program", programs, most, "beside")]
     if len(classes) > 1:
         maps.append(_map(analysis.by_class, "class", classes, most, "beside class"))
-    by_class = " At the right or below, the means of all pairs of classes." if len(maps) > 1 else ""
+    over = " and clocks" if analysis.pairs["clock"].n_unique() > 1 else ""
+    by_class = f" At the right or below, the means of all pairs of classes{over}." if len(maps) > 1 else ""
     has_widths = len(programs) <= _WIDE and pairs["slowdown_ci"].is_not_null().any()
     widths = ", with half of the 95 % interval" if has_widths else ""
     caption = (
         f"How much longer a program (row) takes beside another (column){clock_phrase(clock)} than alone, in "
-        f"percent{widths}; the most memory-bound come first.{by_class}"
+        f"percent{widths}; {order_phrase(analysis)}.{by_class}"
     )
     return Drawing(assemble(maps, across=2 if len(programs) <= 5 else 1), caption)
 
@@ -92,12 +94,11 @@ def _cell(row: Mapping[str, Any], name: str, beside: str, most: float, *, is_wid
             "told": MISSING,
             "n": 0,
         }
-    part = min(max(value / most, 0.0), 1.0)
+    fill = theme.warmth(_STOPS)[round(min(max(value / most, 0.0), 1.0) * (_STOPS - 1))]
     told = percent_pm(value, half)
     return {
-        "name": name, "beside": beside, "fill": theme.warmth(_STOPS)[round(part * (_STOPS - 1))],
-        "ink": "white" if part > _DARK else theme.INK, "text": told if is_wide else fixed(100 * value, 0), "told": told,
-        "n": row["n"],
+        "name": name, "beside": beside, "fill": fill, "ink": theme.ink_on(fill),
+        "text": told if is_wide else fixed(100 * value, 0), "told": told, "n": row["n"],
     }  # fmt: skip
 
 
@@ -105,7 +106,8 @@ def additive_model(analysis: Analysis) -> Drawing:
     """Slowdowns in larger groups, measured and as the sum of those in pairs."""
     rows = analysis.additive.drop_nulls(["measured", "predicted"])
     sizes = rows["size"].unique().sort().to_list()
-    return Drawing(assemble([_scatter(rows, sizes)]), _additive_caption(analysis, rows.height))
+    whiskers = whiskers_phrase(rows["measured_ci"], rows["predicted_ci"])
+    return Drawing(assemble([_scatter(rows, sizes)]), f"{_additive_caption(analysis, rows.height)}{whiskers}")
 
 
 def has_groups(analysis: Analysis) -> bool:
@@ -118,14 +120,13 @@ def _additive_caption(analysis: Analysis, n: int) -> str:
     held = (
         ""
         if found.share_held is None
-        else f"; the interval of the error holds 0 for {fixed(100 * found.share_held, 0)} %"
+        else f"; the interval of the error holds 0 for {percent(100 * found.share_held, 0)}"
     )
     off = percent_pm(found.mean_error, found.mean_error_ci)
     error = "" if found.mean_error is None else f" On average the sum is off by {off} percentage points{held}."
     return (
         f"Slowdown of members of groups of three and more ({count(n, 'point')}): as measured, and as the sum of their "
-        f"slowdowns in pairs. On the line, slowdowns add up; above it, the sum is too high.{error} Whiskers are 95 % "
-        "intervals."
+        f"slowdowns in pairs. On the line, slowdowns add up; above it, the sum is too high.{error}"
     )
 
 

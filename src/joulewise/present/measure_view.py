@@ -9,7 +9,7 @@ import polars as pl
 
 from joulewise.measure.observations import meters_of
 from joulewise.present import theme
-from joulewise.present.formats import MISSING, decimals_for, fixed, number
+from joulewise.present.formats import MISSING, THIN, decimals_for, fixed, number, small
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis import Analysis
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 ALONE = "alone"
 _WAYS = ("restart", "once")
 _ROUND = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+_PER_INSTRUCTION = 1e-3
+_LEAST_WIDTH = 1e-5  # narrower intervals are written with a power of ten
 
 
 def size_name(size: int) -> str:
@@ -37,6 +39,12 @@ def programs_of(analysis: Analysis) -> list[str]:
     by = "intensity" if rows["intensity"].is_not_null().any() else "pressure"
     known = rows.sort(by, descending=True, nulls_last=True, maintain_order=True)["program"].to_list()
     return known + [name for name in analysis.alone["program"].unique(maintain_order=True) if name not in known]
+
+
+def order_phrase(analysis: Analysis) -> str:
+    """Which programs `programs_of` puts first, in words."""
+    has_misses = analysis.programs["intensity"].is_not_null().any()
+    return f"{'the most memory-bound' if has_misses else 'those that slow others most'} come first"
 
 
 def shown_clock(frame: pl.DataFrame) -> str:
@@ -74,14 +82,32 @@ def meter_phrase(analysis: Analysis) -> str:
     return f" (read by {meters})" if meters else ""
 
 
+def whiskers_phrase(*halves: pl.Series) -> str:
+    """What a caption says of points with whiskers of these half widths, or without any."""
+    if any(half.is_not_null().any() for half in halves):
+        return " Whiskers are 95 % intervals; where none is seen, it is smaller than its point."
+    return " Points have no intervals, which need repetitions."
+
+
 def percent_pm(value: float | None, half: float | None) -> str:
     """A share as a percentage with half of its interval, without the sign: "31.2 ± 1.5"."""
     if value is None:
         return MISSING
-    if half is None:
-        return fixed(100 * value, 1)
-    decimals = min(decimals_for(100 * half), 2)
-    return f"{fixed(100 * value, decimals)} ± {fixed(100 * half, decimals)}"
+    decimals = min(decimals_for(None if half is None else 100 * half), 2)
+    mean = fixed(100 * value, decimals)
+    return mean if half is None else f"{mean} ± {fixed(100 * half, decimals)}"
+
+
+def percents(value: float | None, half: float | None) -> str:
+    """The same with its sign: "31.2 ± 1.5 %"."""
+    return f"{percent_pm(value, half)}{THIN}%"
+
+
+def misses_pm(intensity: float | None, half: float | None) -> str:
+    """Misses per 1,000 instructions with half of the interval."""
+    if intensity is not None and half is not None and 0 < half / _PER_INSTRUCTION < _LEAST_WIDTH:
+        return small(intensity / _PER_INSTRUCTION, half / _PER_INSTRUCTION)
+    return pm(intensity, half, _PER_INSTRUCTION)
 
 
 def pm(value: float | None, half: float | None, size: float = 1.0) -> str:
