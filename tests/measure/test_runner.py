@@ -211,10 +211,15 @@ class Impatient:
 
 
 def test_nothing_is_left_after_an_interrupt(tmp_path: Path) -> None:
-    program = shell(LEAVE_CHILDREN.format(tmp_path) + "echo >&$JOULEWISE_BEGIN; wait")
+    folders = [tmp_path / name for name in "ab"]
+    for folder in folders:
+        folder.mkdir()
+    programs = [shell(LEAVE_CHILDREN.format(folder) + "echo >&$JOULEWISE_BEGIN; wait") for folder in folders]
     with pytest.raises(KeyboardInterrupt):
-        run_group([Member(program, CORES[:1])] * 2, "restart", Impatient())
-    assert not any(map(is_running, children(tmp_path)))
+        run_group([Member(program, CORES[:1]) for program in programs], "restart", Impatient())
+    pids = [int(text) for folder in folders for path in folder.iterdir() if (text := path.read_text())]
+    assert len(pids) >= 2  # of the one that has begun; the other may have been ended while it wrote
+    assert not any(map(is_running, pids))
 
 
 def test_nothing_is_left_when_the_laboratory_is_killed(tmp_path: Path) -> None:

@@ -91,8 +91,8 @@ def _measure(path: Path, out: Path | None, *, is_agreed: bool, as_json: bool) ->
 def _show_failures(outcome: Outcome) -> None:
     from joulewise.units import count
 
-    n_failed = outcome.n_runs - outcome.n_valid
-    note(f"{n_failed:,} of {count(outcome.n_runs, 'run')} failed. To try them again, run the same command again. Why:")
+    n_left = outcome.n_runs - outcome.n_valid
+    note(f"{n_left:,} of {count(outcome.n_runs, 'run')} do not count. To try them again, run the same command. Why:")
     for group, problem in outcome.problems[:_MOST_PROBLEMS]:
         note(f"  {group}: {problem}")
     others = len(outcome.problems) - _MOST_PROBLEMS
@@ -107,10 +107,11 @@ def _show_failures(outcome: Outcome) -> None:
 def _show_findings(folder: Path, outcome: Outcome | None, *, as_json: bool) -> None:
     """Analyse a folder, write its tables and its report, and print what was found."""
     from joulewise.present.measure_findings import measure_findings
+    from joulewise.present.measure_runs import run_counts
 
     with working("Writing the report", quiet=as_json):
-        analysis, page = _analysed(folder)
-    findings = measure_findings(analysis)
+        analysis, info, page = _analysed(folder)
+    findings = measure_findings(analysis, info.idle_notes)
     if as_json:
         counts = _counts(outcome) if outcome else {}
         found = [{"finding": finding.lead, "support": finding.support} for finding in findings]
@@ -121,8 +122,7 @@ def _show_findings(folder: Path, outcome: Outcome | None, *, as_json: bool) -> N
         print(finding.lead, finding.support, sep="\n  " if finding.support else "")
     for missing in analysis.missing:
         print(f"Missing: {missing}")
-    n_runs = analysis.observations["run"].n_unique()
-    print(f"{n_runs:,} runs count. Measurements: {folder}")
+    print(f"{run_counts(analysis, info.n_planned).told()}. Measurements: {folder}")
     print(f"Report:  {page}")
 
 
@@ -130,7 +130,7 @@ def _counts(outcome: Outcome) -> dict[str, Any]:
     return {name: getattr(outcome, name) for name in ("n_runs", "n_valid", "n_reused", "problems")}
 
 
-def _analysed(folder: Path) -> tuple[Analysis, Path]:
+def _analysed(folder: Path) -> tuple[Analysis, MeasureInfo, Path]:
     from joulewise.measure.analysis import analyse
     from joulewise.measure.export import write_tables
     from joulewise.measure.store import Store, machine_from
@@ -140,15 +140,17 @@ def _analysed(folder: Path) -> tuple[Analysis, Path]:
     machine = machine_from(store.existing()["machine"])
     analysis = analyse(store.write_tables(), store.idle_powers())
     write_tables(folder, analysis, machine)
-    return analysis, write_measure_report(folder, analysis, _info(store, machine))
+    info = _info(store, machine)
+    return analysis, info, write_measure_report(folder, analysis, info)
 
 
 def _info(store: Store, machine: Machine) -> MeasureInfo:
     from joulewise.measure.availability import Availability
-    from joulewise.measure.store import last_runs
+    from joulewise.measure.store import IDLE, last_runs
     from joulewise.present.measure_report import MeasureInfo
 
-    marker, made = store.existing(), last_runs(store.records())
+    marker, records = store.existing(), store.records()
+    made = last_runs(records)
     runs = [made[key] for key in marker["runs"] if key in made]
     return MeasureInfo(
         name=marker["name"],
@@ -159,6 +161,8 @@ def _info(store: Store, machine: Machine) -> MeasureInfo:
         probes=[Availability(**probe) for probe in marker["probes"]],
         seconds=sum(run["group_s"] or 0.0 for run in runs),
         made_at=max((run["started"] for run in runs), default=""),
+        n_planned=len(marker["runs"]),
+        idle_notes=[record["note"] for record in records if record["event"] == IDLE],
     )
 
 

@@ -58,7 +58,8 @@ def _counted(machine: Machine, observations: pl.DataFrame) -> tuple[int, tuple[s
          f"A core of the node stands for {width} physical ones, the most that a program was given."),
         (bool(sharing), n_physical,
          f"Cores are physical ones, but programs of {_listed(sharing)} shared some, and were slowed by that too."),
-        (True, n_physical, "Cores are physical ones: programs that ran together had different ones."),
+        (n_together > 0, n_physical, "Cores are physical ones: programs that ran together had different ones."),
+        (True, n_physical, "Cores are physical ones."),
     )  # fmt: skip
     return next((cores, (note,)) for is_so, cores, note in cases if is_so)
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from joulewise.measure.places import SHARED_CORES
 from joulewise.measure.quiet import USED_BY_OTHERS
+from joulewise.measure.runner import LEFT_BEHIND
 from joulewise.present.findings import Finding
 from joulewise.present.formats import fixed, percent
 from joulewise.present.measure_runs import idle_doubts
@@ -34,6 +36,25 @@ _VERDICTS = {
     "underestimates": "Slowdowns of several neighbours are more than their sum",
 }
 
+_NOTED = (
+    (
+        USED_BY_OTHERS,
+        "began while others used the machine: times may be too long",
+        "Measure again when the machine is idle.",
+    ),
+    (
+        LEFT_BEHIND,
+        "ended while processes of a program were still running: what these did is not in its time",
+        "Let the program wait for all that it starts.",
+    ),
+    (
+        SHARED_CORES,
+        "had members on one physical core, for want of others: they slow each other more than on separate ones",
+        "Leave larger groups out, or measure on a machine with more cores.",
+    ),
+)
+"""Notes of runs by words in them, and what to say of so many runs."""
+
 
 def measure_findings(analysis: Analysis, idle_notes: Sequence[str] = ()) -> list[Finding]:
     """Slowdowns, whether they add up, energy together, clocks and static power, as far as each is known.
@@ -43,7 +64,7 @@ def measure_findings(analysis: Analysis, idle_notes: Sequence[str] = ()) -> list
     parts = (_slowdowns, _sums, _together, _clocks, _best_clocks)
     found = [finding for part in parts for finding in part(analysis)]
     found += _static(analysis, idle_doubts(analysis, idle_notes))
-    return [*(found or _times_alone(analysis)), *_busy(analysis)]
+    return [*(found or _times_alone(analysis)), *_doubts(analysis)]
 
 
 def _times_alone(analysis: Analysis) -> list[Finding]:
@@ -61,15 +82,14 @@ def _times_alone(analysis: Analysis) -> list[Finding]:
     return [Finding(lead, f"A run takes {times}{clock_phrase(clock)}.")]
 
 
-def _busy(analysis: Analysis) -> Iterator[Finding]:
-    """Runs that began while the machine was not idle, which the laboratory notes."""
+def _doubts(analysis: Analysis) -> Iterator[Finding]:
+    """What the laboratory noted of runs that count, where it makes a difference to what follows from them."""
     runs = analysis.observations.unique("run")
-    n = runs.filter(pl.col("notes").fill_null("").str.contains(USED_BY_OTHERS, literal=True)).height
-    if n:
-        yield Finding(
-            f"{n} of {count(runs.height, 'run')} began while others used the machine: times may be too long.",
-            "What was seen stands in the column notes of the observations. Measure again when the machine is idle.",
-        )
+    for words, lead, support in _NOTED:
+        n = runs.filter(pl.col("notes").fill_null("").str.contains(words, literal=True)).height
+        if n:
+            where = "The column notes of the observations tells which."
+            yield Finding(f"{n:,} of {count(runs.height, 'run')} {lead}.", f"{support} {where}")
 
 
 def _slowdowns(analysis: Analysis) -> Iterator[Finding]:
