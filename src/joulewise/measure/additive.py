@@ -26,7 +26,7 @@ RULE = (
     f"additive: the mean absolute error is at most {100 * CLOSE:g} % of the time alone, or at most {100 * NEAR:g} % "
     f"while at least {100 * _MOST:g} % of the errors are within their intervals and half of one is {100 * NEAR:g} % or "
     f"less on average; nearly additive: at most {100 * NEAR:g} %; unclear: more, but so many errors are within their "
-    f"intervals; else sums overestimate or underestimate if {100 * _MOST:g} % of the errors outside their intervals "
+    f"intervals, or there are no intervals; else sums overestimate or underestimate if {100 * _MOST:g} % of the errors outside their intervals "
     "have that sign"
 )
 
@@ -111,8 +111,9 @@ def _compared(
 
 def _verdict(absolute: float, held: float | None, half: float | None, beyond: Sequence[float]) -> str:
     """The verdict by the rule; `half` of an interval on average, `beyond` are the errors outside of theirs."""
-    is_held = held is not None and held >= _MOST
-    is_sharp = half is not None and half <= NEAR
+    if held is None or half is None:
+        return "unclear"
+    is_held, is_sharp = held >= _MOST, half <= NEAR
     share_above = sum(error > 0 for error in beyond) / len(beyond) if beyond else 0.5
     cases = (
         (absolute <= CLOSE or (absolute <= NEAR and is_held and is_sharp), "additive"),

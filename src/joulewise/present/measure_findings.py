@@ -31,7 +31,7 @@ _VERDICTS = {
     "additive": "Slowdowns of several neighbours add up",
     "nearly additive": "Slowdowns of several neighbours nearly add up",
     "not additive": "Slowdowns of several neighbours do not add up",
-    "unclear": "Whether slowdowns of several neighbours add up is unclear, as intervals are wide",
+    "unclear": "Whether slowdowns of several neighbours add up is unclear, as intervals are wide or missing",
     "overestimates": "Slowdowns of several neighbours are less than their sum",
     "underestimates": "Slowdowns of several neighbours are more than their sum",
 }
