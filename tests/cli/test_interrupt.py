@@ -14,8 +14,8 @@ import pytest
 from tests.cli.calling import started
 from tests.study.small import TEXT, lasting
 
-MANY = TEXT.replace("trials = 2", "trials = 60")
-N_RUNS = 240
+MANY = TEXT.replace("trials = 2", "trials = 30")
+N_RUNS = 120
 
 
 def wait_for_parts(folder: Path, n: int, limit_s: float = 120.0) -> None:
@@ -45,7 +45,7 @@ def test_ctrl_c_keeps_finished_runs_and_the_next_run_resumes(tmp_path: Path) -> 
     again = started(tmp_path, "run", "study.toml", "--workers", 1, "--no-report", "--json")
     _, err = again.communicate(timeout=300)
     assert (again.returncode, err) == (0, "")
-    straight = started(tmp_path, "run", "study.toml", "--workers", 3, "--no-report", "--out", "straight")
+    straight = started(tmp_path, "run", "study.toml", "--workers", 1, "--no-report", "--out", "straight")
     straight.communicate(timeout=300)
     resumed = pl.read_parquet(folder / "runs.parquet")
     assert resumed.height == N_RUNS
