@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import os
 import signal
 from collections.abc import Callable
@@ -98,15 +97,22 @@ def test_a_plan_needs_its_clocks_only_on_cores_that_it_uses(tmp_path: Path) -> N
 
 
 def test_a_clock_that_was_not_seen_is_noted() -> None:
-    assert clock_notes(Clock(2000.0), 2100.0) == (f"{OTHER_CLOCK} (2100 MHz)",)
-    for asked, seen_mhz in ((Clock(2000.0), 1950.0), (Clock(2000.0), math.nan), (Clock(), 900.0)):
-        assert clock_notes(asked, seen_mhz) == ()
+    held = Clock(2000.0)
+    assert clock_notes(held, [[2100.0], []]) == clock_notes(held, [[2100.0, 800.0]]) == (f"{OTHER_CLOCK} (2100 MHz)",)
+    assert (
+        clock_notes(held, [[1950.0], [2600.0, 2000.0]]) == clock_notes(held, []) == clock_notes(Clock(), [[9.0]]) == ()
+    )
 
 
 def test_turbo_and_clocks_that_were_not_held_do_not_mislead_the_fit() -> None:
     rows = [
-        {"program": "a", "size": 1, "clock_mhz": mhz, "measured_mhz": seen, "wall_s": 3400.0 / ran}
-        for mhz, seen, ran in ((1600, 1600, 1600), (2600, 2000, 2000), (3400, None, 3400), (3401, None, 3900))
+        {"program": "a", "size": 1, "clock_mhz": mhz, "notes": notes, "wall_s": 3400.0 / ran}
+        for mhz, notes, ran in (
+            (1600, "", 1600),
+            (2600, f"{OTHER_CLOCK} (2 MHz)", 2000),
+            (3400, None, 3400),
+            (3401, "", 3900),
+        )
         for _ in range(2)
     ]
     (found,) = scaling_table(shaped(pl.DataFrame(rows), COLUMNS)).to_dicts()

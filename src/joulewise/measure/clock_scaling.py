@@ -10,7 +10,7 @@ import polars as pl
 from joulewise.confidence import student_quantile
 from joulewise.measure.analysis_columns import SCALING, table
 from joulewise.measure.machine import TURBO_STEP_MHZ
-from joulewise.measure.seen_clocks import WORTH_TELLING
+from joulewise.measure.seen_clocks import OTHER_CLOCK
 
 
 def scaling_table(observations: pl.DataFrame) -> pl.DataFrame:
@@ -24,8 +24,8 @@ def scaling_table(observations: pl.DataFrame) -> pl.DataFrame:
 def _is_unknown() -> pl.Expr:
     """Whether a run's frequency is not the one asked for: another was seen, or it is a step that stands for turbo."""
     asked = pl.col("clock_mhz")
-    off = (pl.col("measured_mhz") / asked - 1).abs().fill_null(0.0)
-    return (off > WORTH_TELLING) | (asked - TURBO_STEP_MHZ).is_in(asked.implode())
+    is_other = pl.col("notes").fill_null("").str.contains(OTHER_CLOCK, literal=True)
+    return is_other | (asked - TURBO_STEP_MHZ).is_in(asked.implode())
 
 
 def _fit(program: str, runs: pl.DataFrame) -> dict[str, Any]:

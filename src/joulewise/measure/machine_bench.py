@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
@@ -140,7 +141,7 @@ class MachineBench:
         notes: tuple[str, ...],
     ) -> GroupRead:
         windows = [member.window_s for member in times.members]
-        seen_mhz = self._seen_mhz(experiment, windows)
+        seen = [self._seen_mhz(member.cores, *window) for member, window in zip(experiment.members, windows)]
         whole = min(begin for begin, _ in windows), max(end for _, end in windows)
         return GroupRead(
             started,
@@ -148,18 +149,15 @@ class MachineBench:
             group_s=whole[1] - whole[0],
             energy_j=self._energy_j(*whole),
             energy_meter="" if self._watch is None else self._watch.meter_name,
-            measured_mhz=seen_mhz,
+            measured_mhz=statistics.fmean(chain.from_iterable(seen)) if any(seen) else math.nan,
             hottest_c=math.nan if self._watch is None else self._watch.hottest_c(*whole),
-            notes=(*notes, *clock_notes(experiment.clock, seen_mhz)),
+            notes=(*notes, *clock_notes(experiment.clock, seen)),
         )
 
-    def _seen_mhz(self, experiment: Experiment, windows: Sequence[tuple[float, float]]) -> float:
-        """The mean over members of what was seen at their cores while they ran: idle ones show what they like."""
-        if self._watch is None:
-            return math.nan
-        found = [self._watch.mean_mhz(*window, member.cores) for member, window in zip(experiment.members, windows)]
-        known = [mhz for mhz in found if not math.isnan(mhz)]
-        return statistics.fmean(known) if known else math.nan
+    def _seen_mhz(self, cores: Sequence[int], from_s: float, to_s: float) -> list[float]:
+        """The frequencies that were seen at cores of a member while it ran, as far as they show them."""
+        found = [math.nan if self._watch is None else self._watch.mean_mhz(from_s, to_s, [core]) for core in cores]
+        return [mhz for mhz in found if not math.isnan(mhz)]
 
     def _member_read(self, times: GroupTimes, place: int, counted: CounterReads | None) -> MemberRead:
         member = times.members[place]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from statistics import fmean
 
 from joulewise.measure.bench import Clock
 from joulewise.measure.processor import read_processor
@@ -20,11 +21,16 @@ WORTH_TELLING = 0.03
 """From this share on it is told that a clock differs from another."""
 
 
-def clock_notes(asked: Clock, seen_mhz: float) -> tuple[str, ...]:
-    """What is to be noted of the clock that was seen in a run, if anything."""
-    if asked.frequency_mhz is None or not abs(seen_mhz / asked.frequency_mhz - 1) > WORTH_TELLING:
+def clock_notes(asked: Clock, members: Iterable[Sequence[float]]) -> tuple[str, ...]:
+    """What is to be noted of the clock that was seen in a run, if anything, by what each core of each member shows.
+
+    A core that a member leaves idle shows what it likes: each member counts with the core that is nearest.
+    """
+    if (mhz := asked.frequency_mhz) is None:
         return ()
-    return (f"{OTHER_CLOCK} ({seen_mhz:.0f} MHz)",)
+    nearest = [min(cores, key=lambda seen: abs(seen - mhz)) for cores in members if cores]
+    seen_mhz = fmean(nearest) if nearest else mhz
+    return (f"{OTHER_CLOCK} ({seen_mhz:.0f} MHz)",) if abs(seen_mhz / mhz - 1) > WORTH_TELLING else ()
 
 
 def clock_reader(root: Path, cores: Iterable[int]) -> Callable[[], dict[int, float]]:
