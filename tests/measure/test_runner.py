@@ -269,15 +269,24 @@ class Counters:
 
 
 class TenWatts:
-    """A meter of a machine that takes ten watts."""
+    """A meter of a machine that takes ten watts, and a clock that stands still while it is read."""
 
     name = "a meter"
+
+    def __init__(self) -> None:
+        self._at_s, self._is_read = 0.0, True
+
+    def now_s(self) -> float:
+        """Asked before and after each reading."""
+        self._is_read = not self._is_read
+        self._at_s = self._at_s if self._is_read else time.monotonic()
+        return self._at_s
 
     def availability(self) -> Availability:
         return Availability("energy", True, "ten watts")
 
     def read_j(self) -> float:
-        return 10 * time.monotonic()
+        return 10 * self._at_s
 
 
 class Clocks:
@@ -296,18 +305,18 @@ class Clocks:
 
 
 def test_counters_energy_and_clocks_are_read_where_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
-    counters, clocks = Counters(), Clocks()
+    counters, clocks, meter = Counters(), Clocks(), TenWatts()
     says_when = shell("sleep 0.05; echo >&$JOULEWISE_BEGIN; sleep 0.05")
     members = (Member(shell("test $COUNTS = 0.counts && sleep 0.1"), CORES[:1]), Member(says_when, CORES[-1:]))
-    with Watch(TenWatts()) as watch:
+    with Watch(meter, now_s=meter.now_s) as watch:
         monkeypatch.setattr(watch, "mean_mhz", lambda *_: 1400.0)
         bench = MachineBench(CORES, watch, counters, clocks)
         read = bench.run(Experiment(members, Clock(1500.0)), 0)
-        assert bench.idle_w(Clock(), 0.1) == pytest.approx(10.0, rel=0.1)
+        assert bench.idle_w(Clock(), 0.1) == pytest.approx(10.0)
     assert (read.problem, read.energy_meter) == ("", "a meter")
     assert (read.measured_mhz, read.notes) == (1400.0, (f"{OTHER_CLOCK} (1400 MHz)",))
-    assert read.energy_j == pytest.approx(10 * read.group_s, rel=0.1)
-    assert read.members[0].energy_j == pytest.approx(10 * read.members[0].wall_s, rel=0.1)
+    assert read.energy_j == pytest.approx(10 * read.group_s)
+    assert read.members[0].energy_j == pytest.approx(10 * read.members[0].wall_s)
     assert [(m.instructions, m.cache_misses) for m in read.members] == [(100.0, 3.0), (0.0, 0.0)]
     assert datetime.fromisoformat(read.started) >= clocks.held_at
     assert all(math.isnan(member.cycles) for member in read.members)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from joulewise.measure.availability import Availability
 from joulewise.measure.heat import Heat
+from joulewise.measure.rapl import Rapl
 from joulewise.measure.seen_clocks import clock_reader
 from joulewise.measure.survey import survey
 from joulewise.measure.watch import Watch
@@ -111,6 +112,10 @@ def test_a_survey_of_this_machine_and_of_one_that_has_everything(tmp_path: Path)
     def opening(kind: int, number: int, pid: int) -> int:
         return os.open(os.devnull, os.O_RDONLY)
 
-    there = survey(trees.ivy_bridge(tmp_path), opening=opening)
+    def meanwhile(_: float) -> None:
+        trees.write(root, {f"{trees.RAPL}/intel-rapl:0/energy_uj": 65_000_001_000})
+
+    root = trees.ivy_bridge(tmp_path)
+    there = survey(root, Rapl(root, sleep=meanwhile), opening)
     assert [one.name for one in there] == PROBES
     assert all(one.is_available and not one.remedy for one in there)

@@ -135,7 +135,7 @@ def _meter(plan: Plan) -> EnergyMeter | None:
     if plan.meter.command is None:
         rapl = Rapl()
         return rapl if rapl.availability().is_available else None
-    meter = PowerCommand(plan.meter.command, plan.meter.every)
+    meter = PowerCommand(plan.meter.command)
     found = meter.availability()
     if not found.is_available:
         raise InputError(Problem(f"{plan.file_name}: meter.command", found.found, advice=found.remedy))

@@ -9,7 +9,7 @@ import threading
 import time
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -37,7 +37,7 @@ class _Track:
 
 
 class Watch:
-    """Reads every `every_s` inside its block, and whenever it is asked to; all times are of time.monotonic().
+    """Reads every `every_s` inside its block, and whenever it is asked to; all times are of one clock, `now_s`.
 
     Its thread keeps away from `cores`, which are those that are measured, where it has others.
     """
@@ -49,11 +49,13 @@ class Watch:
         cores: Iterable[int] = (),
         every_s: float = 0.5,
         root: Path = Path("/"),
+        now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self.meter = meter
         self.cores = tuple(cores)
         self.every_s = every_s
         self._heat = heat
+        self._now_s = now_s
         self._read_clocks = clock_reader(root, self.cores)
         self._lock = threading.Lock()
         self.forget()
@@ -93,9 +95,9 @@ class Watch:
     def sample(self) -> None:
         """Read everything now; takes as long as the meter does, which may be a second for a user's command."""
         with self._lock:
-            before_s = time.monotonic()
+            before_s = self._now_s()
             joules = self.meter.read_j() if self.meter is not None else math.nan
-            after_s = time.monotonic()
+            after_s = self._now_s()
             self._reached_s = (before_s + after_s) / 2
             if self.meter is not None:
                 self._energy.append(self._reached_s, joules)
