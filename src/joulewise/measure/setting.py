@@ -23,7 +23,7 @@ from joulewise.measure.holding import SHARED, only_laboratory
 from joulewise.measure.laboratory import Setting
 from joulewise.measure.machine import Machine, read_machine
 from joulewise.measure.machine_bench import MachineBench
-from joulewise.measure.places import Cores, cores_used, places_of
+from joulewise.measure.places import Cores, cores_named, cores_used, places_of
 from joulewise.measure.plan import Plan
 from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.power_command import PowerCommand
@@ -69,7 +69,7 @@ def opened(plan: Plan, folder: Path) -> Iterator[Setting]:
             yield Setting(
                 machine,
                 bench,
-                Quiet(machine.cores, plan.idle.most_busy, plan.idle.wait).wait,
+                Quiet(plan.idle.most_busy, plan.idle.wait).wait,
                 _calibration(machine, bench, places_of(plan, machine)),
                 idle_w=_unread(clocks, machine) if table else bench.idle_w if meter else None,
                 about=_about(plan, survey(meter=table or meter)),
@@ -90,13 +90,14 @@ def why_not(plan: Plan, machine: Machine) -> Iterator[Problem]:
 
 
 def clock_problems(plan: Plan, machine: Machine, clocks: Clocks) -> Iterator[Problem]:
-    """Why the clocks of a plan cannot be set here."""
+    """Why the clocks of a plan cannot be set here, on the cores that it uses."""
     wanted = [clock for clock in clocks_of(plan, machine) if clock != Clock()]
     if not wanted:
         return
     key, found = _clock_probe(plan, clocks)
     if found.is_available:
-        yield from dict.fromkeys(problem for clock in wanted for problem in clocks.problems(clock, machine.cores))
+        cores = cores_named(plan, machine)
+        yield from dict.fromkeys(problem for clock in wanted for problem in clocks.problems(clock, cores))
     else:
         advice = f"leave [clock] out to measure as the machine is, or: {found.remedy}"
         yield Problem(f"{plan.file_name}: clock.{key}", "cannot be set here", found.found, advice)
@@ -120,7 +121,7 @@ def _unread(clocks: Clocks, machine: Machine) -> Callable[[Clock, float], float]
     """Leaves the machine idle for an external meter, whose table is read later."""
 
     def idle_w(clock: Clock, seconds: float) -> float:
-        with clocks.holding(clock, machine.cores):
+        with clocks.holding(clock, (), machine.cores):
             time.sleep(seconds)
         return math.nan
 
