@@ -10,8 +10,10 @@ from pathlib import Path
 
 from joulewise.measure.availability import Availability
 from joulewise.measure.heat import Heat
+from joulewise.measure.plan import parse_plan
 from joulewise.measure.rapl import Rapl
 from joulewise.measure.seen_clocks import clock_reader
+from joulewise.measure.setting import opened
 from joulewise.measure.survey import survey
 from joulewise.measure.watch import Watch
 from tests.measure import trees
@@ -119,3 +121,12 @@ def test_a_survey_of_this_machine_and_of_one_that_has_everything(tmp_path: Path)
     there = survey(root, Rapl(root, sleep=meanwhile), opening)
     assert [one.name for one in there] == PROBES
     assert all(one.is_available and not one.remedy for one in there)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs a core beside the measured one")
+def test_the_laboratory_keeps_off_the_cores_that_it_measures(tmp_path: Path) -> None:
+    first, *others = sorted(os.sched_getaffinity(0))
+    text = f'name = "off"\ncores = [{first}]\n[[program]]\nname = "a"\ncommand = "true"\n'
+    with opened(parse_plan(text, "off.toml", tmp_path), tmp_path):
+        assert os.sched_getaffinity(0) == set(others)
+    assert os.sched_getaffinity(0) == {first, *others}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,8 @@ def opened(plan: Plan, folder: Path) -> Iterator[Setting]:
         table, meter = _table(plan), _meter(plan)
         if table:
             table.check()
-        with _giving_back(clocks), _watching(plan, machine, meter) as watch:
+        about = _about(plan, survey(meter=table or meter))
+        with _giving_back(clocks), _aside(cores_used(plan, machine)), _watching(plan, machine, meter) as watch:
             bench = MachineBench(machine.cores, watch, best_counters(), clocks)
             yield Setting(
                 machine,
@@ -72,7 +73,7 @@ def opened(plan: Plan, folder: Path) -> Iterator[Setting]:
                 Quiet(plan.idle.most_busy, plan.idle.wait).wait,
                 _calibration(machine, bench, places_of(plan, machine)),
                 idle_w=_unread(clocks, machine) if table else bench.idle_w if meter else None,
-                about=_about(plan, survey(meter=table or meter)),
+                about=about,
                 give_back=clocks.restore_left_behind,
             )
 
@@ -190,6 +191,18 @@ def _giving_back(clocks: Clocks) -> Iterator[None]:
         yield
     finally:
         clocks.restore_left_behind()
+
+
+@contextmanager
+def _aside(cores: Collection[int]) -> Iterator[None]:
+    """Keeps this process, and what it starts to watch and keep others, off the cores that are measured, if it can."""
+    before = os.sched_getaffinity(0)
+    with suppress(OSError):
+        os.sched_setaffinity(0, before - set(cores) or before)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _notes() -> list[Path]:
