@@ -8,6 +8,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from joulewise.measure.availability import Availability
 from joulewise.measure.heat import Heat
 from joulewise.measure.plan import parse_plan
