@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -147,6 +148,7 @@ def _analysed(folder: Path) -> tuple[Analysis, MeasureInfo, Path]:
     machine = machine_from(store.existing()["machine"])
     with locked(folder):
         analysis = analyse(store.write_tables(), store.idle_powers())
+        analysis = replace(analysis, missing=(*analysis.missing, *filter(None, [store.uncovered()])))
         write_tables(folder, analysis, machine)
         info = _info(store, machine)
         return analysis, info, write_measure_report(folder, analysis, info)
