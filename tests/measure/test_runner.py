@@ -259,6 +259,9 @@ class Counters:
         self.asked.append(f"attach {file.name}")
         return self
 
+    def begin(self) -> None:
+        self.asked.append("begin")
+
     def read(self) -> CounterReads:
         self.asked.append("read")
         return CounterReads(instructions=100.0, cache_misses=3.0)
@@ -305,10 +308,10 @@ def test_counters_energy_and_clocks_are_read_where_there_are_any() -> None:
     assert (read.problem, read.energy_meter) == ("", "a meter")
     assert read.energy_j == pytest.approx(10 * read.group_s, rel=0.1)
     assert read.members[0].energy_j == pytest.approx(10 * read.members[0].wall_s, rel=0.1)
-    assert [(m.instructions, m.cache_misses) for m in read.members] == [(100.0, 3.0), (0.0, 0.0)]
+    assert [(m.instructions, m.cache_misses) for m in read.members] == [(100.0, 3.0)] * 2
     assert datetime.fromisoformat(read.started) >= clocks.held_at
     assert all(math.isnan(member.cycles) for member in read.members)
-    assert counters.asked == ["attach 0.counts", "attach 1.counts", "read", "read", "read", "close", "close"]
+    assert counters.asked == ["attach 0.counts", "attach 1.counts", "begin", "read", "read", "close", "close"]
     assert clocks.held == [("1500 MHz", tuple(sorted({CORES[0], CORES[-1]})))]
 
 
