@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from joulewise.cli.measure import _how_long, _how_shared, _sharing
+from joulewise.cli.measure import _how_long, _how_noted, _noted
 from joulewise.cli.output import progress
+from joulewise.measure.places import BEYOND_QUOTA, SHARED_CORES
 from joulewise.measure.programs import resolved
 from joulewise.measure.schedule import Estimate, schedule
 from joulewise.progress import Progress
@@ -107,7 +109,7 @@ def test_dry_runs_print_the_schedule_and_how_long_it_takes(folder: Path, capsys:
     assert not (folder / "results").exists()
     found = json.loads(call(capsys, "measure", "real.toml", "--dry-run", "--json").out)
     assert (found["n_runs"], found["unknown"], len(found["schedule"])) == (4, [], 4)
-    assert (found["needs_yes"], found["share_cores"]) == (False, [])
+    assert (found["needs_yes"], SHARED_CORES in found["noted"]) == (False, False)
 
 
 @pytest.mark.parametrize(
@@ -126,13 +128,13 @@ def test_a_dry_run_says_how_long_it_takes_and_what_must_be_agreed_to(cost: Estim
     assert told in _how_long(10, cost, is_made_up=False)
 
 
-def test_a_dry_run_says_which_groups_share_physical_cores() -> None:
+def test_a_dry_run_says_which_groups_will_have_notes() -> None:
     plan = small_plan('[together]\ngroups = [["a", "a", "b"]]')
     runs = schedule(plan, MACHINE, resolved(plan, lambda _: ()))
-    shared = _sharing(plan, MACHINE, runs)
-    assert shared == ["2 a + b"]
-    assert _how_shared(runs, shared, MACHINE) == (
-        "1 of 6 groups has members that share physical cores as siblings: the machine has 2 physical cores."
+    noted = _noted(plan, replace(MACHINE, core_quota=1.5), runs)
+    assert noted == {BEYOND_QUOTA: ["2 a", "2 a + b", "2 b", "a + b"], SHARED_CORES: ["2 a + b"]}
+    assert _how_noted(runs, SHARED_CORES, noted[SHARED_CORES]) == (
+        "Runs of 1 of 6 groups will have a note: members shared physical cores as siblings."
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.kernels.probes import STEPS
+from joulewise.kernels.bundled import STEPS
 from joulewise.measure.bench import Clock, Experiment, GroupRead, Member, MemberRead, Program
 from joulewise.measure.bundled import (
     KERNELS,
@@ -22,7 +22,7 @@ from joulewise.measure.bundled_kernels import KERNELS as BODIES
 from joulewise.measure.bundled_kernels import prepared
 from joulewise.measure.machine import Cache, Machine
 from joulewise.measure.machine_bench import MachineBench
-from tests.twins import probes
+from tests.twins import bundled
 
 CORES = tuple(sorted(os.sched_getaffinity(0)))
 ROUNDS_AND_CORES = ((10_000, CORES[0]), (40_000, CORES[-1]))
@@ -34,12 +34,12 @@ CACHES = (
 )
 MACHINE = Machine("M", (0, 1), ((0,), (1,)), CACHES, memory_bytes=8 << 30)
 TWINS: dict[str, Any] = {
-    "triad": lambda _, b, c, rounds: probes.triad(b, c, rounds),
-    "chase": lambda next_of, rounds: probes.chase(next_of, rounds * STEPS),
-    "stencil": lambda cells, _, rounds: probes.stencil(cells, rounds),
-    "black_scholes": lambda spot, strike, _, rounds: probes.black_scholes(spot, strike, rounds),
-    "matmul": lambda a, b, _, rounds: probes.matmul(a, b, rounds),
-    "branchy": probes.branchy,
+    "triad": lambda _, b, c, rounds: bundled.triad(b, c, rounds),
+    "chase": lambda next_of, rounds: bundled.chase(next_of, rounds * STEPS),
+    "stencil": lambda cells, _, rounds: bundled.stencil(cells, rounds),
+    "black_scholes": lambda spot, strike, _, rounds: bundled.black_scholes(spot, strike, rounds),
+    "matmul": lambda a, b, _, rounds: bundled.matmul(a, b, rounds),
+    "branchy": bundled.branchy,
 }
 
 

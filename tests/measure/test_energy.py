@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import math
 import os
 import re
@@ -60,7 +61,6 @@ def count_up(root: Path, zone: str, energy_uj: int) -> None:
 def test_a_counter_that_begins_anew(tmp_path: Path) -> None:
     root = trees.ivy_bridge(tmp_path)
     meter = Rapl(root, ticking(1.0))
-    assert meter.availability().found.startswith("RAPL (package-0): without disks")
     assert meter.read_j() == 0
     count_up(root, "intel-rapl:0", 65_500_000_000)
     assert meter.read_j() == pytest.approx(500)
@@ -70,6 +70,21 @@ def test_a_counter_that_begins_anew(tmp_path: Path) -> None:
     assert math.isnan(meter.read_j())  # reset, as by a firmware or a machine that slept
     count_up(root, "intel-rapl:0", 60_000_000)
     assert meter.read_j() == pytest.approx(632.610987 + 10)
+    assert math.isnan(meter.read_j())  # stuck
+
+
+def test_every_counter_must_move(tmp_path: Path) -> None:
+    root = trees.xeon(tmp_path)
+    moving, joules = ["intel-rapl:0", "intel-rapl:1", "intel-rapl:1:0"], itertools.count(3_000_000_000)
+
+    def meanwhile(_: float) -> None:
+        for zone in moving:
+            count_up(root, zone, next(joules))
+
+    meter = Rapl(root, sleep=meanwhile)
+    assert "intel-rapl:0:0/energy_uj did not move within 0.1 s: it does not count" in meter.availability().found
+    moving.append("intel-rapl:0:0")
+    assert meter.availability().found.startswith("RAPL (package-0, package-1, 2 dram): without disks")
 
 
 def test_packages_and_memory_are_added_and_the_platform_is_not(tmp_path: Path) -> None:
@@ -80,9 +95,10 @@ def test_packages_and_memory_are_added_and_the_platform_is_not(tmp_path: Path) -
     meter.read_j()
     count_up(root, "intel-rapl:0", 1_010_000_000)
     count_up(root, "intel-rapl:1", 2_020_000_000)
+    count_up(root, "intel-rapl:0:0", 505_000_000)
     count_up(root, "intel-rapl:1:0", 52_000_387)  # of memory, anew
     count_up(root, "intel-rapl:2", 99_000_000_000)
-    assert meter.read_j() == pytest.approx(10 + 20 + 65)
+    assert meter.read_j() == pytest.approx(10 + 20 + 5 + 65)
 
 
 def test_the_platform_alone_is_better_than_nothing(tmp_path: Path) -> None:
@@ -141,21 +157,22 @@ DCMI = """
 @pytest.mark.parametrize(
     ("text", "watts"),
     [
-        (DCMI, 220),
-        ("Pwr Consumption  | 77h | ok  |  7.1 | 168 Watts\n", 168),
-        ("Power Meter      | 182.000    | Watts      | ok    | na", 182),
-        ('{"StatusSNS":{"ENERGY":{"Voltage":231,"Power":42.5,"ApparentPower":60}}}', 42.5),
-        ("217.5\n", 217.5),
-        ("0.3 kW", 300),
-        ("now drawing 95 W at the wall", 95),
-        ("2.5e2 W", 250),
-        ("-5 W", math.nan),
-        ("1 2 3", math.nan),
-        ("no meter", math.nan),
+        (DCMI, [220]),
+        ("Pwr Consumption  | 77h | ok  |  7.1 | 168 Watts\n", [168]),
+        ("Power Meter      | 182.000    | Watts      | ok    | na", [182]),
+        ("PS1 Input Power  | 120 Watts  | ok\nPS2 Input Power  | 130 Watts  | ok\nLimit: 500 W", [120, 130]),
+        ('{"StatusSNS":{"ENERGY":{"Voltage":231,"Power":42.5,"ApparentPower":60}}}', [42.5]),
+        ("217.5\n", [217.5]),
+        ("0.3 kW", [300]),
+        ("now drawing 95 W at the wall", [95]),
+        ("2.5e2 W", [250]),
+        ("-5 W", [-5]),
+        ("1 2 3", []),
+        ("no meter", []),
     ],
 )
-def test_powers_as_commands_print_them(text: str, watts: float) -> None:
-    assert parse_watts(text) == pytest.approx(watts, nan_ok=True)
+def test_powers_as_commands_print_them(text: str, watts: list[float]) -> None:
+    assert parse_watts(text) == pytest.approx(watts)
 
 
 def test_powers_are_joined_by_lines(tmp_path: Path) -> None:
@@ -175,6 +192,10 @@ def test_powers_are_joined_by_lines(tmp_path: Path) -> None:
         ("sh -c 'echo no access; exit 3'", "ended with status 3, after 'no access'"),
         ("echo hello", "printed no power, after 'hello'"),
         ("echo 217000000", "printed 2.17e+08 W, which no machine draws"),
+        ("echo 0 W", "printed 0 W, which no running machine draws"),
+        ("echo -5 W", "printed -5 W, which no running machine draws"),
+        ("echo PS1 120 W PS2 120 W", "printed 120 W, 120 W: which of them is meant?"),
+        ("printf '%s\\n' 1 2 3 4 5", "printed 1 W, 2 W, 3 W, 4 W and more: which of them"),
         ("true", "printed no power, and said nothing"),
         ("sh -c 'sleep 60 & sleep 60'", "gave no answer within 0.1 s"),
         ("/", "cannot be used: Permission denied"),
@@ -231,7 +252,6 @@ def test_gaps_and_missing_values_stay_missing(tmp_path: Path) -> None:
     assert log.between(109, 111) == 20
     assert log.between(112, 114) == 20
     assert all(map(math.isnan, (log.between(101, 111), log.between(103, 104), log.between(111, 113))))
-    assert read_power_csv(path, most_gap_s=60).between(99, 111) == 120
     path.write_text("t,w\n100,10\n101,10\n102,10\n103,-1x")  # a meter that is writing
     assert read_power_csv(path).between(99, 102) == 30
     path.write_text("t,joules\n100,10\n101,20\n102,3\n103,9\n")  # a meter that was started again

@@ -280,7 +280,7 @@ def test_quiet_is_waited_for_once_in_vain(tmp_path: Path) -> None:
             stat.write_text(f"cpu  0 0 0 0\n{''.join(lines)}cpu7 9 9 9 9 9 9 9 9 9 9\n")
             return super()._ticks()
 
-    quiet = Ticking((0, 1), 0.1, 0.05, tmp_path, look_s=0.001)
+    quiet = Ticking(0.1, 0.05, tmp_path, look_s=0.001)
     began = time.monotonic()
     assert quiet.wait() == "others used 75 % of the cores just before"
     assert time.monotonic() - began >= 0.05
@@ -292,7 +292,9 @@ def test_quiet_is_waited_for_once_in_vain(tmp_path: Path) -> None:
     assert quiet.wait([(0,)]) == ""
     quiet.wait_s = 0.0
     assert quiet.wait([(0,), (1,)]) == "others used 15 % of core 1 just before"
-    unknown = Quiet((0,), 0.1, 1.0, tmp_path / "none", look_s=0.0)
+    step[:] = [[0, 100], [60, 40]]
+    assert quiet.wait([(0,)]) == "others used 30 % of the cores just before"  # also where the run is not
+    unknown = Quiet(0.1, 1.0, tmp_path / "none", look_s=0.0)
     assert unknown.wait([(0,)]) == "whether others used the machine just before could not be looked at"
 
 

@@ -64,6 +64,15 @@ def counter(root: Path, zone: str, name: str, energy_uj: int, range_uj: int) -> 
     )
 
 
+def unit(root: Path, name: str, files: Mapping[str, object]) -> Path:
+    """A counting unit: a folder, and a link to it among the sources of events."""
+    write(root, {f"sys/devices/{name}/{file}": value for file, value in files.items()})
+    links = root / "sys/bus/event_source/devices"
+    links.mkdir(parents=True, exist_ok=True)
+    (links / name).symlink_to(f"../../../devices/{name}")
+    return root
+
+
 def cpuinfo(root: Path, fields: Mapping[str, str]) -> None:
     """The first core in /proc/cpuinfo."""
     lines = [f"{name}\t: {value}" for name, value in fields.items()]
@@ -174,6 +183,7 @@ def arm_server(root: Path) -> Path:
             f"{zone}2/temp": 999000,
             f"{meter}_average": 87500000,
             f"{meter}_oem_info": "CPU Power Socket 0",
+            "sys/class/hwmon/hwmon0/power1_input": 0,
         },
     )
 
@@ -188,9 +198,19 @@ def hybrid(root: Path) -> Path:
     caches(root, 3, 3, "Unified", "12288K", ["0-7"])
     policies(root, [str(core) for core in range(4)], PSTATE | {"cpuinfo_max_freq": "4400000"})
     policies(root, [str(core) for core in range(4, 8)], PSTATE | {"cpuinfo_max_freq": "3300000"})
-    units = "sys/bus/event_source/devices"
-    write(root, {f"{units}/cpu_core/type": 4, f"{units}/cpu_atom/type": 10})
-    return write(root, {"sys/devices/cpu_core/cpus": "0-3", "sys/devices/cpu_atom/cpus": "4-7"})
+    unit(root, "cpu_core", {"type": 4, "cpus": "0-3", "events/instructions": "event=0xc0"})
+    unit(root, "cpu_atom", {"type": 10, "cpus": "4-7", "events/instructions": "event=0xc0"})
+    return unit(root, "uncore_imc_0", {"type": 20, "cpumask": "0"})
+
+
+def big_little(root: Path) -> Path:
+    """An ARM board with four small cores and two fast ones, whose caches a unit of their own counts for."""
+    cpuinfo(root, {"CPU implementer": "0x41", "CPU part": "0xd03", "Features": "fp asimd"})
+    cores(root, 6)
+    own = {"events/inst_retired": "event=0x0008", "events/cpu_cycles": "event=0x0011"}
+    unit(root, "armv8_cortex_a53", {"type": 7, "cpus": "0-3", **own})
+    unit(root, "armv8_cortex_a72", {"type": 8, "cpus": "4-5", "events/ll_cache_miss_rd": "event=0x0037", **own})
+    return unit(root, "arm_dsu_0", {"type": 9, "cpumask": "0", "associated_cpus": "0-5"})
 
 
 def container(root: Path) -> Path:

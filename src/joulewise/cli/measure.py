@@ -179,40 +179,41 @@ def _show_schedule(path: Path, out: Path | None, *, as_json: bool) -> None:
     folder, machine = _folder(plan, out), machine_of(plan)
     records = Store(folder).records()
     runs, left = runs_of(plan, machine, records)
-    cost, shared = estimate_left(plan, runs, left, records), _sharing(plan, machine, runs)
+    cost, noted = estimate_left(plan, runs, left, records), _noted(plan, machine, runs)
     if as_json:
         about = {"name": plan.name, "folder": str(folder), "n_runs": len(runs), "n_reused": len(runs) - len(left)}
         time_s = {"seconds": None if cost.unknown else cost.seconds, "most_s": cost.most_s}
         needs_yes = plan.synthetic is None and cost.must_be_agreed_to
-        more = {"unknown": list(cost.unknown), "needs_yes": needs_yes, "share_cores": shared}
+        more = {"unknown": list(cost.unknown), "needs_yes": needs_yes, "noted": noted}
         print_json({**about, **time_s, **more, "schedule": [_row(run) for run in left]})
         return
     if left:
         print_table(f"{plan.name}: the next runs, in their order", [_row(run) for run in left[:_MOST_ROWS]])
     if len(left) > _MOST_ROWS:
         print(f"... and {len(left) - _MOST_ROWS:,} more; --json has all.")
-    if shared:
-        print(_how_shared(runs, shared, machine))
+    for note_of_run, groups in noted.items():
+        print(_how_noted(runs, note_of_run, groups))
     print(_how_long(len(runs), cost, is_made_up=plan.synthetic is not None))
 
 
-def _sharing(plan: Plan, machine: Machine, runs: Iterable[Run]) -> list[str]:
-    """The groups whose members get physical cores together though they were to be separate."""
-    from joulewise.measure.places import shares_cores
+def _noted(plan: Plan, machine: Machine, runs: Iterable[Run]) -> dict[str, list[str]]:
+    """The notes that runs will have for where their members are pinned, and the groups that have each."""
+    from joulewise.measure.places import place_notes
 
     experiments = [run.experiment for run in runs]
-    cores = {(found.group, tuple(member.cores for member in found.members)) for found in experiments}
-    return sorted({group for group, places in cores if shares_cores(plan, machine, places)})
+    placed = sorted({(found.group, tuple(member.cores for member in found.members)) for found in experiments})
+    noted: dict[str, dict[str, None]] = {}
+    for group, places in placed:
+        for words in place_notes(plan, machine, places):
+            noted.setdefault(words, {})[group] = None
+    return {words: list(groups) for words, groups in noted.items()}
 
 
-def _how_shared(runs: Iterable[Run], shared: Sequence[str], machine: Machine) -> str:
-    from joulewise.units import count, noun
+def _how_noted(runs: Iterable[Run], words: str, groups: Sequence[str]) -> str:
+    from joulewise.units import count
 
-    n_groups, n_cores = len({run.experiment.group for run in runs}), len(machine.siblings)
-    return (
-        f"{len(shared):,} of {count(n_groups, 'group')} {noun(len(shared), 'has', 'have')} members that share physical "
-        f"cores as siblings: the machine has {count(n_cores, 'physical core')}."
-    )
+    n_groups = len({run.experiment.group for run in runs})
+    return f"Runs of {len(groups):,} of {count(n_groups, 'group')} will have a note: {words}."
 
 
 def _row(run: Run) -> dict[str, Any]:

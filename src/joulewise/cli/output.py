@@ -113,7 +113,10 @@ class _Lines:
 
 @contextmanager
 def progress(title: str, *, quiet: bool) -> Iterator[Move]:
-    """A bar with the time left on standard error, moved by (done, total, doing); off a terminal, a line a minute."""
+    """A bar with the time left on standard error, moved by (done, total, doing); off a terminal, a line a minute.
+
+    It is drawn once a second: more often would take the time of what is being measured.
+    """
     if quiet or not sys.stderr.isatty():
         yield _Lines(title, math.inf if quiet else time.monotonic() + LINE_EVERY_S)
         return
@@ -121,7 +124,7 @@ def progress(title: str, *, quiet: bool) -> Iterator[Move]:
 
     columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn(),
                bars.TimeRemainingColumn(), bars.TextColumn("{task.fields[doing]}", markup=False))  # fmt: skip
-    with bars.Progress(*columns, console=console(stderr=True), transient=True) as bar:
+    with bars.Progress(*columns, console=console(stderr=True), transient=True, refresh_per_second=1) as bar:
         task = bar.add_task(title, total=None, doing="")
         yield lambda done, total, doing="": bar.update(task, completed=done, total=total, doing=doing)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from joulewise.kernels import probes
-from joulewise.kernels.probes import LINE
+from joulewise.kernels import bundled
+from joulewise.kernels.bundled import LINE
 
 
 def _triad(n: int) -> tuple[Any, ...]:
@@ -44,12 +44,12 @@ def _branchy(n: int) -> tuple[Any, ...]:
 
 
 KERNELS: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]] = {
-    "triad": (probes.triad, _triad),
-    "chase": (probes.chase, _chase),
-    "stencil": (probes.stencil, _stencil),
-    "black_scholes": (probes.black_scholes, _black_scholes),
-    "matmul": (probes.matmul, _matmul),
-    "branchy": (probes.branchy, _branchy),
+    "triad": (bundled.triad, _triad),
+    "chase": (bundled.chase, _chase),
+    "stencil": (bundled.stencil, _stencil),
+    "black_scholes": (bundled.black_scholes, _black_scholes),
+    "matmul": (bundled.matmul, _matmul),
+    "branchy": (bundled.branchy, _branchy),
 }
 """The body of each kernel, and the arrays it works on for a number of numbers of eight bytes."""
 

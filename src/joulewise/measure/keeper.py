@@ -229,8 +229,9 @@ class _Keeper:
     def _keep(self, start: _Start, *, waits: bool) -> bool:
         """One run from its release to its end; whether another may follow."""
         self._status, self._cpu_s, self._tail = {}, 0.0, b""
+        now_s = time.monotonic()
         start.release()
-        self._tell("started")
+        self._tell("started", now_s)
         if not self._wait_for_end(start, self._hear_waiting if waits else self._hear_begin):
             return False
         n_left = self._n_left()

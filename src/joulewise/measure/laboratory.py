@@ -23,7 +23,7 @@ from joulewise.measure.bundled import USUAL_SECONDS
 from joulewise.measure.holding import ending_in_order
 from joulewise.measure.journal import Journal, Record, writing
 from joulewise.measure.machine import Machine
-from joulewise.measure.places import SHARED_CORES, shares_cores
+from joulewise.measure.places import place_notes
 from joulewise.measure.plan import Plan
 from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.programs import resolved
@@ -244,10 +244,10 @@ class _Work:
         if cold:
             return GroupRead(_now(), (MemberRead(),) * len(run.experiment.members), problem="; ".join(cold))
         cores = [member.cores for member in run.experiment.members]
-        shared = SHARED_CORES if shares_cores(self.plan, self.setting.machine, cores) else ""
+        placed = place_notes(self.plan, self.setting.machine, cores)
         busy = self.setting.wait_for_quiet(cores)
         read = self.setting.bench.run(run.experiment, run.repetition)
-        return replace(read, notes=(*read.notes, *filter(None, (shared, busy))))
+        return replace(read, notes=(*read.notes, *placed, *([busy] if busy else [])))
 
     def outcome(self, folder: Path) -> Outcome:
         """What came of it."""

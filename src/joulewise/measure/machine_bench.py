@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
@@ -16,6 +18,7 @@ from joulewise.errors import InputError, Problem
 from joulewise.measure.bench import Clock, Experiment, GroupRead, Member, MemberRead, Program
 from joulewise.measure.counters import CounterReads, CounterSource, OpenCounters
 from joulewise.measure.runner import run_group
+from joulewise.measure.seen_clocks import clock_notes
 from joulewise.measure.times import GroupTimes, company_share
 
 _STEP_S = 0.05
@@ -58,8 +61,8 @@ class Watching(Protocol):
 class ClockHolder(Protocol):
     """What sets the clock of cores for a while."""
 
-    def holding(self, clock: Clock, cores: Iterable[int]) -> AbstractContextManager[None]:
-        """The clock, inside a block; InputError or OSError where it cannot be set."""
+    def holding(self, clock: Clock, cores: Iterable[int], others: Iterable[int]) -> AbstractContextManager[None]:
+        """The clock, inside a block, and others no faster; InputError or OSError where it cannot be set."""
         ...
 
 
@@ -94,13 +97,13 @@ class MachineBench:
             return GroupRead(now, (MemberRead(),) * len(experiment.members), problem=times.problem)
         started = _time_of_day(offset_s + times.started_s)
         notes = (*times.notes, *_step_note(_time_of_day_offset_s() - offset_s))
-        return self._group_read(started, times, reading.counts, _cores_of(experiment), notes)
+        return self._group_read(started, times, reading.counts, experiment, notes)
 
     def idle_w(self, clock: Clock, seconds: float) -> float:
         """The mean power with nothing running; NaN where no meter reads energy."""
         if self._watch is None or not self._watch.meter_name:
             return math.nan
-        with self._holding(clock, sorted(self._cores)):
+        with self._holding(clock, ()):
             self._watch.sample()
             from_s = time.monotonic()
             time.sleep(seconds)
@@ -117,7 +120,7 @@ class MachineBench:
             return nullcontext()
         if self._clocks is None:
             raise InputError(Problem("clock", f"found {clock.label}", "clocks of this machine cannot be set"))
-        return self._clocks.holding(clock, cores)
+        return self._clocks.holding(clock, cores, sorted(self._cores.difference(cores)))
 
     @contextmanager
     def _reading(self) -> Iterator[_Reading]:
@@ -133,10 +136,11 @@ class MachineBench:
         started: str,
         times: GroupTimes,
         counts: dict[int, CounterReads],
-        cores: Sequence[int],
+        experiment: Experiment,
         notes: tuple[str, ...],
     ) -> GroupRead:
         windows = [member.window_s for member in times.members]
+        seen = [self._seen_mhz(member.cores, *window) for member, window in zip(experiment.members, windows)]
         whole = min(begin for begin, _ in windows), max(end for _, end in windows)
         return GroupRead(
             started,
@@ -144,10 +148,15 @@ class MachineBench:
             group_s=whole[1] - whole[0],
             energy_j=self._energy_j(*whole),
             energy_meter="" if self._watch is None else self._watch.meter_name,
-            measured_mhz=math.nan if self._watch is None else self._watch.mean_mhz(*whole, cores),
+            measured_mhz=statistics.fmean(chain.from_iterable(seen)) if any(seen) else math.nan,
             hottest_c=math.nan if self._watch is None else self._watch.hottest_c(*whole),
-            notes=notes,
+            notes=(*notes, *clock_notes(experiment.clock, seen)),
         )
+
+    def _seen_mhz(self, cores: Sequence[int], from_s: float, to_s: float) -> list[float]:
+        """The frequencies that were seen at cores of a member while it ran, as far as they show them."""
+        found = [math.nan if self._watch is None else self._watch.mean_mhz(from_s, to_s, [core]) for core in cores]
+        return [mhz for mhz in found if not math.isnan(mhz)]
 
     def _member_read(self, times: GroupTimes, place: int, counted: CounterReads | None) -> MemberRead:
         member = times.members[place]

@@ -6,13 +6,14 @@ import ctypes
 import errno
 import os
 import platform
+import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from joulewise.measure.processor import ARM, Processor, surroundings
-from joulewise.measure.system_files import number_of, text_of
+from joulewise.measure.system_files import text_of
 
 _CALL_NUMBERS = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 319, "s390x": 331}
 _ATTRIBUTES = struct.Struct("=IIQQQQQIIQ")
@@ -72,11 +73,36 @@ def miss_events(processor: Processor) -> tuple[Event, ...]:
     return (LAST_LEVEL_READ_MISSES,) if is_old_amd else events
 
 
-def counting_units(root: Path) -> tuple[int, ...]:
-    """Numbers of the counting units of a hybrid processor; one 0, for "whichever", on all others."""
-    folder = root / "sys/bus/event_source/devices"
-    units = (number_of(folder / name / "type") for name in ("cpu_core", "cpu_atom", "cpu_lowpower"))
-    return tuple(int(unit) for unit in units if unit > 0) or (0,)
+_ARM_NAMES = {INSTRUCTIONS: "inst_retired", CYCLES: "cpu_cycles", LAST_LEVEL_READ_MISSES: "ll_cache_miss_rd"}
+"""What the units of ARM processors call events: before Linux 6.6, they take only their own numbers of these."""
+
+
+_OWN_NUMBER = re.compile(r"event=(0x[0-9a-f]+)")
+
+
+class Unit(NamedTuple):
+    """A counting unit: its number for the kernel, and its own numbers of the events in ARM's list that it has."""
+
+    number: int
+    own: Mapping[Event, int]
+
+
+_WHICHEVER = Unit(0, {})
+
+
+def counting_units(root: Path) -> tuple[Unit, ...]:
+    """The counting units of a processor whose cores are not all alike; whichever there is on all others.
+
+    They are those that say which cores are theirs (`cpus`); units outside of cores say which core reads them.
+    """
+    folders = sorted(path.parent for path in (root / "sys/bus/event_source/devices").glob("*/cpus"))
+    units = tuple(_unit(folder) for folder in folders if text_of(folder / "type").isdigit())
+    return units if len(units) > 1 else (_WHICHEVER,)
+
+
+def _unit(folder: Path) -> Unit:
+    said = {event: _OWN_NUMBER.fullmatch(text_of(folder / "events" / name)) for event, name in _ARM_NAMES.items()}
+    return Unit(int(text_of(folder / "type")), {event: int(own[1], 16) for event, own in said.items() if own})
 
 
 Opening = Callable[[int, int, int], int]
@@ -98,11 +124,13 @@ def perf_event_open(kind: int, number: int, pid: int) -> int:
     return int(descriptor)
 
 
-def on_unit(event: Event, unit: int) -> tuple[int, int]:
+def on_unit(event: Event, unit: Unit) -> tuple[int, int]:
     """Kind and number of an event on one counting unit."""
+    if event in unit.own:
+        return (unit.number, unit.own[event])
     if event.kind == _RAW:
-        return (unit or _RAW, event.number)
-    return (event.kind, event.number | unit << _UNIT_SHIFT)
+        return (unit.number or _RAW, event.number)
+    return (event.kind, event.number | unit.number << _UNIT_SHIFT)
 
 
 def read_tally(descriptor: int) -> Tally:

@@ -19,6 +19,10 @@ from joulewise.measure.system_files import text_of
 
 _INSTALL = "install perf (packages linux-perf, linux-tools-$(uname -r) or perf)"
 _GRANT = "sudo sysctl kernel.perf_event_paranoid=2, or let perf count: sudo setcap cap_perfmon+ep $(which perf)"
+_ONLY_WHOLE = ", which counts whole programs: no bundled kernels, and none that say when they begin"
+_WITHOUT_PERF = "let Python itself count, which can be read meanwhile: sudo sysctl kernel.perf_event_paranoid=2"
+_TELLS_SIGNALS = ("/bin/sh", "-c", '(exec "$@") || exit $?', "sh")
+"""Before a command line: perf says 0 of a program that a signal ended, a shell says 128 and the signal's number."""
 _LIMIT_S = 10.0
 _NAMES = {
     "instructions": ("instructions", "inst_retired", "inst_retired.any"),
@@ -120,11 +124,12 @@ class PerfStat:
         if why or math.isnan(reads.instructions):
             return Availability("counters", False, f"{self.perf} counts nothing here{why}", _GRANT)
         without = "" if reads.cache_misses >= 0 else "; no last-level cache misses"
-        return Availability("counters", True, f"through {self.perf} stat{without}")
+        return Availability("counters", True, f"through {self.perf} stat{_ONLY_WHOLE}{without}", _WITHOUT_PERF)
 
     def wrapped(self, command: Sequence[str], file: Path = NO_FILE) -> tuple[str, ...]:
         """The command behind perf, which writes its counts to the file."""
-        return (self.perf or "perf", "stat", "-x;", "-o", str(file), "-e", self._events, "--", *command)
+        perf = (self.perf or "perf", "stat", "-x;", "-o", str(file), "-e", self._events, "--")
+        return (*perf, *_TELLS_SIGNALS, *command)
 
     def attach(self, pid: int, file: Path = NO_FILE) -> OpenCounters:  # noqa: ARG002
         """The counts that perf writes to the file when the program ends."""

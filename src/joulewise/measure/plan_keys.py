@@ -78,7 +78,8 @@ class Heading(Section):
         "separate",
         description=(
             "where members are pinned: separate physical cores (and their siblings where these run out, with a note), "
-            "siblings of the same ones, not at all (any), or a list with a core, or a list of cores, for each of them"
+            "siblings of the same ones (both only of the fastest kind), not at all (any), or a list with a core, or a "
+            "list of cores, for each of them"
         ),
     )
 
@@ -141,7 +142,7 @@ class ClockSection(Section):
     """The clocks at which everything is run; left out, as the machine has it."""
 
     frequencies: Literal["all"] | list[Frequency] = Field(
-        [], description='frequencies: ["1.6 GHz", "3.4 GHz"], or all that the machine offers'
+        [], description='frequencies: ["1.6 GHz", "3.4 GHz"], or all that every core offers, without turbo'
     )
     governors: list[str] = Field([], description='governors of the system: ["performance", "powersave"]')
 

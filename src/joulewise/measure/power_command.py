@@ -33,20 +33,18 @@ _PATTERNS = tuple(
 )
 """How commands print a power; the first that fits counts. Without a unit it is watts."""
 
-_ADVICE = "the command must print one number of watts, such as 217 or '217 W'; try it by hand"
-_SHOWN = 80
+_ADVICE = (
+    "the command must print one number of watts, such as 217 or '217 W'; of several, let awk choose or add: "
+    """sh -c "ipmitool sdr | awk -F'|' '/Input Power/ {w += $2} END {print w}'"; try it by hand"""
+)
+_SHOWN, _MOST_SHOWN = 80, 4
 _MOST_BYTES = 1 << 16
 
 
-def parse_watts(text: str) -> float:
-    """The power that a command printed; NaN where it printed none."""
-    for pattern in _PATTERNS:
-        match = pattern.search(text)
-        if match:
-            number, unit = match.groups()
-            value_w = float(number) * _FACTORS[(unit or "w").lower()]
-            return value_w if value_w >= 0 else math.nan
-    return math.nan
+def parse_watts(text: str) -> list[float]:
+    """All powers that a command printed in the way that counts; two supplies may well draw the same."""
+    found = next(filter(None, (pattern.findall(text) for pattern in _PATTERNS)), [])
+    return [float(number) * _FACTORS[(unit or "w").lower()] for number, unit in found]
 
 
 class PowerCommand:
@@ -55,12 +53,10 @@ class PowerCommand:
     def __init__(
         self,
         command: str | Sequence[str],
-        every_s: float = 1.0,
         limit_s: float = 10.0,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self.command = tuple(shlex.split(command)) if isinstance(command, str) else tuple(command)
-        self.every_s = every_s
         self.limit_s = limit_s
         self._now_s = now_s
         self._last: tuple[float, float] | None = None
@@ -102,10 +98,9 @@ class PowerCommand:
             return math.nan, f"gave no answer within {self.limit_s:g} s"
         except subprocess.CalledProcessError as error:
             return math.nan, f"ended with status {error.returncode}{_said(error.output)}"
-        value_w = parse_watts(output)
-        if value_w > _MOST_W:
-            return math.nan, f"printed {value_w:g} W, which no machine draws: it may have another unit"
-        return value_w, f"printed no power{_said(output)}" if math.isnan(value_w) else ""
+        powers_w = parse_watts(output)
+        why = _why_no_power(powers_w) if powers_w else f"printed no power{_said(output)}"
+        return (math.nan, why) if why else (powers_w[0], "")
 
     def _run(self) -> str:
         """What the command prints; all processes that it started are ended when it takes too long."""
@@ -141,6 +136,16 @@ class PowerCommand:
                 process.wait(max(0.0, until_s - time.monotonic()))
                 return heard.decode(errors="replace")
         raise OSError(errno.EFBIG, f"it prints more than {_MOST_BYTES} bytes")
+
+
+def _why_no_power(powers_w: Sequence[float]) -> str:
+    """Why what was printed cannot be the power of a machine; nothing where it can."""
+    printed = "printed " + ", ".join(f"{value_w:g} W" for value_w in powers_w[:_MOST_SHOWN])
+    if len(powers_w) > 1:
+        return f"{printed}{' and more' if len(powers_w) > _MOST_SHOWN else ''}: which of them is meant?"
+    if powers_w[0] > _MOST_W:
+        return f"{printed}, which no machine draws: it may have another unit"
+    return f"{printed}, which no running machine draws" if powers_w[0] <= 0 else ""
 
 
 def _said(output: str) -> str:

@@ -54,15 +54,13 @@ class _Layout(NamedTuple):
     has_comma: bool
 
 
-def read_power_csv(
-    path: Path, *, column: str = "", zone: str = "UTC", ahead_s: float = 0.0, most_gap_s: float = math.nan
-) -> EnergyLog:
+def read_power_csv(path: Path, *, column: str = "", zone: str = "UTC", ahead_s: float = 0.0) -> EnergyLog:
     """The log of an external meter, in seconds since 1970 in UTC.
 
     `column` names the values where their heading is not known; a heading with J, Wh or kWh is energy counted so far.
     `zone` is that of times without an offset: UTC, +02:00 or Europe/Berlin. `ahead_s` is how far the meter's clock is
     before this machine's (for seconds since the meter's start: minus the time of that start). Rows further apart than
-    `most_gap_s` (three times the usual) leave a gap.
+    three times the usual leave a gap.
     """
     headings, lines = _table(path)
     layout = _layout(path, headings, column, lines)
@@ -70,7 +68,7 @@ def read_power_csv(
     raise_if_any(_disorder(path, rows))
     shifted = [row._replace(time_s=row.time_s - ahead_s) for row in rows]
     usual_s = _usual_s(shifted)
-    longest_s = _GAP * usual_s if math.isnan(most_gap_s) else most_gap_s
+    longest_s = _GAP * usual_s
     return _from_energy(shifted, longest_s) if layout.is_energy else _from_power(shifted, usual_s, longest_s)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from joulewise.measure.system_files import numbered, text_of
+from joulewise.measure.system_files import number_of, numbered, text_of
 
 
 def sensor_remedy(root: Path) -> str:
@@ -21,7 +21,7 @@ def _sensors(root: Path) -> list[Path]:
     for chip in numbered(root / "sys/class/hwmon", "hwmon"):
         for folder in (chip, chip / "device"):
             paths = sorted(folder.glob("power*_average")) or sorted(folder.glob("power*_input"))
-            found += [path for path in paths if text_of(path).isdigit()]
+            found += [path for path in paths if number_of(path) > 0]
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,13 +18,14 @@ _MOST_W = 1000.0
 """More than any counted part takes: a counter read this seldom may have begun anew more than once."""
 
 _SOON_S = 0.1
-"""Counters move in steps: what is read sooner than this may have counted the energy of so long a time."""
+"""Counters move in steps: what is read sooner than this may have counted the energy of so long a time, or nothing."""
 
 _OTHER_METERS = "any machine: give the plan a [meter], a command that prints watts or the CSV file of an external meter"
 _READ_REMEDY = (
     "run as root, or let everybody read until the next start of the machine: "
     "sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj"
 )
+_STUCK_REMEDY = "measure on bare metal, or update the firmware"
 _REMEDIES = {
     "virtual": "measure on bare metal: hosts keep these counters to themselves",
     "container": "measure outside the container, or give it /sys/devices/virtual/powercap",
@@ -43,12 +44,18 @@ class _Zone:
     last_s: float = math.nan
     total_j: float = 0.0
 
+    @property
+    def now_j(self) -> float:
+        """What it says."""
+        return number_of(self.folder / "energy_uj") * _JOULES_PER_UNIT
+
     def read(self, now_s: float) -> bool:
         """Add what was counted since the last time; False where that is not known."""
-        now_j = number_of(self.folder / "energy_uj") * _JOULES_PER_UNIT
+        now_j = self.now_j
         step_j = (now_j - self.last_j) % self.range_j if self.range_j > 0 else math.nan
         most_j = max(now_s - self.last_s, _SOON_S) * _MOST_W
-        is_known = step_j <= most_j < self.range_j  # else it began anew more than once, or was reset
+        is_stuck = step_j == 0 and now_s - self.last_s > _SOON_S
+        is_known = step_j <= most_j < self.range_j and not is_stuck  # else it began anew more than once, or was reset
         self.total_j += step_j if is_known else 0.0
         self.last_j, self.last_s = now_j, now_s
         return is_known
@@ -61,9 +68,14 @@ class Rapl:
     added. That one is read only where there are no packages.
     """
 
-    def __init__(self, root: Path = Path("/"), now_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        root: Path = Path("/"),
+        now_s: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self.root = root
-        self._now_s = now_s
+        self._now_s, self._sleep = now_s, sleep
         self._zones = [
             _Zone(folder, number_of(folder / "max_energy_range_uj") * _JOULES_PER_UNIT) for folder in _counted(root)
         ]
@@ -79,10 +91,10 @@ class Rapl:
         """Whether all counters can be read and are counting."""
         if not self._zones:
             return self._none()
-        for zone in self._zones:
-            why, remedy = _why_not(zone)
-            if why:
-                return Availability("energy", False, why, f"{remedy}; {self._others()}")
+        trouble = next(self._troubles(), None)
+        if trouble:
+            why, remedy = trouble
+            return Availability("energy", False, why, f"{remedy}; {self._others()}")
         return Availability("energy", True, f"{self.name}: without disks, fans and the loss of the power supply")
 
     def read_j(self) -> float:
@@ -93,6 +105,15 @@ class Rapl:
         if not known or any(math.isnan(zone.last_j) for zone in self._zones) or not (is_first or all(known)):
             return math.nan
         return sum(zone.total_j for zone in self._zones)
+
+    def _troubles(self) -> Iterator[tuple[str, str]]:
+        """Why counters cannot be used, and what would help."""
+        yield from filter(any, map(_why_not, self._zones))
+        before_j = [zone.now_j for zone in self._zones]
+        self._sleep(_SOON_S)
+        for zone, was_j in zip(self._zones, before_j):
+            if zone.now_j == was_j:
+                yield f"{zone.folder / 'energy_uj'} did not move within {_SOON_S:g} s: it does not count", _STUCK_REMEDY
 
     def _none(self) -> Availability:
         around = surroundings(self.root)
@@ -130,7 +151,7 @@ def _why_not(zone: _Zone) -> tuple[str, str]:
     except OSError as error:
         return f"{path} cannot be read: {error.strerror}", "update the kernel or its firmware"
     if not value.isdigit() or int(value) == 0:
-        return f"{path} says {value!r}: it does not count", "measure on bare metal"
+        return f"{path} says {value!r}: it does not count", _STUCK_REMEDY
     if not zone.range_j > 0:
         return f"{zone.folder} does not say at which value it begins anew", "update the kernel"
     return "", ""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 import statistics
 import threading
 import time
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -37,7 +35,7 @@ class _Track:
 
 
 class Watch:
-    """Reads every `every_s` inside its block, and whenever it is asked to; all times are of time.monotonic().
+    """Reads every `every_s` inside its block, and whenever it is asked to; all times are of one clock, `now_s`.
 
     Its thread keeps away from `cores`, which are those that are measured, where it has others.
     """
@@ -49,11 +47,13 @@ class Watch:
         cores: Iterable[int] = (),
         every_s: float = 0.5,
         root: Path = Path("/"),
+        now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self.meter = meter
         self.cores = tuple(cores)
         self.every_s = every_s
         self._heat = heat
+        self._now_s = now_s
         self._read_clocks = clock_reader(root, self.cores)
         self._lock = threading.Lock()
         self.forget()
@@ -93,9 +93,9 @@ class Watch:
     def sample(self) -> None:
         """Read everything now; takes as long as the meter does, which may be a second for a user's command."""
         with self._lock:
-            before_s = time.monotonic()
+            before_s = self._now_s()
             joules = self.meter.read_j() if self.meter is not None else math.nan
-            after_s = time.monotonic()
+            after_s = self._now_s()
             self._reached_s = (before_s + after_s) / 2
             if self.meter is not None:
                 self._energy.append(self._reached_s, joules)
@@ -133,15 +133,8 @@ class Watch:
             self.sample()
 
     def _keep_reading(self) -> None:
-        self._step_aside()
         while not self._is_ending:
             self._wake.wait(self.every_s)
             self._wake.clear()
             if not self._is_ending:
                 self.sample()
-
-    def _step_aside(self) -> None:
-        others = os.sched_getaffinity(0) - set(self.cores)
-        if others:
-            with suppress(OSError):
-                os.sched_setaffinity(0, others)  # of this thread only
