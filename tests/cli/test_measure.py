@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +14,7 @@ import pytest
 
 from joulewise.cli.measure import _how_long, _how_noted, _noted
 from joulewise.cli.output import progress
+from joulewise.files import locked
 from joulewise.measure.places import BEYOND_QUOTA, SHARED_CORES
 from joulewise.measure.programs import resolved
 from joulewise.measure.schedule import Estimate, schedule
@@ -74,6 +79,9 @@ def test_a_synthetic_machine_is_measured_reported_and_reported_again(folder: Pat
     assert again.code == 0
     assert "Report:  results/syn/report.html" in again.out
     assert call(capsys, "measure", "--report", "nowhere").code == 2
+    assert not (folder / "nowhere").exists()
+    with locked(folder / "results" / "syn"):
+        assert "another process is writing here" in call(capsys, "measure", "--report", "results/syn").err
 
 
 def test_the_bar_says_what_is_done_and_what_became_of_the_rest() -> None:
@@ -98,7 +106,22 @@ def test_a_program_that_fails_is_told_and_the_others_are_measured(folder: Path, 
     found = json.loads(said.out)
     assert (found["n_runs"], found["n_valid"]) == (4, 2)
     assert "broken failed when it was warmed up" in said.err
+    again = call(capsys, "measure", "--report", "results/real")
+    assert "2 of 4 runs count; 2 failed. Measurements" in again.out
     assert "lost" in said.err
+
+
+def test_being_told_to_end_while_meters_are_looked_at_ends_in_order(
+    folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def ended(*_: object) -> Iterator[None]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        yield
+
+    monkeypatch.setattr("joulewise.measure.setting.opened", ended)
+    said = call(capsys, "measure", "real.toml")
+    assert (said.code, "Interrupted" in said.err) == (130, True)
 
 
 def test_dry_runs_print_the_schedule_and_how_long_it_takes(folder: Path, capsys: Capture) -> None:

@@ -106,6 +106,8 @@ wait = "-1 s"
         ('[together]\npairs = [["a", "b", "b"]]', "together.pairs[0]", "must name two programs"),
         ('[clock]\nfrequencies = ["1 GHz"]\ngovernors = ["x"]', "clock", "must be one of them"),
         ('[meter]\ncommand = "x"\ncsv = "y"', "meter", "must be one of them"),
+        ('[clock]\nfrequencies = ["1 GHz", "2 GHz", "1000 MHz"]', "clock.frequencies[2]", "found '1000 MHz' twice"),
+        ('[clock]\ngovernors = ["x", "x"]', "clock.governors[1]", "found 'x' twice; entries must differ"),
         ("[synthetic]\nx = 1", "synthetic.x", "there is no such key"),
         ("[synthetic]", "program[0] (a)", "found command beside [synthetic]; a made-up machine runs nothing"),
         (

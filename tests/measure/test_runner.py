@@ -223,6 +223,12 @@ def test_nothing_is_left_after_an_interrupt(tmp_path: Path) -> None:
     assert not any(map(is_running, pids))
 
 
+def test_nothing_is_left_of_a_program_whose_keeper_is_killed(tmp_path: Path) -> None:
+    read = run(shell(f"sleep 60 & echo $! > {tmp_path}/near; kill -9 $PPID; wait"))
+    assert "look for its processes" in read.problem
+    eventually(lambda: not is_running(int((tmp_path / "near").read_text())))
+
+
 def test_nothing_is_left_when_the_laboratory_is_killed(tmp_path: Path) -> None:
     code = """
 import sys

@@ -74,13 +74,18 @@ def _folder(plan: Plan, out: Path | None) -> Path:
 
 
 def _measure(path: Path, out: Path | None, *, is_agreed: bool, as_json: bool) -> None:
+    from joulewise.measure.holding import ending_in_order
     from joulewise.measure.laboratory import measure
     from joulewise.measure.plan_file import read_plan
     from joulewise.measure.setting import opened
 
     plan = read_plan(path)
     folder = _folder(plan, out)
-    with following(f"Measuring {plan.name}", quiet=as_json) as follow, opened(plan, folder) as setting:
+    with (
+        following(f"Measuring {plan.name}", quiet=as_json) as follow,
+        ending_in_order(),
+        opened(plan, folder) as setting,
+    ):
         outcome = measure(plan, folder, setting, follow, is_agreed=is_agreed)
     _show_findings(folder, outcome, as_json=as_json)
     if outcome.n_valid < outcome.n_runs:
@@ -92,7 +97,7 @@ def _show_failures(outcome: Outcome) -> None:
     from joulewise.units import count
 
     n_left = outcome.n_runs - outcome.n_valid
-    note(f"{n_left:,} of {count(outcome.n_runs, 'run')} do not count. To try them again, run the same command. Why:")
+    note(f"{n_left:,} of {count(outcome.n_runs, 'run')} failed. To try them again, run the same command. Why:")
     for group, problem in outcome.problems[:_MOST_PROBLEMS]:
         note(f"  {group}: {problem}")
     others = len(outcome.problems) - _MOST_PROBLEMS
@@ -131,6 +136,8 @@ def _counts(outcome: Outcome) -> dict[str, Any]:
 
 
 def _analysed(folder: Path) -> tuple[Analysis, MeasureInfo, Path]:
+    """Everything that is made of the journal, written anew while nobody else writes to the folder."""
+    from joulewise.files import locked
     from joulewise.measure.analysis import analyse
     from joulewise.measure.export import write_tables
     from joulewise.measure.store import Store, machine_from
@@ -138,19 +145,20 @@ def _analysed(folder: Path) -> tuple[Analysis, MeasureInfo, Path]:
 
     store = Store(folder)
     machine = machine_from(store.existing()["machine"])
-    analysis = analyse(store.write_tables(), store.idle_powers())
-    write_tables(folder, analysis, machine)
-    info = _info(store, machine)
-    return analysis, info, write_measure_report(folder, analysis, info)
+    with locked(folder):
+        analysis = analyse(store.write_tables(), store.idle_powers())
+        write_tables(folder, analysis, machine)
+        info = _info(store, machine)
+        return analysis, info, write_measure_report(folder, analysis, info)
 
 
 def _info(store: Store, machine: Machine) -> MeasureInfo:
     from joulewise.measure.availability import Availability
-    from joulewise.measure.store import IDLE, last_runs
+    from joulewise.measure.store import last_runs
     from joulewise.present.measure_report import MeasureInfo
 
-    marker, records = store.existing(), store.records()
-    made = last_runs(records)
+    marker = store.existing()
+    made = last_runs(store.records())
     runs = [made[key] for key in marker["runs"] if key in made]
     return MeasureInfo(
         name=marker["name"],
@@ -162,7 +170,7 @@ def _info(store: Store, machine: Machine) -> MeasureInfo:
         seconds=sum(run["group_s"] or 0.0 for run in runs),
         made_at=max((run["started"] for run in runs), default=""),
         n_planned=len(marker["runs"]),
-        idle_notes=[record["note"] for record in records if record["event"] == IDLE],
+        idle_notes=[record["note"] for record in store.idle_readings()],
     )
 
 

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from joulewise.errors import InputError, Problem
 from joulewise.measure.bench import Clock, Experiment, GroupRead, Member, MemberRead, Program
-from joulewise.measure.counters import CounterReads, CounterSource, OpenCounters
+from joulewise.measure.counters import NO_FILE, CounterReads, CounterSource, OpenCounters
 from joulewise.measure.runner import run_group
 from joulewise.measure.seen_clocks import clock_notes
 from joulewise.measure.times import GroupTimes, company_share
@@ -124,8 +124,8 @@ class MachineBench:
 
     @contextmanager
     def _reading(self) -> Iterator[_Reading]:
-        with TemporaryDirectory(prefix="joulewise-") as folder:
-            reading = _Reading(self._watch, self._counters, Path(folder))
+        with TemporaryDirectory(prefix="joulewise-") if _writes(self._counters) else nullcontext() as folder:
+            reading = _Reading(self._watch, self._counters, Path(folder) if folder else None)
             try:
                 yield reading
             finally:
@@ -175,6 +175,11 @@ class MachineBench:
         return math.nan if self._watch is None else self._watch.energy_j(from_s, to_s)
 
 
+def _writes(counters: CounterSource | None) -> bool:
+    """Whether counts are written to files: only by what stands before the command line."""
+    return counters is not None and counters.wrapped(()) != ()
+
+
 def _cores_of(experiment: Experiment) -> list[int]:
     return sorted({core for member in experiment.members for core in member.cores})
 
@@ -195,7 +200,7 @@ def _step_note(step_s: float) -> tuple[str, ...]:
 class _Reading:
     """Reads counters and the whole machine while a group runs; `counts` are those of first runs, by place."""
 
-    def __init__(self, watch: Watching | None, counters: CounterSource | None, folder: Path) -> None:
+    def __init__(self, watch: Watching | None, counters: CounterSource | None, folder: Path | None) -> None:
         self._watch, self._counters, self._folder = watch, counters, folder
         self._open: list[OpenCounters] = []
         self.counts: dict[int, CounterReads] = {}
@@ -211,7 +216,7 @@ class _Reading:
         return replace(member, program=replace(member.program, command=command))
 
     def _file(self, place: int) -> Path:
-        return self._folder / f"{place}.counts"
+        return self._folder / f"{place}.counts" if self._folder else NO_FILE
 
     def ready(self, processes: Sequence[int]) -> None:
         """Open counters of processes that wait, and begin to watch."""

@@ -160,7 +160,10 @@ class Meter(Section):
     time_zone: str = Field("UTC", description="of the times in the table that do not say theirs: Europe/Berlin")
     ahead: float = Field(0.0, description="seconds by which the meter's clock is ahead of the machine's")
     every: Duration = Field(1.0, description="time between two readings of the command")
-    idle: Duration = Field(5.0, description="how long the power of the idle machine is measured, once per clock")
+    idle: Duration = Field(
+        5.0,
+        description="how long the power of the idle machine is read at each clock, in parts spread over the runs",
+    )
 
 
 class Idle(Section):

@@ -31,7 +31,7 @@ from joulewise.measure.quiet import Quiet
 from joulewise.measure.rapl import Rapl
 from joulewise.measure.schedule import clocks_of
 from joulewise.measure.survey import best_counters, survey
-from joulewise.measure.synthetic import SyntheticBench
+from joulewise.measure.synthetic import METER, SyntheticBench
 from joulewise.measure.synthetic_machine import SyntheticMachine
 from joulewise.measure.watch import Watch
 
@@ -56,7 +56,8 @@ def opened(plan: Plan, folder: Path) -> Iterator[Setting]:
         raise_if_any(why_not(plan, machine))
         made_up = SyntheticBench(plan.synthetic)
         idle_w = made_up.idle_w if plan.synthetic.has_energy else None
-        yield Setting(machine, made_up, idle_w=idle_w, about=_about(plan, []))
+        name = METER if plan.synthetic.has_energy else ""
+        yield Setting(machine, made_up, idle_w=idle_w, meter=name, about=_about(plan, []))
         return
     with only_laboratory(folder):
         clocks = _clocks()
@@ -64,7 +65,8 @@ def opened(plan: Plan, folder: Path) -> Iterator[Setting]:
         table, meter = _table(plan), _meter(plan)
         if table:
             table.check()
-        about = _about(plan, survey(meter=table or meter))
+        read_by = table or meter
+        about = _about(plan, survey(meter=read_by))
         with _giving_back(clocks), _aside(cores_used(plan, machine)), _watching(plan, machine, meter) as watch:
             bench = MachineBench(machine.cores, watch, best_counters(), clocks)
             yield Setting(
@@ -73,6 +75,7 @@ def opened(plan: Plan, folder: Path) -> Iterator[Setting]:
                 Quiet(plan.idle.most_busy, plan.idle.wait).wait,
                 _calibration(machine, bench, places_of(plan, machine)),
                 idle_w=_unread(clocks, machine) if table else bench.idle_w if meter else None,
+                meter=read_by.name if read_by else "",
                 about=about,
                 give_back=clocks.restore_left_behind,
             )

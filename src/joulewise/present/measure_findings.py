@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from joulewise.measure.meters import OTHER_METER
 from joulewise.measure.places import BEYOND_QUOTA, MIXED_KINDS, SHARED_CORES
 from joulewise.measure.quiet import USED_BY_OTHERS
 from joulewise.measure.runner import LEFT_BEHIND
@@ -53,6 +54,11 @@ _NOTED = (
         SHARED_CORES,
         "had members on one physical core, for want of others: they slow each other more than on separate ones",
         "Leave larger groups out, or measure on a machine with more cores.",
+    ),
+    (
+        OTHER_METER,
+        "had their energy read by another meter than the one of the plan now: it is left out, and their times count",
+        "For energies of all runs, measure them with one meter, in a folder of its own.",
     ),
     (
         MIXED_KINDS,
