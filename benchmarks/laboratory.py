@@ -15,11 +15,12 @@ import numpy as np
 
 from benchmarks.measure import Bar, Case, Subject, seconds
 from joulewise.measure.analysis import Analysis, analyse
-from joulewise.measure.bench import Experiment, Member, Program
+from joulewise.measure.bench import Experiment, Member, Program, Way
 from joulewise.measure.laboratory import measure
 from joulewise.measure.machine_bench import MachineBench
 from joulewise.measure.plan import Plan, parse_plan
 from joulewise.measure.setting import opened
+from joulewise.measure.slowdowns import groups_of, neighbours
 from joulewise.measure.store import Store
 from joulewise.measure.synthetic_machine import SyntheticMachine
 from joulewise.rng import generator
@@ -36,15 +37,19 @@ CURVATURES = (2.0, 6.0)
 
 PLAN = """
 name = "known"
-repetitions = 5
+repetitions = {repetitions}
+ways = ["{way}"]
 [together]
 pairs = "all"
-groups = [["a", "b", "c"], ["a", "a", "b", "d"], ["b", "c", "d", "d"]]
+groups = [
+    ["a", "b", "c"], ["a", "a", "b", "d"], ["b", "c", "d", "d"], ["a", "a", "b", "b", "c", "c", "d", "d"],
+]
 [clock]
 frequencies = "all"
 [synthetic]
 seed = {seed}
 frequencies = [1200, 2000, 3000]
+cores = 8
 static = "{static:.1f} W"
 curvature = {curvature:g}
 time_noise = {noise:.4f}
@@ -75,13 +80,14 @@ class Guess(NamedTuple):
 # --- machines that are known -------------------------------------------------------------------------------------
 
 
-def _plan(seed: int, curvature: float = 0.0) -> Plan:
+def _plan(seed: int, curvature: float = 0.0, way: Way = "restart", repetitions: int = 5) -> Plan:
     """A drawn machine with four programs, from bound by memory to bound by the core."""
     random = generator(seed, "laboratory")
     programs = [
         PROGRAM.format(name=name, intensity=10 ** random.uniform(-5, -1.5), **_drawn(random)) for name in "abcd"
     ]
-    heading = PLAN.format(seed=seed, curvature=curvature, static=random.uniform(20, 120), noise=random.uniform(*NOISES))
+    drawn = {"static": random.uniform(20, 120), "noise": random.uniform(*NOISES)}
+    heading = PLAN.format(seed=seed, curvature=curvature, way=way, repetitions=repetitions, **drawn)
     return parse_plan(heading + "".join(programs), "known.toml", Path())
 
 
@@ -100,13 +106,20 @@ def _found(plan: Plan) -> Analysis:
 def _guesses(machine: SyntheticMachine, found: Analysis) -> Iterator[tuple[str, Guess]]:
     """Everything that was found of a machine beside what it was made of."""
     known = {program.name: program for program in machine.programs}
-    for row in found.pairs.iter_rows(named=True):
-        truth = machine.slowdown(known[row["program"]], [known[row["beside"]]], row["clock_mhz"])
-        yield "slowdown", Guess(truth, row["slowdown"], row["slowdown_ci"])
+    groups = groups_of(found.observations)
+    for guess in _pair_guesses(machine, found):
+        yield "slowdown", guess
     for row in found.scaling.iter_rows(named=True):
         yield "share_scaled", Guess(known[row["program"]].share_scaled, row["share_scaled"], row["share_ci"])
+    for row in found.additive.iter_rows(named=True):
+        beside = [known[name] for name in neighbours(groups[row["group"]], row["program"])]
+        truth = machine.slowdown(known[row["program"]], beside, float(row["clock"].removesuffix(" MHz")))
+        yield f"sum_in_{row['size']}", Guess(truth, row["predicted"], row["predicted_ci"])
+        yield f"sum_less_measured_in_{row['size']}", Guess(0.0, row["error"], row["error_ci"])
+    for row in found.powers.unique("clock").iter_rows(named=True):
+        read_w = (machine.static_w, row["static_w"], row["static_ci_w"])
+        yield "static", Guess(*(value / machine.static_w for value in read_w))
     for row in found.powers.iter_rows(named=True):
-        yield "static", Guess(1.0, row["static_w"] / machine.static_w, None)
         whole_w = machine.power_w([known[row["program"]]], row["clock_mhz"])
         read_w = (whole_w - machine.static_w, row["dynamic_w"], row["dynamic_ci_w"])
         yield "dynamic", Guess(*(value / whole_w for value in read_w))
@@ -115,23 +128,31 @@ def _guesses(machine: SyntheticMachine, found: Analysis) -> Iterator[tuple[str, 
         yield "intensity", Guess(1.0, row["intensity"] / truth, row["intensity_ci"] / truth)
 
 
+def _pair_guesses(machine: SyntheticMachine, found: Analysis) -> Iterator[Guess]:
+    known = {program.name: program for program in machine.programs}
+    for row in found.pairs.iter_rows(named=True):
+        truth = machine.slowdown(known[row["program"]], [known[row["beside"]]], row["clock_mhz"])
+        yield Guess(truth, row["slowdown"], row["slowdown_ci"])
+
+
 def recovery(case: Case) -> dict[str, float]:
     """How far off the laboratory is, how often its intervals hold the truth, and what it says of sums of slowdowns."""
     seeds = [1000 * case.seed + i for i in range(1 if case.smoke else MACHINES_PER_TRIAL * case.trials)]
-    plans = [_plan(seed) for seed in seeds]
-    analyses = [_found(plan) for plan in plans]
     guesses: dict[str, list[Guess]] = {}
-    for plan, found in zip(plans, analyses):
+    verdicts = []
+    for plan, plan_once in ((_plan(seed), _plan(seed, way="once")) for seed in seeds):
         assert plan.synthetic is not None
+        found = _found(plan)
+        verdicts.append(found.additivity.verdict)
         for what, guess in _guesses(plan.synthetic, found):
             guesses.setdefault(what, []).append(guess)
-    curved = [_plan(seed, curvature) for seed in seeds for curvature in CURVATURES]
+        guesses.setdefault("slowdown_once", []).extend(_pair_guesses(plan.synthetic, _found(plan_once)))
+    called = [_is_called_rightly(seed, curvature) for seed in seeds for curvature in CURVATURES]
     return {
         "recovery.machines": len(seeds),
         **{name: value for what, made in guesses.items() for name, value in _quality(what, made).items()},
-        "recovery.sums.called_additive_percent": 100
-        * fmean(found.additivity.verdict == "additive" for found in analyses),
-        "recovery.curved.called_as_without_noise_percent": 100 * fmean(map(_is_called_rightly, curved)),
+        "recovery.sums.called_additive_percent": 100 * fmean(verdict == "additive" for verdict in verdicts),
+        "recovery.curved.called_as_without_noise_percent": 100 * fmean(called),
     }
 
 
@@ -142,11 +163,12 @@ def _quality(what: str, guesses: Sequence[Guess]) -> dict[str, float]:
     return {f"recovery.{what}.mean_error_percent": fmean(errors), **shares}
 
 
-def _is_called_rightly(plan: Plan) -> bool:
+def _is_called_rightly(seed: int, curvature: float) -> bool:
     """Whether noise does not change the verdict on how slowdowns of several neighbours add up."""
-    assert plan.synthetic is not None
-    exact = replace(plan, synthetic=replace(plan.synthetic, time_noise=0.0))
-    return _found(plan).additivity.verdict == _found(exact).additivity.verdict
+    same = _plan(seed, curvature, repetitions=2)
+    assert same.synthetic is not None
+    exact = replace(same, synthetic=replace(same.synthetic, time_noise=0.0))
+    return _found(_plan(seed, curvature)).additivity.verdict == _found(exact).additivity.verdict
 
 
 # --- what it costs -----------------------------------------------------------------------------------------------
@@ -194,6 +216,11 @@ SUBJECT = Subject(
     (
         Bar("slowdowns of pairs: mean error in points", "recovery.slowdown.mean_error_percent", "at most", 1),
         Bar("slowdowns of pairs: intervals that hold the truth in %", "recovery.slowdown.held_percent", "at least", 90),
+        Bar("the same, left early: intervals that hold it in %", "recovery.slowdown_once.held_percent", "at least", 90),
+        Bar(
+            "sums in groups of 8: intervals that hold the truth in %", "recovery.sum_in_8.held_percent", "at least", 90
+        ),
+        Bar("static powers: intervals that hold the truth in %", "recovery.static.held_percent", "at least", 90),
         Bar("dynamic powers: intervals that hold the truth in %", "recovery.dynamic.held_percent", "at least", 90),
         Bar("sums that are sums, called so in %", "recovery.sums.called_additive_percent", "at least", 95),
         Bar("a program that does nothing: ms", "costs.of_nothing_ms", "at most", 10),

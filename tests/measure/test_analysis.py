@@ -12,6 +12,8 @@ import pytest
 from joulewise.measure.additive import judged
 from joulewise.measure.analysis import Analysis, analyse
 from joulewise.measure.analysis_columns import ADDITIVE, TABLES, schema, table
+from joulewise.measure.claims import findings
+from joulewise.measure.grid import grid_of
 from joulewise.measure.intensity import MUTUAL, class_order, classes, roman
 from joulewise.measure.outliers import with_outliers
 from joulewise.measure.synthetic_machine import SyntheticMachine, SyntheticProgram
@@ -69,6 +71,34 @@ def test_groups_whose_members_leave_early_are_found_additive_where_they_are() ->
     found = analyse(observed(exact, [*everything(exact), trio], 2)).additive.filter(pl.col("program") == "long")
     assert found["predicted"].item() == pytest.approx(0.3)
     assert found["measured"].item() == pytest.approx(0.3, abs=0.02)
+
+
+def test_intervals_pass_on_what_a_time_alone_does_to_all_that_is_divided_by_it() -> None:
+    """Only times alone vary here, so that an interval is what half of theirs does to the value."""
+    made = [("a", 100.0, 1.0, 0.1), ("b", 60.0, 0.5, 0.2), ("c", 110.0, 1.0, 0.05)]
+    programs = tuple(SyntheticProgram(name, s, 0.0, 1.0, 1e9, 1e-3, feels, does) for name, s, feels, does in made)
+    exact = SyntheticMachine(programs, (1000.0,), time_noise=0, counter_noise=0)
+    larger = [experiment(group, 1000.0) for group in (list("abc"), list("aaabbbcc"))]
+    runs = observed(replace(exact, cores=8), [*everything(exact, (1, 2), ("once",)), *larger], 2)
+
+    def found(share: float, apart: float) -> Analysis:
+        factor = 1 + share + apart * pl.col("repetition").replace_strict({0: 1.0, 1: -1.0})
+        alone = pl.when(pl.col("size") == 1).then(pl.col("wall_s") * factor).otherwise("wall_s")
+        return analyse(runs.with_columns(wall_s=alone))
+
+    apart, step = 1e-4, 1e-6
+    here, there = found(0.0, apart), found(step, apart)
+    half = (here.alone["wall_ci_s"] / here.alone["wall_s"]).item(0)
+    for name, value in (
+        ("pairs", "slowdown"),
+        ("fitted", "slowdown"),
+        ("additive", "predicted"),
+        ("additive", "error"),
+    ):
+        before, after = getattr(here, name), getattr(there, name)
+        assert before.height >= 6
+        moved = ((after[value] - before[value]).abs() * half / step).to_list()
+        assert before[f"{value}_ci"].to_list() == pytest.approx(moved, rel=1e-3, abs=1e-7)
 
 
 def test_what_scales_with_the_clock_is_found() -> None:
@@ -150,6 +180,23 @@ def test_energy_together_is_compared_with_energy_alone() -> None:
     assert row["saved_share"] == pytest.approx(0.206, abs=0.01)
     assert 0 < row["saved_ci"] < 0.02
     assert row["together_s"] < row["alone_s"]
+
+
+def test_a_meter_that_stands_still_and_programs_that_never_miss_give_no_quotients() -> None:
+    nothing = pl.lit(0.0)
+    still = whole().observations.with_columns(energy_j=nothing, group_energy_j=nothing, cache_misses=nothing)
+    found = analyse(still)
+    assert found.together["alone_j"].unique().to_list() == [0.0]
+    assert found.together["saved_share"].null_count() == found.together.height > 0
+    assert findings(found)[4].ours.endswith("misses were not read at two frequencies")
+
+
+def test_static_power_of_tables_is_that_of_their_clocks() -> None:
+    runs = whole().observations.filter((pl.col("clock_mhz") != 1700) | (pl.col("group") != "canneal"))
+    idle = pl.DataFrame({"clock": ["1700 MHz", "2500 MHz", "3400 MHz"], "idle_w": [10.0, 50.0, 60.0]})
+    grid = grid_of(analyse(runs, idle))
+    assert grid.clocks == ("3400 MHz", "2500 MHz")
+    assert grid.static_w == pytest.approx(55.0)
 
 
 def test_the_best_frequency_follows_from_the_company() -> None:

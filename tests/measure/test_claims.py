@@ -9,9 +9,11 @@ import polars as pl
 import pytest
 
 from joulewise.measure.analysis import Analysis, analyse
+from joulewise.measure.analysis_columns import BEST_CLOCK, table
 from joulewise.measure.claims import findings
 from joulewise.measure.colocation_data import colocation_observations
 from joulewise.measure.judging import Difference, ordering
+from joulewise.measure.observations import COLUMNS
 from joulewise.measure.published import energy_table, intensity_table, published_findings
 from joulewise.measure.synthetic_machine import SyntheticMachine, SyntheticProgram
 from joulewise.worlds.colocation import read_colocation
@@ -45,8 +47,10 @@ def test_printed_tables_are_judged() -> None:
 
 
 def test_claims_hold_on_a_machine_that_was_made_so() -> None:
-    fours = [experiment(HEAVY, mhz, "once") for mhz in MACHINE.frequencies_mhz]
-    analysis = analyse(observed(MACHINE, [*everything(MACHINE, (1, 2), ("once",)), *fours], 3))
+    """With so little static power, heavy programs alone need least energy at a lower clock than light ones."""
+    machine = replace(MACHINE, static_w=12.0)
+    fours = [experiment(HEAVY, mhz, "once") for mhz in machine.frequencies_mhz]
+    analysis = analyse(observed(machine, [*everything(machine, (1, 2), ("once",)), *fours], 3))
     assert verdicts(analysis) == dict.fromkeys(("8.1", "8.2"), "not testable") | dict.fromkeys(
         ("8.3", "8.4", "8.5", "8.6", "8.7", "8.8"), "reproduced"
     )
@@ -67,6 +71,27 @@ def test_claims_fail_on_a_machine_that_was_made_so() -> None:
         ("8.4", "8.6", "8.7", "8.8"), "not reproduced"
     )
     assert found["8.3"] != "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("best", "verdict"),
+    [
+        ({"a": 2000.0, "b": 2000.0, "2 a": 1000.0, "a + b": 2000.0}, "partly"),
+        ({"a": 2000.0, "b": 1000.0, "2 a": 2000.0, "a + b": 2000.0}, "partly"),
+        ({"a": 2000.0, "b": 1000.0, "2 a": 1000.0, "a + b": 2000.0}, "reproduced"),
+        (dict.fromkeys(("a", "b", "2 a", "a + b"), 2000.0), "not reproduced"),
+    ],
+)
+def test_the_best_clock_is_compared_between_programs_alone_and_between_companies(
+    best: dict[str, float], verdict: str
+) -> None:
+    rows = [
+        {"group": group, "size": 1 if group in "ab" else 2, "program": name, "least_energy_mhz": mhz, "is_clear": True}
+        for group, mhz in best.items()
+        for name in ("b" if group == "b" else "a")
+    ]
+    nothing = analyse(table(COLUMNS))
+    assert verdicts(replace(nothing, best_clock=table(BEST_CLOCK, rows)))["8.8"] == verdict
 
 
 def test_the_rule_asks_for_all_intervals_or_half_of_the_means() -> None:

@@ -78,6 +78,20 @@ def test_shared_counters_are_scaled_and_those_that_never_ran_are_missing(tmp_pat
     assert math.isnan(reads.cache_misses)
 
 
+def test_a_set_up_is_taken_off_before_shared_counters_are_scaled(tmp_path: Path) -> None:
+    """It was counted all the time, the work for one of five microseconds."""
+    answers = {(0, 1): (1_000_000, 5000, 5000), (0, 0): (500, 5000, 1000)}
+    counters = PerfEvents(trees.ivy_bridge(tmp_path / "root"), Kernel(tmp_path, answers).open).attach(1)
+    counters.begin()
+    for event, later in (("0-1", (1_010_000, 10_000, 6000)), ("0-0", (500, 10_000, 1000))):
+        with (tmp_path / event).open("ab") as file:
+            file.write(struct.pack("=QQQ", *later))
+    reads = counters.read()
+    counters.close()
+    assert reads.instructions == 50_000
+    assert math.isnan(reads.cycles)
+
+
 @pytest.mark.parametrize(
     ("tree", "offered", "wanted"),
     [
@@ -182,6 +196,8 @@ def test_perf_stands_before_the_command_line(tmp_path: Path) -> None:
     assert math.isnan(counters.read().instructions)  # killed before perf could write
     file.write_text("9;;instructions:u;1;100.00;;")
     assert counters.read().instructions == 9
+    counters.begin()
+    assert math.isnan(counters.read().instructions)  # perf does not tell what the set-up was
     counters.close()
     assert not file.exists()
     os.mkfifo(file)

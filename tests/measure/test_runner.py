@@ -266,6 +266,9 @@ class Counters:
         self.asked.append(f"attach {file.name}")
         return self
 
+    def begin(self) -> None:
+        self.asked.append("begin")
+
     def read(self) -> CounterReads:
         self.asked.append("read")
         return CounterReads(instructions=100.0, cache_misses=3.0)
@@ -323,10 +326,10 @@ def test_counters_energy_and_clocks_are_read_where_there_are_any(monkeypatch: py
     assert (read.measured_mhz, read.notes) == (1400.0, (f"{OTHER_CLOCK} (1400 MHz)",))
     assert read.energy_j == pytest.approx(10 * read.group_s)
     assert read.members[0].energy_j == pytest.approx(10 * read.members[0].wall_s)
-    assert [(m.instructions, m.cache_misses) for m in read.members] == [(100.0, 3.0), (0.0, 0.0)]
+    assert [(m.instructions, m.cache_misses) for m in read.members] == [(100.0, 3.0)] * 2
     assert datetime.fromisoformat(read.started) >= clocks.held_at
     assert all(math.isnan(member.cycles) for member in read.members)
-    assert counters.asked == ["attach 0.counts", "attach 1.counts", "read", "read", "read", "close", "close"]
+    assert counters.asked == ["attach 0.counts", "attach 1.counts", "begin", "read", "read", "close", "close"]
     ((label, held),) = clocks.held
     assert (label, sorted(held)) == ("1500 MHz", sorted(CORES))  # all of them, also those that nothing runs on
 

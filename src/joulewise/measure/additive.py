@@ -6,6 +6,7 @@ III.E), which facilities count with.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from joulewise.measure.analysis_columns import ADDITIVE, FITTED, table
-from joulewise.measure.estimates import mean_of, sum_width
+from joulewise.measure.estimates import mean_of
 from joulewise.measure.slowdowns import neighbours
 
 CLOSE, NEAR = 0.02, 0.10
@@ -26,8 +27,8 @@ RULE = (
     f"additive: the mean absolute error is at most {100 * CLOSE:g} % of the time alone, or at most {100 * NEAR:g} % "
     f"while at least {100 * _MOST:g} % of the errors are within their intervals and half of one is {100 * NEAR:g} % or "
     f"less on average; nearly additive: at most {100 * NEAR:g} %; unclear: more, but so many errors are within their "
-    f"intervals, or there are no intervals; else sums overestimate or underestimate if {100 * _MOST:g} % of the errors outside their intervals "
-    "have that sign"
+    f"intervals, or there are no intervals; else sums overestimate or underestimate if {100 * _MOST:g} % of the errors "
+    "outside their intervals have that sign"
 )
 
 
@@ -47,13 +48,11 @@ class Additivity:
     verdict: str = "not tested"
 
 
-def additive_table(company: pl.DataFrame, pairs: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.DataFrame:
+def additive_table(company: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.DataFrame:
     """Members of groups of three and more: their slowdown, and the sum of those in pairs at the same clock."""
     known = {
-        (program, beside, clock): (slowdown, width)
-        for program, beside, clock, slowdown, width in pairs.select(
-            "program", "beside", "clock", "slowdown", "slowdown_ci"
-        ).iter_rows()
+        (row["program"], neighbours(groups[row["group"]], row["program"])[0], row["clock"]): row
+        for row in company.filter(pl.col("size") == 2).iter_rows(named=True)
     }
     rows = [_compared(row, known, groups) for row in company.filter(pl.col("size") > 2).iter_rows(named=True)]
     return table(ADDITIVE, rows)
@@ -77,7 +76,7 @@ def judged(additive: pl.DataFrame) -> Additivity:
 def fitted_table(company: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.DataFrame:
     """Slowdowns by one neighbour that fit pairs and groups best; missing where these do not tell neighbours apart.
 
-    The interval is passed on from those of the slowdowns that were measured: how well sums fit is another question.
+    The interval is passed on from those of the times that were measured: how well sums fit is another question.
     """
     rows: list[dict[str, Any]] = []
     for (program, clock), met in company.partition_by("program", "clock", as_dict=True, maintain_order=True).items():
@@ -87,26 +86,29 @@ def fitted_table(company: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.D
 
 def _compared(
     row: Mapping[str, Any],
-    known: Mapping[tuple[str, str, str], tuple[float, float | None]],
+    known: Mapping[tuple[str, str, str], Mapping[str, Any]],
     groups: Mapping[str, list[str]],
 ) -> dict[str, Any]:
     """A member's slowdown beside its prediction, if all its pairs were measured."""
     beside = neighbours(groups[row["group"]], row["program"])
     parts = {other: known.get((row["program"], other, row["clock"])) for other in beside}
-    measured, width = row["slowdown"], row["slowdown_ci"]
-    found = {**row, "measured": measured, "measured_ci": width}
-    if measured is None or not all(parts.values()):
+    found = {**row, "measured": row["slowdown"], "measured_ci": row["slowdown_ci"]}
+    if not all(parts.values()):
         return found
-    summed = [(part, beside.count(other)) for other, part in parts.items() if part]
-    predicted = sum(n * slowdown for (slowdown, _), n in summed)
-    predicted_ci = sum_width(*(None if ci is None else n * ci for (_, ci), n in summed))
-    return {
-        **found,
-        "predicted": predicted,
-        "predicted_ci": predicted_ci,
-        "error": predicted - measured,
-        "error_ci": sum_width(width, predicted_ci),
-    }
+    summed = [(beside.count(other), part) for other, part in parts.items() if part]
+    predicted, predicted_ci = _weighted(summed)
+    error, error_ci = _weighted([*summed, (-1, row)])
+    return {**found, "predicted": predicted, "predicted_ci": predicted_ci, "error": error, "error_ci": error_ci}
+
+
+def _weighted(parts: Sequence[tuple[int, Mapping[str, Any]]]) -> tuple[float, float | None]:
+    """A weighted sum of slowdowns of one program at one clock, with its half width: they share one time alone."""
+    value = sum(n * part["slowdown"] for n, part in parts)
+    if any(part["slowdown_ci"] is None for _, part in parts):
+        return value, None
+    return value, math.hypot(
+        *(n * part["own_ci"] for n, part in parts), sum(n * part["alone_part"] for n, part in parts)
+    )
 
 
 def _verdict(absolute: float, held: float | None, half: float | None, beyond: Sequence[float]) -> str:
@@ -132,8 +134,11 @@ def _fitted(program: str, clock: str, met: pl.DataFrame, groups: Mapping[str, li
     counts = np.array([[group.count(other) for other in others] for group in beside], float)
     inverse = np.linalg.pinv(counts)
     slowdown = inverse @ met["slowdown"].to_numpy()
-    widths = met["slowdown_ci"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    width = np.sqrt((np.where(inverse == 0, 0.0, inverse * widths) ** 2).sum(axis=1))
+    own, alone = (
+        np.where(inverse == 0, 0.0, inverse * met[name].cast(pl.Float64).fill_null(np.nan).to_numpy())
+        for name in ("own_ci", "alone_part")
+    )
+    width = np.sqrt((own**2).sum(axis=1) + alone.sum(axis=1) ** 2)
     is_told = np.abs(np.diag(inverse @ counts) - 1) < _ROUNDING
     found = np.where(is_told, (slowdown, width), np.nan).T.tolist()
     n_met = (counts > 0).sum(axis=0).tolist()

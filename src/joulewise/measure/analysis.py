@@ -9,7 +9,7 @@ import polars as pl
 from joulewise.measure.additive import Additivity, additive_table, fitted_table, judged
 from joulewise.measure.analysis_columns import shaped
 from joulewise.measure.clock_scaling import scaling_table
-from joulewise.measure.intensity import program_table
+from joulewise.measure.intensity import N_CLASSES, program_table
 from joulewise.measure.missing import missing
 from joulewise.measure.observations import COLUMNS
 from joulewise.measure.outliers import divided, with_outliers
@@ -24,9 +24,6 @@ from joulewise.measure.slowdowns import (
     readings,
 )
 from joulewise.measure.together import best_clock_table, together_table
-
-N_CLASSES = 3
-"""As published: Intensity I, II and III."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +65,7 @@ def analyse(observations: pl.DataFrame, idle: pl.DataFrame | None = None, n_clas
     pairs = pair_table(company, groups)
     programs = program_table(rows, pairs, n_classes)
     classes = dict(programs.drop_nulls("class").select("program", "class").iter_rows())
-    additive = additive_table(company, pairs, groups)
+    additive = additive_table(company, groups)
     members, powers = member_table(rows, alone), power_table(rows, alone, idle, groups)
     together = together_table(used, alone, groups)
     tables = {

@@ -1,6 +1,6 @@
 """The tables that follow from observations: their columns, each with its unit, kind and meaning.
 
-Half widths of 95 % Student intervals end in `_ci` and their unit, and are missing below two repetitions. A table
+Half widths of 95 % Student intervals end in `_ci` and their unit, and are missing below two readings. A table
 without anything to tell is empty and has the same columns.
 """
 
@@ -28,26 +28,27 @@ _WAY = ("way", "", str, "restart: members that end early are started again; once
 _CLOCK = ("clock", "", str, "the clock asked for: a frequency, a governor, or 'as is'")
 _CLOCK_MHZ = ("clock_mhz", "MHz", float, "the frequency asked for; missing where it is not one")
 _RUNS = ("n", "", int, "how many runs the figures are means of")
+_TIMED = ("n", "", int, "how many runs the time is the mean of; a meter or counters may have read fewer of them")
 _WALL = ("wall_s", "s", float, "time from its beginning to its first end")
 _WALL_CI = ("wall_ci_s", "s", float, "half width of its interval")
 _ENERGY = ("energy_j", "J", float, "what the meter counted meanwhile, of all that ran")
 _ENERGY_CI = ("energy_ci_j", "J", float, "half width of its interval")
-_INTENSITY = ("intensity", "", float, "last-level cache misses per instruction")
+_INTENSITY = ("intensity", "", float, "last-level cache misses per instruction, both in user mode")
 _INTENSITY_CI = ("intensity_ci", "", float, "half width of its interval")
 _SLOWDOWN = ("slowdown", "", float, "how much longer it takes than alone: 0.1 is 10 %")
 _SLOWDOWN_CI = ("slowdown_ci", "", float, "half width of its interval")
 
 ALONE = _columns(
-    _PROGRAM, _CLOCK, _CLOCK_MHZ, _RUNS, _WALL, _WALL_CI,
+    _PROGRAM, _CLOCK, _CLOCK_MHZ, _TIMED, _WALL, _WALL_CI,
     ("cpu_s", "s", float, "processor time of all its processes"),
     _ENERGY, _ENERGY_CI,
     ("power_w", "W", float, "mean power of what the meter reads meanwhile"),
     ("power_ci_w", "W", float, "half width of its interval"),
-    ("instructions", "", float, "instructions of one run"),
+    ("instructions", "", float, "instructions of one run, in user mode"),
     _INTENSITY, _INTENSITY_CI,
 )  # fmt: skip
 MEMBERS = _columns(
-    _GROUP, _SIZE, _WAY, _CLOCK, _CLOCK_MHZ, _PROGRAM, _RUNS, _WALL, _WALL_CI,
+    _GROUP, _SIZE, _WAY, _CLOCK, _CLOCK_MHZ, _PROGRAM, _TIMED, _WALL, _WALL_CI,
     ("slowdown", "", float, "time in this group over time alone, less 1, as it was measured"),
     _SLOWDOWN_CI, _ENERGY, _ENERGY_CI, _INTENSITY, _INTENSITY_CI,
     ("company_share", "", float, "share of its time in which another was running: mean over the others"),

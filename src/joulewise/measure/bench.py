@@ -6,6 +6,8 @@ A bench is anything that can run an experiment: this machine, or a synthetic one
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -61,6 +63,12 @@ class Clock:
         return self.governor or "as is"
 
 
+def group_name(programs: Iterable[str]) -> str:
+    """What tables call programs that run together, sorted: "canneal + streamcluster", "2 canneal + bodytrack"."""
+    counts = sorted(Counter(programs).items())
+    return " + ".join(name if n == 1 else f"{n} {name}" for name, n in counts)
+
+
 @dataclass(frozen=True)
 class Experiment:
     """A group of programs at one clock in one way; one member alone is a baseline."""
@@ -71,10 +79,8 @@ class Experiment:
 
     @property
     def group(self) -> str:
-        """Its programs, sorted: "canneal + streamcluster", "2 canneal + bodytrack"."""
-        names = sorted(member.program.name for member in self.members)
-        counts = {name: names.count(name) for name in names}
-        return " + ".join(name if n == 1 else f"{n} {name}" for name, n in counts.items())
+        """The name of its group."""
+        return group_name(member.program.name for member in self.members)
 
 
 @dataclass(frozen=True)

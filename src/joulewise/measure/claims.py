@@ -12,10 +12,11 @@ from typing import NamedTuple
 import polars as pl
 
 from joulewise.measure.analysis import Analysis
-from joulewise.measure.estimates import mean_of, sum_width
+from joulewise.measure.estimates import mean_of, quotient, sum_width
 from joulewise.measure.intensity import MUTUAL, class_order
 from joulewise.measure.judging import Difference, at_most, ordering
 from joulewise.measure.synthetic_machine import MADE_UP
+from joulewise.measure.together import best_clock_follows
 from joulewise.verdicts import Finding, Verdict
 
 HARDLY = 0.10
@@ -123,14 +124,11 @@ def _miss_rises(analysis: Analysis, heavy: str) -> Iterator[Difference]:
     light = [name for name, kind in kinds.items() if kind != heavy]
     mixed = analysis.members.filter(pl.col("program").is_in(light))["group"].unique()
     alone = analysis.alone.select("program", "clock", pl.col("intensity", "intensity_ci").name.prefix("alone_"))
-    rise = pl.col("intensity") / pl.col("alone_intensity")
-    parts = (pl.col("intensity_ci") / pl.col("intensity")) ** 2 + (
-        pl.col("alone_intensity_ci") / pl.col("alone_intensity")
-    ) ** 2
+    ratio, width = quotient("intensity", "intensity_ci", "alone_intensity", "alone_intensity_ci")
     rows = analysis.members.filter(~pl.col("group").is_in(mixed.implode())).join(alone, on=["program", "clock"])
-    told = rows.with_columns(rise=rise - 1, rise_ci=rise * parts.sqrt())
-    for name, mean, width in _over_clocks(told, ["program", "group"], "rise", "rise_ci"):
-        yield Difference(f"misses, {name}", mean, width)
+    told = rows.with_columns(rise=ratio - 1, rise_ci=width)
+    for found in _over_clocks(told, ["program", "group"], "rise", "rise_ci"):
+        yield found._replace(name=f"misses, {found.name}")
 
 
 def _light_unmoved(analysis: Analysis) -> tuple[str, Verdict]:
@@ -153,19 +151,15 @@ def _light_unmoved(analysis: Analysis) -> tuple[str, Verdict]:
 
 def _steady_misses(analysis: Analysis) -> tuple[str, Verdict]:
     known = analysis.alone.drop_nulls(["clock_mhz", "intensity"]).sort("clock_mhz")
-    differences = []
-    for (program,), rows in known.partition_by("program", as_dict=True, maintain_order=True).items():
-        low, high = rows.row(0, named=True), rows.row(-1, named=True)
-        if low["clock"] == high["clock"] or not low["intensity"]:
-            continue
-        change = abs(high["intensity"] / low["intensity"] - 1)
-        width = sum_width(*(_relative(row["intensity"], row["intensity_ci"]) for row in (low, high)))
-        differences.append(Difference(str(program), HARDLY - change, width))
-    return ordering(differences, "misses were not read at two frequencies")
-
-
-def _relative(mean: float, width: float | None) -> float | None:
-    return None if width is None else width / mean
+    read = pl.col("intensity", "intensity_ci")
+    ends = (
+        known.group_by("program", maintain_order=True)
+        .agg(read.first().name.prefix("low_"), read.last().name.prefix("high_"), pl.len())
+        .filter(pl.col("len") > 1)
+    )
+    ratio, width = quotient("high_intensity", "high_intensity_ci", "low_intensity", "low_intensity_ci")
+    told = ends.select("program", margin=HARDLY - (ratio - 1).abs(), width=width).drop_nulls("margin")
+    return ordering([Difference(*row) for row in told.iter_rows()], "misses were not read at two frequencies")
 
 
 def _light_follow_clock(analysis: Analysis) -> tuple[str, Verdict]:
@@ -187,25 +181,17 @@ def _saves(analysis: Analysis) -> tuple[str, Verdict]:
 
 
 def _best_differs(analysis: Analysis) -> tuple[str, Verdict]:
-    """Reproduced if clear best frequencies differ between programs and between companies, partly if either does."""
+    """Reproduced if clear best frequencies differ between programs alone and between companies, partly if one does."""
     rows = analysis.best_clock.drop_nulls("program").unique(["group", "program"], maintain_order=True)
     if rows.height < 2:
         return "energy was not read at two frequencies", "not judged"
-    sure = rows.filter("is_clear")
-    by_program, by_company = (_differs(sure, key) for key in ("size", "program"))
-    found = [words for words, is_so in (("programs", by_program), ("companies", by_company)) if is_so]
+    follows = best_clock_follows(rows.filter("is_clear"))
+    found = [words for words, is_so in zip(("programs", "companies"), follows) if is_so]
     least = ", ".join(f"{mhz:g}" for mhz in sorted(rows["least_energy_mhz"].unique()))
     told = f"least energy at {least} MHz; clear differences between {' and '.join(found) or 'none'}"
-    if by_program and by_company:
+    if all(follows):
         return told, "reproduced"
-    is_hinted = _differs(rows, "size") or _differs(rows, "program")
-    return told, "partly" if found or is_hinted else "not reproduced"
-
-
-def _differs(rows: pl.DataFrame, key: str) -> bool:
-    """Whether rows that are alike in the key have more than one best frequency."""
-    counts = rows.group_by(key).agg(pl.col("least_energy_mhz").n_unique())["least_energy_mhz"]
-    return bool((counts > 1).any())
+    return told, "partly" if any(best_clock_follows(rows)) else "not reproduced"
 
 
 _BY_CLASS = ("8.3", "8.4")

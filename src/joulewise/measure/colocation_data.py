@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.measure.analysis_columns import table
+from joulewise.measure.bench import group_name
 from joulewise.measure.observations import COLUMNS
 from joulewise.worlds.colocation import DOES_NOT_FIT, Colocation
 
@@ -39,7 +40,7 @@ def _rows(colocation: Colocation, gpu: int) -> Iterator[dict[str, Any]]:
 def _run(colocation: Colocation, gpu: int, members: dict[int, tuple[int, float]]) -> Iterator[dict[str, Any]]:
     """One run: for each place a job and the time of its step."""
     names = [colocation.jobs[job] for job, _ in members.values()]
-    group = f"2 {names[0]}" if len(names) == 2 and names[0] == names[1] else " + ".join(sorted(names))
+    group = group_name(names)
     jobs = [job for job, _ in members.values()]
     fits = len(names) == 1 or colocation.slowdown[gpu, jobs[0], jobs[1]] < DOES_NOT_FIT
     shared = {

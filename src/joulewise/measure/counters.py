@@ -39,6 +39,10 @@ class CounterReads(NamedTuple):
 class OpenCounters(Protocol):
     """Counters of one process and all that it starts."""
 
+    def begin(self) -> None:
+        """Count from here on: what was counted until now is taken off."""
+        ...
+
     def read(self) -> CounterReads:
         """What was counted so far, also after the process has ended."""
         ...
@@ -76,14 +80,26 @@ def scaled(tallies: Sequence[Tally]) -> float:
     return sum(tally.value for tally in tallies) * max(1.0, enabled_ns / running_ns)
 
 
+def _since(then: Tally, now: Tally) -> Tally:
+    """What was counted between two readings, and in how much of that time."""
+    return Tally(*(after - before for before, after in zip(then, now)))
+
+
 class _PerfCounters:
     """Open counters of one process, one descriptor for each event and counting unit."""
 
     def __init__(self, descriptors: list[list[int]]) -> None:
         self._descriptors = descriptors
+        self._begun = [[Tally(0, 0, 0) for _ in event] for event in descriptors]
+
+    def begin(self) -> None:
+        self._begun = self._tallies()
 
     def read(self) -> CounterReads:
-        return CounterReads(*(scaled([read_tally(one) for one in event]) for event in self._descriptors))
+        return CounterReads(*(scaled(list(map(_since, *both))) for both in zip(self._begun, self._tallies())))
+
+    def _tallies(self) -> list[list[Tally]]:
+        return [[read_tally(one) for one in event] for event in self._descriptors]
 
     def close(self) -> None:
         for event in self._descriptors:

@@ -11,13 +11,14 @@ from joulewise.confidence import student_quantile
 
 
 def means(rows: pl.DataFrame, keys: Sequence[str], values: Mapping[str, str | None]) -> pl.DataFrame:
-    """The keys, n (how many rows), and of each value its mean and, where it has a name for that, its half width.
+    """The keys, n, and of each value its mean and, where it has a name for that, its half width.
 
-    Rows without a value count for its mean as little as for its interval, which is missing below two of them.
+    Rows without a value count for its mean as little as for its interval, which is missing below two of them; n is how
+    many rows have the first value.
     """
     named = {value: width for value, width in values.items() if width}
     grouped = rows.group_by(keys, maintain_order=True).agg(
-        pl.len().cast(pl.Int64).alias("n"),
+        pl.col(next(iter(values))).count().cast(pl.Int64).alias("n"),
         pl.col(list(values)).mean(),
         *(pl.col(value).std().alias(f"{value} deviation") for value in named),
         *(pl.col(value).count().alias(f"{value} count") for value in named),
@@ -51,6 +52,8 @@ def sum_width(*widths: float | None) -> float | None:
     return math.hypot(*known) if len(known) == len(widths) else None
 
 
-def ratio_width(above: pl.Expr, above_ci: pl.Expr, below: pl.Expr, below_ci: pl.Expr) -> pl.Expr:
-    """The half width of a quotient of two independent means."""
-    return (above / below).abs() * ((above_ci / above) ** 2 + (below_ci / below) ** 2).sqrt()
+def quotient(above: str, above_ci: str, below: str, below_ci: str) -> tuple[pl.Expr, pl.Expr]:
+    """The quotient of two independent means, by the names of their columns, and its half width; none of 0."""
+    divisor = pl.when(pl.col(below) != 0).then(pl.col(below))
+    value = pl.col(above) / divisor
+    return value, (pl.col(above_ci) ** 2 + (value * pl.col(below_ci)) ** 2).sqrt() / divisor.abs()

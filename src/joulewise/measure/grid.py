@@ -49,7 +49,7 @@ def grid_of(analysis: Analysis) -> Grid:
     dynamic_w[~(dynamic_w > 0)] = np.nan
     measured = (time_s, power_w, dynamic_w)
     evened = [_evened(values, is_rising=values is time_s) for values in measured]
-    static_w = _mean([row["static_w"] for row in powers.values()])
+    static_w = _mean(_values(powers, programs, shared, "static_w").flat)
     above_w = np.maximum(evened[1], static_w) if math.isfinite(static_w) else evened[1]
     notes = (
         *_left_out(every, programs, "not measured alone at the fastest clock"),

@@ -12,6 +12,8 @@ from joulewise.measure.analysis_columns import PROGRAMS, shaped
 from joulewise.measure.estimates import means
 from joulewise.model.arrays import Floats
 
+N_CLASSES = 3
+"""As published: Intensity I, II and III."""
 MISSES, MUTUAL = "misses per instruction", "sensitivity and pressure"
 SAME_FACTOR = 1.25
 """Classes whose geometric means differ by no more than this factor are one, however many are asked for."""

@@ -21,7 +21,6 @@ from joulewise.measure.runner import run_group
 from joulewise.measure.seen_clocks import clock_notes
 from joulewise.measure.times import GroupTimes, company_share
 
-_NOTHING_COUNTED = CounterReads(0.0, 0.0, 0.0)
 _STEP_S = 0.05
 """From here on a step of the time of day is worth a note."""
 
@@ -204,7 +203,6 @@ class _Reading:
     def __init__(self, watch: Watching | None, counters: CounterSource | None, folder: Path | None) -> None:
         self._watch, self._counters, self._folder = watch, counters, folder
         self._open: list[OpenCounters] = []
-        self._of_set_ups: dict[int, CounterReads] = {}
         self.counts: dict[int, CounterReads] = {}
 
     def counted_members(self, members: Sequence[Member]) -> list[Member]:
@@ -235,15 +233,14 @@ class _Reading:
             self._watch.nudge()
 
     def set_up(self, place: int) -> None:
-        """Read the counters, so that what was counted until now can be taken off."""
+        """What was counted until now is not the program's work."""
         if self._open:
-            self._of_set_ups[place] = self._open[place].read()
+            self._open[place].begin()
 
     def ended(self, place: int) -> None:
         """Read the counters, before anything is started again."""
         if self._open:
-            before = self._of_set_ups.get(place, _NOTHING_COUNTED)
-            self.counts[place] = CounterReads(*(now - then for now, then in zip(self._open[place].read(), before)))
+            self.counts[place] = self._open[place].read()
 
     def close(self) -> None:
         """Give the counters back."""

@@ -88,13 +88,17 @@ def _count(lines: Sequence[_Line], names: Sequence[str]) -> float:
 
 
 class _StatFile:
-    """What perf has written when the program has ended."""
+    """What perf has written when the program has ended: nothing can be taken off that."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self._is_whole = True
+
+    def begin(self) -> None:
+        self._is_whole = False
 
     def read(self) -> CounterReads:
-        return parse_perf_stat(text_of(self._file))
+        return parse_perf_stat(text_of(self._file)) if self._is_whole else CounterReads()
 
     def close(self) -> None:
         if self._file.is_file():  # never a device such as /dev/null

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from joulewise.measure.analysis_columns import TOGETHER, table
+from joulewise.measure.analysis_columns import ALONE, TOGETHER, table
+from joulewise.measure.bench import group_name
 from joulewise.measure.claims import CLAIMS, Claim
-from joulewise.measure.intensity import classes
+from joulewise.measure.intensity import N_CLASSES, classes
 from joulewise.measure.together import beside_alone
 from joulewise.verdicts import Finding, Verdict
 
-N_CLASSES = 3
 CLOCK_MHZ = 3400.0
 
 INTENSITIES = {
@@ -65,25 +65,14 @@ def intensity_table() -> pl.DataFrame:
 def energy_table() -> pl.DataFrame:
     """Table 8.5 as the table `together` of an analysis; times and intervals were not printed."""
     label = f"{CLOCK_MHZ:g} MHz"
-    known = {(name, label): {"energy_j": joules, "energy_ci_j": None} for name, joules in ALONE_J.items()}
-    rows = [
-        beside_alone(
-            {
-                "group": _group(members),
-                "size": len(members),
-                "way": "once",
-                "clock": label,
-                "clock_mhz": CLOCK_MHZ,
-                "n": 9,
-                "together_j": joules,
-                "together_ci_j": None,
-            },
-            known,
-            members,
-        )
-        for members, joules in TOGETHER_J.items()
+    alone = [{"program": name, "clock": label, "energy_j": joules} for name, joules in ALONE_J.items()]
+    groups = {group_name(members): list(members) for members in TOGETHER_J}
+    shared = {"way": "once", "clock": label, "clock_mhz": CLOCK_MHZ, "n": 9}
+    together = [
+        {**shared, "group": group, "size": len(members), "together_j": joules}
+        for (group, members), joules in zip(groups.items(), TOGETHER_J.values(), strict=True)
     ]
-    return table(TOGETHER, rows)
+    return beside_alone(table(TOGETHER, together), table(ALONE, alone), groups)
 
 
 def published_findings() -> list[Finding]:
@@ -91,11 +80,6 @@ def published_findings() -> list[Finding]:
     told = {"8.1": _classes_told(), "8.2": _energies_told(), "8.7": _savings_told()}
     untold: tuple[str, Verdict] = (_ONLY_FIGURES, "not testable")
     return [Finding(c.id, c.says, c.published, *told.get(c.id, untold), c.note if c.id in told else "") for c in CLAIMS]
-
-
-def _group(members: tuple[str, ...]) -> str:
-    names = sorted(set(members))
-    return " + ".join(name if members.count(name) == 1 else f"{members.count(name)} {name}" for name in names)
 
 
 def _classes_told() -> tuple[str, Verdict]:

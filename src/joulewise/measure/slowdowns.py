@@ -1,7 +1,8 @@
 """Programs alone and in company: times, energies, and how much longer than alone each takes.
 
 Copies of a program in one run count as one reading, their mean. The interval of a slowdown joins those of the time in
-company and of the time alone, as of independent means.
+company and of the time alone, which are independent means. Slowdowns of one program have the time alone in common:
+where several are added up, its part is added before it is joined.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from joulewise.measure.analysis_columns import ALONE, BY_CLASS, MEMBERS, PAIRS, shaped
-from joulewise.measure.estimates import means, ratio_width
+from joulewise.measure.estimates import means, quotient
 from joulewise.measure.intensity import class_order
 
 LEAST_COMPANY_OF_PAIRS, LEAST_COMPANY = 0.25, 0.8
@@ -46,7 +47,9 @@ def alone_table(rows: pl.DataFrame) -> pl.DataFrame:
 def member_table(rows: pl.DataFrame, alone: pl.DataFrame) -> pl.DataFrame:
     """Members of groups, as measured."""
     found = means(rows.filter(pl.col("size") > 1), list(_EXPERIMENT), _WIDTHS)
-    return shaped(_over_alone(found, alone, "wall_s", "wall_ci_s"), MEMBERS)
+    joined = found.join(_baselines(alone), on=["program", "clock"], how="left", maintain_order="left")
+    ratio, width = quotient("wall_s", "wall_ci_s", "alone_s", "alone_ci_s")
+    return shaped(joined.with_columns((ratio - 1).alias("slowdown"), width.alias("slowdown_ci")), MEMBERS)
 
 
 def company_table(rows: pl.DataFrame, alone: pl.DataFrame) -> pl.DataFrame:
@@ -55,21 +58,26 @@ def company_table(rows: pl.DataFrame, alone: pl.DataFrame) -> pl.DataFrame:
     A member that was alone for a share 1 - c of its time t would have taken c t / (t' - (1 - c) t) times as long as
     alone, t', if the other had stayed. With several others, c is the mean of their shares: if they slow it by their
     sum, that is right to first order. Runs with restarts are preferred where there are both ways.
+
+    `slowdown_ci` joins `own_ci`, the half width for a known t', and `alone_part`, which is by how much a slowdown
+    changes over half of the interval of t': about 1 / c times as much as without the correction.
     """
-    baseline = alone.select("program", "clock", pl.col("wall_s").alias("alone_s"))
     share = pl.col("company_share").fill_null(1.0).clip(0.0, 1.0)
     least = pl.when(pl.col("size") == 2).then(LEAST_COMPANY_OF_PAIRS).otherwise(LEAST_COMPANY)
-    grown = share * pl.col("wall_s") / (pl.col("alone_s") - (1 - share) * pl.col("wall_s"))
+    accompanied_s = pl.col("alone_s") - (1 - share) * pl.col("wall_s")
+    grown = share * pl.col("wall_s") / accompanied_s
     kept = (
         rows.filter((pl.col("size") > 1) & (share >= least))
-        .join(baseline, on=["program", "clock"])
-        .with_columns(full_s=pl.when(grown > 0).then(grown * pl.col("alone_s")))
-        .filter(pl.col("full_s").is_not_null())
+        .join(_baselines(alone), on=["program", "clock"])
+        .with_columns(slowdown=grown - 1, alone_part=-grown / accompanied_s * pl.col("alone_ci_s"))
+        .filter(grown > 0)
     )
     is_restart = pl.col("way") == "restart"
     kept = kept.filter(is_restart | ~is_restart.any().over("group", "clock", "program"))
     keys = ["group", "size", "clock", "clock_mhz", "program"]
-    return _over_alone(means(kept, keys, {"full_s": "full_ci_s"}), alone, "full_s", "full_ci_s")
+    found = means(kept, keys, {"slowdown": "own_ci", "alone_part": None})
+    joined = (pl.col("own_ci") ** 2 + pl.col("alone_part") ** 2).sqrt()
+    return found.with_columns(joined.alias("slowdown_ci"))
 
 
 def pair_table(company: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.DataFrame:
@@ -117,10 +125,6 @@ def neighbours(group: list[str], program: str) -> list[str]:
     return group[:at] + group[at + 1 :]
 
 
-def _over_alone(found: pl.DataFrame, alone: pl.DataFrame, time: str, width: str) -> pl.DataFrame:
-    """Slowdowns with their half widths; missing without a baseline at the same clock."""
-    baseline = alone.select("program", "clock", pl.col("wall_s", "wall_ci_s").name.prefix("alone_"))
-    joined = found.join(baseline, on=["program", "clock"], how="left", maintain_order="left")
-    above, below = pl.col(time), pl.col("alone_wall_s")
-    ci = ratio_width(above, pl.col(width), below, pl.col("alone_wall_ci_s"))
-    return joined.with_columns((above / below - 1).alias("slowdown"), ci.alias("slowdown_ci"))
+def _baselines(alone: pl.DataFrame) -> pl.DataFrame:
+    """Times alone, by program and clock."""
+    return alone.select("program", "clock", pl.col("wall_s").alias("alone_s"), pl.col("wall_ci_s").alias("alone_ci_s"))

@@ -8,13 +8,15 @@ time over the number of members, times the power of the group.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from joulewise.measure.analysis_columns import BEST_CLOCK, TOGETHER, table
-from joulewise.measure.estimates import means, sum_width
+from joulewise.measure.analysis_columns import BEST_CLOCK, TOGETHER, shaped, table
+from joulewise.measure.estimates import means, quotient, sum_width
+from joulewise.measure.observations import ObservationColumn
 
+_ALONE_CI = ObservationColumn("alone_ci_j", "J", float, "half width of the interval of alone_j")
 _RUN = ("run", "group", "size", "way", "clock", "clock_mhz")
 
 
@@ -35,32 +37,16 @@ def together_table(observations: pl.DataFrame, alone: pl.DataFrame, groups: Mapp
         .otherwise(pl.col("group_energy_j") / pl.col("group_s") * fair_s),
     )
     found = means(fair, list(_RUN[1:]), {"together_j": "together_ci_j", "together_s": None})
+    return beside_alone(found, alone, groups)
+
+
+def beside_alone(found: pl.DataFrame, alone: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.DataFrame:
+    """Groups with the sums of their members alone, where all were measured, and what running together saves."""
     known = {(row["program"], row["clock"]): row for row in alone.iter_rows(named=True)}
-    return table(TOGETHER, [beside_alone(row, known, groups[row["group"]]) for row in found.iter_rows(named=True)])
-
-
-def beside_alone(
-    row: Mapping[str, Any], known: Mapping[tuple[str, str], Mapping[str, Any]], members: Sequence[str]
-) -> dict[str, Any]:
-    """A group with the sums of its members alone, if all were measured, and what running together saves."""
-    baselines = {name: known.get((name, row["clock"])) for name in set(members)}
-    parts = [(part, members.count(name)) for name, part in baselines.items() if part and part["energy_j"] is not None]
-    if len(parts) < len(baselines):
-        return dict(row)
-    alone_j = sum(n * part["energy_j"] for part, n in parts)
-    alone_ci_j = sum_width(*(n * part["energy_ci_j"] if part["energy_ci_j"] is not None else None for part, n in parts))
-    ratio = row["together_j"] / alone_j
-    relative = sum_width(
-        None if row["together_ci_j"] is None else row["together_ci_j"] / row["together_j"],
-        None if alone_ci_j is None else alone_ci_j / alone_j,
-    )
-    return {
-        **row,
-        "alone_j": alone_j,
-        "alone_s": _sum_s(parts),
-        "saved_share": 1 - ratio,
-        "saved_ci": None if relative is None else ratio * relative,
-    }
+    rows = [{**row, **_apart(groups[row["group"]], row["clock"], known)} for row in found.iter_rows(named=True)]
+    ratio, width = quotient("together_j", "together_ci_j", "alone_j", _ALONE_CI.name)
+    summed = table((*TOGETHER, _ALONE_CI), rows).with_columns(saved_share=1 - ratio, saved_ci=width)
+    return shaped(summed, TOGETHER)
 
 
 def best_clock_table(
@@ -81,10 +67,36 @@ def best_clock_table(
     return table(BEST_CLOCK, [row for part in parts if part.height > 1 for row in _by_clock(part, static_w)])
 
 
-def _sum_s(parts: Sequence[tuple[Mapping[str, Any], int]]) -> float | None:
-    """The time of members one after the other, if it is known of all."""
-    known = [n * part["wall_s"] for part, n in parts if part.get("wall_s") is not None]
-    return sum(known) if len(known) == len(parts) else None
+class BestClockFollows(NamedTuple):
+    """What the frequency of least energy changes with: from program to program alone, or with a program's company."""
+
+    program: bool
+    company: bool
+
+
+def best_clock_follows(best_clock: pl.DataFrame) -> BestClockFollows:
+    """What the best frequencies in rows of a table of best clocks follow; to be alone is a company too."""
+    alone, by_program = best_clock.filter(pl.col("size") == 1), best_clock.drop_nulls("program").group_by("program")
+    n_by_company = by_program.agg(pl.col("least_energy_mhz").n_unique())["least_energy_mhz"]
+    return BestClockFollows(alone["least_energy_mhz"].n_unique() > 1, bool((n_by_company > 1).any()))
+
+
+def _apart(
+    members: Sequence[str], clock: str, known: Mapping[tuple[str, str], Mapping[str, Any]]
+) -> dict[str, float | None]:
+    """Energy and time of members one after the other, as far as they are known of all."""
+    parts = [(members.count(name), known.get((name, clock), {})) for name in sorted(set(members))]
+    energies, widths, times = (_times(parts, column) for column in ("energy_j", "energy_ci_j", "wall_s"))
+    return {"alone_j": _sum(energies), _ALONE_CI.name: sum_width(*widths), "alone_s": _sum(times)}
+
+
+def _times(parts: Sequence[tuple[int, Mapping[str, Any]]], column: str) -> list[float | None]:
+    return [None if part.get(column) is None else n * part[column] for n, part in parts]
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 def _by_clock(part: pl.DataFrame, static_w: Mapping[str, float | None]) -> Iterator[dict[str, Any]]:

@@ -12,6 +12,7 @@ from joulewise.measure.places import BEYOND_QUOTA, MIXED_KINDS, SHARED_CORES
 from joulewise.measure.quiet import USED_BY_OTHERS
 from joulewise.measure.runner import LEFT_BEHIND
 from joulewise.measure.seen_clocks import OTHER_CLOCK, WORTH_TELLING
+from joulewise.measure.together import best_clock_follows
 from joulewise.present.findings import Finding
 from joulewise.present.formats import fixed, percent
 from joulewise.present.measure_runs import idle_doubts
@@ -247,7 +248,8 @@ def _best_clocks(analysis: Analysis) -> Iterator[Finding]:
     listed = ", ".join(f"{row['program']} {row['least_energy_mhz']:g} MHz" for row in alone.iter_rows(named=True))
     together = ", alone and together" if rows.height > alone.height else ""
     clear = rows.filter(pl.col("is_clear").fill_null(False))
-    on = _best_clock_depends_on(clear)
+    changes = zip(("which one it is", "what runs beside it"), best_clock_follows(clear))
+    on = " and on ".join(words for words, is_so in changes if is_so)
     leads = (
         (bool(on), f"The clock at which a program needs least energy depends on {on}."),
         (rows["least_energy_mhz"].n_unique() == 1, f"One clock needs least energy for all programs{together}."),
@@ -257,16 +259,6 @@ def _best_clocks(analysis: Analysis) -> Iterator[Finding]:
     unclear = rows.height - clear.height
     told = f" In {unclear} of {rows.height} cases intervals do not tell it from the next best." if unclear else ""
     yield Finding(lead, f"Alone: {listed}.{told}")
-
-
-def _best_clock_depends_on(clear: pl.DataFrame) -> str:
-    """What changes the clock of least energy, where that is clear; nothing where all are alike."""
-    by_company = clear.drop_nulls("program").group_by("program").agg(pl.col("least_energy_mhz").n_unique())
-    changes = (
-        ("which one it is", clear.filter(size=1)["least_energy_mhz"].n_unique() > 1),
-        ("what runs beside it", (by_company["least_energy_mhz"] > 1).any()),
-    )
-    return " and on ".join(words for words, is_so in changes if is_so)
 
 
 def _static(analysis: Analysis, doubts: str) -> Iterator[Finding]:

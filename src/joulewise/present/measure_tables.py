@@ -64,6 +64,7 @@ _CLOCK = _text("clock", "Clock")
 _PROGRAM = _text("program", "Program")
 _GROUP = _text("group", "Programs")
 _RUNS = _count("n", "Runs")
+_TIMED = "Runs: those whose times were read; energy and misses may have been read in fewer."
 _MISSES = _Column(
     "Misses per 1,000 instructions", lambda row: misses_pm(row["intensity"], row["intensity_ci"]), half="intensity_ci"
 )
@@ -103,7 +104,7 @@ DETAILS = (
         _PROGRAM, _CLOCK, _value("wall_s", "wall_ci_s", "Time (s)"), _plain("cpu_s", "CPU time (s)"),
         _value("energy_j", "energy_ci_j", "Energy (J)"), _plain("power_w", "Power (W)"), _MISSES,
         _RUNS,
-    ), "Time: from beginning to end. CPU time: of all its processes, set-up included."),
+    ), f"Time: from beginning to end. CPU time: of all its processes, set-up included. {_TIMED}"),
     _Page("pairs", "Every pair", (
         _PROGRAM, _text("beside", "Beside"), _CLOCK, _share("slowdown", "slowdown_ci", "Takes longer (%)"), _RUNS,
     ), "How much longer than alone it takes if the other one is there all the time."),
@@ -111,7 +112,8 @@ DETAILS = (
         _PROGRAM, _GROUP, _CLOCK, _text("way", "Way"), _value("wall_s", "wall_ci_s", "Time (s)"),
         _share("slowdown", "slowdown_ci", "Takes longer (%)"), _value("energy_j", "energy_ci_j", "Energy (J)"),
         _MISSES, _share("company_share", "", "In company (%)"), _RUNS,
-    ), "As measured. Energy: of all that ran until its end. In company: share of its time in which others were there."),
+    ), "As measured. Energy: of all that ran until its end. In company: share of its time in which others were there. "
+       f"{_TIMED}"),
     _Page("additive", "Sums of slowdowns", (
         _PROGRAM, _GROUP, _CLOCK, _share("measured", "measured_ci", "Measured (%)"),
         _share("predicted", "predicted_ci", "Sum of pairs (%)"),
