@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import tomllib
 import uuid
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from typing import Any
 from joulewise.errors import InputError, Problem
 
 _LOCK = ".lock"
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}\.tmp")
+"""How `replacing` names what it writes."""
 
 
 @contextmanager
@@ -36,6 +39,13 @@ def write_atomic(path: Path, data: str | bytes) -> None:
     """Write the whole file or leave what was there; a reader never sees a part of it."""
     with replacing(path) as temporary:
         temporary.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def remove_leftovers(*folders: Path) -> None:
+    """Remove what processes that were ended while `replacing` left in these folders; only while these are held."""
+    for path in (path for folder in folders for path in folder.glob(".*.tmp")):
+        if _TEMPORARY.fullmatch(path.name) and path.is_file() and not path.is_symlink():
+            path.unlink()
 
 
 @contextmanager

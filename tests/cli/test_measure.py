@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from joulewise.cli.measure import _how_long, _how_shared, _sharing
+from joulewise.cli.measure import _how_long, _how_noted, _noted
 from joulewise.cli.output import progress
+from joulewise.files import locked
+from joulewise.measure.places import BEYOND_QUOTA, SHARED_CORES
 from joulewise.measure.programs import resolved
 from joulewise.measure.schedule import Estimate, schedule
 from joulewise.progress import Progress
@@ -72,6 +79,9 @@ def test_a_synthetic_machine_is_measured_reported_and_reported_again(folder: Pat
     assert again.code == 0
     assert "Report:  results/syn/report.html" in again.out
     assert call(capsys, "measure", "--report", "nowhere").code == 2
+    assert not (folder / "nowhere").exists()
+    with locked(folder / "results" / "syn"):
+        assert "another process is writing here" in call(capsys, "measure", "--report", "results/syn").err
 
 
 def test_the_bar_says_what_is_done_and_what_became_of_the_rest() -> None:
@@ -96,7 +106,22 @@ def test_a_program_that_fails_is_told_and_the_others_are_measured(folder: Path, 
     found = json.loads(said.out)
     assert (found["n_runs"], found["n_valid"]) == (4, 2)
     assert "broken failed when it was warmed up" in said.err
+    again = call(capsys, "measure", "--report", "results/real")
+    assert "2 of 4 runs count; 2 failed. Measurements" in again.out
     assert "lost" in said.err
+
+
+def test_being_told_to_end_while_meters_are_looked_at_ends_in_order(
+    folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def ended(*_: object) -> Iterator[None]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        yield
+
+    monkeypatch.setattr("joulewise.measure.setting.opened", ended)
+    said = call(capsys, "measure", "real.toml")
+    assert (said.code, "Interrupted" in said.err) == (130, True)
 
 
 def test_dry_runs_print_the_schedule_and_how_long_it_takes(folder: Path, capsys: Capture) -> None:
@@ -107,7 +132,7 @@ def test_dry_runs_print_the_schedule_and_how_long_it_takes(folder: Path, capsys:
     assert not (folder / "results").exists()
     found = json.loads(call(capsys, "measure", "real.toml", "--dry-run", "--json").out)
     assert (found["n_runs"], found["unknown"], len(found["schedule"])) == (4, [], 4)
-    assert (found["needs_yes"], found["share_cores"]) == (False, [])
+    assert (found["needs_yes"], SHARED_CORES in found["noted"]) == (False, False)
 
 
 @pytest.mark.parametrize(
@@ -126,13 +151,13 @@ def test_a_dry_run_says_how_long_it_takes_and_what_must_be_agreed_to(cost: Estim
     assert told in _how_long(10, cost, is_made_up=False)
 
 
-def test_a_dry_run_says_which_groups_share_physical_cores() -> None:
+def test_a_dry_run_says_which_groups_will_have_notes() -> None:
     plan = small_plan('[together]\ngroups = [["a", "a", "b"]]')
     runs = schedule(plan, MACHINE, resolved(plan, lambda _: ()))
-    shared = _sharing(plan, MACHINE, runs)
-    assert shared == ["2 a + b"]
-    assert _how_shared(runs, shared, MACHINE) == (
-        "1 of 6 groups has members that share physical cores as siblings: the machine has 2 physical cores."
+    noted = _noted(plan, replace(MACHINE, core_quota=1.5), runs)
+    assert noted == {BEYOND_QUOTA: ["2 a", "2 a + b", "2 b", "a + b"], SHARED_CORES: ["2 a + b"]}
+    assert _how_noted(runs, SHARED_CORES, noted[SHARED_CORES]) == (
+        "Runs of 1 of 6 groups will have a note: members shared physical cores as siblings."
     )
 
 

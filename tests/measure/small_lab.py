@@ -1,7 +1,11 @@
-"""A small laboratory without a machine: programs that take no time, on a bench that only says what it was asked."""
+"""A small laboratory without a machine: programs that take no time, on a bench that only says what it was asked.
+
+And one with a machine, to be killed.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -11,6 +15,7 @@ from pathlib import Path
 from joulewise.measure.bench import Clock, Experiment, GroupRead, MemberRead, Program
 from joulewise.measure.laboratory import Setting, measure
 from joulewise.measure.machine import Machine
+from joulewise.measure.machine_bench import MachineBench
 from joulewise.measure.plan import Plan, parse_plan
 
 MACHINE = Machine("small", (0, 1, 2, 3), ((0, 1), (2, 3)))
@@ -59,6 +64,27 @@ class FakeBench:
 def main() -> None:
     """Measure the small plan into a folder, slowly enough to be killed meanwhile."""
     measure(small_plan(), Path(sys.argv[1]), Setting(MACHINE, FakeBench(pause_s=0.02)))
+
+
+REAL = """
+name = "real"
+repetitions = 4
+cores = "any"
+[[program]]
+name = "one"
+command = ["sh", "-c", "sleep 0.05"]
+[[program]]
+name = "many"
+command = ["sh", "-c", "setsid sleep 60 & sleep 0.03 & wait $!"]
+"""
+N_REAL_RUNS = 20
+
+
+def real_main() -> None:
+    """Measure programs that really run, some of which leave others behind."""
+    cores = tuple(sorted(os.sched_getaffinity(0)))[:2]
+    machine = Machine("real", cores, tuple((core,) for core in cores))
+    measure(small_plan(text=REAL), Path(sys.argv[1]), Setting(machine, MachineBench(cores)))
 
 
 if __name__ == "__main__":

@@ -10,12 +10,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.measure.analysis_columns import shaped
 from joulewise.measure.bench import Clock
+from joulewise.measure.clock_scaling import scaling_table
 from joulewise.measure.clocks import Clocks
+from joulewise.measure.machine import read_machine
+from joulewise.measure.observations import COLUMNS
+from joulewise.measure.seen_clocks import OTHER_CLOCK, clock_notes
+from joulewise.measure.setting import clock_problems
 from tests.measure import trees
+from tests.measure.small_lab import TEXT, small_plan
 
 SET_BY = ("scaling_governor", "scaling_min_freq", "scaling_max_freq")
 write_text = Path.write_text
@@ -62,6 +70,53 @@ def test_a_governor_is_held_and_given_back(tmp_path: Path) -> None:
     with Clocks(root).holding(Clock(governor="performance"), (2,)):
         assert [settings(root, core)[0] for core in (2, 3)] == ["performance", "ondemand"]
     assert settings(root, 2)[0] == "ondemand"
+
+
+def test_cores_that_nothing_runs_on_are_held_as_near_below_as_they_can(tmp_path: Path) -> None:
+    root = trees.hybrid(tmp_path / "hybrid")
+    before = [settings(root, core) for core in range(8)]
+    with Clocks(root).holding(Clock(frequency_mhz=4000), (0,), range(1, 8)):
+        assert [settings(root, core)[1:] for core in (0, 1, 2, 7)] == [("4000000",) * 2] * 3 + [("3300000",) * 2]
+    assert [settings(root, core) for core in range(8)] == before
+    stepped = trees.ivy_bridge(tmp_path / "desktop")
+    steps = {6: "3401000 2500000 1600000", 7: "3400000 3000000"}
+    folder = f"{trees.CPU}/cpu{{}}/cpufreq/scaling_available_frequencies"
+    trees.write(stepped, {folder.format(core): text for core, text in steps.items()})
+    with Clocks(stepped).holding(Clock(frequency_mhz=2600), (0,), (6, 7)):
+        assert [settings(stepped, core)[2] for core in (0, 6, 7)] == ["2600000", "2500000", "3000000"]
+    with Clocks(stepped).holding(Clock(frequency_mhz=3400), (0,), ()):
+        assert settings(stepped, 0)[2] == "3400000"  # not the step for turbo beside it
+
+
+def test_a_plan_needs_its_clocks_only_on_cores_that_it_uses(tmp_path: Path) -> None:
+    clocks = Clocks(trees.hybrid(tmp_path))
+    machine = read_machine(tmp_path)
+    for cores, told in (('"separate"', 0), ("[0, 2]", 0), ("[0, 4]", 1), ('"any"', 4)):
+        plan = small_plan('[clock]\nfrequencies = ["4 GHz"]', f"cores = {cores}\n{TEXT}")
+        assert len(list(clock_problems(plan, machine, clocks))) == told
+
+
+def test_a_clock_that_was_not_seen_is_noted() -> None:
+    held = Clock(2000.0)
+    assert clock_notes(held, [[2100.0], []]) == clock_notes(held, [[2100.0, 800.0]]) == (f"{OTHER_CLOCK} (2100 MHz)",)
+    assert (
+        clock_notes(held, [[1950.0], [2600.0, 2000.0]]) == clock_notes(held, []) == clock_notes(Clock(), [[9.0]]) == ()
+    )
+
+
+def test_turbo_and_clocks_that_were_not_held_do_not_mislead_the_fit() -> None:
+    rows = [
+        {"program": "a", "size": 1, "clock_mhz": mhz, "notes": notes, "wall_s": 3400.0 / ran}
+        for mhz, notes, ran in (
+            (1600, "", 1600),
+            (2600, f"{OTHER_CLOCK} (2 MHz)", 2000),
+            (3400, None, 3400),
+            (3401, "", 3900),
+        )
+        for _ in range(2)
+    ]
+    (found,) = scaling_table(shaped(pl.DataFrame(rows), COLUMNS)).to_dicts()
+    assert (found["share_scaled"], found["n_clocks"]) == (pytest.approx(1.0), 2)
 
 
 def test_what_is_not_offered_is_told_before_anything_is_set(tmp_path: Path) -> None:
@@ -180,6 +235,8 @@ def test_why_clocks_cannot_be_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     server = Clocks(trees.xeon(tmp_path / "server"))
     assert server.availability().found == "800 to 3900 MHz (intel_pstate)"
     assert server.governor_availability().found == "performance, powersave"
+    trees.write(server.root, {"proc/self/status": "Cpus_allowed_list:\t0-3"})
+    assert "cores 4-7 belong to others, who may raise the clock" in server.availability().found
     monkeypatch.setattr(os, "access", lambda *_: False)
     for user, words in ((0, "mounted read-only"), (1000, "only by root")):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)

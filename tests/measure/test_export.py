@@ -139,10 +139,26 @@ def test_what_was_not_measured_is_empty_or_not_written_and_told(tmp_path: Path) 
     assert speeds["power_w"].null_count() == len(NAMES)
     assert types["overhead_w"].null_count() == 1
     assert types.select("type", "cores").row(0) == (UNKNOWN_MACHINE, 4)
-    assert "fill them in" in (folder / "about.md").read_text()
+    about = (folder / "about.md").read_text()
+    assert "fill them in" in about
+    assert "no power_w.csv and no samples.csv" in about
     read_system(SystemTables(etc_s="etc_s.csv", machines="machines.csv"), folder)  # times alone are enough for it
     nothing = replace(as_is, alone=as_is.alone.clear())
     assert written(tmp_path, nothing, None).joinpath("about.md").read_text().count("no tables") == 1
+
+
+def test_tables_that_cannot_be_written_leave_those_that_were_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, data: object) -> None:
+        raise OSError(f"no room for {path}")
+
+    folder = written(tmp_path, made_analysis(), None)
+    before = set(folder.iterdir())
+    monkeypatch.setattr("joulewise.measure.export.write_atomic", full)
+    with pytest.raises(OSError, match="no room"):
+        write_tables(tmp_path, made_analysis([None], has_energy=False))
+    assert set(folder.iterdir()) == before
 
 
 def test_classes_stand_in_for_pairs_and_nothing_for_classes() -> None:

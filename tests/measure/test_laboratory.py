@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -20,9 +22,10 @@ from joulewise.errors import InputError, Problem
 from joulewise.measure.bench import Experiment, GroupRead
 from joulewise.measure.external import PowerTable
 from joulewise.measure.holding import ending_in_order, only_laboratory
-from joulewise.measure.journal import read_journal
+from joulewise.measure.journal import Record, read_journal
 from joulewise.measure.laboratory import (
     GIVE_UP_AFTER,
+    GIVEN_UP,
     IDLE_WINDOWS,
     Outcome,
     Setting,
@@ -30,13 +33,15 @@ from joulewise.measure.laboratory import (
     measure,
     runs_of,
 )
+from joulewise.measure.meters import OTHER_METER
 from joulewise.measure.observations import COLUMNS
 from joulewise.measure.places import SHARED_CORES
 from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.quiet import Quiet, Ticks
+from joulewise.measure.setting import opened
 from joulewise.measure.store import Store, machine_from
 from joulewise.progress import Progress
-from tests.measure.small_lab import MACHINE, N_RUNS, TEXT, FakeBench, small_plan
+from tests.measure.small_lab import MACHINE, N_REAL_RUNS, N_RUNS, TEXT, FakeBench, small_plan
 
 
 def measured(folder: Path, bench: FakeBench | None = None, more: str = "", *, is_agreed: bool = False) -> Outcome:
@@ -82,7 +87,8 @@ def test_what_fails_is_told_given_up_and_tried_again_by_the_next_start(tmp_path:
     assert (found.n_valid, bench.made.count(("a + b", 0))) == (N_RUNS - 3, 1)
     assert sum(group == "a + b" for group, _ in bench.made) == GIVE_UP_AFTER
     table = pl.read_parquet(tmp_path / "observations.parquet")
-    assert set(table.filter(pl.col("group") == "a + b")["problem"]) == {"a: ended with 1"}
+    assert set(table.filter(pl.col("group") == "a + b")["problem"]) == {"a: ended with 1", GIVEN_UP}
+    assert table.filter(problem=GIVEN_UP)["run"].n_unique() == 3 - GIVE_UP_AFTER
     assert measured(tmp_path, again := FakeBench()).n_valid == N_RUNS
     assert {group for group, _ in again.made} == {"a + b"}
 
@@ -139,6 +145,39 @@ def test_killed_at_random_moments_it_loses_nothing_and_repeats_nothing(tmp_path:
     assert pl.read_parquet(tmp_path / "observations.parquet")["run"].n_unique() == N_RUNS
 
 
+def _processes(mark: str) -> list[str]:
+    """All processes with this in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            found += [path.parent.name] if mark.encode() in path.read_bytes() else []
+    return found
+
+
+@pytest.mark.slow
+def test_killed_while_programs_run_it_leaves_none_and_goes_on_to_the_end(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from tests.measure.small_lab import real_main; real_main()", str(tmp_path)]
+    random, journal = np.random.default_rng(8), tmp_path / "journal.jsonl"
+    for moment in (*random.uniform(0.0, 0.6, 3), 60.0):
+        size = journal.stat().st_size if journal.exists() else 0
+        process = subprocess.Popen(command, env={**os.environ, "MARK": str(tmp_path)})
+        until_s = time.monotonic() + 30.0
+        while (not journal.exists() or journal.stat().st_size == size) and time.monotonic() < until_s:
+            time.sleep(0.002)
+        try:
+            assert process.wait(moment) == 0
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        until_s = time.monotonic() + 30.0
+        while _processes(str(tmp_path)) and time.monotonic() < until_s:
+            time.sleep(0.01)
+        assert _processes(str(tmp_path)) == []
+    runs = [record for record in read_journal(journal) if record["event"] == "run"]
+    assert len({record["key"] for record in runs}) == len(runs) == N_REAL_RUNS
+    assert {record["problem"] for record in runs} == {""}
+
+
 def test_what_ends_it_before_the_first_run_is_no_hindrance_later(tmp_path: Path) -> None:
     kernel = TEXT.replace('command = "true"', 'kernel = "triad"')
     calls = iter((KeyboardInterrupt, None))
@@ -189,6 +228,81 @@ def test_an_external_meter_reads_the_idle_machine_too(tmp_path: Path) -> None:
     assert [power_w for _, power_w in store.idle_powers().rows()] == pytest.approx([30.0] * IDLE_WINDOWS)
     with pytest.raises(InputError, match="Steckdose 3; name it with `column` in the plan's"):
         replace(meter, column="Steckdose 3").check()
+
+
+METERED = """
+name = "metered"
+repetitions = {}
+[[program]]
+name = "a"
+command = "true"
+[together]
+pairs = "none"
+[idle]
+wait = "0 s"
+[meter]
+command = "echo {}"
+every = "50 ms"
+idle = "50 ms"
+"""
+
+
+def test_energies_of_two_meters_are_not_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("joulewise.measure.holding.SHARED", tmp_path)
+    store = Store(tmp_path / "lab")
+    for repetitions, watts in ((2, 5), (3, 700)):
+        plan = small_plan(text=METERED.format(repetitions, watts))
+        with opened(plan, store.folder) as setting:
+            at_once = replace(setting, wait_for_quiet=lambda _: "")
+            assert measure(plan, store.folder, at_once).n_valid == repetitions
+    table = store.write_tables().sort("repetition")
+    assert table["wall_s"].null_count() == 0
+    assert table["energy_j"].is_null().to_list() == table["group_energy_j"].is_null().to_list() == [True, True, False]
+    assert table["energy_meter"].to_list() == [None, None, "echo 700"]
+    assert [OTHER_METER in (notes or "") for notes in table["notes"]] == [True, True, False]
+    assert store.idle_powers()["idle_w"].to_list() == pytest.approx([700.0] * IDLE_WINDOWS, rel=0.01)
+
+
+def test_the_idle_machine_is_read_between_runs_and_not_again_by_the_next_start(tmp_path: Path) -> None:
+    class Interrupted(FakeBench):
+        def run(self, experiment: Experiment, repetition: int) -> GroupRead:
+            if len(self.made) == 4:
+                raise KeyboardInterrupt
+            return super().run(experiment, repetition)
+
+    def events() -> list[Record]:
+        return [record for record in Store(tmp_path).records() if record["event"] in ("run", "idle")]
+
+    setting = Setting(MACHINE, bench := Interrupted(), idle_w=bench.idle_w, meter="it")
+    with pytest.raises(KeyboardInterrupt):
+        measure(small_plan(), tmp_path, setting)
+    assert [record["event"] for record in events()] == ["idle", *["run"] * 3, "idle", "run"]
+    measure(small_plan(), tmp_path, replace(setting, bench=FakeBench()))
+    read = [i for i, record in enumerate(events()) if record["event"] == "idle"]
+    assert len(read) == IDLE_WINDOWS
+    assert min(np.diff(read)) > 1
+
+
+def test_a_program_that_was_built_anew_is_measured_anew(tmp_path: Path) -> None:
+    own = TEXT.replace('"true"\n', '"./own"\n')
+    (tmp_path / "own").write_text("#!/bin/sh\n")
+    (tmp_path / "own").chmod(0o755)
+    plan, setting = small_plan(text=own, folder=tmp_path), Setting(MACHINE, FakeBench())
+    assert [measure(plan, tmp_path / "lab", setting).n_reused for _ in range(2)] == [0, N_RUNS]
+    (tmp_path / "own").write_text("#!/bin/sh\ntrue\n")
+    assert measure(plan, tmp_path / "lab", setting).n_reused == 6  # those of the other alone
+
+
+def test_only_what_was_left_half_written_is_removed(tmp_path: Path) -> None:
+    ours = [tmp_path / f".a.{'0f' * 16}.tmp", tmp_path / "tables" / f".b.csv.{'1e' * 16}.tmp"]
+    others = [tmp_path / ".mine.tmp", tmp_path / "deep" / "er" / f".c.{'0f' * 16}.tmp"]
+    for path in (*ours, *others):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (tmp_path / f".folder.{'2d' * 16}.tmp").mkdir()
+    Store(tmp_path).remove_leftovers()
+    assert not any(path.exists() for path in ours)
+    assert all(path.exists() for path in others)
 
 
 def test_the_table_of_a_meter_that_cannot_be_read_hides_nothing(tmp_path: Path) -> None:
@@ -267,6 +381,30 @@ def test_two_laboratories_do_not_share_a_machine(tmp_path: Path, monkeypatch: py
         assert lock.read_text() == f"process {os.getpid()} for {tmp_path}/two\n"
 
 
+def _fifo(_: Path, place: Path) -> None:
+    os.mkfifo(place)
+
+
+def test_what_others_put_in_the_place_of_the_lock_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("joulewise.measure.holding.SHARED", tmp_path)
+    lock, precious = tmp_path / "joulewise-laboratory.lock", tmp_path / "precious"
+    precious.write_text("precious")
+    precious.chmod(0o600)
+    for put, what in ((os.link, precious), (os.symlink, precious), (_fifo, precious)):
+        put(what, lock)
+        with pytest.raises(InputError, match="keeps laboratories apart; remove it"), only_laboratory(tmp_path):
+            pass
+        lock.unlink()
+    assert (precious.read_text(), precious.stat().st_mode & 0o777) == ("precious", 0o600)
+    lock.write_text("\x1b[2Jme\n")
+    with lock.open() as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match=r"machine: \?\[2Jme;"), only_laboratory(tmp_path):
+            pass
+
+
 def test_quiet_is_waited_for_once_in_vain(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     stat = tmp_path / "proc" / "stat"
@@ -280,7 +418,7 @@ def test_quiet_is_waited_for_once_in_vain(tmp_path: Path) -> None:
             stat.write_text(f"cpu  0 0 0 0\n{''.join(lines)}cpu7 9 9 9 9 9 9 9 9 9 9\n")
             return super()._ticks()
 
-    quiet = Ticking((0, 1), 0.1, 0.05, tmp_path, look_s=0.001)
+    quiet = Ticking(0.1, 0.05, tmp_path, look_s=0.001)
     began = time.monotonic()
     assert quiet.wait() == "others used 75 % of the cores just before"
     assert time.monotonic() - began >= 0.05
@@ -292,7 +430,9 @@ def test_quiet_is_waited_for_once_in_vain(tmp_path: Path) -> None:
     assert quiet.wait([(0,)]) == ""
     quiet.wait_s = 0.0
     assert quiet.wait([(0,), (1,)]) == "others used 15 % of core 1 just before"
-    unknown = Quiet((0,), 0.1, 1.0, tmp_path / "none", look_s=0.0)
+    step[:] = [[0, 100], [60, 40]]
+    assert quiet.wait([(0,)]) == "others used 30 % of the cores just before"  # also where the run is not
+    unknown = Quiet(0.1, 1.0, tmp_path / "none", look_s=0.0)
     assert unknown.wait([(0,)]) == "whether others used the machine just before could not be looked at"
 
 

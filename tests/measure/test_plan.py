@@ -109,6 +109,8 @@ wait = "-1 s"
         ('[meter]\ntime_zone = "Mars/Phobos"', "meter.time_zone", "must be UTC, +02:00 or one such as Europe/Berlin"),
         ('[meter]\ntime_zone = "+99:00"', "meter.time_zone", "found '+99:00'"),
         ('[[program]]\nname = "c"\nkernel = "chase"\nfootprint = "1 B"', "program[2] (c).footprint", "4096 B or more"),
+        ('[clock]\nfrequencies = ["1 GHz", "2 GHz", "1000 MHz"]', "clock.frequencies[2]", "found '1000 MHz' twice"),
+        ('[clock]\ngovernors = ["x", "x"]', "clock.governors[1]", "found 'x' twice; entries must differ"),
         ("[synthetic]\nx = 1", "synthetic.x", "there is no such key"),
         ("[synthetic]", "program[0] (a)", "found command beside [synthetic]; a made-up machine runs nothing"),
         (

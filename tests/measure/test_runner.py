@@ -22,6 +22,7 @@ from joulewise.measure.bench import Clock, Experiment, GroupRead, Member, Progra
 from joulewise.measure.counters import NO_FILE, CounterReads
 from joulewise.measure.machine_bench import MachineBench
 from joulewise.measure.runner import LEFT_BEHIND, last_lines, run_group
+from joulewise.measure.seen_clocks import OTHER_CLOCK
 from joulewise.measure.times import MemberTimes, Stay, company_share
 from joulewise.measure.watch import Watch
 
@@ -222,6 +223,12 @@ def test_nothing_is_left_after_an_interrupt(tmp_path: Path) -> None:
     assert not any(map(is_running, pids))
 
 
+def test_nothing_is_left_of_a_program_whose_keeper_is_killed(tmp_path: Path) -> None:
+    read = run(shell(f"sleep 60 & echo $! > {tmp_path}/near; kill -9 $PPID; wait"))
+    assert "look for its processes" in read.problem
+    eventually(lambda: not is_running(int((tmp_path / "near").read_text())))
+
+
 def test_nothing_is_left_when_the_laboratory_is_killed(tmp_path: Path) -> None:
     code = """
 import sys
@@ -296,29 +303,32 @@ class Clocks:
         self.held_at = datetime.max.replace(tzinfo=UTC)
 
     @contextmanager
-    def holding(self, clock: Clock, cores: Iterable[int]) -> Iterator[None]:
-        self.held.append((clock.label, tuple(cores)))
+    def holding(self, clock: Clock, cores: Iterable[int], others: Iterable[int]) -> Iterator[None]:
+        self.held.append((clock.label, (*cores, *others)))
         time.sleep(0.002)
         self.held_at = datetime.now(UTC) - timedelta(milliseconds=1)  # times are told in whole ones
         yield
 
 
-def test_counters_energy_and_clocks_are_read_where_there_are_any() -> None:
+def test_counters_energy_and_clocks_are_read_where_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
     counters, clocks, meter = Counters(), Clocks(), TenWatts()
     says_when = shell("sleep 0.05; echo >&$JOULEWISE_BEGIN; sleep 0.05")
     members = (Member(shell("test $COUNTS = 0.counts && sleep 0.1"), CORES[:1]), Member(says_when, CORES[-1:]))
     with Watch(meter, now_s=meter.now_s) as watch:
+        monkeypatch.setattr(watch, "mean_mhz", lambda *_: 1400.0)
         bench = MachineBench(CORES, watch, counters, clocks)
         read = bench.run(Experiment(members, Clock(1500.0)), 0)
         assert bench.idle_w(Clock(), 0.1) == pytest.approx(10.0)
     assert (read.problem, read.energy_meter) == ("", "a meter")
+    assert (read.measured_mhz, read.notes) == (1400.0, (f"{OTHER_CLOCK} (1400 MHz)",))
     assert read.energy_j == pytest.approx(10 * read.group_s)
     assert read.members[0].energy_j == pytest.approx(10 * read.members[0].wall_s)
     assert [(m.instructions, m.cache_misses) for m in read.members] == [(100.0, 3.0), (0.0, 0.0)]
     assert datetime.fromisoformat(read.started) >= clocks.held_at
     assert all(math.isnan(member.cycles) for member in read.members)
     assert counters.asked == ["attach 0.counts", "attach 1.counts", "read", "read", "read", "close", "close"]
-    assert clocks.held == [("1500 MHz", tuple(sorted({CORES[0], CORES[-1]})))]
+    ((label, held),) = clocks.held
+    assert (label, sorted(held)) == ("1500 MHz", sorted(CORES))  # all of them, also those that nothing runs on
 
 
 def test_a_clock_that_cannot_be_set_is_told() -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from itertools import combinations_with_replacement
+from pathlib import Path
 
 import pytest
 
 from joulewise.errors import InputError
 from joulewise.measure.bench import Program
 from joulewise.measure.groups import groups_of, sample_groups, tells_all
-from joulewise.measure.machine import Machine
-from joulewise.measure.places import cores_used, shares_cores
+from joulewise.measure.machine import Machine, read_machine
+from joulewise.measure.places import BEYOND_QUOTA, MIXED_KINDS, SHARED_CORES, cores_used, place_notes
 from joulewise.measure.plan import Plan
 from joulewise.measure.schedule import LONG_S, OVERHEAD_S, Estimate, Run, estimate, schedule
+from tests.measure import trees
 from tests.measure.small_lab import MACHINE, TEXT, small_plan
 
 FOUR = replace(MACHINE, siblings=((0,), (1,), (2,), (3,)))
@@ -72,10 +74,41 @@ def test_members_change_places_and_keep_to_physical_cores() -> None:
 def test_members_that_were_to_be_separate_share_cores_when_these_run_out() -> None:
     plan = small_plan('[together]\ngroups = [["a", "a", "b"]]')
     found = {run.experiment.group: [member.cores for member in run.experiment.members] for run in runs_of(plan)}
-    shared = {group: shares_cores(plan, MACHINE, cores) for group, cores in found.items()}
-    assert shared == {"a": False, "b": False, "2 a": False, "a + b": False, "2 b": False, "2 a + b": True}
+    shared = [group for group, cores in found.items() if place_notes(plan, MACHINE, cores) == [SHARED_CORES]]
+    assert shared == ["2 a + b"]
     asked_for = small_plan(text=f'cores = "siblings"\n{TEXT}')
-    assert not shares_cores(asked_for, MACHINE, [(0,), (1,)])
+    assert not place_notes(asked_for, MACHINE, [(0,), (1,)])
+
+
+@pytest.mark.parametrize(
+    ("cores", "used"), [('"separate"', {0, 1, 2, 3}), ('"siblings"', {0, 1, 2, 3}), ("[0, 2, 4, 5]", {0, 2, 4, 5})]
+)
+def test_fast_and_slow_cores_take_turns_only_where_they_are_named(cores: str, used: set[int], tmp_path: Path) -> None:
+    machine = read_machine(trees.hybrid(tmp_path))
+    plan = small_plan('[together]\ngroups = [["a", "a", "b", "b"]]', f"cores = {cores}\n{TEXT}")
+    runs = [[member.cores for member in run.experiment.members] for run in runs_of(plan, machine)]
+    assert {core for members in runs for place in members for core in place} == used
+    noted = [MIXED_KINDS in place_notes(plan, machine, members) for members in runs]
+    assert noted == [cores.startswith("[")] * len(runs)
+
+
+def test_more_members_than_fast_cores_need_a_list(tmp_path: Path) -> None:
+    told = refused('[together]\ngroups = [["a", "a", "a", "a", "b"]]', machine=read_machine(trees.hybrid(tmp_path)))
+    assert "there are 4 cores of the fastest kind for 5 programs" in told
+    assert "name slower ones too: cores = [0, 2, 4, 5, 6]" in told
+
+
+def test_a_program_that_has_slow_cores_for_itself_is_compared_with_itself(tmp_path: Path) -> None:
+    machine, plan = read_machine(trees.hybrid(tmp_path)), small_plan()
+    assert place_notes(plan, machine, [(0,), (4,)]) == []
+    assert place_notes(plan, machine, [(3, 4)]) == [MIXED_KINDS]
+
+
+def test_members_with_more_cores_than_a_control_group_grants_are_noted() -> None:
+    limited = replace(FOUR, core_quota=1.5)
+    anywhere = small_plan(text=f'cores = "any"\n{TEXT}')
+    assert place_notes(small_plan(), limited, [(0,), (1,)]) == [BEYOND_QUOTA]
+    assert place_notes(small_plan(), limited, [(0,)]) == place_notes(anywhere, limited, [(0, 1, 2, 3)]) == []
 
 
 @pytest.mark.parametrize(

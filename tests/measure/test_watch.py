@@ -8,10 +8,14 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from joulewise.measure.availability import Availability
 from joulewise.measure.heat import Heat
+from joulewise.measure.plan import parse_plan
 from joulewise.measure.rapl import Rapl
 from joulewise.measure.seen_clocks import clock_reader
+from joulewise.measure.setting import opened
 from joulewise.measure.survey import survey
 from joulewise.measure.watch import Watch
 from tests.measure import trees
@@ -79,23 +83,6 @@ def test_a_slow_meter_is_asked_until_it_covers_the_end() -> None:
             assert watch.energy_j(from_s, to_s) > 0
 
 
-def test_its_thread_leaves_measured_cores_alone() -> None:
-    allowed = os.sched_getaffinity(0)
-    measured = {min(allowed)} if len(allowed) > 1 else set()
-    where: list[set[int]] = []
-
-    class Looking(Steady):
-        def read_j(self) -> float:
-            where.append(os.sched_getaffinity(0))
-            return super().read_j()
-
-    with Watch(Looking(), cores=measured, every_s=0.01):
-        while len(where) < 2:  # the first is of this thread
-            time.sleep(0.01)
-    assert where[-1] == allowed - measured
-    assert os.sched_getaffinity(0) == allowed
-
-
 def test_clocks_are_read_where_they_are_true(tmp_path: Path) -> None:
     assert clock_reader(trees.xeon(tmp_path / "xeon"), (0, 1))() == {0: 2100, 1: 2100}
     bare = tmp_path / "bare"
@@ -119,3 +106,13 @@ def test_a_survey_of_this_machine_and_of_one_that_has_everything(tmp_path: Path)
     there = survey(root, Rapl(root, sleep=meanwhile), opening)
     assert [one.name for one in there] == PROBES
     assert all(one.is_available and not one.remedy for one in there)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs a core beside the measured one")
+def test_the_laboratory_keeps_off_the_cores_that_it_measures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("joulewise.measure.holding.SHARED", tmp_path)
+    first, *others = sorted(os.sched_getaffinity(0))
+    text = f'name = "off"\ncores = [{first}]\n[[program]]\nname = "a"\ncommand = "true"\n'
+    with opened(parse_plan(text, "off.toml", tmp_path), tmp_path):
+        assert os.sched_getaffinity(0) == set(others)
+    assert os.sched_getaffinity(0) == {first, *others}

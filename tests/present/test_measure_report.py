@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 
 from joulewise.measure.analysis import Analysis, analyse
-from joulewise.measure.analysis_columns import TABLES
+from joulewise.measure.analysis_columns import TABLES, shaped
 from joulewise.measure.availability import Availability
 from joulewise.measure.machine import Cache, Machine
+from joulewise.measure.observations import COLUMNS
 from joulewise.present.export import spec_of
 from joulewise.present.layout import Drawing
 from joulewise.present.measure_clocks import clocks_title, over_clocks
@@ -154,6 +155,15 @@ def test_findings_say_what_came_out_and_nothing_else() -> None:
     assert measure_findings(replace(apart, alone=ALONE.alone.clear()))[0].lead == "No run counts yet."
     noted = ALONE.observations.with_columns(notes=pl.lit("others used 90 % of the cores just before"))
     assert "began while others used the machine" in measure_findings(replace(ALONE, observations=noted))[-1].lead
+
+
+def test_findings_say_where_the_clock_was_slower_in_company() -> None:
+    seen = [("a", "a", 1, 4000.0), ("b", "b", 1, 4000.0), ("a + b", "a", 2, 3600.0), ("a + b", "b", 2, 3920.0)]
+    columns = ("group", "program", "size", "measured_mhz")
+    rows = [dict(zip(columns, values), run=str(i), clock="as is") for i, values in enumerate(seen)]
+    found = measure_findings(replace(ALONE, observations=shaped(pl.DataFrame(rows), COLUMNS)))[-1].lead
+    assert "in 1 of 2 cases cores ran slower in company than alone, by up to 10" in found
+    assert found.endswith("(a in a + b).")
 
 
 def test_findings_never_call_less_time_longer() -> None:

@@ -86,13 +86,18 @@ def _folder(plan: Plan, out: Path | None) -> Path:
 
 
 def _measure(path: Path, out: Path | None, *, is_agreed: bool, as_json: bool) -> None:
+    from joulewise.measure.holding import ending_in_order
     from joulewise.measure.laboratory import measure
     from joulewise.measure.plan_file import read_plan
     from joulewise.measure.setting import opened
 
     plan = read_plan(path)
     folder = _folder(plan, out)
-    with following(f"Measuring {plan.name}", quiet=as_json) as follow, opened(plan, folder) as setting:
+    with (
+        following(f"Measuring {plan.name}", quiet=as_json) as follow,
+        ending_in_order(),
+        opened(plan, folder) as setting,
+    ):
         outcome = measure(plan, folder, setting, follow, is_agreed=is_agreed)
     _show_findings(folder, outcome, as_json=as_json)
     if outcome.n_valid < outcome.n_runs:
@@ -104,7 +109,7 @@ def _show_failures(outcome: Outcome) -> None:
     from joulewise.units import count
 
     n_left = outcome.n_runs - outcome.n_valid
-    note(f"{n_left:,} of {count(outcome.n_runs, 'run')} do not count. To try them again, run the same command. Why:")
+    note(f"{n_left:,} of {count(outcome.n_runs, 'run')} failed. To try them again, run the same command. Why:")
     for group, problem in outcome.problems[:_MOST_PROBLEMS]:
         note(f"  {group}: {problem}")
     others = len(outcome.problems) - _MOST_PROBLEMS
@@ -143,6 +148,8 @@ def _counts(outcome: Outcome) -> dict[str, Any]:
 
 
 def _analysed(folder: Path) -> tuple[Analysis, MeasureInfo, Path]:
+    """Everything that is made of the journal, written anew while nobody else writes to the folder."""
+    from joulewise.files import locked
     from joulewise.measure.analysis import analyse
     from joulewise.measure.export import write_tables
     from joulewise.measure.store import Store, machine_from
@@ -150,19 +157,20 @@ def _analysed(folder: Path) -> tuple[Analysis, MeasureInfo, Path]:
 
     store = Store(folder)
     machine = machine_from(store.existing()["machine"])
-    analysis = analyse(store.write_tables(), store.idle_powers())
-    write_tables(folder, analysis, machine)
-    info = _info(store, machine)
-    return analysis, info, write_measure_report(folder, analysis, info)
+    with locked(folder):
+        analysis = analyse(store.write_tables(), store.idle_powers())
+        write_tables(folder, analysis, machine)
+        info = _info(store, machine)
+        return analysis, info, write_measure_report(folder, analysis, info)
 
 
 def _info(store: Store, machine: Machine) -> MeasureInfo:
     from joulewise.measure.availability import Availability
-    from joulewise.measure.store import IDLE, last_runs
+    from joulewise.measure.store import last_runs
     from joulewise.present.measure_report import MeasureInfo
 
-    marker, records = store.existing(), store.records()
-    made = last_runs(records)
+    marker = store.existing()
+    made = last_runs(store.records())
     runs = [made[key] for key in marker["runs"] if key in made]
     return MeasureInfo(
         name=marker["name"],
@@ -174,7 +182,7 @@ def _info(store: Store, machine: Machine) -> MeasureInfo:
         seconds=sum(run["group_s"] or 0.0 for run in runs),
         made_at=max((run["started"] for run in runs), default=""),
         n_planned=len(marker["runs"]),
-        idle_notes=[record["note"] for record in records if record["event"] == IDLE],
+        idle_notes=[record["note"] for record in store.idle_readings()],
     )
 
 
@@ -191,40 +199,41 @@ def _show_schedule(path: Path, out: Path | None, *, as_json: bool) -> None:
     folder, machine = _folder(plan, out), machine_of(plan)
     records = Store(folder).records()
     runs, left = runs_of(plan, machine, records)
-    cost, shared = estimate_left(plan, runs, left, records), _sharing(plan, machine, runs)
+    cost, noted = estimate_left(plan, runs, left, records), _noted(plan, machine, runs)
     if as_json:
         about = {"name": plan.name, "folder": str(folder), "n_runs": len(runs), "n_reused": len(runs) - len(left)}
         time_s = {"seconds": None if cost.unknown else cost.seconds, "most_s": cost.most_s}
         needs_yes = plan.synthetic is None and cost.must_be_agreed_to
-        more = {"unknown": list(cost.unknown), "needs_yes": needs_yes, "share_cores": shared}
+        more = {"unknown": list(cost.unknown), "needs_yes": needs_yes, "noted": noted}
         print_json({**about, **time_s, **more, "schedule": [_row(run) for run in left]})
         return
     if left:
         print_table(f"{plan.name}: the next runs, in their order", [_row(run) for run in left[:_MOST_ROWS]])
     if len(left) > _MOST_ROWS:
         print(f"... and {len(left) - _MOST_ROWS:,} more; --json has all.")
-    if shared:
-        print(_how_shared(runs, shared, machine))
+    for note_of_run, groups in noted.items():
+        print(_how_noted(runs, note_of_run, groups))
     print(_how_long(len(runs), cost, is_made_up=plan.synthetic is not None))
 
 
-def _sharing(plan: Plan, machine: Machine, runs: Iterable[Run]) -> list[str]:
-    """The groups whose members get physical cores together though they were to be separate."""
-    from joulewise.measure.places import shares_cores
+def _noted(plan: Plan, machine: Machine, runs: Iterable[Run]) -> dict[str, list[str]]:
+    """The notes that runs will have for where their members are pinned, and the groups that have each."""
+    from joulewise.measure.places import place_notes
 
     experiments = [run.experiment for run in runs]
-    cores = {(found.group, tuple(member.cores for member in found.members)) for found in experiments}
-    return sorted({group for group, places in cores if shares_cores(plan, machine, places)})
+    placed = sorted({(found.group, tuple(member.cores for member in found.members)) for found in experiments})
+    noted: dict[str, dict[str, None]] = {}
+    for group, places in placed:
+        for words in place_notes(plan, machine, places):
+            noted.setdefault(words, {})[group] = None
+    return {words: list(groups) for words, groups in noted.items()}
 
 
-def _how_shared(runs: Iterable[Run], shared: Sequence[str], machine: Machine) -> str:
-    from joulewise.units import count, noun
+def _how_noted(runs: Iterable[Run], words: str, groups: Sequence[str]) -> str:
+    from joulewise.units import count
 
-    n_groups, n_cores = len({run.experiment.group for run in runs}), len(machine.siblings)
-    return (
-        f"{len(shared):,} of {count(n_groups, 'group')} {noun(len(shared), 'has', 'have')} members that share physical "
-        f"cores as siblings: the machine has {count(n_cores, 'physical core')}."
-    )
+    n_groups = len({run.experiment.group for run in runs})
+    return f"Runs of {len(groups):,} of {count(n_groups, 'group')} will have a note: {words}."
 
 
 def _row(run: Run) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def analyse(observations: pl.DataFrame, idle: pl.DataFrame | None = None, n_clas
         "by_class": class_table(pairs, classes),
         "fitted": fitted_table(company, groups),
         "additive": additive,
-        "scaling": scaling_table(rows),
+        "scaling": scaling_table(used),
         "powers": powers,
         "together": together,
         "best_clock": best_clock_table(members, alone, powers, together),

@@ -24,7 +24,8 @@ class Program:
     `warm_up` runs are made before the first measured one. `time_limit_s` ends a run that hangs. A program that writes a
     byte to the file descriptor in the variable JOULEWISE_BEGIN is measured from that moment, without its set-up. One
     that `waits` then reads a byte from the one in JOULEWISE_GO, works, and does both again until it reads nothing: it
-    begins together with the others, and starting it again costs nothing.
+    begins together with the others, and starting it again costs nothing. `content` tells builds of a user's own program
+    apart; it is empty for programs of the system.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Program:
     warm_up: int = 1
     time_limit_s: float = 3600.0
     waits: bool = False
+    content: str = ""
 
 
 @dataclass(frozen=True)

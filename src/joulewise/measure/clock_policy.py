@@ -17,6 +17,7 @@ WRITE_REMEDY = (
     "run as root, or let everybody write until the next start of the machine: "
     "sudo chmod a+w /sys/devices/system/cpu/cpu*/cpufreq/scaling_{governor,min_freq,max_freq}"
 )
+_KHZ_PER_MHZ = 1000.0
 _NEAR_KHZ = 1000.0
 
 Settings = dict[str, str]
@@ -56,12 +57,12 @@ def touched(clock: Clock) -> tuple[str, ...]:
 
 
 def hold(folder: Path, clock: Clock) -> None:
-    """Set one clock, and look whether the system did what was asked."""
+    """Set one clock, or the nearest below that is offered here, and look whether the system did what was asked."""
     values: Settings = {}
-    if clock.governor is not None:
+    if clock.governor is not None and clock.governor in _governors(folder):
         values[GOVERNOR] = clock.governor
     if clock.frequency_mhz is not None:
-        values[LOW] = values[HIGH] = str(round(_nearest_khz(folder, clock.frequency_mhz)))
+        values[LOW] = values[HIGH] = str(round(_held_khz(folder, clock.frequency_mhz * _KHZ_PER_MHZ)))
     for name in _in_order(folder, values):
         _write(folder / name, values[name], clock)
     for name, value in values.items():
@@ -98,15 +99,33 @@ def _steps_khz(folder: Path) -> list[float]:
     return [float(step) for step in text_of(folder / "scaling_available_frequencies").split() if step.isdigit()]
 
 
-def _nearest_khz(folder: Path, mhz: float) -> float:
-    """The step of the driver that was meant, or the frequency itself where it has no steps."""
-    return min(_steps_khz(folder) or [mhz * 1000.0], key=lambda step: abs(step - mhz * 1000.0))
+def _ends_khz(folder: Path) -> tuple[float, float]:
+    return number_of(folder / "cpuinfo_min_freq"), number_of(folder / "cpuinfo_max_freq")
+
+
+def _governors(folder: Path) -> list[str]:
+    return text_of(folder / "scaling_available_governors").split()
+
+
+def _held_khz(folder: Path, khz: float) -> float:
+    """The step of the driver that was meant, or else the next one below, or the lowest where all are above.
+
+    Where the driver has no steps, the frequency itself, or the nearest end of its range.
+    """
+    steps = _steps_khz(folder)
+    if not steps:
+        low, high = _ends_khz(folder)
+        return min(max(khz, low), high)  # in this order, ends that the kernel does not tell (NaN) change nothing
+    meant = min(steps, key=lambda step: abs(step - khz))
+    if abs(meant - khz) <= _NEAR_KHZ:
+        return meant
+    return max((step for step in steps if step < khz), default=min(steps))
 
 
 def problems_at(folder: Path, clock: Clock) -> list[Problem]:
     """Why a clock is not offered here, as far as reading can tell."""
     found = []
-    governors = text_of(folder / "scaling_available_governors").split()
+    governors = _governors(folder)
     if clock.governor is not None and clock.governor not in governors:
         found.append(unknown_name(str(folder / GOVERNOR), clock.governor, governors))
     if clock.frequency_mhz is not None and not _offers(folder, clock.frequency_mhz):
@@ -115,14 +134,16 @@ def problems_at(folder: Path, clock: Clock) -> list[Problem]:
 
 
 def _offers(folder: Path, mhz: float) -> bool:
+    khz = mhz * _KHZ_PER_MHZ
     if _steps_khz(folder):
-        return abs(_nearest_khz(folder, mhz) - mhz * 1000.0) <= _NEAR_KHZ
-    return number_of(folder / "cpuinfo_min_freq") <= mhz * 1000.0 <= number_of(folder / "cpuinfo_max_freq")
+        return abs(_held_khz(folder, khz) - khz) <= _NEAR_KHZ
+    low, high = _ends_khz(folder)
+    return low <= khz <= high
 
 
 def _offer(folder: Path) -> str:
     steps = sorted(_steps_khz(folder))
     if steps:
-        return "one of " + ", ".join(f"{step / 1000.0:g}" for step in steps) + " MHz"
-    low, high = (number_of(folder / f"cpuinfo_{end}_freq") / 1000.0 for end in ("min", "max"))
+        return "one of " + ", ".join(f"{step / _KHZ_PER_MHZ:g}" for step in steps) + " MHz"
+    low, high = (khz / _KHZ_PER_MHZ for khz in _ends_khz(folder))
     return f"{low:g} to {high:g} MHz"

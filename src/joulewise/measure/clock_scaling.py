@@ -9,14 +9,23 @@ import polars as pl
 
 from joulewise.confidence import student_quantile
 from joulewise.measure.analysis_columns import SCALING, table
+from joulewise.measure.machine import TURBO_STEP_MHZ
+from joulewise.measure.seen_clocks import OTHER_CLOCK
 
 
-def scaling_table(rows: pl.DataFrame) -> pl.DataFrame:
+def scaling_table(observations: pl.DataFrame) -> pl.DataFrame:
     """Fits of all programs that were measured alone at two or more frequencies."""
-    baselines = rows.filter((pl.col("size") == 1) & pl.col("clock_mhz").is_not_null())
+    baselines = observations.filter((pl.col("size") == 1) & pl.col("clock_mhz").is_not_null() & ~_is_unknown())
     parts = baselines.partition_by("program", as_dict=True, maintain_order=True)
     fits = [_fit(str(name), part) for (name,), part in parts.items() if part["clock_mhz"].n_unique() > 1]
     return table(SCALING, fits)
+
+
+def _is_unknown() -> pl.Expr:
+    """Whether a run's frequency is not the one asked for: another was seen, or it is a step that stands for turbo."""
+    asked = pl.col("clock_mhz")
+    is_other = pl.col("notes").fill_null("").str.contains(OTHER_CLOCK, literal=True)
+    return is_other | (asked - TURBO_STEP_MHZ).is_in(asked.implode())
 
 
 def _fit(program: str, runs: pl.DataFrame) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from joulewise.measure.clock_policy import (
     touched,
 )
 from joulewise.measure.holding import undisturbed
-from joulewise.measure.machine import read_machine
+from joulewise.measure.machine import cores_of_others, read_machine
 from joulewise.measure.processor import surroundings
 from joulewise.measure.system_files import CPUS, core_folder, core_list, may_write, text_of
 
@@ -53,7 +53,9 @@ class Clocks:
         shown = (
             f"{steps[0]:g} to {steps[-1]:g}" if machine.has_any_frequency else ", ".join(f"{mhz:g}" for mhz in steps)
         )
-        return Availability("frequency", True, f"{shown} MHz ({self._driver(machine.cores)})")
+        others = cores_of_others(self.root, machine.cores)
+        beyond = f"; cores {core_list(others)} belong to others, who may raise the clock of ours" if others else ""
+        return Availability("frequency", True, f"{shown} MHz ({self._driver(machine.cores)}){beyond}")
 
     def governor_availability(self) -> Availability:
         """Whether governors can be set."""
@@ -72,16 +74,17 @@ class Clocks:
         return found
 
     @contextmanager
-    def holding(self, clock: Clock, cores: Iterable[int]) -> Iterator[None]:
+    def holding(self, clock: Clock, cores: Iterable[int], others: Iterable[int] = ()) -> Iterator[None]:
         """Hold the clock of some cores inside the block, and give back what was there however it ends.
 
-        Cores that share a clock with one of them run at it too. InputError where the system refuses it, or where what
-        was there before an earlier block still cannot be given back: it is not forgotten for what stands there now.
+        A core runs as fast as the most that is asked of any core it shares a clock with, also of its siblings: `others`
+        are held too, at the nearest below that they offer. InputError where the system refuses it, or where what was
+        there before an earlier block still cannot be given back: it is not forgotten for what stands there now.
         """
         wanted = tuple(cores)
         self.restore_left_behind()
         raise_if_any(self.problems(clock, wanted))
-        folders = self._policies(wanted) if clock != Clock() else []
+        folders = self._policies((*wanted, *others)) if clock != Clock() else []
         saved = {str(folder / name): text_of(folder / name) for folder in folders for name in touched(clock)}
         self._remember(saved)
         try:

@@ -16,12 +16,11 @@ from joulewise.measure.grid import Grid, grid_of
 from joulewise.measure.hosts import Host, host_of
 from joulewise.measure.intensity import class_order
 from joulewise.measure.observations import meters_of
+from joulewise.measure.store import TABLES_FOLDER
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis import Analysis
     from joulewise.measure.machine import Machine
-
-TABLES_FOLDER = "tables"
 
 _MEANINGS = {
     "etc_s.csv": "execution times of programs alone (ETC): `etc_s` of a system of serial tasks",
@@ -49,11 +48,11 @@ def write_tables(folder: Path, analysis: Analysis, machine: Machine | None = Non
     """Write the tables and a page about them into `tables` of a folder of results; the paths written."""
     tables = tables_of(analysis, machine)
     into = folder / TABLES_FOLDER
-    for name in (*_MEANINGS, "about.md"):
-        (into / name).unlink(missing_ok=True)
     for name, frame in tables.frames.items():
         write_atomic(into / name, frame.write_csv())
     write_atomic(into / "about.md", _about(tables))
+    for name in _MEANINGS.keys() - tables.frames.keys():
+        (into / name).unlink(missing_ok=True)
     return [into / name for name in (*tables.frames, "about.md")]
 
 
@@ -65,12 +64,12 @@ def tables_of(analysis: Analysis, machine: Machine | None = None) -> Tables:
     classes = dict(analysis.programs.select("program", "class").iter_rows())
     by_class, class_notes = _by_class(analysis, [classes.get(name) for name in grid.programs])
     by_pair, pair_notes = _by_pair(analysis, grid.programs, classes, by_class)
-    has_powers = bool(np.isfinite(grid.power_w).all())
+    has_powers, samples = bool(np.isfinite(grid.power_w).all()), _samples(analysis, grid, host)
     frames = {
         "etc_s.csv": _matrix(grid, grid.time_s, host),
         "power_w.csv": _matrix(grid, grid.power_w, host) if has_powers else None,
         "machines.csv": _machines(grid, host, has_powers=has_powers),
-        "samples.csv": _samples(analysis, grid, host),
+        "samples.csv": samples,
         "speeds.csv": _speeds(grid, host),
         "node_types.csv": _node_types(grid, host),
         "task_list.csv": _task_list(grid, host, classes),
@@ -78,7 +77,8 @@ def tables_of(analysis: Analysis, machine: Machine | None = None) -> Tables:
         "slowdowns_by_pair.csv": by_pair,
     }
     kept = {name: frame for name, frame in frames.items() if frame is not None}
-    return Tables(kept, (*host.notes, *grid.notes, *_power_notes(analysis, grid), *class_notes, *pair_notes))
+    power_notes = _power_notes(analysis, grid, has_samples=samples is not None)
+    return Tables(kept, (*host.notes, *grid.notes, *power_notes, *class_notes, *pair_notes))
 
 
 def _cells(grid: Grid) -> Iterator[tuple[str, int, tuple[int, int]]]:
@@ -191,12 +191,13 @@ def _by_pair(
     return pl.DataFrame(rows), [f"{said} {', '.join(names)}." for names, said in notes if names]
 
 
-def _power_notes(analysis: Analysis, grid: Grid) -> Iterator[str]:
+def _power_notes(analysis: Analysis, grid: Grid, *, has_samples: bool) -> Iterator[str]:
     meters = meters_of(analysis.observations)
     if meters:
         yield f"Powers are those of what the meter reads, which may be less than the whole machine: {meters}."
     if not np.isfinite(grid.power_w).all():
-        yield "No meter read energy everywhere, so that there is no power_w.csv; a system can do without."
+        samples = "" if has_samples else " and no samples.csv"
+        yield f"No meter read energy everywhere, so that there is no power_w.csv{samples}; a system can do without."
     if not (np.isfinite(grid.dynamic_w).all() and math.isfinite(grid.static_w)):
         yield "Unknown powers are empty in speeds.csv and node_types.csv: fill them in before a study reads them."
 

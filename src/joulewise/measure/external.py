@@ -52,22 +52,27 @@ def external_table(meter: Mapping[str, Any]) -> PowerTable | None:
     return PowerTable(**meter) if meter.get("csv") else None
 
 
-def with_idle_power(record: Record, log: EnergyLog) -> Record:
-    """A reading of the idle machine with what the meter counted meanwhile."""
+def with_idle_power(record: Record, log: EnergyLog, name: str) -> Record:
+    """A reading of the idle machine with what the meter counted meanwhile; as it is where the table does not tell."""
     from_s = datetime.fromisoformat(record["at"]).timestamp()
     power_w = log.mean_w(from_s, from_s + record.get("seconds", 0.0))
-    return {**record, "idle_w": None if math.isnan(power_w) else power_w}
+    return record if math.isnan(power_w) else {**record, "idle_w": power_w, "energy_meter": name}
 
 
 def with_energy(record: Record, log: EnergyLog, name: str) -> Record:
-    """A run with what the meter counted meanwhile: of each member, and from the first beginning to the last end."""
+    """A run with what the meter counted meanwhile: of each member, and from the first beginning to the last end.
+
+    It is left as it is where the table does not tell anything of it.
+    """
     if record["problem"]:
         return record
     started_s = datetime.fromisoformat(record["started"]).timestamp()
     first_s = started_s + min(member["setup_s"] for member in record["members"])
     members = [{**member, "energy_j": _used(log, started_s + member["setup_s"], member["wall_s"])}
                for member in record["members"]]  # fmt: skip
-    return {**record, "members": members, "energy_j": _used(log, first_s, record["group_s"]), "energy_meter": name}
+    whole = {"members": members, "energy_j": _used(log, first_s, record["group_s"]), "energy_meter": name}
+    is_told = any(math.isfinite(part["energy_j"]) for part in (whole, *members))
+    return {**record, **whole} if is_told else record
 
 
 def _used(log: EnergyLog, from_s: float, seconds: float) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,12 +13,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from joulewise.errors import InputError, Problem
+from joulewise.measure.runner import last_lines
 
 SHARED = Path("/tmp")
 """A folder that all users and all their shells have in common, whatever they call their own temporary folder."""
 
 _LOCK = "joulewise-laboratory.lock"
 _FOR_ALL = 0o666
+_MOST_BYTES = 1000
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _ALL_SIGNALS = (signal.SIGINT, *_SIGNALS)
 
@@ -33,8 +36,8 @@ def only_laboratory(folder: Path) -> Iterator[None]:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
+        found = f"another laboratory is measuring on this machine: {_holder(handle)}"
         os.close(handle)
-        found = f"another laboratory is measuring on this machine: {_holder(path)}"
         raise InputError(Problem(str(path), found, "both would disturb each other", "wait for it")) from error
     try:
         with suppress(OSError):
@@ -46,25 +49,37 @@ def only_laboratory(folder: Path) -> Iterator[None]:
 
 
 def _opened(path: Path) -> int:
-    """The file, made where it is not there; what another user made may have to do with being read."""
-    refused = OSError()
-    for access in (os.O_RDWR, os.O_RDWR | os.O_CREAT, os.O_RDONLY):
+    """The file, made where it is not there; what another user made may have to do with being read.
+
+    InputError where it is anything but a file of its own: anybody may put something else of that name into /tmp.
+    """
+    found = ""
+    for access in (os.O_RDWR, os.O_RDWR | _NEW, os.O_RDONLY):
         try:
-            handle = os.open(path, access | os.O_CLOEXEC | os.O_NOFOLLOW, _FOR_ALL)
+            handle = os.open(path, access | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, _FOR_ALL)
         except OSError as error:
-            refused = error
+            found = f"cannot be opened: {error.strerror or error}"
             continue
-        with suppress(OSError):
+        if access & os.O_CREAT:
             os.fchmod(handle, _FOR_ALL)
-        return handle
-    found = f"cannot be opened: {refused.strerror or refused}"
-    raise InputError(Problem(str(path), found, "keeps laboratories apart", "remove it")) from refused
+        if _is_own_file(os.fstat(handle)):
+            return handle
+        os.close(handle)
+        found = "is no file, or has another name as well"
+        break
+    raise InputError(Problem(str(path), found, "keeps laboratories apart", "remove it"))
 
 
-def _holder(path: Path) -> str:
-    with suppress(OSError):
-        return path.read_text(encoding="utf-8").strip() or "unknown"
-    return "unknown"
+_NEW = os.O_CREAT | os.O_EXCL
+
+
+def _is_own_file(status: os.stat_result) -> bool:
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+
+
+def _holder(handle: int) -> str:
+    """What the file says of who holds it, which anybody may have written."""
+    return last_lines(os.pread(handle, _MOST_BYTES, 0).decode(errors="replace")) or "unknown"
 
 
 @contextmanager

@@ -23,19 +23,22 @@ from joulewise.measure.bundled import USUAL_SECONDS
 from joulewise.measure.holding import ending_in_order
 from joulewise.measure.journal import Journal, Record, writing
 from joulewise.measure.machine import Machine
-from joulewise.measure.places import SHARED_CORES, shares_cores
+from joulewise.measure.places import place_notes
 from joulewise.measure.plan import Plan
 from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.programs import resolved
 from joulewise.measure.schedule import LONG_S, Estimate, Run, estimate, highest_mhz, schedule
-from joulewise.measure.store import IDLE, PROGRAM, RUN, WARM_UP, Store, last_runs, run_facts
+from joulewise.measure.store import IDLE, PROGRAM, RUN, WARM_UP, Store, is_valid, last_runs, run_facts
 from joulewise.progress import Progress
 
 GIVE_UP_AFTER = 2
 """An experiment that failed so often since the start is left to the next one: a program that hangs costs days."""
 
+GIVEN_UP = f"was not made, for {GIVE_UP_AFTER} runs of the same failed just before"
+"""The problem of runs that are left to the next start."""
+
 IDLE_WINDOWS = 5
-"""The power of the idle machine is read so often at each clock: as many readings as its interval needs."""
+"""The power of the idle machine is read so often at each clock, spread over its runs: it drifts as they do."""
 
 NO_PROBLEM = ""
 
@@ -50,9 +53,9 @@ _CALIBRATION_S = 5.0
 class Setting:
     """Where a plan is measured: a machine and its bench, how to wait for quiet, the commands of bundled kernels.
 
-    `idle_w` reads the power of the idle machine at a clock for some seconds: NaN where an external meter does, None
-    where nothing reads energy. `give_back` is called after each run; InputError where the machine cannot be given back
-    what the run has changed.
+    `meter` is the name of what reads energy, as in what is read of runs; empty where nothing does. `idle_w` reads the
+    power of the idle machine at a clock for some seconds: NaN where an external meter does, None without a meter.
+    `give_back` is called after each run; InputError where the machine cannot be given back what the run has changed.
     """
 
     machine: Machine
@@ -60,6 +63,7 @@ class Setting:
     wait_for_quiet: Callable[[Collection[Sequence[int]]], str] = lambda _: NO_PROBLEM
     kernel_command: Callable[[ProgramSection], tuple[str, ...]] = lambda _: ()
     idle_w: Callable[[Clock, float], float] | None = None
+    meter: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
     give_back: Callable[[], object] = lambda: None
 
@@ -94,10 +98,10 @@ def measure(
         _check_length(plan, estimate_left(plan, runs, left, records), is_warm=False)
     with locked(folder), ending_in_order():
         store.remove_leftovers()
-        store.claim(plan, setting.machine, runs, setting.about)
+        store.claim(plan, setting.machine, runs, setting.about, setting.meter)
         with writing(store.journal_file) as journal:
             work = _Work(plan, setting, journal, on_progress)
-            store.claim(plan, setting.machine, work.runs, setting.about)  # with kernels as they were calibrated
+            store.claim(plan, setting.machine, work.runs, setting.about, setting.meter)  # with kernels as calibrated
             try:
                 work.carry_out(is_agreed=is_agreed)
             except BaseException:
@@ -146,7 +150,7 @@ def runs_of(plan: Plan, machine: Machine, records: Iterable[Record]) -> tuple[tu
     found = _kernels(records)
     programs = resolved(plan, lambda section: found.get(section.identity, (section.kernel or "",)))
     runs, done = schedule(plan, machine, programs), last_runs(records)
-    return runs, [run for run in runs if not _is_valid(done.get(run.key))]
+    return runs, [run for run in runs if not is_valid(done.get(run.key))]
 
 
 def _kernels(records: Iterable[Record]) -> dict[str, tuple[str, ...]]:
@@ -166,7 +170,7 @@ class _Work:
         self.programs = resolved(plan, self._kernel_command)
         self.runs = schedule(plan, setting.machine, self.programs)
         done = last_runs(journal.records)
-        self.left = [run for run in self.runs if not _is_valid(done.get(run.key))]
+        self.left = [run for run in self.runs if not is_valid(done.get(run.key))]
 
     def _kernel_command(self, section: ProgramSection) -> tuple[str, ...]:
         """The command of a bundled kernel: the same work as before, or else what a calibration finds now."""
@@ -188,7 +192,6 @@ class _Work:
             warm = [run for run in self.left if self.cold.keys().isdisjoint(_names(run))]
             found = estimate_left(self.plan, self.runs, warm, self.journal.records, is_warm=True)
             _check_length(self.plan, found, is_warm=True)
-        self.read_idle_power()
         self.run_all()
 
     def warm_up(self) -> None:
@@ -209,52 +212,65 @@ class _Work:
         members = [member for run in self.left for member in run.experiment.members]
         return {member.program: member.cores for member in reversed(members)}
 
-    def read_idle_power(self) -> None:
-        """Read the power of the idle machine at every clock that is still needed."""
-        if self.setting.idle_w is None:
-            return
-        for clock in dict.fromkeys(run.experiment.clock for run in self.left):
-            self._tell("reading the power of the idle machine")
-            note = self.setting.wait_for_quiet(())
-            for _ in range(IDLE_WINDOWS):
-                at, seconds = _now(), self.plan.meter.idle / IDLE_WINDOWS
-                power_w = self.setting.idle_w(clock, seconds)
-                self.journal.append(IDLE, clock=clock.label, idle_w=power_w, at=at, seconds=seconds, note=note)
-            self.setting.give_back()
-
     def run_all(self) -> None:
-        """Make the runs that are left."""
+        """Make the runs that are left, and read the power of the idle machine between them."""
         failures: Counter[tuple[str, Clock, str]] = Counter()
+        windows = self._idle_windows()
         for run in self.left:
             kind = (run.experiment.group, run.experiment.clock, run.experiment.way)
+            for _ in range(windows[run.key]):
+                self._read_idle_power(run.experiment.clock)
             self._tell(f"{run.experiment.group} at {run.experiment.clock.label}")
-            if failures[kind] < GIVE_UP_AFTER:
-                read = self._read(run)
-                self.journal.append(RUN, **run_facts(run, read))
-                self.setting.give_back()
-                failures[kind] += bool(read.problem)
-                self.n_failed += bool(read.problem)
-            else:
-                self.n_failed += 1
+            read = self._read(run) if failures[kind] < GIVE_UP_AFTER else _unmade(run, GIVEN_UP)
+            self.journal.append(RUN, **run_facts(run, read))
+            self.setting.give_back()
+            failures[kind] += bool(read.problem)
+            self.n_failed += bool(read.problem)
             self.n_done += 1
         self._tell("")
+
+    def _idle_windows(self) -> Counter[str]:
+        """How often the idle machine is read before which runs: what is missing at a clock, spread over its runs."""
+        windows: Counter[str] = Counter()
+        if self.setting.idle_w is None:
+            return windows
+        for clock in {run.experiment.clock for run in self.left}:
+            keys = [run.key for run in self.left if run.experiment.clock == clock]
+            n_missing = IDLE_WINDOWS - self._n_idle(clock)
+            windows.update(keys[i * len(keys) // n_missing] for i in range(n_missing))
+        return windows
+
+    def _n_idle(self, clock: Clock) -> int:
+        """How often this meter has read the idle machine at a clock already."""
+        read = (record for record in self.journal.records if record["event"] == IDLE)
+        return sum((one["clock"], one.get("energy_meter")) == (clock.label, self.setting.meter) for one in read)
+
+    def _read_idle_power(self, clock: Clock) -> None:
+        assert self.setting.idle_w is not None
+        self._tell("reading the power of the idle machine")
+        note, seconds = self.setting.wait_for_quiet(()), self.plan.meter.idle / IDLE_WINDOWS
+        at, power_w = _now(), self.setting.idle_w(clock, seconds)
+        self.journal.append(IDLE, clock=clock.label, idle_w=power_w, at=at, seconds=seconds, note=note,
+                            energy_meter=self.setting.meter)  # fmt: skip
+        self.setting.give_back()
 
     def _read(self, run: Run) -> GroupRead:
         cold = [f"{name} failed when it was warmed up: {self.cold[name]}" for name in _names(run) if name in self.cold]
         if cold:
-            return GroupRead(_now(), (MemberRead(),) * len(run.experiment.members), problem="; ".join(cold))
+            return _unmade(run, "; ".join(cold))
         cores = [member.cores for member in run.experiment.members]
-        shared = SHARED_CORES if shares_cores(self.plan, self.setting.machine, cores) else ""
+        placed = place_notes(self.plan, self.setting.machine, cores)
         busy = self.setting.wait_for_quiet(cores)
         read = self.setting.bench.run(run.experiment, run.repetition)
-        return replace(read, notes=(*read.notes, *filter(None, (shared, busy))))
+        return replace(read, notes=(*read.notes, *placed, *([busy] if busy else [])))
 
     def outcome(self, folder: Path) -> Outcome:
         """What came of it."""
         records = last_runs(self.journal.records)
         made = [records[run.key] for run in self.runs if run.key in records]
-        problems = dict.fromkeys((record["group"], record["problem"]) for record in made if record["problem"])
-        n_valid = sum(not record["problem"] for record in made)
+        found = ((record["group"], record["problem"]) for record in made)
+        problems = dict.fromkeys(one for one in found if one[1] not in (NO_PROBLEM, GIVEN_UP))
+        n_valid = sum(map(is_valid, made))
         return Outcome(folder, len(self.runs), n_valid, len(self.runs) - len(self.left), tuple(problems))
 
 
@@ -272,8 +288,8 @@ def too_long(plan: Plan, found: Estimate) -> Problem:
     return Problem(plan.file_name, told, f"more than {units.duration(LONG_S)} must be agreed to", advice)
 
 
-def _is_valid(record: Record | None) -> bool:
-    return record is not None and not record["problem"]
+def _unmade(run: Run, why: str) -> GroupRead:
+    return GroupRead(_now(), (MemberRead(),) * len(run.experiment.members), problem=why)
 
 
 def _names(run: Run) -> list[str]:

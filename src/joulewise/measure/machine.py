@@ -16,6 +16,8 @@ from joulewise.measure.system_files import CPUS, core_folder, cores_in, number_o
 _SIZES = {"K": 1024, "M": 1024**2, "G": 1024**3}
 _INSTRUCTION = "Instruction"
 _KHZ_PER_MHZ = 1000.0
+TURBO_STEP_MHZ = 1.0
+"""How far above the highest frequency acpi-cpufreq shows a step at which the processor runs as fast as it can."""
 
 
 class Cache(NamedTuple):
@@ -33,10 +35,10 @@ class Machine:
 
     `cores` are online and allowed to this process; all other fields speak only of them. `siblings` are logical cores
     of one physical core, `kinds` cores that are alike, fastest first (two or more on hybrid processors).
-    `frequencies_mhz` are the steps of the clock, lowest first; where `has_any_frequency`, they are only the ends of a
-    range (and the base frequency) in which any value can be asked for. Caches whose size the kernel does not tell are
-    left out. `core_quota` is how many cores' worth of time the control group grants
-    (None without a limit), `memory_bytes` how much memory.
+    `frequencies_mhz` are the steps of the clock that all of them offer, lowest first; where `has_any_frequency`, they
+    are only the ends of a range (and the base frequency) in which any value can be asked for. Caches whose size the
+    kernel does not tell are left out. `core_quota` is how many cores' worth of time the control group grants (None
+    without a limit), `memory_bytes` how much memory.
     """
 
     model: str
@@ -60,6 +62,15 @@ class Machine:
         """The last cache before memory that serves a core; None where the kernel tells of none."""
         of_core = [cache for cache in self.caches if core in cache.cores and cache.kind != _INSTRUCTION]
         return max(of_core, key=lambda cache: cache.level, default=None)
+
+    @property
+    def fastest(self) -> tuple[int, ...]:
+        """The cores of the fastest kind: all where they are alike."""
+        return self.kinds[0] if self.kinds else self.cores
+
+    def n_kinds(self, cores: Iterable[int]) -> int:
+        """Of how many kinds cores are."""
+        return sum(not set(kind).isdisjoint(cores) for kind in self.kinds)
 
     def separate_cores(self) -> tuple[int, ...]:
         """All cores in the order in which members are pinned.
@@ -99,9 +110,18 @@ def read_machine(root: Path = Path("/")) -> Machine:
     )
 
 
+def cores_of_others(root: Path, cores: Iterable[int]) -> tuple[int, ...]:
+    """Cores that are online besides these."""
+    return tuple(sorted(set(_online(root)).difference(cores)))
+
+
+def _online(root: Path) -> tuple[int, ...]:
+    return cores_in(text_of(root / CPUS / "online")) or _listed(root)
+
+
 def _cores(root: Path) -> tuple[int, ...]:
     """Cores that are online and allowed; what this process is told by the system where the tree tells neither."""
-    online = cores_in(text_of(root / CPUS / "online")) or _listed(root)
+    online = _online(root)
     allowed = cores_in(_field(root / "proc/self/status", "Cpus_allowed_list"))
     return _among(online or allowed, allowed or online) or tuple(sorted(os.sched_getaffinity(0)))
 
@@ -191,8 +211,10 @@ def _frequencies(root: Path, cores: tuple[int, ...]) -> tuple[tuple[float, ...],
 
 
 def _steps_mhz(folder: Path) -> tuple[float, ...]:
-    steps = text_of(folder / "scaling_available_frequencies").split()
-    return tuple(int(step) / _KHZ_PER_MHZ for step in steps if step.isdigit())
+    """Steps of the driver, without the one that stands for turbo: acpi-cpufreq shows it as 1 MHz above the highest."""
+    names = text_of(folder / "scaling_available_frequencies").split()
+    steps = {int(step) / _KHZ_PER_MHZ for step in names if step.isdigit()}
+    return tuple(mhz for mhz in steps if mhz - TURBO_STEP_MHZ not in steps)
 
 
 def _ends_mhz(folder: Path) -> tuple[float, ...]:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from joulewise.errors import InputError, Problem
 from joulewise.measure.bench import Clock, Experiment, GroupRead, Member, MemberRead, Program
-from joulewise.measure.counters import CounterReads, CounterSource, OpenCounters
+from joulewise.measure.counters import NO_FILE, CounterReads, CounterSource, OpenCounters
 from joulewise.measure.runner import run_group
+from joulewise.measure.seen_clocks import clock_notes
 from joulewise.measure.times import GroupTimes, company_share
 
 _NOTHING_COUNTED = CounterReads(0.0, 0.0, 0.0)
@@ -59,8 +62,8 @@ class Watching(Protocol):
 class ClockHolder(Protocol):
     """What sets the clock of cores for a while."""
 
-    def holding(self, clock: Clock, cores: Iterable[int]) -> AbstractContextManager[None]:
-        """The clock, inside a block; InputError or OSError where it cannot be set."""
+    def holding(self, clock: Clock, cores: Iterable[int], others: Iterable[int]) -> AbstractContextManager[None]:
+        """The clock, inside a block, and others no faster; InputError or OSError where it cannot be set."""
         ...
 
 
@@ -95,13 +98,13 @@ class MachineBench:
             return GroupRead(now, (MemberRead(),) * len(experiment.members), problem=times.problem)
         started = _time_of_day(offset_s + times.started_s)
         notes = (*times.notes, *_step_note(_time_of_day_offset_s() - offset_s))
-        return self._group_read(started, times, reading.counts, _cores_of(experiment), notes)
+        return self._group_read(started, times, reading.counts, experiment, notes)
 
     def idle_w(self, clock: Clock, seconds: float) -> float:
         """The mean power with nothing running; NaN where no meter reads energy."""
         if self._watch is None or not self._watch.meter_name:
             return math.nan
-        with self._holding(clock, sorted(self._cores)):
+        with self._holding(clock, ()):
             self._watch.sample()
             from_s = time.monotonic()
             time.sleep(seconds)
@@ -118,12 +121,12 @@ class MachineBench:
             return nullcontext()
         if self._clocks is None:
             raise InputError(Problem("clock", f"found {clock.label}", "clocks of this machine cannot be set"))
-        return self._clocks.holding(clock, cores)
+        return self._clocks.holding(clock, cores, sorted(self._cores.difference(cores)))
 
     @contextmanager
     def _reading(self) -> Iterator[_Reading]:
-        with TemporaryDirectory(prefix="joulewise-") as folder:
-            reading = _Reading(self._watch, self._counters, Path(folder))
+        with TemporaryDirectory(prefix="joulewise-") if _writes(self._counters) else nullcontext() as folder:
+            reading = _Reading(self._watch, self._counters, Path(folder) if folder else None)
             try:
                 yield reading
             finally:
@@ -134,10 +137,11 @@ class MachineBench:
         started: str,
         times: GroupTimes,
         counts: dict[int, CounterReads],
-        cores: Sequence[int],
+        experiment: Experiment,
         notes: tuple[str, ...],
     ) -> GroupRead:
         windows = [member.window_s for member in times.members]
+        seen = [self._seen_mhz(member.cores, *window) for member, window in zip(experiment.members, windows)]
         whole = min(begin for begin, _ in windows), max(end for _, end in windows)
         return GroupRead(
             started,
@@ -145,10 +149,15 @@ class MachineBench:
             group_s=whole[1] - whole[0],
             energy_j=self._energy_j(*whole),
             energy_meter="" if self._watch is None else self._watch.meter_name,
-            measured_mhz=math.nan if self._watch is None else self._watch.mean_mhz(*whole, cores),
+            measured_mhz=statistics.fmean(chain.from_iterable(seen)) if any(seen) else math.nan,
             hottest_c=math.nan if self._watch is None else self._watch.hottest_c(*whole),
-            notes=notes,
+            notes=(*notes, *clock_notes(experiment.clock, seen)),
         )
+
+    def _seen_mhz(self, cores: Sequence[int], from_s: float, to_s: float) -> list[float]:
+        """The frequencies that were seen at cores of a member while it ran, as far as they show them."""
+        found = [math.nan if self._watch is None else self._watch.mean_mhz(from_s, to_s, [core]) for core in cores]
+        return [mhz for mhz in found if not math.isnan(mhz)]
 
     def _member_read(self, times: GroupTimes, place: int, counted: CounterReads | None) -> MemberRead:
         member = times.members[place]
@@ -165,6 +174,11 @@ class MachineBench:
 
     def _energy_j(self, from_s: float, to_s: float) -> float:
         return math.nan if self._watch is None else self._watch.energy_j(from_s, to_s)
+
+
+def _writes(counters: CounterSource | None) -> bool:
+    """Whether counts are written to files: only by what stands before the command line."""
+    return counters is not None and counters.wrapped(()) != ()
 
 
 def _cores_of(experiment: Experiment) -> list[int]:
@@ -187,7 +201,7 @@ def _step_note(step_s: float) -> tuple[str, ...]:
 class _Reading:
     """Reads counters and the whole machine while a group runs; `counts` are those of first runs, by place."""
 
-    def __init__(self, watch: Watching | None, counters: CounterSource | None, folder: Path) -> None:
+    def __init__(self, watch: Watching | None, counters: CounterSource | None, folder: Path | None) -> None:
         self._watch, self._counters, self._folder = watch, counters, folder
         self._open: list[OpenCounters] = []
         self._of_set_ups: dict[int, CounterReads] = {}
@@ -204,7 +218,7 @@ class _Reading:
         return replace(member, program=replace(member.program, command=command))
 
     def _file(self, place: int) -> Path:
-        return self._folder / f"{place}.counts"
+        return self._folder / f"{place}.counts" if self._folder else NO_FILE
 
     def ready(self, processes: Sequence[int]) -> None:
         """Open counters of processes that wait, and begin to watch."""

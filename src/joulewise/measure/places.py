@@ -19,6 +19,9 @@ _MEANT = {
 }
 """What a plan's choice of cores counts, one and several of it."""
 
+_OF_ONE_KIND = ("separate", "siblings")
+"""Choices that take cores of the fastest kind only."""
+
 
 def places_of(plan: Plan, machine: Machine) -> tuple[Cores, ...]:
     """The cores of the first place in a group, of the second, ..."""
@@ -37,17 +40,30 @@ def places_used(plan: Plan, machine: Machine, groups: Sequence[Group]) -> tuple[
 
 def cores_used(plan: Plan, machine: Machine) -> Cores:
     """All cores that programs of a plan are pinned to."""
+    return _all_cores(plan, places_used(plan, machine, groups_of(plan)))
+
+
+def cores_named(plan: Plan, machine: Machine) -> Cores:
+    """All cores of the machine that programs of a plan may be pinned to, whatever its groups are."""
+    return tuple(core for core in _all_cores(plan, places_of(plan, machine)) if core in machine.cores)
+
+
+def _all_cores(plan: Plan, places: Sequence[Cores]) -> Cores:
     own = (program.cores or () for program in plan.programs)
-    return tuple(sorted({core for cores in (*places_used(plan, machine, groups_of(plan)), *own) for core in cores}))
+    return tuple(sorted({core for cores in (*places, *own) for core in cores}))
 
 
 def _separate(machine: Machine) -> tuple[Cores, ...]:
-    """One logical core of each physical core, then their siblings: small groups never share a physical core."""
-    return tuple((core,) for core in machine.separate_cores())
+    """One logical core of each physical core, then their siblings: small groups never share a physical core.
+
+    Cores that are slower than others are left out, here and for siblings: programs must not owe their times to them.
+    """
+    return tuple((core,) for core in machine.separate_cores() if core in machine.fastest)
 
 
 def _siblings(machine: Machine) -> tuple[Cores, ...]:
-    return tuple((core,) for group in machine.siblings if len(group) > 1 for core in group)
+    groups = [group for group in machine.siblings if len(group) > 1]
+    return tuple((core,) for group in groups for core in group if core in machine.fastest)
 
 
 def _any(machine: Machine) -> tuple[Cores, ...]:
@@ -74,18 +90,43 @@ def group_problems(plan: Plan, machine: Machine, groups: Sequence[Group]) -> Ite
     unplaced = [group for group in groups if not pinned(plan, places, group, 0)]
     largest = max(unplaced, key=len, default=())
     if largest:
-        yield _too_few(plan, places, largest)
+        yield _too_few(plan, machine, places, largest)
 
 
 SHARED_CORES = "members shared physical cores as siblings"
 """The note on a run whose members were to be separate and could not be."""
 
+MIXED_KINDS = "cores that take turns are not all alike"
+"""The note on a run of a plan that names fast and slow cores."""
 
-def shares_cores(plan: Plan, machine: Machine, members: Sequence[Cores]) -> bool:
-    """Whether members that were to be on separate physical cores, as they are pinned, have one together."""
+BEYOND_QUOTA = "the control group grants less time than that of the cores in use"
+"""The note on a run whose members may have been made to wait."""
+
+
+def place_notes(plan: Plan, machine: Machine, members: Sequence[Cores]) -> list[str]:
+    """What is to be noted of a run, as its members are pinned."""
+    notes = {SHARED_CORES: _shares_cores, MIXED_KINDS: _mixes_kinds, BEYOND_QUOTA: _is_beyond_quota}
+    return [note for note, applies in notes.items() if applies(plan, machine, members)]
+
+
+def _shares_cores(plan: Plan, machine: Machine, members: Sequence[Cores]) -> bool:
+    """Whether members that were to be on separate physical cores have one together."""
     if plan.heading.cores != "separate":
         return False
     return any(sum(not set(cores).isdisjoint(physical) for cores in members) > 1 for physical in machine.siblings)
+
+
+def _mixes_kinds(plan: Plan, machine: Machine, members: Sequence[Cores]) -> bool:
+    """Whether cores of one member, or those that members are dealt in turns, are of several kinds."""
+    places = () if plan.heading.cores in _OF_ONE_KIND else places_of(plan, machine)
+    in_turns = {core for place in places for core in place} if any(cores in places for cores in members) else set()
+    return any(machine.n_kinds(cores) > 1 for cores in (in_turns, *members))
+
+
+def _is_beyond_quota(plan: Plan, machine: Machine, members: Sequence[Cores]) -> bool:
+    """Whether members can use more time than there is: that of their cores, or of one each where all may use all."""
+    in_use = len(members) if plan.heading.cores == "any" else len({core for cores in members for core in cores})
+    return machine.core_quota is not None and in_use > machine.core_quota
 
 
 def _absent(where: str, places: Iterable[Cores], machine: Machine) -> Iterator[Problem]:
@@ -102,7 +143,7 @@ def _shared(where: str, places: Sequence[Cores]) -> Iterator[Problem]:
         seen.add(core)
 
 
-def _too_few(plan: Plan, places: Sequence[Cores], group: Group) -> Problem:
+def _too_few(plan: Plan, machine: Machine, places: Sequence[Cores], group: Group) -> Problem:
     wanted = plan.heading.cores
     where, found = f"{plan.file_name}: together", f"found the group {' + '.join(group)}"
     own = {name: plan.program(name).cores for name in group}
@@ -111,8 +152,11 @@ def _too_few(plan: Plan, places: Sequence[Cores], group: Group) -> Problem:
         return Problem(where, found, "its members need cores that differ", advice)
     what = _MEANT[wanted] if isinstance(wanted, str) else ("place in `cores`", "places in `cores`")
     smaller = "leave larger groups out" if len(group) > 2 else 'write pairs = "none" under [together]'
-    advice = f"{smaller}, or measure on a machine with more cores"
     there = f"there {noun(len(places), 'is', 'are')} {count(len(places), *what)}"
+    advice = f"{smaller}, or measure on a machine with more cores"
+    if wanted in _OF_ONE_KIND and len(machine.fastest) < len(machine.cores):
+        there += " of the fastest kind"
+        advice += f", or name slower ones too: cores = {list(machine.separate_cores()[: len(group)])}"
     return Problem(where, found, f"{there} for {len(group)} programs", advice)
 
 

@@ -172,6 +172,7 @@ def _cross_checks(draft: Draft) -> Iterator[Problem]:
         yield from _command_problems(draft, i) if synthetic is None else _made_up_problems(draft, synthetic, i)
     if names and all(names) and not draft.tells_of(f"{SYNTHETIC}.{PROGRAMS}"):
         yield from _group_problems(plan.file_name, names, plan.together)
+    yield from _repeats(plan)
     for section, keys in (("clock", ("frequencies", "governors")), ("meter", ("command", "csv"))):
         if all(getattr(getattr(plan, section), key) for key in keys):
             yield Problem(f"{plan.file_name}: {section}", f"found {' and '.join(keys)}", "must be one of them")
@@ -189,6 +190,22 @@ def _doubles(where: str, names: Sequence[str]) -> Iterator[Problem]:
     for i, name in enumerate(names):
         if name and name in names[:i]:
             yield Problem(f"{where}{entry_place(i, name)}.name", f"found {name!r} twice", "names must differ")
+
+
+def _repeats(plan: Plan) -> Iterator[Problem]:
+    """What stands twice in a list of things to be measured, which would measure it once."""
+    frequencies = plan.clock.frequencies if isinstance(plan.clock.frequencies, list) else []
+    lists: dict[str, Sequence[str]] = {
+        "ways": plan.heading.ways,
+        "clock.frequencies": [f"{mhz:g} MHz" for mhz in frequencies],
+        "clock.governors": plan.clock.governors,
+        "together.all_of_size": [str(size) for size in plan.together.all_of_size],
+    }
+    for key, entries in lists.items():
+        for i, entry in enumerate(entries):
+            if entry in entries[:i]:
+                allowed, advice = "entries must differ", "`repetitions` says how often everything is run"
+                yield Problem(f"{plan.file_name}: {key}[{i}]", f"found {entry!r} twice", allowed, advice)
 
 
 def _command_problems(draft: Draft, i: int) -> Iterator[Problem]:

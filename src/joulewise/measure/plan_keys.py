@@ -78,7 +78,8 @@ class Heading(Section):
         "separate",
         description=(
             "where members are pinned: separate physical cores (and their siblings where these run out, with a note), "
-            "siblings of the same ones, not at all (any), or a list with a core, or a list of cores, for each of them"
+            "siblings of the same ones (both only of the fastest kind), not at all (any), or a list with a core, or a "
+            "list of cores, for each of them"
         ),
     )
 
@@ -145,7 +146,7 @@ class ClockSection(Section):
     """The clocks at which everything is run; left out, as the machine has it."""
 
     frequencies: Literal["all"] | list[Frequency] = Field(
-        [], description='frequencies: ["1.6 GHz", "3.4 GHz"], or all that the machine offers'
+        [], description='frequencies: ["1.6 GHz", "3.4 GHz"], or all that every core offers, without turbo'
     )
     governors: list[str] = Field([], description='governors of the system: ["performance", "powersave"]')
 
@@ -163,7 +164,10 @@ class Meter(Section):
     time_zone: str = Field("UTC", description="of the times in the table that do not say theirs: Europe/Berlin, +02:00")
     ahead: float = Field(0.0, description="seconds by which the meter's clock is ahead of the machine's")
     every: Duration = Field(1.0, description="time between two readings of the command")
-    idle: Duration = Field(5.0, description="how long the power of the idle machine is measured, once per clock")
+    idle: Duration = Field(
+        5.0,
+        description="how long the power of the idle machine is read at each clock, in parts spread over the runs",
+    )
 
 
 class Idle(Section):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ Ticks = NDArray[np.int64]
 
 _IDLE = (3, 4)
 """Columns of /proc/stat that are no work: idle, and waiting for a disk."""
+
+_OF_A_CORE = re.compile(r"cpu\d+ ")
 
 _N_COLUMNS = 8
 """Columns of /proc/stat that add up to all time; the others are parts of these."""
@@ -40,11 +43,11 @@ class _Busy(NamedTuple):
 class Quiet:
     """Waits until others use at most `most_busy` of all cores, and of those that a run needs, up to `wait_s`.
 
+    All are those of the whole machine, whoever may use them: others there share its caches, clocks and meters with us.
     Once it has waited in vain, it does not wait again until it has seen the machine idle: a machine that is never idle
     costs one wait, not one for every run.
     """
 
-    cores: Iterable[int]
     most_busy: float
     wait_s: float
     root: Path = Path("/")
@@ -74,9 +77,8 @@ class Quiet:
 
     def _ticks(self) -> dict[int, Ticks]:
         """Of each core, all time since it was started, and that in which it did nothing; none that cannot be read."""
-        wanted = {f"cpu{core}": core for core in self.cores}
-        cells = (line.split() for line in text_of(self.root / "proc/stat").splitlines())
-        rows = {wanted[name]: [*map(int, numbers[:_N_COLUMNS])] for name, *numbers in cells if name in wanted}
+        cells = (line.split() for line in text_of(self.root / "proc/stat").splitlines() if _OF_A_CORE.match(line))
+        rows = {int(name.removeprefix("cpu")): [*map(int, numbers[:_N_COLUMNS])] for name, *numbers in cells}
         return {core: np.array((sum(row), sum(row[column] for column in _IDLE))) for core, row in rows.items()}
 
 

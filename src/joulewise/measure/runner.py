@@ -10,6 +10,7 @@ import json
 import math
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -29,6 +30,12 @@ _STOP_LIMIT_S = 10.0
 
 _HEED_S = 0.5
 """How often a wait looks up, so that a Ctrl-C is heard."""
+
+_LOST = (
+    "was lost, for the process that keeps it was ended by somebody else: look for its processes, and end them by hand"
+)
+_MOST_LOOKS = 5
+"""How often processes of a lost member are looked for: they may start others while they are killed."""
 
 _GO = b"g"
 _LINES_TOLD, _CHARACTERS_TOLD = 3, 400
@@ -161,6 +168,7 @@ class _Group:
         self.times = tuple(MemberTimes() for _ in members)
         self._members, self._way, self._keepers, self._listener = members, way, keepers, listener
         self._processes: dict[int, int] = {}
+        self._sessions: dict[int, int] = {}
         self._at_gate: set[int] = set()
         self._has_begun = False
         self._trouble: tuple[int, str] | None = None
@@ -208,6 +216,7 @@ class _Group:
             self._trouble = (late[0], f"did not end within its time limit of {limit}")
 
     def _on_ready(self, place: int, event: dict[str, Any]) -> None:
+        self._sessions[place] = event["pid"]
         if self._has_begun:
             self._again(place)
             return
@@ -271,10 +280,33 @@ class _Group:
             self._listener.ended(place)
 
     def _on_gone(self, place: int, event: dict[str, Any]) -> None:  # noqa: ARG002
-        self._trouble = self._trouble or (place, "was lost: the process that keeps it was ended by somebody else")
+        """Its keeper was killed, so that nobody else is left to end its processes."""
+        self._trouble = self._trouble or (place, _LOST)
+        if place in self._sessions:
+            _end_session(self._sessions[place])
 
     def _on_stopped(self, place: int, event: dict[str, Any]) -> None:
         """Its end follows."""
+
+
+def _end_session(leader: int) -> None:
+    """Kill all processes of a session; as long as there is one, its number is nobody else's."""
+    for _ in range(_MOST_LOOKS):
+        for pid in (running := _running_in(leader)):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not running:
+            return
+
+
+def _running_in(leader: int) -> list[int]:
+    """The processes of a session that have not ended."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):
+            state, _, _, session = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()[:4]
+            found += [int(name)] if int(session) == leader and state != b"Z" else []
+    return found
 
 
 def how_it_failed(code: int, failure: str) -> str:

@@ -118,8 +118,10 @@ def _key(experiment: Experiment, repetition: int, plan: Plan) -> str:
 
 
 def _identity(program: Program) -> tuple[object, ...]:
+    """What tells programs apart: builds of a user's own, too."""
     words = ["python" if word == sys.executable else word for word in program.command]
-    return program.name, words, program.folder, sorted(program.environment)
+    content = (program.content,) if program.content else ()
+    return program.name, words, program.folder, sorted(program.environment), *content
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from statistics import fmean
 
+from joulewise.measure.bench import Clock
 from joulewise.measure.processor import read_processor
 from joulewise.measure.system_files import core_folder, number_of, text_of
 
 _FILES = ("cpuinfo_avg_freq", "scaling_cur_freq", "cpuinfo_cur_freq")
 """What cpufreq shows, the nearest to a measurement first."""
 _KHZ_PER_MHZ = 1000.0
+
+OTHER_CLOCK = "another clock than asked for was seen"
+"""How notes of runs begin whose cores did not run at the frequency that they were held at."""
+
+WORTH_TELLING = 0.03
+"""From this share on it is told that a clock differs from another."""
+
+
+def clock_notes(asked: Clock, members: Iterable[Sequence[float]]) -> tuple[str, ...]:
+    """What is to be noted of the clock that was seen in a run, if anything, by what each core of each member shows.
+
+    A core that a member leaves idle shows what it likes: each member counts with the core that is nearest.
+    """
+    if (mhz := asked.frequency_mhz) is None:
+        return ()
+    nearest = [min(cores, key=lambda seen: abs(seen - mhz)) for cores in members if cores]
+    seen_mhz = fmean(nearest) if nearest else mhz
+    return (f"{OTHER_CLOCK} ({seen_mhz:.0f} MHz)",) if abs(seen_mhz / mhz - 1) > WORTH_TELLING else ()
 
 
 def clock_reader(root: Path, cores: Iterable[int]) -> Callable[[], dict[int, float]]:
@@ -29,8 +49,9 @@ def clock_reader(root: Path, cores: Iterable[int]) -> Callable[[], dict[int, flo
 
 
 def _file(root: Path, core: int) -> Path | None:
+    """The first that a core has; the best of them says nothing while the core is idle, and is taken all the same."""
     paths = (core_folder(root, core) / "cpufreq" / name for name in _FILES)
-    return next((path for path in paths if number_of(path) > 0), None)
+    return next((path for path in paths if number_of(path) > 0 or (path.name == _FILES[0] and path.exists())), None)
 
 
 def _listed(root: Path, cores: tuple[int, ...]) -> dict[int, float]:

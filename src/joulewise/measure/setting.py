@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from joulewise.measure.holding import SHARED, only_laboratory
 from joulewise.measure.laboratory import Setting
 from joulewise.measure.machine import Machine, read_machine
 from joulewise.measure.machine_bench import MachineBench
-from joulewise.measure.places import Cores, cores_used, places_of
+from joulewise.measure.places import Cores, cores_named, cores_used, places_of
 from joulewise.measure.plan import Plan
 from joulewise.measure.plan_keys import ProgramSection
 from joulewise.measure.power_command import PowerCommand
@@ -31,7 +31,7 @@ from joulewise.measure.quiet import Quiet
 from joulewise.measure.rapl import Rapl
 from joulewise.measure.schedule import clocks_of
 from joulewise.measure.survey import best_counters, survey
-from joulewise.measure.synthetic import SyntheticBench
+from joulewise.measure.synthetic import METER, SyntheticBench
 from joulewise.measure.synthetic_machine import SyntheticMachine
 from joulewise.measure.watch import Watch
 
@@ -56,7 +56,8 @@ def opened(plan: Plan, folder: Path) -> Iterator[Setting]:
         raise_if_any(why_not(plan, machine))
         made_up = SyntheticBench(plan.synthetic)
         idle_w = made_up.idle_w if plan.synthetic.has_energy else None
-        yield Setting(machine, made_up, idle_w=idle_w, about=_about(plan, []))
+        name = METER if plan.synthetic.has_energy else ""
+        yield Setting(machine, made_up, idle_w=idle_w, meter=name, about=_about(plan, []))
         return
     with only_laboratory(folder):
         clocks = _clocks()
@@ -64,15 +65,18 @@ def opened(plan: Plan, folder: Path) -> Iterator[Setting]:
         table, meter = _table(plan), _meter(plan)
         if table:
             table.check()
-        with _giving_back(clocks), _watching(plan, machine, meter) as watch:
+        read_by = table or meter
+        about = _about(plan, survey(meter=read_by))
+        with _giving_back(clocks), _aside(cores_used(plan, machine)), _watching(plan, machine, meter) as watch:
             bench = MachineBench(machine.cores, watch, best_counters(), clocks)
             yield Setting(
                 machine,
                 bench,
-                Quiet(machine.cores, plan.idle.most_busy, plan.idle.wait).wait,
+                Quiet(plan.idle.most_busy, plan.idle.wait).wait,
                 _calibration(machine, bench, places_of(plan, machine)),
                 idle_w=_unread(clocks, machine) if table else bench.idle_w if meter else None,
-                about=_about(plan, survey(meter=table or meter)),
+                meter=read_by.name if read_by else "",
+                about=about,
                 give_back=clocks.restore_left_behind,
             )
 
@@ -90,13 +94,14 @@ def why_not(plan: Plan, machine: Machine) -> Iterator[Problem]:
 
 
 def clock_problems(plan: Plan, machine: Machine, clocks: Clocks) -> Iterator[Problem]:
-    """Why the clocks of a plan cannot be set here."""
+    """Why the clocks of a plan cannot be set here, on the cores that it uses."""
     wanted = [clock for clock in clocks_of(plan, machine) if clock != Clock()]
     if not wanted:
         return
     key, found = _clock_probe(plan, clocks)
     if found.is_available:
-        yield from dict.fromkeys(problem for clock in wanted for problem in clocks.problems(clock, machine.cores))
+        cores = cores_named(plan, machine)
+        yield from dict.fromkeys(problem for clock in wanted for problem in clocks.problems(clock, cores))
     else:
         advice = f"leave [clock] out to measure as the machine is, or: {found.remedy}"
         yield Problem(f"{plan.file_name}: clock.{key}", "cannot be set here", found.found, advice)
@@ -120,7 +125,7 @@ def _unread(clocks: Clocks, machine: Machine) -> Callable[[Clock, float], float]
     """Leaves the machine idle for an external meter, whose table is read later."""
 
     def idle_w(clock: Clock, seconds: float) -> float:
-        with clocks.holding(clock, machine.cores):
+        with clocks.holding(clock, (), machine.cores):
             time.sleep(seconds)
         return math.nan
 
@@ -189,6 +194,18 @@ def _giving_back(clocks: Clocks) -> Iterator[None]:
         yield
     finally:
         clocks.restore_left_behind()
+
+
+@contextmanager
+def _aside(cores: Collection[int]) -> Iterator[None]:
+    """Keeps this process, and what it starts to watch and keep others, off the cores that are measured, if it can."""
+    before = os.sched_getaffinity(0)
+    with suppress(OSError):
+        os.sched_setaffinity(0, before - set(cores) or before)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _notes() -> list[Path]:

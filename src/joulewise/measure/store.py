@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise._version import __version__
 from joulewise.errors import InputError, Problem
-from joulewise.files import replacing, write_atomic
+from joulewise.files import remove_leftovers, replacing, write_atomic
 from joulewise.measure.bench import GroupRead
 from joulewise.measure.external import external_table, with_energy, with_idle_power
 from joulewise.measure.journal import Record, read_journal
 from joulewise.measure.machine import Cache, Machine
+from joulewise.measure.meters import meter_now, without_energy, without_idle_power
 from joulewise.measure.observations import COLUMNS
 from joulewise.measure.plan import Plan
 from joulewise.measure.schedule import Run
-from joulewise.measure.system_files import text_of
+from joulewise.measure.system_files import core_list, text_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 """Raised whenever a file of the folder changes its meaning."""
 
-MARKER, JOURNAL = "measure.json", "journal.jsonl"
+MARKER, JOURNAL, TABLES_FOLDER = "measure.json", "journal.jsonl", "tables"
 RUN, IDLE, WARM_UP, PROGRAM = "run", "idle", "warm-up", "program"
 """Events of the journal."""
 
@@ -100,20 +101,19 @@ class Store:
             allowed = f"this one differs in {', '.join(differing)}"
             raise InputError(Problem(str(self.folder), found, allowed, advice))
 
-    def claim(self, plan: Plan, machine: Machine, runs: Sequence[Run], about: Mapping[str, Any]) -> None:
-        """Mark the folder as the plan's, with the runs that it asks for."""
+    def claim(self, plan: Plan, machine: Machine, runs: Sequence[Run], about: Mapping[str, Any], meter: str) -> None:
+        """Mark the folder as the plan's, with the runs that it asks for and the meter that reads energy."""
         marker = {
             "schema_version": SCHEMA_VERSION, "joulewise": __version__, "name": plan.name,
             "description": plan.heading.description, **_of_machine(plan, machine), **about,
-            "runs": [run.key for run in runs],
+            "energy_meter": meter, "runs": [run.key for run in runs],
         }  # fmt: skip
         write_atomic(self.folder / MARKER, json.dumps(marker, indent=1, ensure_ascii=False) + "\n")
         write_atomic(self.plan_file, plan.source)
 
     def remove_leftovers(self) -> None:
         """Remove temporary files of a process that was ended while writing; only while the folder is held."""
-        for path in self.folder.rglob(".*.tmp"):
-            path.unlink()
+        remove_leftovers(self.folder, self.folder / TABLES_FOLDER)
 
     def records(self) -> list[Record]:
         """What the journal holds."""
@@ -128,7 +128,7 @@ class Store:
         try:
             records = self._metered(marker)
         except InputError:
-            self._write_tables(self.records(), marker)
+            self._write_tables(_of_one_meter(self.records(), marker), marker)
             raise
         return self._write_tables(records, marker)
 
@@ -143,25 +143,42 @@ class Store:
         return table
 
     def _metered(self, marker: Mapping[str, Any]) -> list[Record]:
-        """What the journal holds, with the energy of an external meter where the folder names one."""
-        meter = external_table(marker.get("meter", {}))
+        """What the journal holds, with energies of one meter: of an external one where the folder names one."""
+        meter, records = external_table(marker.get("meter", {})), self.records()
         log = meter.log() if meter else None
-        if meter is None or log is None:
-            return self.records()
-        completed = {RUN: partial(with_energy, log=log, name=meter.name), IDLE: partial(with_idle_power, log=log)}
-        return [completed.get(record["event"], _as_is)(record) for record in self.records()]
+        if meter is not None and log is not None:
+            parts = {RUN: with_energy, IDLE: with_idle_power}
+            completed = {event: partial(part, log=log, name=meter.name) for event, part in parts.items()}
+            records = [completed.get(record["event"], _as_is)(record) for record in records]
+        return _of_one_meter(records, marker)
+
+    def idle_readings(self) -> list[Record]:
+        """Readings of the idle machine by the meter whose energies count."""
+        records = self._metered(self.existing())
+        return [record for record in records if record["event"] == IDLE and record["idle_w"] is not None]
 
     def idle_powers(self) -> pl.DataFrame:
         """Powers of the idle machine, one row for each time it was read."""
         import polars as pl
 
-        records = self._metered(self.existing())
-        rows = [(record["clock"], record["idle_w"]) for record in records if record["event"] == IDLE]
-        return pl.DataFrame(rows, {"clock": pl.String, "idle_w": pl.Float64}, orient="row").drop_nulls()
+        rows = [(record["clock"], record["idle_w"]) for record in self.idle_readings()]
+        return pl.DataFrame(rows, {"clock": pl.String, "idle_w": pl.Float64}, orient="row")
 
 
 def _as_is(record: Record) -> Record:
     return record
+
+
+_LEFT_OUT = {RUN: without_energy, IDLE: without_idle_power}
+
+
+def _of_one_meter(records: Sequence[Record], marker: Mapping[str, Any]) -> list[Record]:
+    """Records without the energies of all meters but one."""
+    meter = meter_now(marker.get("energy_meter", ""), records)
+    return [
+        record if record.get("energy_meter", meter) == meter else _LEFT_OUT[record["event"]](record)
+        for record in records
+    ]
 
 
 def _of_machine(plan: Plan, machine: Machine) -> dict[str, Any]:
@@ -206,12 +223,13 @@ def last_runs(records: Iterable[Record]) -> dict[str, Record]:
     """The record that counts of each run: the last that is valid, or the last."""
     found: dict[str, Record] = {}
     for record in records:
-        if record["event"] == RUN and not (record["problem"] and _is_valid(found.get(record["key"]))):
+        if record["event"] == RUN and not (record["problem"] and is_valid(found.get(record["key"]))):
             found[record["key"]] = record
     return found
 
 
-def _is_valid(record: Record | None) -> bool:
+def is_valid(record: Record | None) -> bool:
+    """Whether a run was made and counts."""
     return record is not None and not record["problem"]
 
 
@@ -239,12 +257,5 @@ def _rows(record: Record) -> Iterator[dict[str, Any]]:
         "notes": "; ".join(record["notes"]) or None,
     }
     for place, member in enumerate(record["members"]):
-        cores = _core_list(member["cores"])
+        cores = core_list(member["cores"])
         yield {**whole, **{name: member[name] for name in _OF_MEMBER}, "place": place, "cores": cores}
-
-
-def _core_list(cores: Sequence[int]) -> str:
-    """Cores as text: 0, or 0-1,4."""
-    starts = [core for core in cores if core - 1 not in cores]
-    ends = [core for core in cores if core + 1 not in cores]
-    return ",".join(str(start) if start == end else f"{start}-{end}" for start, end in zip(starts, ends))

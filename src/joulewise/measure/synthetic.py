@@ -18,6 +18,9 @@ from joulewise.measure.bench import Clock, Experiment, GroupRead, MemberRead, Pr
 from joulewise.measure.synthetic_machine import MADE_UP, SyntheticMachine, SyntheticProgram
 from joulewise.rng import generator
 
+METER = "synthetic"
+"""What tables call the meter of a synthetic machine."""
+
 _STARTED = "2000-01-01T00:00:00+00:00"
 _FAR, _FARTHEST = 1.5, 3.0
 """An outlier takes so many times as long, at least and at most."""
@@ -67,7 +70,7 @@ class SyntheticBench:
             reads,
             group_s=max(course.end_s),
             energy_j=max(course.energy_j) * meter,
-            energy_meter="synthetic" if machine.has_energy else "",
+            energy_meter=METER if machine.has_energy else "",
             measured_mhz=company.mhz,
             notes=(MADE_UP,),
         )

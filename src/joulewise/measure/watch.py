@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 import statistics
 import threading
 import time
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -135,15 +133,8 @@ class Watch:
             self.sample()
 
     def _keep_reading(self) -> None:
-        self._step_aside()
         while not self._is_ending:
             self._wake.wait(self.every_s)
             self._wake.clear()
             if not self._is_ending:
                 self.sample()
-
-    def _step_aside(self) -> None:
-        others = os.sched_getaffinity(0) - set(self.cores)
-        if others:
-            with suppress(OSError):
-                os.sched_setaffinity(0, others)  # of this thread only

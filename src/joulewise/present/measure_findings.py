@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from joulewise.measure.places import SHARED_CORES
+from joulewise.measure.meters import OTHER_METER
+from joulewise.measure.places import BEYOND_QUOTA, MIXED_KINDS, SHARED_CORES
 from joulewise.measure.quiet import USED_BY_OTHERS
 from joulewise.measure.runner import LEFT_BEHIND
+from joulewise.measure.seen_clocks import OTHER_CLOCK, WORTH_TELLING
 from joulewise.present.findings import Finding
 from joulewise.present.formats import fixed, percent
 from joulewise.present.measure_runs import idle_doubts
@@ -52,6 +54,26 @@ _NOTED = (
         "had members on one physical core, for want of others: they slow each other more than on separate ones",
         "Leave larger groups out, or measure on a machine with more cores.",
     ),
+    (
+        OTHER_METER,
+        "had their energy read by another meter than the one of the plan now: it is left out, and their times count",
+        "For energies of all runs, measure them with one meter, in a folder of its own.",
+    ),
+    (
+        MIXED_KINDS,
+        "took turns on cores that are not alike: times, and slowdowns against times alone, depend on the core",
+        "Name cores of one kind.",
+    ),
+    (
+        BEYOND_QUOTA,
+        "had more cores than a control group grants time for: programs may have been made to wait",
+        "Raise the quota (docker run --cpus, cpu.max) to all cores in use.",
+    ),
+    (
+        OTHER_CLOCK,
+        "did not run at the clock that was asked for, and tell nothing of what clocks do to times",
+        "Heat, a limit of power or of the firmware, turbo, or others on the same processor may be why.",
+    ),
 )
 """Notes of runs by words in them, and what to say of so many runs."""
 
@@ -64,7 +86,7 @@ def measure_findings(analysis: Analysis, idle_notes: Sequence[str] = ()) -> list
     parts = (_slowdowns, _sums, _together, _clocks, _best_clocks)
     found = [finding for part in parts for finding in part(analysis)]
     found += _static(analysis, idle_doubts(analysis, idle_notes))
-    return [*(found or _times_alone(analysis)), *_doubts(analysis)]
+    return [*(found or _times_alone(analysis)), *_slower_clock(analysis), *_doubts(analysis)]
 
 
 def _times_alone(analysis: Analysis) -> list[Finding]:
@@ -90,6 +112,23 @@ def _doubts(analysis: Analysis) -> Iterator[Finding]:
         if n:
             where = "The column notes of the observations tells which."
             yield Finding(f"{n:,} of {count(runs.height, 'run')} {lead}.", f"{support} {where}")
+
+
+def _slower_clock(analysis: Analysis) -> Iterator[Finding]:
+    """Whether cores ran slower in company than alone at the same clock, as far as that was seen."""
+    seen, mhz = analysis.observations.drop_nulls("measured_mhz"), pl.col("measured_mhz")
+    alone = seen.filter(size=1).group_by("program", "clock").agg(alone_mhz=mhz.mean())
+    beside = seen.filter(pl.col("size") > 1).group_by("program", "clock", "group").agg(mhz.mean())
+    cases = beside.join(alone, on=["program", "clock"]).with_columns(lost=1 - mhz / pl.col("alone_mhz"))
+    slower = cases.filter(pl.col("lost") > WORTH_TELLING).sort(-pl.col("lost"), "program", "group", "clock")
+    if slower.is_empty():
+        return
+    most = slower.row(0, named=True)
+    lead = (
+        f"Part of the slowdowns is the clock's: in {slower.height} of {count(cases.height, 'case')} cores ran slower "
+        f"in company than alone, by up to {percents(most['lost'], None)} ({most['program']} in {most['group']})."
+    )
+    yield Finding(lead, "Hold a clock that all cores can keep at once (`[clock]` in the plan) to measure without that.")
 
 
 def _slowdowns(analysis: Analysis) -> Iterator[Finding]:

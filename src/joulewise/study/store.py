@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joulewise.errors import InputError, Problem
-from joulewise.files import write_atomic
+from joulewise.files import remove_leftovers, write_atomic
 
 if TYPE_CHECKING:
     import polars as pl
@@ -130,8 +130,7 @@ class Store:
 
     def remove_leftovers(self) -> None:
         """Remove the temporary files of processes that were ended while writing; only while the folder is held."""
-        for path in self.folder.rglob(".*.tmp"):
-            path.unlink()
+        remove_leftovers(self.folder, *(path for path in self.folder.iterdir() if path.is_dir()))
 
     def write_part(self, run: Run, result: Result) -> None:
         """Store what was run and what came out."""
