@@ -261,10 +261,27 @@ def test_a_fault_of_ours_exits_1_without_a_traceback(capsys: Capture, monkeypatc
         call(capsys, "schema")
 
 
-@pytest.mark.parametrize("verb", ["schema", "versions"])
-def test_a_full_disk_is_no_fault_of_ours(verb: str) -> None:
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError("No space left on device (os error 28)"), "output: cannot be written: No space left on device"),
+        (PermissionError(13, "Permission denied", "x.csv"), "x.csv: cannot be read or written: Permission denied"),
+    ],
+)
+def test_what_the_system_refuses_is_no_fault_of_ours(
+    error: OSError, told: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> None:
+        raise error
+
+    monkeypatch.setattr("joulewise.study.schema.json_schema", refused)
+    said = call(capsys, "schema")
+    assert (said.code, told in said.err) == (2, True), said.err
+
+
+def test_output_to_a_full_disk_exits_2() -> None:
     with Path("/dev/full").open("w") as full:
-        said = subprocess.run([*COMMAND, verb], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        said = subprocess.run([*COMMAND, "schema"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert said.returncode == 2
     assert "output: cannot be written: No space left on device\n      make room" in said.stderr
 

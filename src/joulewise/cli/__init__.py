@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -54,10 +55,16 @@ def _refusal(error: Exception) -> Problem | None:
     """What the system did not let us read or write, where that is what went wrong."""
     from joulewise.errors import Problem
 
-    if not isinstance(error, OSError) or error.errno not in _REFUSALS:
+    if not isinstance(error, OSError) or (code := _code(error)) not in _REFUSALS:
         return None
-    verb, advice = _REFUSALS[error.errno]
-    return Problem(str(error.filename or "output"), f"cannot be {verb}: {error.strerror}", advice=advice)
+    verb, advice = _REFUSALS[code]
+    return Problem(str(error.filename or "output"), f"cannot be {verb}: {os.strerror(code)}", advice=advice)
+
+
+def _code(error: OSError) -> int:
+    """The system's number for an error, which Polars tells in words alone; 0 where there is none."""
+    told = re.search(r"\(os error (\d+)\)", str(error))
+    return int(told[1]) if told else error.errno or 0
 
 
 def _give_up_lost_output() -> None:
