@@ -221,11 +221,14 @@ def test_an_external_meter_reads_the_idle_machine_too(tmp_path: Path) -> None:
     meter.check()
     assert "not there yet" in meter.availability().found
     assert measure(small_plan(), tmp_path / "lab", setting).n_valid == N_RUNS
+    assert Store(tmp_path / "lab").uncovered() == f"energies: {table} is not there"
     now_s = time.time()
     table.write_text("t,Steckdose 2\n" + "".join(f"{now_s + second},30\n" for second in range(-60, 60)))
     store = Store(tmp_path / "lab")
     assert store.write_tables()["energy_j"].null_count() > 0  # runs of another day
     assert [power_w for _, power_w in store.idle_powers().rows()] == pytest.approx([30.0] * IDLE_WINDOWS)
+    assert f"energies of {N_RUNS} of {N_RUNS} runs: meter.csv covers " in store.uncovered()
+    assert "the runs were made from 2026-01-01 00:00:00 UTC to" in store.uncovered()
     with pytest.raises(InputError, match="Steckdose 3; name it with `column` in the plan's"):
         replace(meter, column="Steckdose 3").check()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -159,6 +160,7 @@ def _analysed(folder: Path) -> tuple[Analysis, MeasureInfo, Path]:
     machine = machine_from(store.existing()["machine"])
     with locked(folder):
         analysis = analyse(store.write_tables(), store.idle_powers())
+        analysis = replace(analysis, missing=(*analysis.missing, *filter(None, [store.uncovered()])))
         write_tables(folder, analysis, machine)
         info = _info(store, machine)
         return analysis, info, write_measure_report(folder, analysis, info)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from joulewise.measure.availability import Availability
 from joulewise.measure.energy_log import EnergyLog
 from joulewise.measure.journal import Record
 from joulewise.measure.power_csv import has_rows, read_power_csv
+from joulewise.units import count
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,30 @@ def with_energy(record: Record, log: EnergyLog, name: str) -> Record:
     whole = {"members": members, "energy_j": _used(log, first_s, record["group_s"]), "energy_meter": name}
     is_told = any(math.isfinite(part["energy_j"]) for part in (whole, *members))
     return {**record, **whole} if is_told else record
+
+
+def uncovered(table: PowerTable, log: EnergyLog | None, runs: Sequence[Record]) -> str:
+    """Which runs a table tells no energy of, and why, in words; nothing where it tells of all."""
+    if log is None:
+        return f"energies: {table.csv} is not there"
+    spans = [_span_s(run) for run in runs]
+    first_s, last_s = log.covers_s
+    n_outside = sum(not first_s <= from_s <= to_s <= last_s for from_s, to_s in spans)
+    if not n_outside:
+        return ""
+    covers = f"covers {_moment(first_s)} to {_moment(last_s)}" if math.isfinite(first_s) else "holds nothing"
+    made = f"the runs were made from {_moment(min(spans)[0])} to {_moment(max(to_s for _, to_s in spans))}"
+    advice = "`time_zone` and `ahead` of [meter] say how its times are read"
+    return f"energies of {n_outside:,} of {count(len(spans), 'run')}: {table.name} {covers}, {made}; {advice}"
+
+
+def _span_s(run: Record) -> tuple[float, float]:
+    started_s = datetime.fromisoformat(run["started"]).timestamp()
+    return started_s, started_s + max(member["setup_s"] + member["wall_s"] for member in run["members"])
+
+
+def _moment(epoch_s: float) -> str:
+    return f"{datetime.fromtimestamp(epoch_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _used(log: EnergyLog, from_s: float, seconds: float) -> float:

@@ -17,7 +17,7 @@ from joulewise._version import __version__
 from joulewise.errors import InputError, Problem
 from joulewise.files import remove_leftovers, replacing, write_atomic
 from joulewise.measure.bench import GroupRead
-from joulewise.measure.external import external_table, with_energy, with_idle_power
+from joulewise.measure.external import external_table, uncovered, with_energy, with_idle_power
 from joulewise.measure.journal import Record, read_journal
 from joulewise.measure.machine import Cache, Machine
 from joulewise.measure.meters import meter_now, without_energy, without_idle_power
@@ -151,6 +151,13 @@ class Store:
             completed = {event: partial(part, log=log, name=meter.name) for event, part in parts.items()}
             records = [completed.get(record["event"], _as_is)(record) for record in records]
         return _of_one_meter(records, marker)
+
+    def uncovered(self) -> str:
+        """Which runs the table of an external meter tells no energy of, and why; nothing without one."""
+        marker = self.existing()
+        meter, runs = external_table(marker.get("meter", {})), last_runs(self.records())
+        made = [runs[key] for key in marker["runs"] if is_valid(runs.get(key))]
+        return uncovered(meter, meter.log(), made) if meter and made else ""
 
     def idle_readings(self) -> list[Record]:
         """Readings of the idle machine by the meter whose energies count."""
