@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from joulewise.errors import InputError, JoulewiseError, Problem, nearest, raise_if_any, unknown_name
 from joulewise.files import locked, replacing, sha256_of, write_atomic
 from joulewise.rng import generator
-from joulewise.units import duration, energy, joules, seconds, watts
+from joulewise.units import duration, energy, joules, n_bytes, seconds, size, watts
 
 # Units
 
@@ -36,6 +36,8 @@ from joulewise.units import duration, energy, joules, seconds, watts
         (watts, "66 W", 66.0),
         (watts, "2 mW", 0.002),
         (watts, "2 MW", 2e6),
+        (n_bytes, "2 TB", 2e12),
+        (n_bytes, "1 TiB", 2.0**40),
     ],
 )
 def test_quantities_are_read(parse: Any, text: str, value: float) -> None:
@@ -73,6 +75,7 @@ def test_wrong_quantities_say_what_is_allowed(parse: Any, text: str, found: str)
         (duration(0.0), "0 ms"),
         (duration(59.0), "59 s"),
         (energy(1.11e9), "1.11 GJ"),
+        (size(64e6), "64 MB"),
         (energy(0.5), "0.5 J"),
         (energy(-2e6), "-2 MJ"),
     ],

@@ -16,6 +16,7 @@ from typer.main import get_command
 from joulewise.cli.app import app
 from joulewise.cli.catalogue import KINDS
 from joulewise.files import write_atomic
+from joulewise.measure.bundled import KERNELS as KERNELS_OF_LABORATORY
 from joulewise.measure.observations import COLUMNS as OBSERVATIONS
 from joulewise.measure.plan_table import SYNTHETIC, PlanKey, plan_keys, title_of
 from joulewise.present.figures import FIGURES
@@ -169,17 +170,27 @@ _SYNTHETIC_INTRO = """\
 A machine that is simulated in place of this one. As it runs nothing, a `[[program]]` beside it has `name` and `cores`
 alone; without any, all programs of the machine are measured."""
 
+_KERNELS_INTRO = """\
+`kernel` of a `[[program]]` names one of these; they come with Joulewise. `footprint` and `seconds` change how large
+they are and how long they run."""
+
 _OBSERVATIONS_INTRO = """\
 `observations.parquet` and `observations.csv` of a folder have a row for each member of each run; what was not read is
 empty."""
 
 
 def plan_file() -> str:
-    """Every key of a plan by section, then the columns of what is measured."""
+    """Every key of a plan by section, then the bundled kernels and the columns of what is measured."""
     keys = [_plan_table(name, list(members)) for name, members in groupby(plan_keys(), key=lambda key: key.table)]
     rows = ((code(column.name), column.unit, column.meaning) for column in OBSERVATIONS)
     columns = f"## Observations\n\n{_OBSERVATIONS_INTRO}\n\n" + table(("column", "unit", "meaning"), rows)
-    return "\n\n".join((_PLAN_INTRO, *keys, columns))
+    return "\n\n".join((_PLAN_INTRO, *keys, _bundled_kernels(), columns))
+
+
+def _bundled_kernels() -> str:
+    heads = ("kernel", "what it does", "footprint by default")
+    rows = ((code(kernel.name), kernel.meaning, kernel.usual_size) for kernel in KERNELS_OF_LABORATORY.values())
+    return f"## Bundled kernels\n\n{_KERNELS_INTRO}\n\n" + table(heads, rows)
 
 
 def _plan_table(name: str, keys: list[PlanKey]) -> str:

@@ -19,7 +19,8 @@ _JOULES = {
 }  # fmt: skip
 _WATTS = {"mW": 1e-3, "W": 1.0, "kW": 1e3, "MW": 1e6, "GW": 1e9}
 _MEGAHERTZ = {"kHz": 1e-3, "MHz": 1.0, "GHz": 1e3}
-_BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
+_BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30,
+          "TiB": 2.0**40}  # fmt: skip
 
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z]+)\s*")
 
@@ -88,6 +89,11 @@ def power(value_w: float) -> str:
 def energy(value_j: float) -> str:
     """Joules in the unit a person would choose: 1.11e9 is "1.11 GJ"."""
     return _largest(value_j, (("TJ", 1e12), ("GJ", 1e9), ("MJ", 1e6), ("kJ", 1e3), ("J", 1.0)))
+
+
+def size(n_bytes: float) -> str:
+    """Bytes in the unit a person would choose: 64e6 is "64 MB"."""
+    return _largest(n_bytes, (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)))
 
 
 def count(n: int, singular: str, plural: str = "") -> str:

@@ -171,11 +171,23 @@ def test_probes_say_what_is_there_and_what_would_help(capsys: Capture) -> None:
 def test_nothing_or_too_much_to_do_is_told(folder: Path, capsys: Capture) -> None:
     assert "--kind measure" in call(capsys, "measure").err
     assert call(capsys, "measure", "syn.toml", "--probes").code == 2
+    said = call(capsys, "measure", "--probes", "--dry-run", "--out", "x")
+    assert (said.code, "found --out and --dry-run" in said.err) == (2, True)
+
+
+def test_studies_and_plans_that_are_mistaken_for_each_other_are_told(folder: Path, capsys: Capture) -> None:
+    assert "run it with `joulewise measure`" in call(capsys, "run", "real.toml").err
+    call(capsys, "new")
+    assert "run it with `joulewise run`" in call(capsys, "measure", "study.toml").err
+    (folder / "measure.json").write_text("{}")
+    for verb in ("report", "verify"):
+        assert "`joulewise measure --report .`" in call(capsys, verb, ".").err
 
 
 def test_the_example_is_the_plan_that_new_writes(folder: Path, capsys: Capture) -> None:
-    said = call(capsys, "new", "measure.toml", "--kind", "measure")
+    said = call(capsys, "new", "--kind", "measure")
     assert "joulewise measure measure.toml --dry-run" in said.out
     example = Path(__file__).parents[2] / "examples" / "measure.toml"
     assert (folder / "measure.toml").read_text() == example.read_text()
     assert call(capsys, "measure", "measure.toml", "--dry-run", "--json").code == 0
+    assert "a new plan overwrites nothing" in call(capsys, "new", "--kind", "measure").err

@@ -261,6 +261,31 @@ def test_a_fault_of_ours_exits_1_without_a_traceback(capsys: Capture, monkeypatc
         call(capsys, "schema")
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError("No space left on device (os error 28)"), "output: cannot be written: No space left on device"),
+        (PermissionError(13, "Permission denied", "x.csv"), "x.csv: cannot be read or written: Permission denied"),
+    ],
+)
+def test_what_the_system_refuses_is_no_fault_of_ours(
+    error: OSError, told: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> None:
+        raise error
+
+    monkeypatch.setattr("joulewise.study.schema.json_schema", refused)
+    said = call(capsys, "schema")
+    assert (said.code, told in said.err) == (2, True), said.err
+
+
+def test_output_to_a_full_disk_exits_2() -> None:
+    with Path("/dev/full").open("w") as full:
+        said = subprocess.run([*COMMAND, "schema"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert said.returncode == 2
+    assert "output: cannot be written: No space left on device\n      make room" in said.stderr
+
+
 def test_list_names_the_policies_and_every_kind_has_json(capsys: Capture) -> None:
     said = call(capsys, "list")
     assert said.code == 0
@@ -281,6 +306,9 @@ def test_everything_that_is_listed_is_explained(capsys: Capture) -> None:
 def test_explain_finds_a_key_by_its_last_word_and_speaks_json(capsys: Capture) -> None:
     assert "between the mapping events" in call(capsys, "explain", "mapping_interval").out
     assert "for the estimate before anything has run" in call(capsys, "explain", "program.takes").out
+    assert "how soon memory answers" in call(capsys, "explain", "chase").out
+    assert "keys: most_busy, wait" in call(capsys, "explain", "idle").out
+    assert "joulewise new --kind measure" in call(capsys, "explain", "measure").out
     (found,) = json.loads(call(capsys, "explain", "max-max-upt", "--json").out)
     assert (found["kind"], found["mode"]) == ("policy", "batch")
 

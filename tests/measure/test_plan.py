@@ -106,6 +106,9 @@ wait = "-1 s"
         ('[together]\npairs = [["a", "b", "b"]]', "together.pairs[0]", "must name two programs"),
         ('[clock]\nfrequencies = ["1 GHz"]\ngovernors = ["x"]', "clock", "must be one of them"),
         ('[meter]\ncommand = "x"\ncsv = "y"', "meter", "must be one of them"),
+        ('[meter]\ntime_zone = "Mars/Phobos"', "meter.time_zone", "must be UTC, +02:00 or one such as Europe/Berlin"),
+        ('[meter]\ntime_zone = "+99:00"', "meter.time_zone", "found '+99:00'"),
+        ('[[program]]\nname = "c"\nkernel = "chase"\nfootprint = "1 B"', "program[2] (c).footprint", "4096 B or more"),
         ('[clock]\nfrequencies = ["1 GHz", "2 GHz", "1000 MHz"]', "clock.frequencies[2]", "found '1000 MHz' twice"),
         ('[clock]\ngovernors = ["x", "x"]', "clock.governors[1]", "found 'x' twice; entries must differ"),
         ("[synthetic]\nx = 1", "synthetic.x", "there is no such key"),
@@ -191,6 +194,25 @@ governors = ["performnce"]
         "program[1] (b).cores",
         "together",
     ]
+
+
+@pytest.mark.parametrize(
+    ("footprint", "told"),
+    [
+        ("900 GB", "p.toml: program[0] (a).footprint: found 900 GB; this machine has 8 GB of memory"),
+        ("5 GB", "p.toml: together: found the group a + a, whose footprints are 10 GB together; this machine has 8 GB"),
+    ],
+)
+def test_kernels_that_do_not_fit_into_memory_are_told(
+    footprint: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine("two", (0, 1), ((0,), (1,)), memory_bytes=8_000_000_000)
+    monkeypatch.setattr("joulewise.measure.plan_file.machine_of", lambda _: machine)
+    (tmp_path / "p.toml").write_text(f'name="x"\n[[program]]\nname="a"\nkernel="triad"\nfootprint="{footprint}"')
+    with pytest.raises(InputError) as caught:
+        read_plan(tmp_path / "p.toml")
+    (problem,) = caught.value.problems
+    assert str(problem).startswith(told)
 
 
 def test_no_wait_is_a_wait() -> None:

@@ -141,6 +141,9 @@ def test_cores_that_are_not_there_and_groups_that_are_too_large_are_told() -> No
     assert "found the group a + a + a + a + a; there are 4 cores for 5 programs" in refused(
         '[together]\ngroups = [["a", "a", "a", "a", "a"]]'
     )
+    assert 'there is 1 place in `cores` for 2 programs; write pairs = "none" under [together]' in refused(
+        "", f"cores = [0]\n{TEXT}"
+    )
     assert "there are 0 logical cores with a sibling" in refused("", f'cores = "siblings"\n{TEXT}', FOUR)
     assert "this machine offers none" in refused('[clock]\nfrequencies = "all"')
     offering = replace(MACHINE, governors=("performance", "powersave"))
@@ -179,6 +182,8 @@ def test_samples_follow_the_seed_and_too_few_are_refused() -> None:
     told = refused("[together]\nsampled = [{ size = 4, n = 5 }]", six, FOUR)
     assert "together.sampled[0].n: found 5" in told
     assert "groups of 4 are needed to tell the effect of every program on every other" in told
+    told = refused("[together]\nsampled = [{ size = 2, n = 1000000 }]", six, FOUR)
+    assert "found 1,000,000; must be 21 or less: there are no more groups of 2 to choose from" in told
     assert "groups of 40; must be 100,000 or fewer" in refused("[together]\nall_of_size = [40]", six)
 
 

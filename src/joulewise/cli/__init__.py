@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from joulewise.errors import InputError
+    from joulewise.errors import InputError, Problem
 
 OUR_FAULT, USERS_MISTAKE, SOME_RUNS_FAILED, INTERRUPTED = 1, 2, 3, 130
 """Exit codes besides 0: a fault of ours or a bar missed, wrong input, runs without result, Ctrl-C."""
 
 _DEBUG = "JOULEWISE_DEBUG"
+
+_ROOM, _ELSEWHERE = "make room, or write to another disk", "choose another folder, or have its permissions changed"
+_REFUSALS = {
+    errno.ENOSPC: ("written", _ROOM), errno.EDQUOT: ("written", _ROOM), errno.EFBIG: ("written", _ROOM),
+    errno.EROFS: ("written", _ELSEWHERE), errno.EACCES: ("read or written", _ELSEWHERE),
+    errno.EPERM: ("read or written", _ELSEWHERE), errno.EIO: ("read or written", "the disk may be broken"),
+}  # fmt: skip
+"""What cannot be done with a file that the system refuses us, and what would help."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -31,9 +41,38 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if os.environ.get(_DEBUG):
             raise
+        refusal = _refusal(error)
+        if refusal:
+            _give_up_lost_output()
+            _show_problems(InputError(refusal))
+            sys.exit(USERS_MISTAKE)
         print(f"joulewise: {type(error).__name__}: {error}", file=sys.stderr)
         print(f"This is a fault of Joulewise; {_DEBUG}=1 shows where it happened.", file=sys.stderr)
         sys.exit(OUR_FAULT)
+
+
+def _refusal(error: Exception) -> Problem | None:
+    """What the system did not let us read or write, where that is what went wrong."""
+    from joulewise.errors import Problem
+
+    if not isinstance(error, OSError) or (code := _code(error)) not in _REFUSALS:
+        return None
+    verb, advice = _REFUSALS[code]
+    return Problem(str(error.filename or "output"), f"cannot be {verb}: {os.strerror(code)}", advice=advice)
+
+
+def _code(error: OSError) -> int:
+    """The system's number for an error, which Polars tells in words alone; 0 where there is none."""
+    told = re.search(r"\(os error (\d+)\)", str(error))
+    return int(told[1]) if told else error.errno or 0
+
+
+def _give_up_lost_output() -> None:
+    """Where standard output takes nothing more, let nobody try again at the exit, which would change our code."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_problems(error: InputError) -> None:

@@ -171,6 +171,31 @@ def _kinds() -> list[Entry]:
              "use": f"joulewise new --kind {name}"},
         )
         for name, kind in STUDY_KINDS.items()
+    ] + [_measure()]  # fmt: skip
+
+
+def _measure() -> Entry:
+    """Plans of the laboratory, which people choose beside the kinds of studies."""
+    from joulewise.measure.plan_table import TABLES, title_of
+
+    row = {"name": "measure", "summary": "programs measured on this machine, alone and together: a plan, no study"}
+    sections = ", ".join(title_of(table) for table in TABLES if table)
+    return Entry("plan of the laboratory", ("measure",), row,
+                 {**row, "sections": sections, "use": "joulewise new --kind measure"})  # fmt: skip
+
+
+def _kernels() -> list[Entry]:
+    from joulewise.measure.bundled import KERNELS
+
+    return [
+        Entry(
+            "bundled kernel",
+            (kernel.name,),
+            {"name": kernel.name, "summary": kernel.meaning},
+            {"name": kernel.name, "summary": kernel.meaning, "footprint": kernel.usual_size,
+             "use": f'kernel = "{kernel.name}" in a [[program]] of a plan of `joulewise measure`'},
+        )
+        for kernel in KERNELS.values()
     ]  # fmt: skip
 
 
@@ -216,6 +241,22 @@ def _plan_keys() -> list[Entry]:
              "type": key.kind, "default": key.default or "must be given"},
         )
         for key in plan_keys()
+    ]  # fmt: skip
+
+
+def _plan_sections() -> list[Entry]:
+    from joulewise.measure.plan_table import TABLES, title_of
+
+    return [
+        Entry(
+            "section of a plan",
+            (table, title_of(table)),
+            {"section": title_of(table), "meaning": section.__doc__},
+            {"written": title_of(table), "meaning": section.__doc__, "keys": ", ".join(section.model_fields),
+             "use": f"joulewise explain {table}.KEY"},
+        )
+        for table, section in TABLES.items()
+        if table
     ]  # fmt: skip
 
 
@@ -285,7 +326,9 @@ KINDS: dict[str, Callable[[], list[Entry]]] = {
         "generators": _generators,
         "figures": _figures,
         "experiments": _experiments,
+        "kernels": _kernels,
         "keys": _keys,
+        "plan-sections": _plan_sections,
         "plan-keys": _plan_keys,
         "columns": _columns,
         "words": _words,
@@ -293,5 +336,5 @@ KINDS: dict[str, Callable[[], list[Entry]]] = {
         "values": _values,
     }.items()
 }
-SHORT = ("kinds", "policies", "job-policies", "methods", "generators", "figures", "experiments")
+SHORT = ("kinds", "policies", "job-policies", "methods", "generators", "figures", "experiments", "kernels")
 """The kinds that a plain `list` shows."""

@@ -1,4 +1,4 @@
-"""`joulewise explain`: one policy, key of a study or a plan, output column, generator or figure in full."""
+"""`joulewise explain`: one policy, key of a study or a plan, output column, generator, kernel or figure in full."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ def list_(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="[KIND]",
-            help="kinds, policies, job-policies, methods, generators, figures, experiments, keys, plan-keys, columns, "
-            "words, rules or values.",
+            metavar="KIND",
+            help="kinds, policies, job-policies, methods, generators, figures, experiments, kernels, keys, "
+            "plan-sections, plan-keys, columns, words, rules or values.",
         ),
     ] = "",
     as_json: AsJson = False,

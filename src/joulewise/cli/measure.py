@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,7 +26,7 @@ _MOST_PROBLEMS = 5
 
 
 def measure(
-    plan: Annotated[Path | None, typer.Argument(metavar="[PLAN]", help="The plan file.", show_default=False)] = None,
+    plan: Annotated[Path | None, typer.Argument(metavar="PLAN", help="The plan file.", show_default=False)] = None,
     out: Annotated[Path | None, typer.Option(help="The folder to write, if not results/NAME.")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the schedule and how long it takes; run nothing.")
@@ -45,6 +45,7 @@ def measure(
     They run alone and together, at each clock; what was measured already is not measured again, and Ctrl-C keeps it.
     """
     _check_choice(plan, probes, report)
+    _check_options(plan, {"--out": out is not None, "--dry-run": dry_run, "--yes": yes})
     if probes:
         _show_probes(as_json=as_json)
     elif report is not None:
@@ -65,6 +66,17 @@ def _check_choice(plan: Path | None, probes: bool, report: Path | None) -> None:
         found = f"found {' and '.join(given)}" if given else "found nothing to measure"
         allowed = "must be a plan file, --probes, or --report FOLDER"
         raise InputError(Problem("joulewise measure", found, allowed, "" if given else f"{START}, and runs as it is"))
+
+
+def _check_options(plan: Path | None, given: Mapping[str, bool]) -> None:
+    """InputError where options would be ignored."""
+    from joulewise.errors import InputError, Problem
+
+    of_plans = [name for name, is_given in given.items() if is_given]
+    if plan is None and of_plans:
+        raise InputError(
+            Problem("joulewise measure", f"found {' and '.join(of_plans)}", "must stand beside a plan file")
+        )
 
 
 def _folder(plan: Plan, out: Path | None) -> Path:

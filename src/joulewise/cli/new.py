@@ -1,4 +1,4 @@
-"""`joulewise new`: write a commented study to start from."""
+"""`joulewise new`: write a commented study, or a plan of the laboratory, to start from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import typer
 
 MEASURE = "measure"
 _NEXT = {MEASURE: "measure {} --dry-run"}
-"""What to do with a new file that is no study."""
+_NOUN = {MEASURE: "plan"}
+"""What to do with a new file that is no study, and what it is."""
 
 _HEADING = """\
 # A Joulewise study. Check it with `joulewise check {file}`, run it with `joulewise run {file}`.
@@ -282,21 +283,29 @@ TEMPLATES = {"managed": _HEADING + _MANAGED, "front": _HEADING + _BAG + "\n" + _
              "jobs": _HEADING + _JOBS, "facility": _HEADING + _FACILITY, MEASURE: _MEASURE}  # fmt: skip
 """A study to start from of each kind, and a plan of the laboratory."""
 
+_STUDIES = [kind for kind in TEMPLATES if kind != MEASURE]
+
 
 def new(
-    path: Annotated[Path, typer.Argument(metavar="[PATH]", help="The file to write.")] = Path("study.toml"),
-    kind: Annotated[str, typer.Option(help=f"The kind of study: {', '.join(TEMPLATES)}.")] = "managed",
+    path: Annotated[
+        Path | None,
+        typer.Argument(metavar="PATH", help="The file to write; study.toml, or measure.toml.", show_default=False),
+    ] = None,
+    kind: Annotated[
+        str,
+        typer.Option(help=f"The kind of study: {', '.join(_STUDIES)}; or {MEASURE}, a plan of the laboratory."),
+    ] = "managed",
 ) -> None:
-    """Write a commented study to start from."""
+    """Write a commented study or plan to start from."""
     from joulewise.errors import InputError, Problem, unknown_name
     from joulewise.files import write_atomic
 
     if kind not in TEMPLATES:
         raise InputError(unknown_name("--kind", kind, TEMPLATES))
-
+    path = path or Path("measure.toml" if kind == MEASURE else "study.toml")
     if path.exists():
-        advice = "choose another name"
-        raise InputError(Problem(str(path), "is there already", "a new study overwrites nothing", advice))
+        allowed = f"a new {_NOUN.get(kind, 'study')} overwrites nothing"
+        raise InputError(Problem(str(path), "is there already", allowed, "choose another name"))
     write_atomic(path, TEMPLATES[kind].format(file=path, name=_name(path.stem)))
     print(f"Wrote {path}. Next: joulewise {_NEXT.get(kind, 'check {}').format(path)}")
 

@@ -22,6 +22,11 @@ class Kernel(NamedTuple):
     round_ns_per_byte: float
     round_ns: float = 0.0
 
+    @property
+    def usual_size(self) -> str:
+        """How large it is where a plan does not say, in words."""
+        return f"{self.multiple:g} x the {self.level} cache, at most 1/{_MEMORY_SHARE} of the memory"
+
 
 KERNELS = {
     kernel.name: kernel
@@ -42,7 +47,9 @@ USUAL_SECONDS = 5.0
 _USUAL_CACHE_BYTES: dict[Level, int] = {"first": 32 << 10, "second": 512 << 10, "last": 32 << 20}
 """Sizes where the system does not tell them."""
 
-_LEAST_BYTES = 4096
+LEAST_BYTES = 4096
+"""No kernel works on less."""
+
 _MEMORY_SHARE = 8
 """No kernel takes more than this part of the memory: eight run beside each other."""
 
@@ -57,7 +64,7 @@ def usual_bytes(kernel: str, machine: Machine) -> int:
     """The size of a kernel on a machine, by its caches."""
     of = KERNELS[kernel]
     most = machine.memory_bytes // _MEMORY_SHARE if machine.memory_bytes else sys.maxsize
-    return max(min(int(of.multiple * _cache_bytes(machine, of.level)), most), _LEAST_BYTES)
+    return max(min(int(of.multiple * _cache_bytes(machine, of.level)), most), LEAST_BYTES)
 
 
 def _cache_bytes(machine: Machine, level: Level) -> int:

@@ -55,10 +55,13 @@ def _sampled(plan: Plan, i: int, size: int, n: int | None) -> list[Group]:
     names = sorted(program.name for program in plan.programs)
     wanted = n or len(names) * (len(names) + 1) // 2
     chosen, needed = sample_groups(names, _all(names, size, plan), wanted, plan.heading.seed)
+    where = f"{plan.file_name}: together.sampled[{i}].n"
     if needed > wanted:
-        where = f"{plan.file_name}: together.sampled[{i}].n"
         allowed = f"{needed} groups of {size} are needed to tell the effect of every program on every other"
         raise InputError(Problem(where, f"found {wanted}", allowed, "leave `n` out to have as many as pairs"))
+    if n and len(chosen) < n:
+        allowed = f"must be {len(chosen):,} or less: there are no more groups of {size} to choose from"
+        raise InputError(Problem(where, f"found {n:,}", allowed, f"`all_of_size = [{size}]` runs every one"))
     return chosen
 
 

@@ -8,15 +8,16 @@ from joulewise.errors import Problem
 from joulewise.measure.groups import Group, groups_of
 from joulewise.measure.machine import Machine
 from joulewise.measure.plan import Plan
+from joulewise.units import count, noun
 
 Cores = tuple[int, ...]
 
 _MEANT = {
-    "separate": "cores",
-    "siblings": "logical cores with a sibling",
-    "any": "cores",
+    "separate": ("core", "cores"),
+    "siblings": ("logical core with a sibling", "logical cores with a sibling"),
+    "any": ("core", "cores"),
 }
-"""What a plan's choice of cores counts."""
+"""What a plan's choice of cores counts, one and several of it."""
 
 _OF_ONE_KIND = ("separate", "siblings")
 """Choices that take cores of the fastest kind only."""
@@ -149,12 +150,14 @@ def _too_few(plan: Plan, machine: Machine, places: Sequence[Cores], group: Group
     if any(own.values()):
         advice = "programs with `cores` of their own cannot run with others that have the same"
         return Problem(where, found, "its members need cores that differ", advice)
-    what = _MEANT[wanted] if isinstance(wanted, str) else "places in `cores`"
-    advice = "leave larger groups out, or measure on a machine with more cores"
+    what = _MEANT[wanted] if isinstance(wanted, str) else ("place in `cores`", "places in `cores`")
+    smaller = "leave larger groups out" if len(group) > 2 else 'write pairs = "none" under [together]'
+    there = f"there {noun(len(places), 'is', 'are')} {count(len(places), *what)}"
+    advice = f"{smaller}, or measure on a machine with more cores"
     if wanted in _OF_ONE_KIND and len(machine.fastest) < len(machine.cores):
-        what += " of the fastest kind"
+        there += " of the fastest kind"
         advice += f", or name slower ones too: cores = {list(machine.separate_cores()[: len(group)])}"
-    return Problem(where, found, f"there are {len(places)} {what} for {len(group)} programs", advice)
+    return Problem(where, found, f"{there} for {len(group)} programs", advice)
 
 
 def pinned(plan: Plan, places: Sequence[Cores], group: Group, turn: int) -> tuple[Cores, ...]:

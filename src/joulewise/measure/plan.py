@@ -9,15 +9,16 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from joulewise.errors import Problem, as_written, raise_if_any, unknown_name
+from joulewise.errors import InputError, Problem, as_written, raise_if_any, unknown_name
 from joulewise.files import toml_of
-from joulewise.measure.bundled import KERNELS
+from joulewise.measure.bundled import KERNELS, LEAST_BYTES
 from joulewise.measure.plan_keys import ClockSection, Heading, Idle, Meter, ProgramSection, Section, Together
 from joulewise.measure.plan_problems import entry_place, table_problems
 from joulewise.measure.plan_table import PROGRAMS, SECTIONS, SYNTHETIC
+from joulewise.measure.power_csv import ZONES, zone_of
 from joulewise.measure.synthetic_machine import SyntheticMachine
 from joulewise.measure.synthetic_section import SyntheticSection, synthetic_machine
-from joulewise.units import duration
+from joulewise.units import duration, size
 
 START = "`joulewise new measure.toml --kind measure` writes one to start from"
 
@@ -72,8 +73,10 @@ def parse_plan(source: str, file_name: str, folder: Path) -> Plan:
 
 
 def drafted(source: str, file_name: str, folder: Path) -> Draft:
-    """The plan that a text gives and every problem of it; InputError where it is no TOML."""
-    reader = _Reader(toml_of(source, file_name), file_name)
+    """The plan that a text gives and every problem of it; InputError where it is no TOML, or a study."""
+    raw = toml_of(source, file_name)
+    _refuse_studies(raw, file_name)
+    reader = _Reader(raw, file_name)
     synthetic = reader.synthetic()
     heading, programs = reader.heading(), tuple(reader.programs(synthetic))
     sections: dict[str, Any] = {name: reader.section(name, kind) for name, kind in SECTIONS.items()}
@@ -81,6 +84,16 @@ def drafted(source: str, file_name: str, folder: Path) -> Draft:
     draft = Draft(plan, tuple(reader.problems))
     return Draft(plan, (*draft.problems, *_cross_checks(draft)))
 
+
+def _refuse_studies(raw: Mapping[str, Any], file_name: str) -> None:
+    """InputError where a file is a study, whose keys would all be wrong here."""
+    if _OF_STUDIES & raw.keys() and not {PROGRAMS, SYNTHETIC} & raw.keys():
+        advice = f"run it with `joulewise run`; {START}"
+        raise InputError(Problem(file_name, "found a study", "must be a plan of the laboratory", advice))
+
+
+_OF_STUDIES = {"system", "workload"}
+"""Sections that studies have, and plans never."""
 
 _T = TypeVar("_T", bound=Section)
 
@@ -163,6 +176,8 @@ def _cross_checks(draft: Draft) -> Iterator[Problem]:
     for section, keys in (("clock", ("frequencies", "governors")), ("meter", ("command", "csv"))):
         if all(getattr(getattr(plan, section), key) for key in keys):
             yield Problem(f"{plan.file_name}: {section}", f"found {' and '.join(keys)}", "must be one of them")
+    if zone_of(plan.meter.time_zone) is None:
+        yield Problem(f"{plan.file_name}: meter.time_zone", f"found {plan.meter.time_zone!r}", ZONES)
 
 
 def _names(entries: object) -> list[str]:
@@ -208,6 +223,8 @@ def _command_problems(draft: Draft, i: int) -> Iterator[Problem]:
     for key in ("footprint", "seconds"):
         if getattr(program, key) is not None and not has_kernel:
             yield Problem(f"{where}.{key}", "found without a kernel", "tells the size of a bundled kernel")
+    if program.footprint is not None and has_kernel and program.footprint < LEAST_BYTES:
+        yield Problem(f"{where}.footprint", f"found {size(program.footprint)}", f"must be {LEAST_BYTES} B or more")
     try:
         words = program.words
     except ValueError as error:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from joulewise.errors import InputError, Problem, raise_if_any
-from joulewise.measure.groups import groups_of
+from joulewise.measure.groups import Group, groups_of
 from joulewise.measure.machine import Machine
 from joulewise.measure.places import core_problems
 from joulewise.measure.plan import START, Draft, Plan, drafted
@@ -14,6 +14,7 @@ from joulewise.measure.plan_table import SYNTHETIC
 from joulewise.measure.programs import command_problems
 from joulewise.measure.schedule import run_problems, unoffered
 from joulewise.measure.setting import machine_of, why_not
+from joulewise.units import size
 
 
 def read_plan(path: Path | str) -> Plan:
@@ -41,6 +42,7 @@ def _problems_here(draft: Draft) -> Iterator[Problem]:
     machine = machine_of(plan)
     yield from list(unoffered(plan, machine)) or why_not(plan, machine)
     yield from core_problems(plan, machine)
+    yield from _size_problems(plan, machine)
     of_programs = (f"{plan.place_of(i)}.{key}" for i in range(len(plan.programs)) for key in ("name", "cores"))
     if plan.programs and not draft.tells_of("cores", "seed", "together", *of_programs):
         yield from _group_problems(plan, machine)
@@ -53,8 +55,38 @@ def _absent_commands(draft: Draft) -> Iterator[Problem]:
             yield from command_problems(draft.plan, i)
 
 
+def _size_problems(plan: Plan, machine: Machine) -> Iterator[Problem]:
+    """Kernels that need more memory than there is."""
+    for i, program in enumerate(plan.programs):
+        if not _fits(program.footprint or 0.0, machine):
+            where, found = f"{plan.file_name}: {plan.place_of(i)}.footprint", f"found {size(program.footprint or 0.0)}"
+            yield Problem(where, found, f"this machine has {size(machine.memory_bytes)} of memory")
+
+
+def _crowd_problems(plan: Plan, machine: Machine, groups: Iterable[Group]) -> Iterator[Problem]:
+    """The group whose kernels, each of which fits, need most memory together, where there is less."""
+    footprints = {program.name: program.footprint or 0.0 for program in plan.programs}
+    needs = {
+        group: sum(footprints[name] for name in group)
+        for group in groups
+        if all(_fits(footprints[name], machine) for name in group)
+    }
+    largest = max(needs, key=lambda group: needs[group], default=())
+    if largest and not _fits(needs[largest], machine):
+        found = f"found the group {' + '.join(largest)}, whose footprints are {size(needs[largest])} together"
+        allowed, advice = f"this machine has {size(machine.memory_bytes)} of memory", "make `footprint` smaller"
+        yield Problem(f"{plan.file_name}: together", found, allowed, advice)
+
+
+def _fits(n_bytes: float, machine: Machine) -> bool:
+    """Whether the machine has so much memory, as far as that is known."""
+    return not machine.memory_bytes or n_bytes <= machine.memory_bytes
+
+
 def _group_problems(plan: Plan, machine: Machine) -> Iterator[Problem]:
     try:
-        yield from run_problems(plan, machine, groups_of(plan))
+        groups = groups_of(plan)
+        yield from run_problems(plan, machine, groups)
+        yield from _crowd_problems(plan, machine, groups)
     except InputError as error:
         yield from error.problems

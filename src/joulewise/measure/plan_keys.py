@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from joulewise import units
 from joulewise.errors import as_written
 from joulewise.measure.bench import Way
-from joulewise.measure.bundled import KERNELS, USUAL_SECONDS
+from joulewise.measure.bundled import KERNELS, LEAST_BYTES, USUAL_SECONDS
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 PROGRAM = r"^[A-Za-z][A-Za-z0-9._-]*$"
@@ -38,13 +38,13 @@ class Quantity:
 
 _DURATION = Quantity("duration", "10 min", units.seconds, units.duration)
 _FREQUENCY = Quantity("frequency", "2.4 GHz", units.megahertz, lambda mhz: f"{mhz:g} MHz")
-_SIZE = Quantity("size", "64 MB", units.n_bytes, lambda n_bytes: f"{n_bytes:g} B")
+_SIZE = Quantity("size", "64 MB", units.n_bytes, units.size)
 _POWER = Quantity("power", "55 W", units.watts, units.power)
 
 AnyDuration = Annotated[float, _DURATION, BeforeValidator(_DURATION.read), Field(ge=0)]
 Duration = Annotated[float, _DURATION, BeforeValidator(_DURATION.read), Field(gt=0)]
 Frequency = Annotated[float, _FREQUENCY, BeforeValidator(_FREQUENCY.read), Field(gt=0)]
-Size = Annotated[float, _SIZE, BeforeValidator(_SIZE.read), Field(ge=1)]
+Size = Annotated[float, _SIZE, BeforeValidator(_SIZE.read)]
 Power = Annotated[float, _POWER, BeforeValidator(_POWER.read), Field(gt=0)]
 ProgramName = Annotated[str, Field(pattern=PROGRAM, max_length=60)]
 Core = Annotated[int, Field(ge=0)]
@@ -92,7 +92,9 @@ class ProgramSection(Section):
     folder: str = Field(".", description="where it runs, relative to the plan")
     environment: dict[str, str] = Field({}, description="variables on top of those of the laboratory")
     kernel: str | None = Field(None, description=f"a bundled kernel in place of a command: {', '.join(KERNELS)}")
-    footprint: Size | None = Field(None, description="memory that the kernel works on; fits its caches by default")
+    footprint: Size | None = Field(
+        None, description=f"memory that the kernel works on, {LEAST_BYTES} B or more; follows the caches by default"
+    )
     seconds: Duration | None = Field(None, description="about how long the kernel runs alone; 5 s by default")
     takes: Duration | None = Field(
         None, description="about how long it runs alone, for the estimate before anything has run"
@@ -116,7 +118,9 @@ class Sample(Section):
     """How many groups of one size to choose."""
 
     size: Annotated[int, Field(ge=2, le=64)] = Field(description="programs in each group")
-    n: Annotated[int, Field(ge=1)] | None = Field(None, description="how many groups; as many as pairs by default")
+    n: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="how many groups, no more than there are to choose from; as many as pairs by default"
+    )
 
 
 class Together(Section):
@@ -157,7 +161,7 @@ class Meter(Section):
     column: str = Field(
         "", description="the heading of watts in the table (or of J, Wh, kWh counted so far), where it is not found"
     )
-    time_zone: str = Field("UTC", description="of the times in the table that do not say theirs: Europe/Berlin")
+    time_zone: str = Field("UTC", description="of the times in the table that do not say theirs: Europe/Berlin, +02:00")
     ahead: float = Field(0.0, description="seconds by which the meter's clock is ahead of the machine's")
     every: Duration = Field(1.0, description="time between two readings of the command")
     idle: Duration = Field(

@@ -22,21 +22,24 @@ from joulewise.measure.synthetic_section import SyntheticProgramSection, Synthet
 
 PROGRAMS, SYNTHETIC = "program", "synthetic"
 
+_SAMPLES = "together.sampled"
+
 SECTIONS: dict[str, type[Section]] = {"together": Together, "clock": ClockSection, "meter": Meter, "idle": Idle}
 """The sections that every plan has, as they are by default where it does not write them."""
 
 TABLES: dict[str, type[Section]] = {
     "": Heading,
     PROGRAMS: ProgramSection,
+    "together": Together,
+    _SAMPLES: Sample,
     **SECTIONS,
-    "together.sampled": Sample,
     SYNTHETIC: SyntheticSection,
     "synthetic.program": SyntheticProgramSection,
 }
 """All tables that a plan may write, by their dotted names."""
 
 
-_LISTS = (PROGRAMS, "together.sampled", "synthetic.program")
+_LISTS = (PROGRAMS, _SAMPLES, "synthetic.program")
 """Tables that may stand several times."""
 
 

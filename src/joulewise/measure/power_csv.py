@@ -64,7 +64,7 @@ def read_power_csv(path: Path, *, column: str = "", zone: str = "UTC", ahead_s: 
     """
     headings, lines = _table(path)
     layout = _layout(path, headings, column, lines)
-    rows = _rows(path, lines, layout, _zone(path, zone))
+    rows = _rows(path, lines, layout, _known_zone(path, zone))
     raise_if_any(_disorder(path, rows))
     shifted = [row._replace(time_s=row.time_s - ahead_s) for row in rows]
     usual_s = _usual_s(shifted)
@@ -143,18 +143,26 @@ def _no_column(path: Path, headings: list[str], what: str, known: Sequence[str])
     )
 
 
-def _zone(path: Path, zone: str) -> tzinfo:
-    offset = re.fullmatch(r"([+-])(\d{2}):?(\d{2})", zone)
-    if offset:
-        sign, hours, minutes = offset.groups()
-        return timezone((1 if sign == "+" else -1) * timedelta(hours=int(hours), minutes=int(minutes)))
+ZONES = "must be UTC, +02:00 or one such as Europe/Berlin"
+
+
+def zone_of(text: str) -> tzinfo | None:
+    """The time zone that a text names; None where it names none that is known here."""
+    offset = re.fullmatch(r"([+-])(\d{2}):?(\d{2})", text)
     try:
-        return UTC if zone == "UTC" else ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        problem = Problem(
-            str(path), f"found the time zone {zone!r}", "must be UTC, +02:00 or one such as Europe/Berlin"
-        )
-        raise InputError(problem) from error
+        if offset:
+            sign, hours, minutes = offset.groups()
+            return timezone((1 if sign == "+" else -1) * timedelta(hours=int(hours), minutes=int(minutes)))
+        return UTC if text == "UTC" else ZoneInfo(text)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
+
+
+def _known_zone(path: Path, text: str) -> tzinfo:
+    zone = zone_of(text)
+    if zone is None:
+        raise InputError(Problem(str(path), f"found the time zone {text!r}", ZONES))
+    return zone
 
 
 def _rows(path: Path, lines: list[tuple[int, list[str]]], layout: _Layout, zone: tzinfo) -> list[_Row]:

@@ -89,17 +89,20 @@ class Results:
         return metrics(self.runs.columns)
 
 
+_RESULTS = "give the folder that `joulewise run` wrote"
+_MEASURED = "measure.json"
+"""What marks a folder of the laboratory."""
+
+
 def open_results(folder: Path | str) -> Results:
     """The results in a folder; InputError when it holds none."""
     folder = Path(folder)
     store = Store(folder)
     about = store.marker()
     if about is None:
-        allowed, advice = (
-            "must be the results folder of a study",
-            "give the folder that `joulewise run` wrote",
-        )
-        raise InputError(Problem(str(folder), f"has no {MARKER}", allowed, advice))
+        is_measured = (folder / _MEASURED).is_file()
+        advice = f"`joulewise measure --report {folder}` reports measurements" if is_measured else _RESULTS
+        raise InputError(Problem(str(folder), f"has no {MARKER}", "must be the results folder of a study", advice))
     if not about.get("is_finished") or not store.runs_file.is_file():
         advice = "run the study again to finish it"
         raise InputError(Problem(str(folder), "holds an unfinished study", advice=advice))

@@ -105,7 +105,9 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
 
     With `check_inputs`, policies are looked up and tables are read as well.
     """
-    draft = _Draft(toml_of(source, file_name), file_name)
+    raw = toml_of(source, file_name)
+    _refuse_plans(raw, file_name)
+    draft = _Draft(raw, file_name)
     heading = draft.heading()
     combinations = [draft.combination(variant) for variant in draft.variants()]
     draft.check_kinds(combinations)
@@ -117,6 +119,17 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
     points = dict.fromkeys(itertools.chain.from_iterable(_points(found) for found in combinations))
     axes, warnings = _axes(combinations), tuple(dict.fromkeys(draft.warnings))
     return Study(combinations[0].kind, heading, tuple(points), axes, source, file_name, folder, warnings)
+
+
+def _refuse_plans(raw: Mapping[str, Any], file_name: str) -> None:
+    """InputError where a file is a plan of the laboratory, whose keys would all be wrong here."""
+    if _OF_PLANS & raw.keys() and not SECTIONS.keys() & raw.keys():
+        advice = "run it with `joulewise measure`; `joulewise new` writes a study to start from"
+        raise InputError(Problem(file_name, "found a plan of the laboratory", "must be a study", advice))
+
+
+_OF_PLANS = {"program", "synthetic"}
+"""What plans of the laboratory have, and studies never."""
 
 
 @dataclass
