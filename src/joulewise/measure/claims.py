@@ -97,6 +97,9 @@ def _energies(analysis: Analysis) -> tuple[str, Verdict]:
     rows = analysis.together.drop_nulls("saved_share").sort("saved_share")
     if rows.is_empty():
         return "energy was not read", "not testable"
+    rows = rows.filter(pl.col("clock_mhz").is_null().all() | (pl.col("clock_mhz") == pl.col("clock_mhz").max()))
+    is_once = pl.col("way") == "once"
+    rows = rows.filter(is_once | ~is_once.any())
     ends = [rows.row(at, named=True) for at in (0, -1)]
     told = [f"{row['group']}: {row['alone_j']:,.0f} J apart, {row['together_j']:,.0f} J together" for row in ends]
     return "; ".join(dict.fromkeys(told)), "not testable"

@@ -26,7 +26,8 @@ _MEANINGS = {
     "etc_s.csv": "execution times of programs alone (ETC): `etc_s` of a system of serial tasks",
     "power_w.csv": "mean power meanwhile (APC), of whatever the meter reads: `power_w` of such a system",
     "machines.csv": "one machine, and what it draws at rest: `machines` of such a system",
-    "samples.csv": 'every run of a program alone: `samples` of studies with `goal = "utility"`, which want machines without the column `idle_w`',
+    "samples.csv": 'every run of a program alone: `samples` of studies with `goal = "utility"`, which want machines '
+    "without the column `idle_w`",
     "speeds.csv": "tasks a second (ECS) and dynamic power (APC) of a core: `speeds` of a facility's workload",
     "node_types.csv": "the machine as a node type: `node_type_list` of a facility",
     "task_list.csv": "the programs as task types with their memory classes: `task_list` of a facility's workload",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from joulewise.model.arrays import Floats
+from joulewise.model.arrays import Bools, Floats
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis import Analysis
@@ -46,7 +46,8 @@ def grid_of(analysis: Analysis) -> Grid:
     shared = tuple(clock for clock in clocks if all(_is_timed(alone, name, clock) for name in programs))
     time_s = _values(alone, programs, shared, "wall_s")
     power_w, dynamic_w = (_values(powers, programs, shared, column) for column in ("power_w", "dynamic_w"))
-    dynamic_w[~(dynamic_w > 0)] = np.nan
+    is_lost = dynamic_w <= 0
+    dynamic_w[is_lost] = np.nan
     measured = (time_s, power_w, dynamic_w)
     evened = [_evened(values, is_rising=values is time_s) for values in measured]
     static_w = _mean(_values(powers, programs, shared, "static_w").flat)
@@ -55,6 +56,8 @@ def grid_of(analysis: Analysis) -> Grid:
         *_left_out(every, programs, "not measured alone at the fastest clock"),
         *_left_out(_labels(analysis.alone), shared, "a clock without all programs or without a frequency"),
         *_evened_notes(measured, evened, programs),
+        *_told("Read as drawing less than static power, which is written in its place", above_w > evened[1], programs),
+        *_told("Read as adding nothing to static power, and left empty as unknown", is_lost, programs),
     )
     return Grid(programs, shared, evened[0], above_w, evened[2], static_w, _least_clock(analysis.alone, shared), notes)
 
@@ -115,6 +118,12 @@ def _evened_notes(before: Sequence[Floats], after: Sequence[Floats], programs: S
         for what, names in changed
         if names
     ]
+
+
+def _told(what: str, where: Bools, programs: Sequence[str]) -> list[str]:
+    """A sentence about programs with a cell where something holds, if there are any."""
+    names = [name for name, row in zip(programs, where, strict=True) if row.any()]
+    return [f"{what}: {', '.join(names)}."] if names else []
 
 
 def _left_out(every: Sequence[str], kept: Sequence[str], why: str) -> list[str]:

@@ -93,7 +93,8 @@ def pair_table(company: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.Dat
 def class_table(pairs: pl.DataFrame, classes: Mapping[str, str]) -> pl.DataFrame:
     """Slowdowns by class: the mean over pairs of programs, each of which is a mean over clocks.
 
-    The interval is that over pairs; where there is one only, that of its measurement.
+    The interval is that of the measurements, not of how much pairs differ: those of one program share its time alone,
+    so that their errors are taken to be alike, and those of different programs independent.
     """
     known = pairs.with_columns(
         pl.col("program").replace_strict(classes, default=None, return_dtype=pl.String).alias("class"),
@@ -103,12 +104,16 @@ def class_table(pairs: pl.DataFrame, classes: Mapping[str, str]) -> pl.DataFrame
         pl.col("slowdown").mean(), (pl.col("slowdown_ci").pow(2).sum().sqrt() / pl.len()).alias("own_ci"),
         pl.col("slowdown_ci").null_count().alias("lacking"),
     )  # fmt: skip
-    own = pl.when(pl.col("lacking") == 0).then(pl.col("own_ci"))
-    by_class = means(
-        by_pair.with_columns(own_ci=own), ["class", "class beside"], {"slowdown": "slowdown_ci", "own_ci": None}
+    by_program = by_pair.group_by("class", "class beside", "program", maintain_order=True).agg(
+        pl.col("slowdown", "own_ci", "lacking").sum(), pl.len().cast(pl.Int64).alias("n")
     )
-    width = pl.when(pl.col("n") == 1).then(pl.col("own_ci")).otherwise(pl.col("slowdown_ci"))
-    named = by_class.with_columns(slowdown_ci=width).rename({"class beside": "beside"})
+    by_class = by_program.group_by("class", "class beside", maintain_order=True).agg(
+        pl.col("slowdown", "lacking", "n").sum(), pl.col("own_ci").pow(2).sum().sqrt()
+    )
+    width = pl.when(pl.col("lacking") == 0).then(pl.col("own_ci") / pl.col("n"))
+    named = by_class.with_columns(pl.col("slowdown") / pl.col("n"), slowdown_ci=width).rename(
+        {"class beside": "beside"}
+    )
     order = {name: class_order(name) for name in set(classes.values())}
     return shaped(named.sort(pl.col("class", "beside").replace_strict(order, return_dtype=pl.Int64)), BY_CLASS)
 
