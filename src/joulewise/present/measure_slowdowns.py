@@ -118,10 +118,9 @@ def has_groups(analysis: Analysis) -> bool:
 
 def _additive_caption(analysis: Analysis, n: int) -> str:
     found = analysis.additivity
+    sure = count(analysis.additive.drop_nulls(["error", "error_ci"]).height, "point")
     held = (
-        ""
-        if found.share_held is None
-        else f"; its interval holds 0 for {percent(100 * found.share_held, 0)} of the points"
+        "" if found.share_held is None else f"; its interval holds 0 for {percent(100 * found.share_held, 0)} of {sure}"
     )
     mean = percent_pm(found.mean_error, found.mean_error_ci)
     error = "" if found.mean_error is None else f" Sum less measurement is {mean} percentage points on average{held}."
@@ -152,11 +151,11 @@ def _scatter(rows: pl.DataFrame, sizes: Sequence[int]) -> Any:
     line = alt.Chart(inline([{"x": low, "y": low}, {"x": high, "y": high}])).mark_line(
         color=theme.MUTED, strokeDash=[4, 3], strokeWidth=1.2
     )
-    whisker = {"strokeWidth": 0.8, "opacity": 0.4}
+    whiskers = base.mark_rule(strokeWidth=0.8, opacity=0.4)
     layers = [
         line.encode(x=x, y=y),
-        base.mark_rule(**whisker).encode(x="x1:Q", x2="x2:Q", y="y:Q"),
-        base.mark_rule(**whisker).encode(x="x:Q", y="y1:Q", y2="y2:Q"),
+        whiskers.encode(x="x1:Q", x2="x2:Q", y="y:Q"),
+        whiskers.encode(x="x:Q", y="y1:Q", y2="y2:Q"),
         base.mark_point(filled=True, size=36, opacity=1).encode(x=x, y=y),
     ]
     return alt.layer(*layers).properties(width=_SQUARE_PX, height=_SQUARE_PX)
