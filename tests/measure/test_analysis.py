@@ -16,6 +16,7 @@ from joulewise.measure.claims import findings
 from joulewise.measure.grid import grid_of
 from joulewise.measure.intensity import MUTUAL, class_order, classes, roman
 from joulewise.measure.outliers import with_outliers
+from joulewise.measure.slowdowns import class_table
 from joulewise.measure.synthetic_machine import SyntheticMachine, SyntheticProgram
 from tests.measure.synthetic_runs import everything, experiment, idle_read, observed
 
@@ -165,6 +166,17 @@ def test_sums_of_slowdowns_are_found_to_hold_or_not() -> None:
 def test_wide_intervals_do_not_make_slowdowns_additive(error: float, half: float | None, verdict: str) -> None:
     rows = [{"group": "a + b + c", "program": name, "error": error, "error_ci": half} for name in "abc"]
     assert judged(table(ADDITIVE, rows)).verdict == verdict
+
+
+def test_a_class_is_known_no_better_than_the_times_alone_that_its_pairs_share() -> None:
+    pairs = pl.DataFrame(
+        {"program": ["a", "a", "b"], "beside": ["a", "b", "a"], "clock": "x", "slowdown": [0.1, 0.3, 0.2],
+         "slowdown_ci": [0.06, 0.06, 0.09]}
+    )  # fmt: skip
+    found = class_table(pairs, {"a": "I", "b": "I"}).row(0, named=True)
+    assert (found["slowdown"], found["slowdown_ci"], found["n"]) == pytest.approx((0.2, 0.05, 3))
+    unknown = pairs.with_columns(slowdown_ci=pl.Series([0.06, None, 0.09]))
+    assert class_table(unknown, {"a": "I", "b": "I"})["slowdown_ci"].to_list() == [None]
 
 
 def test_tables_do_not_have_the_order_of_runs() -> None:

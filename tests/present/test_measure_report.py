@@ -18,12 +18,13 @@ from joulewise.measure.observations import COLUMNS
 from joulewise.present.export import spec_of
 from joulewise.present.layout import Drawing
 from joulewise.present.measure_clocks import clocks_title, over_clocks
+from joulewise.present.measure_energy import energy_together, power_split
 from joulewise.present.measure_findings import measure_findings
 from joulewise.present.measure_report import FIGURES, MeasureInfo, drawable, render_measure_report, write_measure_report
 from joulewise.present.measure_runs import RunCounts, run_counts
 from joulewise.present.measure_slowdowns import slowdowns_by_pair
 from joulewise.present.measure_tables import DETAILS, MAIN, measure_tables
-from joulewise.present.measure_view import clock_phrase, misses_pm, percent_pm, shown_clock, size_name
+from joulewise.present.measure_view import clock_phrase, misses_pm, percent_pm, shown_clock, size_name, whiskers_phrase
 from tests.present.made_measure import CLOCKS_MHZ, TIME_S, made_analysis
 
 SHOWN = ("canneal", "bodytrack")
@@ -154,7 +155,8 @@ def test_findings_say_what_came_out_and_nothing_else() -> None:
     assert measure_findings(apart)[0].lead == "4 programs were timed alone, and none together."
     assert measure_findings(replace(apart, alone=ALONE.alone.clear()))[0].lead == "No run counts yet."
     noted = ALONE.observations.with_columns(notes=pl.lit("others used 90 % of the cores just before"))
-    assert "began while others used the machine" in measure_findings(replace(ALONE, observations=noted))[-1].lead
+    made = replace(ALONE, observations=noted.tail(9), left_out=noted.head(3).with_columns(why=pl.lit("far")))
+    assert measure_findings(made)[-1].lead.startswith("12 of 12 runs began while others used the machine")
 
 
 def test_findings_say_where_the_clock_was_slower_in_company() -> None:
@@ -180,12 +182,79 @@ def test_findings_never_call_less_time_longer() -> None:
     assert "2 canneal + 2 streamcluster costs most, 7.6 ± 1.5" in saved.support
 
 
+def _found(analysis: Analysis, words: str) -> str:
+    """The finding with these words in its lead, whole."""
+    told = next(found for found in measure_findings(analysis) if words in found.lead)
+    return f"{told.lead} {told.support}".replace("\N{NARROW NO-BREAK SPACE}", " ")
+
+
+def test_savings_count_where_they_are_beyond_their_intervals() -> None:
+    assert "do not tell" not in _found(FULL, "Running together saves energy in 11")
+    wide = pl.when(pl.col("size") == 2).then(9.0).otherwise(pl.col("saved_ci"))
+    some = _found(replace(FULL, together=FULL.together.with_columns(saved_ci=wide)), "Running together")
+    assert (
+        "saves energy in 2 of 13 groups at 3400 MHz, up to 53.4 ± 1.5 %: blackscholes + 2 bodytrack + canneal." in some
+    )
+    assert "In 10 of 13 groups intervals do not tell whether it does. 2 canneal + 2 streamcluster costs most" in some
+    unclear = replace(FULL, together=FULL.together.with_columns(saved_ci=pl.lit(9.0)))
+    assert "saves energy beyond the interval in none of 13 groups" in _found(unclear, "Running together")
+    once = replace(FULL, together=_without_intervals(FULL.together))
+    assert "There are no intervals, which need repetitions." in _found(once, "Running together saves energy in 11")
+
+
+def test_what_intervals_do_not_tell_of_clocks_and_powers_is_not_clear() -> None:
+    wide = pl.when(pl.col("program") == "canneal").then(0.3).otherwise(0.03)
+    one = replace(FULL, scaling=FULL.scaling.with_columns(share_ci=wide))
+    assert "This is not clear for 1 of 4 programs" in _found(one, "follows the clock most")
+    beyond = replace(FULL, scaling=FULL.scaling.with_columns(share_scaled=pl.lit(1.7)))
+    assert "not clear for 4 of 4 programs" in _found(beyond, "follows the clock")
+    none, two = (
+        replace(FULL, powers=FULL.powers.with_columns(dynamic_w=pl.col("dynamic_w") - lost, dynamic_ci_w=pl.lit(0.6)))
+        for lost in (20.0, 15.0)
+    )
+    assert "are drawn at 3400 MHz (read by RAPL (package-0)); no program adds" in _found(none, "Whatever runs")
+    assert "; 2 of 4 programs add to that beyond the interval" in _found(two, "Whatever runs")
+
+
+def test_a_program_shows_that_the_best_clock_depends_on_company() -> None:
+    alone = FULL.best_clock.filter(program="canneal")
+    company = alone.with_columns(group=pl.lit("2 canneal"), size=pl.lit(2, pl.Int64), least_energy_mhz=pl.lit(1700.0))
+    told = _found(replace(FULL, best_clock=pl.concat([alone, company])), "depends on what runs beside it")
+    assert "canneal needs least at 2800 MHz alone, but at 1700 MHz in 2 canneal." in told
+
+
+def test_errors_of_sums_are_named_by_what_they_are() -> None:
+    told = _found(FULL, "add up")
+    assert "off by 1.5 percentage points, up or down, on average." in told
+    assert "Sum less measurement is 1.20 ± 0.40 points on average over 12 members" in told
+    assert f"Of {FULL.additive.height} errors, one for each member and clock, 80 % are within their intervals." in told
+    assert "Sum less measurement is 1.20 ± 0.40 percentage points on average" in _drawn("sums").caption
+
+
+def test_wide_whiskers_stay_in_their_figures_and_power_below_static_is_told_apart() -> None:
+    together = FULL.together.filter(clock="3400 MHz").with_columns(together_ci_j=9 * pl.col("together_j"))
+    drawing = energy_together(replace(FULL, together=together))
+    bars = _rows(drawing, "alone", "saved")
+    most = max(max(bar["alone"], bar["together"]) for bar in bars)
+    assert max(bar["right"] for bar in bars) == pytest.approx(2 * most)
+    assert drawing.caption.endswith("Whiskers that end at the edge go on beyond it.")
+    low = replace(FULL, powers=FULL.powers.filter(program="canneal").with_columns(dynamic_w=pl.lit(-4.0)))
+    parts = _rows(power_split(low), "what", "clock")
+    assert {(part["what"], part["low"], part["high"]) for part in parts} == {
+        ("static", 0.0, 40.0),
+        ("short of static", 40.0, 44.0),
+    }
+
+
 def test_captions_and_titles_speak_of_what_was_measured_only() -> None:
     captions = [_drawn(name).caption for name in _names(FULL)]
     assert sum("Whiskers" in caption for caption in captions) == 4
     once: dict[str, Any] = {name: _without_intervals(getattr(_of_two(FULL), name)) for name in TABLES}
     captions = [figure.draw(replace(FULL, **once)).caption for figure in FIGURES]
     assert not any("Whiskers" in caption or "95 %" in caption for caption in captions)
+    some = FULL.alone.with_columns(wall_ci_s=pl.when(pl.col("program") != "canneal").then(pl.col("wall_ci_s")))
+    assert whiskers_phrase(some, {"wall_s": "wall_ci_s"}).endswith("or there is none, for want of repetitions.")
+    assert "want" not in whiskers_phrase(FULL.alone, {"wall_s": "wall_ci_s"})
     assert clocks_title(FULL) == "Misses, time and energy of programs, alone and together, at each clock"
     apart = replace(_of_two(BARE), members=BARE.members.clear())
     assert clocks_title(apart) == "Time of programs alone"
@@ -234,7 +303,7 @@ def test_tables_leave_out_columns_of_which_nothing_is_known() -> None:
 def test_the_page_says_what_is_missing_and_runs_nothing_a_user_wrote(tmp_path: Path) -> None:
     machine = Machine(EVIL, (0, 1), ((0,), (1,)), (Cache(3, "Unified", 8 * 1024**2, (0, 1)),))
     probes = (Availability("energy", False, "no powercap", "read another meter"),)
-    left_out = BARE.observations.head(1).with_columns(why=pl.lit(f"failed: {EVIL}"))
+    left_out = BARE.observations.head(1).with_columns(why=pl.lit(f"failed: {EVIL}"), program=pl.lit("gone"))
     info = MeasureInfo(EVIL, EVIL, f'name = "{EVIL}"', "measure.toml", machine, probes, 90, n_planned=20)
     lean = replace(_of_two(BARE), left_out=left_out, additive=BARE.additive.clear(), pairs=BARE.pairs.clear())
     path = write_measure_report(tmp_path, lean, info)
@@ -246,6 +315,7 @@ def test_the_page_says_what_is_missing_and_runs_nothing_a_user_wrote(tmp_path: P
         "read another meter",
         "8 MiB shared by 2 cores",
         "1 run of canneal",
+        "5 programs",
         "all runs took 1.5 min",
         "12 of 20 runs count; 8 were not made yet. To make the others",
     ):

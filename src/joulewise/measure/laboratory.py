@@ -220,7 +220,8 @@ class _Work:
             kind = (run.experiment.group, run.experiment.clock, run.experiment.way)
             for _ in range(windows[run.key]):
                 self._read_idle_power(run.experiment.clock)
-            self._tell(f"{run.experiment.group} at {run.experiment.clock.label}")
+            clock = run.experiment.clock
+            self._tell(run.experiment.group if clock == Clock() else f"{run.experiment.group}, {clock.label}")
             read = self._read(run) if failures[kind] < GIVE_UP_AFTER else _unmade(run, GIVEN_UP)
             self.journal.append(RUN, **run_facts(run, read))
             self.setting.give_back()

@@ -132,7 +132,7 @@ def _caption(shown: _Shown, programs: Sequence[str], meter: str) -> str:
     row = "row" if len(shown.quantities) > 1 else "panel"
     against = " against the clock" if shown.has_clocks else ""
     company = _company_phrase(shown) if shown.has_company else ", alone."
-    whiskers = whiskers_phrase(*(shown.rows[each.half] for each in shown.quantities))
+    whiskers = whiskers_phrase(shown.rows, {each.value: each.half for each in shown.quantities})
     more = (
         f" Shown are the first {_MOST_PROGRAMS} of {len(programs)} programs." if len(programs) > _MOST_PROGRAMS else ""
     )
@@ -143,7 +143,7 @@ def _company_phrase(shown: _Shown) -> str:
     drawn = (
         "Of each size, the company that slows it most is drawn and, dashed, the one that slows it least."
         if shown.has_clocks
-        else "Every point of a size is a company."
+        else "Every point of a size is a company, which is told where one points at it."
     )
     return f", alone and with others. {drawn}"
 

@@ -12,20 +12,18 @@ from joulewise.measure.places import BEYOND_QUOTA, MIXED_KINDS, SHARED_CORES
 from joulewise.measure.quiet import USED_BY_OTHERS
 from joulewise.measure.runner import LEFT_BEHIND
 from joulewise.measure.seen_clocks import OTHER_CLOCK, WORTH_TELLING
-from joulewise.measure.together import best_clock_follows
 from joulewise.present.findings import Finding
 from joulewise.present.formats import fixed, percent
-from joulewise.present.measure_runs import idle_doubts
+from joulewise.present.measure_energy_findings import best_clocks, energy_together, static_power, times_and_clocks
+from joulewise.present.measure_runs import idle_doubts, runs_made
 from joulewise.present.measure_view import (
     clock_phrase,
-    in_one_way,
-    meter_phrase,
     percent_pm,
     percents,
     pm,
     shown_clock,
 )
-from joulewise.units import count, energy
+from joulewise.units import count
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis import Analysis
@@ -84,9 +82,9 @@ def measure_findings(analysis: Analysis, idle_notes: Sequence[str] = ()) -> list
 
     `idle_notes` are the remarks on readings of the idle machine, one for each, of which most are empty.
     """
-    parts = (_slowdowns, _sums, _together, _clocks, _best_clocks)
+    parts = (_slowdowns, _sums, energy_together, times_and_clocks, best_clocks)
     found = [finding for part in parts for finding in part(analysis)]
-    found += _static(analysis, idle_doubts(analysis, idle_notes))
+    found += static_power(analysis, idle_doubts(analysis, idle_notes))
     return [*(found or _times_alone(analysis)), *_slower_clock(analysis), *_doubts(analysis)]
 
 
@@ -106,8 +104,8 @@ def _times_alone(analysis: Analysis) -> list[Finding]:
 
 
 def _doubts(analysis: Analysis) -> Iterator[Finding]:
-    """What the laboratory noted of runs that count, where it makes a difference to what follows from them."""
-    runs = analysis.observations.unique("run")
+    """What the laboratory noted of runs, where it makes a difference to what follows from them."""
+    runs = runs_made(analysis).unique("run")
     for words, lead, support in _NOTED:
         n = runs.filter(pl.col("notes").fill_null("").str.contains(words, literal=True)).height
         if n:
@@ -141,14 +139,16 @@ def _slowdowns(analysis: Analysis) -> Iterator[Finding]:
     most, least = (rows if clear.is_empty() else clear).row(-1, named=True), rows.row(0, named=True)
     cases = f"{count(rows.height, 'case')} of two programs"
     told = f"{_pair(most)} {_beside(most)}{clock_phrase(clock)}"
-    if rows["slowdown_ci"].is_null().all():
+    has_none = rows["slowdown_ci"].is_null().all()
+    if has_none:
         lead = f"Without intervals, which need repetitions: {told}, the most of {cases}."
     elif clear.is_empty():
         lead = f"No slowdown in {cases} is beyond its interval: {told}."
     else:
         lead = f"{told}: of {cases}, the most that is beyond its interval."
     support = f"The least slowed is {_pair(least)}, which {_beside(least)}." if rows.height > 1 else ""
-    yield Finding(lead, f"{support}{_over_neighbours(analysis)}".strip())
+    means = _over_neighbours(analysis) if has_none or not clear.is_empty() else ""
+    yield Finding(lead, f"{support}{means}".strip())
 
 
 def _over_neighbours(analysis: Analysis) -> str:
@@ -183,103 +183,19 @@ def _sums(analysis: Analysis) -> Iterator[Finding]:
     found = analysis.additivity
     if found.n == 0 or found.mean_error is None or found.mean_absolute_error is None:
         return
-    held = (
-        "" if found.share_held is None else f" {percent(100 * found.share_held, 0)} of them are within their intervals."
-    )
     lead = (
         f"{_VERDICTS.get(found.verdict, found.verdict)}: the sum of those in pairs is off by "
-        f"{fixed(100 * found.mean_absolute_error, 1)} percentage points on average."
+        f"{fixed(100 * found.mean_absolute_error, 1)} percentage points, up or down, on average."
     )
     mean = percent_pm(found.mean_error, found.mean_error_ci)
-    yield Finding(
-        lead, f"Sum less measurement, over {count(found.n, 'member')} of groups of three and more: {mean} points.{held}"
-    )
+    members = f"{count(found.n, 'member')} of groups of three and more"
+    yield Finding(lead, f"Sum less measurement is {mean} points on average over {members}.{_held(analysis)}")
 
 
-def _together(analysis: Analysis) -> Iterator[Finding]:
-    clock = shown_clock(analysis.together)
-    at = analysis.together.filter(pl.col("clock") == clock)
-    rows = in_one_way(at, ("once", "restart")).drop_nulls("saved_share").sort("saved_share")
-    if rows.is_empty():
-        return
-    best, worst = rows.row(-1, named=True), rows.row(0, named=True)
-    if best["saved_share"] <= 0:
-        yield Finding(
-            f"Running together saves no energy{clock_phrase(clock)}: one after the other needs less in all groups."
-        )
-        return
-    n_saving = int((rows["saved_share"] > 0).sum())
-    lead = (
-        f"Running together saves energy in {n_saving} of {count(rows.height, 'group')}{clock_phrase(clock)}, up to "
-        f"{percents(best['saved_share'], best['saved_ci'])}: {best['group']}."
-    )
-    yield Finding(lead, f"{_joules(best)}{_least_saved(worst) if rows.height > 1 else ''}")
-
-
-def _least_saved(row: Mapping[str, Any]) -> str:
-    saved, half = row["saved_share"], row["saved_ci"]
-    if saved < 0:
-        return f" {row['group']} costs most, {percents(-saved, half)} more than one after the other."
-    return f" The least is saved by {row['group']}, {percents(saved, half)}."
-
-
-def _joules(row: Mapping[str, Any]) -> str:
-    return f"One after the other they need {energy(row['alone_j'])}, together {energy(row['together_j'])}."
-
-
-def _clocks(analysis: Analysis) -> Iterator[Finding]:
-    rows = analysis.scaling.drop_nulls("share_scaled").sort("share_scaled")
-    if rows.height < 2:
-        return
-    least, most = rows.row(0, named=True), rows.row(-1, named=True)
-    share = {row["program"]: percents(row["share_scaled"], row["share_ci"]) for row in (least, most)}
-    yield Finding(
-        f"{most['program']} follows the clock most, with {share[most['program']]} of its time, {least['program']} "
-        f"least, with {share[least['program']]}.",
-        "The rest of the time, as a rule spent waiting for memory, is the same at every clock.",
-    )
-
-
-def _best_clocks(analysis: Analysis) -> Iterator[Finding]:
-    rows = analysis.best_clock.drop_nulls("least_energy_mhz").unique(["group", "program"], maintain_order=True)
-    alone = rows.filter(pl.col("size") == 1)
-    if alone.is_empty():
-        return
-    listed = ", ".join(f"{row['program']} {row['least_energy_mhz']:g} MHz" for row in alone.iter_rows(named=True))
-    together = ", alone and together" if rows.height > alone.height else ""
-    clear = rows.filter(pl.col("is_clear").fill_null(False))
-    changes = zip(("which one it is", "what runs beside it"), best_clock_follows(clear))
-    on = " and on ".join(words for words, is_so in changes if is_so)
-    leads = (
-        (bool(on), f"The clock at which a program needs least energy depends on {on}."),
-        (rows["least_energy_mhz"].n_unique() == 1, f"One clock needs least energy for all programs{together}."),
-        (True, "Clocks of least energy differ, but not clearly: intervals do not tell on what they depend."),
-    )
-    lead = next(words for is_so, words in leads if is_so)
-    unclear = rows.height - clear.height
-    told = f" In {unclear} of {rows.height} cases intervals do not tell it from the next best." if unclear else ""
-    yield Finding(lead, f"Alone: {listed}.{told}")
-
-
-def _static(analysis: Analysis, doubts: str) -> Iterator[Finding]:
-    clock = shown_clock(analysis.powers)
-    rows = analysis.powers.filter(pl.col("clock") == clock).drop_nulls(["static_w", "dynamic_w"])
-    if rows.is_empty():
-        return
-    first = rows.row(0, named=True)
-    part = 100 * float((rows["static_w"] / rows["power_w"]).mean())  # type: ignore[arg-type]
-    watts = pm(first["static_w"], first["static_ci_w"])
-    lead = (
-        f"Whatever runs, {watts} W are drawn{clock_phrase(clock)}{meter_phrase(analysis)}: {percent(part, 0)} of what "
-        "is drawn with one program."
-    )
-    support = f"{_dynamic(rows.sort('dynamic_w', descending=True))} {doubts}"
-    yield Finding(lead, support.strip())
-
-
-def _dynamic(rows: pl.DataFrame) -> str:
-    """What the first and the last of these programs add to static power."""
-    told = [
-        f"{row['program']} adds {pm(row['dynamic_w'], row['dynamic_ci_w'])} W" for row in rows.iter_rows(named=True)
-    ]
-    return f"{told[0]}." if len(told) == 1 else f"{told[0]}, the most, and {told[-1]}, the least."
+def _held(analysis: Analysis) -> str:
+    """How many errors of sums are within their intervals: of members, at each clock."""
+    share, rows = analysis.additivity.share_held, analysis.additive.drop_nulls(["error", "error_ci"])
+    if share is None:
+        return ""
+    clocks = ", one for each member and clock," if rows["clock"].n_unique() > 1 else ""
+    return f" Of {count(rows.height, 'error')}{clocks} {percent(100 * share, 0)} are within their intervals."

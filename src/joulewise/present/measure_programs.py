@@ -36,9 +36,10 @@ def programs_compared(analysis: Analysis) -> Drawing:
     second = (
         "; at the right, the share of its time at the highest clock that grows as the clock falls" if has_shares else ""
     )
-    drawn = ((analysis.programs["intensity_ci"], has_misses), (analysis.scaling["share_ci"], has_shares))
-    halves = [half for half, is_drawn in drawn if is_drawn]
-    whiskers = whiskers_phrase(*halves) if halves else ""
+    drawn = {"intensity": "intensity_ci"} if has_misses else {}
+    drawn |= {"share_scaled": "share_ci"} if has_shares else {}
+    rows = pl.concat([analysis.programs, analysis.scaling], how="diagonal")
+    whiskers = whiskers_phrase(rows, drawn) if drawn else ""
     return Drawing(assemble(parts, across=2), f"Programs compared: {first}{second}.{whiskers}")
 
 

@@ -21,7 +21,7 @@ from joulewise.present.measure_clocks import clocks_title, has_times, over_clock
 from joulewise.present.measure_energy import energy_together, has_energies, has_powers, power_split
 from joulewise.present.measure_findings import measure_findings
 from joulewise.present.measure_programs import has_programs, programs_compared
-from joulewise.present.measure_runs import RunCounts, idle_doubts, left_out, run_counts
+from joulewise.present.measure_runs import RunCounts, idle_doubts, left_out, run_counts, runs_made
 from joulewise.present.measure_slowdowns import additive_model, has_groups, has_pairs, slowdowns_by_pair
 from joulewise.present.measure_tables import DETAILS, MAIN, claims_table, measure_tables
 from joulewise.present.pages import libraries, page
@@ -139,7 +139,7 @@ def _plate(figure: _Figure, analysis: Analysis) -> Plate:
 
 
 def _facts(analysis: Analysis, info: MeasureInfo, runs: RunCounts) -> list[str]:
-    rows = analysis.observations
+    rows = runs_made(analysis)
     groups = rows.filter(pl.col("size") > 1)["group"].n_unique()
     facts = [
         runs.told(),

@@ -42,6 +42,11 @@ class RunCounts(NamedTuple):
         return "; ".join([first, *(f"{n:,} {words}" for n, words in others if n)])
 
 
+def runs_made(analysis: Analysis) -> pl.DataFrame:
+    """Observations of all runs that were made, whether they count or not."""
+    return pl.concat([analysis.observations, analysis.left_out], how="diagonal")
+
+
 def run_counts(analysis: Analysis, n_planned: int = 0) -> RunCounts:
     """What became of the runs, of which the plan asks for `n_planned`; where that is not known, all were made."""
     valid = analysis.observations["run"].unique()

@@ -26,9 +26,10 @@ from joulewise.units import count
 if TYPE_CHECKING:
     from joulewise.measure.analysis import Analysis
 
-_CELL_PX, _NARROW_PX, _ROW_PX = 84, 52, 34
+_CELL_PX, _NARROW_PX, _ROW_PX = 96, 52, 34
 _WIDE = 7  # so many programs or fewer have their intervals written into the cells
-_LETTER_PX, _LABEL_PX = 6.2, 200
+_LETTER_PX, _APART_PX, _LABEL_PX = 6.2, 8, 200
+_BESIDE = 4  # so many or fewer leave room for classes at the right
 _STOPS = 101
 _SQUARE_PX = 300
 
@@ -52,7 +53,7 @@ def slowdowns_by_pair(analysis: Analysis) -> Drawing:
         f"How much longer a program (row) takes beside another (column){clock_phrase(clock)} than alone, in "
         f"percent{widths}; {order_phrase(analysis)}.{by_class}"
     )
-    return Drawing(assemble(maps, across=2 if len(programs) <= 5 else 1), caption)
+    return Drawing(assemble(maps, across=2 if len(programs) <= _BESIDE else 1), caption)
 
 
 def has_pairs(analysis: Analysis) -> bool:
@@ -66,7 +67,7 @@ def _map(rows: pl.DataFrame, key: str, names: Sequence[str], most: float, title:
     found = {(row[key], row["beside"]): row for row in rows.iter_rows(named=True)}
     is_wide = len(names) <= _WIDE
     cells = [_cell(found.get((a, b), {}), a, b, most, is_wide=is_wide) for a in names for b in names]
-    is_level = is_wide and max(map(len, names), default=0) * _LETTER_PX <= _CELL_PX
+    is_level = is_wide and max(map(len, names), default=0) * _LETTER_PX + _APART_PX <= _CELL_PX
     limit_px = _CELL_PX if is_level else _LABEL_PX
     top = alt.Axis(orient="top", labelAngle=0 if is_level else -40, ticks=False, domain=False, labelLimit=limit_px)
     said = {"name": key, "beside": "beside", "told": "slowdown (%)", "n": "runs" if key == "program" else "pairs"}
@@ -106,7 +107,7 @@ def additive_model(analysis: Analysis) -> Drawing:
     """Slowdowns in larger groups, measured and as the sum of those in pairs."""
     rows = analysis.additive.drop_nulls(["measured", "predicted"])
     sizes = rows["size"].unique().sort().to_list()
-    whiskers = whiskers_phrase(rows["measured_ci"], rows["predicted_ci"])
+    whiskers = whiskers_phrase(rows, {"measured": "measured_ci", "predicted": "predicted_ci"})
     return Drawing(assemble([_scatter(rows, sizes)]), f"{_additive_caption(analysis, rows.height)}{whiskers}")
 
 
@@ -117,13 +118,12 @@ def has_groups(analysis: Analysis) -> bool:
 
 def _additive_caption(analysis: Analysis, n: int) -> str:
     found = analysis.additivity
+    sure = count(analysis.additive.drop_nulls(["error", "error_ci"]).height, "point")
     held = (
-        ""
-        if found.share_held is None
-        else f"; the interval of the error holds 0 for {percent(100 * found.share_held, 0)}"
+        "" if found.share_held is None else f"; its interval holds 0 for {percent(100 * found.share_held, 0)} of {sure}"
     )
-    off = percent_pm(found.mean_error, found.mean_error_ci)
-    error = "" if found.mean_error is None else f" On average the sum is off by {off} percentage points{held}."
+    mean = percent_pm(found.mean_error, found.mean_error_ci)
+    error = "" if found.mean_error is None else f" Sum less measurement is {mean} percentage points on average{held}."
     return (
         f"Slowdown of members of groups of three and more ({count(n, 'point')}): as measured, and as the sum of their "
         f"slowdowns in pairs. On the line, slowdowns add up; above it, the sum is too high.{error}"
@@ -151,10 +151,11 @@ def _scatter(rows: pl.DataFrame, sizes: Sequence[int]) -> Any:
     line = alt.Chart(inline([{"x": low, "y": low}, {"x": high, "y": high}])).mark_line(
         color=theme.MUTED, strokeDash=[4, 3], strokeWidth=1.2
     )
+    whiskers = base.mark_rule(strokeWidth=0.8, opacity=0.4)
     layers = [
         line.encode(x=x, y=y),
-        base.mark_rule(strokeWidth=1, opacity=0.6).encode(x="x1:Q", x2="x2:Q", y="y:Q"),
-        base.mark_rule(strokeWidth=1, opacity=0.6).encode(x="x:Q", y="y1:Q", y2="y2:Q"),
+        whiskers.encode(x="x1:Q", x2="x2:Q", y="y:Q"),
+        whiskers.encode(x="x:Q", y="y1:Q", y2="y2:Q"),
         base.mark_point(filled=True, size=36, opacity=1).encode(x=x, y=y),
     ]
     return alt.layer(*layers).properties(width=_SQUARE_PX, height=_SQUARE_PX)

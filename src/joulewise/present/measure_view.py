@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -18,6 +18,7 @@ ALONE = "alone"
 _WAYS = ("restart", "once")
 _ROUND = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 _PER_INSTRUCTION = 1e-3
+_ROOM, _MOST_BEYOND = 1.08, 2.0
 _LEAST_WIDTH = 1e-5  # narrower intervals are written with a power of ten
 
 
@@ -82,11 +83,24 @@ def meter_phrase(analysis: Analysis) -> str:
     return f" (read by {meters})" if meters else ""
 
 
-def whiskers_phrase(*halves: pl.Series) -> str:
-    """What a caption says of points with whiskers of these half widths, or without any."""
-    if any(half.is_not_null().any() for half in halves):
-        return " Whiskers are 95 % intervals; where none is seen, it is smaller than its point."
-    return " Points have no intervals, which need repetitions."
+def whiskers_phrase(frame: pl.DataFrame, halves: Mapping[str, str]) -> str:
+    """What a caption says of points: `halves` has the columns of their values and of their half widths."""
+    known = [frame.drop_nulls(value)[half].is_not_null() for value, half in halves.items()]
+    if not any(half.any() for half in known):
+        return " Points have no intervals, which need repetitions."
+    gap = "" if all(half.all() for half in known) else ", or there is none, for want of repetitions"
+    return f" Whiskers are 95 % intervals; where none is seen, it is smaller than its point{gap}."
+
+
+def axis_end(points: Sequence[float], values: pl.Series, halves: pl.Series) -> tuple[float, str]:
+    """Where an axis from 0 ends that shows all points, and whiskers of `values` up to twice the highest point.
+
+    The words say that whiskers are cut, where any is.
+    """
+    lows, highs = values - halves.fill_null(0.0), values + halves.fill_null(0.0)
+    end = min(_ROOM * max(*points, *highs), _MOST_BEYOND * max(points))
+    is_cut = ((lows < 0) | (highs > end)).any()
+    return end, " Whiskers that end at the edge go on beyond it." if is_cut else ""
 
 
 def percent_pm(value: float | None, half: float | None) -> str:
