@@ -86,7 +86,7 @@ def kernel_program(kernel: str, n_bytes: int, rounds: int) -> Program:
 
 
 def rounds_for(kernel: str, n_bytes: int, seconds: float, bench: Bench, cores: tuple[int, ...]) -> int:
-    """How many rounds take about so long, alone on some cores; found by a few short runs.
+    """How many rounds take about so long, alone on some cores; found by a few short runs and one as long as asked for.
 
     InputError when it does not run.
     """
@@ -97,7 +97,8 @@ def rounds_for(kernel: str, n_bytes: int, seconds: float, bench: Bench, cores: t
         if wall_s >= min(_ENOUGH_S, seconds):
             break
         rounds *= _GROWTH
-    return max(1, round(rounds * seconds / wall_s))
+    rounds = max(1, round(rounds * seconds / wall_s))
+    return max(1, round(rounds * seconds / _seconds_of(kernel_program(kernel, n_bytes, rounds), bench, cores)))
 
 
 def _seconds_of(program: Program, bench: Bench, cores: tuple[int, ...]) -> float:

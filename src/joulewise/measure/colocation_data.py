@@ -1,7 +1,7 @@
 """Measured throughputs of pairs on one processor as observations, so that they go through the same analysis.
 
 The time of a step takes the place of the time of a program, the model of the GPU that of the clock. Pairs that do not
-fit together are runs with a problem. Throughputs were measured once, so that only means over pairs have intervals; and
+fit together are runs with a problem. Throughputs were measured once, so that nothing has an interval; and
 slowdowns below 0 were read as 0.
 """
 

@@ -26,7 +26,7 @@ from joulewise.present.measure_slowdowns import additive_model, has_groups, has_
 from joulewise.present.measure_tables import DETAILS, MAIN, claims_table, measure_tables
 from joulewise.present.pages import libraries, page
 from joulewise.present.report import Plate, picture_of
-from joulewise.units import count, duration
+from joulewise.units import count, roughly
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis import Analysis
@@ -146,7 +146,7 @@ def _facts(analysis: Analysis, info: MeasureInfo, runs: RunCounts) -> list[str]:
         count(rows["program"].n_unique(), "program"),
         count(groups, "group") if groups else "",
         count(rows["clock"].n_unique(), "clock"),
-        f"all runs took {duration(info.seconds)}" if info.seconds is not None else "",
+        f"all runs took {roughly(info.seconds)}" if info.seconds is not None else "",
     ]
     return list(filter(None, facts))
 
