@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 
 from benchmarks.measure import Case, Subject, as_json, as_text
-from joulewise.optimise.gpu import gpu_name
+from joulewise.optimise.assignments.gpu import gpu_name
 
 SUBJECTS = {
     "day": "benchmarks.day",

@@ -11,15 +11,15 @@ import numpy as np
 from benchmarks.measure import Bar, Case, Subject, seconds
 from benchmarks.peers import evolve_with_pymoo, most_profit_as_published
 from joulewise.model import Bag, System
-from joulewise.optimise.annealing import corners_of, improve
-from joulewise.optimise.bag_bound import bound_at, bound_front
-from joulewise.optimise.bag_recovery import recover
+from joulewise.optimise.bags.annealing import corners_of, improve
+from joulewise.optimise.bags.bound import bound_at, bound_front
+from joulewise.optimise.bags.market import Market
+from joulewise.optimise.bags.profit import Profit, most_profit, price_at_ratio
+from joulewise.optimise.bags.recovery import recover
+from joulewise.optimise.bags.seeds import min_energy, min_min_completion_time
+from joulewise.optimise.evolution import BagProblem, evolve
 from joulewise.optimise.front import nadir_reference
-from joulewise.optimise.genetic import BagProblem, evolve
-from joulewise.optimise.market import Market
-from joulewise.optimise.profit import Profit, most_profit, price_at_ratio
-from joulewise.optimise.seeds import min_energy, min_min_completion_time
-from joulewise.worlds.bags import BagParameters, generate_bag
+from joulewise.worlds.bags.bag import BagParameters, generate_bag
 from joulewise.worlds.cov_system import CovSystemParameters, generate_cov_system
 from joulewise.worlds.nine_machines import NineMachineParameters, generate_nine_machines
 

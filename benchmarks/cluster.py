@@ -16,19 +16,19 @@ from joulewise.model.arrays import Floats
 from joulewise.model.clusters import Clusters, ClusterSystem
 from joulewise.model.jobs import Jobs, JobWorld
 from joulewise.model.supply import Supply
-from joulewise.policies.job_policy import Commitment, JobPolicy
-from joulewise.policies.job_table import JOB_POLICIES
-from joulewise.simulate.job_measures import SHORTEST_S
-from joulewise.simulate.jobs import JobOutcome, simulate_jobs
-from joulewise.simulate.scheduler import EnergyFilter, Scheduler
+from joulewise.policies.jobs.policy import Commitment, JobPolicy
+from joulewise.policies.jobs.table import JOB_POLICIES
+from joulewise.simulate.jobs.measures import SHORTEST_S
+from joulewise.simulate.jobs.run import JobOutcome, simulate_jobs
+from joulewise.simulate.jobs.scheduler import EnergyFilter, Scheduler
 from joulewise.study import run_study
 from joulewise.study.catalogue import EXPERIMENTS
-from joulewise.worlds.clusters import ClusterParameters, generate_clusters
-from joulewise.worlds.lublin import LublinParameters, generate_lublin
-from joulewise.worlds.parallel_day import ParallelDayParameters, generate_parallel_day
-from joulewise.worlds.trace_files import import_log
-from joulewise.worlds.traces import TraceParameters, read_trace
-from tests.twins import backfill as twins
+from joulewise.worlds.jobs.clusters import ClusterParameters, generate_clusters
+from joulewise.worlds.jobs.lublin import LublinParameters, generate_lublin
+from joulewise.worlds.jobs.parallel_day import ParallelDayParameters, generate_parallel_day
+from joulewise.worlds.jobs.trace_files import import_log
+from joulewise.worlds.jobs.traces import TraceParameters, read_trace
+from tests.twins.jobs import backfill as twins
 from tools.data import VARIABLE, data_folder
 
 BLUE, CURIE = "SDSC-BLUE-2000-4.2-cln.swf.gz", "CEA-Curie-2011-2.1-cln.swf.gz"

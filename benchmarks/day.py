@@ -11,13 +11,17 @@ import numpy as np
 
 from benchmarks.measure import Bar, Case, Subject, command_seconds, peak_memory_mb, seconds
 from joulewise.model import World
-from joulewise.optimise import Certificate, PriceBound, certified_bound, maximum_utility, price_bound
-from joulewise.policies import POLICIES
+from joulewise.optimise.bounds import maximum_utility
+from joulewise.optimise.price_market import Certificate, PriceBound
+from joulewise.optimise.tasks.prices import certified_bound, price_bound
 from joulewise.policies.compile import compiled
-from joulewise.simulate import Manager, measures, simulate
-from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
+from joulewise.policies.tasks.table import POLICIES
+from joulewise.simulate.tasks.manager import Manager
+from joulewise.simulate.tasks.measures import measures
+from joulewise.simulate.tasks.serial import simulate
 from joulewise.worlds.environment import SystemParameters, generate_system
-from tests.twins.serial import Plan, run_batch, work_and_machines
+from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
+from tests.twins.tasks.serial import Plan, run_batch, work_and_machines
 
 THRESHOLDS = (0.0, 0.5)
 NAIVE_HOURS = 4.0

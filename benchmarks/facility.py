@@ -14,17 +14,17 @@ from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.measure import Bar, Case, Subject, peak_mb, printed_by
-from joulewise.check.facility import check_facility
-from joulewise.check.facility_bound import facility_bound
+from joulewise.check.facility.bound import facility_bound
+from joulewise.check.facility.plan import check_facility
 from joulewise.model.air import Air
 from joulewise.model.facility import Facility
-from joulewise.optimise.facility import steady
-from joulewise.optimise.facility_genetic import evolve_plans
-from joulewise.optimise.facility_greedy import GREEDIES, plan_greedily
-from joulewise.optimise.facility_nlp import plan_by_nlp
-from joulewise.optimise.facility_planner import Proven, plan_facility
-from joulewise.optimise.facility_search import Found
-from joulewise.worlds.facilities import SIZES, FacilitySize, generate_facility, sized
+from joulewise.optimise.facility.evaluation import steady
+from joulewise.optimise.facility.genetic import evolve_plans
+from joulewise.optimise.facility.greedy import GREEDIES, plan_greedily
+from joulewise.optimise.facility.nlp import plan_by_nlp
+from joulewise.optimise.facility.planner import Proven, plan_facility
+from joulewise.optimise.facility.search import Found
+from joulewise.worlds.facility.site import SIZES, FacilitySize, generate_facility, sized
 
 TINY = FacilitySize(12, 2, 2, 3)
 GAPS = {"small": 0.005, "medium": 0.005, "large": 0.0045, "huge": 0.0098}

@@ -17,11 +17,11 @@ from benchmarks.measure import Bar, Case, Subject, peak_mb, printed_by
 from joulewise.model import World
 from joulewise.model.arrays import Floats
 from joulewise.model.assignment import Assignment
-from joulewise.optimise.assignments import AssignmentProblem
+from joulewise.optimise.assignments.problem import AssignmentProblem
+from joulewise.optimise.assignments.stochastic import StochasticObjective, StochasticProblem
+from joulewise.optimise.evolution import Engine, GeneticProblem, evolve
 from joulewise.optimise.front import Front
-from joulewise.optimise.genetic import Engine, GeneticProblem, evolve
-from joulewise.optimise.stochastic import StochasticObjective, StochasticProblem
-from joulewise.worlds.known import KnownParameters, generate_known
+from joulewise.worlds.assignments.known import KnownParameters, generate_known
 
 TABLE_5_3 = (2, 3, 3, 3, 2, 4, 2, 5, 2)
 MEAN_ETC_S = 90.0
@@ -44,7 +44,7 @@ OBJECTIVES: tuple[StochasticObjective, ...] = ("mean-times", "mean-completions",
 
 def heuristic_seeds(world: World, drop_below: float) -> list[Assignment]:
     """The assignments of all heuristics."""
-    from joulewise.optimise.assignment_seeds import SEEDS as HEURISTICS
+    from joulewise.optimise.assignments.seeds import SEEDS as HEURISTICS
 
     return [made(world, drop_below) for made in HEURISTICS.values()]
 
@@ -73,7 +73,7 @@ class Annealed(NamedTuple):
 
 
 def _annealed(world: World, seconds: float, seed: int) -> Annealed:
-    from joulewise.optimise.assignment_annealing import search_front
+    from joulewise.optimise.assignments.annealing import search_front
 
     began, began_core = time.perf_counter(), time.process_time()
     found = search_front(world, moves=MOST_MOVES, seconds=seconds, seed=seed)
@@ -82,7 +82,7 @@ def _annealed(world: World, seconds: float, seed: int) -> Annealed:
 
 def search(case: Case) -> dict[str, float]:
     """Percent of the certified hypervolume that annealing reaches in 30 s of one core, median of five worlds."""
-    from joulewise.optimise.assignment_bound import front_bound
+    from joulewise.optimise.assignments.bound import front_bound
 
     _annealed(data_set_3(case), 0.1, case.seed)  # loads the kernels
     found, bounds, bound_s = [], [], []
@@ -105,7 +105,7 @@ def search(case: Case) -> dict[str, float]:
 
 def genetic(case: Case) -> dict[str, float]:
     """What 10,000 generations of NSGA-II reach from all its seeds, how long that takes, and annealing in 2 s."""
-    from joulewise.optimise.assignment_bound import front_bound
+    from joulewise.optimise.assignments.bound import front_bound
 
     world = data_set_3(case)
     bound, problem, seeds = front_bound(world), AssignmentProblem(world), heuristic_seeds(world, 0.0)
@@ -173,7 +173,7 @@ def chapter_7(case: Case) -> World:
 
 def uncertain(case: Case, world: World, objective: StochasticObjective, threads: int = 1) -> GeneticProblem:
     """Chapter 7's problem: times and powers of gamma distributions, 100 samples."""
-    from joulewise.worlds.chances import ChanceParameters, gamma_chances
+    from joulewise.worlds.assignments.chances import ChanceParameters, gamma_chances
 
     return StochasticProblem(
         world,

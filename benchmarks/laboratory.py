@@ -14,15 +14,15 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.measure import Bar, Case, Subject, seconds
-from joulewise.measure.analysis import Analysis, analyse
-from joulewise.measure.bench import Experiment, Member, Program, Way
-from joulewise.measure.laboratory import measure
-from joulewise.measure.machine_bench import MachineBench
-from joulewise.measure.plan import Plan, parse_plan
-from joulewise.measure.setting import opened
-from joulewise.measure.slowdowns import groups_of, neighbours
-from joulewise.measure.store import Store
-from joulewise.measure.synthetic_machine import SyntheticMachine
+from joulewise.measure.analysis.analysis import Analysis, analyse
+from joulewise.measure.analysis.slowdowns import groups_of, neighbours
+from joulewise.measure.bench.bench import Experiment, Member, Program, Way
+from joulewise.measure.bench.laboratory import measure
+from joulewise.measure.bench.machine_bench import MachineBench
+from joulewise.measure.bench.setting import opened
+from joulewise.measure.bench.store import Store
+from joulewise.measure.plan.plan import Plan, parse_plan
+from joulewise.measure.synthetic.machine import SyntheticMachine
 from joulewise.rng import generator
 
 MACHINES_PER_TRIAL = 5

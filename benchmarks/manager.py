@@ -14,11 +14,14 @@ from benchmarks.measure import Bar, Case, Subject, printed_by, seconds
 from joulewise.confidence import student_quantile
 from joulewise.model import World
 from joulewise.model.supply import Supply
-from joulewise.optimise import Certificate, PriceBound, certified_bound, price_bound
-from joulewise.policies import POLICIES
-from joulewise.simulate import Manager, Outcome, measures, simulate
-from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
+from joulewise.optimise.price_market import Certificate, PriceBound
+from joulewise.optimise.tasks.prices import certified_bound, price_bound
+from joulewise.policies.tasks.table import POLICIES
+from joulewise.simulate.tasks.manager import Manager
+from joulewise.simulate.tasks.measures import measures
+from joulewise.simulate.tasks.serial import Outcome, simulate
 from joulewise.worlds.environment import SystemParameters, generate_system
+from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
 
 HOUR_S = 3600.0
 BUDGET_J = 1.11e9
@@ -167,8 +170,8 @@ from benchmarks.measure import peak_mb
 from joulewise.model.supply import Supply
 from joulewise.policies import POLICIES
 from joulewise.simulate import Manager
-from joulewise.simulate.days import simulate_days
-from joulewise.worlds.arrivals import WorkloadParameters, generate_days
+from joulewise.simulate.tasks.days import simulate_days
+from joulewise.worlds.tasks.day import WorkloadParameters, generate_days
 from joulewise.worlds.environment import SystemParameters, generate_system
 system = generate_system(SystemParameters(pstates=3), {case.seed}, 0)
 parameters = WorkloadParameters(tasks_per_day={load}, days={n_days})

@@ -17,13 +17,13 @@ from pymoo.operators.selection.rnd import RandomSelection
 from pymoo.optimize import minimize
 from scipy.optimize import linprog
 
-from joulewise.kernels.assignment import evaluate_assignments, room_to_evaluate
+from joulewise.kernels.assignments.evaluation import evaluate_assignments, room_to_evaluate
 from joulewise.model.arrays import Floats
 from joulewise.model.assignment import Assignment
 from joulewise.model.bag import Bag, BagAllocation
-from joulewise.optimise.assignments import AssignmentProblem
-from joulewise.optimise.genetic import POPULATION, BagProblem, GeneticProblem
-from joulewise.optimise.market import Market
+from joulewise.optimise.assignments.problem import AssignmentProblem
+from joulewise.optimise.bags.market import Market
+from joulewise.optimise.evolution import POPULATION, BagProblem, GeneticProblem
 
 Genes = NDArray[np.int64]
 _evaluate_assignments: Any = evaluate_assignments

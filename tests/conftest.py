@@ -1,6 +1,6 @@
 """Settings of all tests: hypothesis draws the same cases every time, and more of them when asked to.
 
-`pytest --hypothesis-profile=thorough tests/test_twins.py` looks at thousands of new cases.
+`pytest --hypothesis-profile=thorough tests/simulate/tasks/test_twins.py` looks at thousands of new cases.
 """
 
 from hypothesis import HealthCheck, settings

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks.peers import KnownTasks, OneTaskElsewhereAndSwapped, SegmentSwap
-from joulewise.optimise.assignments import AssignmentProblem
-from tests.random_assignments import random_world
+from joulewise.optimise.assignments.problem import AssignmentProblem
+from tests.strategies.random_assignments import random_world
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from typer.main import get_command
 from joulewise.cli.app import app
 from joulewise.cli.catalogue import KINDS
 from joulewise.files import write_atomic
-from joulewise.measure.bundled import KERNELS as KERNELS_OF_LABORATORY
-from joulewise.measure.observations import COLUMNS as OBSERVATIONS
-from joulewise.measure.plan_table import SYNTHETIC, PlanKey, plan_keys, title_of
+from joulewise.measure.bench.bundled import KERNELS as KERNELS_OF_LABORATORY
+from joulewise.measure.bench.observations import COLUMNS as OBSERVATIONS
+from joulewise.measure.plan.table import SYNTHETIC, PlanKey, plan_keys, title_of
 from joulewise.present.figures import FIGURES
 from joulewise.study.columns import COLUMNS
 from joulewise.study.schema import Key, study_keys

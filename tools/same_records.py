@@ -35,7 +35,9 @@ MOST = {
 }
 """The largest value of a key in a small run."""
 
-MEASURED = re.compile(r"(^|_)(run|solve|mapping|bound|time|reached|best|wall|decide)_s$|generations_per_s|^(run_at|machine)$")
+MEASURED = re.compile(
+    r"(^|_)(run|solve|mapping|bound|time|reached|best|wall|decide)_s$|generations_per_s|^(run_at|machine)$"
+)
 """Columns that hold measured times and speeds."""
 
 
@@ -70,7 +72,9 @@ def make(folder: Path) -> None:
         (inputs / source.name).write_text(small(text) if source.parent == STUDIES else text, encoding="utf-8")
         command = ["run", str(inputs / source.name), "--out", str(folder / source.stem), "--no-report"]
         done = subprocess.run([sys.executable, "-m", "joulewise", *command], capture_output=True, text=True)
-        print(source.stem, "done" if done.returncode == 0 else f"exit {done.returncode}: {done.stderr[-400:]}", flush=True)
+        print(
+            source.stem, "done" if done.returncode == 0 else f"exit {done.returncode}: {done.stderr[-400:]}", flush=True
+        )
 
 
 def compare(before: Path, after: Path) -> Iterator[str]:
@@ -79,7 +83,9 @@ def compare(before: Path, after: Path) -> Iterator[str]:
     others = {path.relative_to(after) for path in after.rglob("*.parquet")}
     yield from (f"{path}: only in one of the two" for path in sorted(tables ^ others))
     for path in sorted(tables & others):
-        yield from (f"{path}: {told}" for told in _differences(pl.read_parquet(before / path), pl.read_parquet(after / path)))
+        yield from (
+            f"{path}: {told}" for told in _differences(pl.read_parquet(before / path), pl.read_parquet(after / path))
+        )
     print(f"{len(tables & others)} tables compared")
 
 
@@ -89,7 +95,11 @@ def _differences(one: pl.DataFrame, two: pl.DataFrame) -> Iterator[str]:
     elif one.height != two.height:
         yield f"{one.height} rows and {two.height}"
     else:
-        yield from (f"column {name}" for name in one.columns if not MEASURED.search(name) and not one[name].equals(two[name], null_equal=True))
+        yield from (
+            f"column {name}"
+            for name in one.columns
+            if not MEASURED.search(name) and not one[name].equals(two[name], null_equal=True)
+        )
 
 
 def main(arguments: list[str]) -> int:

@@ -14,7 +14,7 @@ from joulewise.files import write_atomic
 from joulewise.model.arrays import Floats
 from joulewise.model.clusters import Clusters, ClusterSystem
 from joulewise.rng import generator
-from joulewise.worlds.lublin import LublinParameters, generate_lublin
+from joulewise.worlds.jobs.lublin import LublinParameters, generate_lublin
 
 PATH = Path(__file__).parent.parent / "examples" / "small.swf.gz"
 N_NODES, N_JOBS, N_USERS = 128, 1500, 12

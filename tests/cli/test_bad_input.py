@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import call
-from tests.study.small import TEXT
+from tests.strategies.calling import call
+from tests.strategies.small import TEXT
 from tests.study.test_running import stored_files
 from tests.study.test_study_file import BAD, BAD_TABLES, TABLES, write_tables
 

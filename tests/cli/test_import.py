@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from joulewise.worlds.trace_files import read_trace_table
-from tests.cli.calling import call
-from tests.study.small_jobs import LOG
+from joulewise.worlds.jobs.trace_files import read_trace_table
+from tests.strategies.calling import call
+from tests.strategies.small_jobs import LOG
 
 Capture = pytest.CaptureFixture[str]
 SACCT = Path(__file__).parent.parent / "data" / "sacct.txt"

@@ -11,8 +11,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.cli.calling import started
-from tests.study.small import TEXT, lasting
+from tests.strategies.calling import started
+from tests.strategies.small import TEXT, lasting
 
 MANY = TEXT.replace("trials = 2", "trials = 30")
 N_RUNS = 120

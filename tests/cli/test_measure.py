@@ -15,12 +15,12 @@ import pytest
 from joulewise.cli.measure import _how_long, _how_noted, _noted
 from joulewise.cli.output import progress
 from joulewise.files import locked
-from joulewise.measure.places import BEYOND_QUOTA, SHARED_CORES
-from joulewise.measure.programs import resolved
-from joulewise.measure.schedule import Estimate, schedule
+from joulewise.measure.machine.places import BEYOND_QUOTA, SHARED_CORES
+from joulewise.measure.plan.programs import resolved
+from joulewise.measure.plan.schedule import Estimate, schedule
 from joulewise.progress import Progress
-from tests.cli.calling import call
-from tests.measure.small_lab import MACHINE, small_plan
+from tests.strategies.calling import call
+from tests.strategies.small_lab import MACHINE, small_plan
 
 Capture = pytest.CaptureFixture[str]
 
@@ -58,7 +58,7 @@ wait = "1 ms"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder with plans, on a machine of which no other laboratory knows."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("joulewise.measure.holding.SHARED", tmp_path)
+    monkeypatch.setattr("joulewise.measure.machine.holding.SHARED", tmp_path)
     (tmp_path / "syn.toml").write_text(SYNTHETIC)
     (tmp_path / "real.toml").write_text(REAL)
     return tmp_path
@@ -119,7 +119,7 @@ def test_being_told_to_end_while_meters_are_looked_at_ends_in_order(
         os.kill(os.getpid(), signal.SIGTERM)
         yield
 
-    monkeypatch.setattr("joulewise.measure.setting.opened", ended)
+    monkeypatch.setattr("joulewise.measure.bench.setting.opened", ended)
     said = call(capsys, "measure", "real.toml")
     assert (said.code, "Interrupted" in said.err) == (130, True)
 

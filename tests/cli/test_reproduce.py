@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from joulewise.measure.published import CHAPTER_8
+from joulewise.measure.analysis.published import CHAPTER_8
 from joulewise.study.catalogue import EXPERIMENTS
-from tests.cli.calling import call
+from tests.strategies.calling import call
 
 Capture = pytest.CaptureFixture[str]
 

@@ -15,12 +15,12 @@ from joulewise.cli.app import VERBS
 from joulewise.cli.catalogue import KINDS
 from joulewise.cli.explain import explain
 from joulewise.cli.result import time_of_runs_s
-from joulewise.policies import POLICIES
-from tests.cli.calling import COMMAND, call
-from tests.study.small import HEURISTIC, TEXT
-from tests.study.small_bags import FRONT, PROFIT
-from tests.study.small_fronts import EVOLVED, UTILITY
-from tests.study.small_jobs import LOG, LOGGED
+from joulewise.policies.tasks.table import POLICIES
+from tests.strategies.calling import COMMAND, call
+from tests.strategies.small import HEURISTIC, TEXT
+from tests.strategies.small_bags import FRONT, PROFIT
+from tests.strategies.small_fronts import EVOLVED, UTILITY
+from tests.strategies.small_jobs import LOG, LOGGED
 
 Capture = pytest.CaptureFixture[str]
 

@@ -13,7 +13,7 @@ from joulewise.present import FORMATS, write_figures
 from joulewise.present.export import export
 from joulewise.present.figures import drawable, drawings
 from joulewise.present.records import POLICY, Records
-from tests.present.made import make_records
+from tests.strategies.made import make_records
 
 
 def _arguments(records: Records) -> dict[str, Any]:

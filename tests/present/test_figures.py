@@ -17,11 +17,11 @@ from joulewise.present.layout import Drawing, inline
 from joulewise.present.lines import BUDGET, spread
 from joulewise.present.records import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, VARIANT, WEIGHT, Records
 from joulewise.present.settings import beside
-from tests.present.made import BUDGET_J, MANAGED, TITLES, WEIGHED, make_records
-from tests.present.made_bags import front_records, profit_records
-from tests.present.made_facilities import CAPS, facility_records
-from tests.present.made_fronts import FIVE_SEEDS, fuzzy_records, utility_records
-from tests.present.made_jobs import FIG_7, job_records
+from tests.strategies.made import BUDGET_J, MANAGED, TITLES, WEIGHED, make_records
+from tests.strategies.made_bags import front_records, profit_records
+from tests.strategies.made_facilities import CAPS, facility_records
+from tests.strategies.made_fronts import FIVE_SEEDS, fuzzy_records, utility_records
+from tests.strategies.made_jobs import FIG_7, job_records
 
 ALL = [figure.name for figure in FIGURES]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import polars as pl
 
 from joulewise.present.records import LOAD, POLICY, THRESHOLD, VARIANT, tidy
-from tests.present.made import TITLES, make_records
+from tests.strategies.made import TITLES, make_records
 
 
 def test_policies_stand_by_mode_and_then_as_in_their_table() -> None:

@@ -20,7 +20,7 @@ from joulewise.present.findings import findings
 from joulewise.present.records import LOAD, POLICY, TARIFF_UNIT, THRESHOLD, Records
 from joulewise.present.report import render_report
 from joulewise.present.tables import cost_tables, difference_tables, full_table, utility_tables
-from tests.present.made import make_records
+from tests.strategies.made import make_records
 
 EVIL = "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from joulewise.policies import POLICIES
+from joulewise.policies.tasks.table import POLICIES
 from joulewise.present.figures import FIGURES
 from joulewise.study import plan
 from joulewise.study.catalogue import EXPERIMENTS, Experiment, judging
@@ -19,7 +19,7 @@ from joulewise.study.columns import COLUMNS
 from joulewise.study.source import Draw
 from joulewise.study.sources import build_manager
 from joulewise.verdicts import Verdict
-from tests.study.true_tables import TRUE
+from tests.strategies.true_tables import TRUE
 
 ENDS = ("least energy", "knee", "least makespan")
 LEVELS = {

@@ -11,7 +11,7 @@ from joulewise.study.columns import COLUMNS, metrics
 from joulewise.study.kinds import KINDS
 from joulewise.study.schema import study_keys
 from joulewise.study.store import Store
-from tests.study.small import run_small
+from tests.strategies.small import run_small
 
 
 def documented(table: str, kind: str = MANAGED) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from joulewise.policies import POLICIES
+from joulewise.policies.tasks.table import POLICIES
 from joulewise.study import plan, read_study, run_study
 from joulewise.study.estimate import estimate
 

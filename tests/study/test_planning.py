@@ -12,7 +12,7 @@ from joulewise.study import Run, parse_study, plan
 from joulewise.study.estimate import estimate
 from joulewise.study.source import Draw
 from joulewise.study.sources import build_world
-from tests.study.small import HEURISTIC, TEXT, small
+from tests.strategies.small import HEURISTIC, TEXT, small
 
 Change = Callable[[str], str]
 

@@ -14,10 +14,11 @@ from joulewise.errors import InputError
 from joulewise.files import write_atomic
 from joulewise.kernels import jit
 from joulewise.model import World
-from joulewise.simulate import Manager, Outcome, simulate
+from joulewise.simulate.tasks.manager import Manager
+from joulewise.simulate.tasks.serial import Outcome, simulate
 from joulewise.study import Progress, open_results, parse_study, run_study
 from joulewise.study.store import Store
-from tests.study.small import HEADING, HEURISTIC, MANAGER, TEXT, lasting, run_small, small
+from tests.strategies.small import HEADING, HEURISTIC, MANAGER, TEXT, lasting, run_small, small
 
 
 def stored_files(folder: Path) -> dict[str, bytes]:

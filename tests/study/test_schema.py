@@ -11,7 +11,7 @@ import pytest
 
 from joulewise.cli.new import MEASURE, TEMPLATES
 from joulewise.study.schema import json_schema, study_keys
-from tests.study.small import TEXT
+from tests.strategies.small import TEXT
 from tests.study.test_examples import STUDIES
 from tests.study.test_study_file import TABLES
 

@@ -11,7 +11,7 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.study import parse_study, read_study
-from tests.study.small import HEADING, HEURISTIC, MANAGER, SYSTEM, TEXT, WORKLOAD, small
+from tests.strategies.small import HEADING, HEURISTIC, MANAGER, SYSTEM, TEXT, WORKLOAD, small
 
 
 def lines(text: str, folder: Path = Path()) -> list[str]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from joulewise.study import sweep
 from joulewise.study.sweep import Axis
-from tests.study.small import small
+from tests.strategies.small import small
 
 NUMBERS, LISTS = frozenset({0}), frozenset({1})
 

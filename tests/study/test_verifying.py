@@ -13,7 +13,7 @@ from joulewise.errors import InputError
 from joulewise.study import parse_study, run_study, verify
 from joulewise.study.column import RECORDS
 from joulewise.study.store import Store
-from tests.study.small import HEURISTIC, TEXT, run_small
+from tests.strategies.small import HEURISTIC, TEXT, run_small
 
 
 def test_what_was_just_run_holds(tmp_path: Path) -> None:

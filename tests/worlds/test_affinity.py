@@ -17,7 +17,7 @@ from joulewise.model.arrays import Floats
 from joulewise.worlds.affinity import LEAST_SPEED, affinity_report, with_affinity
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.heterogeneity import heterogeneity, heterogeneity_metrics
-from tests.simple_worlds import simple_system
+from tests.strategies.simple_worlds import simple_system
 
 KEPT = 1e-9
 """How far TDH and MPH may move: the tolerance of the standard form, summed up."""

@@ -8,8 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from joulewise.policies import Policy
-    from joulewise.policies.job_policy import JobPolicy
+    from joulewise.policies.jobs.policy import JobPolicy
+    from joulewise.policies.tasks.policy import Policy
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Entry:
 
 def _policies() -> list[Entry]:
     from joulewise.errors import InputError
-    from joulewise.policies import POLICIES, find_policy
-    from joulewise.policies.heuristic import installed_heuristics, installed_identity
+    from joulewise.policies.heuristic import find_policy, installed_heuristics, installed_identity
+    from joulewise.policies.tasks.table import POLICIES
 
     found, broken = dict(POLICIES), []
     for name in installed_heuristics():
@@ -51,7 +51,7 @@ def _named_policies(policies: Iterable[Policy]) -> list[Entry]:
 
 
 def _job_policies() -> list[Entry]:
-    from joulewise.policies.job_table import JOB_POLICIES
+    from joulewise.policies.jobs.table import JOB_POLICIES
 
     return [
         Entry(
@@ -67,7 +67,7 @@ def _job_policies() -> list[Entry]:
 
 def _held(policy: JobPolicy) -> str:
     """For whom a policy holds nodes ahead, and until when."""
-    from joulewise.policies.job_policy import ALL_JOBS
+    from joulewise.policies.jobs.policy import ALL_JOBS
 
     if policy.reservations == 0:
         return "for nobody"
@@ -101,9 +101,11 @@ def _generators() -> list[Entry]:
 
 
 def _methods() -> list[Entry]:
-    from joulewise.study import facility_methods, fronts, utility_methods
+    from joulewise.study.assignments import methods as utility_methods
+    from joulewise.study.bags import front as fronts
     from joulewise.study.column import FRONT, UTILITY
-    from joulewise.study.facility_sources import REWARD
+    from joulewise.study.facility import methods as facility_methods
+    from joulewise.study.facility.sources import REWARD
 
     tables = {FRONT: fronts.METHODS, UTILITY: utility_methods.METHODS, REWARD: facility_methods.METHODS}
 
@@ -176,7 +178,7 @@ def _kinds() -> list[Entry]:
 
 def _measure() -> Entry:
     """Plans of the laboratory, which people choose beside the kinds of studies."""
-    from joulewise.measure.plan_table import TABLES, title_of
+    from joulewise.measure.plan.table import TABLES, title_of
 
     row = {"name": "measure", "summary": "programs measured on this machine, alone and together: a plan, no study"}
     sections = ", ".join(title_of(table) for table in TABLES if table)
@@ -185,7 +187,7 @@ def _measure() -> Entry:
 
 
 def _kernels() -> list[Entry]:
-    from joulewise.measure.bundled import KERNELS
+    from joulewise.measure.bench.bundled import KERNELS
 
     return [
         Entry(
@@ -230,7 +232,7 @@ def _keys() -> list[Entry]:
 
 
 def _plan_keys() -> list[Entry]:
-    from joulewise.measure.plan_table import plan_keys, title_of
+    from joulewise.measure.plan.table import plan_keys, title_of
 
     return [
         Entry(
@@ -245,7 +247,7 @@ def _plan_keys() -> list[Entry]:
 
 
 def _plan_sections() -> list[Entry]:
-    from joulewise.measure.plan_table import TABLES, title_of
+    from joulewise.measure.plan.table import TABLES, title_of
 
     return [
         Entry(

@@ -11,7 +11,7 @@ from joulewise.cli.output import AsJson, StudyPath, print_json, print_table
 from joulewise.units import count
 
 if TYPE_CHECKING:
-    from joulewise.study.systems import SystemMeasures
+    from joulewise.study.heterogeneity import SystemMeasures
 
 
 def check(
@@ -28,8 +28,8 @@ def check(
     """
     from joulewise.study import read_study
     from joulewise.study.estimate import estimate
+    from joulewise.study.heterogeneity import measure_systems
     from joulewise.study.running import default_folder
-    from joulewise.study.systems import measure_systems
 
     found = read_study(study)
     folder = out or default_folder(found)

@@ -12,7 +12,7 @@ from joulewise.errors import InputError, Problem
 from joulewise.units import count, duration
 
 if TYPE_CHECKING:
-    from joulewise.worlds.trace_report import TraceReport
+    from joulewise.worlds.jobs.trace_report import TraceReport
 
 
 def import_(
@@ -33,8 +33,8 @@ def import_(
 
     A study replays the file that is written. Everything odd in the log is counted by reason.
     """
-    from joulewise.worlds.trace_files import import_log
-    from joulewise.worlds.trace_report import report_on
+    from joulewise.worlds.jobs.trace_files import import_log
+    from joulewise.worlds.jobs.trace_report import report_on
 
     path = out or Path(_stem(log) + ".parquet")
     _check_target(path, log)
@@ -58,7 +58,7 @@ def _stem(log: Path) -> str:
 
 def _check_target(path: Path, log: Path) -> None:
     """InputError when the file to write is another one that somebody may want."""
-    from joulewise.worlds.trace_files import holds_jobs
+    from joulewise.worlds.jobs.trace_files import holds_jobs
 
     if holds_jobs(log):
         raise InputError(Problem(str(log), "is an import already", advice="a study replays it as it is"))

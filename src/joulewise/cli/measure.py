@@ -13,13 +13,13 @@ from joulewise.cli import SOME_RUNS_FAILED
 from joulewise.cli.output import AsJson, following, note, print_json, print_table, working
 
 if TYPE_CHECKING:
-    from joulewise.measure.analysis import Analysis
-    from joulewise.measure.laboratory import Outcome
-    from joulewise.measure.machine import Machine
-    from joulewise.measure.plan import Plan
-    from joulewise.measure.schedule import Estimate, Run
-    from joulewise.measure.store import Store
-    from joulewise.present.measure_report import MeasureInfo
+    from joulewise.measure.analysis.analysis import Analysis
+    from joulewise.measure.bench.laboratory import Outcome
+    from joulewise.measure.bench.store import Store
+    from joulewise.measure.machine.machine import Machine
+    from joulewise.measure.plan.plan import Plan
+    from joulewise.measure.plan.schedule import Estimate, Run
+    from joulewise.present.measure.report import MeasureInfo
 
 _MOST_ROWS = 40
 _MOST_PROBLEMS = 5
@@ -58,7 +58,7 @@ def measure(
 
 def _check_choice(plan: Path | None, probes: bool, report: Path | None) -> None:
     from joulewise.errors import InputError, Problem
-    from joulewise.measure.plan import START
+    from joulewise.measure.plan.plan import START
 
     named = {"PLAN": plan is not None, "--probes": probes, "--report": report is not None}
     given = [name for name, is_given in named.items() if is_given]
@@ -87,10 +87,10 @@ def _folder(plan: Plan, out: Path | None) -> Path:
 
 
 def _measure(path: Path, out: Path | None, *, is_agreed: bool, as_json: bool) -> None:
-    from joulewise.measure.holding import ending_in_order
-    from joulewise.measure.laboratory import measure
-    from joulewise.measure.plan_file import read_plan
-    from joulewise.measure.setting import opened
+    from joulewise.measure.bench.laboratory import measure
+    from joulewise.measure.bench.setting import opened
+    from joulewise.measure.machine.holding import ending_in_order
+    from joulewise.measure.plan.file import read_plan
 
     plan = read_plan(path)
     folder = _folder(plan, out)
@@ -124,8 +124,8 @@ def _show_failures(outcome: Outcome) -> None:
 
 def _show_findings(folder: Path, outcome: Outcome | None, *, as_json: bool) -> None:
     """Analyse a folder, write its tables and its report, and print what was found."""
-    from joulewise.present.measure_findings import measure_findings
-    from joulewise.present.measure_runs import run_counts
+    from joulewise.present.measure.findings import measure_findings
+    from joulewise.present.measure.runs import run_counts
 
     with working("Writing the report", quiet=as_json):
         analysis, info, page = _analysed(folder)
@@ -151,10 +151,10 @@ def _counts(outcome: Outcome) -> dict[str, Any]:
 def _analysed(folder: Path) -> tuple[Analysis, MeasureInfo, Path]:
     """Everything that is made of the journal, written anew while nobody else writes to the folder."""
     from joulewise.files import locked
-    from joulewise.measure.analysis import analyse
-    from joulewise.measure.export import write_tables
-    from joulewise.measure.store import Store, machine_from
-    from joulewise.present.measure_report import write_measure_report
+    from joulewise.measure.analysis.analysis import analyse
+    from joulewise.measure.analysis.export import write_tables
+    from joulewise.measure.bench.store import Store, machine_from
+    from joulewise.present.measure.report import write_measure_report
 
     store = Store(folder)
     machine = machine_from(store.existing()["machine"])
@@ -167,9 +167,9 @@ def _analysed(folder: Path) -> tuple[Analysis, MeasureInfo, Path]:
 
 
 def _info(store: Store, machine: Machine) -> MeasureInfo:
-    from joulewise.measure.availability import Availability
-    from joulewise.measure.store import last_runs
-    from joulewise.present.measure_report import MeasureInfo
+    from joulewise.measure.bench.store import last_runs
+    from joulewise.measure.machine.availability import Availability
+    from joulewise.present.measure.report import MeasureInfo
 
     marker = store.existing()
     made = last_runs(store.records())
@@ -192,10 +192,10 @@ def _info(store: Store, machine: Machine) -> MeasureInfo:
 
 
 def _show_schedule(path: Path, out: Path | None, *, as_json: bool) -> None:
-    from joulewise.measure.laboratory import estimate_left, runs_of
-    from joulewise.measure.plan_file import read_plan
-    from joulewise.measure.setting import machine_of
-    from joulewise.measure.store import Store
+    from joulewise.measure.bench.laboratory import estimate_left, runs_of
+    from joulewise.measure.bench.setting import machine_of
+    from joulewise.measure.bench.store import Store
+    from joulewise.measure.plan.file import read_plan
 
     plan = read_plan(path)
     folder, machine = _folder(plan, out), machine_of(plan)
@@ -220,7 +220,7 @@ def _show_schedule(path: Path, out: Path | None, *, as_json: bool) -> None:
 
 def _noted(plan: Plan, machine: Machine, runs: Iterable[Run]) -> dict[str, list[str]]:
     """The notes that runs will have for where their members are pinned, and the groups that have each."""
-    from joulewise.measure.places import place_notes
+    from joulewise.measure.machine.places import place_notes
 
     experiments = [run.experiment for run in runs]
     placed = sorted({(found.group, tuple(member.cores for member in found.members)) for found in experiments})
@@ -261,7 +261,7 @@ def _how_long(n_runs: int, cost: Estimate, *, is_made_up: bool) -> str:
 
 def _agreement(cost: Estimate) -> str:
     """What a dry run says of --yes."""
-    from joulewise.measure.schedule import LONG_S
+    from joulewise.measure.plan.schedule import LONG_S
     from joulewise.units import duration
 
     long = f"more than {duration(LONG_S)}"
@@ -279,7 +279,7 @@ def _unknown(names: Sequence[str]) -> str:
 
 
 def _show_probes(*, as_json: bool) -> None:
-    from joulewise.measure.survey import survey
+    from joulewise.measure.machine.survey import survey
 
     found = survey()
     if as_json:

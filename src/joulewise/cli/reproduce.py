@@ -13,7 +13,7 @@ from joulewise.cli import SOME_RUNS_FAILED
 from joulewise.cli.output import AsJson, note, print_json, print_table
 
 if TYPE_CHECKING:
-    from joulewise.measure.published import PrintedTables
+    from joulewise.measure.analysis.published import PrintedTables
     from joulewise.study.catalogue import Experiment, Finding
 
 FOLDER = Path("results") / "reproduce"
@@ -45,7 +45,7 @@ def reproduce(
 
 def all_experiments() -> dict[str, Experiment | PrintedTables]:
     """Every published experiment: those that can be run, and the one of which only printed tables can be judged."""
-    from joulewise.measure.published import CHAPTER_8
+    from joulewise.measure.analysis.published import CHAPTER_8
     from joulewise.study.catalogue import EXPERIMENTS
 
     return {**EXPERIMENTS, CHAPTER_8.id: CHAPTER_8}
@@ -98,7 +98,7 @@ def _reproduce(
 def _judge_printed(printed: PrintedTables, trials: int | None, out: Path | None, as_json: bool) -> None:
     from joulewise.errors import InputError, Problem
     from joulewise.files import write_atomic
-    from joulewise.measure.published import published_findings
+    from joulewise.measure.analysis.published import published_findings
 
     if trials is not None:
         advice = "leave --trials out; `joulewise measure` runs programs of your own"

@@ -114,7 +114,7 @@ def write_page(results: Results) -> Path:
 
 def frames(results: Results) -> dict[str, Any]:
     """What the figures and the page are made from."""
-    from joulewise.present.job_view import JOB_COLUMNS
+    from joulewise.present.jobs.view import JOB_COLUMNS
 
     titles, modes = _policies(results)
     drawn = {JOBS: JOB_COLUMNS}

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, shared
-from joulewise.kernels.machines import believed_ready_s, believed_start_s
 from joulewise.kernels.records import record
+from joulewise.kernels.tasks.machines import believed_ready_s, believed_start_s
 
 HOUR_S = 3600.0
 NO_FILTER, FAIR_SHARE, ADAPTIVE = 0, 1, 2

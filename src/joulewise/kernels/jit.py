@@ -27,7 +27,7 @@ _OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False
 def cache_folder() -> Path:
     """Where compiled kernels are kept; numba's own cache misses edits in other files, so ours is keyed by all."""
     digest = hashlib.sha256(f"{numba.__version__} {binding.get_host_cpu_name()}".encode())
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "joulewise" / "kernels" / digest.hexdigest()[:16]

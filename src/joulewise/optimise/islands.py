@@ -17,8 +17,7 @@ import numpy as np
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.model.arrays import Floats
-from joulewise.optimise.front import Front, front_of
-from joulewise.optimise.genetic import (
+from joulewise.optimise.evolution import (
     POPULATION,
     Evolution,
     GeneticProblem,
@@ -33,6 +32,7 @@ from joulewise.optimise.genetic import (
     problems_of,
     start_problems,
 )
+from joulewise.optimise.front import Front, front_of
 from joulewise.optimise.population import Population
 from joulewise.processes import HEED_S, available_cpus, end, follow_parent, for_children
 

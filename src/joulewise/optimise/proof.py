@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from joulewise.model.world import World
 from joulewise.optimise.bounds import maximum_utility, utility_ceiling
 from joulewise.optimise.price_market import Certificate
-from joulewise.optimise.prices import price_bound
+from joulewise.optimise.tasks.prices import price_bound
 
 BoundKind: TypeAlias = Literal["prices", "trivial"]
 BOUND_KINDS: tuple[str, ...] = get_args(BoundKind)

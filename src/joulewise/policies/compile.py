@@ -14,7 +14,7 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.choice import OBJECTIVE_SIGNATURE
-from joulewise.policies.policy import Objective, Value
+from joulewise.policies.tasks.policy import Objective, Value
 from joulewise.rng import generator
 
 _N_SAMPLES = 4000

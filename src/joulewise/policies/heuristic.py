@@ -14,8 +14,8 @@ from types import ModuleType
 from typing import TypeVar, get_args
 
 from joulewise.errors import InputError, Problem, unknown_name
-from joulewise.policies.policy import Mode, Objective, Policy, Value
-from joulewise.policies.table import POLICIES
+from joulewise.policies.tasks.policy import Mode, Objective, Policy, Value
+from joulewise.policies.tasks.table import POLICIES
 
 ENTRY_POINTS = "joulewise.heuristics"
 PARAMETERS = ("utility", "completion_s", "exec_s", "energy_j", "wait_s")

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from joulewise.present.curves import ENERGY_TRACE, UTILITY_TRACE, energy_over_time, trace_frame, utility_over_time
-from joulewise.present.densities import densities, has_variations
-from joulewise.present.facility_bars import compares_rates, rates_by_technique
-from joulewise.present.facility_cores import cores_of_nodes, has_cores
-from joulewise.present.facility_floor import has_nodes
-from joulewise.present.facility_map import map_of_powers, map_of_temperatures
-from joulewise.present.facility_progress import has_progress, rate_over_time
-from joulewise.present.facility_sweep import has_sweep, rates_by_number
-from joulewise.present.fates import COUNTS, fates, fates_by_priority, shares
-from joulewise.present.fronts import front_by_generations, fronts
-from joulewise.present.fuzzy import (
+from joulewise.present.assignments.densities import densities, has_variations
+from joulewise.present.assignments.fronts import (
+    fronts_by_seeds,
+    has_populations,
+    has_rates,
+    hypervolume_by_generations,
+    of_utilities,
+    steps_of,
+    utility_front,
+    utility_per_energy,
+    with_end,
+)
+from joulewise.present.assignments.fuzzy import (
     fuzzy_front,
     fuzzy_fronts_compared,
     has_clouds,
@@ -23,11 +25,20 @@ from joulewise.present.fuzzy import (
     several_aims,
     spread_of_points,
 )
-from joulewise.present.gantt import gantt, has_runs
-from joulewise.present.gaps import has_gaps, profit_by_ratio, profit_gap
+from joulewise.present.bags.gaps import has_gaps, profit_by_ratio, profit_gap
+from joulewise.present.bags.machines import finishing_times, has_machines, machine_energies, machines_by_type
+from joulewise.present.bags.profit import feasible_region, profit_on_front, with_optima
+from joulewise.present.curves import ENERGY_TRACE, UTILITY_TRACE, energy_over_time, trace_frame, utility_over_time
+from joulewise.present.facility.bars import compares_rates, rates_by_technique
+from joulewise.present.facility.cores import cores_of_nodes, has_cores
+from joulewise.present.facility.floor import has_nodes
+from joulewise.present.facility.map import map_of_powers, map_of_temperatures
+from joulewise.present.facility.progress import has_progress, rate_over_time
+from joulewise.present.facility.sweep import has_sweep, rates_by_number
+from joulewise.present.fronts import front_by_generations, fronts
 from joulewise.present.intervals import differences
-from joulewise.present.job_bars import COUNTS as JOB_COUNTS
-from joulewise.present.job_bars import (
+from joulewise.present.jobs.bars import COUNTS as JOB_COUNTS
+from joulewise.present.jobs.bars import (
     compares,
     earn_apart,
     earned_over_time,
@@ -39,22 +50,14 @@ from joulewise.present.job_bars import (
     utility_by_scheduler,
     waits_by_scheduler,
 )
-from joulewise.present.job_curves import has_curves, has_trace, jobs_over_time
-from joulewise.present.job_leniency import has_leniencies, over_job_leniency
-from joulewise.present.job_times import has_plans, has_worths, run_times, utility_by_size
-from joulewise.present.job_view import job_view
-from joulewise.present.job_waits import has_rows, has_waits, slowdown_by_user, wait_distribution, waits_by_queue
+from joulewise.present.jobs.curves import has_curves, has_trace, jobs_over_time
+from joulewise.present.jobs.gantt import gantt, has_runs
+from joulewise.present.jobs.leniency import has_leniencies, over_job_leniency
+from joulewise.present.jobs.times import has_plans, has_worths, run_times, utility_by_size
+from joulewise.present.jobs.view import job_view
+from joulewise.present.jobs.waits import has_rows, has_waits, slowdown_by_user, wait_distribution, waits_by_queue
 from joulewise.present.layout import Drawing
-from joulewise.present.levels import BY_GROUP, BY_PRIORITY, levels_of, utility_by_group, utility_by_priority
-from joulewise.present.machines import finishing_times, has_machines, machine_energies, machines_by_type
 from joulewise.present.plane import BOUND, FOUND, REGION, SNAPSHOT, has_curve
-from joulewise.present.policy_bars import (
-    completed_by_policy,
-    utility_by_policy,
-    utility_by_setting,
-    utility_by_threshold,
-)
-from joulewise.present.profit import feasible_region, profit_on_front, with_optima
 from joulewise.present.records import (
     ENVIRONMENT,
     FILTER,
@@ -66,20 +69,17 @@ from joulewise.present.records import (
     WEIGHT,
     Records,
 )
-from joulewise.present.sensitivity import over_leniency, over_weight
 from joulewise.present.settings import tunes
-from joulewise.present.tradeoff import utility_against_energy
-from joulewise.present.utility_fronts import (
-    fronts_by_seeds,
-    has_populations,
-    has_rates,
-    hypervolume_by_generations,
-    of_utilities,
-    steps_of,
-    utility_front,
-    utility_per_energy,
-    with_end,
+from joulewise.present.tasks.fates import COUNTS, fates, fates_by_priority, shares
+from joulewise.present.tasks.levels import BY_GROUP, BY_PRIORITY, levels_of, utility_by_group, utility_by_priority
+from joulewise.present.tasks.policy_bars import (
+    completed_by_policy,
+    utility_by_policy,
+    utility_by_setting,
+    utility_by_threshold,
 )
+from joulewise.present.tasks.sensitivity import over_leniency, over_weight
+from joulewise.present.tradeoff import utility_against_energy
 
 
 @dataclass(frozen=True)

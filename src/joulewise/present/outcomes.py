@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from joulewise.present.aims import aim_of
+from joulewise.present.assignments.aims import aim_of
 from joulewise.present.findings import Finding
 from joulewise.present.formats import decimals_for, fixed, metric_value, number, percent, plain
 from joulewise.present.layout import Panel, hold, panels_of, sentence

@@ -10,12 +10,12 @@ from typing import Any
 
 from joulewise.files import write_atomic
 from joulewise.present.export import render, spec_of
-from joulewise.present.facility_outcomes import facility_findings
+from joulewise.present.facility.outcomes import facility_findings
 from joulewise.present.figures import drawable, drawings
 from joulewise.present.findings import Finding, findings
 from joulewise.present.formats import key_words
 from joulewise.present.glossary import GLOSSARIES
-from joulewise.present.job_outcomes import job_findings, job_tables
+from joulewise.present.jobs.outcomes import job_findings, job_tables
 from joulewise.present.layout import sentence
 from joulewise.present.outcomes import front_findings, profit_findings, utility_findings
 from joulewise.present.pages import libraries, page

@@ -24,8 +24,8 @@ from joulewise.study.column import (
     Column,
     metric,
 )
-from joulewise.study.facility_columns import FACILITY_COLUMNS
-from joulewise.study.job_columns import JOB_COLUMNS
+from joulewise.study.facility.columns import FACILITY_COLUMNS
+from joulewise.study.jobs.columns import JOB_COLUMNS
 
 COLUMNS = (
     Column(RUNS, "run", "", "key of the run: a hash of its world, decisions, seed, trial and files", kinds=""),

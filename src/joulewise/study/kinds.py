@@ -10,19 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise import units
 from joulewise.errors import Problem
-from joulewise.study import (
-    bags,
-    facilities,
-    facility_bounds,
-    fronts,
-    jobs,
-    managed,
-    profits,
-    uncertain,
-    utilities,
-    utility_bounds,
-    utility_checks,
-)
+from joulewise.study.assignments import bounds as utility_bounds
+from joulewise.study.assignments import checks as utility_checks
+from joulewise.study.assignments import front as utilities
+from joulewise.study.assignments import world as uncertain
+from joulewise.study.bags import front as fronts
+from joulewise.study.bags import profit as profits
+from joulewise.study.bags import world as bags
 from joulewise.study.case import Candidates, Case, Outcome, Tables
 from joulewise.study.column import (
     ASSIGNMENTS,
@@ -46,9 +40,12 @@ from joulewise.study.column import (
     TRACES,
     UTILITY,
 )
-from joulewise.study.facility_sources import FACILITY_SYSTEMS, FACILITY_WORKLOADS, REWARD
-from joulewise.study.job_sources import AS_LOGGED, JOB_SYSTEMS, JOB_WORKLOADS
-from joulewise.study.job_worlds import build_scene
+from joulewise.study.facility import bounds as facility_bounds
+from joulewise.study.facility import plan as facilities
+from joulewise.study.facility.sources import FACILITY_SYSTEMS, FACILITY_WORKLOADS, REWARD
+from joulewise.study.jobs import schedule as jobs
+from joulewise.study.jobs.sources import AS_LOGGED, JOB_SYSTEMS, JOB_WORKLOADS
+from joulewise.study.jobs.worlds import build_scene
 from joulewise.study.source import MANAGER, OPTIMISE, SCHEDULER, SYSTEM, WORKLOAD, Draw, Section
 from joulewise.study.sources import (
     BAG,
@@ -59,6 +56,7 @@ from joulewise.study.sources import (
     build_world,
 )
 from joulewise.study.spec import Part, Point, WorldParts
+from joulewise.study.tasks import day as managed
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.files import sha256_of
-from joulewise.study.facility_sources import (
+from joulewise.study.facility.sources import (
     FACILITY_GOAL,
     FACILITY_SYSTEMS,
     FACILITY_WORKLOADS,
     FLOW_KEYS,
     SITE_KEYS,
 )
-from joulewise.study.job_sources import JOB_SCHEDULER, JOB_SYSTEMS, JOB_WORKLOADS, SYSTEM_TABLES, WORKLOAD_TABLES
-from joulewise.study.managers import ManagerParameters
+from joulewise.study.jobs.sources import JOB_SCHEDULER, JOB_SYSTEMS, JOB_WORKLOADS, SYSTEM_TABLES, WORKLOAD_TABLES
 from joulewise.study.optimising import FrontParameters, ProfitParameters, UtilityFrontParameters
 from joulewise.study.source import (
     MANAGER,
@@ -30,24 +29,25 @@ from joulewise.study.source import (
     Source,
 )
 from joulewise.study.spec import Part, WorldParts
-from joulewise.worlds.arrivals import WorkloadParameters, generate_workload
-from joulewise.worlds.bags import BagParameters, BagTable, generate_bag, read_bag
+from joulewise.study.tasks.manager import ManagerParameters
+from joulewise.worlds.assignments.known import KnownParameters, generate_known
+from joulewise.worlds.bags.bag import BagParameters, BagTable, generate_bag, read_bag
 from joulewise.worlds.cov_system import CovSystemParameters, generate_cov_system
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.frames import read_table
 from joulewise.worlds.gpus import GpuParameters, gpu_system
-from joulewise.worlds.known import KnownParameters, generate_known
 from joulewise.worlds.nine_machines import NineMachineParameters, generate_nine_machines
 from joulewise.worlds.outages import draw_outages
 from joulewise.worlds.supply import SupplyParameters, check_limits, read_supply
 from joulewise.worlds.tables import SystemTables, WorkloadTable, read_system, read_workload
-from joulewise.worlds.truth import truth_stream, with_truth
+from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
+from joulewise.worlds.tasks.truth import truth_stream, with_truth
 
 if TYPE_CHECKING:
     from joulewise.model import Supply, System, Workload, World
     from joulewise.model.bag import Bag
-    from joulewise.policies import Policy
-    from joulewise.simulate import Manager
+    from joulewise.policies.tasks.policy import Policy
+    from joulewise.simulate.tasks.manager import Manager
 
 TABLES, BAG, BAG_TABLE, KNOWN = "tables", "bag", "bag table", "known"
 FRONT, PROFIT, UTILITY = "front", "profit", "utility"
@@ -324,7 +324,7 @@ def _source(part: Part) -> Source:
 
 def policy_of(spec: str, folder: Path) -> Policy:
     """The policy of a name; a user's file is loaded and compiled once for each content of it."""
-    from joulewise.policies import is_file_spec
+    from joulewise.policies.heuristic import is_file_spec
 
     path = folder / spec.partition(":")[0]
     content = sha256_of(path) if is_file_spec(spec) and path.is_file() else ""
@@ -333,8 +333,8 @@ def policy_of(spec: str, folder: Path) -> Policy:
 
 @lru_cache(maxsize=64)
 def _loaded_policy(spec: str, folder: Path, content: str) -> Policy:  # noqa: ARG001 - part of the cache's key
-    from joulewise.policies import find_policy, is_file_spec
     from joulewise.policies.compile import compiled
+    from joulewise.policies.heuristic import find_policy, is_file_spec
 
     policy = find_policy(spec, f"{MANAGER}.policy", folder)
     if policy.objective is not None and is_file_spec(spec):

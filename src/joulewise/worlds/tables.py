@@ -1,15 +1,16 @@
 """Systems, workloads and bags from tables that people write, in CSV or Parquet files."""
 
-from joulewise.worlds.bags import BAG_COLUMNS, BagTable, bag_frame, read_bag
-from joulewise.worlds.chance_tables import SAMPLE_COLUMNS
-from joulewise.worlds.cluster_tables import CLUSTER_COLUMNS, JOB_TIME_COLUMNS
-from joulewise.worlds.colocation import COLOCATION_COLUMNS
-from joulewise.worlds.facility_tables import CRAC_COLUMNS, NODE_COLUMNS, NODE_TYPE_COLUMNS, PAIR_COLUMNS, SPEED_COLUMNS
-from joulewise.worlds.facility_tables import TASK_COLUMNS as FLOW_COLUMNS
+from joulewise.worlds.assignments.chance_tables import SAMPLE_COLUMNS
+from joulewise.worlds.bags.bag import BAG_COLUMNS, BagTable, bag_frame, read_bag
+from joulewise.worlds.facility.colocation import COLOCATION_COLUMNS
+from joulewise.worlds.facility.heat_tables import HEAT_COLUMNS
+from joulewise.worlds.facility.tables import CRAC_COLUMNS, NODE_COLUMNS, NODE_TYPE_COLUMNS, PAIR_COLUMNS, SPEED_COLUMNS
+from joulewise.worlds.facility.tables import TASK_COLUMNS as FLOW_COLUMNS
 from joulewise.worlds.frames import Column
-from joulewise.worlds.heat_tables import HEAT_COLUMNS
-from joulewise.worlds.job_tables import JOB_COLUMNS
-from joulewise.worlds.node_outages import OUTAGE_COLUMNS
+from joulewise.worlds.jobs.cluster_tables import CLUSTER_COLUMNS, JOB_TIME_COLUMNS
+from joulewise.worlds.jobs.node_outages import OUTAGE_COLUMNS
+from joulewise.worlds.jobs.tables import JOB_COLUMNS
+from joulewise.worlds.jobs.trace_files import TRACE_COLUMNS
 from joulewise.worlds.series import SERIES_COLUMNS
 from joulewise.worlds.system_tables import (
     ETC_COLUMNS,
@@ -19,8 +20,7 @@ from joulewise.worlds.system_tables import (
     read_system,
     system_frames,
 )
-from joulewise.worlds.trace_files import TRACE_COLUMNS
-from joulewise.worlds.workload_tables import TASK_COLUMNS, WorkloadTable, read_workload, workload_frame
+from joulewise.worlds.tasks.tables import TASK_COLUMNS, WorkloadTable, read_workload, workload_frame
 
 __all__ = [
     "TABLES",

@@ -11,7 +11,7 @@ import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
 from joulewise.study.catalogue.judging import Claim, Samples, beside, number, ordering, per_trial
-from joulewise.worlds.clusters import generate_clusters
+from joulewise.worlds.jobs.clusters import generate_clusters
 
 POLICY, COMMITMENT, VARIANT = "scheduler.policy", "scheduler.commitment", "variant"
 LOAD, LENIENCY, THRESHOLD, PSTATES = (

@@ -1,0 +1,1 @@
+"""The independent validator of tasks known in advance, certain or stochastic."""

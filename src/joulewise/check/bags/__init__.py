@@ -1,0 +1,1 @@
+"""The independent validator of bags of tasks that are all there at once."""

@@ -1,0 +1,1 @@
+"""The independent validator of nodes in a room with its air and cooling."""

@@ -1,0 +1,1 @@
+"""Compiled code for tasks known in advance, certain or stochastic."""

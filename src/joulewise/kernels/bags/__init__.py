@@ -1,0 +1,1 @@
+"""Compiled code for bags of tasks that are all there at once."""

@@ -1,0 +1,1 @@
+"""Compiled code for nodes in a room with its air and cooling."""

@@ -1,0 +1,160 @@
+"""Parallel jobs over time: one event after another, each in the same steps.
+
+At one instant jobs end first, then nodes fail or come back, then jobs start for which nodes were held, then jobs
+become ready, and then, where it is time for that, waiting jobs are mapped.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from joulewise.kernels.energy import HOUR_S, day_of, day_start_s
+from joulewise.kernels.events import event_at_or_after
+from joulewise.kernels.jit import kernel, shared
+from joulewise.kernels.jobs.energy import open_cap, take_nodes, use_energy
+from joulewise.kernels.jobs.greedy import drop_hopeless, greedy_pass
+from joulewise.kernels.jobs.live_prices import adjust_job_prices, open_prices
+from joulewise.kernels.jobs.mapping import close_queue, map_in_order
+from joulewise.kernels.jobs.outages import change_nodes, next_change, open_outages, renew_held
+from joulewise.kernels.jobs.preempt import preempt_for_newcomers
+from joulewise.kernels.jobs.state import (
+    EVENT,
+    FREED,
+    GREEDY,
+    HELD,
+    NEW,
+    OPENED,
+    WORKED,
+    admit_ready,
+    begin,
+    end_jobs,
+    hold,
+    n_waiting,
+    next_ready,
+    next_start,
+    start_held,
+)
+from joulewise.kernels.jobs.timetable import forget_before
+
+
+@shared
+def next_event(rules, site, pool, limits, now_s):
+    """When waiting jobs are mapped next if nothing changes before; inf if nobody waits or only changes count."""
+    if n_waiting(rules, site, pool) == 0:
+        return np.inf
+    if rules.interval_s < np.inf:
+        return max(site.counts[EVENT] + 1, event_at_or_after(now_s, rules.interval_s)) * rules.interval_s
+    event_s = np.inf
+    if limits.has_cap and limits.cap_mw.size > 1:
+        event_s = (np.floor(now_s / HOUR_S) + 1.0) * HOUR_S
+    if limits.has_budget:
+        event_s = min(event_s, day_start_s(limits, day_of(limits, now_s) + 1))
+    return event_s
+
+
+@shared
+def next_instant(facts, rules, limits, site, plan, pool, outages, now_s, is_stuck):
+    """The next instant at which anything happens; inf if nothing will."""
+    end_s = -site.running.value[site.running.items[0]] if site.running.size[0] > 0 else np.inf
+    change_s = min(min(end_s, next_start(site, plan)), min(next_ready(facts, site), next_change(outages, site)))
+    event_s = next_event(rules, site, pool, limits, now_s)
+    return change_s if is_stuck and change_s == np.inf else min(change_s, event_s)
+
+
+@shared
+def extend_overruns(facts, limits, ledger, book, site, plan, now_s):
+    """Take jobs that run past their plan to end right after now."""
+    after_s = np.nextafter(now_s, np.inf)
+    for at in range(site.running.size[0]):
+        i = site.running.items[at]
+        if site.book_end_s[i] <= now_s:
+            options, option = facts.options, plan.option[i]
+            take_nodes(
+                limits, book, options.cluster[option], options.nodes[option], limits.power_mw[option], now_s, after_s
+            )  # fmt: skip
+            use_energy(limits, ledger, limits.cost_w[option], site.book_end_s[i], after_s)
+            site.book_end_s[i] = after_s
+
+
+@shared
+def map_greedily(
+    facts, rules, greed, limits, ledger, book, trial, site, plan, pool, usage, prices, value, now_s, next_s
+):  # fmt: skip
+    """Let the greedy map what waits; returns for how many jobs that has consequences."""
+    before = n_waiting(rules, site, pool)
+    if prices.is_used:
+        open_prices(prices, facts, limits, pool, site.counts[WORKED], now_s)
+    for at in range(greedy_pass(pool, value, greed, facts, limits, ledger, book, trial, plan, now_s, next_s)):
+        i = pool.fixed[at]
+        site.book_end_s[i] = plan.start_s[i] + facts.options.planned_s[plan.option[i]]
+        if plan.start_s[i] <= now_s:
+            begin(facts, site, usage, plan, i)
+        else:
+            hold(site, i)
+    if prices.is_used and prices.per_s[0] >= 0.0:
+        adjust_job_prices(prices, facts, limits, ledger, book, site, plan, now_s)
+    return before - n_waiting(rules, site, pool)
+
+
+@shared
+def is_time_to_map(rules, site, now_s):
+    """Whether a mapping event is due."""
+    if rules.interval_s == np.inf:
+        return True
+    return (
+        site.counts[EVENT] * rules.interval_s < now_s == event_at_or_after(now_s, rules.interval_s) * rules.interval_s
+    )
+
+
+@kernel
+def run_jobs(
+    facts, rules, greed, limits, ledger, book, trial, site, plan, pool, usage, standings, outages, broken, prices,
+    priority, value, draws, until_s, latest_s,
+):  # fmt: skip
+    """Let jobs come, wait, run and end until an instant, or until nothing happens any more."""
+    now_s, last_s, is_stuck = 0.0, 0.0, site.counts[WORKED] < 0
+    if site.counts[OPENED] == 0:
+        open_cap(limits, book, until_s)
+        open_outages(book, outages)
+        site.counts[OPENED] = 1
+    while True:
+        now_s = next_instant(facts, rules, limits, site, plan, pool, outages, now_s, is_stuck)
+        if not now_s < latest_s:
+            break
+        for r in range(book.size.size):
+            forget_before(book, r, now_s)
+        end_jobs(facts, limits, ledger, book, site, usage, plan, pool, now_s)
+        change_nodes(facts, rules, limits, ledger, book, site, usage, plan, pool, outages, broken, now_s, latest_s)
+        if rules.compresses and site.counts[FREED] > 0:
+            renew_held(facts, rules, limits, ledger, book, site, plan, pool, now_s, latest_s, False)
+        site.counts[FREED] = 0
+        start_held(facts, site, usage, plan, now_s)
+        admit_ready(facts, rules, site, pool, plan, now_s)
+        if not is_time_to_map(rules, site, now_s) or n_waiting(rules, site, pool) == 0:
+            continue
+        if rules.interval_s < np.inf:
+            site.counts[EVENT] = event_at_or_after(now_s, rules.interval_s)
+        if rules.is_unaware:
+            extend_overruns(facts, limits, ledger, book, site, plan, now_s)
+        site.counts[WORKED] += 1
+        last_s = now_s
+        next_s = (site.counts[EVENT] + 1) * rules.interval_s if rules.interval_s < np.inf else now_s
+        if rules.rule == GREEDY:
+            n_mapped = map_greedily(
+                facts, rules, greed, limits, ledger, book, trial, site, plan, pool, usage, prices, value, now_s, next_s
+            )  # fmt: skip
+        else:
+            n_mapped = map_in_order(
+                facts, rules, greed, limits, ledger, book, site, plan, pool, usage, standings, priority, draws, now_s,
+                next_s,
+            )  # fmt: skip
+        if rules.preempts:
+            preempt_for_newcomers(
+                facts, rules, limits, ledger, book, site, usage, plan, pool, broken, standings, now_s
+            )  # fmt: skip
+            close_queue(site, plan)
+        is_stuck = latest_s == np.inf and n_mapped + site.running.size[0] + site.counts[HELD] == 0
+        site.counts[NEW] = 0
+    if rules.rule == GREEDY:
+        drop_hopeless(pool, greed, facts, plan, last_s)
+    return site.counts[WORKED]

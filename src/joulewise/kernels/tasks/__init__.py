@@ -1,0 +1,1 @@
+"""Compiled code for serial tasks under a manager."""

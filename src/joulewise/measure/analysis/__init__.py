@@ -1,0 +1,1 @@
+"""What follows from observations, and the tables that studies read."""

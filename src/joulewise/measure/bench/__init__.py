@@ -1,0 +1,1 @@
+"""Running programs and writing down what came of it."""

@@ -1,0 +1,1 @@
+"""What can be read while programs run: counters, energy, heat and clocks."""

@@ -1,0 +1,1 @@
+"""What is to be measured: plan files, and the runs that follow from them."""

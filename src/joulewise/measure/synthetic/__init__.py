@@ -1,0 +1,1 @@
+"""A machine of which everything is known, to hold the analysis against."""

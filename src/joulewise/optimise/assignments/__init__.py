@@ -1,0 +1,1 @@
+"""Search with proof for tasks known in advance, certain or stochastic."""

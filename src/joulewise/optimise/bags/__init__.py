@@ -1,0 +1,1 @@
+"""Search with proof for bags of tasks that are all there at once."""

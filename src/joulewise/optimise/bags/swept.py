@@ -1,0 +1,92 @@
+"""The bound of a bag by our own sweep: the bag as the kernel wants it, room to work in, and what it leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from joulewise.kernels.bags.sweep import DONE, FULL, Basis, Choices, Prices, Step, Vertices, sweep
+from joulewise.model.arrays import Counts, Floats
+from joulewise.model.bag import Bag
+
+_sweep: Any = sweep
+_LIKE_VERTICES = ("weight_w", "extra_j", "makespan_s", "task_type", "column", "value", "price", "n_switches")
+
+
+@dataclass(frozen=True, eq=False)
+class Swept:
+    """The vertices of a bag as the sweep leaves them."""
+
+    choices: Choices
+    vertices: Vertices
+
+    def split(self, vertex: int) -> Floats:
+        """Tasks of each [task type, column]: inside columns as they are, the rest with the key."""
+        found, n = self.vertices, int(self.vertices.n_switches[vertex])
+        key = found.first_key.copy()
+        key[found.switched[:n]] = found.switched_to[:n]
+        inside = found.task_type[vertex] >= 0
+        task_type, column = found.task_type[vertex][inside], found.column[vertex][inside]
+        value = found.value[vertex][inside]
+        left = self.choices.n_tasks - np.bincount(task_type, value, key.size)
+        split, present = np.zeros(self.choices.exec_s.shape), self.choices.present
+        split[present, key[present]] = np.maximum(left[present], 0.0)
+        split[task_type, column] += value
+        return split
+
+
+def sweep_bag(bag: Bag, extra_j: Floats, until_w: float) -> Swept | None:
+    """All vertices up to a weight, with these costs of [task type, column]; None where accuracy was lost."""
+    choices, room, end = _choices(bag, extra_j), 4 * (bag.counts.size + bag.system.n_machine_types), FULL
+    while end == FULL:
+        room *= 4
+        vertices = _room_for(choices, room)
+        n, end = _sweep(choices, *_workplace(choices), vertices, until_w)
+    return Swept(choices, _cut_to(vertices, n)) if end == DONE else None
+
+
+def time_s(bag: Bag) -> Floats:
+    """Execution time of each choice, 0 where it cannot be made."""
+    return np.where(np.isfinite(bag.exec_s), bag.exec_s, 0.0)
+
+
+def _choices(bag: Bag, extra_j: Floats) -> Choices:
+    """The bag as the sweep wants it."""
+    machine_type = np.repeat(np.arange(bag.system.n_machine_types), bag.system.n_pstates)
+    n_machines, n_tasks = bag.system.counts.astype(np.float64), bag.counts.astype(np.float64)
+    costs = np.array(extra_j)  # the kernel is compiled for arrays that can be written
+    return Choices(time_s(bag).reshape(costs.shape), costs, machine_type, n_machines, n_tasks, np.flatnonzero(n_tasks))
+
+
+def _workplace(choices: Choices) -> tuple[Basis, Prices, Step]:
+    """Room for the sweep to work in."""
+    (n_types, n_columns), n = choices.exec_s.shape, choices.n_machines.size
+    basis = Basis(_ints(n_types), _ints(n), _ints(n), np.empty(n), np.empty((n, n)), np.empty((n, n)))
+    prices = Prices(np.empty(n), np.empty(n), np.empty(n_columns), np.empty(n_columns))
+    return basis, prices, Step(np.empty(n), _ints(n + 1), np.empty(n + 1), np.empty(n), np.empty(n))
+
+
+def _room_for(choices: Choices, room: int) -> Vertices:
+    """Room for so many vertices."""
+    n_types, n = choices.n_tasks.size, choices.n_machines.size
+    return Vertices(
+        weight_w=np.empty(room), extra_j=np.empty(room), makespan_s=np.empty(room), task_type=_ints(room, n),
+        column=_ints(room, n), value=np.empty((room, n)), price=np.empty((room, n)), n_switches=_ints(room),
+        first_key=_ints(n_types), switched=_ints(room), switched_to=_ints(room), last_slope=np.empty(n),
+    )  # fmt: skip
+
+
+def _cut_to(vertices: Vertices, n: int) -> Vertices:
+    """The first n vertices, without the room for more."""
+    n_switches = int(vertices.n_switches[n - 1])
+    fields = vertices._asdict()
+    cut = {name: fields[name][:n] for name in _LIKE_VERTICES}
+    return vertices._replace(
+        **cut, switched=vertices.switched[:n_switches], switched_to=vertices.switched_to[:n_switches]
+    )
+
+
+def _ints(*shape: int) -> Counts:
+    return np.empty(shape, np.int64)

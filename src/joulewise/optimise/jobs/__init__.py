@@ -1,0 +1,1 @@
+"""Search with proof for parallel jobs on clusters."""

@@ -1,0 +1,1 @@
+"""Search with proof for serial tasks under a manager."""

@@ -1,0 +1,1 @@
+"""Policies for parallel jobs on clusters."""

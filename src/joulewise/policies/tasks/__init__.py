@@ -1,0 +1,1 @@
+"""Policies for serial tasks under a manager."""

@@ -1,0 +1,1 @@
+"""Figures and pages of tasks known in advance, certain or stochastic."""

@@ -1,0 +1,1 @@
+"""Figures and pages of nodes in a room with its air and cooling."""

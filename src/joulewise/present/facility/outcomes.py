@@ -1,0 +1,128 @@
+"""The headline of a report on a facility: what the best plan earns, how near to the bound, and what limits it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from joulewise.present.facility.bars import BLIND, RR
+from joulewise.present.facility.view import BOUND, EARNED, earned_metric, settings_beside, technique_key
+from joulewise.present.findings import Finding
+from joulewise.present.formats import decimals_for, fixed, metric_value, number, percent
+from joulewise.present.layout import Panel, all_panels, sentence
+from joulewise.present.records import CRR, METHOD, Records
+from joulewise.units import count
+
+_MAX_FINDINGS = 6
+_PLANNED = "day_planned_percent"
+_MEANS = (
+    CRR, RR, BOUND, "gap_percent", "total_w", "cap_w", "redline_margin_k", "value_per_kw", "most_reward_per_s",
+    _PLANNED, EARNED,
+)  # fmt: skip
+
+
+def facility_findings(records: Records) -> list[Finding]:
+    """At the settings that earned the most the best technique, how near to the bound it came, and what limits it."""
+    key = technique_key(records)
+    settings = settings_beside(records, key)
+    means = records.means(earned_metric(records), [*settings, key]).filter(pl.col("mean").is_not_null())
+    panels = sorted(all_panels(records, means, settings), key=lambda panel: -panel.rows["mean"].max())  # type: ignore[operator]
+    found = [_finding(records, panel, key) for panel in panels[:_MAX_FINDINGS]]
+    if len(panels) > len(found):
+        found.append(Finding(f"These are the {len(found)} of {len(panels)} settings that earned the most."))
+    return found or [Finding("No run has a result yet.")]
+
+
+def _finding(records: Records, panel: Panel, key: str) -> Finding:
+    best = panel.rows.row(int(panel.rows["mean"].arg_max() or 0), named=True)
+    there = _means(records, panel, best)
+    place = f"{panel.title}: " if panel.title else ""
+    has_day = earned_metric(records) == EARNED
+    most = " earned the most" if panel.rows.height > 1 else " earned"
+    when = " in the day" if has_day else ""
+    colon = ":" if panel.rows.height > 1 else ""
+    lead = (
+        f"{place}{records.phrase(key, best[key])}{most}{when}{colon} {percent(best['mean'], _decimals(best))} of the "
+        f"reward of all tasks that arrive{_interval(best)}{'' if has_day else _gap(there)}."
+    )
+    support = (
+        _limits(there),
+        _worth(there),
+        _at_even_rates(there) if has_day else "",
+        _blind(records, panel, key),
+        _set_points(records, panel, best),
+    )
+    return Finding(sentence(lead), " ".join(part for part in support if part))
+
+
+def _runs(records: Records, panel: Panel, row: Mapping[str, Any]) -> pl.DataFrame:
+    """The trials of a technique."""
+    keys = [name for name in panel.rows.columns if name not in ("mean", "low", "high", "n")]
+    point = pl.all_horizontal([pl.col(name).eq_missing(pl.lit(row[name])) for name in keys])
+    return records.runs.filter(point)
+
+
+def _means(records: Records, panel: Panel, row: Mapping[str, Any]) -> dict[str, float]:
+    """The means over the trials of what is told of a technique."""
+    runs = _runs(records, panel, row)
+    means = {name: runs[name].cast(pl.Float64).mean() for name in _MEANS if name in runs.columns}
+    return {name: float(mean) for name, mean in means.items() if mean is not None}  # type: ignore[arg-type]
+
+
+def _decimals(row: Mapping[str, Any]) -> int:
+    return max(1, decimals_for(None if row["low"] is None else (row["high"] - row["low"]) / 2))
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    if row["low"] is None:
+        return ""
+    return f" (± {fixed((row['high'] - row['low']) / 2, _decimals(row))}, {count(row['n'], 'trial')})"
+
+
+def _gap(means: Mapping[str, float]) -> str:
+    return f", {number(means['gap_percent'])} % below the proven bound" if "gap_percent" in means else ""
+
+
+def _limits(means: Mapping[str, float]) -> str:
+    if not {"total_w", "cap_w", "redline_margin_k"} <= set(means):
+        return ""
+    drawn, cap = (metric_value(name, means[name]) for name in ("total_w", "cap_w"))
+    return f"It draws {drawn} of at most {cap}, and stays {fixed(means['redline_margin_k'], 2)} K below the redlines."
+
+
+def _worth(means: Mapping[str, float]) -> str:
+    if not {"value_per_kw", "most_reward_per_s"} <= set(means) or means["most_reward_per_s"] <= 0:
+        return ""
+    points = 100 * means["value_per_kw"] / means["most_reward_per_s"]
+    return f"Another kW would bring at most {number(points)} percentage points."
+
+
+def _at_even_rates(means: Mapping[str, float]) -> str:
+    """What was planned, where the lead tells what a day earned."""
+    day = f"; the plans of the day said {percent(means[_PLANNED])}" if _PLANNED in means else ""
+    return f"At even rates it plans with {percent(means[CRR])}{_gap(means)}{day}."
+
+
+def _blind(records: Records, panel: Panel, key: str) -> str:
+    """What the technique that plans with the most, as if no core slowed another, really earns."""
+    blind = records.runs.filter(pl.col(METHOD).is_in(BLIND))[key].unique().to_list()
+    rows = [row for row in panel.rows.iter_rows(named=True) if row[key] in blind]
+    told = [(row, _means(records, panel, row)) for row in rows]
+    told = [(row, means) for row, means in told if RR in means]
+    if not told:
+        return ""
+    row, means = max(told, key=lambda pair: pair[1][RR] - pair[1][CRR])
+    planned, earned = percent(means[RR]), percent(means[CRR])
+    return f"{records.phrase(key, row[key])}, which ignores co-location, plans with {planned} and earns {earned}."
+
+
+def _set_points(records: Records, panel: Panel, row: Mapping[str, Any]) -> str:
+    """What to set for the best of the trials."""
+    runs = _runs(records, panel, row)
+    if "set_points" not in runs.columns:
+        return ""
+    best = runs.row(int(runs[earned_metric(records)].arg_max() or 0), named=True)
+    trial = f"Trial {best['trial']}: " if runs.height > 1 else ""
+    return f"{trial}{best['set_points']}"

@@ -1,0 +1,1 @@
+"""Figures and pages of parallel jobs on clusters."""

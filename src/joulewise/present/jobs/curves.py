@@ -1,0 +1,110 @@
+"""Busy nodes, queue and power over time, a row for each scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from joulewise.present import theme
+from joulewise.present.formats import power_unit
+from joulewise.present.jobs.view import job_view, kept
+from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of
+from joulewise.present.records import SCHEDULER, Records
+
+_MOST_POINTS = 360
+_DAYS_FROM_S = 4 * 86400.0
+_WIDTH_PX = 250
+_HEIGHTS_PX = (150, 84)  # of one row of panels, of several
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    """One column of panels: what is drawn, its title, colour, unit by the highest value, and the most there can be."""
+
+    name: str
+    title: str
+    colour: str
+    unit: Callable[[float], tuple[str, float]]
+    most: float = 0.0
+
+
+_QUANTITIES = (
+    _Quantity("busy_percent", "cores busy", theme.PALETTE[0], lambda _most: ("%", 1.0), 100.0),
+    _Quantity("queue_length", "jobs waiting", theme.PALETTE[1], lambda _most: ("", 1.0)),
+    _Quantity("power_w", "power", theme.PALETTE[2], power_unit),
+)
+
+
+def has_curves(records: Records) -> bool:
+    """Whether something was kept over time."""
+    return records.job_traces is not None and bool(_kept_quantities(records.job_traces))
+
+
+def has_trace(records: Records, name: str) -> bool:
+    """Whether a quantity that adds up was kept over time."""
+    traces = records.job_traces
+    return traces is not None and name in traces.columns and traces[name].count() > 0
+
+
+def _kept_quantities(traces: pl.DataFrame) -> list[_Quantity]:
+    return [each for each in _QUANTITIES if each.name in traces.columns and traces[each.name].count() > 0]
+
+
+def jobs_over_time(records: Records) -> Drawing:
+    """Busy cores, waiting jobs and power over time, a row of panels for each scheduler."""
+    import altair as alt
+
+    assert records.job_traces is not None
+    seen, best = job_view(records)
+    quantities = _kept_quantities(records.job_traces)
+    frame = kept(seen, records.job_traces, ["at_s", *(each.name for each in quantities)])
+    keys = [*(key for key in seen.varying if key != SCHEDULER), SCHEDULER]
+    panels, note = panels_of(seen, frame, keys if seen.varying else [])
+    rows = []
+    for i, panel in enumerate(panels):
+        parts = [_part(panel, panels, each, last=i == len(panels) - 1) for each in quantities]
+        rows.append(alt.hconcat(*parts, spacing=18, title=panel.title))
+    limited = " Panels of a column have the same scale." if len(panels) > 1 else ""
+    caption = (
+        f"What the clusters did over time: {', '.join(each.title for each in quantities)}.{limited} First kept trial."
+        f"{best}{note}"
+    )
+    return Drawing(assemble(rows), caption)
+
+
+def _part(panel: Panel, panels: Sequence[Panel], quantity: _Quantity, *, last: bool) -> Any:
+    import altair as alt
+
+    highest = max(float(each.rows[quantity.name].max() or 0.0) for each in panels)  # type: ignore[arg-type]
+    unit, size = quantity.unit(highest)
+    end_s = max(float(each.rows["at_s"].max() or 0.0) for each in panels)  # type: ignore[arg-type]
+    time, time_s = ("d", 86400.0) if end_s > _DAYS_FROM_S else ("h", 3600.0)
+    top = max(quantity.most, 1.05 * highest / size) or 1.0
+    points = _thinned(panel.rows.sort("at_s"), quantity.name)
+    rows = [{"x": at_s / time_s, "y": value / size} for at_s, value in points.iter_rows()]
+    title = f"{quantity.title} ({unit})" if unit else quantity.title
+    x_axis = alt.Axis(format=AXIS_FORMAT, tickCount=6, labelFlush=False, labels=last, ticks=last)
+    start_s = min(float(each.rows["at_s"].min() or 0.0) for each in panels)  # type: ignore[arg-type]
+    domain = [start_s / time_s, end_s / time_s]
+    area = alt.Chart(inline(rows)).mark_area(
+        color=quantity.colour, opacity=0.35, interpolate="step-after", line={"strokeWidth": 1, "color": quantity.colour}
+    )
+    drawn = area.encode(
+        x=alt.X("x:Q", title=f"simulated time ({time})" if last else None, axis=x_axis,
+                scale=alt.Scale(domain=domain, nice=False, zero=False)),
+        y=alt.Y("y:Q", title=title, axis=alt.Axis(format=AXIS_FORMAT, tickCount=3),
+                scale=alt.Scale(domain=[0, top], nice=False)),
+    )  # fmt: skip
+    return drawn.properties(width=_WIDTH_PX, height=_HEIGHTS_PX[len(panels) > 1])
+
+
+def _thinned(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    """At most so many points, each the mean of as many as there are between it and the next."""
+    stride = -(-rows.height // _MOST_POINTS)
+    known = rows.select("at_s", name).filter(pl.col(name).is_not_null())
+    return known.group_by(pl.int_range(pl.len()) // stride, maintain_order=True).agg(
+        pl.col("at_s").first(), pl.col(name).mean()
+    ).select("at_s", name)  # fmt: skip

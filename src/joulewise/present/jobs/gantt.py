@@ -1,0 +1,250 @@
+"""Which nodes ran what: a lively window of a schedule as a Gantt chart of its clusters."""
+
+from __future__ import annotations
+
+import heapq
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from joulewise.present import theme
+from joulewise.present.formats import number
+from joulewise.present.jobs.view import job_view, kept
+from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of, sentence
+from joulewise.present.records import SCHEDULER, Records
+from joulewise.units import count, duration
+
+COLUMNS = ("job", "cluster", "nodes", "ready_s", "start_s", "end_s", "wait_s", "fate")
+_RAN = ("ran", "killed")
+_PIECES = ("job", "cluster", "nodes", "start_s", "end_s")
+_LENGTHS_S = tuple(3600.0 * hours for hours in (0.25, 0.5, 1, 2, 4, 6, 8, 12, 24, 48, 96, 168, 336, 720, 2160, 8760))
+_MOST_RUNS, _MOST_STARTS, _MOST_PANELS, _MOST_TRIED = 1500, 250, 4, 40
+_WAITS = {
+    60.0: "up to 1 min", 600.0: "up to 10 min", 3600.0: "up to 1 h", 21600.0: "up to 6 h", 86400.0: "up to 1 d",
+}  # fmt: skip
+_LONGER, _UNFINISHED = "longer", "did not complete"
+_LOOKS = {
+    **dict(zip((*_WAITS.values(), _LONGER), theme.ordered(len(_WAITS) + 1), strict=True)),
+    _UNFINISHED: theme.PALETTE[1],
+}
+_WIDTHS_PX, _HEIGHT_PX, _LEAST_PX = (720, 430), 340, 40  # of one panel, of several
+_SEEN_PX = 0.25  # what is lower is left out unless it is all of a job
+_EDGE_PX, _EDGED_PX = 0.6, 3.0  # the width of white edges, and what must be as high and long to have them
+
+_TOLD = {"job": "job", "user": "user", "nodes": "nodes", "shown": "wait"}
+
+Range = tuple[int, int]
+"""Nodes from the first up to, but without, the last."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of time, in seconds."""
+
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What all panels share: the window, the nodes of every cluster, and the width."""
+
+    window: Window
+    sizes: Mapping[str, int]
+    width_px: int
+
+    def height_px(self, cluster: str) -> int:
+        """The height of a cluster by its share of all nodes."""
+        return max(_LEAST_PX, round(_HEIGHT_PX * self.sizes[cluster] / sum(self.sizes.values())))
+
+
+def has_runs(records: Records) -> bool:
+    """Whether the runs of some schedule were kept."""
+    return records.jobs is not None and set(COLUMNS) <= set(records.jobs.columns) and records.jobs.height > 0
+
+
+def gantt(records: Records) -> Drawing:
+    """The nodes of every cluster over the same window of time, one panel per scheduler."""
+    seen, best = job_view(records)
+    runs = _runs(seen)
+    keys = [*(key for key in seen.varying if key != SCHEDULER), SCHEDULER]
+    panels, _ = panels_of(seen, runs, keys if seen.varying else [])
+    shown = panels[:_MOST_PANELS]
+    window = lively([panel.rows for panel in shown])
+    sizes = _sizes(seen, shown)
+    n_left = runs["run"].n_unique() - len(shown)
+    left = f" {sentence(count(n_left, 'further schedule'))} not shown." if n_left else ""
+    caption = (
+        f"Which nodes ran jobs in {duration(window.end_s - window.start_s)} in which many came; every "
+        "rectangle is a job, as high as it has nodes, the darker the longer it had waited. Nodes of a cluster are "
+        "alike: a job is drawn on the lowest that are free when it starts, so it may be in several pieces, of which "
+        f"those too low to be seen are left out. First kept trial.{best}{left}"
+    )
+    looks = _looks(_inside(pl.concat([panel.rows for panel in shown]), window))
+    width_px = _WIDTHS_PX[len(shown) > 1]
+    parts = [_panel(panel, Frame(window, sizes, width_px), looks) for panel in shown]
+    return Drawing(assemble(parts, across=2), caption)
+
+
+def _runs(seen: Records) -> pl.DataFrame:
+    """Every stretch of running with the keys of its schedule and how long its job had waited; pieces have no wait."""
+    named = ["user"] if seen.jobs is not None and "user" in seen.jobs.columns else []
+    jobs = kept(seen, seen.jobs, [*COLUMNS, *named]).filter(pl.col("fate").is_in(_RAN))
+    ran = jobs.drop("fate")
+    pieces = kept(seen, seen.pieces, _PIECES)
+    return ran if pieces.is_empty() else pl.concat([ran, pieces], how="diagonal_relaxed")
+
+
+def lively(schedules: Sequence[pl.DataFrame]) -> Window:
+    """A window as long as most of its length have few enough runs, and of those that have the one where most come."""
+    ends = [(float(runs["start_s"].min()), float(runs["end_s"].max())) for runs in schedules]  # type: ignore[arg-type]
+    start_s, end_s = min(first for first, _ in ends), max(last for _, last in ends)
+    if all(runs.height <= _MOST_STARTS for runs in schedules):
+        return Window(start_s, max(end_s, start_s + 1.0))
+    lengths_s = [length_s for length_s in _LENGTHS_S if length_s < end_s - start_s] or [end_s - start_s]
+    windows = (window for length_s in reversed(lengths_s) for window in _windows(schedules[0], start_s, length_s))
+    fitting = (window for window in windows if all(_fits(runs, window) for runs in schedules))
+    return next(fitting, Window(start_s, start_s + lengths_s[0]))
+
+
+def _windows(runs: pl.DataFrame, first_s: float, length_s: float) -> Iterator[Window]:
+    """Windows of a length, one after the other, those where most jobs come first; none if most have too many."""
+    slot = ((pl.col("ready_s") - first_s) // length_s).cast(pl.Int64).clip(0)
+    counts = runs.drop_nulls("ready_s").group_by(slot.alias("slot")).len()
+    if float(counts["len"].median() or 0.0) <= _MOST_STARTS:  # type: ignore[arg-type]
+        few = counts.filter(pl.col("len") <= _MOST_STARTS).sort("len", "slot", descending=[True, False])
+        for place in few["slot"].head(_MOST_TRIED):
+            yield Window(first_s + place * length_s, first_s + (place + 1) * length_s)
+
+
+def _fits(runs: pl.DataFrame, window: Window) -> bool:
+    """Whether few enough runs of a schedule are, and start, in a window."""
+    inside = _inside(runs, window)
+    return inside.height <= _MOST_RUNS and (inside["start_s"] >= window.start_s).sum() <= _MOST_STARTS
+
+
+def _inside(runs: pl.DataFrame, window: Window) -> pl.DataFrame:
+    return runs.filter((pl.col("end_s") > window.start_s) & (pl.col("start_s") < window.end_s))
+
+
+def name_nodes(start_s: Sequence[float], end_s: Sequence[float], nodes: Sequence[int]) -> list[list[Range]]:
+    """The nodes of each run, as few ranges: those with the lowest numbers that are free when it starts."""
+    free: list[Range] = [(0, sys.maxsize)]
+    running: list[tuple[float, list[Range]]] = []
+    named: list[list[Range]] = [[] for _ in nodes]
+    for i in sorted(range(len(nodes)), key=lambda i: start_s[i]):
+        while running and running[0][0] <= start_s[i]:
+            for part in heapq.heappop(running)[1]:
+                heapq.heappush(free, part)
+        named[i] = _lowest(free, nodes[i])
+        heapq.heappush(running, (end_s[i], named[i]))
+    return named
+
+
+def _lowest(free: list[Range], n: int) -> list[Range]:
+    """Takes the lowest n nodes out of a heap of free ranges."""
+    taken: list[Range] = []
+    while n:
+        first, last = heapq.heappop(free)
+        cut = min(last, first + n)
+        n -= cut - first
+        if cut < last:
+            heapq.heappush(free, (cut, last))
+        if taken and taken[-1][1] == first:
+            first = taken.pop()[0]
+        taken.append((first, cut))
+    return taken
+
+
+def _sizes(seen: Records, panels: Sequence[Panel]) -> dict[str, int]:
+    """The nodes of every cluster; of one that is not known the most that a run has."""
+    used = pl.concat([panel.rows.select("cluster", "nodes") for panel in panels])
+    sizes = {str(name): int(nodes) for name, nodes in used.group_by("cluster").agg(pl.col("nodes").max()).iter_rows()}
+    if seen.clusters is not None:
+        known = seen.clusters.select("cluster", "n_nodes").unique("cluster", keep="first", maintain_order=True)
+        sizes = {str(name): int(n) for name, n in known.iter_rows()}
+    return sizes
+
+
+def _panel(panel: Panel, frame: Frame, looks: Any) -> Any:
+    import altair as alt
+
+    inside, clusters = _inside(panel.rows, frame.window), list(frame.sizes)
+    parts = []
+    for name in clusters:
+        here = inside.filter(pl.col("cluster").cast(pl.String) == name)
+        x, y = _time_axis(frame.window, named=name == clusters[-1]), _node_axis(name, frame.sizes[name])
+        bars = _bars(here, frame, name).encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=looks)
+        parts.append(bars.properties(width=frame.width_px, height=frame.height_px(name)))
+    return alt.vconcat(*parts, spacing=6, title=panel.title)
+
+
+def _bars(runs: pl.DataFrame, frame: Frame, cluster: str) -> Any:
+    """The rectangles of the runs on a cluster, with edges unless they are too small."""
+    import altair as alt
+
+    node_px = frame.height_px(cluster) / frame.sizes[cluster]
+    ranges = name_nodes(*(runs[column].to_list() for column in ("start_s", "end_s", "nodes")))
+    rows = [
+        row
+        for run, parts in zip(runs.iter_rows(named=True), ranges, strict=True)
+        for row in _rectangles(run, _seen(parts, node_px), frame.window)
+    ] or [dict.fromkeys(("x", "x2", "y", "y2", "wait", *_TOLD))]
+    hour_px = 3600 * frame.width_px / (frame.window.end_s - frame.window.start_s)
+    has_edge = f"(datum.x2 - datum.x) * {hour_px} > {_EDGED_PX} && (datum.y2 - datum.y) * {node_px} > {_EDGED_PX}"
+    return alt.Chart(inline(rows)).mark_rect(stroke="white", clip=True).encode(
+        strokeWidth=alt.condition(has_edge, alt.value(_EDGE_PX), alt.value(0)),
+        tooltip=[alt.Tooltip(f"{name}:N", title=title) for name, title in _TOLD.items()],
+    )  # fmt: skip
+
+
+def _seen(parts: Sequence[Range], node_px: float) -> list[Range]:
+    """Those of the ranges of a job that are high enough to be seen, and always the largest."""
+    largest = max(parts, key=lambda part: part[1] - part[0])
+    return [part for part in parts if part == largest or (part[1] - part[0]) * node_px >= _SEEN_PX]
+
+
+def _time_axis(window: Window, *, named: bool) -> Any:
+    import altair as alt
+
+    looks = alt.Axis(grid=False, labels=named, ticks=named, format=AXIS_FORMAT, tickCount=6, labelFlush=False)
+    scale = alt.Scale(domain=[window.start_s / 3600, window.end_s / 3600], nice=False, zero=False)
+    return alt.X("x:Q", title="simulated time (h)" if named else None, scale=scale, axis=looks)
+
+
+def _node_axis(name: str, n_nodes: int) -> Any:
+    import altair as alt
+
+    looks = alt.Axis(
+        values=[0, n_nodes], format=AXIS_FORMAT, grid=False, titleAngle=0, titleAlign="right", titlePadding=12,
+        titleBaseline="middle", domain=True, labelBaseline="middle", labelFontSize=theme.LABEL_PX - 2,
+    )  # fmt: skip
+    return alt.Y("y:Q", title=name, scale=alt.Scale(domain=[0, n_nodes], nice=False), axis=looks)
+
+
+def _rectangles(run: dict[str, Any], parts: Sequence[Range], window: Window) -> list[dict[str, Any]]:
+    x = max(run["start_s"], window.start_s) / 3600
+    x2 = min(run["end_s"], window.end_s) / 3600
+    told = {"job": run["job"], "user": run.get("user"), "nodes": run["nodes"], "wait": _wait(run["wait_s"])}
+    told["shown"] = _UNFINISHED if run["wait_s"] is None else f"{number(run['wait_s'])} s"
+    return [{"x": x, "x2": x2, "y": first, "y2": last, **told} for first, last in parts]
+
+
+def _wait(wait_s: float | None) -> str:
+    """The class of a wait; a piece, which has none, did not complete its job."""
+    if wait_s is None:
+        return _UNFINISHED
+    return next((name for most_s, name in _WAITS.items() if wait_s <= most_s), _LONGER)
+
+
+def _looks(runs: pl.DataFrame) -> Any:
+    """The colours of the waits that runs have."""
+    import altair as alt
+
+    found = {_wait(wait_s) for wait_s in runs["wait_s"]}
+    looks = {name: colour for name, colour in _LOOKS.items() if name in found}
+    scale = alt.Scale(domain=list(looks), range=list(looks.values()))
+    return alt.Color("wait:N", title="Wait", scale=scale, sort=None, legend=alt.Legend(symbolType="square"))

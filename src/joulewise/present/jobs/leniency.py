@@ -1,0 +1,96 @@
+"""Utility and energy of parallel jobs as the leniency of an energy filter is turned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from joulewise.present.formats import energy_unit, plain
+from joulewise.present.jobs.view import by_scheduler, filtered, of_jobs
+from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled, sentence, shared_value, whiskers
+from joulewise.present.lines import BUDGET, BUDGET_LOOK, Axis, Plot, Point, draw_lines
+from joulewise.present.records import JOB_FILTER, JOB_LENIENCY, SCHEDULER, UTILITY, Records
+from joulewise.present.settings import looks_of, reshaped
+
+_ENERGY = "energy_j"
+_TITLES = {UTILITY: "% of maximum utility", _ENERGY: "energy used"}
+_LABEL_PART = 0.06
+
+
+def over_job_leniency(records: Records) -> Drawing:
+    """Utility and energy over the leniency, a row of panels for each energy filter, a line for each scheduler."""
+    seen = _filtered(records)
+    keys = [key for key in seen.varying if key not in (SCHEDULER, JOB_LENIENCY)]
+    metrics = [name for name in _TITLES if seen.measures(name)]
+    found = {name: panels_of(seen, seen.means(name, [SCHEDULER, JOB_LENIENCY, *keys]), keys) for name in metrics}
+    plots = [_plots(seen, name, panels) for name, (panels, _) in found.items()]
+    parts = [draw_lines(plot) for row in zip(*plots, strict=True) for plot in row]
+    energy = " and the energy used" if _ENERGY in metrics else ""
+    caption = (
+        f"Percentage of the maximum utility{energy} at each leniency of the energy filter{_filters(seen)}; the more "
+        f"lenient, the fewer options it takes away. {whiskers(seen, 'Points')}{found[metrics[0]][1]}"
+    )
+    return Drawing(assemble(parts, across=len(metrics)), caption)
+
+
+def has_leniencies(records: Records) -> bool:
+    """Whether runs with the same energy filter differ in its leniency."""
+    is_known = {JOB_FILTER, JOB_LENIENCY} <= set(records.runs.columns)
+    if not (of_jobs(records) and records.measures(UTILITY) and is_known):
+        return False
+    runs = filtered(records)
+    return runs.n_unique([JOB_FILTER, JOB_LENIENCY]) > runs[JOB_FILTER].n_unique()
+
+
+def _filtered(records: Records) -> Records:
+    """The runs with a filter that has a leniency, by scheduler."""
+    seen = by_scheduler(records)
+    runs = filtered(seen).with_columns(pl.col(JOB_LENIENCY).cast(pl.Float64))
+    axes = [key for key in seen.study.axes if key != JOB_LENIENCY]
+    return reshaped(seen, runs, [*axes, JOB_LENIENCY])
+
+
+def _filters(seen: Records) -> str:
+    names = seen.labels(JOB_FILTER)
+    return f", {next(iter(names.values()))}" if len(names) == 1 else ""
+
+
+def _plots(seen: Records, metric: str, panels: Sequence[Panel]) -> list[Plot]:
+    budgets = [shared_value(seen, panel, "budget_j") if metric == _ENERGY else None for panel in panels]
+    shown = [v for panel in panels for name in ("mean", "low", "high") for v in panel.rows[name].drop_nulls()]
+    shown += [budget for budget in budgets if budget is not None]
+    unit, size = energy_unit(max(shown)) if metric == _ENERGY else ("", 1.0)
+    room = max(0.06 * (max(shown) - min(shown)), 0.01 * max(shown)) or 1.0
+    title = f"{_TITLES[metric]} ({unit})" if unit else _TITLES[metric]
+    y = Axis(title, max(0.0, min(shown) - room) / size, (max(shown) + room) / size)
+    return [_plot(seen, panel, y, size, budget) for panel, budget in zip(panels, budgets, strict=True)]
+
+
+def _plot(seen: Records, panel: Panel, y: Axis, size: float, budget_j: float | None) -> Plot:
+    labels, x = seen.labels(SCHEDULER), _leniencies(panel.rows)
+    parts = {part[SCHEDULER][0]: part.sort(JOB_LENIENCY) for part in panel.rows.partition_by(SCHEDULER)}
+    lines = {label: _points(parts[name], size) for name, label in labels.items() if name in parts}
+    if budget_j is not None:
+        lines[BUDGET] = [Point(x.low, budget_j / size), Point(x.high, budget_j / size)]
+    looks = {**looks_of(seen, SCHEDULER), BUDGET: BUDGET_LOOK}
+    return Plot(lines, looks, x, y, sentence(panel.title), 330)
+
+
+def _points(rows: pl.DataFrame, size: float) -> list[Point]:
+    return [
+        Point(row[JOB_LENIENCY], row["mean"] / size, scaled(row["low"], size), scaled(row["high"], size))
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def _leniencies(rows: pl.DataFrame) -> Axis:
+    """The leniencies of a panel, with the labels for which there is room."""
+    values: list[float] = rows[JOB_LENIENCY].unique().sort().to_list()
+    span = values[-1] - values[0] or 1.0
+    ticks: dict[float, str] = {}
+    last = -1e99
+    for value in values:
+        ticks[value] = plain(value) if value - last >= _LABEL_PART * span else ""
+        last = value if ticks[value] else last
+    return Axis("leniency", values[0] - 0.04 * span, values[-1] + 0.04 * span, ticks)

@@ -1,0 +1,1 @@
+"""Figures and the report of the laboratory."""

@@ -1,0 +1,1 @@
+"""Figures and pages of serial tasks under a manager."""

@@ -1,0 +1,156 @@
+"""What became of the tasks: completed, dropped or still open at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from joulewise.present import theme
+from joulewise.present.formats import key_title, key_words
+from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, wrapped
+from joulewise.present.records import ENVIRONMENT, FILTER, POLICY, PRIORITY, THRESHOLD, Records
+from joulewise.present.settings import at_best, managed_view, with_setting
+from joulewise.present.tasks.levels import by_level
+
+FATES = {
+    "completed": ("completed", theme.PALETTE[0]),
+    "dropped": ("dropped", theme.PALETTE[5]),
+    "killed": ("killed at the limit of their time", theme.PALETTE[1]),
+    "open": ("not completed when the time ended", theme.NOTHING),
+}
+COUNTS = ("tasks_arrived", "tasks_completed", "tasks_dropped", "tasks_killed")
+_WIDTH_PX = 700
+_MAX_WIDTH_PX = 100
+_HEIGHT_PX = 150
+_GAP_PX = 12
+_PER_ROW = 7
+_CHARACTERS_ACROSS = 11
+
+
+def fates(records: Records) -> Drawing:
+    """What became of the arrived tasks, in percent: a small chart per policy, a bar per threshold."""
+    seen, best = managed_view(records)
+    drawing = _draw(seen, THRESHOLD)
+    return Drawing(drawing.chart, f"{drawing.caption}{best}")
+
+
+def fates_by_priority(records: Records) -> Drawing:
+    """What became of the arrived tasks of each priority level: a small chart per policy, a bar per level."""
+    tuned, best = at_best(records)
+    drawing = _draw(by_level(with_setting(tuned, (ENVIRONMENT, FILTER)), PRIORITY, COUNTS), PRIORITY)
+    return Drawing(drawing.chart, f"{drawing.caption}{best}")
+
+
+def _draw(records: Records, across: str) -> Drawing:
+    """The small charts, with a bar for each value of one key where it varies."""
+    main = POLICY if records.main in (None, across) else str(records.main)
+    found = across if across in records.varying else None
+    keys = [key for key in records.varying if key not in (main, found)]
+    panels, note = panels_of(records, shares(records), keys)
+    parts = [_panel(records, main, found, panel) for panel in panels]
+    by = f", at each {key_words(found).name}" if found else ""
+    caption = (
+        f"What became of the tasks that arrived, for each {key_words(main).name}{by}: completed in "
+        "the counted time, dropped, or neither when it ended; in percent of the tasks that arrived. Means "
+        f"over the trials.{note}"
+    )
+    return Drawing(assemble(parts), caption)
+
+
+def shares(records: Records) -> pl.DataFrame:
+    """Mean number of tasks with each fate in percent of those that arrived, one row per point and fate.
+
+    Empty where the runs have no such counts. Tasks that arrived before the counted time and completed in it stand for
+    as many that arrived in it and were open at its end, but not for more: the shares are 100 % together.
+    """
+    keys = list(dict.fromkeys([*records.varying, records.main or POLICY, POLICY]))
+    if not {*COUNTS, *keys} <= set(records.runs.columns):
+        return pl.DataFrame()
+    arrived, completed, dropped, killed = map(pl.col, COUNTS)
+    not_lost = arrived - dropped - killed
+    done = pl.min_horizontal(completed, not_lost).clip(0)
+    rest = (not_lost - done).clip(0)
+    counts = {"completed": done, "dropped": dropped, "killed": killed, "open": rest}
+    share = [(100 * pl.when(arrived > 0).then(n / arrived)).mean().alias(name) for name, n in counts.items()]
+    means = records.runs.group_by(keys, maintain_order=True).agg(share)
+    long = means.unpivot(on=list(FATES), index=keys, variable_name="fate", value_name="share").drop_nulls("share")
+    return long.filter((pl.col("share") > 0).any().over("fate"))
+
+
+def _panel(records: Records, main: str, across: str | None, panel: Panel) -> Any:
+    """Small charts side by side, at most `_PER_ROW` in a row."""
+    import altair as alt
+
+    per_row = min(panel.rows[main].n_unique(), _PER_ROW)
+    width_px = min(_MAX_WIDTH_PX, _WIDTH_PX / per_row - _GAP_PX)
+    heads = {value: wrapped(label, int(width_px / 6.2)) for value, label in records.labels(main).items()}
+    chart = alt.Chart(inline(_rows(records, main, across, panel.rows, heads))).mark_bar()
+    chart = chart.encode(
+        x=_x(list(records.labels(across).values()) if across else []),
+        y=alt.Y("share:Q", title="% of arrived tasks", stack="zero", scale=alt.Scale(domain=[0, 100])),
+        color=_colour(panel.rows["fate"].unique().to_list()),
+        order=alt.Order("rank:Q"),
+        tooltip=_tooltip(main, across),
+    )
+    facet = alt.Facet("main:N", sort=list(heads.values()), title=None, header=_header())
+    title = ", ".join(part for part in (panel.title, f"by {key_words(across).name}" if across else "") if part)
+    sized = chart.properties(width=width_px, height=_HEIGHT_PX)
+    return sized.facet(facet=facet, columns=per_row, spacing=_GAP_PX, title=title)
+
+
+def _rows(
+    records: Records, main: str, across: str | None, rows: pl.DataFrame, heads: Mapping[Hashable, str]
+) -> list[dict[str, Any]]:
+    names = records.labels(main)
+    bars = records.labels(across) if across else {}
+    rank = {name: i for i, name in enumerate(FATES)}
+    return [
+        {
+            "main": heads[row[main]],
+            "name": names[row[main]],
+            "fate": FATES[row["fate"]][0],
+            "rank": rank[row["fate"]],
+            "share": row["share"],
+            "bar": bars[row[across]] if across else "",
+        }
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def _x(labels: list[str]) -> Any:
+    """The labels along the axis, upright where they are many or long; no axis without labels."""
+    import altair as alt
+
+    if not labels:
+        return alt.X("bar:N", axis=None)
+    angle = 0 if sum(map(len, labels)) < _CHARACTERS_ACROSS else -90
+    axis = alt.Axis(labelAngle=angle, labelFontSize=theme.LABEL_PX - 2, labelOverlap=True, ticks=False)
+    return alt.X("bar:N", sort=labels, title=None, axis=axis)
+
+
+def _header() -> Any:
+    import altair as alt
+
+    return alt.Header(labelOrient="top", labelExpr="split(datum.label, '\\n')", labelFontWeight="normal")
+
+
+def _colour(present: Sequence[str]) -> Any:
+    import altair as alt
+
+    names, colours = zip(*(look for fate, look in FATES.items() if fate in present), strict=True)
+    legend = alt.Legend(title=None, symbolType="square", labelLimit=300)
+    return alt.Color("fate:N", scale=alt.Scale(domain=list(names), range=list(colours)), sort=None, legend=legend)
+
+
+def _tooltip(main: str, across: str | None) -> list[Any]:
+    import altair as alt
+
+    bar = [alt.Tooltip("bar:N", title=key_title(across))] if across else []
+    return [
+        alt.Tooltip("name:N", title=key_words(main).name),
+        *bar,
+        alt.Tooltip("fate:N", title="tasks"),
+        alt.Tooltip("share:Q", title="% of arrived", format=".1f"),
+    ]

@@ -1,0 +1,1 @@
+"""Time for nodes in a room with its air and cooling."""

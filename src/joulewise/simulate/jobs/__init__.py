@@ -1,0 +1,1 @@
+"""Time for parallel jobs on clusters."""

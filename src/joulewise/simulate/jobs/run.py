@@ -1,0 +1,126 @@
+"""Parallel jobs over time: the world and a scheduler go in, what became of each job comes out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.kernels.draws import draws_of
+from joulewise.kernels.jit import mark_kernels_compiled
+from joulewise.kernels.jobs.energy import new_job_ledger
+from joulewise.kernels.jobs.events import run_jobs
+from joulewise.kernels.jobs.layout import JobPlan, empty_job_plan
+from joulewise.kernels.jobs.outages import Broken
+from joulewise.kernels.jobs.pool import new_job_pool
+from joulewise.kernels.jobs.state import new_site
+from joulewise.model.arrays import Bools, Floats, Ints
+from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld, Pieces
+from joulewise.policies.jobs.compile import compiled_objective, compiled_order
+from joulewise.policies.jobs.limits import job_limits
+from joulewise.policies.jobs.orders import BY_ARRIVAL, UTILITY
+from joulewise.rng import generator
+from joulewise.simulate.jobs import arrays as job_arrays
+from joulewise.simulate.jobs.backfill import backfill, can_backfill_fast
+from joulewise.simulate.jobs.misfits import job_misfits
+from joulewise.simulate.jobs.scheduler import Scheduler
+
+_run_jobs: Any = run_jobs
+
+_BEFORE_ALL_S = -1.0
+
+
+@dataclass(frozen=True, eq=False)
+class JobOutcome:
+    """What a scheduler did with a world.
+
+    `n_mapping_events` are those that had jobs to map; `mapping_s` is the wall-clock time that the simulation took.
+    Of a policy with prices, `prices` has a row for each event with work: per node-second of each cluster, then per
+    joule.
+    """
+
+    allocation: JobAllocation
+    n_mapping_events: int
+    mapping_s: float
+    prices: Floats = field(default_factory=lambda: np.empty((0, 0)))
+
+
+def simulate_jobs(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: int = 0) -> JobOutcome:
+    """Let the scheduler work through the world's jobs, until its window ends or all are done.
+
+    Deterministic: `seed` and `trial` only feed policies that draw at random. Raises InputError when world and
+    scheduler do not fit.
+    """
+    raise_if_any(job_misfits(world, scheduler))
+    if can_backfill_fast(world, scheduler):
+        return JobOutcome(*backfill(world, scheduler))
+    engine = JobEngine(world, scheduler, seed, trial)
+    engine.run(_BEFORE_ALL_S)  # compiles, or loads what was compiled, without simulating anything
+    began = time.perf_counter()
+    n_events = engine.run(world.jobs.work.end_s)
+    mapping_s = time.perf_counter() - began
+    mark_kernels_compiled()
+    return JobOutcome(engine.allocation(), n_events, mapping_s, engine.prices.path[:n_events])
+
+
+class JobEngine:
+    """The arrays of one run, and the kernel that works on them."""
+
+    def __init__(self, world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: int = 0) -> None:
+        self.world, self.name = world, scheduler.policy.name
+        facts, self.numbers = job_arrays.seen_facts(world, scheduler)
+        self.is_killed = job_arrays.killed(world, scheduler)
+        limits = job_limits(
+            world, facts, scheduler.energy_filter, scheduler.leniency, follows_tariff=scheduler.follows_tariff
+        )
+        self.plan, self.broken = empty_job_plan(facts.tasks.arrival_s), job_arrays.room_for_pieces(world, scheduler)
+        self.pool, until_s = new_job_pool(facts, limits), job_arrays.last_end_s(world, facts)
+        self.prices = job_arrays.prices_of(world, scheduler)
+        self.arguments = (
+            facts, job_arrays.rules_of(world, scheduler), job_arrays.greed_of(world, scheduler), limits,
+            new_job_ledger(limits), *job_arrays.books_of(world, scheduler, facts, limits, until_s),
+            new_site(facts.after), self.plan, self.pool, job_arrays.usage_of(world, scheduler),
+            job_arrays.standings_of(world, scheduler, facts), job_arrays.outages_of(world), self.broken,
+            self.prices, compiled_order(scheduler.order or BY_ARRIVAL),
+            compiled_objective(scheduler.policy.objective or UTILITY),
+            draws_of(generator(seed, "jobs", trial, scheduler.policy.name)), until_s,
+        )  # fmt: skip
+
+    def run(self, end_s: float) -> int:
+        """Let events happen up to an instant; returns how many mapping events had work so far."""
+        n_events = int(_run_jobs(*self.arguments, end_s))
+        if self.pool.n_rises[0]:
+            found = "its value rose with waiting in this run, although it was declared falls_with_time"
+            raise InputError(Problem(f"policy {self.name}", found, advice="leave falls_with_time out"))
+        return n_events
+
+    def allocation(self) -> JobAllocation:
+        """What was decided so far."""
+        plan, ran = self.plan, np.isfinite(self.plan.end_s)
+        option, fate = np.full(ran.size, NO_JOB, np.int32), plan.fate.copy()
+        option[ran] = self.numbers[plan.option[ran]]
+        fate[ran] = np.where(self.is_killed[option[ran]], Fate.KILLED, Fate.RAN)
+        fate[np.diff(self.world.types.first)[self.world.jobs.work.task_type] == 0] = Fate.IMPOSSIBLE
+        start_s = np.where(ran, plan.start_s, np.nan)
+        ready_s = _ready_s(self.world, plan, ran)
+        return JobAllocation(option, start_s, plan.end_s, ready_s, fate, _pieces(self.broken, self.numbers))
+
+
+def _ready_s(world: JobWorld, plan: JobPlan, ran: Bools) -> Floats:
+    """When each job could have started: never where it waits for one that did not run."""
+    jobs, arrival_s = world.jobs, world.jobs.work.arrival_s
+    if jobs.after is None:
+        return arrival_s
+    think_s = np.zeros(ran.size) if jobs.think_s is None else jobs.think_s
+    ended_s = np.where(ran[jobs.after], plan.end_s[jobs.after], np.inf)
+    return np.where(jobs.after == NO_JOB, arrival_s, np.maximum(arrival_s, ended_s + think_s))
+
+
+def _pieces(broken: Broken, numbers: Ints) -> Pieces:
+    rows = slice(0, int(broken.size[0]))
+    columns: Any = (column[rows] for column in broken[:-1])
+    job, option, start_s, end_s, is_lost = columns
+    return Pieces(job, numbers[option], start_s, end_s, is_lost)

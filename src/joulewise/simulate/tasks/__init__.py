@@ -1,0 +1,1 @@
+"""Time for serial tasks under a manager."""

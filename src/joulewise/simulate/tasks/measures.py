@@ -1,0 +1,151 @@
+"""What a run achieved, as flat numbers with units in their names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from joulewise.model.allocation import Allocation, Status
+from joulewise.model.arrays import Bools, Floats
+from joulewise.model.world import World
+from joulewise.simulate import meter
+from joulewise.simulate.power import Draws, lost_draws, run_draws, standby_draws
+from joulewise.simulate.tasks.serial import Outcome
+
+PRIORITY = "priority"
+"""The tag whose levels have their own shares of utility."""
+
+Metrics = dict[str, float | int]
+
+
+def earned_utility(world: World, allocation: Allocation) -> Floats:
+    """What each task earned in the counted window.
+
+    That is all of its utility if it completed there; when prorated, the part of it that its run had there.
+    """
+    work, earned = world.workload, np.zeros(allocation.n_tasks)
+    if work.is_prorated:
+        done = np.flatnonzero(allocation.ran)
+        share = counted_s(world, allocation)[done] / (allocation.end_s[done] - allocation.start_s[done])
+    else:
+        done = np.flatnonzero(allocation.ran & work.in_window(allocation.end_s))
+        share = np.ones(done.size)
+    earned[done] = share * work.utility(done, allocation.end_s[done])
+    return earned
+
+
+def counted_s(world: World, allocation: Allocation) -> Floats:
+    """The seconds of each task's run that lie in the counted window; 0 for a task that did not run."""
+    return np.where(allocation.used, meter.inside_s(world.workload, allocation.start_s, allocation.end_s), 0.0)
+
+
+def used_energy_j(world: World, allocation: Allocation) -> Floats:
+    """The energy of each task's run inside the counted window, at the meter; NaN without power figures.
+
+    Runs that were lost are not in it.
+    """
+    return run_draws(world, allocation).power_w * counted_s(world, allocation)
+
+
+def window_end_s(world: World, allocation: Allocation) -> float:
+    """When the counted window ends; one without an end is over with the last run, or arrival."""
+    if math.isfinite(world.workload.end_s):
+        return world.workload.end_s
+    ends_s = np.concatenate((allocation.end_s[allocation.used], allocation.lost.end_s))
+    return float(ends_s.max(initial=world.workload.arrival_s[-1]))
+
+
+def all_draws(world: World, allocation: Allocation) -> Draws:
+    """Everything that was drawn in the counted window, by runs, lost runs and machines without a run."""
+    return meter.together(world.workload, window_end_s(world, allocation), *_draws(world, allocation))
+
+
+def measures(world: World, outcome: Outcome) -> Metrics:
+    """The metrics of a run over the counted window; tasks are counted by the window they arrive in.
+
+    NaN stands for what is not there, such as energy in a system without power figures. Machine groups and levels of
+    priority have metrics of their own, named after them.
+    """
+    allocation, work = outcome.allocation, world.workload
+    arrived = work.in_window(work.arrival_s) | (work.arrival_s == work.start_s)
+    done = allocation.ran & work.in_window(allocation.end_s)
+    earned = earned_utility(world, allocation)
+    counted = {
+        "tasks_arrived": arrived,
+        "tasks_completed": done,
+        **{
+            f"tasks_{status.name.lower()}": arrived & (allocation.status == status)
+            for status in (Status.DROPPED, Status.KILLED, Status.WAITING)
+        },
+    }
+    return {
+        "utility": float(earned.sum()),
+        **{name: int(tasks.sum()) for name, tasks in counted.items()},
+        "runs_lost": int(work.in_window(allocation.lost.end_s).sum()),
+        **_of_energy(world, allocation),
+        **_of_machine_time(world, allocation),
+        "mapping_events": outcome.n_counted_events,
+        "late_events": outcome.n_late_events,
+        "mapping_s": outcome.mapping_s,
+        **_of_priorities(world, earned, counted),
+        **_of_groups(world, allocation, earned),
+    }
+
+
+def _of_energy(world: World, allocation: Allocation) -> Metrics:
+    """Energy at the meter: what was used, of which budget, how evenly and at what cost."""
+    if world.system.power_w is None:
+        return dict.fromkeys(meter.NAMES, math.nan)
+    runs, lost, standby = _draws(world, allocation)
+    last_s = window_end_s(world, allocation)
+    return {**meter.energy_measures(world.workload, world.supply, meter.joined(runs, lost), standby, last_s)}
+
+
+def _of_machine_time(world: World, allocation: Allocation) -> Metrics:
+    """What machines did with their time: a run, or nothing; the rest of it they were down."""
+    lost, outages = allocation.lost, world.outages
+    last_s = window_end_s(world, allocation)
+    machine_s = world.system.n_machines * max(last_s - world.workload.start_s, np.finfo(float).tiny)
+    busy_s = counted_s(world, allocation).sum() + meter.inside_s(world.workload, lost.start_s, lost.end_s).sum()
+    down_s = meter.inside_s(world.workload, outages.start_s, np.minimum(outages.end_s, last_s)).sum()
+    return {
+        "busy_percent": 100 * float(busy_s / machine_s),
+        "idle_percent": 100 * float((machine_s - busy_s - down_s) / machine_s),
+    }
+
+
+def _of_priorities(world: World, earned: Floats, counted: Mapping[str, Bools]) -> Metrics:
+    """The tasks of each level that are counted, and how much of what they would be worth at their start was earned."""
+    tag = world.workload.tags.get(PRIORITY)
+    if tag is None:
+        return {}
+    most = np.bincount(tag.codes, np.where(counted["tasks_arrived"], world.workload.scale, 0.0), len(tag.names))
+    found = np.bincount(tag.codes, earned, len(tag.names))
+    numbers = {metric: np.bincount(tag.codes[tasks], minlength=len(tag.names)) for metric, tasks in counted.items()}
+    return {
+        **{
+            f"{metric}:{name}": int(number[i]) for metric, number in numbers.items() for i, name in enumerate(tag.names)
+        },
+        **{
+            f"priority_percent:{name}": 100 * float(part / whole) if whole > 0 else math.nan
+            for name, part, whole in zip(tag.names, found, most, strict=True)
+        },
+    }
+
+
+def _of_groups(world: World, allocation: Allocation, earned: Floats) -> Metrics:
+    """The part of the utility that was earned on the machines of each group."""
+    total, groups = float(earned.sum()), world.system.machine_group
+    by_type = np.bincount(
+        world.system.machine_type[allocation.machine[allocation.ran]], earned[allocation.ran], len(groups)
+    )
+    return {
+        f"group_percent:{group}": 100 * float(by_type[np.array(groups) == group].sum()) / total if total else math.nan
+        for group in dict.fromkeys(groups)
+    }
+
+
+def _draws(world: World, allocation: Allocation) -> tuple[Draws, Draws, Draws]:
+    return run_draws(world, allocation), lost_draws(world, allocation), standby_draws(world, allocation)

@@ -1,0 +1,1 @@
+"""Studies of tasks known in advance, certain or stochastic."""

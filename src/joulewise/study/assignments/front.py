@@ -1,0 +1,285 @@
+"""Studies of the front of energy and utility of tasks known in advance: how it is searched, stored and judged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from joulewise import units
+from joulewise.study.assignments import bounds as utility_bounds
+from joulewise.study.assignments import tables as utility_tables
+from joulewise.study.assignments.chances import (
+    cautious_choice,
+    decision_columns,
+    fresh_points,
+    fresh_seed,
+    judge_samples,
+    spread_of,
+)
+from joulewise.study.assignments.methods import METHODS, on_gpu, stochastic_problem
+from joulewise.study.assignments.tables import FoundFront
+from joulewise.study.assignments.world import KnownWorld
+from joulewise.study.bags import world as bags
+from joulewise.study.bags.front import search_seed
+from joulewise.study.case import NOT_CHECKED, Case, Note, Outcome, Tables
+from joulewise.study.column import ASSIGNMENTS, CLOUDS, FRONTS
+from joulewise.study.optimising import AUTO, GPU, ONE_CORE, UtilityFrontParameters
+from joulewise.study.source import Draw
+from joulewise.study.sources import expected_tasks
+from joulewise.study.spec import Point
+from joulewise.study.store import DONE, Store
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from joulewise.kernels.assignments.evaluation import AssignmentFacts
+    from joulewise.model.arrays import Floats
+    from joulewise.model.assignment import Assignment
+    from joulewise.optimise.assignments.bound import UtilityBound
+    from joulewise.study.planning import Run
+
+# Rough figures of one ordinary processor of 2024.
+_RUN_S, _BOUND_TASK_S = 0.5, 1e-3
+_KEPT_POINTS, _GENE_BYTES = 200, 4
+
+_COMPARED = ("fresh_mean_percent", "hypervolume_percent", "normalised_percent")
+"""By which column the best run is told: the first that all have."""
+
+
+# --- plans -------------------------------------------------------------------------------------------------------
+
+
+def draws(point: Point, _folder: Path) -> bool:
+    """Whether the method draws from the trial; a search that goes on draws as the one before it."""
+    p = point.decision.parameters
+    return METHODS[p.method].draws and p.start_from is None
+
+
+def settled(point: Point, has_gpu: bool | None = None) -> Point:
+    """A point as it is computed where there is a GPU or none, by default here: GPUs draw otherwise than cores."""
+    p = point.decision.parameters
+    if not on_gpu(p, has_gpu):
+        return point
+    return replace(point, decision=replace(point.decision, parameters=replace(p, engine=GPU)))
+
+
+def titles(points: Sequence[Point], _folder: Path) -> dict[str, dict[str, str]]:
+    """How reports are to call the methods."""
+    names = dict.fromkeys(point.decision.parameters.method for point in points)
+    return {name: {"title": METHODS[name].title, "mode": ""} for name in names}
+
+
+def seconds(missing: Sequence[Run], store: Store, folder: Path) -> float:
+    """The time of one process for the runs, and for the bound of each world that has none yet."""
+    n_tasks = _task_counts(missing, folder)
+    runs_s = sum(_RUN_S + _run_s(run.point.decision.parameters, n_tasks[run.key]) for run in missing)
+    worlds = {
+        (run.world_key, run.bound): n_tasks[run.key] for run in missing if run.point.decision.parameters.is_certain
+    }
+    new = (n for (key, bound), n in worlds.items() if not store.proof_file(key, bound).is_file())
+    return runs_s + _BOUND_TASK_S * sum(new)
+
+
+def _run_s(p: UtilityFrontParameters, n_tasks: float) -> float:
+    return METHODS[p.method].seconds(p, n_tasks)
+
+
+def size(kept: Sequence[Run], folder: Path) -> float:
+    """The bytes of the detail tables of these runs."""
+    return _GENE_BYTES * _KEPT_POINTS * sum(_task_counts(kept, folder).values())
+
+
+def _task_counts(runs: Sequence[Run], folder: Path) -> dict[str, float]:
+    workloads = {run.point.workload for run in runs}
+    n_tasks = {part: expected_tasks(part, Draw(0, 0, folder)) for part in workloads}
+    return {run.key: n_tasks[run.point.workload] for run in runs}
+
+
+# --- runs --------------------------------------------------------------------------------------------------------
+
+
+def compute(case: Case) -> Outcome:
+    """Search the front, hold it against the bound, and evaluate it in fresh samples where there is chance."""
+    p = case.decision
+    _warm_up(p.method)
+    bound = utility_bounds.proven(case)
+    began_s = time.perf_counter()
+    found = METHODS[p.method].search(case.world, p, search_seed(case.run))
+    solve_s = time.perf_counter() - began_s
+    if case.run.keep and found.population is not None:
+        found.population.save(case.store.population_file(case.run.key))
+    assignments = _front_of(case, found.front.payload)
+    front = found_front(case, assignments, bound, found.snapshots)
+    speed = {"engine": found.engine, "generations_per_s": found.generations_per_s, "solve_s": solve_s}
+    return Outcome({**_columns(case, front), **speed}, lambda: _tables(front, assignments))
+
+
+def _front_of(case: Case, assignments: Sequence[Assignment]) -> list[Assignment]:
+    """Those that no other beats in both objectives, by rising energy."""
+    from joulewise.optimise.front import non_dominated
+
+    return [assignments[i] for i in non_dominated(_points(case, assignments))]
+
+
+def _points(case: Case, assignments: Sequence[Assignment]) -> Floats:
+    """What assignments come to, as (energy in J, minus utility), whatever engine found them."""
+    from joulewise.optimise.assignments.problem import assignment_facts, evaluated
+
+    known, p = case.world, case.decision
+    if p.is_certain:
+        return evaluated(assignment_facts(known.world, p.drop_below), list(assignments))
+    problem = stochastic_problem(known, p, search_seed(case.run))
+    home = problem.chromosomes(np.stack([problem.genes_of(assignment) for assignment in assignments], axis=1))
+    home.evaluate(len(assignments))
+    points: Floats = home.points
+    return points
+
+
+def found_front(
+    case: Case, assignments: Sequence[Assignment], bound: UtilityBound | None, snapshots: Mapping[int, Floats]
+) -> FoundFront:
+    """All that is told of the assignments of a front."""
+    from joulewise.optimise.assignments.problem import assignment_facts
+    from joulewise.optimise.assignments.utility_measure import measure_of
+
+    p, known = case.decision, case.world
+    dropped = _dropped(assignment_facts(known.world, p.drop_below), assignments)
+    base = (known.world, measure_of(known.world, p.drop_below), _points(case, assignments), dropped, bound)
+    if known.chances is None:
+        return FoundFront(*base, snapshots=snapshots)
+    seed = fresh_seed(case.run)
+    spread = spread_of(known, p, assignments, seed)
+    fresh = fresh_points(known, p, spread, seed)
+    return FoundFront(*base, spread, fresh, cautious_choice(spread, p), snapshots)
+
+
+def _columns(case: Case, front: FoundFront) -> dict[str, Any]:
+    return {**utility_tables.columns_of(front), **decision_columns(case.decision, front.spread)}
+
+
+def _dropped(facts: AssignmentFacts, assignments: Sequence[Assignment]) -> Floats:
+    """How many tasks do not run if all goes as expected."""
+    from joulewise.optimise.assignments.problem import allocation_of
+
+    return np.array([float((~allocation_of(facts, assignment).ran).sum()) for assignment in assignments])
+
+
+def _tables(front: FoundFront, assignments: Sequence[Assignment]) -> Tables:
+    tables = {
+        FRONTS: utility_tables.fronts_table(front),
+        ASSIGNMENTS: utility_tables.assignments_table(assignments),
+    }
+    return tables if front.spread is None else {**tables, CLOUDS: utility_tables.clouds_table(front.spread)}
+
+
+@cache
+def _warm_up(method: str) -> None:
+    """Load what a method needs, once in a process, so that times are those of searches alone."""
+    from joulewise.kernels.jit import mark_kernels_compiled
+    from joulewise.model import World
+    from joulewise.worlds.assignments.known import KnownParameters, generate_known
+
+    system = bags.tiny_bag().system
+    tiny = KnownWorld(World(system, generate_known(KnownParameters(n_tasks=3), system, 0, 0)), None)
+    METHODS[method].search(tiny, UtilityFrontParameters(moves=2, population=4, generations=1), 0)
+    mark_kernels_compiled()
+
+
+# --- judging -----------------------------------------------------------------------------------------------------
+
+
+def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
+    """What does not hold of a run: the certificate of the bound, the assignments and all that follows from them.
+
+    Assignments that are not stored are searched again, if what searched is there.
+    """
+    from joulewise.optimise.assignments.gpu import gpu_name
+
+    broken = [*utility_bounds.judge(case)]
+    yield from broken
+    if broken:
+        return
+    bound = utility_bounds.proven(case)
+    if stored is None:
+        p = _with_engine(case.decision, row["engine"])
+        if on_gpu(p) and not gpu_name():
+            yield Note(f"{NOT_CHECKED}: needs a GPU")
+            return
+        found = METHODS[p.method].search(case.world, p, search_seed(case.run))
+        assignments, snapshots = _front_of(case, found.front.payload), found.snapshots
+    else:
+        snapshots = utility_tables.snapshots_of(stored[FRONTS])
+        assignments = utility_tables.assignments_of(stored[ASSIGNMENTS])
+        broken = [*_judge_assignments(case, assignments, stored[FRONTS])]
+        yield from broken
+        if broken:
+            return
+        if case.world.chances is not None:
+            yield from judge_samples(case, assignments, stored)
+    front = found_front(case, assignments, bound, snapshots)
+    yield from bags.judge_columns(row, _columns(case, front))
+    yield from bags.judge_tables(stored or {}, _tables(front, assignments))
+
+
+def _with_engine(p: UtilityFrontParameters, engine: str) -> UtilityFrontParameters:
+    """A search on what is known to have searched before."""
+    if p.engine != AUTO:
+        return p
+    return replace(p, engine=GPU) if engine.startswith("GPU") else replace(p, engine=ONE_CORE)
+
+
+def _judge_assignments(case: Case, assignments: Sequence[Assignment], fronts: pl.DataFrame) -> Iterator[str]:
+    """What does not hold of stored assignments, and of the points that they are said to come to."""
+    from joulewise.check.assignments.assignment import check_assignment
+
+    world, p = case.world.world, case.decision
+    said = fronts.filter(fronts["curve"] == "front").select("energy_j", "utility").iter_rows(named=True)
+    told = [row if p.is_certain else {} for row in said]
+    if len(told) != len(assignments):
+        yield f"fronts: {len(told)} points are stored for {len(assignments)} assignments"
+        return
+    for point, (assignment, values) in enumerate(zip(assignments, told, strict=True)):
+        findings = check_assignment(world, assignment, p.drop_below, **values)
+        yield from (f"point {point}: {finding}" for finding in findings)
+
+
+def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+    """What was found, in words: the best run's front."""
+    done = runs.filter(runs["status"] == DONE)
+    if done.is_empty():
+        return
+    measure = next((name for name in _COMPARED if done[name].count() == done.height), _COMPARED[-1])
+    ranking = done.sort(measure, "least_energy_j", descending=[True, False], nulls_last=True, maintain_order=True)
+    best = ranking.row(0, named=True)
+    place = bags.place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
+    yield (
+        f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: "
+        f"{best['points']:.0f} point{'' if best['points'] == 1 else 's'}{_share(best)}; "
+        f"from {best['least_energy_utility']:.5g} with {units.energy(best['least_energy_j'])} "
+        f"to {best['most_utility']:.5g} with {units.energy(best['most_utility_energy_j'])}; "
+        f"the most utility per energy is {best['peak_utility_per_mj']:.4g} per MJ, "
+        f"at {best['peak_utility']:.5g} with {units.energy(best['peak_energy_j'])}."
+    )
+
+
+def _share(row: Mapping[str, Any]) -> str:
+    """How good a front is known to be."""
+    said = []
+    if row["hypervolume_percent"] is not None:
+        where = "" if row["fresh_mean_percent"] is None else " at mean times"
+        said.append(f", at least {row['hypervolume_percent']:.2f} % of the best possible hypervolume{where}")
+    if row["fresh_percent"] is not None:
+        said.append(f", of the whole {_told_loss(row['normalised_percent'] - row['fresh_percent'])} on fresh samples")
+    return "".join(said)
+
+
+def _told_loss(points: float) -> str:
+    if round(points, 2) == 0:
+        return "the same"
+    return f"{abs(points):.2f} percentage points {'less' if points > 0 else 'more'}"

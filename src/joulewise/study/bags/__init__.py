@@ -1,0 +1,1 @@
+"""Studies of bags of tasks that are all there at once."""

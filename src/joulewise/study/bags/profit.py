@@ -1,0 +1,374 @@
+"""Studies of the most profit that a bag earns: the market of a study, what comes out of it, and how it is judged."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from joulewise import units
+from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
+from joulewise.study.agreement import differs
+from joulewise.study.bags import tables as bag_tables
+from joulewise.study.bags import world as bags
+from joulewise.study.bags.world import BagWorld
+from joulewise.study.case import Candidates, Case, Outcome, Tables
+from joulewise.study.column import COUNTS, FRONTS, MACHINES
+from joulewise.study.optimising import ProfitParameters
+from joulewise.study.source import Draw
+from joulewise.study.spec import Point
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from joulewise.model.bag import Bag, BagAllocation
+    from joulewise.optimise.bags.bound import BoundFront
+    from joulewise.optimise.bags.market import Market
+    from joulewise.optimise.bags.profit import Profit, RecoveryKind
+    from joulewise.study.planning import Run
+    from joulewise.study.store import Store
+
+_KWH_J, _HOUR_S = 3.6e6, 3600.0
+_SAME = 1e-9
+_BEYOND = 1.25
+"""How much longer than its optimum and its front the region of a bag is drawn."""
+_RUN_S = 0.1
+_WAIT_S = 1e-3
+"""Waits that are worth telling of are longer than rounding makes them."""
+
+SUPPLY_KEYS = ("power_cap_w", "pue", "tariff", "tariff_column", "tariff_unit")
+"""What of the supply matters to profit."""
+
+RECOVERIES = {"one": "From the optimum", "best": "Best of many"}
+"""Every value of `optimise.recovery` with its title."""
+
+_PLACES = {
+    "market.power_cap": "supply.power_cap",
+    "market.power_cap_w": "supply.power_cap",
+    "market.pue": "supply.pue",
+    "market.cost_by_hour": "supply.tariff",
+    "market.cost_per_j": "optimise.cost_per_kwh",
+    "market.deadline_s": "optimise.deadline",
+    "market.price": "optimise.price",
+    "market.overhead": "optimise.overhead",
+    "market.wear": "optimise.wear_per_hour",
+    "market.wear_per_s": "optimise.wear_per_hour",
+    "market.depreciation_per_s": "optimise.depreciation_per_hour",
+}
+"""Where a study file has what the market calls otherwise."""
+
+
+def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
+    """What must hold before anything is run."""
+    return bags.checks(found, draw, SUPPLY_KEYS, _check)
+
+
+def _check(world: BagWorld, parameters: Sequence[ProfitParameters]) -> None:
+    """InputError when one of the markets is none, or its power cap leaves nothing to compute with."""
+    problems: list[Problem] = []
+    for p in parameters:
+        try:
+            with _at_study_keys():
+                _market(world, p).extra_power_w(world.bag)
+        except InputError as error:
+            problems += error.problems
+    raise_if_any(dict.fromkeys(problems))
+
+
+@contextmanager
+def _at_study_keys() -> Iterator[None]:
+    """Problems of a market under the names of the study file."""
+    try:
+        yield
+    except InputError as error:
+        problems = (dataclasses.replace(found, where=_PLACES.get(found.where, found.where)) for found in error.problems)
+        raise InputError(*problems) from None
+
+
+def titles(points: Sequence[Point], _folder: Path) -> dict[str, dict[str, str]]:
+    """How reports are to call the ways of recovery."""
+    names = dict.fromkeys(point.decision.parameters.recovery for point in points)
+    return {name: {"title": RECOVERIES[name], "mode": ""} for name in names}
+
+
+def seconds(missing: Sequence[Run], _store: Store, _folder: Path) -> float:
+    """The time of one process for the runs."""
+    return _RUN_S * len(missing)
+
+
+def _solved(world: BagWorld, p: ProfitParameters, bound: BoundFront) -> tuple[Market, Profit]:
+    """The market of a study and what the bag comes to in it; InputError under the names of the study file."""
+    from joulewise.optimise.bags.profit import most_profit, price_at_ratio
+
+    with _at_study_keys():
+        market = _market(world, p)
+        if p.profit_ratio is not None:
+            market = dataclasses.replace(market, price=_price(price_at_ratio(bound, market, 1.0), p.profit_ratio))
+        return market, most_profit(world.bag, market, p.recovery, bound)
+
+
+def _price(least_cost: float, ratio: float) -> float:
+    """So many times the least cost of energy; InputError where that is nothing."""
+    if least_cost > 0:
+        return ratio * least_cost
+    found = f"found {ratio:g}, and the energy of the bag costs nothing"
+    raise InputError(Problem("optimise.profit_ratio", found, "needs costs that are above 0", "give price instead"))
+
+
+def _market(world: BagWorld, p: ProfitParameters) -> Market:
+    """The market of a study; its price is 1 where the study gives a ratio."""
+    from joulewise.optimise.bags.market import Market
+
+    supply = world.supply
+    raise_if_any(_market_problems(world, p))
+    return Market(
+        price=1.0 if p.price is None else p.price,
+        cost_per_j=None if p.cost_per_kwh is None else p.cost_per_kwh / _KWH_J,
+        cost_by_hour=None if supply.tariff is None else supply.tariff / _KWH_J,
+        power_cap_w=math.inf if supply.cap_w is None else float(supply.cap_w[0]),
+        pue=supply.pue,
+        overhead=p.overhead,
+        wear_per_s=_wear_per_s(world.bag, p),
+        depreciation_per_s=p.depreciation_per_hour / _HOUR_S,
+        deadline_s=math.inf if p.deadline_s is None else p.deadline_s,
+        must_run=p.must_run,
+    )
+
+
+def _wear_per_s(bag: Bag, p: ProfitParameters) -> Any:
+    wear = dict(p.wear_per_hour)
+    return np.array([wear.get(name, 0.0) / _HOUR_S for name in bag.system.machine_types])
+
+
+def _market_problems(world: BagWorld, p: ProfitParameters) -> Iterator[Problem]:
+    if (p.cost_per_kwh is None) == (world.supply.tariff is None):
+        found = "found neither it nor supply.tariff" if p.cost_per_kwh is None else "found supply.tariff as well"
+        yield Problem("optimise.cost_per_kwh", found, "must be exactly one of the two")
+    names = world.bag.system.machine_types
+    yield from (unknown_name("optimise.wear_per_hour", name, names) for name, _ in p.wear_per_hour if name not in names)
+
+
+def compute(case: Case) -> Outcome:
+    """Find the schedule that earns most; JoulewiseError when its allocation is none of the bag."""
+    from joulewise.optimise.bags.bound import bound_front
+
+    _warm_up(case.decision.recovery)
+    began_s = time.perf_counter()
+    bound = bound_front(case.world.bag)
+    market, profit = _solved(case.world, case.decision, bound)
+    solve_s = time.perf_counter() - began_s
+    bags.raise_if_broken(_allocations(profit))
+    bags.write_certificate(case, bound)
+    columns = {**_columns(market, bound, profit), "reason": profit.why.strip() or None, "solve_s": solve_s}
+    return Outcome(columns, lambda: _tables(market, bound, profit))
+
+
+@cache
+def _warm_up(recovery: RecoveryKind) -> None:
+    """Load what a recovery needs, once in a process, so that times are those of searches alone."""
+    from joulewise.kernels.jit import mark_kernels_compiled
+    from joulewise.optimise.bags.market import Market
+    from joulewise.optimise.bags.profit import most_profit
+
+    most_profit(bags.tiny_bag(), Market(price=1.0, cost_per_j=0.0), recovery)
+    mark_kernels_compiled()
+
+
+def _allocations(profit: Profit) -> list[BagAllocation]:
+    return [] if profit.allocation is None else [profit.allocation]
+
+
+def _columns(market: Market, bound: BoundFront, profit: Profit) -> dict[str, Any]:
+    runs = profit.allocation is not None
+    knee_j, knee_s = (points := bag_tables.bound_points(bound))[bag_tables.knee_of(points)]
+    cost = market.joule_cost(profit.makespan_s if runs else bound.least_makespan_s) / market.pue
+    return {
+        **bags.bag_columns(bound),
+        "energy_bound_j": market.pue * bound.least_energy_j,
+        "price": market.price,
+        "profit_ratio": _profit_ratio(market, bound),
+        "cost_per_kwh": cost * _KWH_J,
+        "profit_per_s": profit.profit_per_s,
+        "profit_bound_per_s": _finite(profit.bound_per_s),
+        "gap_percent": _gap_percent(market, profit) if runs else math.nan,
+        **_schedule_columns(profit),
+        **_optimum_columns(market, bound),
+        "knee_energy_j": market.pue * float(knee_j),
+        "knee_makespan_s": float(knee_s),
+        "verdict": profit.verdict,
+    }
+
+
+def _profit_ratio(market: Market, bound: BoundFront) -> float:
+    """The price over the cost of the least energy; NaN where that costs nothing."""
+    from joulewise.optimise.bags.profit import price_at_ratio
+
+    least_cost = price_at_ratio(bound, market, 1.0)
+    return market.price / least_cost if least_cost > 0 else math.nan
+
+
+def _gap_percent(market: Market, profit: Profit) -> float:
+    """How far the profit is from its bound: 0 where only rounding is between them, NaN where the bound itself is 0."""
+    rounding = bag_tables.ROUNDING * market.price / profit.makespan_s
+    if abs(profit.bound_per_s) < rounding:
+        return math.nan
+    gap = _finite(profit.gap)
+    return 0.0 if abs(gap) < bag_tables.ROUNDING else 100 * gap
+
+
+def _schedule_columns(profit: Profit) -> dict[str, float]:
+    """The columns of the schedule that was found; NaN where nothing runs."""
+    values = {
+        "profit": profit.profit_per_s * profit.makespan_s,
+        "energy_j": profit.energy_j,
+        "makespan_s": profit.makespan_s,
+        "wait_s": profit.wait_s,
+        "mean_power_w": profit.mean_power_w,
+    }
+    return values if profit.allocation is not None else dict.fromkeys(values, math.nan)
+
+
+def _optimum(market: Market, bound: BoundFront) -> tuple[float, float, float]:
+    """Energy at the meter and makespan of the best divided schedule, and the most that the Pareto front earns."""
+    from joulewise.optimise.bags.profit import profit_sweep
+
+    try:
+        swept = profit_sweep(bound, market, [market.price])
+    except InputError:  # nothing is feasible, as the verdict says
+        return math.nan, math.nan, math.nan
+    energy_j, makespan_s, pareto_per_s = (
+        _finite(float(values[0])) for values in (swept.energy_j, swept.makespan_s, swept.pareto_per_s)
+    )
+    return (energy_j if math.isfinite(makespan_s) else math.nan), makespan_s, pareto_per_s
+
+
+def _optimum_columns(market: Market, bound: BoundFront) -> dict[str, float]:
+    energy_j, makespan_s, pareto_per_s = _optimum(market, bound)
+    longest_s = float(bound.makespan_s[bound.pareto].max())
+    on_front = math.nan
+    if math.isfinite(makespan_s):
+        least_j = market.pue * bound.energy_at(makespan_s * (1 + _SAME))
+        on_front = 100.0 * (makespan_s <= longest_s * (1 + _SAME) and energy_j <= least_j * (1 + _SAME))
+    return {
+        "optimum_energy_j": energy_j,
+        "optimum_makespan_s": makespan_s,
+        "on_front_percent": on_front,
+        "pareto_profit_per_s": pareto_per_s,
+    }
+
+
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else math.nan
+
+
+def _tables(market: Market, bound: BoundFront, profit: Profit) -> Tables:
+    import polars as pl
+
+    from joulewise.optimise.bags.bound import region
+
+    energy_j, makespan_s, _ = _optimum(market, bound)
+    found_s = profit.makespan_s if profit.allocation is not None else 0.0
+    longest_s = _BEYOND * np.nanmax([bound.makespan_s[bound.pareto].max(), makespan_s, found_s])
+    pue, per_s = market.pue, profit.profit_per_s
+    curves = [bag_tables.curve("region", region(bound.bag, longest_s), pue=pue), bag_tables.bound_curve(bound, pue=pue)]
+    if math.isfinite(makespan_s):
+        at = np.array([[energy_j / pue, makespan_s]])
+        curves.append(bag_tables.curve("optimum", at, pue=pue, profit_per_s=np.array([profit.bound_per_s])))
+    if profit.allocation is not None:
+        at = np.array([[profit.energy_j / pue, profit.makespan_s]])
+        curves.append(bag_tables.curve("allocation", at, bound, pue=pue, profit_per_s=np.array([per_s])))
+    allocations = _allocations(profit)
+    return {
+        FRONTS: pl.concat(curves),
+        MACHINES: bag_tables.machines_table(bound.bag, allocations),
+        COUNTS: bag_tables.counts_table(bound.bag, allocations),
+    }
+
+
+def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
+    """What does not hold of a run: the certificate of the bound, the allocation, and what it earns."""
+    from joulewise.check.bags.allocation import certified_profit
+    from joulewise.optimise.bags.bound import bound_front
+
+    bound = bound_front(case.world.bag)
+    yield from bags.judge_bound(case, bound)
+    market, profit = _solved(case.world, case.decision, bound)
+    kept = _allocations(profit) if stored is None else bag_tables.allocations_of(case.world.bag, stored[COUNTS])
+    yield from bags.judge_allocations(kept)
+    unit = abs(market.price) / bound.least_makespan_s or 1.0  # profits may be tiny in the currency of a study
+    for allocation in kept:
+        earned = _earned(market, allocation, row["makespan_s"])
+        yield from differs("runs: profit_per_s, of the price", row["profit_per_s"] / unit, earned / unit)
+        yield from differs("runs: makespan_s - wait_s", row["makespan_s"] - row["wait_s"], allocation.makespan_s)
+    if profit.certificate is not None:
+        proven = certified_profit(case.world.bag, market, *profit.certificate)
+        bound_per_s = row["profit_bound_per_s"]
+        yield from differs("bounds: profit proven by prices, of the price", bound_per_s / unit, proven / unit)
+    yield from bags.judge_columns(row, _columns(market, bound, profit))
+    yield from bags.judge_tables(stored or {}, _tables(market, bound, profit))
+
+
+def _earned(market: Market, allocation: BagAllocation, period_s: float) -> float:
+    """What an allocation earns per second if a bag is run every so often."""
+    bag = allocation.bag
+    idle_j, extra_j = bag.total_idle_w * period_s, allocation.energy_j - bag.total_idle_w * allocation.makespan_s
+    energy_cost = market.joule_cost(period_s) * idle_j + market.joule_cost(allocation.makespan_s) * extra_j
+    wear_per_s = market.wear_of(bag)[bag.system.machine_type]
+    costs = market.overhead + energy_cost + float(allocation.busy_s @ wear_per_s)
+    return (market.price - costs) / period_s - market.depreciation_per_s
+
+
+def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+    """What was found, in words: how the verdicts are spread and why, and the run that earns most."""
+    if "verdict" not in runs.columns:
+        return
+    done = runs.drop_nulls("verdict")
+    counted = done.group_by("verdict", maintain_order=True).len()
+    yield "Verdicts: " + ", ".join(f"{verdict} ({n} of {runs.height})" for verdict, n in counted.iter_rows()) + "."
+    yield from _reasons(done, axes)
+    ran = done.drop_nulls("makespan_s") if "makespan_s" in runs.columns else runs.clear()
+    if not ran.is_empty():
+        yield _most(ran, axes)
+        yield from _waiting(ran, axes)
+
+
+def _reasons(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+    """Why a verdict is what it is, at the first run of each."""
+    told = runs.drop_nulls("reason") if "reason" in runs.columns else runs.clear()
+    for row in told.unique("verdict", keep="first", maintain_order=True).iter_rows(named=True):
+        place = bags.place_of(row, runs, axes)
+        yield f"{row['verdict'].capitalize()}{f' at {place}' if place else ''}: {row['reason'].rstrip('.')}."
+
+
+def _most(ran: pl.DataFrame, axes: Sequence[str]) -> str:
+    """The run that earns most, or loses least."""
+    best = ran.row(int(ran["profit_per_s"].arg_max() or 0), named=True)
+    place = bags.place_of(best, ran, axes)
+    word = "most" if best["profit_per_s"] >= 0 else "least loss"
+    per_s = f"{best.get('supply.tariff_unit') or ''} per second".strip()
+    near = "" if best["gap_percent"] is None else f", within {best['gap_percent']:.2f} % of the proven bound"
+    waits = f", {units.duration(best['wait_s'])} of it waiting on purpose" if best["wait_s"] > _WAIT_S else ""
+    return (
+        f"The {word} is {abs(best['profit_per_s']):.4g} {per_s}{f' (at {place})' if place else ''}{near}: "
+        f"{abs(best['profit']):.4g} for the bag, with {units.energy(best['energy_j'])} in "
+        f"{units.duration(best['makespan_s'])}{waits}."
+    )
+
+
+def _waiting(ran: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+    """Where all machines wait on purpose, if there is more than one run."""
+    waits = ran.filter(ran["wait_s"] > _WAIT_S)
+    if ran.height > 1 and not waits.is_empty():
+        longest = waits.row(int(waits["wait_s"].arg_max() or 0), named=True)
+        yield (
+            f"In {waits.height} of {ran.height} runs all machines wait on purpose after the last task, to keep the "
+            f"power cap or because waiting loses less: up to {units.duration(longest['wait_s'])}, at "
+            f"{bags.place_of(longest, ran, axes)}."
+        )

@@ -1,0 +1,1 @@
+"""Studies of nodes in a room with its air and cooling."""

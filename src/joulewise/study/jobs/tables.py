@@ -1,0 +1,246 @@
+"""Detail tables of one run of parallel jobs: a row for each job, use over time, users, queues, clusters and types."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from joulewise.model.jobs import NO_PIECES, Fate, JobAllocation, Pieces
+from joulewise.study.column import CLUSTERS, FINDINGS, JOB_TRACES, JOB_TYPES, JOBS, PIECES, QUEUES, USERS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from joulewise.model.arrays import Floats
+    from joulewise.model.jobs import JobWorld
+    from joulewise.study.case import Tables
+    from joulewise.study.jobs.worlds import Scene
+    from joulewise.worlds.jobs.traces import Trace
+
+STEP_S = 60.0
+MAX_STEPS = 2880
+"""A trace of use has a step for each minute, or fewer on windows longer than two days."""
+
+_FATES = tuple(fate.name.lower() for fate in Fate)
+_WITH_NODES = (
+    "option", "cluster", "pstate", "nodes", "cores", "planned_s", "true_s", "start_s", "end_s", "wait_s",
+    "bounded_slowdown", "utility", "energy_j",
+)  # fmt: skip
+"""What only a job with nodes has."""
+
+
+def tables(scene: Scene, allocation: JobAllocation) -> Tables:
+    """Every detail table of a run."""
+    world = scene.world
+    found = {JOBS: jobs(scene, allocation), JOB_TRACES: use(world, allocation), CLUSTERS: clusters(world, allocation)}
+    for table, label in ((USERS, "user"), (QUEUES, "queue")):
+        if label in world.jobs.labels:
+            found[table] = summary(world, allocation, label)
+    if scene.traits is not None:
+        found[JOB_TYPES] = job_types(scene)
+    if scene.trace is not None and scene.trace.findings:
+        found[FINDINGS] = findings(scene.trace)
+    if allocation.pieces.job.size:
+        found[PIECES] = pieces(world, allocation)
+    return found
+
+
+def jobs(scene: Scene, allocation: JobAllocation) -> pl.DataFrame:
+    """One row per job in order of arrival; what a job never had is null."""
+    import polars as pl
+
+    from joulewise.simulate.jobs.measures import earned_utility, job_times, used_energy_j
+
+    world, used = scene.world, allocation.used
+    work, types = world.jobs.work, world.types
+    option = np.where(used, allocation.option, 0)
+    times = job_times(world, allocation)
+    nodes = _chosen(types.nodes, option)
+    cluster = _chosen(types.cluster, option)
+    columns: dict[str, Any] = {
+        "job": np.arange(world.n_jobs, dtype=np.int32),
+        **({} if scene.trace is None else {"job_id": scene.trace.job_id}),
+        **({"job_type": _names(types.names, work.task_type)} if types.names else {}),
+        **{name: _names(label.names, label.codes) for name, label in world.jobs.labels.items()},
+        **{name: _names(tag.names, tag.codes) for name, tag in work.tags.items()},
+        "arrival_s": work.arrival_s,
+        "ready_s": allocation.ready_s,
+        "fate": _names(_FATES, allocation.fate),
+        "option": option,
+        "cluster": _names(world.clusters.names, cluster),
+        "pstate": _chosen(types.pstate, option),
+        "nodes": nodes,
+        "cores": nodes * world.clusters.cores_per_node[cluster],
+        "planned_s": _chosen(types.planned_s, option),
+        "true_s": _chosen(types.time_s, option),
+        **({} if scene.trace is None else {"requested_s": scene.trace.requested_s}),
+        "start_s": allocation.start_s,
+        "end_s": allocation.end_s,
+        "wait_s": times.wait_s,
+        "bounded_slowdown": times.bounded_slowdown,
+        "starting_utility": work.scale,
+        "utility": earned_utility(world, allocation),
+        "energy_j": used_energy_j(world, allocation),
+    }
+    table = pl.DataFrame(columns).with_columns(
+        pl.when(pl.Series(used)).then(pl.col(name)).alias(name) for name in _WITH_NODES
+    )
+    return _without_nan(table)
+
+
+def _chosen(column: Any, option: Any) -> Any:
+    """What the options say; 0 where there are none at all."""
+    return column[option] if column.size else np.zeros(option.size, column.dtype)
+
+
+def pieces(world: JobWorld, allocation: JobAllocation) -> pl.DataFrame:
+    """One row per stretch of running that did not complete its job."""
+    import polars as pl
+
+    found, types = allocation.pieces, world.types
+    return pl.DataFrame(
+        {
+            "job": found.job,
+            "option": found.option,
+            "cluster": _names(world.clusters.names, types.cluster[found.option]),
+            "nodes": types.nodes[found.option],
+            "start_s": found.start_s,
+            "end_s": found.end_s,
+            "is_lost": found.is_lost,
+        }
+    )
+
+
+def allocation_of(table: pl.DataFrame, cut: pl.DataFrame | None = None) -> JobAllocation:
+    """The allocation that a table of jobs describes, with the stretches of another table."""
+    codes = {name: code for code, name in enumerate(_FATES)}
+    fate = table["fate"].cast(str).replace_strict(codes).to_numpy()
+    instants = {name: table[name].fill_null(math.nan).to_numpy() for name in ("start_s", "end_s")}
+    names = ("job", "option", "start_s", "end_s", "is_lost")
+    others = NO_PIECES if cut is None else Pieces(**{name: cut[name].to_numpy() for name in names})
+    ready_s = table["ready_s"].fill_null(math.inf).to_numpy()
+    return JobAllocation(
+        table["option"].fill_null(-1).to_numpy(), **instants, ready_s=ready_s, fate=fate, pieces=others
+    )
+
+
+def use(world: JobWorld, allocation: JobAllocation) -> pl.DataFrame:
+    """Nodes, jobs and power step by step, means over the steps of the counted window."""
+    import polars as pl
+
+    from joulewise.simulate.jobs.measures import all_draws, earned_utility, queue_steps, steps, window_end_s
+    from joulewise.simulate.jobs.power import has_power, stretches
+    from joulewise.simulate.meter import budget_until_j
+
+    work, runs = world.jobs.work, stretches(allocation)
+    last_s = window_end_s(world, allocation)
+    n_steps = int(np.clip(math.ceil((last_s - work.start_s) / STEP_S), 1, MAX_STEPS))
+    edge_s = np.linspace(work.start_s, last_s, n_steps + 1)
+    nodes = world.types.nodes[runs.option].astype(float)
+    cores = nodes * world.clusters.cores_per_node[world.types.cluster[runs.option]].astype(float)
+
+    def mean(totals: Floats) -> Floats:
+        return np.asarray(np.diff(totals) / np.maximum(np.diff(edge_s), np.finfo(float).tiny))
+
+    energy_j = np.full(edge_s.size, math.nan)
+    if has_power(world):
+        energy_j = all_draws(world, allocation).energy_until_j(edge_s)
+    ran = np.flatnonzero(allocation.ran)
+    columns = {
+        "at_s": edge_s[:-1],
+        "step_s": np.diff(edge_s),
+        "nodes_busy": mean(steps(runs.start_s, runs.end_s, nodes).total_until(edge_s)),
+        "busy_percent": mean(steps(runs.start_s, runs.end_s, cores).total_until(edge_s)) * 100 / world.clusters.n_cores,
+        "running_jobs": mean(steps(runs.start_s, runs.end_s).total_until(edge_s)),
+        "queue_length": mean(queue_steps(world, allocation).total_until(edge_s)),
+        "power_w": mean(energy_j),
+        "utility_cumulative": _summed(
+            np.minimum(allocation.end_s[ran], last_s), earned_utility(world, allocation)[ran], edge_s[1:]
+        ),
+        "energy_cumulative_j": energy_j[1:],
+        "budget_cumulative_j": budget_until_j(world.supply, work, edge_s[1:], last_s),
+    }
+    numbers = pl.DataFrame(columns)
+    return numbers.with_columns(pl.when(pl.all().is_finite()).then(pl.all()))
+
+
+def _summed(at_s: Floats, values: Floats, until_s: Floats) -> Floats:
+    """The sum of what came up to each of these instants."""
+    order = np.argsort(at_s, kind="stable")
+    total = np.concatenate(([0.0], np.cumsum(values[order])))
+    return np.asarray(total[np.searchsorted(at_s[order], until_s, side="right")])
+
+
+def summary(world: JobWorld, allocation: JobAllocation, label: str) -> pl.DataFrame:
+    """One row per user, or per queue."""
+    import polars as pl
+
+    from joulewise.simulate.jobs.measures import by_label
+
+    columns = pl.DataFrame(by_label(world, allocation, label), schema_overrides={label: pl.String})
+    return _without_nan(columns)
+
+
+def clusters(world: JobWorld, allocation: JobAllocation) -> pl.DataFrame:
+    """One row per cluster."""
+    import polars as pl
+
+    from joulewise.simulate.jobs.measures import cluster_seconds, window_end_s
+
+    found, work = world.clusters, world.jobs.work
+    length_s = max(window_end_s(world, allocation) - work.start_s, np.finfo(float).tiny)
+    return pl.DataFrame(
+        {
+            "cluster": found.names,
+            "n_nodes": found.n_nodes,
+            "cores_per_node": found.cores_per_node,
+            "busy_percent": 100 * cluster_seconds(world, allocation) / (found.n_nodes * length_s),
+        }
+    )
+
+
+def job_types(scene: Scene) -> pl.DataFrame:
+    """One row per job type of which a generator knows more."""
+    import polars as pl
+
+    from joulewise.worlds.utilities import PRIORITIES, URGENCIES
+
+    traits, types = scene.traits, scene.world.types
+    assert traits is not None
+    return pl.DataFrame(
+        {
+            "job_type": types.names,
+            "starting_utility": traits.utility,
+            "priority": _names(PRIORITIES, traits.priority),
+            "urgency": _names(URGENCIES, traits.urgency),
+            "cores": traits.cores,
+            "single_s": traits.single_s,
+        }
+    )
+
+
+def findings(trace: Trace) -> pl.DataFrame:
+    """One row per thing that is odd in a log."""
+    import polars as pl
+
+    return pl.DataFrame([found._asdict() for found in trace.findings])
+
+
+def _names(names: tuple[str, ...], codes: Any) -> pl.Series:
+    """Codes as names, stored once each, though several codes may have one; null below 0."""
+    import polars as pl
+
+    place = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    places = np.array([place[name] for name in names], np.uint32)[np.maximum(codes, 0)]
+    series = pl.Series(places).cat.to(pl.Enum(list(place)))
+    return series if (codes >= 0).all() else series.set(pl.Series(codes < 0), None)
+
+
+def _without_nan(table: pl.DataFrame) -> pl.DataFrame:
+    """Missing is null in files."""
+    import polars as pl
+    import polars.selectors as cs
+
+    return table.with_columns(pl.when(cs.float().is_finite()).then(cs.float()))

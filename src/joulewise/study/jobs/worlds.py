@@ -1,0 +1,67 @@
+"""Worlds of parallel jobs as a study describes them: clusters, jobs, outages and supply put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from joulewise.errors import Problem, raise_if_any
+from joulewise.study.jobs.sources import TRACE
+from joulewise.study.source import Draw
+from joulewise.study.sources import build_part, build_supply, build_workload
+from joulewise.study.spec import WorldParts
+from joulewise.units import energy, power
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from joulewise.model import Supply
+    from joulewise.model.clusters import ClusterSystem, TypeTraits
+    from joulewise.model.jobs import Jobs, JobWorld
+    from joulewise.worlds.jobs.traces import Trace
+
+
+class Scene(NamedTuple):
+    """A world of parallel jobs, and what its sources tell besides: of job types, or of the log it was read from."""
+
+    world: JobWorld
+    traits: TypeTraits | None
+    trace: Trace | None
+
+
+def build_scene(parts: WorldParts, draw: Draw) -> Scene:
+    """The world of one trial; InputError when its sources do not describe one."""
+    from joulewise.model.jobs import JobWorld
+    from joulewise.worlds.jobs.node_outages import last_failure_s, node_outages
+
+    system: ClusterSystem | None = build_part(parts.system, draw)
+    made: Any = build_workload(parts.workload, system, draw)
+    trace = made if parts.workload.source == TRACE else None
+    found: ClusterSystem
+    jobs: Jobs
+    found, jobs = (made.system, made.jobs) if trace else made
+    supply = build_supply(parts.supply, draw)
+    raise_if_any(_limit_problems(supply, found))
+    until_s = last_failure_s(jobs.work.end_s, float(jobs.work.arrival_s[-1]))
+    outages = node_outages(parts.system.parameters, found.clusters, until_s, draw.seed, draw.trial, draw.folder)
+    return Scene(JobWorld(found.clusters, found.types, jobs, supply, outages), found.traits, trace)
+
+
+def _limit_problems(supply: Supply, system: ClusterSystem) -> Iterator[Problem]:
+    """Limits that leave nothing to run any job with."""
+    import numpy as np
+
+    types, clusters = system.types, system.clusters
+    if not supply.is_limited or not types.n_options or np.isnan(types.power_w).any():
+        return  # without powers nothing can be limited, which whoever schedules says
+    idle_w = np.zeros(clusters.n_clusters) if clusters.standby is None else clusters.standby.idle_w
+    standing_w = supply.pue * float((clusters.n_nodes * idle_w).sum())
+    extra_w = supply.pue * (types.power_w - types.nodes * idle_w[types.cluster])
+    needed_j = float((extra_w * types.planned_s).min()) + standing_w * supply.day_s
+    if supply.budget_j < needed_j:
+        key = "budget_total" if supply.is_total else "budget"
+        allowed = f"must be {energy(needed_j)} or more: the idle nodes of a day and the cheapest job"
+        yield Problem(f"supply.{key}", f"found {energy(supply.budget_j)}", allowed)
+    needed_w = float(extra_w.min()) + standing_w
+    if supply.cap_w is not None and supply.cap_w.max() < needed_w:
+        allowed = f"must be {power(needed_w)} or more at some hour: the idle nodes and the job of least power"
+        yield Problem("supply.power_cap", f"found {power(float(supply.cap_w.max()))} at most", allowed)

@@ -1,0 +1,1 @@
+"""Studies of serial tasks under a manager."""

@@ -1,0 +1,217 @@
+"""Studies of managed worlds: tasks arrive over time and a manager maps them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
+from joulewise.study.agreement import differs
+from joulewise.study.assignments.world import chances_refused
+from joulewise.study.case import Candidates, Case, Outcome, Tables
+from joulewise.study.column import LOSSES, RECORDS, TRACES
+from joulewise.study.source import Draw
+from joulewise.study.sources import build_manager, build_world, check_supply, expected_tasks, policy_of, reads_tables
+from joulewise.study.spec import Part, Point
+from joulewise.study.tasks import tables as details
+from joulewise.study.tasks.fitting import class_problems, fit_problems, idle_switches
+from joulewise.units import count
+
+if TYPE_CHECKING:
+    from joulewise.model import Allocation, World
+    from joulewise.optimise.proof import BoundKind, Proof
+    from joulewise.policies.tasks.policy import Policy
+    from joulewise.study.planning import Run
+    from joulewise.study.store import Store
+
+# Rough figures of one ordinary processor of 2024; a guess within a factor of three is all that is promised.
+_RUN_S, _TASK_S, _PRICES_TASK_S = 0.02, 3e-6, 3e-5
+_PLAIN = 75.0
+"""How much longer the plain engine takes, for objectives that may rise with time."""
+_RECORD_BYTES = 26
+
+
+def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
+    """Look up the policies, read the tables and hold the limits against the systems of the first trial."""
+    systems = dict.fromkeys(parts.system for parts in found.worlds)
+    yield lambda: raise_if_any(problem for system in systems for problem in _chances(system))
+    yield from (partial(build_manager, part, draw) for part in found.decisions)
+    yield from (partial(build_world, parts, draw) for parts in found.worlds if reads_tables(parts))
+    for system, supply in dict.fromkeys((parts.system, parts.supply) for parts in found.worlds):
+        yield partial(check_supply, supply, system, draw)
+    yield from (partial(_check_fit, point, draw) for point in found.points)
+    yield partial(_check_switches, found.points, draw)
+
+
+def _chances(system: Part) -> Iterator[Problem]:
+    """Keys of uncertain systems, which managers know nothing of."""
+    advice = "workload.time_spread makes times uncertain here"
+    return chances_refused(system, 'is for [optimise] with goal = "utility"', advice)
+
+
+def _check_fit(point: Point, draw: Draw) -> None:
+    """Hold a manager against the sections of a world, and against the world itself where tables make it."""
+    from joulewise.simulate.tasks.misfits import misfits
+
+    manager = build_manager(point.decision, draw)
+    told = [*fit_problems(point.world, manager), *class_problems(point.world, manager, draw)]
+    if reads_tables(point.world):
+        places = {problem.where for problem in told}
+        told += [problem for problem in misfits(build_world(point.world, draw), manager) if problem.where not in places]
+    raise_if_any(told)
+
+
+def _check_switches(points: Sequence[Point], draw: Draw) -> None:
+    """Find switches that change nothing at any point."""
+    managed = dict.fromkeys((point.world, point.decision) for point in points)
+    raise_if_any(idle_switches((world, build_manager(decision, draw)) for world, decision in managed))
+
+
+def draws(point: Point, folder: Path) -> bool:
+    """Whether the policy draws machines."""
+    policy = policy_of(point.decision.parameters.policy, folder)
+    return policy.picks is not None or policy.rule == "at-random"
+
+
+def titles(points: Sequence[Point], folder: Path) -> dict[str, dict[str, str]]:
+    """How reports are to call the study's policies, so that they need not load a user's code again."""
+    found = {}
+    for spec in dict.fromkeys(point.decision.parameters.policy for point in points):
+        with suppress(InputError):  # a policy that cannot be loaded fails its runs and goes by its bare name
+            policy = policy_of(spec, folder)
+            found[spec] = {"title": policy.title, "mode": policy.mode}
+    return found
+
+
+def seconds(missing: Sequence[Run], store: Store, folder: Path) -> float:
+    """The time of one process for the runs, and for the bound of each world that has none yet."""
+    n_tasks = _task_counts(missing, folder)
+    specs = {run.point.decision.parameters.policy for run in missing}
+    slow = {spec for spec in specs if _is_slow(policy_of(spec, folder))}
+    runs_s = sum(
+        _RUN_S + _TASK_S * n_tasks[run.key] * (_PLAIN if run.point.decision.parameters.policy in slow else 1)
+        for run in missing
+    )
+    worlds = {run.world_key: n_tasks[run.key] for run in missing if run.bound == "prices"}
+    new = (n for key, n in worlds.items() if not store.proof_file(key, "prices").is_file())
+    return runs_s + _PRICES_TASK_S * sum(new)
+
+
+def size(kept: Sequence[Run], folder: Path) -> float:
+    """The bytes of the detail tables of these runs."""
+    return _RECORD_BYTES * sum(_task_counts(kept, folder).values())
+
+
+def _task_counts(runs: Sequence[Run], folder: Path) -> dict[str, float]:
+    workloads = {run.point.workload for run in runs}
+    n_tasks = {part: expected_tasks(part, Draw(0, 0, folder)) for part in workloads}
+    return {run.key: n_tasks[run.point.workload] for run in runs}
+
+
+def _is_slow(policy: Policy) -> bool:
+    return policy.mode == "batch" and policy.objective is not None and not policy.objective.falls_with_time
+
+
+def compute(case: Case) -> Outcome:
+    """Simulate the manager in the world; JoulewiseError when its allocation breaks a rule."""
+    from joulewise.check.tasks.allocation import check_allocation
+    from joulewise.simulate.tasks.measures import measures
+    from joulewise.simulate.tasks.serial import simulate
+    from joulewise.worlds.heterogeneity import heterogeneity_metrics
+
+    run, world = case.run, case.world
+    outcome = simulate(world, case.decision, run.seed, run.trial)
+    broken = check_allocation(world, outcome.allocation, case.decision)
+    if broken:
+        raise JoulewiseError(f"the allocation breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
+    metrics, proof = measures(world, outcome), _proof(case)
+    metrics["maximum_utility"], metrics["utility_bound"] = proof.maximum_utility, proof.utility_bound
+    metrics |= _shares(metrics["utility"], proof.maximum_utility, proof.utility_bound)
+    metrics |= heterogeneity_metrics(world.system)
+    return Outcome(metrics, lambda: _tables(world, outcome.allocation))
+
+
+def _tables(world: World, allocation: Allocation) -> Tables:
+    tables = {RECORDS: details.records(world, allocation), TRACES: details.trace(world, allocation)}
+    return {**tables, LOSSES: details.losses(allocation)} if allocation.lost.task.size else tables
+
+
+def _proof(case: Case) -> Proof:
+    """The proof of the world's bound: stored if known, else found and stored for the other runs on it."""
+    from joulewise.optimise.proof import Proof, prove
+
+    run, store = case.run, case.store
+    known = store.read_proof(run.world_key, run.bound)
+    if known is not None:
+        return Proof.from_json(known)
+    proof = prove(case.world, cast("BoundKind", run.bound))
+    store.write_proof(run.world_key, run.bound, proof.as_json())
+    return proof
+
+
+def _shares(utility: float, maximum_utility: float, utility_bound: float) -> dict[str, float]:
+    """The columns in percent that follow from the utility and its two bounds; NaN where a bound is 0."""
+    return {
+        "utility_percent": 100 * _share(utility, maximum_utility),
+        "possible_percent": 100 * _share(utility, utility_bound),
+    }
+
+
+def _share(part: float, whole: float) -> float:
+    """A part of something that may be nothing."""
+    return part / whole if whole > 0 else math.nan
+
+
+def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
+    """What does not hold of a run: the world made anew, its allocation checked, utilities and bounds recomputed.
+
+    An allocation that is not stored is found by simulating again.
+    """
+    from joulewise.check.tasks.allocation import check_allocation
+    from joulewise.check.tasks.recompute import recompute, run_energy_j
+    from joulewise.simulate.tasks.measures import measures
+    from joulewise.simulate.tasks.serial import simulate
+
+    world, manager = case.world, case.decision
+    if stored is not None:
+        table = stored[RECORDS]
+        if table.height != world.workload.n_tasks:
+            yield f"{table.height} records, but the workload has {world.workload.n_tasks} tasks"
+            return
+        allocation = details.allocation_of(table, stored.get(LOSSES))
+        yield from differs("records: arrival_s", table["arrival_s"].to_numpy(), world.workload.arrival_s)
+        yield from differs("records: utility", float(table["utility"].sum()), row["utility"])
+        yield from differs("records: energy_j", table["energy_j"].to_numpy(), run_energy_j(world, allocation))
+    else:
+        outcome = simulate(world, manager, case.run.seed, case.run.trial)
+        allocation, found = outcome.allocation, measures(world, outcome)
+        for name in ("mapping_events", "late_events"):
+            yield from differs(f"runs: {name}", row[name], found[name])
+    yield from check_allocation(world, allocation, manager)
+    for name, value in recompute(world, allocation).items():
+        yield from differs(f"runs: {name}", row[name], value)
+    yield from _bounds(case, row)
+    for name, value in _shares(row["utility"], row["maximum_utility"], row["utility_bound"]).items():
+        yield from differs(f"runs: {name}", row[name], value)
+
+
+def _bounds(case: Case, row: dict[str, Any]) -> Iterator[str]:
+    """What does not hold of the bounds in a run's row and of their stored proof."""
+    from joulewise.check.tasks.prices import dual_value
+    from joulewise.optimise.bounds import maximum_utility, utility_ceiling
+    from joulewise.optimise.proof import Proof
+
+    run, world = case.run, case.world
+    stored = case.store.read_proof(run.world_key, run.bound)
+    if stored is None:
+        yield "bounds: the proof of the world's bound is missing"
+        return
+    prices = Proof.from_json(stored).certificate
+    bound = utility_ceiling(world) if prices is None else dual_value(world, prices.per_s, prices.per_j)
+    for name, anew in (("maximum_utility", maximum_utility(world)), ("utility_bound", bound)):
+        yield from differs(f"bounds: {name}", stored[name], anew)
+        yield from differs(f"runs: {name}", row[name], anew)

@@ -1,0 +1,129 @@
+"""Worlds and managers that do not go together, told from a study's sections before anything is made of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from joulewise.errors import Problem, as_written, unknown_name
+from joulewise.study.source import Draw
+from joulewise.study.sources import TABLES, build_system
+from joulewise.study.spec import WorldParts
+from joulewise.worlds.utilities import PRIORITIES, URGENCIES
+
+if TYPE_CHECKING:
+    from joulewise.simulate.tasks.manager import Manager
+
+
+def fit_problems(parts: WorldParts, manager: Manager) -> Iterator[Problem]:
+    """What the sections of a world ask for that the manager, or each other, cannot have."""
+    supply, policy = parts.supply.parameters, manager.policy
+    has_budget = supply.budget_j is not None or supply.budget_total_j is not None
+    has_cap = supply.power_cap_w is not None or supply.power_cap_by_hour is not None
+    if manager.energy_filter != "none" and not has_budget:
+        found = f"found {manager.energy_filter!r} without a budget"
+        yield Problem("manager.energy_filter", found, "shares out a budget", "give supply.budget")
+    uncertain = list(_uncertainties(parts))
+    needs = [*(["a budget"] if has_budget else []), *(["a power cap"] if has_cap else []), *uncertain]
+    if needs and (policy.mode == "immediate" or policy.rule == "sufferage"):
+        found = f"found {policy.name!r} in a world with {' and '.join(needs)}"
+        allowed = "policies of immediate mode and Sufferage know none of these"
+        yield Problem("manager.policy", found, allowed, "use a batch policy such as max-max-upt")
+    if has_cap and uncertain:
+        found = f"found a power cap in a world with {' and '.join(uncertain)}"
+        yield Problem("supply.power_cap", found, "a cap is kept by planned times, which must be certain")
+    if manager.postponing == "next-day" and (not has_budget or has_cap or parts.system.parameters.mtbf_s is not None):
+        found = f"found {manager.postponing!r}"
+        allowed = "needs a budget, and neither a power cap nor failures: only days postpone"
+        yield Problem("manager.postponing", found, allowed, 'give supply.budget, or use "each-event"')
+
+
+def _uncertainties(parts: WorldParts) -> Iterator[str]:
+    """Why tasks may end at other instants than planned."""
+    if parts.system.parameters.mtbf_s is not None:
+        yield "failures"
+    if parts.workload.parameters.time_spread > 0:
+        yield "uncertain times"
+
+
+def class_problems(parts: WorldParts, manager: Manager, draw: Draw) -> Iterator[Problem]:
+    """Thresholds for classes that no generated task has; the tasks of a table say themselves which there are."""
+    if not manager.class_thresholds or parts.workload.source == TABLES:
+        return
+    groups = dict.fromkeys(build_system(parts.system, draw).machine_group)
+    known = [*groups, *PRIORITIES, *URGENCIES, *parts.workload.parameters.intervals]
+    for name in manager.class_thresholds:
+        if name not in known:
+            yield unknown_name("manager.class_thresholds", name, dict.fromkeys(known))
+
+
+class _Use(NamedTuple):
+    """Where a switch of the manager does something, and what to say where it does nothing."""
+
+    has_effect: Callable[[WorldParts, Manager], bool]
+    allowed: str
+    advice: str
+
+
+def _follows(parts: WorldParts, manager: Manager) -> bool:
+    looks_at_energy = manager.policy.is_weighted or manager.policy.is_priced or manager.energy_filter != "none"
+    return parts.supply.parameters.tariff is not None and looks_at_energy
+
+
+def _is_uncertain(parts: WorldParts, manager: Manager) -> bool:  # noqa: ARG001 - like all of the table
+    return parts.workload.source == TABLES or parts.workload.parameters.time_spread > 0
+
+
+_USES = {
+    "leniency": _Use(
+        lambda _, manager: manager.energy_filter == "fair-share",
+        "multiplies a fair share, and nothing is filtered so",
+        'set energy_filter = "fair-share"',
+    ),
+    "weight": _Use(
+        lambda _, manager: manager.policy.is_weighted,
+        "is for weighted policies, and there is none",
+        "use one such as weighted-util",
+    ),
+    "follows_tariff": _Use(
+        _follows,
+        "needs a tariff, and a policy with weights or prices, or an energy filter",
+        "give supply.tariff and one of these",
+    ),
+    "mapping_model": _Use(
+        lambda _, manager: manager.mapping_time == "given",
+        "is the time that mapping takes when it is given",
+        'set mapping_time = "given"',
+    ),
+    "mapping_time": _Use(
+        lambda _, manager: manager.mapping_time == "measured" or any(manager.mapping_model),
+        "needs a time above 0",
+        "give mapping_model",
+    ),
+    "kill_factor": _Use(
+        _is_uncertain,
+        "kills who runs longer than estimated, and all run exactly so",
+        "give workload.time_spread",
+    ),
+    "dropping_by": _Use(
+        lambda _, manager: manager.dropping_threshold > 0 or any(manager.class_thresholds.values()),
+        "says who is dropped, and the threshold is 0",
+        "give dropping_threshold",
+    ),
+}
+
+
+def idle_switches(points: Iterable[tuple[WorldParts, Manager]]) -> Iterator[Problem]:
+    """Switches of the manager that a study sets and that change nothing at any of its points."""
+    points = list(points)
+    for name, use in _USES.items():
+        found = [point for point in points if getattr(point[1], name) != _default(point[1], name)]
+        if found and not any(use.has_effect(*point) for point in found):
+            value = getattr(found[0][1], name)
+            shown = f"{value:g}" if isinstance(value, float) else as_written(value)
+            yield Problem(f"manager.{name}", f"found {shown}", use.allowed, f"{use.advice}, or leave it out")
+
+
+def _default(manager: Manager, name: str) -> object:
+    return next(field.default for field in dataclasses.fields(manager) if field.name == name)

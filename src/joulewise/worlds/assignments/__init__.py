@@ -1,0 +1,1 @@
+"""What makes worlds of tasks known in advance, certain or stochastic."""

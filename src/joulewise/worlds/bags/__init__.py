@@ -1,0 +1,1 @@
+"""What makes worlds of bags of tasks that are all there at once."""

@@ -1,0 +1,1 @@
+"""What makes worlds of nodes in a room with its air and cooling."""

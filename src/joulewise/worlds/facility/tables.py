@@ -1,0 +1,461 @@
+"""Facilities from tables: a node list, CRAC units, a heat matrix, speeds and powers, task types, and slowdowns."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.model.arrays import Codes, Counts, Floats, Ints
+from joulewise.model.facility import TaskFlows
+from joulewise.model.room import AIR_J_PER_M3_K, HP_UTILITY_DATA_CENTER, CopCurve, Room
+from joulewise.worlds.facility.colocation import Colocation, class_problems, read_colocation
+from joulewise.worlds.facility.heat_tables import HeatReading, Places, read_distribution, read_heat
+from joulewise.worlds.facility.rooms import AIR_ALLOWED, AIR_C, air_rule
+from joulewise.worlds.facility.site import CLASS_NAMES, NODE_MODELS, TABLE_I, NodeModel, Site, cap_rule, site_of
+from joulewise.worlds.frames import MAX_LISTED, Column, Table, read_table
+from joulewise.worlds.jobs.cluster_tables import whole
+from joulewise.worlds.parameters import Rule, broken_rules, explained, is_positive
+
+_NODE = Column("node", "", "name of the node", True)
+_NODE_TYPE = Column("type", "", "node type, as in node_types, or one of the published ones", True)
+_NODE_FLOW = Column("m3_per_s", "m3/s", "air that it takes in; by rise_k and its full power if empty")
+_REDLINE = Column("redline_c", "degrees C", "hottest air that it may take in; redline_c of the study if empty")
+_PLACE = tuple(Column(f"{axis}_m", "m", f"where it stands: {axis}") for axis in ("x", "y", "height"))
+
+NODE_COLUMNS = (_NODE, _NODE_TYPE, _NODE_FLOW, _REDLINE, *_PLACE)
+
+_TYPE = Column("type", "", "name of the node type", True)
+_CORES = Column("cores", "", "number of its cores", True)
+_PROCESSORS = Column("processors", "", "number of processors that its cores share evenly; 1 if empty")
+_PSTATES = Column("pstates", "", "number of P-states of its cores; 1 if empty")
+_OVERHEAD = Column("overhead_w", "W", "power of a node whose cores are all at rest", True)
+_CORE_W = Column("core_w", "W", "power of a core in P-state 0 on a task without memory; only generated flows, and "
+                 "throughputs of pairs, need it")  # fmt: skip
+_LEAST_CLOCK = Column("least_clock", "", "clock of the slowest P-state relative to P-state 0; only generated flows")
+_RATIO = Column("ratio_per_core", "", "speed of a core relative to SPEC's reference machine; only generated flows")
+
+NODE_TYPE_COLUMNS = (_TYPE, _CORES, _PROCESSORS, _PSTATES, _OVERHEAD, _CORE_W, _LEAST_CLOCK, _RATIO)
+
+_CRAC = Column("crac", "", "name of the CRAC unit", True)
+_CRAC_FLOW = Column("m3_per_s", "m3/s", "air that it blows; an even part of what all nodes take in if empty")
+_COLDEST = Column("coldest_c", "degrees C", "coldest air that it can blow; 10 if empty")
+_HOTTEST = Column("hottest_c", "degrees C", "hottest air that it can blow; 25 if empty")
+_COP = tuple(
+    Column(f"cop_{power}", "", f"coefficient of t^{power} in its coefficient of performance, t its supply in degrees C")
+    for power in range(4)
+)
+
+CRAC_COLUMNS = (_CRAC, _CRAC_FLOW, _COLDEST, _HOTTEST, *_COP)
+
+_TASK = Column("task_type", "", "name of the task type", True)
+_RATE = Column("rate_per_s", "1/s", "how many tasks arrive a second", True)
+_REWARD = Column("reward", "", "what a task is worth that ends by its deadline; 1 if empty")
+_DEADLINE = Column("deadline_s", "s", "time from arrival to deadline; none if empty")
+_CLASS = Column("class", "", "memory class: heavy, medium, light, or a class of the table of slowdowns")
+_STEPS = Column("steps", "", "steps of a task, with throughputs of pairs in steps per second; 1 if empty")
+
+TASK_COLUMNS = (_TASK, _RATE, _REWARD, _DEADLINE, _CLASS, _STEPS)
+
+_OF_TYPE = Column("node_type", "", "node type, as in the system", True)
+_PSTATE = Column("pstate", "", "number of the P-state, 0 for the fastest; 0 if empty")
+_SPEED = Column("speed_per_s", "1/s", "tasks that a core runs a second if nothing slows it", True)
+_POWER = Column("power_w", "W", "power of the core meanwhile", True)
+
+SPEED_COLUMNS = (_TASK, _OF_TYPE, _PSTATE, _SPEED, _POWER)
+
+_TASK_A = Column("task_a", "", "task type that is slowed", True)
+_TASK_B = Column("task_b", "", "task type beside it, on another core of the processor", True)
+_ON_TYPE = Column("node_type", "", "node type; all if empty")
+_SLOWDOWN = Column("slowdown", "", "by how much longer it takes: 0.3 is 30 % longer", True)
+
+PAIR_COLUMNS = (_TASK_A, _TASK_B, _ON_TYPE, _SLOWDOWN)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteTables:
+    """The files that describe nodes, CRAC units and their air; names are relative to the folder they are read from.
+
+    Either `heat` or `heat_k_per_w` must be given. Raises InputError with every problem found.
+    """
+
+    node_list: str = field(metadata={"help": "table of nodes, one row each", "file": True})
+    crac_list: str = field(metadata={"help": "table of CRAC units, one row each", "file": True})
+    node_type_list: str | None = explained(
+        None, "table of node types; left out where all are published ones: TX140, x3200, RX100, AT110", file=True
+    )
+    heat: str | None = explained(
+        None, "heat matrix: shares by taker (row) and source (column), or a table of taker, source and share", file=True
+    )
+    heat_k_per_w: str | None = explained(
+        None, "heat distribution matrix, in its place: by how many kelvin a node (row) heats up per watt of another",
+        file=True,
+    )  # fmt: skip
+    balance_within: float = explained(
+        0.0, "by how much, as a share, rows and flows of heat may be off; they are then balanced, not refused"
+    )
+    rise_k: float = explained(10.0, "by how much a node at full power heats its air, where its flow is not given")
+    redline_c: float = explained(25.0, "hottest air that a node may take in, where its redline is not given")
+    cap_share: float = explained(
+        0.6, "power that nodes and cooling may draw, as a share of full power; supply.power_cap has it in watts"
+    )
+
+    def __post_init__(self) -> None:
+        raise_if_any(broken_rules("system", self, _site_rules(self)))
+
+
+def _site_rules(p: SiteTables) -> Iterator[Rule]:
+    yield "heat", (p.heat is None) != (p.heat_k_per_w is None), "one of heat and heat_k_per_w must be given, not both"
+    yield "balance_within", 0 <= p.balance_within <= 0.5, "must be a share from 0 to 0.5"
+    yield "rise_k", is_positive(p.rise_k), "must be above 0 K"
+    yield air_rule("redline_c", p.redline_c)
+    yield cap_rule(p.cap_share)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowTables:
+    """The files that describe the tasks which flow in; names are relative to the folder they are read from.
+
+    Either `speeds`, with or without `slowdowns`, or `colocation` must be given. Raises InputError with every problem.
+    """
+
+    task_list: str = field(metadata={"help": "table of task types, one row each", "file": True})
+    speeds: str | None = explained(None, "table of speeds and powers by task type, node type and P-state", file=True)
+    slowdowns: str | None = explained(
+        None, "slowdowns by memory class, a row for each, or by task_a and task_b; the published ones if left out",
+        file=True,
+    )  # fmt: skip
+    colocation: str | None = explained(
+        None, "throughputs of jobs alone and in pairs on one GPU, in place of speeds and slowdowns", file=True
+    )
+
+    def __post_init__(self) -> None:
+        raise_if_any(broken_rules("workload", self, _flow_rules(self)))
+
+
+def _flow_rules(p: FlowTables) -> Iterator[Rule]:
+    yield "speeds", (p.speeds is None) != (p.colocation is None), "one of speeds and colocation must be given, not both"
+    yield "slowdowns", p.slowdowns is None or p.colocation is None, "must be left out with colocation, which tells them"
+
+
+def read_site(tables: SiteTables, folder: Path = Path()) -> Site:
+    """The nodes and the room that tables in this folder describe; InputError with every problem."""
+    models = NODE_MODELS if tables.node_type_list is None else _models(read_table(tables.node_type_list, folder))
+    nodes = _nodes(tables, read_table(tables.node_list, folder), models)
+    if tables.node_type_list is None:
+        used, node_type = np.unique(nodes.node_type, return_inverse=True)
+        models, nodes = tuple(models[at] for at in used), nodes._replace(node_type=node_type.astype(np.int32))
+    cracs = _cracs(read_table(tables.crac_list, folder), float(nodes.m3_per_s.sum()))
+    raise_if_any((*_redline_problems(tables, nodes, cracs), *_name_problems(tables, nodes, cracs)))
+    places = Places(nodes.names + cracs.names, np.concatenate((nodes.m3_per_s, cracs.m3_per_s)), len(nodes.names))
+    flow, notes = _heat(tables, folder, places)
+    redlines_and_units = (nodes.redline_c, cracs.coldest_c, cracs.hottest_c, cracs.cop)
+    try:
+        room = Room(
+            flow, nodes.m3_per_s, cracs.m3_per_s, *redlines_and_units, nodes.place_m,
+            node_names=nodes.names, crac_names=cracs.names,
+        )  # fmt: skip
+    except InputError as error:
+        raise InputError(*(_named(problem, places) for problem in error.problems)) from error
+    return replace(site_of(models, nodes.node_type, room, tables.cap_share), notes=notes)
+
+
+def _heat(tables: SiteTables, folder: Path, places: Places) -> HeatReading:
+    if tables.heat_k_per_w is not None:
+        return read_distribution(tables.heat_k_per_w, folder, places)
+    return read_heat(str(tables.heat), folder, places, tables.balance_within)
+
+
+def _named(problem: Problem, places: Places) -> Problem:
+    """A problem of a room, with places by their names in place of their numbers."""
+
+    def name_of(match: re.Match[str]) -> str:
+        return places.names[int(match[2]) + (places.n_nodes if match[1] == "CRAC" else 0)]
+
+    return replace(problem, where=re.sub(r"(node|CRAC) (\d+)", name_of, problem.where))
+
+
+class _Nodes(NamedTuple):
+    names: tuple[str, ...]
+    node_type: Ints
+    m3_per_s: Floats
+    redline_c: Floats
+    place_m: Floats
+
+
+class _Cracs(NamedTuple):
+    names: tuple[str, ...]
+    m3_per_s: Floats
+    coldest_c: Floats
+    hottest_c: Floats
+    cop: tuple[CopCurve, ...]
+
+
+def _models(table: Table) -> tuple[NodeModel, ...]:
+    table.check_columns(NODE_TYPE_COLUMNS)
+    raise_if_any(table.problems)
+    names = _names(table, _TYPE)
+    cores = whole(table, _CORES, 1)
+    processors, pstates = (whole(table, column, 1, 1.0) for column in (_PROCESSORS, _PSTATES))
+    uneven = (np.minimum(cores, processors) > 0) & (cores % np.maximum(processors, 1) != 0)
+    table.report_rows(_CORES.name, uneven, "must be the same number on each processor")
+    overhead_w = table.quantity(_OVERHEAD)
+    core_w, least_clock, ratio = (_if_given(table, column) for column in (_CORE_W, _LEAST_CLOCK, _RATIO))
+    if _LEAST_CLOCK.name in table.columns:
+        table.report_rows(_LEAST_CLOCK.name, least_clock > 1, "must be at most 1, the clock of P-state 0")
+    raise_if_any(table.problems)
+    columns = zip(names, cores, pstates, overhead_w, core_w, least_clock, ratio, processors, strict=True)
+    return tuple(NodeModel(*row) for row in columns)
+
+
+def _if_given(table: Table, column: Column) -> Floats:
+    """A column of numbers above 0 that may have empty cells, which are NaN."""
+    return table.quantity(column, math.nan, positive=True)
+
+
+def _names(table: Table, column: Column) -> tuple[str, ...]:
+    names = table.texts(column.name)
+    table.report_rows(column.name, names.is_null().to_numpy(), "every row must have a name")
+    table.report_rows(column.name, ~names.is_first_distinct().to_numpy(), "each may have one row")
+    return tuple(names.to_list())
+
+
+def _real(table: Table, column: Column, default: float) -> Floats:
+    """A column of finite numbers of any sign; an empty cell, and an absent column, are the default."""
+    if column.name not in table.columns:
+        return np.full(table.frame.height, default)
+    numbers = table.numbers(column.name)
+    table.report_rows(column.name, ~(np.isfinite(numbers.values) | numbers.is_empty), "must be a finite number")
+    return np.where(numbers.is_empty, default, numbers.values)
+
+
+def _air_c(table: Table, column: Column, default_c: float) -> Floats:
+    """A column of temperatures of air; an empty cell, and an absent column, are the default."""
+    values_c = _real(table, column, default_c)
+    table.report_rows(column.name, (values_c < AIR_C[0]) | (values_c > AIR_C[1]), AIR_ALLOWED)
+    return values_c
+
+
+def _nodes(tables: SiteTables, table: Table, models: Sequence[NodeModel]) -> _Nodes:
+    table.check_columns(NODE_COLUMNS)
+    raise_if_any(table.problems)
+    names = _names(table, _NODE)
+    node_type = table.codes(_NODE_TYPE.name, [model.name for model in models], "node type")
+    flow = _if_given(table, _NODE_FLOW)
+    full_w = np.array([model.full_w for model in models])[node_type]
+    flow = np.where(np.isnan(flow), full_w / (AIR_J_PER_M3_K * tables.rise_k), flow)
+    if np.isnan(flow).any() and not table.problems:
+        advice = f"give {_NODE_FLOW.name}, or core_w in the table of node types"
+        table.add("found nothing", "the flow must be known", advice, int(np.isnan(flow).argmax()), _NODE_FLOW.name)
+    redline_c = _air_c(table, _REDLINE, tables.redline_c)
+    place_m = np.column_stack([_real(table, column, 0.0) for column in _PLACE])
+    raise_if_any(table.problems)
+    has_places = all(column.name in table.columns for column in _PLACE[:2])
+    return _Nodes(names, node_type, flow, redline_c, place_m if has_places else np.empty((0, 3)))
+
+
+def _cracs(table: Table, node_m3_per_s: float) -> _Cracs:
+    table.check_columns(CRAC_COLUMNS)
+    raise_if_any(table.problems)
+    names = _names(table, _CRAC)
+    flow = table.quantity(_CRAC_FLOW, node_m3_per_s / len(names), positive=True)
+    coldest_c, hottest_c = _air_c(table, _COLDEST, 10.0), _air_c(table, _HOTTEST, 25.0)
+    for row in np.flatnonzero(coldest_c > hottest_c)[:MAX_LISTED]:
+        table.add(
+            f"found {coldest_c[row]:g} to {hottest_c[row]:g} °C", "the coldest must not be above the hottest", row=row
+        )
+    has_curve = any(column.name in table.columns for column in _COP)
+    terms = np.column_stack([_real(table, column, 0.0) for column in _COP])
+    raise_if_any(table.problems)
+    curves = tuple(CopCurve(row) if has_curve and row.any() else HP_UTILITY_DATA_CENTER for row in terms)
+    for row, curve in enumerate(curves):
+        at_c = np.linspace(coldest_c[row], hottest_c[row], 101)
+        if (curve(at_c) <= 0).any():
+            worst = int(np.argmin(curve(at_c)))
+            found = f"found a coefficient of performance of {curve(at_c)[worst]:.4g} at {at_c[worst]:.4g} °C"
+            table.add(found, f"must be above 0 from {coldest_c[row]:g} to {hottest_c[row]:g} °C", row=row)
+    raise_if_any(table.problems)
+    return _Cracs(names, flow, coldest_c, hottest_c, curves)
+
+
+def _redline_problems(tables: SiteTables, nodes: _Nodes, cracs: _Cracs) -> Iterator[Problem]:
+    coldest_c = cracs.coldest_c.min()
+    for at in np.flatnonzero(nodes.redline_c < coldest_c)[:MAX_LISTED]:
+        found, allowed = f"found a redline of {nodes.redline_c[at]:g} °C", f"must be {coldest_c:g} °C or more"
+        advice = f"no unit of {tables.crac_list} blows colder"
+        yield Problem(f"{tables.node_list}: {nodes.names[at]}", found, allowed, advice)
+
+
+def _name_problems(tables: SiteTables, nodes: _Nodes, cracs: _Cracs) -> Iterator[Problem]:
+    for name in sorted(set(nodes.names) & set(cracs.names)):
+        allowed = "nodes and CRAC units need names of their own"
+        yield Problem(f"{tables.crac_list}: {name}", f"found a node of this name in {tables.node_list}", allowed)
+
+
+class _Tasks(NamedTuple):
+    names: tuple[str, ...]
+    rate_per_s: Floats
+    reward: Floats
+    deadline_s: Floats
+    steps: Floats
+
+
+class _Slowing(NamedTuple):
+    """To which class each task type belongs, and what they do to each other, [node type, class, class]."""
+
+    memory_class: Codes
+    class_names: tuple[str, ...]
+    slowdown: Floats
+
+
+def read_flows(tables: FlowTables, site: Site, folder: Path = Path()) -> TaskFlows:
+    """The tasks that tables in this folder describe, on the node types of a site; InputError with every problem."""
+    task_table = read_table(tables.task_list, folder)
+    tasks = _tasks(task_table)
+    if tables.colocation is not None:
+        speed, power, slowing = _of_colocation(read_colocation(tables.colocation, folder), tasks, site, tables)
+    else:
+        assert tables.speeds is not None
+        speed, power = _speeds(read_table(tables.speeds, folder), tasks, site)
+        slowing = _slowing(tables, folder, task_table, tasks.names, site.node_types.names)
+    return TaskFlows(tasks.names, tasks.rate_per_s, tasks.reward, tasks.deadline_s, speed, power, *slowing)
+
+
+def _tasks(table: Table) -> _Tasks:
+    table.check_columns(TASK_COLUMNS)
+    raise_if_any(table.problems)
+    names = _names(table, _TASK)
+    rate, reward = table.quantity(_RATE), table.quantity(_REWARD, 1.0)
+    deadline, steps = (
+        table.quantity(_DEADLINE, math.inf, positive=True),
+        table.quantity(_STEPS, 1.0, positive=True),
+    )
+    if not (table.problems or rate.any()):
+        table.add("found no task that arrives", "one rate at least must be above 0", column=_RATE.name)
+    raise_if_any(table.problems)
+    return _Tasks(names, rate, reward, deadline, steps)
+
+
+def _speeds(table: Table, tasks: _Tasks, site: Site) -> tuple[Floats, Floats]:
+    """Speeds and powers as [task type, node type, P-state]; what is not listed cannot run."""
+    table.check_columns(SPEED_COLUMNS)
+    raise_if_any(table.problems)
+    types = site.node_types
+    task = table.codes(_TASK.name, tasks.names, "task type")
+    node_type = table.codes(_OF_TYPE.name, types.names, "node type")
+    pstate = whole(table, _PSTATE, 0, 0.0)
+    speed_per_s, power_w = table.quantity(_SPEED), table.quantity(_POWER)
+    raise_if_any(table.problems)
+    if _PSTATE.name in table.columns:
+        table.report_rows(
+            _PSTATE.name, pstate >= types.n_pstates[node_type], "must be below the node type's number of P-states"
+        )
+    key = np.stack((task, node_type, pstate), axis=1)
+    repeated = np.ones(len(key), bool)
+    repeated[np.unique(key, axis=0, return_index=True)[1]] = False
+    table.report_rows(_SPEED.name, repeated, "each task type, node type and P-state may have one row")
+    raise_if_any(table.problems)
+    shape = (len(tasks.names), types.n_types, int(types.n_pstates.max()))
+    row_of, speed, power = np.full(shape, -1), np.zeros(shape), np.zeros(shape)
+    at = (task, node_type, pstate)
+    row_of[at], speed[at], power[at] = np.arange(task.size), speed_per_s, power_w
+    for column, values in ((_SPEED, speed), (_POWER, power)):
+        _report_rising(table, column, values, row_of)
+    raise_if_any(table.problems)
+    return speed, power
+
+
+def _report_rising(table: Table, column: Column, values: Floats, row_of: Counts) -> None:
+    """Note slower P-states that are faster, or draw more, than the one before."""
+    both = (row_of[:, :, 1:] >= 0) & (row_of[:, :, :-1] >= 0)
+    rising = np.argwhere(both & (np.diff(values, axis=2) > 1e-9 * values[:, :, :-1]))
+    rows = [int(row_of[t, n, p + 1]) for t, n, p in rising]
+    table.report([(row, column.name) for row in sorted(rows)], "must not be above that of the P-state before")
+
+
+def _slowing(
+    tables: FlowTables, folder: Path, task_table: Table, tasks: tuple[str, ...], types: tuple[str, ...]
+) -> _Slowing:
+    if tables.slowdowns is None:
+        return _by_class(task_table, CLASS_NAMES, np.array(TABLE_I), len(types))
+    table = read_table(tables.slowdowns, folder)
+    if _TASK_A.name in table.columns:
+        return _by_pair(table, tasks, types)
+    return _by_class(task_table, *_class_table(table), len(types))
+
+
+def _class_table(table: Table) -> tuple[tuple[str, ...], Floats]:
+    """A table whose first column names the class that is slowed, and the others that of the neighbour."""
+    first, *others = table.columns
+    names = _names(table, Column(first, "", "memory class"))
+    if list(names) != others:
+        table.add(f"found rows {list(names)} and columns {others}", "must be the same classes in one order")
+    values = [table.quantity(Column(name, "", "slowdown")) for name in others]
+    raise_if_any(table.problems)
+    return names, np.column_stack(values)
+
+
+def _by_class(table: Table, names: tuple[str, ...], slowdown: Floats, n_types: int) -> _Slowing:
+    if _CLASS.name not in table.columns:
+        advice = "or give slowdowns by task_a and task_b"
+        table.add(f"has no column {_CLASS.name!r}", f"it holds the {_CLASS.meaning}", advice, column="header")
+        raise_if_any(table.problems)
+    memory_class = table.codes(_CLASS.name, names, "memory class")
+    raise_if_any(table.problems)
+    return _Slowing(memory_class.astype(np.int8), names, np.broadcast_to(slowdown, (n_types, *slowdown.shape)))
+
+
+def _by_pair(table: Table, tasks: tuple[str, ...], types: tuple[str, ...]) -> _Slowing:
+    """Each task type is a class of its own; every pair must be listed."""
+    table.check_columns(PAIR_COLUMNS)
+    raise_if_any(table.problems)
+    a, b = (table.codes(column.name, tasks, "task type") for column in (_TASK_A, _TASK_B))
+    has_types = _ON_TYPE.name in table.columns
+    on = table.codes(_ON_TYPE.name, types, "node type", -1) if has_types else np.full(a.size, -1)
+    slowdown = table.quantity(_SLOWDOWN)
+    raise_if_any(table.problems)
+    values = np.full((len(types), len(tasks), len(tasks)), np.nan)
+    for is_general in (True, False):
+        rows = np.flatnonzero((on < 0) == is_general)
+        values[slice(None) if is_general else on[rows], a[rows], b[rows]] = slowdown[rows]
+    missing = np.argwhere(np.isnan(values))
+    for kind, first, second in missing[:MAX_LISTED]:
+        table.add(
+            f"has no row for {tasks[first]!r} beside {tasks[second]!r} on {types[kind]!r}", "every pair must be given"
+        )
+    raise_if_any((*table.problems, *class_problems(table.name, len(tasks))))
+    return _Slowing(np.arange(len(tasks), dtype=np.int8), tasks, values)
+
+
+def _of_colocation(found: Colocation, tasks: _Tasks, site: Site, tables: FlowTables) -> tuple[Floats, Floats, _Slowing]:
+    """Speeds, powers and slowdowns of the tasks on the GPUs that are node types of the site, in P-state 0."""
+    types = site.node_types
+    raise_if_any(_unknown_in(found, tasks, site, tables))
+    job = [found.jobs.index(name) for name in tasks.names]
+    gpu = [found.gpus.index(name) for name in types.names]
+    shape = (len(tasks.names), types.n_types, int(types.n_pstates.max()))
+    speed, power = np.zeros(shape), np.zeros(shape)
+    speed[:, :, 0] = found.steps_per_s[np.ix_(job, gpu)] / tasks.steps[:, None]
+    power[:, :, 0] = site.core_w[:, 0]
+    return (
+        speed,
+        power,
+        _Slowing(np.arange(len(job), dtype=np.int8), tasks.names, found.slowdown[np.ix_(gpu, job, job)]),
+    )
+
+
+def _unknown_in(found: Colocation, tasks: _Tasks, site: Site, tables: FlowTables) -> Iterator[Problem]:
+    types = site.node_types
+    for names, known, where in ((tasks.names, found.jobs, tables.task_list), (types.names, found.gpus, "system")):
+        for name in [name for name in names if name not in known][:MAX_LISTED]:
+            yield Problem(
+                f"{where}: {name}", f"found no such name in {tables.colocation}", f"there are {', '.join(known)}"
+            )
+    for at in np.flatnonzero(~np.isfinite(site.core_w[:, 0])):
+        yield Problem(f"system: {types.names[at]}", "found no core_w", "the power of a busy core must be given")

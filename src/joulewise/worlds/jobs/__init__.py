@@ -1,0 +1,1 @@
+"""What makes worlds of parallel jobs on clusters."""

@@ -1,0 +1,217 @@
+"""From the jobs of a log to jobs that can be replayed: what is missing is filled in or left out, by conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from joulewise.errors import Problem
+from joulewise.model.arrays import Bools, Counts, Floats, Ints
+from joulewise.model.jobs import NO_JOB, Label
+from joulewise.worlds.jobs.logs import READING
+from joulewise.worlds.jobs.trace_files import TraceTable
+from joulewise.worlds.parameters import broken_rules, explained
+
+LABELS = ("user", "group", "queue", "partition")
+"""What the jobs of a trace are labelled with, where its log tells."""
+
+COLUMNS = (
+    "job_id", "submit_s", "wait_s", "run_s", "requested_s", "cores", "requested_cores", "energy_j", *LABELS,
+    "cluster", "reservation", "after_job", "think_s",
+)  # fmt: skip
+"""The columns of a trace that are replayed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceConventions:
+    """What becomes of jobs about which the log tells too little; every figure of a trace depends on them."""
+
+    no_run_time: Literal["drop", "one-second"] = explained(
+        "drop", "jobs that ran for 0 s or less, or of which nobody knows how long: left out, or kept as 1 s"
+    )
+    processors: Literal["requested", "allocated"] = explained(
+        "requested", "which number of processors a job needs; the other one where this is not known"
+    )
+    no_request: Literal["run-time", "drop"] = explained(
+        "run-time", "jobs without a requested time: planned as long as they ran, or left out"
+    )
+    dependencies: Literal["replay", "ignore"] = explained(
+        "replay",
+        "jobs that follow another: submitted its think time after its end, not before they were; or when they were",
+    )
+    planned: Literal["requested", "true", "recent"] = explained(
+        "requested",
+        "what a planner takes for the time of a job: as requested, as it ran, or the mean of the last two jobs of the "
+        "same user that had ended, at most what was requested",
+    )
+    from_s: float = explained(0.0, "replay jobs submitted so long after the first one of the log, or later")
+    span_s: float | None = explained(None, "replay jobs submitted within so long; left out: to the end of the log")
+
+
+class Finding(NamedTuple):
+    """So many lines or jobs of a trace are odd: for which reason, and what became of them."""
+
+    key: str
+    n: int
+    reason: str
+    done: str
+
+
+class TraceJobs(NamedTuple):
+    """Jobs that can be replayed, in order of submission, from instant 0 on; `log` has all that the log says of them."""
+
+    submit_s: Floats
+    run_s: Floats
+    requested_s: Floats
+    planned_s: Floats
+    cores: Counts
+    log: pl.DataFrame
+
+
+def convention_problems(p: TraceConventions) -> Iterator[Problem]:
+    """What is wrong with the part of the log that is asked for."""
+    rules = (
+        ("from_s", 0 <= p.from_s < np.inf, "must be 0 s or more"),
+        ("span_s", p.span_s is None or 0 < p.span_s < np.inf, "must be above 0 s"),
+    )
+    yield from broken_rules("workload", p, rules)
+
+
+def findings_of_reading(table: TraceTable) -> list[Finding]:
+    """What was odd when the log was read."""
+    found = []
+    for key, n in table.odd.items():
+        oddity = READING[key]
+        at = f" (first in line {table.at[key]:,})" if key in table.at else ""
+        found.append(Finding(key, n, oddity.reason + at, oddity.done))
+    return found
+
+
+def jobs_to_replay(table: TraceTable, p: TraceConventions) -> tuple[TraceJobs | None, list[Finding]]:
+    """The jobs that can be replayed, None if there are none, and what was missing or odd in the others."""
+    log, findings = _in_span(table.jobs, p), list[Finding]()
+    log = _with_run_time(log, p, findings)
+    log = _with_processors(log, p, findings)
+    log = _with_request(log, p, findings)
+    if log.is_empty():
+        return None, findings
+    submit_s = log["submit_s"].to_numpy().astype(np.float64)
+    run_s, requested_s = (log[name].to_numpy().astype(np.float64) for name in ("run_s", "requested_s"))
+    _note(findings, "past the request", int((run_s > requested_s).sum()),
+          "jobs that ran longer than requested", "as the scheduler's `overrun` says")  # fmt: skip
+    _note(findings, "in a reservation", log.height - log["reservation"].null_count(),
+          "jobs that ran in a reservation", "replayed as any other; the reservation is not")  # fmt: skip
+    planned_s = {"requested": requested_s, "true": run_s}.get(p.planned)
+    if planned_s is None:
+        planned_s = recent_times(log, run_s, requested_s)
+    jobs = TraceJobs(submit_s - submit_s[0], run_s, requested_s, planned_s, log["needed"].to_numpy(), log)
+    return jobs, findings
+
+
+def labels_of(log: pl.DataFrame) -> dict[str, Label]:
+    """User, group, queue and partition of each job, those of which the log tells."""
+    return {name: _label(log[name]) for name in LABELS if log[name].null_count() < log.height}
+
+
+def dependencies_of(jobs: TraceJobs, fits: Bools, findings: list[Finding]) -> tuple[Ints, Floats] | None:
+    """The job that each one follows, and how long after; None where none does. What cannot be kept is noted."""
+    log = jobs.log
+    if log["after_job"].null_count() == log.height:
+        return None
+    row = pl.int_range(pl.len(), dtype=pl.Int32)
+    followers = log.select("after_job", row=row).filter(pl.col("after_job").is_not_null())
+    others = log.select(after_job="job_id", row=row, other=row)
+    found = followers.join_asof(others, on="row", by="after_job", allow_exact_matches=False, check_sortedness=False)
+    is_absent = ~followers["after_job"].is_in(others["after_job"].implode())
+    _note(findings, "follows an absent job", int(is_absent.sum()),
+          "jobs that follow one which is not replayed", "submitted when they were")  # fmt: skip
+    _note(findings, "follows a later job", found["other"].null_count() - int(is_absent.sum()),
+          "jobs that follow one which was submitted later", "submitted when they were")  # fmt: skip
+    after = np.full(log.height, NO_JOB, np.int32)
+    after[found["row"].to_numpy()] = found["other"].fill_null(NO_JOB).to_numpy()
+    too_large = (after != NO_JOB) & ~fits[after]
+    _note(findings, "follows a job that fits nowhere", int(too_large.sum()),
+          "jobs that follow one which fits nowhere", "submitted when they were")  # fmt: skip
+    after[too_large] = NO_JOB
+    return after, np.where(after == NO_JOB, 0.0, log["think_s"].fill_null(0).to_numpy())
+
+
+def recent_times(log: pl.DataFrame, run_s: Floats, requested_s: Floats) -> Floats:
+    """The mean run time of the last two jobs of the same user that had ended, at most what was requested.
+
+    Whoever has fewer than two of them is taken at the request. When a job ended is what the log says.
+    """
+    users = _label(log["user"]).codes
+    submit_s = log["submit_s"].to_numpy()
+    end_s = submit_s + log["wait_s"].fill_null(0).to_numpy() + run_s
+    by_end = np.argsort(end_s, kind="stable").tolist()
+    last: dict[int, tuple[float, float | None]] = {}
+    planned_s, n_ended = requested_s.copy(), 0
+    for job, (user, at_s) in enumerate(zip(users.tolist(), submit_s.tolist(), strict=True)):
+        while n_ended < len(by_end) and end_s[by_end[n_ended]] <= at_s:
+            ended = by_end[n_ended]
+            last[int(users[ended])] = (float(run_s[ended]), last.get(int(users[ended]), (None, None))[0])
+            n_ended += 1
+        newest, before = last.get(user, (0.0, None))
+        if before is not None and user >= 0:
+            planned_s[job] = min(requested_s[job], np.ceil((newest + before) / 2))
+    return planned_s
+
+
+def _note(findings: list[Finding], key: str, n: int, reason: str, done: str) -> None:
+    if n:
+        findings.append(Finding(key, n, reason, done))
+
+
+def _in_span(jobs: pl.DataFrame, p: TraceConventions) -> pl.DataFrame:
+    if p.from_s == 0 and p.span_s is None:
+        return jobs
+    since = pl.col("submit_s") - pl.col("submit_s").min() - p.from_s
+    return jobs.filter((since >= 0) & ((since < p.span_s) if p.span_s is not None else pl.lit(True)))
+
+
+def _with_run_time(log: pl.DataFrame, p: TraceConventions, findings: list[Finding]) -> pl.DataFrame:
+    has_run = pl.col("run_s").fill_null(0) > 0
+    is_kept = p.no_run_time == "one-second"
+    n = log.height - log.select(has_run.sum()).item()
+    done = "kept as 1 s" if is_kept else "left out"
+    _note(findings, "no run time", n, "jobs that ran for 0 s, or nobody knows how long", done)
+    return log.with_columns(run_s=pl.when(has_run).then("run_s").otherwise(1)) if is_kept else log.filter(has_run)
+
+
+def _with_processors(log: pl.DataFrame, p: TraceConventions, findings: list[Finding]) -> pl.DataFrame:
+    names = {"requested": "requested_cores", "allocated": "cores"}
+    wanted = names.pop(p.processors)
+    ((other_word, other),) = names.items()
+    n_missing, n_none = log.select(
+        (pl.col(wanted).is_null() & pl.col(other).is_not_null()).sum(),
+        (pl.col(wanted).is_null() & pl.col(other).is_null()).sum().alias("none"),
+    ).row(0)
+    _note(findings, f"no {p.processors} processors", n_missing,
+          f"jobs without a number of {p.processors} processors", f"taken at the {other_word} ones")  # fmt: skip
+    _note(findings, "no processors", n_none, "jobs without any number of processors", "left out")
+    needed = log.with_columns(needed=pl.coalesce(wanted, other))
+    return needed.filter(pl.col("needed").is_not_null()) if n_none else needed
+
+
+def _with_request(log: pl.DataFrame, p: TraceConventions, findings: list[Finding]) -> pl.DataFrame:
+    has_request = pl.col("requested_s").fill_null(0) > 0
+    is_dropped = p.no_request == "drop"
+    n = log.height - log.select(has_request.sum()).item()
+    done = "left out" if is_dropped else "planned as long as they ran"
+    _note(findings, "no requested time", n, "jobs without a requested time", done)
+    if is_dropped:
+        return log.filter(has_request)
+    return log.with_columns(requested_s=pl.when(has_request).then("requested_s").otherwise("run_s"))
+
+
+def _label(cells: pl.Series) -> Label:
+    """The names in a column in the order in which they first occur, and the number of each cell's name."""
+    names = cells.drop_nulls().unique(maintain_order=True)
+    numbers = pl.int_range(names.len(), dtype=pl.Int32, eager=True)
+    codes = cells.replace_strict(names, numbers, default=-1, return_dtype=pl.Int32) if names.len() else cells
+    return Label(tuple(names.to_list()), codes.cast(pl.Int32).fill_null(-1).to_numpy())

@@ -1,0 +1,107 @@
+"""What an imported log holds, and everything about it that is odd, counted by reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+from joulewise.model.arrays import Bools
+from joulewise.worlds.jobs.logs import LogAbout
+from joulewise.worlds.jobs.trace_files import TraceTable
+from joulewise.worlds.jobs.trace_jobs import COLUMNS, Finding, TraceConventions, findings_of_reading, jobs_to_replay
+
+_ROWS_AT_ONCE = 100_000
+
+
+@dataclass(frozen=True)
+class TraceReport:
+    """A log in figures. `n_jobs` can be replayed under the usual conventions, of `n_logged` in the file, and fit there.
+
+    `load_percent` is what they need of the log's own machine from the first submission to the last; None where the
+    size of that is not known.
+    """
+
+    source: str
+    about: LogAbout
+    n_logged: int
+    n_jobs: int
+    n_users: int
+    n_queues: int
+    first_s: int
+    span_s: int
+    load_percent: float | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def first_at(self) -> str:
+        """When the first job was submitted, in UTC or as the log has it; "" where it is not known."""
+        start_s = self.about.start_unix_s
+        if start_s is None:
+            return ""
+        return datetime.fromtimestamp(start_s + self.first_s, UTC).replace(tzinfo=None).isoformat()
+
+
+def report_on(path: Path, table: TraceTable) -> TraceReport:
+    """The report on a file that a log was imported to, of which `table` tells all but the jobs."""
+    jobs = pl.scan_parquet(path)
+    n_logged, first_s, span_s, n_users, n_queues = (
+        jobs.select(
+            pl.len(),
+            first=pl.col("submit_s").min(),
+            span=pl.col("submit_s").max() - pl.col("submit_s").min(),
+            users=pl.col("user").drop_nulls().n_unique(),
+            queues=pl.col("queue").drop_nulls().n_unique(),
+        )
+        .collect(engine="streaming")
+        .row(0)
+    )
+    cores, work_core_s, n_jobs = table.about.cores or table.about.nodes, 0.0, 0
+    findings: dict[str, Finding] = {}
+    for part in _parts(jobs, n_logged):
+        kept, found = jobs_to_replay(replace(table, jobs=part), TraceConventions())
+        _add(findings, found)
+        if kept is not None:
+            fits = kept.cores <= (cores or kept.cores.max())
+            _add(findings, _of_machine(~fits, kept.log))
+            n_jobs += int(fits.sum())
+            work_core_s += float((kept.run_s * kept.cores)[fits].sum())
+    load = 100 * work_core_s / (cores * span_s) if cores and span_s else None
+    everything = (*findings_of_reading(table), *_of_header(table.about, n_logged), *findings.values())
+    return TraceReport(
+        table.source, table.about, n_logged, n_jobs, n_users, n_queues, first_s, span_s, load, everything
+    )
+
+
+def _parts(jobs: pl.LazyFrame, n: int) -> Iterator[pl.DataFrame]:
+    for first in range(0, n, _ROWS_AT_ONCE):
+        yield jobs.slice(first, _ROWS_AT_ONCE).select(COLUMNS).collect()
+
+
+def _of_header(about: LogAbout, n: int) -> list[Finding]:
+    n_missing = (about.records or n) - n
+    reason = f"jobs of the {about.records or n:,} that the header counts are not in the log"
+    return [Finding("not in the log", n_missing, reason, "nothing is known of them")] if n_missing > 0 else []
+
+
+def _of_machine(is_too_large: Bools, log: pl.DataFrame) -> list[Finding]:
+    n_following = log.height - log["after_job"].null_count()
+    found = [
+        Finding("too large", int(is_too_large.sum()), "jobs larger than the log's own machine", "impossible on it"),
+        Finding(
+            "follows another job",
+            n_following,
+            "jobs that follow another",
+            "submitted after it has ended, if it is an earlier job of the log that can run",
+        ),
+    ]
+    return [finding for finding in found if finding.n]
+
+
+def _add(findings: dict[str, Finding], found: list[Finding]) -> None:
+    for finding in found:
+        before = findings.get(finding.key)
+        findings[finding.key] = finding._replace(n=finding.n + (before.n if before else 0))

@@ -1,0 +1,222 @@
+"""Worlds of real jobs: what a log tells of them, on its own machine or on clusters that a study describes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from joulewise.errors import InputError, Problem, as_written, raise_if_any
+from joulewise.model import Workload
+from joulewise.model.arrays import Counts, Floats
+from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
+from joulewise.model.jobs import Jobs
+from joulewise.units import count
+from joulewise.worlds.jobs.logs import LogAbout
+from joulewise.worlds.jobs.ruled import RuledJobs
+from joulewise.worlds.jobs.rules import read_rules
+from joulewise.worlds.jobs.trace_files import TraceTable, read_trace_table
+from joulewise.worlds.jobs.trace_jobs import (
+    COLUMNS,
+    Finding,
+    TraceConventions,
+    TraceJobs,
+    convention_problems,
+    dependencies_of,
+    findings_of_reading,
+    jobs_to_replay,
+    labels_of,
+)
+from joulewise.worlds.parameters import broken_rules, explained, is_positive
+
+_ONE_MACHINE = "machine"
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceParameters(TraceConventions):
+    """The log, how it is read, and the machine on which its jobs are replayed where the study has no clusters.
+
+    Raises InputError with every problem found; the log itself is checked when it is read.
+    """
+
+    trace: str = field(
+        metadata={"help": "log of jobs: what `joulewise import` made of one, or SWF or sacct itself", "file": True}
+    )
+    unit: Literal["processor", "node"] = explained(
+        "processor", "what jobs are given on the log's own machine: so many processors, or whole nodes"
+    )
+    machine_processors: int | None = explained(None, "processors of the log's own machine, in place of what it says")
+    machine_nodes: int | None = explained(None, "nodes of the log's own machine, in place of what it says")
+    rules: str | None = explained(
+        None,
+        "file of rules that give jobs their worth, power, speed and clusters; those that come with the package give "
+        "what it does not",
+        file=True,
+    )
+    pstates: int = explained(1, "number of P-states, the first ones of power_fractions")
+    power_fractions: tuple[float, ...] = explained(
+        (1.0, 0.75, 0.5), "power in each P-state relative to P-state 0; jobs take 1 / sqrt(fraction) as long"
+    )
+    start_s: float = explained(0.0, "completions after this instant count")
+    end_s: float | None = explained(None, "completions up to this instant count; there is no end if left out")
+    prorated: bool = explained(False, "runs count by the share of them in the counted window")
+
+    def __post_init__(self) -> None:
+        raise_if_any((*convention_problems(self), *_problems(self)))
+
+
+class Trace(NamedTuple):
+    """A trace as a world: its system and jobs, what the log calls each job and asked for it, and what was odd."""
+
+    system: ClusterSystem
+    jobs: Jobs
+    job_id: pl.Series
+    requested_s: Floats
+    cores: Counts
+    about: LogAbout
+    findings: tuple[Finding, ...]
+
+
+def read_trace(
+    parameters: TraceParameters, system: ClusterSystem | None = None, folder: Path = Path()
+) -> tuple[ClusterSystem, Jobs]:
+    """The jobs of a trace with a type for each, on the given clusters or else on the log's own machine.
+
+    InputError says what is wrong with the log, or that the size of its machine is not known.
+    """
+    trace = load_trace(parameters, system, folder)
+    return trace.system, trace.jobs
+
+
+def load_trace(p: TraceParameters, system: ClusterSystem | None = None, folder: Path = Path()) -> Trace:
+    """What `read_trace` gives, with what the log calls its jobs and everything that was odd in it."""
+    table = read_trace_table(p.trace, folder, COLUMNS)
+    findings = findings_of_reading(table)
+    jobs, more = jobs_to_replay(table, p)
+    table = replace(table, jobs=table.jobs.clear())  # two copies of a long log would be in memory
+    findings += more
+    if jobs is None:
+        raise _nothing_left(p, findings)
+    if system is not None:
+        raise_if_any(_spare(p))
+    clusters = own_machine(p, table, jobs) if system is None else system.clusters
+    ruled = RuledJobs.of(jobs, clusters, read_rules(p.rules, folder))
+    findings += ruled.findings
+    types = _types(ruled, np.array(p.power_fractions[: p.pstates]))
+    fits = np.diff(types.first) > 0
+    if not fits.all():
+        largest, n = int(jobs.cores[~fits].max()), int((~fits).sum())
+        reason = f"jobs that no cluster allowed to them is large enough for (the largest needs {largest:,} processors)"
+        findings.append(Finding("too large", n, reason, "reported as impossible, they never start"))
+    followed = dependencies_of(jobs, fits, findings) if p.dependencies == "replay" else None
+    after, think_s = followed or (None, None)
+    made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log))
+    found = ClusterSystem(clusters, types)
+    return Trace(found, made, jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings))
+
+
+def own_machine(p: TraceParameters, table: TraceTable, jobs: TraceJobs) -> Clusters:
+    """The machine that a log is of, as one cluster; InputError where its size is not known."""
+    cores = p.machine_processors or table.about.cores
+    nodes = p.machine_nodes or table.about.nodes
+    if p.unit == "processor":
+        n_nodes, per_node = cores or nodes, 1
+    else:
+        n_nodes, per_node = nodes, (cores or 0) // (nodes or 1)
+    if not n_nodes or not per_node:
+        raise _no_size(p, table, jobs, {"nodes": nodes, "processors": cores})
+    if p.unit == "node" and n_nodes * per_node != cores:
+        found = f"found {cores:,} processors on {n_nodes:,} nodes, so that nodes differ"
+        advice = 'describe the clusters in [system], or use unit = "processor"'
+        raise InputError(Problem(table.source, found, "nodes of one cluster are alike", advice))
+    return Clusters((_ONE_MACHINE,), np.array([n_nodes]), np.array([per_node]), np.array([1]))
+
+
+def _problems(p: TraceParameters) -> Iterator[Problem]:
+    at_least_1 = "must be 1 or more"
+    fractions = p.power_fractions
+    rules = (
+        ("pstates", 1 <= p.pstates <= len(fractions), f"must be from 1 to {len(fractions)}"),
+        (
+            "power_fractions",
+            is_positive(*fractions) and fractions[:1] == (1.0,) and list(fractions) == sorted(fractions, reverse=True),
+            "must start with 1 and fall, each above 0",
+        ),
+        ("machine_processors", p.machine_processors is None or p.machine_processors >= 1, at_least_1),
+        ("machine_nodes", p.machine_nodes is None or p.machine_nodes >= 1, at_least_1),
+        ("start_s", 0 <= p.start_s < math.inf, "must be 0 s or later"),
+        ("end_s", p.end_s is None or p.end_s > p.start_s, f"must be after the start, {p.start_s:g} s"),
+    )
+    yield from broken_rules("workload", p, rules)
+
+
+def _spare(p: TraceParameters) -> Iterator[Problem]:
+    """What would say how large the log's own machine is, where jobs come to other clusters."""
+    for name, usual in (("unit", "processor"), ("machine_processors", None), ("machine_nodes", None)):
+        if getattr(p, name) != usual:
+            allowed = "is for the log's own machine, and the study has clusters"
+            yield Problem(f"workload.{name}", f"found {as_written(getattr(p, name))}", allowed, "leave one of them out")
+
+
+def _nothing_left(p: TraceParameters, findings: list[Finding]) -> InputError:
+    why = "; ".join(f"{found.reason}: {found.n:,}, {found.done}" for found in findings)
+    advice = 'choose an earlier from, a longer span, or other conventions, such as no_run_time = "one-second"'
+    return InputError(Problem(p.trace, f"no job is left to replay ({why or 'none in the span'})", advice=advice))
+
+
+def _no_size(p: TraceParameters, table: TraceTable, jobs: TraceJobs, told: dict[str, int | None]) -> InputError:
+    needed = ("processors",) if p.unit == "processor" else tuple(told)
+    missing = [what for what in needed if not told[what]]
+    largest = f"its largest job has {count(int(jobs.cores.max()), 'processor')}"
+    found = f"does not say how many {' and '.join(missing)} its machine has; {largest}"
+    advice = f"give {' and '.join(f'workload.machine_{what}' for what in missing)}, or describe clusters in [system]"
+    return InputError(Problem(table.source, found, advice=advice))
+
+
+def _types(ruled: RuledJobs, fractions: Floats) -> JobTypes:
+    """A type for each job, with an option for each cluster that it may use and each P-state."""
+    jobs, clusters = ruled.jobs, ruled.clusters
+    every = range(clusters.n_clusters)
+    nodes = -(-jobs.cores[:, None] // clusters.cores_per_node)
+    fits = (nodes <= clusters.n_nodes) & ruled.may_run()
+    speed = np.stack([ruled.speed(cluster) for cluster in every], axis=1)
+    power_w = np.stack([ruled.power_w(cluster, nodes[:, cluster]) for cluster in every], axis=1)
+    job, cluster, pstate = np.nonzero(np.broadcast_to(fits[:, :, None], (*fits.shape, fractions.size)))
+    pace = speed[job, cluster] * np.sqrt(fractions[pstate])
+    return JobTypes(
+        (),
+        np.concatenate(([0], np.cumsum(fits.sum(axis=1) * fractions.size))),
+        cluster.astype(np.int32),
+        pstate.astype(np.int8),
+        nodes[job, cluster].astype(np.int32),
+        _whole_s(jobs.run_s[job] / pace),
+        _whole_s(jobs.planned_s[job] / pace),
+        power_w[job, cluster] * fractions[pstate],
+    )
+
+
+def _whole_s(length_s: Floats) -> Floats:
+    """Lengths in whole seconds, rounded up; what rounding alone has put above a whole second is not."""
+    return np.asarray(np.ceil(length_s * (1 - _ROUNDING)))
+
+
+def _work(ruled: RuledJobs, p: TraceParameters) -> Workload:
+    worth, submit_s = ruled.worth(), ruled.jobs.submit_s
+    return Workload(
+        submit_s,
+        np.arange(submit_s.size, dtype=np.int32),
+        worth.shape,
+        worth.scale,
+        worth.hold_s,
+        worth.shapes,
+        p.start_s,
+        math.inf if p.end_s is None else p.end_s,
+        worth.tags,
+        is_prorated=p.prorated,
+    )

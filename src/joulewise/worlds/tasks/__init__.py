@@ -1,0 +1,1 @@
+"""What makes worlds of serial tasks under a manager."""

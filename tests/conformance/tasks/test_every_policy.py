@@ -1,0 +1,236 @@
+"""What holds of every policy, whatever it decides: runs over each row of the table and over users' own."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from joulewise.check.tasks.allocation import check_allocation
+from joulewise.check.tasks.recompute import recompute
+from joulewise.errors import InputError
+from joulewise.model import Allocation, Status, UtilityShapes, World, piecewise
+from joulewise.model.allocation import LostRuns
+from joulewise.optimise.bounds import utility_ceiling
+from joulewise.policies.tasks.policy import Policy
+from joulewise.simulate.tasks.manager import Manager
+from joulewise.simulate.tasks.measures import measures
+from joulewise.simulate.tasks.serial import Outcome, simulate
+from tests.strategies.heuristics import EVERY_POLICY
+from tests.strategies.meter import meter_of
+from tests.strategies.needs import fit_for
+from tests.strategies.random_worlds import EXACT_INTERVALS, EXACT_UNITS_S, Scenario, scenarios
+from tests.strategies.simple_worlds import busy_world, simple_system, simple_workload
+
+COLUMNS = [field.name for field in dataclasses.fields(Allocation) if field.name != "lost"]
+LOST_COLUMNS = [field.name for field in dataclasses.fields(LostRuns)]
+ROUNDING = 1e-9
+
+every_policy = pytest.mark.parametrize("policy", EVERY_POLICY, ids=lambda policy: policy.title)
+a_few = settings(max_examples=25)
+
+
+def assert_equal(found: Allocation, expected: Allocation) -> None:
+    for name in COLUMNS:
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
+    for name in LOST_COLUMNS:
+        np.testing.assert_array_equal(getattr(found.lost, name), getattr(expected.lost, name), f"lost {name}")
+
+
+def renamed(world: World) -> World:
+    """The same world with other names, their order kept."""
+    system, shapes = world.system, world.workload.shapes
+    names = {
+        "task_types": tuple(f"other {name}" for name in system.task_types),
+        "machine_types": tuple(f"other {name}" for name in system.machine_types),
+    }
+    other_shapes = dataclasses.replace(shapes, names=tuple(f"other {name}" for name in shapes.names))
+    work = dataclasses.replace(world.workload, shapes=other_shapes)
+    return World(dataclasses.replace(system, **names), work)  # type: ignore[arg-type]
+
+
+def shifted(world: World, by_s: float) -> World:
+    """The same world with all instants, and the window, later."""
+    work = world.workload
+    instants = {name: getattr(work, name) + by_s for name in ("arrival_s", "start_s", "end_s")}
+    return World(world.system, dataclasses.replace(work, **instants))
+
+
+def assert_measures_hold(world: World, outcome: Outcome) -> None:
+    found = measures(world, outcome)
+    for name, expected in recompute(world, outcome.allocation).items():
+        assert found[name] == pytest.approx(expected, rel=ROUNDING, abs=ROUNDING, nan_ok=True), name
+    energy_j = meter_of(world, outcome.allocation).energy_j()
+    assert found["energy_j"] == pytest.approx(energy_j, rel=ROUNDING, abs=ROUNDING, nan_ok=True)
+    assert found["utility"] <= utility_ceiling(world) * (1 + ROUNDING) + ROUNDING
+    assert 0 <= found["busy_percent"] <= 100 * (1 + ROUNDING)
+
+
+def fate_of_the_worthless(policy: Policy) -> Status:
+    """What becomes of a task that earns nothing and is not dropped."""
+    return Status.WAITING if policy.declines else Status.RAN
+
+
+@every_policy
+@a_few
+@given(scenario=scenarios())
+def test_allocation_is_valid(policy: Policy, scenario: Scenario) -> None:
+    """No task is lost or run twice, no machine has two at once, drops and mapping events follow the manager."""
+    world, manager = fit_for(policy, scenario.world), scenario.manager(policy)
+    assert check_allocation(world, simulate(world, manager).allocation, manager) == []
+
+
+@every_policy
+@a_few
+@given(scenario=scenarios())
+def test_measures_are_right(policy: Policy, scenario: Scenario) -> None:
+    """Utility, counts and energy are those of the definition; energy is the integral of power; none earns more
+    than the ceiling."""
+    world = fit_for(policy, scenario.world)
+    assert_measures_hold(world, simulate(world, scenario.manager(policy)))
+
+
+@every_policy
+@pytest.mark.parametrize("threshold", [0.0, 1.5])
+def test_a_busy_day_conforms(policy: Policy, threshold: float) -> None:
+    world, manager = busy_world(), Manager(policy, threshold)
+    outcome = simulate(world, manager)
+    assert check_allocation(world, outcome.allocation, manager) == []
+    assert_measures_hold(world, outcome)
+
+
+@every_policy
+@a_few
+@given(scenario=scenarios())
+def test_same_seed_same_answer(policy: Policy, scenario: Scenario) -> None:
+    manager = scenario.manager(policy)
+    world = fit_for(policy, scenario.world)
+    twin = dataclasses.replace(world)
+    first, second = (simulate(each, manager, seed=7, trial=3) for each in (world, twin))
+    assert_equal(first.allocation, second.allocation)
+    assert first.n_mapping_events == second.n_mapping_events
+
+
+@every_policy
+@a_few
+@given(scenario=scenarios())
+def test_inputs_are_unchanged(policy: Policy, scenario: Scenario) -> None:
+    world = fit_for(policy, scenario.world)
+    parts = (world.system, world.workload, world.workload.shapes)
+    arrays = [value for part in parts for value in vars(part).values() if isinstance(value, np.ndarray)]
+    before = [array.tobytes() for array in arrays]
+    simulate(world, scenario.manager(policy))
+    assert [array.tobytes() for array in arrays] == before
+    assert not any(array.flags.writeable for array in arrays)
+
+
+@every_policy
+@a_few
+@given(scenario=scenarios(EXACT_UNITS_S, EXACT_INTERVALS))
+def test_shifting_all_instants_changes_nothing(policy: Policy, scenario: Scenario) -> None:
+    by_s = 64 * scenario.mapping_interval_s
+    world, manager = fit_for(policy, scenario.world), scenario.manager(policy)
+    there = simulate(shifted(world, by_s), manager)
+    here = simulate(world, manager)
+    allocation = here.allocation
+    times = {name: getattr(allocation, name) + by_s for name in ("start_s", "end_s")}
+    assert_equal(there.allocation, dataclasses.replace(allocation, **times))
+    assert there.n_mapping_events == here.n_mapping_events
+
+
+@every_policy
+@a_few
+@given(scenario=scenarios())
+def test_renaming_changes_nothing(policy: Policy, scenario: Scenario) -> None:
+    world, manager = fit_for(policy, scenario.world), scenario.manager(policy)
+    there, here = (simulate(each, manager) for each in (renamed(world), world))
+    assert_equal(there.allocation, here.allocation)
+
+
+@every_policy
+def test_who_arrives_after_the_window_waits(policy: Policy) -> None:
+    world = fit_for(policy, World(simple_system(), simple_workload([5.0, 6.0], end_s=4.0)))
+    outcome = simulate(world, Manager(policy, 0.5, 1.0))
+    assert outcome.allocation.status.tolist() == [Status.WAITING, Status.WAITING]
+    assert_measures_hold(world, outcome)
+
+
+@every_policy
+def test_long_silence_costs_no_events(policy: Policy) -> None:
+    world = fit_for(policy, World(simple_system(), simple_workload([0.0, 1e9])))
+    outcome = simulate(world, Manager(policy, 0.0, 0.5))
+    assert outcome.n_mapping_events == 2
+    assert outcome.allocation.start_s.tolist() == [0.0, 1e9]
+
+
+@every_policy
+def test_worthless_tasks_run_without_a_threshold_and_are_dropped_with_one(policy: Policy) -> None:
+    """Where a choice may be declined, they wait."""
+    world = fit_for(policy, World(simple_system(), simple_workload([0.0, 0.0, 3.0], scale=0.0)))
+    for threshold, fate in ((0.0, fate_of_the_worthless(policy)), (0.1, Status.DROPPED)):
+        status = simulate(world, Manager(policy, threshold, 1.0)).allocation.status
+        assert status.tolist() == [fate] * 3
+
+
+@every_policy
+def test_a_utility_that_rounding_would_take_below_zero_drops_nobody(policy: Policy) -> None:
+    """Just before it reaches 0, the last line of this shape would be at -1.1e-16."""
+    points = [(0.0, 1.0), (13.654341430088612, 0.7159178469254943), (31.259564710117125, 0.0)]
+    exec_s = math.nextafter(points[-1][0], 0.0)
+    world = fit_for(policy, World(simple_system([[exec_s]]), simple_workload([0.0], shape=piecewise(points))))
+    assert world.workload.utility(0, exec_s) == 0
+    assert simulate(world, Manager(policy)).allocation.status.tolist() == [fate_of_the_worthless(policy)]
+
+
+@every_policy
+def test_special_machines_get_only_what_they_can_run(policy: Policy) -> None:
+    system = simple_system([[1.0, math.inf], [math.inf, 1.0]], [1, 2])
+    world = fit_for(policy, World(system, simple_workload([0.0] * 6, [0, 1] * 3)))
+    kind = system.machine_type[simulate(world, Manager(policy)).allocation.machine]
+    assert kind.tolist() == [0, 1] * 3
+
+
+@every_policy
+@pytest.mark.parametrize(
+    "settings_of_manager",
+    [
+        {"dropping_threshold": -1.0},
+        {"dropping_threshold": math.nan},
+        {"dropping_threshold": math.inf},
+        {"mapping_interval_s": 0.0},
+        {"mapping_interval_s": -60.0},
+        {"mapping_interval_s": math.nan},
+        {"mapping_interval_s": math.inf},
+        {"best_types": 0},
+    ],
+    ids=str,
+)
+def test_impossible_managers_are_refused(policy: Policy, settings_of_manager: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="manager") as caught:
+        Manager(policy, **settings_of_manager)
+    assert len(caught.value.problems) == 1
+
+
+def test_empty_work_is_refused() -> None:
+    with pytest.raises(InputError, match="no tasks"):
+        simple_workload([])
+
+
+def test_work_that_no_machine_can_run_is_refused() -> None:
+    with pytest.raises(InputError, match="no machine can run"):
+        simple_system([[1.0, math.inf], [math.inf, math.inf]])
+    with pytest.raises(InputError, match="no machine can run"):
+        simple_system([[math.inf, 1.0]], [1, 0])
+    with pytest.raises(InputError, match="task type number 1"):
+        World(simple_system(), simple_workload([0.0], [1]))
+
+
+def test_no_machines_and_no_shapes_are_refused() -> None:
+    with pytest.raises(InputError, match="one machine at least"):
+        simple_system([[1.0]], [0])
+    with pytest.raises(InputError):
+        dataclasses.replace(simple_workload(), shapes=UtilityShapes.of([]))

@@ -1,0 +1,94 @@
+"""The simulator against its slow twin: the same machine, P-state, instants and fate of every task."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from joulewise.model import World
+from joulewise.policies.compile import compiled
+from joulewise.policies.tasks.policy import Policy
+from joulewise.rng import generator
+from joulewise.simulate.tasks.manager import Manager
+from joulewise.simulate.tasks.serial import simulate
+from tests.strategies import heuristics
+from tests.strategies.random_worlds import Scenario, scenarios
+from tests.twins.tasks import serial as twin
+
+Run = Callable[..., twin.Plan]
+
+COMPILED: dict[Run, Any] = {
+    run: numba.njit(run, error_model="numpy")
+    for run in (twin.run_immediate, twin.run_as_told, twin.run_batch, twin.run_sufferage)
+}
+
+BATCH_RULES = {"greedy": twin.run_batch, "sufferage": twin.run_sufferage}
+
+
+def twin_plan(world: World, manager: Manager, compile_it: bool) -> twin.Plan:
+    """What the twin does with the world, as compiled code or as the Python it is written in."""
+    work, machines = twin.work_and_machines(world, manager.n_types)
+    run, decider, clock = _entrance(world, manager, compile_it)
+    limits = (manager.dropping_threshold, *clock, world.workload.end_s)
+    return (COMPILED[run] if compile_it else run)(decider, work, machines, *limits)
+
+
+def _entrance(world: World, manager: Manager, compile_it: bool) -> tuple[Run, Any, tuple[float, ...]]:
+    policy = manager.policy
+    if policy.picks is not None:
+        allowed = np.isfinite(twin.on_best_types(world.system, manager.n_types)[:, :, 0])
+        return twin.run_as_told, policy.picks(world, allowed, generator(0, 0, "policy", policy.name)), ()
+    assert policy.objective is not None
+    value = compiled(policy.objective)
+    value = value if compile_it else value.ctypes
+    if policy.mode == "immediate":
+        return twin.run_immediate, value, ()
+    return BATCH_RULES[policy.rule], value, (manager.mapping_interval_s,)
+
+
+def assert_same(world: World, manager: Manager, compile_it: bool = True) -> None:
+    allocation = simulate(world, manager).allocation
+    expected = twin_plan(world, manager, compile_it)
+    for column in twin.Plan._fields:
+        found, wanted = getattr(allocation, column), getattr(expected, column)
+        np.testing.assert_array_equal(found, wanted, f"{manager.policy.title}: {column}", strict=True)
+
+
+def with_power(world: World) -> World:
+    """The world with power figures, of 0 W if it has none: a heuristic that looks at energy needs some."""
+    if world.system.power_w is not None:
+        return world
+    return replace(world, system=replace(world.system, power_w=np.zeros(world.system.etc_s.shape)))
+
+
+@pytest.mark.parametrize(
+    "policies",
+    [heuristics.PLAIN_POLICIES, heuristics.FALLING_POLICIES, heuristics.RISING_POLICIES],
+    ids=["rows of the table", "users' own that fall", "users' own that may rise"],
+)
+@given(scenario=scenarios())
+def test_simulator_equals_twin(policies: Sequence[Policy], scenario: Scenario) -> None:
+    for policy in policies:
+        assert_same(with_power(scenario.world), scenario.manager(policy))
+
+
+@settings(max_examples=50)
+@given(scenario=scenarios(most_tasks=12))
+def test_simulator_equals_interpreted_twin(scenario: Scenario) -> None:
+    for policy in heuristics.PLAIN_POLICIES:
+        assert_same(with_power(scenario.world), scenario.manager(policy), compile_it=False)
+
+
+@given(scenario=scenarios(), best_types=st.integers(1, 3))
+def test_simulator_equals_twin_on_the_best_machine_types(scenario: Scenario, best_types: int) -> None:
+    for policy in (*heuristics.PLAIN_POLICIES, *heuristics.OWN_POLICIES):
+        manager = dataclasses.replace(scenario.manager(policy), best_types=best_types)
+        assert_same(with_power(scenario.world), manager)

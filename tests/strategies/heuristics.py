@@ -1,0 +1,83 @@
+"""Users' own heuristics for tests: some never gain by waiting, some do, some do not care."""
+
+from __future__ import annotations
+
+import math
+from typing import get_args
+
+from joulewise.policies.heuristic import heuristic
+from joulewise.policies.tasks.policy import Mode, Policy, Value
+from joulewise.policies.tasks.table import POLICIES
+
+
+def utility_less_wait(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return utility - 0.1 * wait_s
+
+
+def utility_per_energy(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return utility / energy_j
+
+
+def least_energy(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return -energy_j
+
+
+def longest_first(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return exec_s
+
+
+def all_the_same(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return 0.0
+
+
+def longest_wait(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return wait_s
+
+
+def least_utility(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return -utility
+
+
+def latest(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return completion_s
+
+
+def up_and_down(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return math.sin(wait_s)
+
+
+def aged_utility(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return utility * (1.0 + wait_s) / exec_s
+
+
+FALLING = (utility_less_wait, utility_per_energy, least_energy, longest_first, all_the_same)
+RISING = (longest_wait, least_utility, latest, up_and_down, aged_utility)
+
+
+def _policies(values: tuple[Value, ...], falls_with_time: bool) -> list[Policy]:
+    return [
+        heuristic(mode=mode, falls_with_time=falls_with_time, title=f"{value.__name__} ({mode})")(value)
+        for value in values
+        for mode in get_args(Mode)
+    ]
+
+
+TABLE_POLICIES = list(POLICIES.values())
+PLAIN_POLICIES = [policy for policy in TABLE_POLICIES if not policy.needs_managing]
+"""Those of the table that the engines without any switch know; the others have a twin of their own."""
+
+FALLING_POLICIES = _policies(FALLING, falls_with_time=True)
+RISING_POLICIES = _policies((*FALLING, *RISING), falls_with_time=False)
+"""Those that may rise, and the falling ones without their claim: the plain engine must not need it."""
+
+OWN_POLICIES = [
+    *_policies((utility_less_wait,), falls_with_time=True),
+    *_policies((aged_utility,), falls_with_time=False),
+]
+"""Users' own on both kinds of engine."""
+
+EVERY_POLICY = [*TABLE_POLICIES, *OWN_POLICIES]
+"""What the conformance suite runs on: every row of the table, and users' own."""
+
+A_POLICY = heuristic(mode="batch", title="longest_wait (batch)")(longest_wait)
+"""What a package's entry point would name."""

@@ -1,0 +1,248 @@
+"""Traces as worlds: conventions, machines, dependencies, predictions, and files that logs are imported to."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from joulewise.errors import InputError
+from joulewise.model.clusters import Clusters, ClusterSystem
+from joulewise.model.jobs import JobWorld
+from joulewise.worlds.jobs import trace_report
+from joulewise.worlds.jobs.logs import LOG_COLUMNS, READING, SCHEMA, frame_of
+from joulewise.worlds.jobs.trace_files import import_log, read_trace_table
+from joulewise.worlds.jobs.trace_jobs import recent_times
+from joulewise.worlds.jobs.traces import Trace, TraceParameters, load_trace, read_trace
+
+HEADER = "; MaxNodes: 4\n; MaxProcs: 16\n; UnixStartTime: 1000\n; Queue: 1 short\n"
+TWO = ClusterSystem(Clusters(("thin", "fat"), np.array([10, 2]), np.array([4, 64]), np.array([1, 1])))
+
+
+def line(number: int, submit: int, run: int = 10, used: int = 4, asked: int = 4, request: int = 60, **more: int) -> str:
+    other = {"wait": 0, "user": 1, "queue": 1, "after": -1, "think": -1} | more
+    return (
+        f"{number} {submit} {other['wait']} {run} {used} -1 -1 {asked} {request} -1 1 {other['user']} 1 -1 "
+        f"{other['queue']} -1 {other['after']} {other['think']}"
+    )
+
+
+def load(folder: Path, lines: list[str], header: str = HEADER, system: ClusterSystem | None = None, **p: Any) -> Trace:
+    (folder / "log.swf").write_text(header + "\n".join(lines))
+    trace = load_trace(TraceParameters(trace="log.swf", **p), system, folder)
+    JobWorld(trace.system.clusters, trace.system.types, trace.jobs)
+    return trace
+
+
+def counted(trace: Trace) -> dict[str, int]:
+    return {finding.key: finding.n for finding in trace.findings}
+
+
+def test_a_trace_has_a_type_for_each_job_and_starts_at_0(tmp_path: Path) -> None:
+    trace = load(tmp_path, [line(7, 500), line(8, 520, run=30, asked=16)])
+    types, jobs = trace.system.types, trace.jobs
+    assert trace.system.clusters.n_nodes.tolist() == [16]
+    assert jobs.work.arrival_s.tolist() == [0, 20]
+    assert jobs.work.task_type.tolist() == [0, 1]
+    assert (types.first.tolist(), types.nodes.tolist()) == ([0, 1, 2], [4, 16])
+    assert (types.time_s.tolist(), types.planned_s.tolist()) == ([10, 30], [60, 60])
+    assert (trace.job_id.to_list(), trace.requested_s.tolist()) == (["7", "8"], [60, 60])
+    assert (jobs.labels["queue"].names, jobs.labels["queue"].codes.tolist()) == (("short",), [0, 0])
+    assert set(jobs.labels) == {"user", "group", "queue"}
+    assert trace.findings == ()
+    system, same = read_trace(TraceParameters(trace="log.swf"), None, tmp_path)
+    assert np.array_equal(same.work.arrival_s, jobs.work.arrival_s)
+    assert system.types.n_types == 2
+
+
+CONVENTIONS = {
+    "no run time": (line(2, 1, run=0), {}, "no run time", 1),
+    "run time not known": (line(2, 1, run=-1), {}, "no run time", 1),
+    "kept as a second": (line(2, 1, run=0), {"no_run_time": "one-second"}, "no run time", 2),
+    "no requested processors": (line(2, 1, asked=-1), {}, "no requested processors", 2),
+    "no allocated processors": (line(2, 1, used=0), {"processors": "allocated"}, "no allocated processors", 2),
+    "no processors": (line(2, 1, used=-1, asked=0), {}, "no processors", 1),
+    "no request": (line(2, 1, request=-1), {}, "no requested time", 2),
+    "no request, dropped": (line(2, 1, request=0), {"no_request": "drop"}, "no requested time", 1),
+    "past the request": (line(2, 1, run=70), {}, "past the request", 2),
+    "too large": (line(2, 1, asked=17), {}, "too large", 2),
+}
+
+
+@pytest.mark.parametrize(("odd", "p", "key", "n"), CONVENTIONS.values(), ids=CONVENTIONS)
+def test_conventions(tmp_path: Path, odd: str, p: dict[str, Any], key: str, n: int) -> None:
+    trace = load(tmp_path, [line(1, 0), odd], **p)
+    assert counted(trace) == {key: 1}
+    assert trace.jobs.n_jobs == n
+    if key == "no requested time" and n == 2:
+        assert trace.system.types.planned_s.tolist() == [60, 10]
+    if key == "too large":
+        assert np.diff(trace.system.types.first).tolist() == [1, 0]
+
+
+def test_processors_are_those_that_were_asked_for_or_given(tmp_path: Path) -> None:
+    lines = [line(1, 0, used=8, asked=3), line(2, 1, used=5, asked=-1)]
+    assert load(tmp_path, lines).system.types.nodes.tolist() == [3, 5]
+    assert load(tmp_path, lines, processors="allocated").system.types.nodes.tolist() == [8, 5]
+
+
+def test_a_span_of_the_log(tmp_path: Path) -> None:
+    lines = [line(number, 100 * number) for number in range(1, 9)]
+    trace = load(tmp_path, lines, from_s=150.0, span_s=300.0)
+    assert trace.job_id.to_list() == ["3", "4", "5"]
+    assert trace.jobs.work.arrival_s.tolist() == [0, 100, 200]
+    with pytest.raises(InputError, match="no job is left to replay"):
+        load(tmp_path, lines, from_s=1e6)
+
+
+def test_nodes_of_the_logs_own_machine(tmp_path: Path) -> None:
+    trace = load(tmp_path, [line(1, 0, asked=5)], unit="node")
+    assert (trace.system.clusters.n_nodes.tolist(), trace.system.clusters.cores_per_node.tolist()) == ([4], [4])
+    assert trace.system.types.nodes.tolist() == [2]
+    with pytest.raises(InputError, match="so that nodes differ"):
+        load(tmp_path, [line(1, 0)], "; MaxNodes: 3\n; MaxProcs: 16\n", unit="node")
+    with pytest.raises(InputError, match="how many processors its machine has; its largest job has 4 processors"):
+        load(tmp_path, [line(1, 0)], "")
+    with pytest.raises(InputError, match=r"how many nodes its machine has; .*; give workload\.machine_nodes, or"):
+        load(tmp_path, [line(1, 0)], "; MaxProcs: 16\n", unit="node")
+    assert load(tmp_path, [line(1, 0)], "", machine_processors=8).system.clusters.n_nodes.tolist() == [8]
+    assert load(tmp_path, [line(1, 0)], "; MaxNodes: 4\n").system.clusters.n_nodes.tolist() == [4]
+
+
+def test_clusters_of_a_study_in_place_of_the_machine(tmp_path: Path) -> None:
+    trace = load(tmp_path, [line(1, 0, asked=40), line(2, 1, asked=41), line(3, 2, asked=129)], "", TWO)
+    types = trace.system.types
+    assert types.first.tolist() == [0, 2, 3, 3]
+    assert list(zip(types.cluster.tolist(), types.nodes.tolist(), strict=True)) == [(0, 10), (1, 1), (1, 1)]
+    assert counted(trace) == {"too large": 1}
+    with pytest.raises(InputError) as caught:
+        load(tmp_path, [line(1, 0)], "", TWO, unit="node", machine_processors=5)
+    assert [problem.where for problem in caught.value.problems] == ["workload.unit", "workload.machine_processors"]
+
+
+def test_pstates_take_longer_in_whole_seconds(tmp_path: Path) -> None:
+    types = load(tmp_path, [line(1, 0, run=10)], pstates=3).system.types
+    assert types.pstate.tolist() == [0, 1, 2]
+    assert types.time_s.tolist() == [10, math.ceil(10 / math.sqrt(0.75)), math.ceil(10 / math.sqrt(0.5))]
+    assert types.power_w.tolist() == [60, 45, 30]
+
+
+def test_dependencies_and_think_times(tmp_path: Path) -> None:
+    lines = [
+        line(1, 0),
+        line(2, 5, asked=99),
+        line(3, 10, after=1, think=7),
+        line(4, 20, after=77),
+        line(5, 30, after=6),
+        line(6, 40, after=2),
+        line(7, 50, after=3),
+    ]
+    trace = load(tmp_path, lines)
+    assert trace.jobs.after is not None
+    assert trace.jobs.think_s is not None
+    assert trace.jobs.after.tolist() == [-1, -1, 0, -1, -1, -1, 2]
+    assert trace.jobs.think_s.tolist() == [0, 0, 7, 0, 0, 0, 0]
+    kept = {"follows an absent job": 1, "follows a later job": 1, "follows a job that fits nowhere": 1, "too large": 1}
+    assert counted(trace) == kept
+    assert load(tmp_path, lines, dependencies="ignore").jobs.after is None
+    assert load(tmp_path, lines[:1]).jobs.after is None
+
+
+def test_a_job_follows_the_last_one_of_its_number(tmp_path: Path) -> None:
+    """Before it, that is: one of the same number that comes later is another job."""
+    trace = load(
+        tmp_path, [line(1, 0), line(1, 3), line(2, 10, after=1), line(1, 20), line(4, 30, after=9), line(9, 31)]
+    )
+    assert trace.jobs.after is not None
+    assert trace.jobs.after.tolist() == [-1, -1, 1, -1, -1, -1]
+    assert counted(trace) == {"number used again": 2, "follows a later job": 1}
+
+
+def plain_recent(rows: list[tuple[int, int, int, int, int]]) -> list[int]:
+    """The mean of a user's last two jobs that had ended, job by job."""
+    found = []
+    for user, submit, _, _, request in rows:
+        ended = sorted(
+            ((s + w + r, i, r) for i, (u, s, w, r, _) in enumerate(rows) if u == user and s + w + r <= submit)
+        )
+        last = [run for *_, run in ended[-2:]]
+        found.append(min(request, math.ceil(sum(last) / 2)) if len(last) == 2 else request)
+    return found
+
+
+ROW = st.tuples(*(st.integers(low, high) for low, high in ((0, 2), (0, 60), (0, 20), (1, 40), (1, 60))))
+
+
+@settings(max_examples=25)
+@given(st.lists(ROW, min_size=1, max_size=25))
+def test_predictions_are_those_of_a_plain_look_back(rows: list[tuple[int, int, int, int, int]]) -> None:
+    rows.sort(key=lambda row: row[1])
+    user, submit, wait, run, request = zip(*rows, strict=True)
+    columns = {"user": [str(u) for u in user], "submit_s": submit, "wait_s": wait}
+    found = recent_times(frame_of(columns, len(rows)), np.array(run, float), np.array(request, float))
+    assert found.tolist() == plain_recent(rows)
+
+
+def test_what_is_planned_can_be_chosen(tmp_path: Path) -> None:
+    lines = [line(1, 0, run=10), line(2, 5, run=21), line(3, 100, run=5), line(4, 101, run=5, user=-1)]
+    found = {
+        p: load(tmp_path, lines, planned=p).system.types.planned_s.tolist() for p in ("requested", "true", "recent")
+    }
+    assert found == {"requested": [60] * 4, "true": [10, 21, 5, 5], "recent": [60, 60, 16, 60]}
+
+
+def test_parameters_that_make_no_sense_are_told_all_at_once() -> None:
+    with pytest.raises(InputError) as caught:
+        TraceParameters(
+            trace="x", from_s=-1.0, span_s=0.0, machine_processors=0, start_s=5.0, end_s=4.0, pstates=4,
+            power_fractions=(0.5, 1.0),
+        )  # fmt: skip
+    assert len(caught.value.problems) == 6
+
+
+def test_an_import_is_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("joulewise.worlds.jobs.logs.PIECE_BYTES", 400)
+    monkeypatch.setattr(trace_report, "_ROWS_AT_ONCE", 7)
+    rng = np.random.default_rng(1)
+    lines = [
+        line(i, int(rng.integers(0, 50)), run=int(rng.integers(0, 9)), asked=int(rng.integers(-1, 19)))
+        for i in range(1, 60)
+    ]
+    (tmp_path / "log.swf").write_text(HEADER + "\n".join([*lines, lines[3], "broken"]))
+    table = import_log(tmp_path / "log.swf", tmp_path / "log.parquet")
+    direct, imported = (read_trace_table(f"log.{ending}", tmp_path) for ending in ("swf", "parquet"))
+    assert imported.jobs.equals(direct.jobs)
+    assert (imported.about, imported.odd, imported.at) == (direct.about, direct.odd, direct.at)
+    assert (table.odd["repeated line"], table.odd["no numbers"]) == (1, 1)
+    traces = [load_trace(TraceParameters(trace=f"log.{ending}"), None, tmp_path) for ending in ("swf", "parquet")]
+    assert traces[0].findings == traces[1].findings
+    report = trace_report.report_on(tmp_path / "log.parquet", table)
+    assert (report.n_logged, report.n_jobs) == (59, int((np.diff(traces[0].system.types.first) > 0).sum()))
+    assert {f.key: f.n for f in report.findings} == counted(traces[0])
+    assert report.span_s >= traces[0].jobs.work.arrival_s[-1]
+    assert {path.name for path in tmp_path.iterdir()} == {"log.swf", "log.parquet"}
+
+
+def test_other_parquet_files_are_refused(tmp_path: Path) -> None:
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "other.parquet")
+    with pytest.raises(InputError, match="of something else"):
+        read_trace_table("other.parquet", tmp_path)
+    pl.DataFrame({"a": [1]}).write_parquet(
+        tmp_path / "old.parquet", metadata={"joulewise_jobs": '{"schema_version": 0}'}
+    )
+    with pytest.raises(InputError, match="found version 0"):
+        read_trace_table("old.parquet", tmp_path)
+    with pytest.raises(InputError, match="must be a log"):
+        import_log(tmp_path / "other.parquet", tmp_path / "x.parquet")
+
+
+def test_columns_and_oddities_are_explained() -> None:
+    assert len(SCHEMA) == len(LOG_COLUMNS)
+    assert all(column.meaning for column in LOG_COLUMNS)
+    assert all(oddity.reason and oddity.done for oddity in READING.values())
