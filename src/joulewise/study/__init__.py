@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from joulewise.progress import Progress
-    from joulewise.study.planning import Run, plan
+    from joulewise.study.planning import plan
     from joulewise.study.results import Results, open_results
+    from joulewise.study.run import Run
     from joulewise.study.running import run_study
     from joulewise.study.study import Study, parse_study, read_study
     from joulewise.study.verifying import Verdict, verify
@@ -19,8 +20,9 @@ __all__ = [
 ]  # fmt: skip
 
 _HOMES = {
-    "planning": ("Run", "plan"),
+    "planning": ("plan",),
     "results": ("Results", "open_results"),
+    "run": ("Run",),
     "running": ("Progress", "run_study"),
     "study": ("Study", "parse_study", "read_study"),
     "verifying": ("Verdict", "verify"),

@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from joulewise.processes import HEED_S, end, follow_parent, for_children
-from joulewise.study.planning import Run
+from joulewise.study.keeping import forget_worlds
+from joulewise.study.run import Run
 from joulewise.study.store import FAILED, Store
-from joulewise.study.worker import Finished, Job, do, do_run, forget_worlds
+from joulewise.study.worker import Finished, Job, do, do_run
 
 Report = Callable[[Finished], None]
 

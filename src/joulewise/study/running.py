@@ -18,8 +18,9 @@ from joulewise.files import locked
 from joulewise.processes import available_cpus
 from joulewise.progress import Progress
 from joulewise.study.execute import execute
-from joulewise.study.planning import Run, plan
+from joulewise.study.planning import plan
 from joulewise.study.results import Results
+from joulewise.study.run import Run
 from joulewise.study.spec import RESULTS_VERSION
 from joulewise.study.store import Store
 from joulewise.study.study import Study
@@ -46,17 +47,17 @@ def run_study(
     """
     workers = _checked_workers(workers)
     store = Store(out or default_folder(study))
-    store.check_owner(study)
+    store.check_owner(study.owner)
     runs = plan(study)
     with locked(store.folder):
         store.remove_leftovers()
         missing = missing_runs(study, store, runs)
         about = _about(study, store, runs)
-        store.claim(study, about)
+        store.claim(study.owner, about)
         began = time.perf_counter()
         execute(missing, study.folder, store.folder, workers, _counter(missing, runs, on_progress))
         about["seconds"] += time.perf_counter() - began
-        table = store.finish(study, runs, about)
+        table = store.finish(study.owner, runs, about)
     return Results(store.folder, study, table, about)
 
 
@@ -65,8 +66,8 @@ def missing_runs(study: Study, store: Store, runs: tuple[Run, ...]) -> list[Run]
     results, details = store.results(), study.kind.tables
     by_key: dict[str, Run] = {}
     for run in runs:
-        known = by_key.get(run.key)
-        by_key[run.key] = replace(run, keep=run.keep or (known is not None and known.keep))
+        same = by_key.get(run.key)
+        by_key[run.key] = replace(run, keep=run.keep or (same is not None and same.keep))
     return [run for run in by_key.values() if not store.is_finished(run, results.get(run.key), details)]
 
 

@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from joulewise.study.assignments.parameters import ALL_CORES, ANNEALING, AUTO, GPU, SIMULATED, UtilityFrontParameters
 from joulewise.study.assignments.world import KnownWorld
-from joulewise.study.bags.front import Method
-from joulewise.study.optimising import ALL_CORES, AUTO, GPU, NSGA2, SIMULATED, UtilityFrontParameters, genetic_ways
+from joulewise.study.genetic import GENETIC_KEYS, NSGA2, genetic_ways
+from joulewise.study.methods import Method
 
 if TYPE_CHECKING:
     from joulewise.model import World
@@ -49,9 +50,9 @@ def _annealed(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Found:
 def _evolved(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Found:
     start = start_of(p)
     seeds = () if start else seeds_of(known.world, p)
-    found = _evolution(p)(partial(problem_of, known, p, seed), seeds, **genetic_ways(p), seed=seed, start=start)
-    snapshots = {n: front.points for n, front in found.snapshots.items()}
-    return Found(found.front, snapshots, found.generations_per_s, found.engine, found.population)
+    evolution = _evolution(p)(partial(problem_of, known, p, seed), seeds, **genetic_ways(p), seed=seed, start=start)
+    snapshots = {n: front.points for n, front in evolution.snapshots.items()}
+    return Found(evolution.front, snapshots, evolution.generations_per_s, evolution.engine, evolution.population)
 
 
 def _evolution(p: UtilityFrontParameters) -> Callable[..., Evolution]:
@@ -142,7 +143,7 @@ def _generations_s(p: UtilityFrontParameters, n_tasks: float) -> float:
 
 
 METHODS = {
-    "annealing": Method(
+    ANNEALING: Method(
         "Annealing",
         "assignments improved move by move, from the most utility to the least energy",
         "ours",
@@ -159,9 +160,8 @@ METHODS = {
         _generations_s,
         draws=True,
         keys=(
-            "population", "generations", "mutation", "archive", "ranks", "seeds", "snapshots", "objective",
-            "percentile_utility", "percentile_energy", "n_samples", "drop_by", "engine", "islands", "exchange_every",
-            "start_from",
+            *GENETIC_KEYS, "seeds", "objective", "percentile_utility", "percentile_energy", "n_samples", "drop_by",
+            "engine", "islands", "exchange_every", "start_from",
         ),
     ),
 }  # fmt: skip

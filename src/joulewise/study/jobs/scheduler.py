@@ -79,8 +79,8 @@ class SchedulerParameters:
         (0.3, 0.6), "queues by size: shares of the largest type's core-seconds above which jobs are medium, and large"
     )
     per_cycle: tuple[int, int, int] = explained((1, 4, 8), "queues by size: how many large, medium, small jobs a turn")
-    weights: Weights = explained((), "of the policy multifactor: age, fair_share, size and queue; 1 if left out")  # noqa: RUF009 - explained() is dataclasses.field()
-    standing: Standing = explained((), "of the policy multifactor: place of queues from 0 to 1, by their names")  # noqa: RUF009 - likewise
+    weights: Weights = explained((), "of the policy multifactor: age, fair_share, size and queue; 1 if left out")
+    standing: Standing = explained((), "of the policy multifactor: place of queues from 0 to 1, by their names")
     usage_half_life_s: Annotated[float, Field(gt=0)] = explained(
         7 * 86_400.0, "of the policy multifactor: what a user has used counts half after this time"
     )

@@ -32,7 +32,7 @@ class ManagerParameters:
     dropping_threshold: Annotated[float, Field(ge=0)] = explained(
         0.0, "a task that can no longer earn this utility is dropped; 0 drops nothing"
     )
-    class_thresholds: Thresholds = explained(  # noqa: RUF009 - explained() is dataclasses.field()
+    class_thresholds: Thresholds = explained(
         (), "other thresholds for task classes: a machine group (special) or a level (critical); the least one holds"
     )
     mapping_interval_s: Annotated[float | None, Field(ge=1e-3)] = explained(
