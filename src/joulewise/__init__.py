@@ -55,11 +55,12 @@ if TYPE_CHECKING:
     from joulewise.optimise.bags.bound import BoundFront, bound_at, bound_front, region
     from joulewise.optimise.bags.machines import analyse, what_if
     from joulewise.optimise.bags.market import Market
+    from joulewise.optimise.bags.problem import BagProblem
     from joulewise.optimise.bags.profit import Profit, most_profit, price_at_ratio, profit_sweep
     from joulewise.optimise.bags.recovery import recover, recovered
     from joulewise.optimise.bags.seeds import min_energy, min_min_completion_time
     from joulewise.optimise.bounds import maximum_utility, utility_ceiling
-    from joulewise.optimise.evolution import BagProblem, evolve
+    from joulewise.optimise.evolution import evolve
     from joulewise.optimise.facility.planner import plan_facility
     from joulewise.optimise.facility.whatif import advise_facility, sweep_limit, what_if_facility
     from joulewise.optimise.front import Front, front_of
@@ -67,10 +68,10 @@ if TYPE_CHECKING:
     from joulewise.optimise.jobs.bound import JobBound, job_bound
     from joulewise.optimise.population import Population
     from joulewise.optimise.tasks.prices import certified_bound, price_bound
-    from joulewise.policies.heuristic import find_policy, heuristic
     from joulewise.policies.jobs.heuristic import find_job_policy, job_heuristic
     from joulewise.policies.jobs.policy import JobPolicy
     from joulewise.policies.jobs.table import JOB_POLICIES
+    from joulewise.policies.tasks.heuristic import find_policy, heuristic
     from joulewise.policies.tasks.policy import Objective, Policy
     from joulewise.policies.tasks.table import POLICIES
     from joulewise.simulate.facility.day import simulate_facility_day
@@ -107,8 +108,9 @@ if TYPE_CHECKING:
     from joulewise.worlds.jobs.tables import JobTable, read_jobs
     from joulewise.worlds.jobs.traces import TraceParameters, read_trace
     from joulewise.worlds.nine_machines import NineMachineParameters, generate_nine_machines
-    from joulewise.worlds.tables import SystemTables, WorkloadTable, read_system, read_workload
+    from joulewise.worlds.system_tables import SystemTables, read_system
     from joulewise.worlds.tasks.day import WorkloadParameters, generate_days, generate_workload
+    from joulewise.worlds.tasks.tables import WorkloadTable, read_workload
 
 _ROOM_OF = {
     "joulewise.check.bags.allocation": ("certified_front", "check_bag",),
@@ -153,14 +155,15 @@ _ROOM_OF = {
     "joulewise.optimise.bags.bound": ("BoundFront", "bound_at", "bound_front", "region"),
     "joulewise.optimise.bags.recovery": ("recover", "recovered"),
     "joulewise.optimise.front": ("Front", "front_of"),
-    "joulewise.optimise.evolution": ("BagProblem", "evolve"),
+    "joulewise.optimise.evolution": ("evolve",),
+    "joulewise.optimise.bags.problem": ("BagProblem",),
     "joulewise.optimise.bags.machines": ("analyse", "what_if"),
     "joulewise.optimise.bags.market": ("Market",),
     "joulewise.optimise.bags.profit": ("Profit", "most_profit", "price_at_ratio", "profit_sweep"),
     "joulewise.optimise.bags.seeds": ("min_energy", "min_min_completion_time"),
     "joulewise.policies.tasks.table": ("POLICIES",),
     "joulewise.policies.tasks.policy": ("Objective", "Policy",),
-    "joulewise.policies.heuristic": ("find_policy", "heuristic",),
+    "joulewise.policies.tasks.heuristic": ("find_policy", "heuristic",),
     "joulewise.policies.jobs.heuristic": ("find_job_policy", "job_heuristic"),
     "joulewise.policies.jobs.table": ("JOB_POLICIES",),
     "joulewise.simulate.tasks.days": ("Day", "simulate_days",),
@@ -176,7 +179,8 @@ _ROOM_OF = {
     "joulewise.worlds.nine_machines": ("NineMachineParameters", "generate_nine_machines"),
     "joulewise.worlds.environment": ("SystemParameters", "generate_system"),
     "joulewise.worlds.heterogeneity": ("heterogeneity",),
-    "joulewise.worlds.tables": ("SystemTables", "WorkloadTable", "read_system", "read_workload"),
+    "joulewise.worlds.system_tables": ("SystemTables", "read_system"),
+    "joulewise.worlds.tasks.tables": ("WorkloadTable", "read_workload"),
     "joulewise.model.air": ("Air",),
     "joulewise.model.facility": ("Facility", "FacilityPlan", "NodeTypes", "TaskFlows"),
     "joulewise.model.room": ("CopCurve", "Room", "heat_flow"),

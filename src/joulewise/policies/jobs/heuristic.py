@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from joulewise.errors import InputError, Problem, unknown_name
-from joulewise.policies.heuristic import from_file, is_file_spec
 from joulewise.policies.jobs.policy import JobObjective, JobOrder, JobPolicy
 from joulewise.policies.jobs.table import JOB_POLICIES
+from joulewise.policies.user_files import from_file, is_file_spec
 
 DECORATOR = "job_heuristic"
 
