@@ -7,7 +7,7 @@ from dataclasses import replace
 from joulewise.model import System, Workload
 from joulewise.study.assignments.parameters import UtilityFrontParameters
 from joulewise.study.source import Draw, Source
-from joulewise.study.task_tables import TASK_TABLE
+from joulewise.study.tabled_tasks import TASK_TABLE
 from joulewise.worlds.assignments.known import KnownParameters, generate_known
 
 

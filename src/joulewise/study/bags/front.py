@@ -74,7 +74,7 @@ class FrontKind(BagKind):
     def check_world(self, world: BagWorld, sought: Sequence[FrontParameters]) -> None:
         """InputError when a bag is too large for the genetic algorithm."""
         if any(p.method == NSGA2 for p in sought):
-            from joulewise.optimise.evolution import BagProblem
+            from joulewise.optimise.bags.problem import BagProblem
 
             BagProblem(world.bag)
 

@@ -52,7 +52,8 @@ def _annealed(bag: Bag, bound: BoundFront, p: FrontParameters, seed: int) -> Fou
 
 def _evolved(bag: Bag, _bound: BoundFront, p: FrontParameters, seed: int) -> Found:
     from joulewise.optimise.bags import seeds
-    from joulewise.optimise.evolution import BagProblem, evolve
+    from joulewise.optimise.bags.problem import BagProblem
+    from joulewise.optimise.evolution import evolve
 
     first = [getattr(seeds, SEEDS[name])(bag) for name in p.seeds]
     evolution = evolve(BagProblem(bag), first, **genetic_ways(p), seed=seed)

@@ -31,7 +31,8 @@ from joulewise.worlds.supply import check_limits
 
 if TYPE_CHECKING:
     from joulewise.model import Allocation, World
-    from joulewise.optimise.proof import BoundKind, Proof
+    from joulewise.optimise.bounds import BoundKind
+    from joulewise.optimise.tasks.proof import Proof
     from joulewise.policies.tasks.policy import Policy
 
 # Rough figures of one ordinary processor of 2024; a guess within a factor of three is all that is promised.
@@ -85,7 +86,7 @@ class ManagedKind(Kind):
 
     def identity_of(self, name: str) -> str | None:
         """What stands in keys for a heuristic of an installed package."""
-        from joulewise.policies.heuristic import installed_identity
+        from joulewise.policies.tasks.heuristic import installed_identity
 
         return installed_identity(name)
 
@@ -214,7 +215,7 @@ def _tables(world: World, allocation: Allocation) -> Tables:
 
 def _proof(case: Case) -> Proof:
     """The proof of the world's bound: stored if known, else found and stored for the other runs on it."""
-    from joulewise.optimise.proof import Proof, prove
+    from joulewise.optimise.tasks.proof import Proof, prove
 
     run, store = case.run, case.store
     known = store.read_proof(run.world_key, run.bound)
@@ -242,7 +243,7 @@ def _bounds(case: Case, row: dict[str, Any]) -> Iterator[str]:
     """What does not hold of the bounds in a run's row and of their stored proof."""
     from joulewise.check.tasks.prices import dual_value
     from joulewise.optimise.bounds import maximum_utility, utility_ceiling
-    from joulewise.optimise.proof import Proof
+    from joulewise.optimise.tasks.proof import Proof
 
     run, world = case.run, case.world
     stored = case.store.read_proof(run.world_key, run.bound)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def policies() -> list[Entry]:
     """Every policy of the table, and those of installed packages."""
     from joulewise.errors import InputError
-    from joulewise.policies.heuristic import find_policy, installed_heuristics, installed_identity
+    from joulewise.policies.tasks.heuristic import find_policy, installed_heuristics, installed_identity
     from joulewise.policies.tasks.table import POLICIES
 
     found, broken = dict(POLICIES), []

@@ -10,7 +10,7 @@ from joulewise.files import sha256_of
 from joulewise.model import System, Workload
 from joulewise.study.source import Draw, Section, Source
 from joulewise.study.spec import Part
-from joulewise.study.task_tables import TASK_TABLE
+from joulewise.study.tabled_tasks import TASK_TABLE
 from joulewise.study.tasks.manager import ManagerParameters
 from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
 
@@ -54,7 +54,7 @@ def build_manager(manager: Part, draw: Draw) -> Manager:
 
 def policy_of(spec: str, folder: Path) -> Policy:
     """The policy of a name; a user's file is loaded and compiled once for each content of it."""
-    from joulewise.policies.heuristic import is_file_spec
+    from joulewise.policies.user_files import is_file_spec
 
     path = folder / spec.partition(":")[0]
     content = sha256_of(path) if is_file_spec(spec) and path.is_file() else ""
@@ -63,8 +63,9 @@ def policy_of(spec: str, folder: Path) -> Policy:
 
 @lru_cache(maxsize=64)
 def _loaded_policy(spec: str, folder: Path, content: str) -> Policy:  # noqa: ARG001 - part of the cache's key
-    from joulewise.policies.compile import compiled
-    from joulewise.policies.heuristic import find_policy, is_file_spec
+    from joulewise.policies.tasks.compile import compiled
+    from joulewise.policies.tasks.heuristic import find_policy
+    from joulewise.policies.user_files import is_file_spec
 
     policy = find_policy(spec, f"{MANAGER}.policy", folder)
     if policy.objective is not None and is_file_spec(spec):
