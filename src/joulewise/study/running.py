@@ -16,7 +16,7 @@ from joulewise._version import __version__
 from joulewise.errors import InputError, Problem
 from joulewise.files import locked
 from joulewise.processes import available_cpus
-from joulewise.progress import Progress
+from joulewise.progress import CancelToken, Progress
 from joulewise.study.execute import execute
 from joulewise.study.planning import plan
 from joulewise.study.results import Results
@@ -36,17 +36,19 @@ def default_folder(study: Study) -> Path:
 
 def run_study(
     study: Study,
-    out: Path | None = None,
+    folder: Path | None = None,
     workers: int | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
+    cancel: CancelToken | None = None,
 ) -> Results:
     """Run what is missing of a study in `workers` processes (all processors by default) and merge everything.
 
-    The results are the same for any number of workers. When interrupted, finished runs are kept and the next
-    call goes on from there. Raises InputError when the folder belongs to something else or is being written.
+    The results are the same for any number of workers. `on_progress` is called in this thread when runs finish. When
+    interrupted, or cancelled by `cancel`, finished runs are kept and the next call goes on from there. Raises Cancelled
+    then, and InputError when the folder belongs to something else or is being written.
     """
-    workers = _checked_workers(workers)
-    store = Store(out or default_folder(study))
+    workers, cancel = _checked_workers(workers), cancel or CancelToken()
+    store = Store(folder or default_folder(study))
     store.check_owner(study.owner)
     runs = plan(study)
     with locked(store.folder):
@@ -55,7 +57,7 @@ def run_study(
         about = _about(study, store, runs)
         store.claim(study.owner, about)
         began = time.perf_counter()
-        execute(missing, study.folder, store.folder, workers, _counter(missing, runs, on_progress))
+        execute(missing, (study.folder, store.folder), workers, _counter(missing, runs, on_progress), cancel)
         about["seconds"] += time.perf_counter() - began
         table = store.finish(study.owner, runs, about)
     return Results(store.folder, study, table, about)
