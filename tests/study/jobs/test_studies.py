@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,10 +18,12 @@ from joulewise.study import Results, read_study, verify
 from joulewise.study.column import CLUSTERS as CLUSTER_TABLE
 from joulewise.study.column import FINDINGS, JOB_TRACES, JOB_TYPES, JOBS, PIECES, QUEUES, RUNS, USERS
 from joulewise.study.jobs.schedule import JobsKind, build_scheduler, scheduler_of
+from joulewise.study.keeping import forget_worlds
 from joulewise.study.planning import plan
 from joulewise.study.schema import study_keys
 from joulewise.study.source import Draw
 from joulewise.study.store import Store
+from joulewise.worlds.jobs.traces import Trace, TraceParameters, load_trace
 from tests.strategies.small import MANAGER, SYSTEM
 from tests.strategies.small_jobs import (
     CLUSTERS,
@@ -137,6 +140,23 @@ def test_a_changed_start_is_found(logged: Results, tmp_path: Path) -> None:
     verdict = next(verdict for verdict in verify(logged.folder) if verdict.run == run)
     store.write_table(path, kept)
     assert any("end_s" in problem for problem in verdict.problems)
+
+
+def test_a_log_is_read_once_to_check_and_to_run_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(parameters: TraceParameters, *rest: Any) -> Trace:
+        read.append(parameters.trace)
+        return load_trace(parameters, *rest)
+
+    forget_worlds()
+    monkeypatch.setattr("joulewise.study.jobs.sources.load_trace", counted)
+    study = logged_study(tmp_path, check=True)
+    assert run_jobs(study, tmp_path / "results").runs.height == 2
+    assert read == ["log.swf"]
+    (tmp_path / "log.swf").write_text(LOG.replace("1 0 -1 100", "1 0 -1 90"))
+    run_jobs(study, tmp_path / "changed")
+    assert read == ["log.swf"] * 2  # another content is another world
 
 
 def test_a_day_of_the_papers_is_mapped_each_minute_and_a_log_at_every_change(tmp_path: Path) -> None:
