@@ -27,6 +27,7 @@ from joulewise.worlds.jobs.traces import Trace, TraceParameters, load_trace
 from tests.strategies.small import MANAGER, SYSTEM
 from tests.strategies.small_jobs import (
     CLUSTERS,
+    LOG,
     LOGGED,
     TABLED,
     Change,
