@@ -17,7 +17,7 @@ from joulewise.present.layout import Drawing, inline
 from joulewise.present.lines import BUDGET, spread
 from joulewise.present.records import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, VARIANT, WEIGHT, Records
 from joulewise.present.settings import beside
-from tests.strategies.made import BUDGET_J, MANAGED, TITLES, WEIGHED, make_records
+from tests.strategies.made import BUDGET_J, MANAGED, TITLES, WEIGHED, make_records, with_frames
 from tests.strategies.made_bags import front_records, profit_records
 from tests.strategies.made_facilities import CAPS, facility_records
 from tests.strategies.made_fronts import FIVE_SEEDS, fuzzy_records, utility_records
@@ -84,7 +84,8 @@ def test_figures_of_managed_days_need_what_they_show() -> None:
         name for name in make_records().runs.columns if name.partition(":")[2] or name in ("energy_j", "utility")
     ]
     bare = make_records()
-    bare = replace(bare, runs=bare.runs.drop(metrics), traces=bare.traces.drop("energy_cumulative_j"))  # type: ignore[union-attr]
+    traces = bare.frame("traces").drop("energy_cumulative_j")
+    bare = with_frames(replace(bare, runs=bare.runs.drop(metrics)), traces=traces)
     assert not {
         "utility-against-energy", "energy-over-time", "utility-by-priority", "utility-by-group", "fates-by-priority"
     } & set(_names(bare))  # fmt: skip
@@ -159,9 +160,9 @@ def test_runs_that_failed_leave_no_trace_in_a_figure() -> None:
         runs,
         records.summary.filter(~failed),
         records.differences.filter(~failed, pl.col("against") != "random"),
-        records.traces,
         records.titles,
         records.modes,
+        records.frames,
     )
     drawn = {figure.name: spec_of(drawing.chart) for figure, drawing in drawings(partial)}
     assert "Random" not in {row["name"] for rows in drawn["fates"]["datasets"].values() for row in rows}

@@ -14,11 +14,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from joulewise.present import draft_report
 from joulewise.present.figures import drawable
 from joulewise.present.findings import findings
 from joulewise.present.records import LOAD, POLICY, TARIFF_UNIT, THRESHOLD, Records
-from joulewise.present.report import render_report
+from joulewise.present.report import draft_of, render_report
 from joulewise.present.tables import cost_tables, difference_tables, full_table, utility_tables
 from tests.strategies.made import make_records
 
@@ -139,7 +138,7 @@ def test_headline_names_the_best_with_its_interval_and_its_lead() -> None:
 def test_headline_does_not_claim_what_the_trials_cannot_tell() -> None:
     records = make_records({POLICY: ["min-min-comp", "max-max-upt"]})
     wide = records.differences.with_columns(low=pl.col("mean") - 50, high=pl.col("mean") + 50)
-    unsure = Records(records.study, records.runs, records.summary, wide, None, records.titles, records.modes)
+    unsure = Records(records.study, records.runs, records.summary, wide, records.titles, records.modes)
     assert "do not tell it apart from the next, Min-Min Comp" in findings(unsure)[0].support
     assert any(cell.kind == "alike" for _, cells in difference_tables(unsure)[0].rows for cell in cells)
 
@@ -191,7 +190,6 @@ def test_a_study_without_results_still_gets_its_page() -> None:
         records.runs.clear(),
         records.summary.clear(),
         records.differences.clear(),
-        None,
         records.titles,
         records.modes,
     )
@@ -203,14 +201,7 @@ def test_a_study_without_results_still_gets_its_page() -> None:
 def test_a_written_report_leaves_the_frames_alone(tmp_path: Path) -> None:
     records = make_records({POLICY: ["random", "max-upt"]}, traces=False)
     before = records.runs.clone()
-    draft = draft_report(
-        study=records.study,
-        runs=records.runs,
-        summary=records.summary,
-        differences=records.differences,
-        titles=records.titles,
-    )
-    path = draft.write(tmp_path / "results")
+    path = draft_of(records).write(tmp_path / "results")
     assert path == tmp_path / "results" / "report.html"
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert records.runs.equals(before)

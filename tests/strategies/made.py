@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -60,10 +61,16 @@ def make_records(
         runs,
         summarise(runs, list(axes)),
         differ(runs, list(axes)),
-        _traces(kept) if traces else None,
         titles,
         modes,
+        {"traces": _traces(kept)} if traces else {},
     )
+
+
+def with_frames(records: Records, **frames: pl.DataFrame | None) -> Records:
+    """The records with these detail tables in place of theirs; None takes one away."""
+    left = {name: table for name, table in {**records.frames, **frames}.items() if table is not None}
+    return replace(records, frames=left)
 
 
 def _runs(axes: Mapping[str, Sequence[Any]], n_trials: int) -> pl.DataFrame:

@@ -174,4 +174,5 @@ def _records(
     keys = {*axes, "trial", "run", "verdict", "supply.power_cap_w"}
     metrics = [name for name in runs.columns if name not in keys]
     summary = statistics.summary(runs, axes, metrics)
-    return Records(study, runs, summary, pl.DataFrame(), None, TITLES, {}, fronts, machines)
+    tables = {"fronts": fronts} if machines is None else {"fronts": fronts, "machines": machines}
+    return Records(study, runs, summary, pl.DataFrame(), TITLES, {}, tables)

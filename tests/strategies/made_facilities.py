@@ -67,7 +67,7 @@ def facility_records(
     summary = statistics.summary(runs, axes, metrics)
     differences = statistics.differences(runs, axes, ["crr_percent"], axes[0])
     frames = {name: pl.concat(parts) for name, parts in tables.items() if parts}
-    return Records(study, runs, summary, differences, None, TITLES, {}, **frames)
+    return Records(study, runs, summary, differences, TITLES, {}, frames)
 
 
 def _metrics(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -166,4 +166,4 @@ def _records(
     study = StudyInfo(axes=axes, trials=n_trials, kind=KNOWN, **{**INFO, **info})
     metrics = [name for name in runs.columns if name not in {*axes, "trial", "run"} and "." not in name]
     summary = statistics.summary(runs, axes, metrics)
-    return Records(study, runs, summary, pl.DataFrame(), None, TITLES, {}, fronts, **tables)
+    return Records(study, runs, summary, pl.DataFrame(), TITLES, {}, {"fronts": fronts, **tables})

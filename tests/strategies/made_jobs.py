@@ -60,7 +60,7 @@ def job_records(
     summary = statistics.summary(frame, axes, metrics)
     differences = statistics.differences(frame, axes, ["utility_percent"], axes[0])
     kept = {name: pl.concat([_named(i, made[name]) for i, made in tables.items()]) for name in _NAMES} if tables else {}
-    return Records(study, frame, summary, differences, None, TITLES, MODES, **kept)
+    return Records(study, frame, summary, differences, TITLES, MODES, kept)
 
 
 _NAMES = ("jobs", "job_traces", "users", "queues", "clusters", "job_types", "findings")

@@ -16,6 +16,7 @@ from joulewise.present.records import MODES, POLICY, SETTING, THRESHOLD, Records
 from joulewise.present.settings import SWITCHES, looks_of, with_setting
 from joulewise.units import count, energy
 
+TRACES = "traces"
 UTILITY_TRACE, ENERGY_TRACE, BUDGET_TRACE = "utility_cumulative", "energy_cumulative_j", "budget_cumulative_j"
 _N_TIMES = 145
 _MOST_LINES = 28
@@ -68,11 +69,12 @@ def arranged(records: Records) -> tuple[Records, str]:
 
 def trace_frame(records: Records, trace: str) -> pl.DataFrame:
     """The points of a trace of all kept runs with the keys of their run; empty where there is none."""
-    if records.traces is None or trace not in records.traces.columns:
+    traces = records.frame(TRACES)
+    if trace not in traces.columns:
         return pl.DataFrame()
     keys = [key for key in dict.fromkeys([*records.varying, POLICY]) if key in records.runs.columns]
-    columns = [name for name in (trace, BUDGET_TRACE) if name in records.traces.columns]
-    points = records.traces.select("run", "at_s", *dict.fromkeys(columns)).filter(pl.col(trace).is_finite())
+    columns = [name for name in (trace, BUDGET_TRACE) if name in traces.columns]
+    points = traces.select("run", "at_s", *dict.fromkeys(columns)).filter(pl.col(trace).is_finite())
     return points.join(records.runs.select("run", "trial", *keys), on="run").sort("run", "at_s", maintain_order=True)
 
 

@@ -55,7 +55,7 @@ from joulewise.present.jobs.gantt import gantt, has_runs
 from joulewise.present.jobs.leniency import has_leniencies, over_job_leniency
 from joulewise.present.jobs.times import has_plans, has_worths, run_times, utility_by_size
 from joulewise.present.jobs.view import job_view
-from joulewise.present.jobs.waits import has_rows, has_waits, slowdown_by_user, wait_distribution, waits_by_queue
+from joulewise.present.jobs.waits import has_several, has_waits, slowdown_by_user, wait_distribution, waits_by_queue
 from joulewise.present.layout import Drawing
 from joulewise.present.plane import BOUND, FOUND, REGION, SNAPSHOT, has_curve
 from joulewise.present.records import (
@@ -138,8 +138,8 @@ NEEDS: dict[str, Callable[[Records], bool]] = {
     "clusters over time": has_curves,
     "runs of jobs": has_runs,
     "waits of jobs": has_waits,
-    "queues": lambda records: has_rows(records.queues, "queue"),
-    "users": lambda records: has_rows(records.users, "user"),
+    "queues": lambda records: has_several(records, "queues", "queue"),
+    "users": lambda records: has_several(records, "users", "user"),
     "plans": has_plans,
     "job types": has_worths,
     "techniques": compares_rates,

@@ -15,10 +15,12 @@ from joulewise.present.layout import Drawing, Panel, assemble, hold, inline, pan
 from joulewise.present.plane import (
     BOUND,
     FOUND,
+    FRONTS,
     SNAPSHOT,
     Plane,
     bound_line,
     curve_of,
+    has_curve,
     legend_of,
     planes_of,
     scale_said,
@@ -57,8 +59,7 @@ class Look:
 
 def first_trials(records: Records) -> pl.DataFrame:
     """The kept runs, one for each point of the study: the one of its first trial."""
-    assert records.fronts is not None
-    kept = records.runs.filter(pl.col("run").is_in(records.fronts["run"].unique().to_list()))
+    kept = records.runs.filter(pl.col("run").is_in(records.frame(FRONTS)["run"].unique().to_list()))
     axes = [key for key in records.study.axes if key in kept.columns]
     ranked = kept.sort("trial", maintain_order=True)
     return ranked.unique(subset=axes, keep="first", maintain_order=True) if axes else ranked.head(1)
@@ -66,8 +67,7 @@ def first_trials(records: Records) -> pl.DataFrame:
 
 def front_panels(records: Records, curve: str, compared: str = METHOD) -> tuple[list[Panel], str]:
     """The runs that kept such a curve, one panel for each setting beside a key, and a note on those left out."""
-    assert records.fronts is not None
-    with_curve = records.fronts.filter(pl.col("curve") == curve)["run"].unique().to_list()
+    with_curve = records.frame(FRONTS).filter(pl.col("curve") == curve)["run"].unique().to_list()
     runs = first_trials(records).filter(pl.col("run").is_in(with_curve))
     return panels_of(records, runs, beside(records, [compared]))
 
@@ -218,8 +218,7 @@ def front_by_generations(records: Records) -> Drawing:
         _generations_panel(panel.title, found, bound, plane)
         for panel, found, bound, plane in zip(panels, stages, bounds, planes, strict=True)
     ]
-    assert records.fronts is not None
-    what, says = next(said for column, said in _SAYS.items() if column in records.fronts.columns)
+    what, says = next(said for column, said in _SAYS.items() if column in records.frame(FRONTS).columns)
     caption = (
         "The front of the population after so many generations of the genetic search, from light to dark"
         f"{bound_said(records)}. Each point is a whole {what}; {says}.{scale_said(planes)}{strays_said(stages)} "
@@ -230,8 +229,7 @@ def front_by_generations(records: Records) -> Drawing:
 
 def bound_said(records: Records) -> str:
     """What a caption adds where there is a bound."""
-    assert records.fronts is not None
-    return ", and the proven bound" if (records.fronts["curve"] == BOUND).any() else ""
+    return ", and the proven bound" if has_curve(records, BOUND) else ""
 
 
 def _generations_panel(title: str, found: pl.DataFrame, bound: pl.DataFrame, plane: Plane) -> Any:

@@ -90,36 +90,26 @@ class Records:
     row per point and metric, the interval null where there is one trial only.
     `differences`: the same columns and `against`, another value of the main key: the mean over equal trials
     of this row's value of the key minus that one, all other axes being equal; every ordered pair of values.
-    `traces`: `run`, `at_s` and cumulative columns; the keys of a run are looked up in `runs`.
     `titles` and `modes`: policy name -> title and "immediate" or "batch", in the order of the policy table.
-    `fronts`, `machines` and `clouds`: `run` and the columns of those tables, of the runs of a search that were kept.
-    `jobs`, `job_traces`, `users`, `queues`, `pieces`, `clusters`, `job_types` and `findings`: the same of the kept runs
-    of parallel jobs. `nodes`, `cracs`, `cores`, `rates` and `progress`: the same of the kept plans of a facility.
+    `frames`: the detail tables of the kept runs by name: `run`, whose keys are looked up in `runs`, and their columns.
     """
 
     study: StudyInfo
     runs: pl.DataFrame
     summary: pl.DataFrame
     differences: pl.DataFrame
-    traces: pl.DataFrame | None = None
     titles: Mapping[str, str] = field(default_factory=dict)
     modes: Mapping[str, str] = field(default_factory=dict)
-    fronts: pl.DataFrame | None = None
-    machines: pl.DataFrame | None = None
-    clouds: pl.DataFrame | None = None
-    jobs: pl.DataFrame | None = None
-    job_traces: pl.DataFrame | None = None
-    users: pl.DataFrame | None = None
-    queues: pl.DataFrame | None = None
-    pieces: pl.DataFrame | None = None
-    clusters: pl.DataFrame | None = None
-    job_types: pl.DataFrame | None = None
-    findings: pl.DataFrame | None = None
-    nodes: pl.DataFrame | None = None
-    cracs: pl.DataFrame | None = None
-    cores: pl.DataFrame | None = None
-    rates: pl.DataFrame | None = None
-    progress: pl.DataFrame | None = None
+    frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+    def frame(self, name: str) -> pl.DataFrame:
+        """A detail table of the kept runs; empty, without columns, where none was kept."""
+        return self.frames.get(name, pl.DataFrame())
+
+    def keeps(self, name: str, *columns: str) -> bool:
+        """Whether a detail table has rows, with a value in each of these columns."""
+        table = self.frame(name)
+        return table.height > 0 and set(columns) <= set(table.columns) and all(table[c].count() for c in columns)
 
     @cached_property
     def varying(self) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from joulewise.present.plane import plane_of
 from joulewise.present.records import METHOD, RATIO, Records
 from joulewise.present.report import render_report
 from joulewise.present.tables import search_tables
+from tests.strategies.made import with_frames
 from tests.strategies.made_bags import COST_PER_J, TYPES, front_records, profit_records
 
 OF_FRONTS = {"front", "front-by-generations", "finishing-times", "machine-energies", "machines-by-type"}
@@ -45,8 +46,8 @@ def test_searches_get_the_figures_they_hold() -> None:
     assert _names(profit_records()) == OF_PROFIT
     assert _names(profit_records(n_trials=6)) == OF_PROFIT | {"profit-gap"}
     assert _names(profit_records([1.2])) == OF_PROFIT - {"profit-by-ratio"}
-    assert _names(replace(front_records(), fronts=None, machines=None)) == set()
-    assert _names(replace(profit_records(), fronts=None)) == {"profit-by-ratio"}
+    assert _names(with_frames(front_records(), fronts=None, machines=None)) == set()
+    assert _names(with_frames(profit_records(), fronts=None)) == {"profit-by-ratio"}
 
 
 @pytest.mark.parametrize("figure", [f for f in FIGURES if f.name in OF_FRONTS | OF_PROFIT | {"profit-gap"}])
@@ -182,14 +183,9 @@ def test_reports_of_profit_tell_gaps_and_losses() -> None:
 
 def test_searches_without_results_still_get_their_page() -> None:
     for records in (front_records(["lp"]), profit_records([1.2])):
-        empty = replace(
-            records,
-            runs=records.runs.clear(),
-            summary=records.summary.clear(),
-            fronts=records.fronts.clear() if records.fronts is not None else None,
-            machines=None,
-        )
-        assert "No run has a result yet." in render_report(empty)
+        empty = replace(records, runs=records.runs.clear(), summary=records.summary.clear())
+        fronts = records.frame("fronts").clear()
+        assert "No run has a result yet." in render_report(with_frames(empty, fronts=fronts, machines=None))
 
 
 def test_labels_of_methods_are_their_titles() -> None:

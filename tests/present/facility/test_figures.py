@@ -27,6 +27,7 @@ from joulewise.present.records import METHOD, VARIANT, Records
 from joulewise.present.report import render_report
 from joulewise.present.tables import facility_tables, points_table
 from joulewise.units import AT_LIMIT_K
+from tests.strategies.made import with_frames
 from tests.strategies.made_facilities import CAP, CAPS, FIG_2, TASKS, TITLES, facility_records
 
 ONE = ({METHOD: "configurations"},)
@@ -57,8 +58,8 @@ def test_facilities_get_the_figures_they_hold() -> None:
     assert _names(CAPPED) == OF_TECHNIQUES | {"rates-by-number"}
     assert _names(facility_records(ONE, n_trials=1)) == MAPS | {"cores-of-nodes"}
     assert _names(facility_records(details=False)) == {"rates-by-technique"}
-    assert _names(replace(COMPARED, cores=None, cracs=None, progress=None)) == MAPS | {"rates-by-technique"}
-    assert _names(replace(COMPARED, nodes=None)) == {"rates-by-technique", "rate-over-time"}
+    assert _names(with_frames(COMPARED, cores=None, cracs=None, progress=None)) == MAPS | {"rates-by-technique"}
+    assert _names(with_frames(COMPARED, nodes=None)) == {"rates-by-technique", "rate-over-time"}
     assert _names(replace(COMPARED, runs=COMPARED.runs.clear())) == set()
 
 
@@ -165,8 +166,7 @@ def test_cores_are_stacked_and_task_types_ordered_by_memory() -> None:
     assert len(spec_of(drawing.chart)["concat"]) == 4
     tops = {core: max(row["y2"] for row in bars if row["core"] == core) for core in {row["core"] for row in bars}}
     assert all(top == pytest.approx(100) for top in tops.values())
-    assert COMPARED.rates is not None
-    assert by_memory(COMPARED.rates) == list(TASKS)
+    assert by_memory(COMPARED.frame("rates")) == list(TASKS)
     table = pl.DataFrame({"task": ["a", "b", "c"], "class": ["heavy", "light", "medium"]})
     assert by_memory(table) == ["b", "c", "a"]
     own = pl.DataFrame({"task": ["a", "b"], "class": ["b", "a"]}, schema_overrides={"class": pl.Enum(["b", "a"])})
@@ -189,13 +189,13 @@ def test_few_racks_stand_and_many_are_seen_from_above() -> None:
     assert (beside.n_across, beside.n_up, below.n_across, below.n_up) == (5, 20, 2, 43)
     assert beside.rows.height == below.rows.height == 60
     for below_k, is_at in ((AT_LIMIT_K / 2, True), (2 * AT_LIMIT_K, False)):  # as words have it
-        near = replace(few, nodes=few.nodes.with_columns(inlet_c=pl.col("redline_c") - below_k))
+        near = with_frames(few, nodes=few.frame("nodes").with_columns(inlet_c=pl.col("redline_c") - below_k))
         assert cells_of(near, "inlet_c", pl.Expr.max, 5).rows["near"].any() == is_at
     floor = cells_of(many, "inlet_c", pl.Expr.max, 10)
     assert floor.rows.height == MOST_STANDING + 5
-    assert floor.rows["value"].max() == many.nodes["inlet_c"].max()
+    assert floor.rows["value"].max() == many.frame("nodes")["inlet_c"].max()
     powers = cells_of(many, "power_w", pl.Expr.sum, 10)
-    assert powers.rows["value"].sum() == pytest.approx(many.nodes["power_w"].sum())
+    assert powers.rows["value"].sum() == pytest.approx(many.frame("nodes")["power_w"].sum())
 
 
 def test_maps_show_redline_and_supplies() -> None:
@@ -211,17 +211,17 @@ def test_maps_show_redline_and_supplies() -> None:
 
 
 def test_colours_span_a_degree_and_names_cover_no_tick() -> None:
-    assert COMPARED.nodes is not None
-    even = replace(COMPARED, cracs=None, nodes=COMPARED.nodes.with_columns(inlet_c=25 - 1e-9 * pl.col("node")))
+    nodes = COMPARED.frame("nodes")
+    even = with_frames(COMPARED, cracs=None, nodes=nodes.with_columns(inlet_c=25 - 1e-9 * pl.col("node")))
     assert '"domain": [24.0, ' in json.dumps(spec_of(map_of_temperatures(even).chart))
-    mixed = COMPARED.nodes.with_columns(inlet_c=22.0 + pl.col("node") % 3, redline_c=26.0 + pl.col("node") % 2)
-    words = json.dumps(spec_of(map_of_temperatures(replace(COMPARED, cracs=None, nodes=mixed)).chart))
+    mixed = nodes.with_columns(inlet_c=22.0 + pl.col("node") % 3, redline_c=26.0 + pl.col("node") % 2)
+    words = json.dumps(spec_of(map_of_temperatures(with_frames(COMPARED, cracs=None, nodes=mixed)).chart))
     assert "27 hottest redline" in words
     assert '"values": [22.0, 23.0, 24.0, 27.0]' in words
 
 
 def test_nodes_without_places_are_drawn_in_their_order_and_without_metres() -> None:
-    drawing = map_of_temperatures(replace(facility_records(ONE, n_trials=1, placed=False), cracs=None))
+    drawing = map_of_temperatures(with_frames(facility_records(ONE, n_trials=1, placed=False), cracs=None))
     assert "not known" in drawing.caption
     assert "CRAC" not in drawing.caption
     assert "(m)" not in json.dumps(spec_of(drawing.chart))

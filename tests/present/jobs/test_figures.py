@@ -32,6 +32,7 @@ from joulewise.present.layout import Drawing, group_colours
 from joulewise.present.logs import count_axis, time_axis
 from joulewise.present.records import ADAPTS, JOB_FILTER, JOB_LENIENCY, JOB_POLICY, PLANNED, SCHEDULER, VARIANT, Records
 from joulewise.present.report import render_report
+from tests.strategies.made import with_frames
 from tests.strategies.made_jobs import BUDGET_J, FIG_7, FIG_9, LOAD, NODES, TRACE, job_records
 
 COMPARED = {
@@ -86,7 +87,7 @@ def test_one_leniency_for_each_filter_is_no_sweep() -> None:
 
 def test_without_powers_and_queues_there_are_no_figures_of_them() -> None:
     runs = REPLAYED.runs.with_columns(energy_j=pl.lit(None, pl.Float64))
-    bare = replace(REPLAYED, runs=runs, queues=None, job_types=None)
+    bare = with_frames(replace(REPLAYED, runs=runs), queues=None, job_types=None)
     missing = {"energy-by-scheduler", "schedulers-against-energy", "waits-by-queue", "utility-by-size"}
     assert _names(bare) == (COMPARED | DETAILED | OVER_TIME) - missing
 
@@ -106,9 +107,8 @@ def test_captions_are_sentences(figure: Any) -> None:
 
 
 def test_figures_look_at_no_other_columns_of_jobs() -> None:
-    assert REPLAYED.jobs is not None
-    there = [name for name in ("run", *JOB_COLUMNS) if name in REPLAYED.jobs.columns]
-    seen = replace(REPLAYED, jobs=REPLAYED.jobs.select(there))
+    there = [name for name in ("run", *JOB_COLUMNS) if name in REPLAYED.frame("jobs").columns]
+    seen = with_frames(REPLAYED, jobs=REPLAYED.frame("jobs").select(there))
     assert [figure.name for figure in drawable(seen)] == [figure.name for figure in drawable(REPLAYED)]
 
 
@@ -232,19 +232,17 @@ def test_quantiles_of_waits_rise_from_the_shortest_to_the_longest() -> None:
 
 
 def test_the_queue_with_most_jobs_is_on_top_and_missing_queues_are_left_out() -> None:
-    assert REPLAYED.queues is not None
-    unknown = REPLAYED.queues.with_columns(queue=pl.when(pl.col("queue") != "long").then(pl.col("queue")))
+    unknown = REPLAYED.frame("queues").with_columns(queue=pl.when(pl.col("queue") != "long").then(pl.col("queue")))
     rows = _with(waits_by_queue(REPLAYED), "queue")
     assert rows[0]["queue"] == "short"
-    assert {row["queue"] for row in _with(waits_by_queue(replace(REPLAYED, queues=unknown)), "queue")} == {"short"}
-    assert "waits-by-queue" not in _names(replace(REPLAYED, queues=unknown))
+    assert {row["queue"] for row in _with(waits_by_queue(with_frames(REPLAYED, queues=unknown)), "queue")} == {"short"}
+    assert "waits-by-queue" not in _names(with_frames(REPLAYED, queues=unknown))
 
 
 def test_users_are_points_under_the_fairness_of_their_run() -> None:
     drawing = slowdown_by_user(REPLAYED)
     assert "fairness 0.60" in str(spec_of(drawing.chart))
-    assert REPLAYED.users is not None
-    assert len(_with(drawing, "user")) == REPLAYED.users.height
+    assert len(_with(drawing, "user")) == REPLAYED.frame("users").height
 
 
 def test_requested_predicted_and_true_times_stand_in_one_figure() -> None:
@@ -289,10 +287,8 @@ def test_panels_over_time_share_their_scales() -> None:
 
 
 def test_what_adds_up_is_drawn_until_the_last_schedule_ends() -> None:
-    traces = REPLAYED.job_traces
-    assert traces is not None
-    short = traces.filter((pl.col("run") == "0") | (pl.col("at_s") < 43_200))
-    points = _with(earned_over_time(replace(REPLAYED, job_traces=short)), "piece")
+    short = REPLAYED.frame("job_traces").filter((pl.col("run") == "0") | (pl.col("at_s") < 43_200))
+    points = _with(earned_over_time(with_frames(REPLAYED, job_traces=short)), "piece")
     ends = {name: max(row["x"] for row in points if row["name"] == name) for name in ("Conservative", "EASY")}
     assert ends["EASY"] == pytest.approx(ends["Conservative"])
 
@@ -329,12 +325,11 @@ def test_of_long_schedules_a_window_is_drawn_that_is_neither_empty_nor_crowded()
 
 
 def test_stretches_that_did_not_complete_their_job_are_marked() -> None:
-    assert REPLAYED.jobs is not None
     cut = pl.DataFrame(
         {"run": ["0"], "job": [3], "cluster": ["general"], "nodes": [4], "start_s": [0.0], "end_s": [600.0],
          "is_lost": [True]}
     )  # fmt: skip
-    rows = _with(gantt(replace(REPLAYED, pieces=cut)), "wait")
+    rows = _with(gantt(with_frames(REPLAYED, pieces=cut)), "wait")
     assert [row["job"] for row in rows if row["wait"] == "did not complete"] == [3]
 
 
@@ -363,15 +358,13 @@ def test_tables_have_schedulers_queues_users_and_what_was_odd_in_the_log() -> No
 
 
 def test_a_report_without_results_says_so() -> None:
-    empty = replace(REPLAYED, runs=REPLAYED.runs.clear(), summary=REPLAYED.summary.clear(), jobs=None, job_traces=None,
-                    users=None, queues=None, job_types=None)  # fmt: skip
+    empty = replace(REPLAYED, runs=REPLAYED.runs.clear(), summary=REPLAYED.summary.clear(), frames={})
     assert job_findings(empty)[0].lead == "No run has a result yet."
     assert job_tables(empty) == []
     assert _names(empty) == set()
 
 
 def test_a_report_tells_what_its_words_mean() -> None:
-    page = render_report(replace(job_records(TRACE[1:], n_jobs=40), jobs=None, job_traces=None, job_types=None,
-                                 users=None, queues=None))  # fmt: skip
+    page = render_report(replace(job_records(TRACE[1:], n_jobs=40), frames={}))
     assert "Bounded slowdown" in page
     assert "What was odd in the log" in page

@@ -14,10 +14,11 @@ from joulewise.present import theme
 from joulewise.present.assignments.aims import with_aims
 from joulewise.present.fronts import first_trials
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of
-from joulewise.present.plane import FOUND, Plane, curve_of, legend_of, planes_of, scale_said, strays_said
+from joulewise.present.plane import FOUND, FRONTS, Plane, curve_of, legend_of, planes_of, scale_said, strays_said
 from joulewise.present.records import AIM, Records
 from joulewise.present.settings import beside
 
+CLOUDS = "clouds"
 _SPREAD = "sd_utility"
 _MOST_DOTS = 1000  # in one cloud: more make a page heavy and no clearer
 _MOST_CLOUDS, _MOST_ELLIPSES = 50, 40
@@ -28,26 +29,24 @@ _MARKER, _DOTS, _ELLIPSE = "value of the objective", "fresh samples", "an assign
 
 def has_clouds(records: Records) -> bool:
     """Whether samples of some front were kept."""
-    return records.fronts is not None and records.clouds is not None and not records.clouds.is_empty()
+    return records.keeps(FRONTS) and records.keeps(CLOUDS)
 
 
 def has_spread(records: Records) -> bool:
     """Whether means and variances of points of some front were kept."""
-    fronts = records.fronts
-    return fronts is not None and _SPREAD in fronts.columns and fronts[_SPREAD].count() > 0
+    return records.keeps(FRONTS, _SPREAD)
 
 
 def several_aims(records: Records) -> bool:
     """Whether clouds of several objectives at one setting were kept."""
     if not has_clouds(records):
         return False
-    panels, _ = _panels(with_aims(records), records.clouds, by_aim=False)
+    panels, _ = _panels(with_aims(records), records.frame(CLOUDS), by_aim=False)
     return any(panel.rows[AIM].n_unique() > 1 for panel in panels)
 
 
-def _panels(records: Records, table: pl.DataFrame | None, *, by_aim: bool) -> tuple[list[Panel], str]:
+def _panels(records: Records, table: pl.DataFrame, *, by_aim: bool) -> tuple[list[Panel], str]:
     """The runs in a table, one panel for each setting, and for each objective if wanted."""
-    assert table is not None
     runs = first_trials(records).filter(pl.col("run").is_in(table["run"].unique().to_list()))
     keys = beside(records, [AIM])
     return panels_of(records, runs, (*keys, AIM) if by_aim and records.varies(AIM) else keys)
@@ -59,7 +58,7 @@ def _panels(records: Records, table: pl.DataFrame | None, *, by_aim: bool) -> tu
 def fuzzy_front(records: Records) -> Drawing:
     """Every sample of the assignments of a front, and where the objective sees them."""
     seen = with_aims(records)
-    panels, note = _panels(seen, seen.clouds, by_aim=True)
+    panels, note = _panels(seen, seen.frame(CLOUDS), by_aim=True)
     caption = (
         "Each square is an assignment where its objective sees it; the dots are what the same assignment earns and "
         "uses on fresh samples of all times and powers, which the search has not seen."
@@ -70,7 +69,7 @@ def fuzzy_front(records: Records) -> Drawing:
 def fuzzy_fronts_compared(records: Records) -> Drawing:
     """The clouds of several objectives in one plane."""
     seen = with_aims(records)
-    panels, note = _panels(seen, seen.clouds, by_aim=False)
+    panels, note = _panels(seen, seen.frame(CLOUDS), by_aim=False)
     aims = [str(aim) for aim in seen.values(AIM)]
     colours = {aim: theme.LINE_PALETTE[i % len(theme.LINE_PALETTE)] for i, aim in enumerate(aims)}
     caption = (
@@ -97,8 +96,7 @@ def _clouds_drawn(
 
 def _thinning(records: Records) -> str:
     """What a caption says where not every sample is drawn."""
-    assert records.clouds is not None
-    most = records.clouds.group_by("run").len()["len"].max()
+    most = records.frame(CLOUDS).group_by("run").len()["len"].max()
     return "" if most <= _MOST_DOTS else " Where there are very many points or samples, every few of them are drawn."  # type: ignore[operator]
 
 
@@ -139,7 +137,6 @@ def _mixed(dots: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _sampled(records: Records, run: str, most: int) -> pl.DataFrame:
     """At most so many points of the front of a run, evenly along it, that were evaluated on fresh samples."""
-    assert records.fronts is not None
     front = curve_of(records, records.runs.filter(pl.col("run") == run), FOUND)
     known = front.filter(pl.col(_SPREAD).is_not_null())
     return known.filter(pl.int_range(pl.len()) % max(1, -(-known.height // most)) == 0)
@@ -147,9 +144,8 @@ def _sampled(records: Records, run: str, most: int) -> pl.DataFrame:
 
 def _dots(records: Records, run: str) -> pl.DataFrame:
     """The samples of a run, fewer of each point where there are very many."""
-    assert records.clouds is not None
     points = _sampled(records, run, _MOST_CLOUDS)["point"].to_list()
-    cloud = records.clouds.filter(pl.col("run") == run, pl.col("point").is_in(points))
+    cloud = records.frame(CLOUDS).filter(pl.col("run") == run, pl.col("point").is_in(points))
     return cloud.filter(pl.col("sample") % max(1, -(-cloud.height // _MOST_DOTS)) == 0)
 
 
@@ -196,9 +192,8 @@ def _along(domain: tuple[float, float], *, is_log: bool) -> tuple[float, float]:
 def spread_of_points(records: Records) -> Drawing:
     """Each assignment as an ellipse of one standard deviation, coloured by how many tasks do not run."""
     seen = with_aims(records)
-    assert seen.fronts is not None
-    known = seen.fronts.filter(pl.col(_SPREAD).is_not_null())
-    panels, note = _panels(seen, known, by_aim=True)
+    sampled = seen.frame(FRONTS).filter(pl.col(_SPREAD).is_not_null())
+    panels, note = _panels(seen, sampled, by_aim=True)
     shown = [_sampled(seen, panel.rows["run"][0], _MOST_ELLIPSES) for panel in panels]
     most = max(float(found["tasks_dropped"].max() or 0.0) for found in shown)  # type: ignore[arg-type]
     is_log = any(_factor(found) > _WIDE for found in shown)

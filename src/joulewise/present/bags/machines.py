@@ -12,9 +12,10 @@ from joulewise.present.formats import energy_unit, time_unit
 from joulewise.present.fronts import best_run, front_panels
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline
 from joulewise.present.lines import Axis
-from joulewise.present.plane import BOUND, FOUND, Plane, curve_of, plane_of
+from joulewise.present.plane import BOUND, FOUND, FRONTS, Plane, curve_of, plane_of
 from joulewise.present.records import METHOD, Records
 
+MACHINES = "machines"
 BUSY, ENERGY = "busy_s", "energy_j"
 _CHOSEN = "chosen"
 _BAR_COLOURS = {BUSY: theme.PALETTE[0], ENERGY: theme.PALETTE[5]}
@@ -46,10 +47,10 @@ class _Scene:
 
 def has_machines(records: Records) -> bool:
     """Whether the machines of chosen points of some front were kept."""
-    if records.fronts is None or records.machines is None or _CHOSEN not in records.fronts.columns:
+    if not records.keeps(FRONTS, _CHOSEN) or not records.keeps(MACHINES):
         return False
-    chosen = records.fronts.filter(pl.col(_CHOSEN).is_not_null())["run"].unique().to_list()
-    return bool(records.machines["run"].is_in(chosen).any())
+    chosen = records.frame(FRONTS).filter(pl.col(_CHOSEN).is_not_null())["run"].unique().to_list()
+    return bool(records.frame(MACHINES)["run"].is_in(chosen).any())
 
 
 def finishing_times(records: Records) -> Drawing:
@@ -83,7 +84,6 @@ def _chosen(records: Records) -> str:
 
 def _scenes(records: Records) -> tuple[list[_Scene], str]:
     """One scene for each setting; of several methods the best is shown."""
-    assert records.machines is not None
     panels, note = front_panels(records, FOUND)
     return [_scene(records, panel) for panel in panels], note
 
@@ -92,8 +92,7 @@ def _scene(records: Records, panel: Panel) -> _Scene:
     run = best_run(records, panel.rows)
     front = curve_of(records, run, FOUND)
     chosen = front.filter(pl.col(_CHOSEN).is_not_null()).select("point", _CHOSEN)
-    assert records.machines is not None
-    machines = records.machines.filter(pl.col("run") == run["run"][0]).join(chosen, on="point")
+    machines = records.frame(MACHINES).filter(pl.col("run") == run["run"][0]).join(chosen, on="point")
     method = records.label(METHOD, run[METHOD][0])
     return _Scene(machines, front, curve_of(records, run, BOUND), panel.title, method)
 

@@ -12,7 +12,7 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import number, plain
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of
-from joulewise.present.plane import BOUND, REGION, Plane, bound_line, curve_of, legend_of, plane_of
+from joulewise.present.plane import BOUND, FRONTS, REGION, Plane, bound_line, curve_of, legend_of, plane_of
 from joulewise.present.records import RATIO, Records
 from joulewise.units import power
 
@@ -223,8 +223,8 @@ def _span(group: Sequence[dict[str, Any]]) -> str:
 def feasible_region(records: Records) -> Drawing:
     """The feasible region of the bound with lines of equal profit per second, one panel per profit ratio."""
     keys = [*(key for key in records.varying if key != RATIO), *([RATIO] if records.varies(RATIO) else [])]
-    kept = set(records.fronts.filter(pl.col("curve") == REGION)["run"]) if records.fronts is not None else set()
-    runs = with_optima(records).filter(pl.col("run").is_in(list(kept)))
+    kept = records.frame(FRONTS).filter(pl.col("curve") == REGION)["run"].unique().to_list()
+    runs = with_optima(records).filter(pl.col("run").is_in(kept))
     panels, note = panels_of(records, runs, keys)
     across = min(3, len(panels))
     size_px = 430 if across == 1 else 300 if across == 2 else 250

@@ -11,8 +11,10 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.facility.view import (
+    CORES,
+    NODES,
+    RATES,
     first_kept,
-    keeps,
     of_facility,
     ranked_runs,
     settings_beside,
@@ -62,15 +64,13 @@ class _Scene:
 
 def has_cores(records: Records) -> bool:
     """Whether the plan of some facility was kept, core by core."""
-    return of_facility(records) and keeps(records.cores, *COLUMNS) and keeps(records.nodes, *NODE_COLUMNS)
+    return of_facility(records) and records.keeps(CORES, *COLUMNS) and records.keeps(NODES, *NODE_COLUMNS)
 
 
 def cores_of_nodes(records: Records) -> Drawing:
     """Stacked shares of the time of each core by task type, one panel per technique at the setting that earned most."""
-    assert records.cores is not None
-    assert records.nodes is not None
     key = technique_key(records)
-    runs = first_kept(records, records.cores)
+    runs = first_kept(records, records.frame(CORES))
     best = ranked_runs(records, runs)[0]["run"]
     panels = all_panels(records, runs, settings_beside(records, key))
     panel = next(panel for panel in panels if best in panel.rows["run"])
@@ -81,8 +81,9 @@ def cores_of_nodes(records: Records) -> Drawing:
     n_left = runs.height - len(shown)
     left = f" {count(n_left, 'further plan')} not shown." if n_left else ""
     where = f" At {panel.title}." if panel.title else ""
+    n_nodes = records.frame(NODES)["node"].n_unique()
     caption = (
-        f"Shares of the time of each core by task type, for {len(scene.nodes)} of {records.nodes['node'].n_unique():,} "
+        f"Shares of the time of each core by task type, for {len(scene.nodes)} of {n_nodes:,} "
         "nodes: the busiest of each node type in the best plan. Cores that touch share a processor, and slow each "
         f"other; what is left white is {_REST}. Task types are ordered by memory class, the heavier the darker. "
         f"First kept trial.{where}{left}"
@@ -91,11 +92,9 @@ def cores_of_nodes(records: Records) -> Drawing:
 
 
 def _scene(records: Records, shown: Sequence[Mapping[str, Any]]) -> _Scene:
-    assert records.cores is not None
-    assert records.nodes is not None
     best = shown[0]["run"]
-    nodes = records.nodes.filter(run=best).with_columns(first=pl.col("cores").cum_sum() - pl.col("cores"))
-    chosen = chosen_nodes(nodes, records.cores.filter(run=best))
+    nodes = records.frame(NODES).filter(run=best).with_columns(first=pl.col("cores").cum_sum() - pl.col("cores"))
+    chosen = chosen_nodes(nodes, records.frame(CORES).filter(run=best))
     runs = [run["run"] for run in shown]
     return _Scene(chosen, list(_stands(chosen)), _looks(records, runs, [node["node"] for node in chosen]))
 
@@ -131,10 +130,10 @@ def _stands(nodes: Sequence[Mapping[str, Any]]) -> Iterator[_Stand]:
 
 def _looks(records: Records, runs: Sequence[Any], nodes: Sequence[int]) -> dict[str, str]:
     """The colours of the task types that the nodes run, from light, bound by the processor, to dark, by the memory."""
-    assert records.cores is not None
-    order = by_memory(records.cores if records.rates is None else records.rates)
+    cores = records.frame(CORES)
+    order = by_memory(records.frame(RATES) if records.keeps(RATES) else cores)
     ramp = dict(zip(order, theme.ordered_lines(len(order)), strict=True))
-    here = records.cores.filter(pl.col("run").is_in(runs) & pl.col("node").is_in(nodes))["task"].cast(pl.String)
+    here = cores.filter(pl.col("run").is_in(runs) & pl.col("node").is_in(nodes))["task"].cast(pl.String)
     present = set(here)
     return {name: colour for name, colour in ramp.items() if name in present}
 
@@ -152,8 +151,7 @@ def by_memory(table: pl.DataFrame) -> list[str]:
 def _panel(records: Records, run: Mapping[str, Any], title: str, scene: _Scene) -> Any:
     import altair as alt
 
-    assert records.cores is not None
-    mine = records.cores.filter(run=run["run"])
+    mine = records.frame(CORES).filter(run=run["run"])
     rows = list(_pieces(mine, scene))
     x = alt.X("x:Q", scale=alt.Scale(domain=[-0.2, scene.width + 0.2], nice=False, zero=False), axis=None)
     axis = alt.Axis(values=[0, 25, 50, 75, 100])

@@ -14,8 +14,8 @@ from joulewise.present.facility.view import (
     BOUND,
     BOUND_NAME,
     CRR_TITLE,
+    PROGRESS,
     SAID_100,
-    keeps,
     of_facility,
     settings_beside,
     technique_key,
@@ -38,10 +38,10 @@ _WIDTHS_PX = (460, 300)  # of one panel, of several
 
 def has_progress(records: Records) -> bool:
     """Whether searches of a facility kept how they went on, and there is more to see of them than one point."""
-    if not of_facility(records) or not keeps(records.progress, *COLUMNS):
+    if not of_facility(records) or not records.keeps(PROGRESS, *COLUMNS):
         return False
-    assert records.progress is not None
-    return records.varies(technique_key(records)) or records.progress["run"].n_unique() < records.progress.height
+    steps = records.frame(PROGRESS)
+    return records.varies(technique_key(records)) or steps["run"].n_unique() < steps.height
 
 
 def rate_over_time(records: Records) -> Drawing:
@@ -69,9 +69,8 @@ def rate_over_time(records: Records) -> Drawing:
 
 def _searches(records: Records, keys: Sequence[str]) -> pl.DataFrame:
     """Every improvement with the keys and the trial of its run."""
-    assert records.progress is not None
     runs = records.runs.select("run", "trial", *(key for key in keys if key in records.runs.columns))
-    steps = records.progress.select("run", pl.col("at_s").clip(_LEAST_S), CRR).drop_nulls()
+    steps = records.frame(PROGRESS).select("run", pl.col("at_s").clip(_LEAST_S), CRR).drop_nulls()
     return runs.join(steps, on="run", maintain_order="left_right")
 
 

@@ -13,6 +13,9 @@ from joulewise.present.layout import hold
 from joulewise.present.records import CRR, FACILITY, METHOD, VARIANT, Records
 from joulewise.present.settings import beside
 
+NODES, CRACS, CORES, RATES, PROGRESS = "nodes", "cracs", "cores", "rates", "progress"
+"""The detail tables of a facility."""
+
 BOUND = "bound_percent"
 EARNED = "day_earned_percent"
 BOUND_NAME = "proven bound"
@@ -23,11 +26,6 @@ SAID_100 = "100 % is earned if every task that arrives is done in time"
 def of_facility(records: Records) -> bool:
     """Whether the study plans a facility and some run has a result."""
     return records.study.kind == FACILITY and records.n_runs > 0
-
-
-def keeps(table: pl.DataFrame | None, *columns: str) -> bool:
-    """Whether a detail table has rows with a value in each of these columns."""
-    return table is not None and set(columns) <= set(table.columns) and all(table[name].count() for name in columns)
 
 
 def technique_key(records: Records) -> str:

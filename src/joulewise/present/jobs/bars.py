@@ -11,10 +11,10 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.bars import Measure, draw_bars
-from joulewise.present.curves import energy_over_time, utility_over_time
+from joulewise.present.curves import TRACES, energy_over_time, utility_over_time
 from joulewise.present.formats import energy_unit, key_words, number, time_unit
 from joulewise.present.intervals import differences
-from joulewise.present.jobs.view import NO_FILTER, job_view, of_jobs
+from joulewise.present.jobs.view import JOB_TRACES, NO_FILTER, job_view, of_jobs
 from joulewise.present.layout import (
     Drawing,
     Layout,
@@ -114,9 +114,8 @@ def used_over_time(records: Records) -> Drawing:
 
 
 def _over_time(records: Records, draw: Callable[[Records], Drawing]) -> Drawing:
-    assert records.job_traces is not None
     seen, best = job_view(records)
-    drawing = draw(replace(seen, traces=_to_one_end(records.job_traces)))
+    drawing = draw(replace(seen, frames={TRACES: _to_one_end(records.frame(JOB_TRACES))}))
     return Drawing(drawing.chart, f"{drawing.caption}{best}")
 
 

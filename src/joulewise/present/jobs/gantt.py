@@ -12,7 +12,7 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.formats import number
-from joulewise.present.jobs.view import job_view, kept
+from joulewise.present.jobs.view import CLUSTERS, JOBS, PIECES, job_view, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of, sentence
 from joulewise.present.records import SCHEDULER, Records
 from joulewise.units import count, duration
@@ -63,7 +63,8 @@ class Frame:
 
 def has_runs(records: Records) -> bool:
     """Whether the runs of some schedule were kept."""
-    return records.jobs is not None and set(COLUMNS) <= set(records.jobs.columns) and records.jobs.height > 0
+    jobs = records.frame(JOBS)
+    return jobs.height > 0 and set(COLUMNS) <= set(jobs.columns)
 
 
 def gantt(records: Records) -> Drawing:
@@ -91,10 +92,10 @@ def gantt(records: Records) -> Drawing:
 
 def _runs(seen: Records) -> pl.DataFrame:
     """Every stretch of running with the keys of its schedule and how long its job had waited; pieces have no wait."""
-    named = ["user"] if seen.jobs is not None and "user" in seen.jobs.columns else []
-    jobs = kept(seen, seen.jobs, [*COLUMNS, *named]).filter(pl.col("fate").is_in(_RAN))
+    named = ["user"] if "user" in seen.frame(JOBS).columns else []
+    jobs = kept(seen, JOBS, [*COLUMNS, *named]).filter(pl.col("fate").is_in(_RAN))
     ran = jobs.drop("fate")
-    pieces = kept(seen, seen.pieces, _PIECES)
+    pieces = kept(seen, PIECES, _PIECES)
     return ran if pieces.is_empty() else pl.concat([ran, pieces], how="diagonal_relaxed")
 
 
@@ -163,10 +164,10 @@ def _sizes(seen: Records, panels: Sequence[Panel]) -> dict[str, int]:
     """The nodes of every cluster; of one that is not known the most that a run has."""
     used = pl.concat([panel.rows.select("cluster", "nodes") for panel in panels])
     sizes = {str(name): int(nodes) for name, nodes in used.group_by("cluster").agg(pl.col("nodes").max()).iter_rows()}
-    if seen.clusters is not None:
-        known = seen.clusters.select("cluster", "n_nodes").unique("cluster", keep="first", maintain_order=True)
-        sizes = {str(name): int(n) for name, n in known.iter_rows()}
-    return sizes
+    if not seen.keeps(CLUSTERS):
+        return sizes
+    clusters = seen.frame(CLUSTERS).select("cluster", "n_nodes").unique("cluster", keep="first", maintain_order=True)
+    return {str(name): int(n) for name, n in clusters.iter_rows()}
 
 
 def _panel(panel: Panel, frame: Frame, looks: Any) -> Any:

@@ -10,7 +10,7 @@ import polars as pl
 from joulewise.present.findings import Finding, findings
 from joulewise.present.formats import MISSING, fixed, metric_value, number, percent
 from joulewise.present.jobs.bars import earn_apart
-from joulewise.present.jobs.view import job_view, kept, of_jobs
+from joulewise.present.jobs.view import FINDINGS, QUEUES, USERS, job_view, kept, of_jobs
 from joulewise.present.layout import Panel, hold, panels_of, sentence
 from joulewise.present.records import SCHEDULER, UTILITY, Records
 from joulewise.present.tables import Cell, Table, cost_tables, points_table
@@ -99,18 +99,16 @@ def job_tables(records: Records) -> list[Table]:
     found = set(seen.summary["metric"])
     metrics = [name for name in _TOLD if name in found and seen.measures(name)]
     table = points_table(seen, metrics, f"What came out.{best}".removesuffix("."))
-    summaries = [
-        each for key, frame in (("queue", seen.queues), ("user", seen.users)) for each in _by(seen, key, frame)
-    ]
+    summaries = [*_by(seen, "queue", QUEUES), *_by(seen, "user", USERS)]
     return [table, *cost_tables(seen), *summaries, *_log_tables(seen)]
 
 
 def _log_tables(seen: Records) -> list[Table]:
     """What was odd in a log, and what was done about it; of the first log that was kept."""
-    found = seen.findings
-    if found is None or not {"n", "reason", "done"} <= set(found.columns):
+    if not seen.keeps(FINDINGS, "n", "reason", "done"):
         return []
-    first = found.filter(pl.col("run") == found["run"][0])
+    oddities = seen.frame(FINDINGS)
+    first = oddities.filter(pl.col("run") == oddities["run"][0])
     rows = tuple(
         (sentence(reason), (Cell(fixed(n, 0)), Cell(done, "words")))
         for reason, n, done in first.select("reason", "n", "done").iter_rows()
@@ -118,13 +116,12 @@ def _log_tables(seen: Records) -> list[Table]:
     return [Table("What was odd in the log", "What", ("How often", "What was done"), rows)]
 
 
-def _by(seen: Records, key: str, frame: pl.DataFrame | None) -> list[Table]:
+def _by(seen: Records, key: str, table: str) -> list[Table]:
     """Mean wait and bounded slowdown of the jobs of each queue or user, at the first setting."""
-    rows = kept(seen, frame, [key, "jobs", "node_s", _WAIT, _SLOWDOWN])
+    rows = kept(seen, table, [key, "jobs", "node_s", _WAIT, _SLOWDOWN])
     if rows.is_empty():
         return []
-    known = rows.drop_nulls(key)
-    panels, _ = panels_of(seen, known, [name for name in seen.varying if name != SCHEDULER])
+    panels, _ = panels_of(seen, rows.drop_nulls(key), [name for name in seen.varying if name != SCHEDULER])
     return [_summary_table(seen, key, panel) for panel in panels[:1] if panel.rows[key].n_unique() > 1]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from joulewise.present import records as keys
 from joulewise.present.formats import key_words
 from joulewise.present.records import (
     ADAPTS,
@@ -16,13 +17,16 @@ from joulewise.present.records import (
     JOB_LOAD,
     JOB_POLICY,
     JOB_THRESHOLD,
-    JOBS,
     SCHEDULER,
     UTILITY,
     VARIANT,
     Records,
 )
 from joulewise.present.settings import reshaped
+
+JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES = "jobs", "job_traces", "job_types", "users", "queues"
+CLUSTERS, PIECES, FINDINGS = "clusters", "pieces", "findings"
+"""The detail tables of parallel jobs."""
 
 JOB_COLUMNS = (
     "job", "user", "fate", "cluster", "nodes", "ready_s", "start_s", "end_s", "wait_s", "bounded_slowdown", "true_s",
@@ -39,7 +43,7 @@ _DEFAULT = "place-holders"
 
 def of_jobs(records: Records) -> bool:
     """Whether the study is of parallel jobs and some run has a result."""
-    return records.study.kind == JOBS and records.n_runs > 0
+    return records.study.kind == keys.JOBS and records.n_runs > 0
 
 
 def by_scheduler(records: Records, *, folds: bool = False) -> Records:
@@ -114,9 +118,10 @@ def filtered(records: Records) -> pl.DataFrame:
     return records.runs.join(plain, on="run", how="semi", maintain_order="left")
 
 
-def kept(records: Records, table: pl.DataFrame | None, columns: Sequence[str]) -> pl.DataFrame:
+def kept(records: Records, name: str, columns: Sequence[str]) -> pl.DataFrame:
     """These columns of a detail table with the records' keys, of the first kept trial; empty where it lacks one."""
-    if table is None or not {"run", *columns} <= set(table.columns):
+    table = records.frame(name)
+    if not {"run", *columns} <= set(table.columns):
         return pl.DataFrame()
     keys = [key for key in dict.fromkeys([SCHEDULER, *records.varying]) if key in records.runs.columns]
     there = records.runs.select("run", "trial", *keys).join(table.select("run").unique(), on="run", how="semi")

@@ -10,7 +10,7 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.formats import fixed, key_title
-from joulewise.present.jobs.view import job_view, kept
+from joulewise.present.jobs.view import JOBS, QUEUES, USERS, job_view, kept
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, sentence
 from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
 from joulewise.present.logs import count_axis, log_of, time_axis
@@ -29,19 +29,18 @@ _AXES = {WAIT: ("wait", time_axis, _LEAST_S), SLOWDOWN: ("bounded slowdown", cou
 
 def has_waits(records: Records) -> bool:
     """Whether waits of jobs were kept."""
-    jobs = records.jobs
-    return jobs is not None and {WAIT, SLOWDOWN} <= set(jobs.columns) and jobs[WAIT].count() > 0
+    return records.keeps(JOBS, WAIT, SLOWDOWN)
 
 
-def has_rows(table: pl.DataFrame | None, key: str) -> bool:
+def has_several(records: Records, table: str, key: str) -> bool:
     """Whether there is a summary of several queues or users with their waits."""
-    return table is not None and {key, *MEANS} <= set(table.columns) and table[key].drop_nulls().n_unique() > 1
+    return records.keeps(table, key, *MEANS) and records.frame(table)[key].drop_nulls().n_unique() > 1
 
 
 def wait_distribution(records: Records) -> Drawing:
     """The waits and slowdowns of all jobs in order, a line for each scheduler."""
     seen, best = job_view(records)
-    frame = kept(seen, seen.jobs, [WAIT, SLOWDOWN])
+    frame = kept(seen, JOBS, [WAIT, SLOWDOWN])
     keys = [key for key in seen.varying if key != SCHEDULER]
     panels, note = panels_of(seen, frame, keys)
     parts = [draw_lines(_distribution(seen, panel, name)) for panel in panels for name in _AXES]
@@ -75,7 +74,7 @@ def _quantiles(values: pl.Series, least: float) -> list[Point]:
 def waits_by_queue(records: Records) -> Drawing:
     """Mean wait and mean bounded slowdown of the jobs of each queue, a mark for each scheduler."""
     seen, best = job_view(records)
-    frame = _sorted_queues(kept(seen, seen.queues, ["queue", "jobs", *MEANS]).drop_nulls(["queue", *MEANS]))
+    frame = _sorted_queues(kept(seen, QUEUES, ["queue", "jobs", *MEANS]).drop_nulls(["queue", *MEANS]))
     keys = [key for key in seen.varying if key != SCHEDULER]
     panels, note = panels_of(seen, frame, keys)
     parts = [_queue_part(seen, panel, name) for panel in panels for name in _AXES]
@@ -137,7 +136,7 @@ def _told_apart(labels: Sequence[str]) -> dict[str, Any]:
 def slowdown_by_user(records: Records) -> Drawing:
     """How much each user was slowed down by what they used, a panel for each scheduler."""
     seen, best = job_view(records)
-    frame = kept(seen, seen.users, ["user", "jobs", "node_s", *MEANS]).drop_nulls(["user", *MEANS])
+    frame = kept(seen, USERS, ["user", "jobs", "node_s", *MEANS]).drop_nulls(["user", *MEANS])
     keys = [*(key for key in seen.varying if key != SCHEDULER), SCHEDULER]
     panels, note = panels_of(seen, frame, keys if seen.varying else [])
     fair = " Fairness is Jain's index of the users' mean slowdowns: 1 if all are alike." if _is_rated(seen) else ""
