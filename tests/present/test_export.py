@@ -10,9 +10,9 @@ import pytest
 from joulewise.errors import InputError
 from joulewise.present import FORMATS
 from joulewise.present.export import export
-from joulewise.present.figures import drawable, drawings
-from joulewise.present.records import POLICY
+from joulewise.present.page import drawable, drawings
 from joulewise.present.results import draw_figures
+from joulewise.present.tasks.keys import POLICY
 from tests.strategies.made import make_records
 
 

@@ -12,18 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.present.export import spec_of
-from joulewise.present.figures import FIGURES, NEEDS, drawable, drawings
 from joulewise.present.layout import Drawing, inline
 from joulewise.present.lines import BUDGET, spread
-from joulewise.present.records import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, VARIANT, WEIGHT, Records
-from joulewise.present.settings import beside
+from joulewise.present.page import all_figures, all_pages, drawable, drawings
+from joulewise.present.records import VARIANT, Records
+from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, WEIGHT
+from joulewise.present.views import beside
 from tests.strategies.made import BUDGET_J, MANAGED, TITLES, WEIGHED, make_records, with_frames
 from tests.strategies.made_bags import front_records, profit_records
 from tests.strategies.made_facilities import CAPS, facility_records
 from tests.strategies.made_fronts import FIVE_SEEDS, fuzzy_records, utility_records
 from tests.strategies.made_jobs import FIG_7, job_records
 
-ALL = [figure.name for figure in FIGURES]
+ALL = [figure.name for figure in all_figures()]
 
 
 def _names(records: Records) -> list[str]:
@@ -46,9 +47,11 @@ def _strings(node: Any) -> set[str]:
     return {node} if isinstance(node, str) else set()
 
 
-def test_names_are_unique_and_needs_are_known() -> None:
-    assert len(set(ALL)) == len(ALL)
-    assert {need for figure in FIGURES for need in figure.needs} <= set(NEEDS)
+def test_names_are_unique_and_needs_are_said() -> None:
+    for page in all_pages().values():
+        names = [figure.name for figure in page.figures]
+        assert len(set(names)) == len(names)
+        assert all(figure.needs_words for figure in page.figures)
 
 
 def test_full_studies_get_every_figure() -> None:
@@ -225,7 +228,7 @@ def test_variants_that_set_the_policy_are_told_by_it() -> None:
     records = make_records({VARIANT: ["first", "second"], THRESHOLD: [0.0, 0.5]})
     policies = pl.col(VARIANT).replace_strict({"first": "random", "second": "max-upt"})
     records = replace(records, runs=records.runs.with_columns(policies.alias(POLICY)))
-    assert beside(records, (POLICY, THRESHOLD)) == ()
+    assert beside(records, (POLICY, THRESHOLD), POLICY) == ()
     assert _rows(_drawn(records, "utility-against-energy"))
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import Records, StudyInfo
-from joulewise.present.records import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, WEIGHT
+from joulewise.present.page import page_of
+from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, WEIGHT
 
 TITLES = {
     "random": "Random",
@@ -54,7 +55,7 @@ def make_records(
     """Records of the full product of `sweep`; utility rises with the threshold and falls with the load."""
     axes: Mapping[str, Sequence[Any]] = FULL if sweep is None else sweep
     runs = _runs(axes, n_trials)
-    study = StudyInfo(axes=tuple(axes), trials=n_trials, **(INFO | info))
+    study = StudyInfo(axes=tuple(axes), trials=n_trials, **{"kind": "managed", **INFO, **info})
     kept = runs.filter(pl.col("trial") < kept_trials) if runs.height else runs
     return Records(
         study,
@@ -64,6 +65,7 @@ def make_records(
         titles,
         modes,
         {"traces": _traces(kept)} if traces else {},
+        page_of(study.kind).keys,
     )
 
 

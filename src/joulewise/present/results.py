@@ -8,24 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise.errors import raise_if_any, unknown_name
 from joulewise.present.export import FORMATS, export
-from joulewise.present.figures import drawable
-from joulewise.present.jobs.view import JOB_COLUMNS
+from joulewise.present.page import drawable, page_of
 from joulewise.present.records import Records, StudyInfo, tidy
 from joulewise.present.report import draft_of
 
 if TYPE_CHECKING:
     from joulewise.study import Results
 
-_FRAMES = (
-    "traces", "fronts", "machines", "clouds",
-    "jobs", "job_traces", "job_types", "users", "queues", "clusters", "pieces", "findings",
-    "nodes", "cracs", "cores", "rates", "progress",
-)  # fmt: skip
-
 
 def records_of(results: Results) -> Records:
     """What the report and the figures of results are made from."""
-    details = {name: results.details(name, JOB_COLUMNS if name == "jobs" else None) for name in _FRAMES}
+    page = page_of(results.study.kind.name)
+    details = {name: results.details(name, columns) for name, columns in page.frames.items()}
     policies = results.about["policies"]
     return Records(
         _info(results),
@@ -35,6 +29,7 @@ def records_of(results: Results) -> Records:
         {name: row["title"] for name, row in policies.items()},
         {name: row["mode"] for name, row in policies.items()},
         {name: table for name, table in details.items() if not table.is_empty()},
+        page.keys,
     )
 
 

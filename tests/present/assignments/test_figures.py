@@ -11,6 +11,7 @@ import pytest
 
 from joulewise.present.assignments.aims import aim_of, with_aims
 from joulewise.present.assignments.densities import densities, gamma_density
+from joulewise.present.assignments.findings import utility_findings
 from joulewise.present.assignments.fronts import (
     fronts_by_seeds,
     hypervolume_by_generations,
@@ -24,15 +25,14 @@ from joulewise.present.assignments.fuzzy import (
     spread_of_points,
     yardsticks,
 )
+from joulewise.present.assignments.keys import AIM, OBJECTIVE, PERCENTILES
 from joulewise.present.export import spec_of
-from joulewise.present.figures import FIGURES, drawable
 from joulewise.present.fronts import MOST_POINTS, front_by_generations, thinned
 from joulewise.present.layout import Drawing
-from joulewise.present.outcomes import utility_findings
+from joulewise.present.page import all_figures, drawable, page_of
 from joulewise.present.plane import plane_of, planes_of, scale_said, strays_said, without_tail
-from joulewise.present.records import AIM, GENERATIONS, OBJECTIVE, PERCENTILES, SEEDS, VARIANT, Records
+from joulewise.present.records import GENERATIONS, SEEDS, VARIANT, Records
 from joulewise.present.report import render_report
-from joulewise.present.tables import search_tables
 from tests.strategies.made import with_frames
 from tests.strategies.made_fronts import FIVE_SEEDS, STEPS, fuzzy_records, utility_records
 
@@ -68,7 +68,7 @@ def test_searches_get_the_figures_they_hold() -> None:
     assert _names(with_frames(fuzzy_records(), fronts=None, clouds=None)) == {"densities"}
 
 
-@pytest.mark.parametrize("figure", [f for f in FIGURES if f.name in OF_FRONTS | OF_CHANCE | {"fronts-by-seeds"}])
+@pytest.mark.parametrize("figure", [f for f in all_figures() if f.name in OF_FRONTS | OF_CHANCE | {"fronts-by-seeds"}])
 def test_captions_are_sentences(figure: Any) -> None:
     made = (utility_records(), utility_records(["nsga2"], FIVE_SEEDS), fuzzy_records())
     for records in made:
@@ -302,7 +302,7 @@ def test_reports_say_what_was_found() -> None:
     (fuzzy,) = utility_findings(fuzzy_records())
     assert "on fresh samples" in fuzzy.lead
     assert "utilities by 3.00" in fuzzy.support
-    (table,) = search_tables(fuzzy_records())
+    (table,) = page_of("utility").tables(fuzzy_records())
     assert "Hypervolume (% of the bound's)" not in table.columns
     page = render_report(utility_records(["annealing"]))
     assert "whole box" in page

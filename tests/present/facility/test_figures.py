@@ -14,18 +14,19 @@ import pytest
 from joulewise.present.export import spec_of
 from joulewise.present.facility.bars import CRR_NAME, RR_NAME, rates_by_technique
 from joulewise.present.facility.cores import by_memory, chosen_nodes, cores_of_nodes
+from joulewise.present.facility.findings import facility_findings
 from joulewise.present.facility.floor import MOST_STANDING, cells_of, rooms_of
 from joulewise.present.facility.map import map_of_temperatures
-from joulewise.present.facility.outcomes import facility_findings
+from joulewise.present.facility.page import facility_tables
 from joulewise.present.facility.progress import mean_steps, staircase
 from joulewise.present.facility.sweep import PRICE_NAME, rates_by_number, slopes, turned_key
 from joulewise.present.facility.view import BOUND_NAME, spread_out, technique_key
-from joulewise.present.figures import FIGURES, drawable
 from joulewise.present.layout import Drawing
 from joulewise.present.lines import Point
+from joulewise.present.page import all_figures, drawable
 from joulewise.present.records import METHOD, VARIANT, Records
 from joulewise.present.report import render_report
-from joulewise.present.tables import facility_tables, points_table
+from joulewise.present.tables import points_table
 from joulewise.units import AT_LIMIT_K
 from tests.strategies.made import with_frames
 from tests.strategies.made_facilities import CAP, CAPS, FIG_2, TASKS, TITLES, facility_records
@@ -40,7 +41,7 @@ CAPPED = facility_records(CAPS, n_trials=2)
 @cache
 def _drawn(name: str) -> Drawing:
     """A figure, drawn once for all tests: of techniques, or, where those have none, of caps."""
-    figure = next(figure for figure in FIGURES if figure.name == name)
+    figure = next(figure for figure in all_figures() if figure.name == name)
     return figure.draw(COMPARED if figure in drawable(COMPARED) else CAPPED)
 
 
@@ -189,24 +190,24 @@ def test_few_racks_stand_and_many_are_seen_from_above() -> None:
     assert (beside.n_across, beside.n_up, below.n_across, below.n_up) == (5, 20, 2, 43)
     assert beside.rows.height == below.rows.height == 60
     for below_k, is_at in ((AT_LIMIT_K / 2, True), (2 * AT_LIMIT_K, False)):  # as words have it
-        near = with_frames(few, nodes=few.frame("nodes").with_columns(inlet_c=pl.col("redline_c") - below_k))
+        near = replace(few, nodes=few.nodes.with_columns(inlet_c=pl.col("redline_c") - below_k))
         assert cells_of(near, "inlet_c", pl.Expr.max, 5).rows["near"].any() == is_at
     floor = cells_of(many, "inlet_c", pl.Expr.max, 10)
     assert floor.rows.height == MOST_STANDING + 5
-    assert floor.rows["value"].max() == many.frame("nodes")["inlet_c"].max()
+    assert floor.rows["value"].max() == many.nodes["inlet_c"].max()
     powers = cells_of(many, "power_w", pl.Expr.sum, 10)
-    assert powers.rows["value"].sum() == pytest.approx(many.frame("nodes")["power_w"].sum())
+    assert powers.rows["value"].sum() == pytest.approx(many.nodes["power_w"].sum())
 
 
 def test_maps_show_redline_and_supplies() -> None:
     drawing = _drawn("map-of-temperatures")
     assert "25 redline" in json.dumps(spec_of(drawing.chart))
-    cells = _with(drawing, "told_c", "value")
+    cells = _with(drawing, "shown_c", "value")
     assert len(cells) == 60
     hot = [row for row in cells if row["value"] > 24.95]
     dots = [row for row in _with(drawing, "x", "y") if set(row) == {"x", "y"}]
     assert [row["x"] + 0.3 for row in hot] == pytest.approx([dot["x"] for dot in dots])
-    assert [row["crac"] for row in _with(drawing, "crac", "told")] == ["n0", "n1", "n2"]
+    assert [row["crac"] for row in _with(drawing, "crac", "shown")] == ["n0", "n1", "n2"]
     assert len(_with(_drawn("map-of-powers"), "crac", "y")) == 3
 
 
@@ -225,7 +226,7 @@ def test_nodes_without_places_are_drawn_in_their_order_and_without_metres() -> N
     assert "not known" in drawing.caption
     assert "CRAC" not in drawing.caption
     assert "(m)" not in json.dumps(spec_of(drawing.chart))
-    assert len(_with(drawing, "told_c", "value")) == 60
+    assert len(_with(drawing, "shown_c", "value")) == 60
 
 
 def test_of_many_settings_few_rooms_are_shown() -> None:

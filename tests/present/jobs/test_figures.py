@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from joulewise.present import theme
 from joulewise.present.export import spec_of
-from joulewise.present.figures import FIGURES, drawable
 from joulewise.present.jobs.bars import (
     earned_over_time,
     energy_by_scheduler,
@@ -22,18 +21,21 @@ from joulewise.present.jobs.bars import (
     waits_by_scheduler,
 )
 from joulewise.present.jobs.curves import jobs_over_time
+from joulewise.present.jobs.findings import job_findings
 from joulewise.present.jobs.gantt import gantt, lively, name_nodes
+from joulewise.present.jobs.keys import ADAPTS, FILTER, LENIENCY, LOAD, PLANNED, POLICY, SCHEDULER
 from joulewise.present.jobs.leniency import over_job_leniency
-from joulewise.present.jobs.outcomes import job_findings, job_tables
+from joulewise.present.jobs.tables import job_tables
 from joulewise.present.jobs.times import run_times, utility_by_size
 from joulewise.present.jobs.view import JOB_COLUMNS, by_scheduler, job_view
 from joulewise.present.jobs.waits import slowdown_by_user, wait_distribution, waits_by_queue
 from joulewise.present.layout import Drawing, group_colours
 from joulewise.present.logs import count_axis, time_axis
-from joulewise.present.records import ADAPTS, JOB_FILTER, JOB_LENIENCY, JOB_POLICY, PLANNED, SCHEDULER, VARIANT, Records
+from joulewise.present.page import all_figures, drawable
+from joulewise.present.records import VARIANT, Records
 from joulewise.present.report import render_report
 from tests.strategies.made import with_frames
-from tests.strategies.made_jobs import BUDGET_J, FIG_7, FIG_9, LOAD, NODES, TRACE, job_records
+from tests.strategies.made_jobs import BUDGET_J, FIG_7, FIG_9, NODES, TRACE, job_records
 
 COMPARED = {
     "utility-by-scheduler", "energy-by-scheduler", "scheduler-differences", "schedulers-against-energy",
@@ -73,7 +75,7 @@ def test_studies_of_jobs_get_the_figures_they_hold() -> None:
 def test_variants_with_a_swept_leniency_have_figures_and_no_budget_that_is_the_mean_of_theirs() -> None:
     points = [{VARIANT: f"{load} jobs", LOAD: load, **point} for load in (5000, 10_000) for point in FIG_7[:8:2]]
     records = job_records(points, n_trials=2, details=False)
-    swept = replace(records, study=replace(records.study, axes=(VARIANT, JOB_LENIENCY)))
+    swept = replace(records, study=replace(records.study, axes=(VARIANT, LENIENCY)))
     assert _names(swept) == COMPARED | {"job-leniency"}
     budget_j = pl.when(pl.col(LOAD) == 5000).then(BUDGET_J).otherwise(2 * BUDGET_J)
     apart = replace(swept, runs=swept.runs.with_columns(budget_j=budget_j))
@@ -99,7 +101,7 @@ def test_where_all_earn_the_same_utility_is_no_matter() -> None:
     assert len(job_findings(flat)) == 1
 
 
-@pytest.mark.parametrize("figure", [f for f in FIGURES if f.name in COMPARED | DETAILED | OVER_TIME])
+@pytest.mark.parametrize("figure", [f for f in all_figures() if f.name in COMPARED | DETAILED | OVER_TIME])
 def test_captions_are_sentences(figure: Any) -> None:
     caption = figure.draw(REPLAYED).caption
     assert caption.endswith(".")
@@ -125,7 +127,7 @@ def test_a_scheduler_is_a_policy_with_its_commitment_where_that_is_a_choice() ->
 
 @pytest.mark.parametrize("policies", [("easy", "easy"), ("easy", "conservative")])
 def test_schedulers_go_by_the_names_of_variants_in_their_order(policies: tuple[str, str]) -> None:
-    points = [{VARIANT: name, JOB_POLICY: policy} for name, policy in zip(("usual", "another"), policies, strict=True)]
+    points = [{VARIANT: name, POLICY: policy} for name, policy in zip(("usual", "another"), policies, strict=True)]
     records = job_records(points, details=False)
     seen, _ = job_view(replace(records, study=replace(records.study, axes=(VARIANT,))), folds=True)
     assert seen.study.axes == (SCHEDULER,)
@@ -133,7 +135,7 @@ def test_schedulers_go_by_the_names_of_variants_in_their_order(policies: tuple[s
 
 
 def test_variants_of_the_world_are_compared_beside_the_policies() -> None:
-    points = [{VARIANT: name, JOB_POLICY: policy} for name in ("small", "large") for policy in ("easy", "conservative")]
+    points = [{VARIANT: name, POLICY: policy} for name in ("small", "large") for policy in ("easy", "conservative")]
     seen = by_scheduler(job_records(points, details=False))
     assert seen.study.axes == (SCHEDULER, VARIANT)
     assert seen.values(SCHEDULER) == ["Conservative", "EASY"]
@@ -142,20 +144,20 @@ def test_variants_of_the_world_are_compared_beside_the_policies() -> None:
 
 def test_variants_that_differ_in_the_load_are_compared_at_each_load() -> None:
     points = [
-        {VARIANT: "many", JOB_POLICY: "max-upr", JOB_FILTER: "per-task", LOAD: 10_000},
-        {VARIANT: "in order", JOB_POLICY: "easy", JOB_FILTER: "none", LOAD: 10_000},
-        {VARIANT: "fewer", JOB_POLICY: "easy", JOB_FILTER: "none", LOAD: 5000},
-        {VARIANT: "fewer", JOB_POLICY: "conservative", JOB_FILTER: "none", LOAD: 5000},
+        {VARIANT: "many", POLICY: "max-upr", FILTER: "per-task", LOAD: 10_000},
+        {VARIANT: "in order", POLICY: "easy", FILTER: "none", LOAD: 10_000},
+        {VARIANT: "fewer", POLICY: "easy", FILTER: "none", LOAD: 5000},
+        {VARIANT: "fewer", POLICY: "conservative", FILTER: "none", LOAD: 5000},
     ]
     records = job_records(points, details=False)
-    seen, _ = job_view(replace(records, study=replace(records.study, axes=(VARIANT, JOB_POLICY))))
+    seen, _ = job_view(replace(records, study=replace(records.study, axes=(VARIANT, POLICY))))
     assert seen.study.axes == (SCHEDULER, LOAD)
     assert seen.values(SCHEDULER) == ["Conservative", "EASY", "Max UPR, filter per task"]
     assert group_colours(seen, LOAD) == theme.categorical(2)  # whiskers are seen on these
 
 
 def test_a_filter_that_a_scheduler_always_has_is_part_of_its_name() -> None:
-    points = [{JOB_POLICY: "easy", JOB_FILTER: "none"}, {JOB_POLICY: "max-upr", JOB_FILTER: "per-resource"}]
+    points = [{POLICY: "easy", FILTER: "none"}, {POLICY: "max-upr", FILTER: "per-resource"}]
     seen, said = job_view(job_records(points, details=False))
     assert (seen.values(SCHEDULER), said) == (["EASY", "Max UPR, filter per resource"], "")
     assert seen.varying == (SCHEDULER,)
@@ -164,14 +166,14 @@ def test_a_filter_that_a_scheduler_always_has_is_part_of_its_name() -> None:
 
 def test_each_scheduler_is_shown_at_its_best_leniency() -> None:
     seen, said = job_view(job_records(FIG_7, n_trials=2, details=False))
-    assert seen.runs[JOB_LENIENCY].unique().sort().to_list() == [2.0, 4.0]
+    assert seen.runs[LENIENCY].unique().sort().to_list() == [2.0, 4.0]
     assert "leniency at which it earned most" in said
 
 
 def test_a_filter_that_adapts_is_one_of_its_own() -> None:
-    points = [{JOB_POLICY: "max-upr", JOB_FILTER: "per-task", ADAPTS: adapts} for adapts in (False, True)]
+    points = [{POLICY: "max-upr", FILTER: "per-task", ADAPTS: adapts} for adapts in (False, True)]
     seen, _ = job_view(job_records(points, details=False))
-    assert list(seen.labels(JOB_FILTER).values()) == ["filter per task", "adaptive filter per task"]
+    assert list(seen.labels(FILTER).values()) == ["filter per task", "adaptive filter per task"]
 
 
 def test_bars_of_one_filter_stand_in_the_middle_of_their_band() -> None:
@@ -246,14 +248,14 @@ def test_users_are_points_under_the_fairness_of_their_run() -> None:
 
 
 def test_requested_predicted_and_true_times_stand_in_one_figure() -> None:
-    points = [{JOB_POLICY: "easy", PLANNED: name} for name in ("requested", "recent", "true")]
+    points = [{POLICY: "easy", PLANNED: name} for name in ("requested", "recent", "true")]
     drawing = run_times(job_records(points, n_jobs=60))
     assert {row["name"] for row in _with(drawing, "piece")} == {"true time", "requested time", "predicted time"}
     assert sum(row["jobs"] for row in _with(drawing, "jobs")) == 2 * 60
 
 
 def test_plans_that_are_true_need_no_figure() -> None:
-    assert "run-times" not in _names(job_records([{JOB_POLICY: "easy", PLANNED: "true"}], n_jobs=40))
+    assert "run-times" not in _names(job_records([{POLICY: "easy", PLANNED: "true"}], n_jobs=40))
 
 
 def test_every_job_type_of_a_world_is_one_point() -> None:
@@ -338,7 +340,7 @@ def test_stretches_that_did_not_complete_their_job_are_marked() -> None:
 
 def test_findings_tell_who_earned_most_and_waited_least() -> None:
     leads = [finding.lead for finding in job_findings(PUBLISHED)]
-    assert leads[0].startswith("Max UPR, place-holders, filter per resource earned the most: 81")
+    assert leads[0].startswith("Max UPR, place-holders, filter per resource earned the most, 81")
     assert leads[1].startswith("With Max UPR, place-holders, filter per resource jobs waited least")
 
 

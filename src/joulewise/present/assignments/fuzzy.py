@@ -12,11 +12,12 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.assignments.aims import with_aims
+from joulewise.present.assignments.keys import AIM
 from joulewise.present.fronts import first_trials
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of
 from joulewise.present.plane import FOUND, FRONTS, Plane, curve_of, legend_of, planes_of, scale_said, strays_said
-from joulewise.present.records import AIM, Records
-from joulewise.present.settings import beside
+from joulewise.present.records import Records
+from joulewise.present.views import beside
 
 CLOUDS = "clouds"
 _SPREAD = "sd_utility"
@@ -119,8 +120,8 @@ def _cloud_part(
     ]
     squares = [
         {**row, "name": names[run], "kind": _MARKER}
-        for run, (_, found) in clouds.items()
-        for row in plane.rows(plane.inside(found))
+        for run, (_, points) in clouds.items()
+        for row in plane.rows(plane.inside(points))
     ]
     colour = legend_of(colours, None, symbolType="circle", symbolOpacity=1, symbolStrokeWidth=0)
     looks: dict[str, Any] = {"size": 9, "opacity": 0.75} if len(colours) > 1 else {"size": 7, "opacity": 0.35}
@@ -138,8 +139,8 @@ def _mixed(dots: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _sampled(records: Records, run: str, most: int) -> pl.DataFrame:
     """At most so many points of the front of a run, evenly along it, that were evaluated on fresh samples."""
     front = curve_of(records, records.runs.filter(pl.col("run") == run), FOUND)
-    known = front.filter(pl.col(_SPREAD).is_not_null())
-    return known.filter(pl.int_range(pl.len()) % max(1, -(-known.height // most)) == 0)
+    sampled = front.filter(pl.col(_SPREAD).is_not_null())
+    return sampled.filter(pl.int_range(pl.len()) % max(1, -(-sampled.height // most)) == 0)
 
 
 def _dots(records: Records, run: str) -> pl.DataFrame:
@@ -171,7 +172,7 @@ def _squares(plane: Plane, rows: Sequence[Mapping[str, Any]], colours: Mapping[s
 
 
 @dataclass(frozen=True)
-class _Frame:
+class _EllipseAxes:
     """Both axes of the ellipses, one length for one unit on either, or for one doubling where they are logarithmic."""
 
     x_domain: tuple[float, float]
@@ -195,10 +196,10 @@ def spread_of_points(records: Records) -> Drawing:
     sampled = seen.frame(FRONTS).filter(pl.col(_SPREAD).is_not_null())
     panels, note = _panels(seen, sampled, by_aim=True)
     shown = [_sampled(seen, panel.rows["run"][0], _MOST_ELLIPSES) for panel in panels]
-    most = max(float(found["tasks_dropped"].max() or 0.0) for found in shown)  # type: ignore[arg-type]
-    is_log = any(_factor(found) > _WIDE for found in shown)
+    most = max(float(points["tasks_dropped"].max() or 0.0) for points in shown)  # type: ignore[arg-type]
+    is_log = any(_factor(points) > _WIDE for points in shown)
     settings = [[panel.rows[key][0] for key in beside(seen, [AIM])] for panel in panels]
-    around = [outlines(found, yardsticks(_alike(settings, shown, i))) for i, found in enumerate(shown)]
+    around = [outlines(points, yardsticks(_alike(settings, shown, i))) for i, points in enumerate(shown)]
     rows = [_drawable(outline, is_log=is_log) for outline in around]
     size_px = (640, 460) if len(panels) == 1 else (340, 300)
     frames = [_frame(pl.concat(_alike(settings, rows, i)), *size_px, is_log=is_log) for i in range(len(rows))]
@@ -230,9 +231,9 @@ def _over_objectives(records: Records) -> str:
     return ", of all objectives at a setting, whose panels have the same scale" if records.varies(AIM) else ""
 
 
-def yardsticks(found: Sequence[pl.DataFrame]) -> tuple[float, float]:
+def yardsticks(fronts: Sequence[pl.DataFrame]) -> tuple[float, float]:
     """The least mean energy and the greatest mean utility of points."""
-    points = pl.concat([part.select("mean_energy_j", "mean_utility") for part in found])
+    points = pl.concat([front.select("mean_energy_j", "mean_utility") for front in fronts])
     return _least_j(points), float(points["mean_utility"].max() or 0.0) or 1.0  # type: ignore[arg-type]
 
 
@@ -242,14 +243,14 @@ def _drawable(rows: Sequence[Mapping[str, Any]], *, is_log: bool) -> pl.DataFram
     return frame.filter((pl.col("x") > 0) & (pl.col("y") > 0)) if is_log else frame
 
 
-def _least_j(found: pl.DataFrame) -> float:
+def _least_j(points: pl.DataFrame) -> float:
     """The least mean energy of points where anything runs; 1 where nothing ever does."""
-    return float(found.filter(pl.col("mean_energy_j") > 0)["mean_energy_j"].min() or 1.0)  # type: ignore[arg-type]
+    return float(points.filter(pl.col("mean_energy_j") > 0)["mean_energy_j"].min() or 1.0)  # type: ignore[arg-type]
 
 
-def _factor(found: pl.DataFrame) -> float:
+def _factor(points: pl.DataFrame) -> float:
     """The factor between the most and the least mean energy."""
-    return float(found["mean_energy_j"].max()) / _least_j(found)  # type: ignore[arg-type]
+    return float(points["mean_energy_j"].max()) / _least_j(points)  # type: ignore[arg-type]
 
 
 def outlines(ellipses: pl.DataFrame, yardsticks: tuple[float, float]) -> list[dict[str, float]]:
@@ -266,7 +267,7 @@ def outlines(ellipses: pl.DataFrame, yardsticks: tuple[float, float]) -> list[di
     return rows
 
 
-def _ellipse_part(title: str, rows: pl.DataFrame, most_dropped: float, frame: _Frame) -> Any:
+def _ellipse_part(title: str, rows: pl.DataFrame, most_dropped: float, frame: _EllipseAxes) -> Any:
     import altair as alt
 
     ramp = alt.Scale(domain=[0.0, most_dropped or 1.0], range=theme.ordered_lines(5))
@@ -294,7 +295,7 @@ def _normalised(channel: Any, field: str, title: str, domain: tuple[float, float
     return channel(field, title=title, scale=scale, axis=alt.Axis(format=AXIS_FORMAT, tickCount=5, grid=True))
 
 
-def _frame(rows: pl.DataFrame, most_width_px: int, most_height_px: int, *, is_log: bool) -> _Frame:
+def _frame(rows: pl.DataFrame, most_width_px: int, most_height_px: int, *, is_log: bool) -> _EllipseAxes:
     """Axes around the outlines, each at least a third as long as the picture may be high."""
     ends = [(float(rows[name].min()), float(rows[name].max())) for name in ("x", "y")]  # type: ignore[arg-type]
     along = [_along(domain, is_log=is_log) for domain in ends]
@@ -305,7 +306,7 @@ def _frame(rows: pl.DataFrame, most_width_px: int, most_height_px: int, *, is_lo
         _around((low + high) / 2, max(span, least), is_log=is_log)
         for (low, high), span in zip(along, spans, strict=True)
     )
-    return _Frame(x, y, scale, is_log)
+    return _EllipseAxes(x, y, scale, is_log)
 
 
 def _around(middle: float, length: float, *, is_log: bool) -> tuple[float, float]:

@@ -24,7 +24,7 @@ _ENDS = {"a": "least energy", "e": "least makespan"}
 
 
 @dataclass(frozen=True)
-class _Scene:
+class _ChosenPoints:
     """The chosen points of one front: every machine at each of them, and the axis that all its panels share."""
 
     rows: pl.DataFrame
@@ -82,33 +82,33 @@ def _chosen(records: Records) -> str:
     return ", the best of the methods" if records.varies(METHOD) else ""
 
 
-def _scenes(records: Records) -> tuple[list[_Scene], str]:
+def _scenes(records: Records) -> tuple[list[_ChosenPoints], str]:
     """One scene for each setting; of several methods the best is shown."""
     panels, note = front_panels(records, FOUND)
     return [_scene(records, panel) for panel in panels], note
 
 
-def _scene(records: Records, panel: Panel) -> _Scene:
+def _scene(records: Records, panel: Panel) -> _ChosenPoints:
     run = best_run(records, panel.rows)
     front = curve_of(records, run, FOUND)
     chosen = front.filter(pl.col(_CHOSEN).is_not_null()).select("point", _CHOSEN)
     machines = records.frame(MACHINES).filter(pl.col("run") == run["run"][0]).join(chosen, on="point")
     method = records.label(METHOD, run[METHOD][0])
-    return _Scene(machines, front, curve_of(records, run, BOUND), panel.title, method)
+    return _ChosenPoints(machines, front, curve_of(records, run, BOUND), panel.title, method)
 
 
-def _front_part(scene: _Scene, width_px: int, height_px: int) -> Any:
+def _front_part(scene: _ChosenPoints, width_px: int, height_px: int) -> Any:
     """The small front on which the chosen points bear their letters."""
     import altair as alt
 
     plane = plane_of([scene.bound, scene.front], width_px, height_px)
     chosen = scene.front.filter(pl.col(_CHOSEN).is_not_null())
-    found = _points(plane, scene.front).mark_point(filled=True, size=8, color=theme.MUTED, opacity=0.7)
+    dots = _points(plane, scene.front).mark_point(filled=True, size=8, color=theme.MUTED, opacity=0.7)
     marked = _points(plane, chosen, _CHOSEN)
     square = marked.mark_point(filled=True, shape="square", size=46, color=theme.PALETTE[1], opacity=1)
     letter = marked.mark_text(dx=8, dy=-8, fontWeight=600, fontSize=theme.LABEL_PX, color=theme.INK)
     line = plane.line(scene.bound, strokeWidth=1.4)
-    return plane.sized([line, found, square, letter.encode(text=alt.Text(f"{_CHOSEN}:N"))], f"front of {scene.method}")
+    return plane.sized([line, dots, square, letter.encode(text=alt.Text(f"{_CHOSEN}:N"))], f"front of {scene.method}")
 
 
 def _points(plane: Plane, curve: pl.DataFrame, *kept: str) -> Any:
@@ -117,7 +117,7 @@ def _points(plane: Plane, curve: pl.DataFrame, *kept: str) -> Any:
     return alt.Chart(inline(plane.rows(curve, *kept))).encode(x=plane.x(), y=plane.y())
 
 
-def _sorted_part(scene: _Scene, name: str, metric: str) -> Any:
+def _sorted_part(scene: _ChosenPoints, name: str, metric: str) -> Any:
     import altair as alt
 
     axis, size = scene.axis(metric)
@@ -181,7 +181,7 @@ def machines_by_type(records: Records) -> Drawing:
     return Drawing(assemble(parts), caption)
 
 
-def _type_block(scene: _Scene) -> Any:
+def _type_block(scene: _ChosenPoints) -> Any:
     """One row: the front at the left, then a column for each chosen point."""
     import altair as alt
 
@@ -192,7 +192,7 @@ def _type_block(scene: _Scene) -> Any:
     return alt.hconcat(*columns, spacing=12, title=scene.title)
 
 
-def _type_part(scene: _Scene, name: str, metric: str, *, first: bool) -> Any:
+def _type_part(scene: _ChosenPoints, name: str, metric: str, *, first: bool) -> Any:
     import altair as alt
 
     axis, size = scene.axis(metric)

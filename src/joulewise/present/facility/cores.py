@@ -15,7 +15,6 @@ from joulewise.present.facility.view import (
     NODES,
     RATES,
     first_kept,
-    of_facility,
     ranked_runs,
     settings_beside,
     spread_out,
@@ -46,7 +45,7 @@ class _Stand:
 
 
 @dataclass(frozen=True)
-class _Scene:
+class _Stands:
     """What all panels share: the nodes in their order, where their cores stand, and how task types look."""
 
     nodes: Sequence[Mapping[str, Any]]
@@ -64,7 +63,7 @@ class _Scene:
 
 def has_cores(records: Records) -> bool:
     """Whether the plan of some facility was kept, core by core."""
-    return of_facility(records) and records.keeps(CORES, *COLUMNS) and records.keeps(NODES, *NODE_COLUMNS)
+    return records.n_runs > 0 and records.keeps(CORES, *COLUMNS) and records.keeps(NODES, *NODE_COLUMNS)
 
 
 def cores_of_nodes(records: Records) -> Drawing:
@@ -91,12 +90,12 @@ def cores_of_nodes(records: Records) -> Drawing:
     return Drawing(assemble(parts), caption)
 
 
-def _scene(records: Records, shown: Sequence[Mapping[str, Any]]) -> _Scene:
+def _scene(records: Records, shown: Sequence[Mapping[str, Any]]) -> _Stands:
     best = shown[0]["run"]
     nodes = records.frame(NODES).filter(run=best).with_columns(first=pl.col("cores").cum_sum() - pl.col("cores"))
     chosen = chosen_nodes(nodes, records.frame(CORES).filter(run=best))
     runs = [run["run"] for run in shown]
-    return _Scene(chosen, list(_stands(chosen)), _looks(records, runs, [node["node"] for node in chosen]))
+    return _Stands(chosen, list(_stands(chosen)), _looks(records, runs, [node["node"] for node in chosen]))
 
 
 def chosen_nodes(nodes: pl.DataFrame, cores: pl.DataFrame) -> list[dict[str, Any]]:
@@ -148,7 +147,7 @@ def by_memory(table: pl.DataFrame) -> list[str]:
     return [row["task"] for row in sorted(kinds.iter_rows(named=True), key=lambda row: ranks.get(row["class"], 0))]
 
 
-def _panel(records: Records, run: Mapping[str, Any], title: str, scene: _Scene) -> Any:
+def _panel(records: Records, run: Mapping[str, Any], title: str, scene: _Stands) -> Any:
     import altair as alt
 
     mine = records.frame(CORES).filter(run=run["run"])
@@ -163,9 +162,9 @@ def _panel(records: Records, run: Mapping[str, Any], title: str, scene: _Scene) 
     frames = [{"x": s.left + _CORE_GAP / 2, "x2": s.left + 1 - _CORE_GAP / 2, "y": 0, "y2": 100} for s in scene.stands]
     frame = alt.Chart(inline(frames)).mark_rect(fill="white", stroke=theme.NOTHING, strokeWidth=0.8)
     bars = alt.Chart(inline(rows)).mark_rect(stroke="white", strokeWidth=0.6)
-    told = {"node": "node", "core": "core", "task": "task type", "class": "memory class", "shown": "share",
+    named = {"node": "node", "core": "core", "task": "task type", "class": "memory class", "shown": "share",
             "pstate": "P-state"}  # fmt: skip
-    tips = [alt.Tooltip(f"{name}:N", title=said) for name, said in told.items()]
+    tips = [alt.Tooltip(f"{name}:N", title=said) for name, said in named.items()]
     layers = [
         frame.encode(x=x, x2="x2:Q", y=y, y2="y2:Q"),
         bars.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, tooltip=tips),
@@ -175,7 +174,7 @@ def _panel(records: Records, run: Mapping[str, Any], title: str, scene: _Scene) 
     return alt.layer(*layers).properties(width=scene.core_px * scene.width, height=_HEIGHT_PX, title=title)
 
 
-def _pieces(cores: pl.DataFrame, scene: _Scene) -> Iterator[dict[str, Any]]:
+def _pieces(cores: pl.DataFrame, scene: _Stands) -> Iterator[dict[str, Any]]:
     """A rectangle for each task type of each core, those of the first classes below."""
     rank = {name: i for i, name in enumerate(scene.looks)}
     for stand in scene.stands:
@@ -191,7 +190,7 @@ def _pieces(cores: pl.DataFrame, scene: _Scene) -> Iterator[dict[str, Any]]:
             below = above
 
 
-def _words(rows: Sequence[Mapping[str, Any]], scene: _Scene, x: Any, y: Any) -> list[Any]:
+def _words(rows: Sequence[Mapping[str, Any]], scene: _Stands, x: Any, y: Any) -> list[Any]:
     """The names of task types in those bars that have room for them, dark on light and light on dark."""
     import altair as alt
 
@@ -209,7 +208,7 @@ def _words(rows: Sequence[Mapping[str, Any]], scene: _Scene, x: Any, y: Any) -> 
     return [text.encode(x=x, y=y, text="task:N", color=alt.Color("ink:N", scale=None))]
 
 
-def _node_names(scene: _Scene, x: Any) -> list[Any]:
+def _node_names(scene: _Stands, x: Any) -> list[Any]:
     """Name and type of each node under its cores."""
     import altair as alt
 

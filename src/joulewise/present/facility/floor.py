@@ -12,7 +12,6 @@ from joulewise.present.facility.view import (
     CRACS,
     NODES,
     first_kept,
-    of_facility,
     ranked_runs,
     settings_beside,
     spread_out,
@@ -64,7 +63,7 @@ class Cells:
 
 def has_nodes(records: Records) -> bool:
     """Whether the nodes of some plan were kept."""
-    return of_facility(records) and records.keeps(NODES, *COLUMNS)
+    return records.n_runs > 0 and records.keeps(NODES, *COLUMNS)
 
 
 def rooms_of(records: Records) -> tuple[list[Room], str]:
@@ -159,8 +158,8 @@ def _pitch(nodes: pl.DataFrame, column: str, *within: str) -> float:
     """The least distance between neighbours that agree in the other columns."""
     places = nodes.select(column, *within).unique().sort(column)
     gaps = places.select(gap=pl.col(column).diff().over(within))["gap"]
-    found = gaps.filter(gaps > 1e-6).min()
-    return float(found) if found is not None else _PITCH_M[column]  # type: ignore[arg-type]
+    least = gaps.filter(gaps > 1e-6).min()
+    return float(least) if least is not None else _PITCH_M[column]  # type: ignore[arg-type]
 
 
 def _steps(places: pl.Series, pitch: float) -> int:

@@ -10,9 +10,10 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.formats import power_unit
+from joulewise.present.jobs.keys import SCHEDULER
 from joulewise.present.jobs.view import JOB_TRACES, job_view, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of
-from joulewise.present.records import SCHEDULER, Records
+from joulewise.present.records import Records
 
 _MOST_POINTS = 360
 _DAYS_FROM_S = 4 * 86400.0
@@ -102,7 +103,7 @@ def _part(panel: Panel, panels: Sequence[Panel], quantity: _Quantity, *, last: b
 def _thinned(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     """At most so many points, each the mean of as many as there are between it and the next."""
     stride = -(-rows.height // _MOST_POINTS)
-    known = rows.select("at_s", name).filter(pl.col(name).is_not_null())
-    return known.group_by(pl.int_range(pl.len()) // stride, maintain_order=True).agg(
+    points = rows.select("at_s", name).filter(pl.col(name).is_not_null())
+    return points.group_by(pl.int_range(pl.len()) // stride, maintain_order=True).agg(
         pl.col("at_s").first(), pl.col(name).mean()
     ).select("at_s", name)  # fmt: skip

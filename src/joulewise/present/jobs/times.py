@@ -10,11 +10,12 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.formats import fixed
+from joulewise.present.jobs.keys import PLANNED
 from joulewise.present.jobs.view import JOB_TYPES, JOBS, by_scheduler, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
 from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
 from joulewise.present.logs import log_of, time_axis
-from joulewise.present.records import PLANNED, Records
+from joulewise.present.records import Records
 from joulewise.units import count
 
 _TRUE, _REQUESTED, _PLANNED = "true_s", "requested_s", "planned_s"
@@ -41,14 +42,14 @@ def run_times(records: Records) -> Drawing:
     """Requested, predicted and true run times: all in order, and each that was planned with against the true ones."""
     times = _times(records)
     planned = {name: pair for name, pair in times.items() if name != TRUE_NAME}
-    ends_s = [float(end) for _, known in times.values() for end in np.quantile(known.to_numpy(), (0.0, 1.0))]
+    ends_s = [float(end) for _, values in times.values() for end in np.quantile(values.to_numpy(), (0.0, 1.0))]
     logs = [log_of(end_s, _LEAST_S) for end_s in ends_s]
     edges = np.linspace(min(logs), max(max(logs), min(logs) + 1.0), _N_CELLS + 1)
     cells = {name: _cells(pair, edges) for name, pair in planned.items()}
-    most = max(int(found.max()) for found in cells.values())
+    most = max(int(counts.max()) for counts in cells.values())
     heats = [
-        _heat(name, found, edges, most).properties(title=_titled(name, *planned[name]), width=260, height=260)
-        for name, found in cells.items()
+        _heat(name, counts, edges, most).properties(title=_titled(name, *planned[name]), width=260, height=260)
+        for name, counts in cells.items()
     ]
     parts = [draw_lines(_in_order(times, logs)), *heats]
     caption = (
@@ -89,8 +90,7 @@ def _sort_key(seen: Records) -> list[str]:
 def _in_order(times: Mapping[str, tuple[pl.Series, pl.Series]], logs: list[float]) -> Plot:
     lines = {}
     for name, (_, values) in times.items():
-        found = np.quantile(values.to_numpy(), _QUANTILES)
-        pairs = zip(_QUANTILES, found, strict=True)
+        pairs = zip(_QUANTILES, np.quantile(values.to_numpy(), _QUANTILES), strict=True)
         lines[name] = [Point(100 * float(part), log_of(float(y), _LEAST_S)) for part, y in pairs]
     looks = {name: theme.line_style(i) for i, name in enumerate(lines)}
     x = Axis("jobs (%, in order)", 0.0, 100.0, {tick: f"{tick:g}" for tick in (0.0, 25.0, 50.0, 75.0, 100.0)})

@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import fixed, key_title
+from joulewise.present.formats import fixed
+from joulewise.present.jobs.keys import SCHEDULER
 from joulewise.present.jobs.view import JOBS, QUEUES, USERS, job_view, kept
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, sentence
 from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
 from joulewise.present.logs import count_axis, log_of, time_axis
-from joulewise.present.records import SCHEDULER, Records
-from joulewise.present.settings import looks_of
+from joulewise.present.records import Records
+from joulewise.present.views import looks_of
 
 WAIT, SLOWDOWN = "wait_s", "bounded_slowdown"
 MEANS = ("mean_wait_s", "mean_bounded_slowdown")
@@ -59,13 +60,13 @@ def _distribution(seen: Records, panel: Panel, name: str) -> Plot:
     lines = {label: _quantiles(parts[value][name], least) for value, label in labels.items() if value in parts}
     y = axis(title, [point.y for points in lines.values() for point in points])
     x = Axis("jobs (%, in order)", 0.0, 100.0, {tick: f"{tick:g}" for tick in (0.0, 25.0, 50.0, 75.0, 90.0, 100.0)})
-    legend = sentence(key_title(SCHEDULER))
+    legend = sentence(seen.title(SCHEDULER))
     return Plot(lines, looks_of(seen, SCHEDULER), x, y, panel.title, 300, has_bands=True, legend=legend)
 
 
 def _quantiles(values: pl.Series, least: float) -> list[Point]:
-    found = np.quantile(values.to_numpy(), _QUANTILES)
-    return [Point(100 * float(part), log_of(float(y), least)) for part, y in zip(_QUANTILES, found, strict=True)]
+    levels = np.quantile(values.to_numpy(), _QUANTILES)
+    return [Point(100 * float(part), log_of(float(y), least)) for part, y in zip(_QUANTILES, levels, strict=True)]
 
 
 # --- by queue -------------------------------------------------------------------------------------------
@@ -110,19 +111,19 @@ def _queue_part(seen: Records, panel: Panel, name: str) -> Any:
     marks = alt.Chart(inline(rows)).mark_point(filled=True, size=70, opacity=0.9).encode(
         x=encoded(alt.X, "x:Q", x),
         y=alt.Y("queue:N", sort=queues, title=None, axis=looks),
-        **_told_apart(list(labels.values())),
+        **_looks(list(labels.values())),
         tooltip=["queue:N", "name:N", alt.Tooltip("mean:Q", title=x.title, format=",.4~r"), "jobs:Q"],
     )  # fmt: skip
     return marks.properties(width=270, height=alt.Step(24), title=panel.title)
 
 
-def _told_apart(labels: Sequence[str]) -> dict[str, Any]:
+def _looks(labels: Sequence[str]) -> dict[str, Any]:
     """Colour and shape of each scheduler, in one legend."""
     import altair as alt
 
     colours = [theme.LINE_PALETTE[i % len(theme.LINE_PALETTE)] for i in range(len(labels))]
     shapes = [_SHAPES[i % len(_SHAPES)] for i in range(len(labels))]
-    legend = alt.Legend(title=sentence(key_title(SCHEDULER)), symbolOpacity=1, columns=4)
+    legend = alt.Legend(title="Scheduler", symbolOpacity=1, columns=4)
     names = list(labels)
     return {
         "color": alt.Color("name:N", sort=None, scale=alt.Scale(domain=names, range=colours), legend=legend),
@@ -182,5 +183,5 @@ def _user_title(seen: Records, panel: Panel) -> Any:
 
     if not _is_rated(seen):
         return panel.title
-    found = seen.runs.filter(pl.col("run") == panel.rows["run"][0])["fairness"][0]
-    return alt.TitleParams(panel.title or "", subtitle="" if found is None else f"fairness {fixed(found, 2)}")
+    fairness = seen.runs.filter(pl.col("run") == panel.rows["run"][0])["fairness"][0]
+    return alt.TitleParams(panel.title or "", subtitle="" if fairness is None else f"fairness {fixed(fairness, 2)}")

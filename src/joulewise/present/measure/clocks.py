@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from joulewise.present import theme
 from joulewise.present.formats import energy_unit, time_unit
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline, sentence
 from joulewise.present.lines import Axis, Plot, Point, draw_lines
@@ -21,7 +22,6 @@ from joulewise.present.measure.view import (
     size_name,
     whiskers_phrase,
 )
-from joulewise.present.settings import Looks
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis.analysis import Analysis
@@ -57,7 +57,7 @@ class _Look:
     """What all panels share: colours of sizes, how lines of sizes and companies look, and clocks in their order."""
 
     colours: Mapping[str, str]
-    lines: Looks
+    lines: theme.Looks
     clocks: Sequence[str]
 
 

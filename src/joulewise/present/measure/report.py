@@ -15,16 +15,16 @@ from joulewise.measure.analysis.claims import is_made_up
 from joulewise.measure.analysis.hosts import host_of
 from joulewise.measure.analysis.outliers import RULE
 from joulewise.present.export import export, spec_of
-from joulewise.present.glossary import LABORATORY
+from joulewise.present.html import filled, libraries
 from joulewise.present.layout import Drawing, sentence
 from joulewise.present.measure.clocks import clocks_title, has_times, over_clocks
 from joulewise.present.measure.energy import energy_together, has_energies, has_powers, power_split
 from joulewise.present.measure.findings import measure_findings
+from joulewise.present.measure.glossary import LABORATORY
 from joulewise.present.measure.programs import has_programs, programs_compared
 from joulewise.present.measure.runs import RunCounts, idle_doubts, left_out, run_counts, runs_made
 from joulewise.present.measure.slowdowns import additive_model, has_groups, has_pairs, slowdowns_by_pair
 from joulewise.present.measure.tables import DETAILS, MAIN, claims_table, measure_tables
-from joulewise.present.pages import libraries, page
 from joulewise.present.report import Plate, picture_of
 from joulewise.units import count, roughly
 
@@ -104,7 +104,7 @@ def render_measure_report(analysis: Analysis, info: MeasureInfo) -> str:
     """The whole report as one HTML document that loads nothing; whatever a user wrote in it is escaped."""
     plates = [_plate(figure, analysis) for figure in drawable(analysis)]
     runs = run_counts(analysis, info.n_planned)
-    return page(
+    return filled(
         "measure.html",
         info=info,
         measured_on=_measured_on(analysis, info),
