@@ -31,9 +31,9 @@ def draw_differences(records: Records, layout: Layout, best: str = "") -> Drawin
     domain = _domain([float(v) for name in ("mean", "low", "high") for v in shown[name].drop_nulls()])
     parts = [_panel(records, layout, panel, domain) for panel in panels]
     caption = (
-        f"Difference in utility, in percentage points of the maximum, of each {records.words(layout.main).name} to "
-        "the best one at the same setting, on the same trials. Lines are 95 % confidence intervals; where "
-        f"one reaches zero the two cannot be told apart.{best}{note}"
+        f"Difference in utility between each {records.words(layout.main).name} and the best one at the same setting, "
+        "on the same trials, in percentage points of the maximum. Lines are 95 % confidence intervals; where one "
+        f"reaches zero, the trials do not tell the two apart.{best}{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
 

@@ -76,7 +76,7 @@ def panels_of(records: Records, frame: pl.DataFrame, keys: Sequence[str]) -> tup
     panels = all_panels(records, frame, keys)
     shown = panels[:_MAX_PANELS]
     n_left = len(panels) - len(shown)
-    note = f" Shown are the first {len(shown)} of {len(panels)} settings; the full table has all." if n_left else ""
+    note = f" The first {len(shown)} of {len(panels)} settings are shown; the full table has all." if n_left else ""
     return shown, note
 
 

@@ -176,7 +176,7 @@ def test_reports_of_profit_tell_gaps_and_losses() -> None:
     found = profit_findings(profit_records([0.85, 1.0, 1.5], idle_w=3000.0))
     assert "less per second than the proven bound" in found[0].lead
     assert found[-1].lead == "The most profit lies off the energy/makespan front at profit ratio 0.85."
-    assert found[-1].support == "There is no schedule without loss at profit ratio 0.85."
+    assert found[-1].support == "Every schedule makes a loss at profit ratio 0.85."
     (alone,) = profit_findings(profit_records([1.2]))
     assert alone.support.startswith("It earns ")
     assert "Profit ratio" in render_report(profit_records([1.2]))

@@ -341,7 +341,7 @@ def test_stretches_that_did_not_complete_their_job_are_marked() -> None:
 def test_findings_tell_who_earned_most_and_waited_least() -> None:
     leads = [finding.lead for finding in job_findings(PUBLISHED)]
     assert leads[0].startswith("Max UPR, place-holders, filter per resource earned the most, 81")
-    assert leads[1].startswith("With Max UPR, place-holders, filter per resource jobs waited least")
+    assert leads[1].startswith("With Max UPR, place-holders, filter per resource, jobs waited least")
 
 
 def test_jobs_that_fit_nowhere_are_a_finding() -> None:

@@ -12,12 +12,12 @@ GLOSSARY = {
     ),
     "Front": "Assignments of which none is beaten by another in both energy and utility.",
     "Proven bound": (
-        "More utility than the line says for an energy no assignment earns, found or not: prices for machine time "
-        "and energy prove it, and `joulewise verify` checks the proof."
+        "No assignment earns more utility than the line shows for its energy, whether a search found it or not. Prices "
+        "for machine time and energy prove it, and `joulewise verify` checks the proof."
     ),
     "Hypervolume": (
-        "The area that a front dominates, down to no utility and up to 1.8 times the least energy of all tasks, in "
-        "percent of the same area of the proven bound; or of the whole box, as if all tasks earned all they are "
+        "The area that a front dominates, down to no utility and up to 1.8 times the least energy of all tasks. It is "
+        "in percent of the same area of the proven bound, or of the whole box, as if all tasks earned all they are "
         "worth for the least energy."
     ),
     "Certified": (

@@ -116,7 +116,7 @@ def _place_finding(records: Records) -> list[Finding]:
     if not off:
         return [Finding("The most profit lies on the energy/makespan front at every profit ratio.")]
     lead = f"The most profit lies off the energy/makespan front at {_ratios(off)}."
-    support = f"There is no schedule without loss at {_ratios(loss)}." if loss else ""
+    support = f"Every schedule makes a loss at {_ratios(loss)}." if loss else ""
     return [Finding(lead, support)]
 
 

@@ -70,7 +70,7 @@ def _sorted(records: Records, metric: str, says: str, order: str) -> Drawing:
     of = f", {scene.title}" if scene.title else ""
     first = f" Of {len(scenes)} settings the first is shown." if len(scenes) > 1 else ""
     caption = (
-        f"{says} at the points that bear letters of the front that {scene.method} found{_chosen(records)}{of}: a is "
+        f"{says} at the lettered points of the front that {scene.method} found{_chosen(records)}{of}: a is "
         "the least energy, e the least makespan, the others lie evenly between. Machines are sorted in each panel, "
         f"{order}; all panels have the same scale. First trial.{first}{note}"
     )
@@ -174,9 +174,9 @@ def machines_by_type(records: Records) -> Drawing:
     scenes, note = _scenes(records)
     parts = [_type_block(scene) for scene in scenes]
     caption = (
-        f"The front that the method named over it found{_chosen(records)}, and for each of its points that bear "
-        "letters the finishing time (top) and the energy (below) of every machine, grouped by machine type; a is the "
-        f"least energy, e the least makespan. Panels of one row have the same scale. First trial.{note}"
+        f"The front found by the method named above it{_chosen(records)}, and for each of its lettered points the "
+        "finishing time (top) and the energy (bottom) of every machine, grouped by machine type; a is the least "
+        f"energy, e the least makespan. Panels of one row have the same scale. First trial.{note}"
     )
     return Drawing(assemble(parts), caption)
 

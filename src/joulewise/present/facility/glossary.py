@@ -14,15 +14,15 @@ GLOSSARY = {
         "of a type count than arrive."
     ),
     "Co-located reward rate": (
-        "The same with what cores of one processor slow each other: what is really earned, and what plans are "
-        "compared by."
+        "The reward rate with the slowdown that cores of one processor cause each other. This is what is really "
+        "earned, and what plans are compared by."
     ),
     "Proven bound": (
-        "No plan that keeps the cap and the redlines has a higher co-located reward rate, found or not: prices for "
-        "power, temperatures and tasks prove it, and `joulewise verify` checks the proof."
+        "No plan that keeps the cap and the redlines has a higher co-located reward rate. Prices for power, "
+        "temperatures and tasks prove it, and `joulewise verify` checks the proof."
     ),
-    "Memory class": "How much a task type needs the memory, and so slows, and is slowed by, others beside it.",
-    "CRAC unit": "It takes in warm air and blows cold air at its supply temperature; the colder, the dearer.",
+    "Memory class": "How much a task type uses the memory, and so how much it slows others and is slowed by them.",
+    "CRAC unit": "It takes in warm air and blows out cold air at its supply temperature. Colder air costs more.",
     "Redline": "The warmest air that a node may take in.",
     "Cap": "The most that nodes and CRAC units may draw together.",
     "Worth of another kW": (

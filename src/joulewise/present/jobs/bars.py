@@ -80,7 +80,7 @@ def energy_by_scheduler(records: Records) -> Drawing:
     chart, note = draw_bars(seen, layout, measure)
     budget = " The dashed line is the budget, where all have the same." if seen.measures("budget_j") else ""
     caption = (
-        f"Energy that the jobs of each {_compared(seen)} used{_by(seen, layout)}.{budget}{best} "
+        f"Energy that the jobs used, for each {_compared(seen)}{_by(seen, layout)}.{budget}{best} "
         f"{whiskers(seen, metric=ENERGY)}{note}"
     )
     return Drawing(chart, caption)
@@ -97,9 +97,10 @@ def waits_by_scheduler(records: Records) -> Drawing:
     )
     chart, note = draw_bars(seen, layout, *measures)
     caption = (
-        "How long jobs waited before they ran, and their bounded slowdown (wait and run over run, at least 10 s of run "
-        f"counted), for each {_compared(seen)}{_by(seen, layout)}. Only jobs that ran are counted, so a scheduler that "
-        f"drops jobs or leaves many waiting can still show short waits.{best} {whiskers(seen, metric=WAIT)}{note}"
+        "How long jobs waited before they ran, and their bounded slowdown (wait and run time over run time, or over 10 "
+        f"s where that is more), for each {_compared(seen)}{_by(seen, layout)}. Only jobs that ran are counted, so a "
+        f"scheduler that drops jobs or leaves many waiting can still show short waits.{best} "
+        f"{whiskers(seen, metric=WAIT)}{note}"
     )
     return Drawing(chart, caption)
 

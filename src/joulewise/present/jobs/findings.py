@@ -41,7 +41,7 @@ def _wait_finding(seen: Records, panel: Panel) -> Finding:
     name = seen.phrases(row, [key for key in (SCHEDULER,) if key in seen.varying])
     of_several = panel.rows.height > 1 and name
     lead = (
-        f"with {name} jobs waited least: {duration(row['mean'])}"
+        f"with {name}, jobs waited least: {duration(row['mean'])}"
         if of_several
         else f"jobs waited {duration(row['mean'])}"
     )

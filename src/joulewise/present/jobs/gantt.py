@@ -80,10 +80,10 @@ def gantt(records: Records) -> Drawing:
     n_left = runs["run"].n_unique() - len(shown)
     left = f" {sentence(count(n_left, 'further schedule'))} not shown." if n_left else ""
     caption = (
-        f"Which nodes ran jobs in {duration(window.end_s - window.start_s)} in which many came; every "
-        "rectangle is a job, as high as it has nodes, the darker the longer it had waited. Nodes of a cluster are "
-        "alike: a job is drawn on the lowest that are free when it starts, so it may be in several pieces, of which "
-        f"those too low to be seen are left out. First kept trial.{best}{left}"
+        f"Which nodes ran jobs during {duration(window.end_s - window.start_s)} in which many arrived. Every rectangle "
+        "is a job: the more nodes it has, the higher; the longer it had waited, the darker. Nodes of a cluster are "
+        "alike, so a job is drawn on the lowest that are free when it starts. It may be in several pieces; those too "
+        f"thin to be seen are left out. First kept trial.{best}{left}"
     )
     looks = _looks(_inside(pl.concat([panel.rows for panel in shown]), window))
     width_px = _WIDTHS_PX[len(shown) > 1]

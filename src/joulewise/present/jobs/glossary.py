@@ -12,7 +12,7 @@ GLOSSARY = {
         "and what it commits to for jobs that must wait."
     ),
     "Reservation": "Nodes promised to a waiting job from an instant on; the promise is kept.",
-    "Place-holder": "The same, but given up at the next mapping event, so that a better job may come first.",
+    "Place-holder": "A reservation that is given up at the next mapping event, so that a better job may come first.",
     "Backfilling": "Starting a later job early where it delays no job that has a reservation.",
     "Utility": (
         "What the system earns for a job. It depends on the job's priority and falls with the time between its "
@@ -30,15 +30,15 @@ GLOSSARY = {
         "Takes away options that would use more than a fair share of the energy that is left, counted per task or "
         "per core and second. The leniency says how many fair shares are allowed."
     ),
-    "Wait": "The time from when a job could have started until it did, without the time in which it ran before.",
+    "Wait": "The time from when a job could have started until it did. Time in which it ran before does not count.",
     "Bounded slowdown": (
         "The time from when a job could have started until it ended, divided by its run time, or by 10 s if it ran "
         "for less; at least 1."
     ),
     "Planned time": "The run time that the scheduler knows: that which the user requested, or a prediction.",
     "Fairness": (
-        "Jain's index of the users' mean bounded slowdowns: the square of their sum over their number times the "
-        "sum of their squares. It is 1 if all are alike."
+        "Jain's index of the users' mean bounded slowdowns: the square of their sum, divided by their number and by "
+        "the sum of their squares. It is 1 if all are alike."
     ),
     "Mapping event": "A moment at which the scheduler decides.",
     "Trial": trial_of("schedulers"),

@@ -53,9 +53,10 @@ def run_times(records: Records) -> Drawing:
     ]
     parts = [draw_lines(_in_order(times, logs)), *heats]
     caption = (
-        "Run times that schedulers plan with, and true ones. First: each sort in order, at 50 % its median. The other "
-        "panels: jobs by true and by planned time, the darker the more; on the line both agree, below it a job runs "
-        "longer than planned. All scales of time are logarithmic. First kept trial."
+        "Run times that schedulers plan with, and true ones. The first panel has each sort of time from the shortest "
+        "to the longest, with its median at 50 %. The others count jobs by true and planned time: the darker, the more "
+        "jobs. On the line both agree; below it, jobs run longer than planned. All scales of time are logarithmic. "
+        "First kept trial."
     )
     return Drawing(assemble(parts, across=2), caption)
 

@@ -46,8 +46,8 @@ def wait_distribution(records: Records) -> Drawing:
     panels, note = panels_of(seen, frame, keys)
     parts = [draw_lines(_distribution(seen, panel, name)) for panel in panels for name in _AXES]
     caption = (
-        "Waits and bounded slowdowns of all jobs that ran, from the shortest to the longest: at 90 % stands what nine "
-        "of ten jobs did not exceed. Both scales are logarithmic; waits under 1 s are drawn as 1 s. First kept trial."
+        "Waits and bounded slowdowns of all jobs that ran, from the shortest to the longest: nine of ten jobs stay "
+        "below the value at 90 %. Both scales are logarithmic; waits under 1 s are drawn as 1 s. First kept trial."
         f"{best}{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
@@ -80,7 +80,7 @@ def waits_by_queue(records: Records) -> Drawing:
     panels, note = panels_of(seen, frame, keys)
     parts = [_queue_part(seen, panel, name) for panel in panels for name in _AXES]
     n_queues = frame["queue"].n_unique()
-    most = f" The {_MOST_QUEUES} queues with most jobs of {n_queues} are shown." if n_queues > _MOST_QUEUES else ""
+    most = f" Of {n_queues} queues, the {_MOST_QUEUES} with most jobs are shown." if n_queues > _MOST_QUEUES else ""
     caption = (
         "Mean wait and mean bounded slowdown of the jobs of each queue that ran, on logarithmic scales; the queue with "
         f"most jobs is on top.{most} First kept trial.{best}{note}"
@@ -142,7 +142,7 @@ def slowdown_by_user(records: Records) -> Drawing:
     panels, note = panels_of(seen, frame, keys if seen.varying else [])
     fair = " Fairness is Jain's index of the users' mean slowdowns: 1 if all are alike." if _is_rated(seen) else ""
     caption = (
-        "Every point is a user: the mean bounded slowdown of their jobs that ran against the time on nodes that these "
+        "Every point is a user: the mean bounded slowdown of their jobs that ran, against the node-hours that these "
         f"used, both on logarithmic scales.{fair} First kept trial.{best}{note}"
     )
     x, y = _user_axes(panels)

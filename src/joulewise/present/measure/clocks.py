@@ -178,15 +178,15 @@ def _over_frequency(rows: pl.DataFrame, quantity: _Quantity, title: str, look: _
 
 def _lines(rows: pl.DataFrame, quantity: _Quantity, size: float) -> dict[str, list[Point]]:
     """For each size the points in the company that slows most and, by another name, in the one that slows least."""
-    found = {}
+    shown = {}
     for (n,), part in rows.sort("size").partition_by("size", as_dict=True, maintain_order=True).items():
         order = part.group_by("group").agg(pl.col("wall_s").mean()).sort("wall_s", "group")["group"].to_list()
         for name, company in zip((size_name(n), _least(n)), dict.fromkeys((order[-1], order[0]))):
             own = part.filter(pl.col("group") == company).sort("clock_mhz")
-            found[name] = [
+            shown[name] = [
                 Point(row["clock_mhz"] / 1000, *_ends(row, quantity, size)) for row in own.iter_rows(named=True)
             ]
-    return found
+    return shown
 
 
 def _least(n: int) -> str:
@@ -220,14 +220,14 @@ def _by_company(rows: pl.DataFrame, quantity: _Quantity, title: str, look: _Look
     named = quantity.title.format(unit=unit)
     top = max([row["high"] or row["y"] for row in data], default=1.0)
     scale = alt.Scale(domain=list(look.colours), range=list(look.colours.values()))
-    blank = dict.fromkeys(("x", "y", "low", "high", "size", "company", "told", "offset"))
+    blank = dict.fromkeys(("x", "y", "low", "high", "size", "company", "shown", "offset"))
     base = alt.Chart(inline(data or [blank])).encode(
         x=alt.X("x:N", sort=None, title=None, scale=alt.Scale(domain=places),
                 axis=alt.Axis(labelAngle=0, ticks=False, labelExpr="split(datum.label, ' ')")),
         xOffset=alt.XOffset("offset:Q", scale=alt.Scale(domain=[-0.5, 0.5])),
         color=alt.Color("size:N", title=_LEGEND, sort=None, scale=scale,
                         legend=alt.Legend(symbolType="circle") if across == "clock" else None),
-        tooltip=[alt.Tooltip("company:N", title="together"), alt.Tooltip("told:N", title=named)],
+        tooltip=[alt.Tooltip("company:N", title="together"), alt.Tooltip("shown:N", title=named)],
     )  # fmt: skip
     y = alt.Y("y:Q", title=named, scale=alt.Scale(domain=[0, 1.06 * top], nice=False),
               axis=alt.Axis(format=AXIS_FORMAT, tickCount=4))  # fmt: skip
@@ -250,4 +250,4 @@ def _point_row(row: Mapping[str, Any], quantity: _Quantity, size: float, across:
     named = size_name(row["size"])
     x = row["clock"] if across == "clock" else named
     return {"x": x, "y": y, "low": low, "high": high, "size": named, "offset": row["offset"], "company": row["group"],
-            "told": pm(row[quantity.value], row[quantity.half], size)}  # fmt: skip
+            "shown": pm(row[quantity.value], row[quantity.half], size)}  # fmt: skip

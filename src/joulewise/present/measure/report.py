@@ -109,7 +109,7 @@ def render_measure_report(analysis: Analysis, info: MeasureInfo) -> str:
         info=info,
         measured_on=_measured_on(analysis, info),
         facts=_facts(analysis, info, runs),
-        unfinished="" if runs.is_finished else f"{runs.told()}. {_GO_ON}",
+        unfinished="" if runs.is_finished else f"{runs.words()}. {_GO_ON}",
         findings=measure_findings(analysis, info.idle_notes),
         missing=[sentence(f"{text}.") for text in analysis.missing],
         plates=plates,
@@ -117,7 +117,7 @@ def render_measure_report(analysis: Analysis, info: MeasureInfo) -> str:
         detail_tables=measure_tables(analysis, DETAILS),
         claims=claims_table(analysis),
         machine=_machine(info.machine, analysis) if info.machine else [],
-        runs=runs.told(),
+        runs=runs.words(),
         left_out=list(left_out(analysis)),
         rule=RULE,
         glossary=LABORATORY,
@@ -142,7 +142,7 @@ def _facts(analysis: Analysis, info: MeasureInfo, runs: RunCounts) -> list[str]:
     rows = runs_made(analysis)
     groups = rows.filter(pl.col("size") > 1)["group"].n_unique()
     facts = [
-        runs.told(),
+        runs.words(),
         count(rows["program"].n_unique(), "program"),
         count(groups, "group") if groups else "",
         count(rows["clock"].n_unique(), "clock"),

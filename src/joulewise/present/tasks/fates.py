@@ -48,8 +48,8 @@ def _draw(records: Records, across: str) -> Drawing:
     by = f", at each {records.words(bars).name}" if bars else ""
     caption = (
         f"What became of the tasks that arrived, for each {records.words(main).name}{by}: completed in "
-        "the counted time, dropped, or neither when it ended; in percent of the tasks that arrived. Means "
-        f"over the trials.{note}"
+        "the counted time, dropped, or still open when it ended. In percent of the tasks that arrived, means over the "
+        f"trials.{note}"
     )
     return Drawing(assemble(parts), caption)
 

@@ -50,7 +50,7 @@ def utility_by_setting(records: Records) -> Drawing:
     chart, note = draw_bars(shown, layout)
     by = "" if layout.main == SETTING else f" by each {shown.words(layout.main).name}"
     caption = (
-        f"Percentage of the maximum utility earned{by} in each environment, with and without energy filter."
+        f"Percentage of the maximum utility earned{by} in each environment, with and without an energy filter."
         f"{best} {whiskers(shown)}{note}"
     )
     return Drawing(chart, caption)
