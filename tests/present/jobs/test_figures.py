@@ -367,6 +367,7 @@ def test_a_report_without_results_says_so() -> None:
 
 
 def test_a_report_tells_what_its_words_mean() -> None:
-    page = render_report(replace(job_records(TRACE[1:], n_jobs=40), frames={}))
+    records = job_records(TRACE[1:], n_jobs=40)
+    page = render_report(replace(records, frames={"findings": records.frame("findings")}))
     assert "Bounded slowdown" in page
     assert "What was odd in the log" in page

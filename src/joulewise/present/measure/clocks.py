@@ -34,7 +34,7 @@ _LEGEND, _LEGEND_COLUMNS = "Programs", 5
 
 
 @dataclass(frozen=True)
-class _Quantity:
+class _Measured:
     """A column of panels: its values and half widths, its name, the title of its axis, and what captions call it."""
 
     value: str
@@ -45,10 +45,10 @@ class _Quantity:
 
 
 _QUANTITIES = (
-    _Quantity("intensity", "intensity_ci", "misses", "misses / 1,000 instr.",
+    _Measured("intensity", "intensity_ci", "misses", "misses / 1,000 instr.",
               "last-level cache misses per 1,000 instructions"),
-    _Quantity("wall_s", "wall_ci_s", "time", "time ({unit})", "time"),
-    _Quantity("energy_j", "energy_ci_j", "energy", "energy ({unit})", "energy until its end"),
+    _Measured("wall_s", "wall_ci_s", "time", "time ({unit})", "time"),
+    _Measured("energy_j", "energy_ci_j", "energy", "energy ({unit})", "energy until its end"),
 )  # fmt: skip
 
 
@@ -66,7 +66,7 @@ class _Shown:
     """What was measured: the rows, which quantities they have, and whether at several clocks and in company."""
 
     rows: pl.DataFrame
-    quantities: Sequence[_Quantity]
+    quantities: Sequence[_Measured]
     has_clocks: bool
     has_company: bool
 
@@ -155,7 +155,7 @@ def _listed(names: Sequence[str]) -> str:
 # --- over frequencies -----------------------------------------------------------------------------------
 
 
-def _over_frequency(rows: pl.DataFrame, quantity: _Quantity, title: str, look: _Look) -> Any:
+def _over_frequency(rows: pl.DataFrame, quantity: _Measured, title: str, look: _Look) -> Any:
     """Lines of a program over the frequency: alone, and of each size in the worst and in the best company."""
     unit, size = _unit(rows, quantity)
     lines = _lines(rows.drop_nulls([quantity.value, "clock_mhz"]), quantity, size)
@@ -176,7 +176,7 @@ def _over_frequency(rows: pl.DataFrame, quantity: _Quantity, title: str, look: _
     return draw_lines(plot)
 
 
-def _lines(rows: pl.DataFrame, quantity: _Quantity, size: float) -> dict[str, list[Point]]:
+def _lines(rows: pl.DataFrame, quantity: _Measured, size: float) -> dict[str, list[Point]]:
     """For each size the points in the company that slows most and, by another name, in the one that slows least."""
     shown = {}
     for (n,), part in rows.sort("size").partition_by("size", as_dict=True, maintain_order=True).items():
@@ -193,12 +193,12 @@ def _least(n: int) -> str:
     return f"{size_name(n)}, least slowed"
 
 
-def _ends(row: Mapping[str, Any], quantity: _Quantity, size: float) -> tuple[float, float | None, float | None]:
+def _ends(row: Mapping[str, Any], quantity: _Measured, size: float) -> tuple[float, float | None, float | None]:
     value, half = row[quantity.value] / size, row[quantity.half]
     return (value, None, None) if half is None else (value, value - half / size, value + half / size)
 
 
-def _unit(rows: pl.DataFrame, quantity: _Quantity) -> tuple[str, float]:
+def _unit(rows: pl.DataFrame, quantity: _Measured) -> tuple[str, float]:
     """The unit that suits the values of a panel, with its size."""
     most = float(rows[quantity.value].max() or 1.0)  # type: ignore[arg-type]
     units = {"wall_s": time_unit, "energy_j": energy_unit}
@@ -208,7 +208,7 @@ def _unit(rows: pl.DataFrame, quantity: _Quantity) -> tuple[str, float]:
 # --- where clocks have no frequencies -------------------------------------------------------------------
 
 
-def _by_company(rows: pl.DataFrame, quantity: _Quantity, title: str, look: _Look) -> Any:
+def _by_company(rows: pl.DataFrame, quantity: _Measured, title: str, look: _Look) -> Any:
     """Points of a program, one for each company: by the clock, or by the number of programs where there is one."""
     import altair as alt
 
@@ -244,7 +244,7 @@ def _place(across: str) -> pl.Expr:
     return (pl.int_range(pl.len()) + 1).over(across) / (pl.len().over(across) + 1) - 0.5
 
 
-def _point_row(row: Mapping[str, Any], quantity: _Quantity, size: float, across: str) -> dict[str, Any]:
+def _point_row(row: Mapping[str, Any], quantity: _Measured, size: float, across: str) -> dict[str, Any]:
     y, low, high = _ends(row, quantity, size)
     low = None if low is None else max(low, 0.0)  # the axis ends there
     named = size_name(row["size"])

@@ -59,7 +59,7 @@ class MeasureInfo:
 
 
 @dataclass(frozen=True)
-class _Figure:
+class _LabFigure:
     """A figure of the laboratory: its name and title, when it can be drawn, and how."""
 
     name: str
@@ -73,16 +73,16 @@ def _always(title: str) -> Callable[[Analysis], str]:
 
 
 FIGURES = (
-    _Figure("programs", _always("What programs are like"), has_programs, programs_compared),
-    _Figure("slowdowns", _always("Slowdowns in pairs"), has_pairs, slowdowns_by_pair),
-    _Figure("sums", _always("Whether slowdowns add up"), has_groups, additive_model),
-    _Figure("clocks", clocks_title, has_times, over_clocks),
-    _Figure("energy-together", _always("Energy of running together"), has_energies, energy_together),
-    _Figure("powers", _always("Static and dynamic power"), has_powers, power_split),
+    _LabFigure("programs", _always("What programs are like"), has_programs, programs_compared),
+    _LabFigure("slowdowns", _always("Slowdowns in pairs"), has_pairs, slowdowns_by_pair),
+    _LabFigure("sums", _always("Whether slowdowns add up"), has_groups, additive_model),
+    _LabFigure("clocks", clocks_title, has_times, over_clocks),
+    _LabFigure("energy-together", _always("Energy of running together"), has_energies, energy_together),
+    _LabFigure("powers", _always("Static and dynamic power"), has_powers, power_split),
 )
 
 
-def drawable(analysis: Analysis) -> list[_Figure]:
+def drawable(analysis: Analysis) -> list[_LabFigure]:
     """The figures for which enough was measured."""
     return [figure for figure in FIGURES if figure.is_there(analysis)]
 
@@ -132,7 +132,7 @@ def _measured_on(analysis: Analysis, info: MeasureInfo) -> str:
     return info.machine.model if info.machine else ""
 
 
-def _plate(figure: _Figure, analysis: Analysis) -> Plate:
+def _plate(figure: _LabFigure, analysis: Analysis) -> Plate:
     drawing = figure.draw(analysis)
     spec = spec_of(drawing.chart)
     return Plate(figure.name, figure.title(analysis), drawing.caption, spec, picture_of(spec))
