@@ -127,7 +127,7 @@ def test_an_inverse_that_rounding_has_spoilt_is_made_afresh(harm: float) -> None
         solved(program, True)
         rows = program.basis.group >= 0
         program.basis.inverse[rows] *= harm
-        n_spoilt += rows.any()
+        n_spoilt += int(rows.any())
         assert solved(program, True) == SOLVED
         assert_optimal(program, True)
     assert n_spoilt > 10
@@ -150,7 +150,7 @@ def test_a_run_whose_program_was_given_up_is_no_result() -> None:
     engine = Engine(busy_world(), Manager(PRICES), 0)
     engine.rolling.program.status[0] = INEXACT
     with pytest.raises(InputError, match=r"policy bag-prices: .*could not be solved: rounding grew"):
-        engine.run(math.inf)
+        engine.run(-1.0, is_last=False)
 
 
 def assert_optimal(program: Program, may_leave: bool) -> None:
