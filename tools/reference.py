@@ -23,9 +23,51 @@ from joulewise.present.figures import FIGURES
 from joulewise.study.columns import COLUMNS
 from joulewise.study.schema import Key, study_keys
 from joulewise.study.sources import SECTIONS
-from joulewise.worlds.tables import TABLES
+from joulewise.worlds.assignments.chance_tables import SAMPLE_COLUMNS
+from joulewise.worlds.bags.bag import BAG_COLUMNS
+from joulewise.worlds.facility.colocation import COLOCATION_COLUMNS
+from joulewise.worlds.facility.heat_tables import HEAT_COLUMNS
+from joulewise.worlds.facility.tables import CRAC_COLUMNS, NODE_COLUMNS, NODE_TYPE_COLUMNS, PAIR_COLUMNS, SPEED_COLUMNS
+from joulewise.worlds.facility.tables import TASK_COLUMNS as FLOW_COLUMNS
+from joulewise.worlds.frames import Column
+from joulewise.worlds.jobs.cluster_tables import CLUSTER_COLUMNS, JOB_TIME_COLUMNS
+from joulewise.worlds.jobs.node_outages import OUTAGE_COLUMNS
+from joulewise.worlds.jobs.tables import JOB_COLUMNS
+from joulewise.worlds.jobs.trace_files import TRACE_COLUMNS
+from joulewise.worlds.series import SERIES_COLUMNS
+from joulewise.worlds.system_tables import (
+    ETC_COLUMNS,
+    MACHINE_COLUMNS,
+    POWER_COLUMNS,
+)
+from joulewise.worlds.tasks.tables import TASK_COLUMNS
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+
+TABLES: dict[str, tuple[Column, ...]] = {
+    "etc_s": ETC_COLUMNS,
+    "power_w": POWER_COLUMNS,
+    "machines": MACHINE_COLUMNS,
+    "samples": SAMPLE_COLUMNS,
+    "tasks": TASK_COLUMNS,
+    "bag": BAG_COLUMNS,
+    "clusters": CLUSTER_COLUMNS,
+    "job_times": JOB_TIME_COLUMNS,
+    "jobs": JOB_COLUMNS,
+    "trace": TRACE_COLUMNS,
+    "outages": OUTAGE_COLUMNS,
+    "node_list": NODE_COLUMNS,
+    "node_type_list": NODE_TYPE_COLUMNS,
+    "crac_list": CRAC_COLUMNS,
+    "heat": HEAT_COLUMNS,
+    "task_list": FLOW_COLUMNS,
+    "speeds": SPEED_COLUMNS,
+    "slowdowns": PAIR_COLUMNS,
+    "colocation": COLOCATION_COLUMNS,
+    "power_cap_by_hour": SERIES_COLUMNS,
+    "tariff": SERIES_COLUMNS,
+}
+"""Every column of every table (name, unit, meaning, whether it must be there), by the key of its file."""
 
 
 def table(heads: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:

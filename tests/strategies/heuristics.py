@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import get_args
 
-from joulewise.policies.heuristic import heuristic
+from joulewise.policies.tasks.heuristic import heuristic
 from joulewise.policies.tasks.policy import Mode, Policy, Value
 from joulewise.policies.tasks.table import POLICIES
 

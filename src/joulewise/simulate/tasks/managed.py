@@ -21,8 +21,8 @@ from joulewise.kernels.tasks.machines import Downtimes, Machines, Standing, new_
 from joulewise.model.allocation import Allocation, LostRuns
 from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.world import World
-from joulewise.policies.compile import compiled, looks_at_energy
 from joulewise.policies.layout import layout_of
+from joulewise.policies.tasks.compile import compiled, looks_at_energy
 from joulewise.policies.tasks.objectives import UTILITY, UTILITY_PER_ENERGY
 from joulewise.policies.tasks.weights import highest_energy_j, highest_value, least_energy_j
 from joulewise.simulate.tasks.dropping import thresholds

@@ -22,8 +22,8 @@ from joulewise.kernels.tasks.sufferage import empty_crowd, map_by_sufferage
 from joulewise.model.allocation import Allocation
 from joulewise.model.arrays import Floats
 from joulewise.model.world import World
-from joulewise.policies.compile import compiled, looks_at_energy
 from joulewise.policies.layout import Layout, layout_of
+from joulewise.policies.tasks.compile import compiled, looks_at_energy
 from joulewise.policies.tasks.policy import Policy
 from joulewise.rng import generator
 from joulewise.simulate.tasks.dropping import thresholds
