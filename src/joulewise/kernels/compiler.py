@@ -10,6 +10,7 @@ the fields, which are written down where Python calls a kernel; the compiler is 
 from __future__ import annotations
 
 import warnings
+from hashlib import sha256
 from typing import Any
 
 import numba
@@ -106,10 +107,15 @@ AS_DRAFT: dict[str, Any] = {
 class Record(types.Type):
     """The type of a named tuple taken by its address."""
 
-    def __init__(self, class_name: str, members: dict[str, Any], switches: dict[str, bool]) -> None:
-        self.members, self.switches = members, switches
+    def __init__(self, named_tuple: type, members: dict[str, Any], switches: dict[str, bool]) -> None:
+        self.named_tuple, self.members, self.switches = named_tuple, members, switches
         parts = [f"{name}: {m}" for name, m in members.items()] + [f"{name} = {on}" for name, on in switches.items()]
-        super().__init__(f"{class_name}({', '.join(parts)})")
+        super().__init__(f"{named_tuple.__qualname__}({', '.join(parts)})")
+
+    @property
+    def mangling_args(self) -> tuple[str, tuple[()]]:
+        """A short name in symbols: that of the type may have thousands of letters, at every call in the code."""
+        return f"{self.named_tuple.__qualname__}_{sha256(self.name.encode()).hexdigest()[:16]}", ()
 
 
 def take_by_address(named_tuple: type[Any], switches: tuple[str, ...]) -> None:
@@ -118,7 +124,7 @@ def take_by_address(named_tuple: type[Any], switches: tuple[str, ...]) -> None:
     def type_of(value: Any, context: Any) -> Record:
         members = {name: typeof_impl(member, context) for name, member in value._asdict().items()}
         members |= dict.fromkeys(switches, types.boolean)
-        return Record(named_tuple.__qualname__, members, {name: bool(getattr(value, name)) for name in switches})
+        return Record(named_tuple, members, {name: bool(getattr(value, name)) for name in switches})
 
     typeof_impl.register(named_tuple)(type_of)
 

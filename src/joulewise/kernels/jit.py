@@ -20,6 +20,7 @@ _MARKER = "complete"
 _SOURCES = Path(__file__).parent
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **OWNS_NOTHING}
 _FOR_KERNELS: dict[str, Any] = {**_OPTIONS, **AS_DRAFT}
+INLINED: dict[str, Any] = {**_FOR_KERNELS, "forceinline": True}
 
 
 @cache
@@ -69,7 +70,7 @@ def kernel(function: _F) -> _F:
 
 def inlined(function: _F) -> _F:
     """Compile a small function that only kernels call."""
-    compiled: _F = numba.njit(forceinline=True, **_FOR_KERNELS)(function)
+    compiled: _F = numba.njit(**INLINED)(function)
     return compiled
 
 
@@ -78,7 +79,7 @@ def lanes(function: _F) -> _F:
 
     It must meet no NaN; a product and a sum may be rounded once together.
     """
-    compiled: _F = numba.njit(forceinline=True, fastmath={"contract", "nnan", "nsz"}, **_FOR_KERNELS)(function)
+    compiled: _F = numba.njit(fastmath={"contract", "nnan", "nsz"}, **INLINED)(function)
     return compiled
 
 
