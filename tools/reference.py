@@ -18,7 +18,7 @@ from joulewise.files import write_atomic
 from joulewise.measure.bench.bundled import KERNELS as KERNELS_OF_LABORATORY
 from joulewise.measure.bench.observations import COLUMNS as OBSERVATIONS
 from joulewise.measure.plan.table import SYNTHETIC, PlanKey, plan_keys, title_of
-from joulewise.present.figures import FIGURES
+from joulewise.present.page import all_figures
 from joulewise.study.columns import Described, all_columns
 from joulewise.study.schema import Key, study_keys
 from joulewise.study.systems import all_sections
@@ -164,7 +164,7 @@ def results() -> str:
     by_table = sorted(columns, key=lambda described: order.index(described.column.table))
     tables = groupby(by_table, key=lambda described: described.column.table)
     parts = (f"## {_title(name)}\n\n" + _columns(list(members)) for name, members in tables)
-    cells = ((code(figure.name), figure.title, ", ".join(figure.needs)) for figure in FIGURES)
+    cells = ((code(figure.name), figure.title, figure.needs_words) for figure in all_figures())
     figures = f"## Figures\n\n{_FIGURES_INTRO}\n\n" + table(("figure", "title", "needs"), cells)
     return "\n\n".join((_RESULTS_INTRO, *parts, figures))
 
