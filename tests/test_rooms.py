@@ -22,8 +22,6 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 
 MOST_EXCEPTIONS = 10
 
-BEING_SORTED = ("study",)
-
 
 def system_of(module: str) -> str:
     """The system whose folder a module lies in, "" for shared code."""
@@ -40,7 +38,7 @@ def borrowed() -> Iterator[tuple[str, str]]:
     for path in ROOM_SOURCES:
         module = module_of(path)
         own = system_of(module)
-        if module.split(".")[1] not in (BEING_SORTED if own else LOADS_ON_DEMAND):
+        if own or module.split(".")[1] not in LOADS_ON_DEMAND:
             yield from ((module, name) for name in imported_modules(path) if system_of(name) not in ("", own))
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import altair as alt
-from joulewise.present.page import Figure, Page
+import polars as pl
 
 from joulewise.present.findings import Finding
 from joulewise.present.layout import Drawing
+from joulewise.present.page import Figure, Page
 from joulewise.present.records import Records
 
 
 def _found(records: Records) -> list[Finding]:
-    return [Finding(f"{records.details['visits'].height} people waited.")]
+    return [Finding(f"{records.frame('visits').height} people waited.")]
 
 
 def _drawn(records: Records) -> Drawing:
-    rows = records.runs.select("serving.rule", "mean_wait_s").to_dicts()
-    chart = alt.Chart(alt.Data(values=rows)).mark_bar().encode(x="serving\\.rule:N", y="mean(mean_wait_s):Q")
+    waits = records.runs.select(pl.col("serving.rule").alias("rule"), "mean_wait_s")
+    chart = alt.Chart(waits).mark_bar().encode(x="rule:N", y="mean(mean_wait_s):Q")
     return Drawing(chart, "How long people wait.")
 
 

@@ -13,6 +13,7 @@ from joulewise.study.assignments.parameters import ALL_CORES, ANNEALING, AUTO, G
 from joulewise.study.assignments.world import KnownWorld
 from joulewise.study.genetic import GENETIC_KEYS, NSGA2, genetic_ways
 from joulewise.study.methods import Method
+from joulewise.study.simulating import simulated
 
 if TYPE_CHECKING:
     from joulewise.model import World
@@ -122,19 +123,9 @@ def seeds_of(world: World, p: UtilityFrontParameters) -> list[Assignment]:
 
     made: dict[str, Callable[[World, float], Assignment]] = {
         **SEEDS,
-        **{name: partial(_simulated, name) for name in SIMULATED},
+        **{name: partial(simulated, name) for name in SIMULATED},
     }
     return [made[name](world, p.drop_below) for name in p.seed_names]
-
-
-def _simulated(policy: str, world: World, drop_below: float) -> Assignment:
-    """What a policy does with the tasks as they arrive."""
-    from joulewise.model.assignment import Assignment
-    from joulewise.policies.tasks.heuristic import find_policy
-    from joulewise.simulate.tasks.manager import Manager
-    from joulewise.simulate.tasks.serial import simulate
-
-    return Assignment.of(simulate(world, Manager(find_policy(policy), drop_below)).allocation)
 
 
 def _generations_s(p: UtilityFrontParameters, n_tasks: float) -> float:
