@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -77,7 +77,11 @@ class Kind(ABC):
 
     def source_of(self, part: Part) -> Source:
         """What a section of such a study is filled by."""
-        return next(section.sources[part.source] for section in self.sections() if section.name == part.section)
+        return self._sources[part.section, part.source]
+
+    @cached_property
+    def _sources(self) -> dict[tuple[str, str], Source]:
+        return {(section.name, name): source for section in self.sections() for name, source in section.sources.items()}
 
     def build(self, part: Part, draw: Draw) -> Any:
         """What a section stands for in one trial; InputError when it stands for nothing, as with an unknown policy."""
