@@ -122,9 +122,9 @@ def _nothing_runs_while_down(world: World, runs: Runs) -> Iterator[str]:
 
 def _losses_need_an_outage(world: World, runs: Runs) -> Iterator[str]:
     lost = runs.only(runs.fate == LOST)
-    known = set(zip(world.outages.machine.tolist(), world.outages.start_s.tolist(), strict=True))
+    outages = set(zip(world.outages.machine.tolist(), world.outages.start_s.tolist(), strict=True))
     keys = zip(lost.machine.tolist(), lost.end_s.tolist(), strict=True)
-    wrong = np.array([key not in known for key in keys], bool)
+    wrong = np.array([key not in outages for key in keys], bool)
     expected = "the start of an outage of its machine"
     yield from findings("end_s of a lost run", lost.task[wrong], lost.end_s[wrong], expected)
 

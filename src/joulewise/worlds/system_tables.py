@@ -214,14 +214,14 @@ def _rows(table: Table, key: str, names: pl.Series, task_types: tuple[str, ...],
     n_pstates = int(pstates.max()) + 1
     code_of = {task_type: code for code, task_type in enumerate(task_types)}
     codes = np.array([code_of.get(name, -1) for name in names], dtype=np.int32)
-    known = np.flatnonzero((codes >= 0) & (pstates >= 0))
-    pairs, first = np.unique(codes[known] * n_pstates + pstates[known], return_index=True)
+    named = np.flatnonzero((codes >= 0) & (pstates >= 0))
+    pairs, first = np.unique(codes[named] * n_pstates + pstates[named], return_index=True)
     rows: Ints = np.full(len(task_types) * n_pstates, -1, dtype=np.int32)
-    rows[pairs] = known[first]
+    rows[pairs] = named[first]
     what = "task type" if n_pstates == 1 else "task type and P-state"
-    table.report_rows(key, np.isin(np.arange(codes.size), np.delete(known, first)), f"each {what} may have one row")
+    table.report_rows(key, np.isin(np.arange(codes.size), np.delete(named, first)), f"each {what} may have one row")
     rows = rows.reshape(-1, n_pstates)
-    if known.size == codes.size:  # a row without name or P-state may be the one that is missed
+    if named.size == codes.size:  # a row without name or P-state may be the one that is missed
         _report_missing(table, task_types, rows)
     return rows
 

@@ -109,17 +109,17 @@ def fresh_draws(world: World, chances: Chances, assignment: Assignment, n_sample
 def _of_tasks(world: World, assignment: Assignment, table: Floats) -> Floats:
     """What a table by [task type, machine type, P-state] has for each task where it runs; 1 where it does not."""
     runs, system = assignment.machine != NOT_RUN, world.system
-    found = np.ones((assignment.n_tasks, *table.shape[3:]))
+    by_task = np.ones((assignment.n_tasks, *table.shape[3:]))
     kind, machine = world.workload.task_type[runs], system.machine_type[assignment.machine[runs]]
-    found[runs] = table[kind, machine, assignment.pstate[runs]]
-    return found
+    by_task[runs] = table[kind, machine, assignment.pstate[runs]]
+    return by_task
 
 
 def _gamma(mean: Floats, cov: Floats, normal: Floats) -> Floats:
     """Gamma quantiles as probable as standard normal ones, [task, sample]."""
     shape, tail = 1.0 / np.maximum(cov, _LEAST_COV)[:, None] ** 2, ndtr(-np.abs(normal))
-    found = np.where(normal > 0, gammainccinv(shape, tail), gammaincinv(shape, tail)) / shape
-    return np.asarray(mean[:, None] * np.where(cov[:, None] < _LEAST_COV, 1.0, found))
+    quantile = np.where(normal > 0, gammainccinv(shape, tail), gammaincinv(shape, tail)) / shape
+    return np.asarray(mean[:, None] * np.where(cov[:, None] < _LEAST_COV, 1.0, quantile))
 
 
 def check_objective(

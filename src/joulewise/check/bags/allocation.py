@@ -30,8 +30,8 @@ def check_bag(allocation: BagAllocation) -> list[str]:
 
 def _negative(allocation: BagAllocation) -> Iterator[str]:
     for machine, task_type, pstate in _first(np.argwhere(allocation.counts < 0)):
-        found = allocation.counts[machine, task_type, pstate]
-        yield f"machine {machine}, {_choice(allocation, task_type, pstate)}: found {found} tasks; expected 0 or more"
+        n_tasks = allocation.counts[machine, task_type, pstate]
+        yield f"machine {machine}, {_choice(allocation, task_type, pstate)}: found {n_tasks} tasks; expected 0 or more"
 
 
 def _impossible(allocation: BagAllocation) -> Iterator[str]:

@@ -276,21 +276,21 @@ class _Part:
 def _best_lines(facility: Facility, task_price: Floats, kind: int, lowest: float, highest: float) -> _Lines:
     """f of a node type between two prices of a watt: all its lines, found by where those already known cross."""
     best = _Configurations(facility, task_price, kind)
-    found = [best.at(lowest), best.at(highest)]
+    lines = [best.at(lowest), best.at(highest)]
     at = 0
-    while at < len(found) - 1:
-        (reward, power_w), (next_reward, next_w) = found[at], found[at + 1]
+    while at < len(lines) - 1:
+        (reward, power_w), (next_reward, next_w) = lines[at], lines[at + 1]
         if power_w <= next_w:
-            del found[at + 1]
+            del lines[at + 1]
             continue
         crossing = (reward - next_reward) / (power_w - next_w)
         between = best.at(crossing)
         value = reward - crossing * power_w
         if between[0] - crossing * between[1] > value + 1e-12 * (abs(value) + abs(reward)):
-            found.insert(at + 1, between)
+            lines.insert(at + 1, between)
         else:
             at += 1
-    rewards, powers = (np.array(column) for column in zip(*found))
+    rewards, powers = (np.array(column) for column in zip(*lines))
     start = np.concatenate(([-np.inf], np.diff(rewards) / np.diff(powers)))
     return _Lines(start, rewards, powers)
 

@@ -185,9 +185,9 @@ def _mean_sum(beside: Floats, idle: Floats, slowdown: Floats) -> Floats:
 def _shapes(case: _Case) -> Iterator[str]:
     table = (case.facility.n_cores, case.facility.tasks.n_types)
     for name, shape in (("share", table), ("pstate", table), ("supply_c", (case.facility.room.n_cracs,))):
-        found = getattr(case.plan, name).shape
-        if found != shape:
-            yield f"{name}: found a table of shape {found}; expected {shape}"
+        given = getattr(case.plan, name).shape
+        if given != shape:
+            yield f"{name}: found a table of shape {given}; expected {shape}"
 
 
 def _shares(case: _Case) -> Iterator[str]:
@@ -202,8 +202,8 @@ def _pstates(case: _Case) -> Iterator[str]:
     most = case.facility.node_types.n_pstates[_core_kind(case.facility)] - 1
     wrong = np.flatnonzero(((case.plan.pstate < 0) | (case.plan.pstate > most[:, None])).any(axis=1))
     lowest, highest = (getattr(case.plan.pstate[wrong], end)(axis=1) for end in ("min", "max"))
-    found = np.where(lowest < 0, lowest, highest)
-    yield from findings("P-state", wrong, found, most[wrong], " or less, and not below 0", of="core")
+    pstate = np.where(lowest < 0, lowest, highest)
+    yield from findings("P-state", wrong, pstate, most[wrong], " or less, and not below 0", of="core")
 
 
 def _usable(case: _Case) -> Iterator[str]:
@@ -220,11 +220,11 @@ def _usable(case: _Case) -> Iterator[str]:
 
 
 def _supplies(case: _Case) -> Iterator[str]:
-    room, found = case.facility.room, case.plan.supply_c
-    kept = (found >= room.coldest_c - TOLERANCE) & (found <= room.hottest_c + TOLERANCE)
+    room, supply_c = case.facility.room, case.plan.supply_c
+    kept = (supply_c >= room.coldest_c - TOLERANCE) & (supply_c <= room.hottest_c + TOLERANCE)
     for crac in np.flatnonzero(~kept)[:N_SHOWN]:
         allowed = f"{room.coldest_c[crac]} to {room.hottest_c[crac]} °C"
-        yield f"CRAC {crac}: supply: found {found[crac]} °C; expected {allowed}"
+        yield f"CRAC {crac}: supply: found {supply_c[crac]} °C; expected {allowed}"
 
 
 def _cap(case: _Case) -> Iterator[str]:

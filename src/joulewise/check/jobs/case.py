@@ -62,14 +62,14 @@ class JobCase:
     @cached_property
     def stretches(self) -> Stretches:
         """All stretches by a choice that exists and between two instants; of others the row rules tell."""
-        found, pieces = self.allocation, self.allocation.pieces
-        last = np.flatnonzero(found.used)
+        allocation, pieces = self.allocation, self.allocation.pieces
+        last = np.flatnonzero(allocation.used)
         columns = (
             (last, pieces.job),
-            (found.option[last], pieces.option),
-            (found.start_s[last], pieces.start_s),
-            (found.end_s[last], pieces.end_s),
-            (found.fate[last], np.where(pieces.is_lost, LOST, CUT)),
+            (allocation.option[last], pieces.option),
+            (allocation.start_s[last], pieces.start_s),
+            (allocation.end_s[last], pieces.end_s),
+            (allocation.fate[last], np.where(pieces.is_lost, LOST, CUT)),
         )
         joined: Any = (np.concatenate(column) for column in columns)
         rows = Stretches(*joined)

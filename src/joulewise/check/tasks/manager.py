@@ -40,10 +40,10 @@ def _too_long_runs_are_killed(case: Case) -> Iterator[str]:
     runs, limit, stretch = case.runs, case.manager.kill_factor, case.world.workload.stretch
     factor = np.ones(runs.task.size) if stretch is None else stretch[runs.task]
     for fate, wrong in ((Status.RAN, factor > limit), (Status.KILLED, factor <= limit)):
-        found = runs.fate == fate
+        has_fate = runs.fate == fate
         what, expected = f"time over ETC of a task with status {fate.name}", f"{limit!r} (the kill limit)"
         order = "at most" if fate is Status.RAN else "more than"
-        yield from findings(what, runs.task[found & wrong], factor[found & wrong], f"{order} {expected}")
+        yield from findings(what, runs.task[has_fate & wrong], factor[has_fate & wrong], f"{order} {expected}")
     killed = (runs.fate == Status.KILLED) & (factor > limit)
     due_s = runs.start_s + runs.exec_s * np.minimum(limit / factor, 1.0)
     wrong = killed & (np.abs(runs.end_s - due_s) > RELATIVE_TOLERANCE * runs.exec_s + rounding_s(due_s))

@@ -119,7 +119,7 @@ def _energies(world: World, runs: Sequence[_Run], start_s: float, end_s: float) 
     energy_j = math.fsum(_inside_s(run, start_s, end_s) * run.power_w for run in draws)
     n_days = max(1, math.ceil((end_s - start_s) / supply.day_s))
     budget_j = supply.budget_j if supply.is_total else n_days * supply.budget_j
-    found = {
+    energies = {
         "energy_j": energy_j,
         "standby_energy_j": math.fsum(_inside_s(run, start_s, end_s) * run.power_w for run in standby),
         "energy_peak_w": max((power_w for _, _, power_w in _steps(draws, start_s, end_s)), default=0.0),
@@ -128,7 +128,7 @@ def _energies(world: World, runs: Sequence[_Run], start_s: float, end_s: float) 
         "budget_percent": 100 * energy_j / budget_j if math.isfinite(budget_j) else math.nan,
         "exhausted_s": _exhausted_s(draws, start_s, min(end_s, start_s + supply.day_s), 0.99 * (budget_j / n_days)),
     }
-    return found if is_known else dict.fromkeys(found, math.nan)
+    return energies if is_known else dict.fromkeys(energies, math.nan)
 
 
 def _standby(world: World, runs: Sequence[_Run]) -> Iterator[_Run]:
@@ -231,15 +231,15 @@ def _priorities(world: World, earned: dict[int, float], fates: Sequence[_Fate]) 
     """The tasks of each priority level; what they earned in percent of what those that arrived were worth at first."""
     work = world.workload
     tag = work.tags.get("priority")
-    found: dict[str, float] = {}
+    by_level: dict[str, float] = {}
     for code, name in enumerate(tag.names) if tag is not None else ():
         assert tag is not None
         level = [task for task, of in enumerate(tag.codes.tolist()) if of == code]
         worth = math.fsum(float(work.scale[task]) for task in level if fates[task][0] is not None)
         share = math.fsum(earned.get(task, 0.0) for task in level) / worth if worth > 0 else math.nan
-        found |= {f"{metric}:{name}": n for metric, n in _counts([fates[task] for task in level]).items()}
-        found[f"priority_percent:{name}"] = 100 * share
-    return found
+        by_level |= {f"{metric}:{name}": n for metric, n in _counts([fates[task] for task in level]).items()}
+        by_level[f"priority_percent:{name}"] = 100 * share
+    return by_level
 
 
 def _groups(world: World, done: Sequence[_Run], earned: dict[int, float]) -> dict[str, float]:

@@ -78,12 +78,12 @@ def _pipe() -> tuple[int, int]:
 
 def _parents() -> dict[int, tuple[int, int]]:
     """Every process of the machine with its parent and its group."""
-    found = {}
+    parents = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
             _, parent, group = file.read().rpartition(b")")[2].split()[:3]
-            found[int(name)] = (int(parent), int(group))
-    return found
+            parents[int(name)] = (int(parent), int(group))
+    return parents
 
 
 def _descendants() -> Iterator[tuple[int, int]]:
@@ -160,8 +160,8 @@ def _become(job: Job, gate: int, words: int, begin: int, go: int, output: int) -
             words, begin, go = (fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, _GO + 1) for one in (words, begin, go))
             os.dup2(begin, _BEGIN)
             os.dup2(go, _GO, inheritable=job["waits"])
-            told = {"JOULEWISE_BEGIN": str(_BEGIN), **({"JOULEWISE_GO": str(_GO)} if job["waits"] else {})}
-            os.execvpe(job["command"][0], job["command"], {**os.environ, **job["environment"], **told})
+            pipes = {"JOULEWISE_BEGIN": str(_BEGIN), **({"JOULEWISE_GO": str(_GO)} if job["waits"] else {})}
+            os.execvpe(job["command"][0], job["command"], {**os.environ, **job["environment"], **pipes})
     except (OSError, ValueError) as error:
         os.write(words, str(error).encode(errors="replace"))
     finally:

@@ -120,17 +120,17 @@ def known_seconds(plan: Plan, records: Iterable[Record]) -> dict[str, float]:
         for program in plan.programs
         if program.kernel
     }
-    known = {**{name: seconds for name, seconds in said.items() if seconds}, **kernels}
+    seconds_of = {**{name: seconds for name, seconds in said.items() if seconds}, **kernels}
     clocks: dict[str, float] = {}
     for record in records:
         if record["event"] == WARM_UP and not record["problem"]:
-            known[record["program"]] = record["seconds"]
+            seconds_of[record["program"]] = record["seconds"]
         elif record["event"] == RUN and len(record["members"]) == 1 and record["members"][0]["wall_s"]:
             (member,) = record["members"]
             name, clock_mhz = member["program"], record["clock_mhz"] or 0.0
             if clock_mhz >= clocks.get(name, 0.0):
-                known[name], clocks[name] = member["setup_s"] + member["wall_s"], clock_mhz
-    return known
+                seconds_of[name], clocks[name] = member["setup_s"] + member["wall_s"], clock_mhz
+    return seconds_of
 
 
 def estimate_left(
@@ -141,14 +141,14 @@ def estimate_left(
     n_unknown = len({program.identity for program in plan.programs if program.kernel} - _kernels(records).keys())
     n_clocks = len({run.experiment.clock for run in left})
     more_s = n_unknown * _CALIBRATION_S + n_clocks * plan.meter.idle
-    known = known_seconds(plan, records)
-    return estimate(left, known, top_mhz=highest_mhz(runs), more_s=more_s, is_warm=is_warm)
+    seconds_of = known_seconds(plan, records)
+    return estimate(left, seconds_of, top_mhz=highest_mhz(runs), more_s=more_s, is_warm=is_warm)
 
 
 def runs_of(plan: Plan, machine: Machine, records: Iterable[Record]) -> tuple[tuple[Run, ...], list[Run]]:
     """All runs of a plan and those that are still to be made, without calibrating or running anything."""
-    found = _kernels(records)
-    programs = resolved(plan, lambda section: found.get(section.identity, (section.kernel or "",)))
+    kernels = _kernels(records)
+    programs = resolved(plan, lambda section: kernels.get(section.identity, (section.kernel or "",)))
     runs, done = schedule(plan, machine, programs), last_runs(records)
     return runs, [run for run in runs if not is_valid(done.get(run.key))]
 
@@ -174,12 +174,12 @@ class _Work:
 
     def _kernel_command(self, section: ProgramSection) -> tuple[str, ...]:
         """The command of a bundled kernel: the same work as before, or else what a calibration finds now."""
-        known = _kernels(self.journal.records).get(section.identity)
-        if known is None:
+        command = _kernels(self.journal.records).get(section.identity)
+        if command is None:
             self._tell(f"calibrating {section.name}")
-            known = self.setting.kernel_command(section)
-            self.journal.append(PROGRAM, name=section.name, kernel=section.identity, command=list(known))
-        return known
+            command = self.setting.kernel_command(section)
+            self.journal.append(PROGRAM, name=section.name, kernel=section.identity, command=list(command))
+        return command
 
     def _tell(self, now: str) -> None:
         n_reused = len(self.runs) - len(self.left)
@@ -190,8 +190,8 @@ class _Work:
         self.warm_up()
         if not is_agreed:
             warm = [run for run in self.left if self.cold.keys().isdisjoint(_names(run))]
-            found = estimate_left(self.plan, self.runs, warm, self.journal.records, is_warm=True)
-            _check_length(self.plan, found, is_warm=True)
+            estimated = estimate_left(self.plan, self.runs, warm, self.journal.records, is_warm=True)
+            _check_length(self.plan, estimated, is_warm=True)
         self.run_all()
 
     def warm_up(self) -> None:
@@ -269,24 +269,24 @@ class _Work:
         """What came of it."""
         records = last_runs(self.journal.records)
         made = [records[run.key] for run in self.runs if run.key in records]
-        found = ((record["group"], record["problem"]) for record in made)
-        problems = dict.fromkeys(one for one in found if one[1] not in (NO_PROBLEM, GIVEN_UP))
+        pairs = ((record["group"], record["problem"]) for record in made)
+        problems = dict.fromkeys(one for one in pairs if one[1] not in (NO_PROBLEM, GIVEN_UP))
         n_valid = sum(map(is_valid, made))
         return Outcome(folder, len(self.runs), n_valid, len(self.runs) - len(self.left), tuple(problems))
 
 
-def _check_length(plan: Plan, found: Estimate, *, is_warm: bool) -> None:
+def _check_length(plan: Plan, estimated: Estimate, *, is_warm: bool) -> None:
     """InputError where it takes long; before the warm-ups only what is known counts, and nothing if it is made up."""
-    if plan.synthetic is None and (found.seconds if is_warm else found.least_s) > LONG_S:
-        raise InputError(too_long(plan, found))
+    if plan.synthetic is None and (estimated.seconds if is_warm else estimated.least_s) > LONG_S:
+        raise InputError(too_long(plan, estimated))
 
 
-def too_long(plan: Plan, found: Estimate) -> Problem:
+def too_long(plan: Plan, estimated: Estimate) -> Problem:
     """The problem of a plan that takes longer than anybody may have meant."""
-    limits = f" ({', '.join(found.unknown)} counted with the time limit)" if found.unknown else ""
-    told = f"{units.count(found.n_runs, 'run')} would take about {units.roughly(found.seconds)}{limits}"
+    limits = f" ({', '.join(estimated.unknown)} counted with the time limit)" if estimated.unknown else ""
+    found = f"{units.count(estimated.n_runs, 'run')} would take about {units.roughly(estimated.seconds)}{limits}"
     advice = "agree with --yes, ask for fewer repetitions, groups or clocks, or say how long programs take (takes)"
-    return Problem(plan.file_name, told, f"more than {units.duration(LONG_S)} must be agreed to", advice)
+    return Problem(plan.file_name, found, f"more than {units.duration(LONG_S)} must be agreed to", advice)
 
 
 def _unmade(run: Run, why: str) -> GroupRead:

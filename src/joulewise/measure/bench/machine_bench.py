@@ -155,8 +155,8 @@ class MachineBench:
 
     def _seen_mhz(self, cores: Sequence[int], from_s: float, to_s: float) -> list[float]:
         """The frequencies that were seen at cores of a member while it ran, as far as they show them."""
-        found = [math.nan if self._watch is None else self._watch.mean_mhz(from_s, to_s, [core]) for core in cores]
-        return [mhz for mhz in found if not math.isnan(mhz)]
+        means_mhz = [math.nan if self._watch is None else self._watch.mean_mhz(from_s, to_s, [core]) for core in cores]
+        return [mhz for mhz in means_mhz if not math.isnan(mhz)]
 
     def _member_read(self, times: GroupTimes, place: int, counted: CounterReads | None) -> MemberRead:
         member = times.members[place]

@@ -301,12 +301,12 @@ def _end_session(leader: int) -> None:
 
 def _running_in(leader: int) -> list[int]:
     """The processes of a session that have not ended."""
-    found = []
+    running = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError):
             state, _, _, session = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()[:4]
-            found += [int(name)] if int(session) == leader and state != b"Z" else []
-    return found
+            running += [int(name)] if int(session) == leader and state != b"Z" else []
+    return running
 
 
 def how_it_failed(code: int, failure: str) -> str:
@@ -321,5 +321,5 @@ def how_it_failed(code: int, failure: str) -> str:
 def last_lines(text: str) -> str:
     """The end of what a program printed, on one line and without what would trouble a terminal."""
     lines = [line for part in text.splitlines() if (line := " ".join(part.split()))]
-    told = " / ".join(lines[-_LINES_TOLD:])[-_CHARACTERS_TOLD:]
-    return "".join(c if c.isprintable() else "?" for c in told)
+    end = " / ".join(lines[-_LINES_TOLD:])[-_CHARACTERS_TOLD:]
+    return "".join(c if c.isprintable() else "?" for c in end)

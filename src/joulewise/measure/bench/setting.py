@@ -86,11 +86,11 @@ def why_not(plan: Plan, machine: Machine) -> Iterator[Problem]:
     if plan.synthetic is None:
         yield from clock_problems(plan, machine, Clocks())
         return
-    known = ", ".join(f"{mhz:g}" for mhz in machine.frequencies_mhz)
+    offered = ", ".join(f"{mhz:g}" for mhz in machine.frequencies_mhz)
     for clock in clocks_of(plan, machine):
         if clock.frequency_mhz is not None and clock.frequency_mhz not in machine.frequencies_mhz:
             where = f"{plan.file_name}: clock.frequencies"
-            yield Problem(where, f"found {clock.label}", f"must be one of those of [synthetic], in MHz: {known}")
+            yield Problem(where, f"found {clock.label}", f"must be one of those of [synthetic], in MHz: {offered}")
 
 
 def clock_problems(plan: Plan, machine: Machine, clocks: Clocks) -> Iterator[Problem]:
@@ -98,13 +98,13 @@ def clock_problems(plan: Plan, machine: Machine, clocks: Clocks) -> Iterator[Pro
     wanted = [clock for clock in clocks_of(plan, machine) if clock != Clock()]
     if not wanted:
         return
-    key, found = _clock_probe(plan, clocks)
-    if found.is_available:
+    key, availability = _clock_probe(plan, clocks)
+    if availability.is_available:
         cores = cores_named(plan, machine)
         yield from dict.fromkeys(problem for clock in wanted for problem in clocks.problems(clock, cores))
     else:
-        advice = f"leave [clock] out to measure as the machine is, or: {found.remedy}"
-        yield Problem(f"{plan.file_name}: clock.{key}", "cannot be set here", found.found, advice)
+        advice = f"leave [clock] out to measure as the machine is, or: {availability.remedy}"
+        yield Problem(f"{plan.file_name}: clock.{key}", "cannot be set here", availability.found, advice)
 
 
 def _clock_probe(plan: Plan, clocks: Clocks) -> tuple[str, Availability]:
@@ -140,9 +140,9 @@ def _meter(plan: Plan) -> EnergyMeter | None:
         rapl = Rapl()
         return rapl if rapl.availability().is_available else None
     meter = PowerCommand(plan.meter.command)
-    found = meter.availability()
-    if not found.is_available:
-        raise InputError(Problem(f"{plan.file_name}: meter.command", found.found, advice=found.remedy))
+    availability = meter.availability()
+    if not availability.is_available:
+        raise InputError(Problem(f"{plan.file_name}: meter.command", availability.found, advice=availability.remedy))
     return meter
 
 

@@ -218,8 +218,8 @@ def run_facts(run: Run, read: GroupRead) -> dict[str, Any]:
     """A run and what was read of it, as a line of the journal."""
     experiment, whole = run.experiment, asdict(read)
     members = [
-        {"program": member.program.name, "cores": list(member.cores), **found}
-        for member, found in zip(experiment.members, whole.pop("members"))
+        {"program": member.program.name, "cores": list(member.cores), **reading}
+        for member, reading in zip(experiment.members, whole.pop("members"))
     ]
     what = {"group": experiment.group, "way": experiment.way, "clock": experiment.clock.label}
     return {"key": run.key, **what, "clock_mhz": experiment.clock.frequency_mhz, "repetition": run.repetition,
@@ -228,11 +228,11 @@ def run_facts(run: Run, read: GroupRead) -> dict[str, Any]:
 
 def last_runs(records: Iterable[Record]) -> dict[str, Record]:
     """The record that counts of each run: the last that is valid, or the last."""
-    found: dict[str, Record] = {}
+    last: dict[str, Record] = {}
     for record in records:
-        if record["event"] == RUN and not (record["problem"] and is_valid(found.get(record["key"]))):
-            found[record["key"]] = record
-    return found
+        if record["event"] == RUN and not (record["problem"] and is_valid(last.get(record["key"]))):
+            last[record["key"]] = record
+    return last
 
 
 def is_valid(record: Record | None) -> bool:

@@ -89,10 +89,10 @@ def _not_taken(path: Path, clock: Clock, why: str) -> Problem:
     )
 
 
-def _is_alike(found: str, value: str) -> bool:
-    if value.isdigit() and found.isdigit():
-        return abs(int(found) - int(value)) <= _NEAR_KHZ
-    return found == value
+def _is_alike(current: str, value: str) -> bool:
+    if value.isdigit() and current.isdigit():
+        return abs(int(current) - int(value)) <= _NEAR_KHZ
+    return current == value
 
 
 def _steps_khz(folder: Path) -> list[float]:
@@ -124,13 +124,13 @@ def _held_khz(folder: Path, khz: float) -> float:
 
 def problems_at(folder: Path, clock: Clock) -> list[Problem]:
     """Why a clock is not offered here, as far as reading can tell."""
-    found = []
+    problems = []
     governors = _governors(folder)
     if clock.governor is not None and clock.governor not in governors:
-        found.append(unknown_name(str(folder / GOVERNOR), clock.governor, governors))
+        problems.append(unknown_name(str(folder / GOVERNOR), clock.governor, governors))
     if clock.frequency_mhz is not None and not _offers(folder, clock.frequency_mhz):
-        found.append(Problem(str(folder), f"found {clock.frequency_mhz:g} MHz", f"must be {_offer(folder)}"))
-    return found
+        problems.append(Problem(str(folder), f"found {clock.frequency_mhz:g} MHz", f"must be {_offer(folder)}"))
+    return problems
 
 
 def _offers(folder: Path, mhz: float) -> bool:

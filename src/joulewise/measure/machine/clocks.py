@@ -65,13 +65,13 @@ class Clocks:
 
     def problems(self, clock: Clock, cores: Iterable[int]) -> list[Problem]:
         """Why a clock cannot be held on some cores, as far as reading can tell; nothing where it can."""
-        found: list[Problem] = []
+        problems: list[Problem] = []
         for folder in self._policies(cores):
-            found += problems_at(folder, clock)
+            problems += problems_at(folder, clock)
         if clock != Clock():
             lacking = [core for core in cores if not self._policy(core).is_dir()]
-            found += [_no_choice(core, clock) for core in lacking]
-        return found
+            problems += [_no_choice(core, clock) for core in lacking]
+        return problems
 
     @contextmanager
     def holding(self, clock: Clock, cores: Iterable[int], others: Iterable[int] = ()) -> Iterator[None]:

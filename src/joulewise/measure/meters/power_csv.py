@@ -134,11 +134,11 @@ def _has_comma(lines: list[tuple[int, list[str]]], value: int) -> bool:
     return any("," in cell for cell in cells) and not any("." in cell for cell in cells)
 
 
-def _no_column(path: Path, headings: list[str], what: str, known: Sequence[str]) -> Problem:
+def _no_column(path: Path, headings: list[str], what: str, allowed: Sequence[str]) -> Problem:
     return Problem(
         str(path),
         f"found no column of {what} among {', '.join(headings)}",
-        f"must be one of {', '.join(known)}",
+        f"must be one of {', '.join(allowed)}",
         f"{_NAMED.get(what, '')}change the heading",
     )
 
@@ -217,12 +217,12 @@ def _value(text: str, layout: _Layout) -> float:
 def _disorder(path: Path, rows: list[_Row]) -> list[Problem]:
     """Rows that go back in time, as when summer time ends in times without an offset."""
     advice = "write times with their offset from UTC, or in UTC"
-    found = [
+    problems = [
         Problem(f"{path}, line {row.line}", "goes back in time", "times must not fall", advice)
         for before, row in pairwise(rows)
         if row.time_s < before.time_s
     ]
-    return _shortened(path, found)
+    return _shortened(path, problems)
 
 
 def _usual_s(rows: list[_Row]) -> float:

@@ -60,9 +60,9 @@ class Draft:
 
     def tells_of(self, *places: str) -> bool:
         """Whether a problem is at one of these places of the file, or below it."""
-        told = [problem.where.removeprefix(f"{self.plan.file_name}: ") for problem in self.problems]
+        noted = [problem.where.removeprefix(f"{self.plan.file_name}: ") for problem in self.problems]
         below = tuple(place + end for place in places for end in ".[")
-        return any(where in places or where.startswith(below) for where in told)
+        return any(where in places or where.startswith(below) for where in noted)
 
 
 def parse_plan(source: str, file_name: str, folder: Path) -> Plan:
@@ -108,30 +108,30 @@ class _Reader:
 
     def heading(self) -> Heading:
         """The keys outside sections; unknown ones are told with the names of sections too."""
-        known = (*SECTIONS, SYNTHETIC, PROGRAMS)
-        own = {key: value for key, value in self.raw.items() if key not in known}
-        return self._read(Heading, own, f"{self.file_name}: ", known)
+        sections = (*SECTIONS, SYNTHETIC, PROGRAMS)
+        own = {key: value for key, value in self.raw.items() if key not in sections}
+        return self._read(Heading, own, f"{self.file_name}: ", sections)
 
     def synthetic(self) -> SyntheticMachine | None:
         """The machine that is simulated in place of this one, if the plan has one."""
         if SYNTHETIC not in self.raw:
             return None
-        section, found = self.section(SYNTHETIC, SyntheticSection), self.raw[SYNTHETIC]
-        if isinstance(found, dict):
-            self.problems += _doubles(f"{self.file_name}: {SYNTHETIC}.{PROGRAMS}", _names(found.get(PROGRAMS)))
+        section, raw = self.section(SYNTHETIC, SyntheticSection), self.raw[SYNTHETIC]
+        if isinstance(raw, dict):
+            self.problems += _doubles(f"{self.file_name}: {SYNTHETIC}.{PROGRAMS}", _names(raw.get(PROGRAMS)))
         return synthetic_machine(section)
 
     def programs(self, synthetic: SyntheticMachine | None) -> Iterator[ProgramSection]:
         """The programs; all of a synthetic machine where the file names none."""
-        where, found = f"{self.file_name}: {PROGRAMS}", self.raw.get(PROGRAMS)
-        if found is None and synthetic is not None:
+        where, entries = f"{self.file_name}: {PROGRAMS}", self.raw.get(PROGRAMS)
+        if entries is None and synthetic is not None:
             yield from (ProgramSection.model_validate({"name": name}) for name in dict.fromkeys(synthetic.names))
-        elif found and isinstance(found, list) and all(isinstance(entry, dict) for entry in found):
-            for i, entry in enumerate(found):
+        elif entries and isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries):
+            for i, entry in enumerate(entries):
                 yield self._read(ProgramSection, entry, f"{where}{entry_place(i, entry.get('name'))}.")
         else:
-            told = "missing" if found is None else "found no list of tables"
-            self.problems.append(Problem(where, told, "must be written as [[program]], at least once", START))
+            found = "missing" if entries is None else "found no list of tables"
+            self.problems.append(Problem(where, found, "must be written as [[program]], at least once", START))
 
     def section(self, name: str, kind: type[_T]) -> _T:
         """A section, as it is by default where the file has none."""
@@ -147,7 +147,7 @@ class _Reader:
             return kind.model_validate(raw)
         except ValidationError as error:
             self.problems += table_problems(error, kind, raw, prefix, more)
-            wrong = {str(found["loc"][0]) for found in error.errors()}
+            wrong = {str(each["loc"][0]) for each in error.errors()}
             return _sound(kind, {key: value for key, value in raw.items() if key not in wrong}, raw.get("name"))
 
 

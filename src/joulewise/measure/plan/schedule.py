@@ -81,10 +81,10 @@ def unoffered(plan: Plan, machine: Machine) -> Iterator[Problem]:
     if plan.clock.frequencies == "all" and not machine.frequencies_mhz:
         advice = "leave [clock] out to measure as the machine is; `joulewise measure --probes` tells what would help"
         yield Problem(f"{plan.file_name}: clock.frequencies", "found 'all'", "this machine offers none", advice)
-    known = machine.governors if plan.synthetic is None else GOVERNORS
+    governors = machine.governors if plan.synthetic is None else GOVERNORS
     for i, name in enumerate(plan.clock.governors):
-        if known and name not in known:
-            yield unknown_name(f"{plan.file_name}: clock.governors[{i}]", name, known)
+        if governors and name not in governors:
+            yield unknown_name(f"{plan.file_name}: clock.governors[{i}]", name, governors)
 
 
 def run_problems(plan: Plan, machine: Machine, groups: Sequence[Group]) -> Iterator[Problem]:
@@ -159,7 +159,7 @@ def estimate(
     runs = list(runs)
     programs = {member.program.name: member.program for run in runs for member in run.experiment.members}
     limits = {name: program.time_limit_s for name, program in programs.items()}
-    known = {name: min(seconds, limits[name]) for name, seconds in known_s.items() if name in limits}
+    seconds_of = {name: min(seconds, limits[name]) for name, seconds in known_s.items() if name in limits}
     top_mhz = top_mhz or highest_mhz(runs)
 
     def total_s(times: Mapping[str, float]) -> float:
@@ -169,10 +169,10 @@ def estimate(
 
     return Estimate(
         len(runs),
-        total_s({**limits, **known}),
+        total_s({**limits, **seconds_of}),
         total_s(limits),
-        tuple(sorted(limits.keys() - known.keys())),
-        total_s({**dict.fromkeys(limits, 0.0), **known}),
+        tuple(sorted(limits.keys() - seconds_of.keys())),
+        total_s({**dict.fromkeys(limits, 0.0), **seconds_of}),
     )
 
 

@@ -58,7 +58,7 @@ class SyntheticBench:
         if problem:
             return GroupRead(_STARTED, tuple(MemberRead() for _ in members), problem=problem)
         random = generator(machine.seed, experiment.group, experiment.clock.label, experiment.way, repetition)
-        programs = [found for member in members if (found := machine.program(member.program.name))]
+        programs = [program for member in members if (program := machine.program(member.program.name))]
         factors = _time_factors(random, machine, len(programs))
         company = _Company(machine, programs, factors, machine.mhz(experiment.clock))
         course = _COURSES[experiment.way](company)
@@ -173,14 +173,14 @@ def _counted(random: np.random.Generator, company: _Company, place: int, read: M
 
 def _problem(machine: SyntheticMachine, experiment: Experiment) -> str:
     """Why the machine cannot run an experiment, or nothing."""
-    found = [
+    problems = [
         _unknown(machine, member.program.name) or _misplaced(machine, member.cores) for member in experiment.members
     ]
     mhz = experiment.clock.frequency_mhz
     if mhz is not None and mhz not in machine.frequencies_mhz:
-        known = ", ".join(f"{known_mhz:g}" for known_mhz in machine.frequencies_mhz)
-        found.append(f"found {mhz:g} MHz; the synthetic machine has {known} MHz")
-    return "; ".join(filter(None, dict.fromkeys(found)))
+        offered = ", ".join(f"{known_mhz:g}" for known_mhz in machine.frequencies_mhz)
+        problems.append(f"found {mhz:g} MHz; the synthetic machine has {offered} MHz")
+    return "; ".join(filter(None, dict.fromkeys(problems)))
 
 
 def _unfit(machine: SyntheticMachine, program: Program, cores: tuple[int, ...]) -> str:
@@ -190,8 +190,8 @@ def _unfit(machine: SyntheticMachine, program: Program, cores: tuple[int, ...]) 
 def _unknown(machine: SyntheticMachine, name: str) -> str:
     if machine.program(name):
         return ""
-    known = ", ".join(program.name for program in machine.programs)
-    return f"found the program {name!r}; the synthetic machine has {known}"
+    names = ", ".join(program.name for program in machine.programs)
+    return f"found the program {name!r}; the synthetic machine has {names}"
 
 
 def _misplaced(machine: SyntheticMachine, cores: tuple[int, ...]) -> str:

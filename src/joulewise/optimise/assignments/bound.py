@@ -68,14 +68,14 @@ class UtilityBound(Measure):
 
     def _crossings_j(self) -> Floats:
         """Where the lowest line changes, from the steepest to the flattest."""
-        found: list[float] = []
+        crossings_j: list[float] = []
         line = int(np.lexsort((self.value, -self.per_j))[0])
         while (flatter := np.flatnonzero(self.per_j < self.per_j[line])).size:
             at_j = (self.value[flatter] - self.value[line]) / (self.per_j[line] - self.per_j[flatter])
             next_ = np.lexsort((self.per_j[flatter], at_j))[0]
-            found.append(float(at_j[next_]))
+            crossings_j.append(float(at_j[next_]))
             line = int(flatter[next_])
-        return np.array(found)
+        return np.array(crossings_j)
 
     @property
     def hypervolume(self) -> float:

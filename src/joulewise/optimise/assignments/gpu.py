@@ -118,7 +118,7 @@ class _Pool:
     def __init__(self, problem: Any, start: Population) -> None:
         import cupy
 
-        known: AssignmentFacts = problem.facts
+        certain: AssignmentFacts = problem.facts
         self.leaves_out = np.int32(problem.leaves_out)
         n, self.kernels = start.size, _kernels()
         self.n, self.n_rows, self.n_tasks = n, 2 * n, start.genes.shape[2]
@@ -127,8 +127,8 @@ class _Pool:
         self.points, self.genes = cupy.zeros((2 * n, 2)), cupy.zeros((_KINDS, 2 * n, self.n_tasks), np.int32)
         self.genes[:, self.parents] = cupy.asarray(start.genes)
         self.generation = cupy.full(1, start.generation, np.int64)
-        self.task_type = _int32(known.tasks.task_type)
-        self.allowed, self.n_allowed = _int32(known.allowed), _int32(known.n_allowed)
+        self.task_type = _int32(certain.tasks.task_type)
+        self.allowed, self.n_allowed = _int32(certain.allowed), _int32(certain.n_allowed)
 
     def breed(self, seed: np.uint64, mutation: float) -> None:
         """Fill the children's rows."""
@@ -154,8 +154,8 @@ class _Evaluator:
     def __init__(self, facts: ChanceFacts, n: int) -> None:
         import cupy
 
-        known, self.kernels = facts.facts, _kernels()
-        self.n_tasks, self.n_machines = known.tasks.arrival_s.size, int(known.machine[-1]) + 1
+        certain, self.kernels = facts.facts, _kernels()
+        self.n_tasks, self.n_machines = certain.tasks.arrival_s.size, int(certain.machine[-1]) + 1
         self.n_points = facts.time_s.shape[2]
         self.n_samples, self.n_stored, self.n_choices = (
             facts.n_samples,
@@ -163,14 +163,14 @@ class _Evaluator:
             facts.time_s.shape[1],
         )
         self.ranks = (facts.utility_rank, facts.energy_rank) if facts.objective == PERCENTILE else (0, 0)
-        self.task_type, self.machine = _int32(known.tasks.task_type), _int32(known.machine)
-        self.choice = _int32(known.choice)
-        mean_j = _float32(known.energy_j) if facts.objective == MEAN_COMPLETIONS else np.uint64(0)
+        self.task_type, self.machine = _int32(certain.tasks.task_type), _int32(certain.machine)
+        self.choice = _int32(certain.choice)
+        mean_j = _float32(certain.energy_j) if facts.objective == MEAN_COMPLETIONS else np.uint64(0)
         self.by_mean = (mean_j,) if _is_by_mean(facts) else ()
         self.tables = (
-            _float32(_task_rows(facts)), _int32(known.utilities.first), _float32(_segment_rows(facts)),
+            _float32(_task_rows(facts)), _int32(certain.utilities.first), _float32(_segment_rows(facts)),
             np.int32(facts.segments[:, SLOPE].any()), _float32(facts.time_s), _float32(facts.power_w),
-            cupy.asarray(facts.time_point), cupy.asarray(facts.power_point), np.float32(known.drop_below),
+            cupy.asarray(facts.time_point), cupy.asarray(facts.power_point), np.float32(certain.drop_below),
         )  # fmt: skip
         self.chunk = self._chunk(n)
         self.keys = cupy.zeros((self.chunk, self.n_tasks), np.uint64)
@@ -290,15 +290,15 @@ class _Archive:
         return points[slots], self.genes[:, slots].get()
 
 
-def _certain(known: AssignmentFacts) -> ChanceFacts:
+def _certain(facts: AssignmentFacts) -> ChanceFacts:
     """Assignments in one sample in which everything takes its mean time and energy."""
     power_w = np.divide(
-        known.energy_j, known.exec_s, out=np.full_like(known.exec_s, np.inf), where=np.isfinite(known.exec_s)
+        facts.energy_j, facts.exec_s, out=np.full_like(facts.exec_s, np.inf), where=np.isfinite(facts.exec_s)
     )
-    time_s, power_w = (table[:, :, None].astype(np.float32) for table in (known.exec_s, power_w))
-    point = np.zeros((known.tasks.arrival_s.size, LANES), np.uint8)
-    segments = known.utilities.segments.astype(np.float32)
-    return ChanceFacts(known, time_s, power_w, point, point, segments, 1, EXPECTED, 1, 1, False)
+    time_s, power_w = (table[:, :, None].astype(np.float32) for table in (facts.exec_s, power_w))
+    point = np.zeros((facts.tasks.arrival_s.size, LANES), np.uint8)
+    segments = facts.utilities.segments.astype(np.float32)
+    return ChanceFacts(facts, time_s, power_w, point, point, segments, 1, EXPECTED, 1, 1, False)
 
 
 def _is_by_mean(facts: ChanceFacts) -> bool:

@@ -172,10 +172,10 @@ def _classes(flows: TaskFlows, kind: int) -> tuple[Counts, Floats]:
 
 def _options(flows: TaskFlows, kind: int, of_task: Counts) -> tuple[Counts, Counts]:
     """The task types and P-states that can be best at some price, by class, then task type, then P-state."""
-    found = [
+    pairs = [
         (task, pstate) for task in np.argsort(of_task, kind="stable") for pstate in _on_hull(flows, int(task), kind)
     ]
-    columns = np.array(found, dtype=np.int64).reshape(-1, 2)
+    columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return columns[:, 0], columns[:, 1]
 
 

@@ -29,8 +29,8 @@ _EXACT, _NONE = 1e-7, 1e-9
 def mixes_much(market: Market, processors: Processors, mixture: Mixture) -> bool:
     """Whether many processors, of not too many, run several patterns, so that deciding all at once loses much."""
     code = pattern_codes(market.pool, processors, mixture)
-    found = np.unique(np.stack((mixture.processor, code))[:, code > 0], axis=1)
-    n_mixed, n = np.count_nonzero(np.bincount(found[0], minlength=1) > 1), len(processors)
+    kinds = np.unique(np.stack((mixture.processor, code))[:, code > 0], axis=1)
+    n_mixed, n = np.count_nonzero(np.bincount(kinds[0], minlength=1) > 1), len(processors)
     return bool(n <= _MOST_PROCESSORS and n_mixed > _MANY * n)
 
 
@@ -41,9 +41,9 @@ def decided(market: Market, processors: Processors, mixture: Mixture, solution: 
     """
     is_decided, pattern = np.zeros(len(processors), bool), np.zeros(len(processors), np.int64)
     while not market.is_late():
-        found, amount = fullest(mixture, pattern_codes(market.pool, processors, mixture), len(processors))
+        fullest_pattern, amount = fullest(mixture, pattern_codes(market.pool, processors, mixture), len(processors))
         chosen = _next(amount, is_decided)
-        pattern[chosen], is_decided[chosen] = found[chosen], True
+        pattern[chosen], is_decided[chosen] = fullest_pattern[chosen], True
         if is_decided.all():
             break
         add_best_of(market.pool, processors, np.where(is_decided, pattern, 0), solution.prices.task)

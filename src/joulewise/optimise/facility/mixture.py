@@ -84,8 +84,8 @@ def handed_out(pool: Pool, processors: Processors, program: Program, solution: S
     entry = np.repeat(np.arange(used.size), sizes)
     place = np.arange(entry.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + first[entry]
     covered = np.minimum(ends[entry], place + 1.0) - np.maximum(starts[entry], place)
-    found = Mixture(order[begins[group[entry]] + place], row[entry], covered)
-    return found.taken(covered > _NONE)
+    mixture = Mixture(order[begins[group[entry]] + place], row[entry], covered)
+    return mixture.taken(covered > _NONE)
 
 
 def _places(group: Counts, amount: Floats, is_busy: Bools, n: Counts) -> tuple[Floats, Floats]:

@@ -386,9 +386,9 @@ class Program:
         row_low, row_high = (
             np.concatenate(ends) for ends in ((self.low, np.full(no_more.size, -math.inf)), (self.high, no_more))
         )
-        found = solver(x0=start, lbx=low, ubx=high, lbg=row_low, ubg=row_high)
+        answer = solver(x0=start, lbx=low, ubx=high, lbg=row_low, ubg=row_high)
         clock.note(solver.stats()["return_status"])
-        return np.asarray(found["x"]).ravel()
+        return np.asarray(answer["x"]).ravel()
 
     def _cap(self, casadi: Any, variables: Any) -> Any:
         """The power of nodes and cooling together; the cap is `scale`."""
@@ -418,8 +418,8 @@ class Program:
             LinearConstraint(self.rows, self.low, self.high),
             LinearConstraint(cap[None], -math.inf, self.facility.cap_w / self.unit_w),
         ]
-        found = milp(cost, constraints=limits, bounds=Bounds(low, high), options={"time_limit": clock.left_s})
-        return None if found.x is None else np.asarray(found.x)
+        answer = milp(cost, constraints=limits, bounds=Bounds(low, high), options={"time_limit": clock.left_s})
+        return None if answer.x is None else np.asarray(answer.x)
 
     def shares(self, values: Floats) -> Floats:
         """The shares of all columns, with what a solver oversteps cut off."""

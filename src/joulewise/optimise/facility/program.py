@@ -231,8 +231,8 @@ class Program:
         if status != highspy.HighsModelStatus.kOptimal:
             raise JoulewiseError(f"the program of the facility ended with {status}")
         facility, groups, n_tasks = self.facility, self.groups, self.facility.tasks.n_types
-        found = self.highs.getSolution()
-        values, duals = np.array(found.col_value), np.maximum(-np.array(found.row_dual), 0.0)
+        solution = self.highs.getSolution()
+        values, duals = np.array(solution.col_value), np.maximum(-np.array(solution.row_dual), 0.0)
         duals *= facility.tasks.most_reward_per_s
         redline = np.zeros(facility.n_nodes)
         redline[self.watched] = duals[self._watched_row]

@@ -139,8 +139,8 @@ _TEXTS: dict[str, Any] = {"limit": str, "unit": str}
 def advise_facility(facility: Facility, *, gap: float = 0.002, seconds: float = math.inf) -> Advice:
     """Plan a facility, and say what to set. Raises InputError where the limits leave no plan."""
     air = Air(facility.room)
-    found = plan_facility(facility, air, gap=gap, seconds=seconds)
-    return Advice(facility, air, found, steady(facility, air, found.plan))
+    proven = plan_facility(facility, air, gap=gap, seconds=seconds)
+    return Advice(facility, air, proven, steady(facility, air, proven.plan))
 
 
 # --- several -----------------------------------------------------------------------------------------------------

@@ -69,8 +69,8 @@ def read_distribution(name: str, folder: Path, places: Places) -> HeatReading:
     """The air that a file of kelvins per watt implies, [node that heats up, node that draws]."""
     matrix = _matrix(name, _cells(name, folder), places.names[: places.n_nodes])
     links, notes = links_of_distribution(matrix.values, places.m3_per_s, name)
-    found = _balanced(name, links, places)
-    return found._replace(notes=(*notes, *found.notes, *_off_inlets(name, matrix.values, found.flow, places)))
+    balanced = _balanced(name, links, places)
+    return balanced._replace(notes=(*notes, *balanced.notes, *_off_inlets(name, matrix.values, balanced.flow, places)))
 
 
 def _off_inlets(name: str, d_k_per_w: Floats, flow: HeatFlow, places: Places) -> Iterator[str]:

@@ -432,29 +432,32 @@ def _by_pair(table: Table, tasks: tuple[str, ...], types: tuple[str, ...]) -> _S
     return _Slowing(np.arange(len(tasks), dtype=np.int8), tasks, values)
 
 
-def _of_colocation(found: Colocation, tasks: _Tasks, site: Site, tables: FlowTables) -> tuple[Floats, Floats, _Slowing]:
+def _of_colocation(
+    colocation: Colocation, tasks: _Tasks, site: Site, tables: FlowTables
+) -> tuple[Floats, Floats, _Slowing]:
     """Speeds, powers and slowdowns of the tasks on the GPUs that are node types of the site, in P-state 0."""
     types = site.node_types
-    raise_if_any(_unknown_in(found, tasks, site, tables))
-    job = [found.jobs.index(name) for name in tasks.names]
-    gpu = [found.gpus.index(name) for name in types.names]
+    raise_if_any(_unknown_in(colocation, tasks, site, tables))
+    job = [colocation.jobs.index(name) for name in tasks.names]
+    gpu = [colocation.gpus.index(name) for name in types.names]
     shape = (len(tasks.names), types.n_types, int(types.n_pstates.max()))
     speed, power = np.zeros(shape), np.zeros(shape)
-    speed[:, :, 0] = found.steps_per_s[np.ix_(job, gpu)] / tasks.steps[:, None]
+    speed[:, :, 0] = colocation.steps_per_s[np.ix_(job, gpu)] / tasks.steps[:, None]
     power[:, :, 0] = site.core_w[:, 0]
     return (
         speed,
         power,
-        _Slowing(np.arange(len(job), dtype=np.int8), tasks.names, found.slowdown[np.ix_(gpu, job, job)]),
+        _Slowing(np.arange(len(job), dtype=np.int8), tasks.names, colocation.slowdown[np.ix_(gpu, job, job)]),
     )
 
 
-def _unknown_in(found: Colocation, tasks: _Tasks, site: Site, tables: FlowTables) -> Iterator[Problem]:
+def _unknown_in(colocation: Colocation, tasks: _Tasks, site: Site, tables: FlowTables) -> Iterator[Problem]:
     types = site.node_types
-    for names, known, where in ((tasks.names, found.jobs, tables.task_list), (types.names, found.gpus, "system")):
-        for name in [name for name in names if name not in known][:MAX_LISTED]:
+    sides = ((tasks.names, colocation.jobs, tables.task_list), (types.names, colocation.gpus, "system"))
+    for names, allowed, where in sides:
+        for name in [name for name in names if name not in allowed][:MAX_LISTED]:
             yield Problem(
-                f"{where}: {name}", f"found no such name in {tables.colocation}", f"there are {', '.join(known)}"
+                f"{where}: {name}", f"found no such name in {tables.colocation}", f"there are {', '.join(allowed)}"
             )
     for at in np.flatnonzero(~np.isfinite(site.core_w[:, 0])):
         yield Problem(f"system: {types.names[at]}", "found no core_w", "the power of a busy core must be given")

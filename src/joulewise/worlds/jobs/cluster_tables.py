@@ -127,8 +127,8 @@ def _job_types(table: Table, clusters: Clusters) -> JobTypes:
 def _check_options(table: Table, clusters: Clusters, keys: tuple[Counts | Ints, ...]) -> None:
     """Note options that stand twice, and those of more nodes than their cluster has."""
     _, cluster, pstate, nodes = keys
-    known = cluster >= 0
-    too_large = known & (nodes > clusters.n_nodes[cluster])
+    has_cluster = cluster >= 0
+    too_large = has_cluster & (nodes > clusters.n_nodes[cluster])
     table.report_rows(_NODES.name, too_large, "must be at most the nodes that the cluster has")
     if _PSTATE.name in table.columns:
         table.report_rows(_PSTATE.name, pstate > _MOST_PSTATE, f"must be at most {_MOST_PSTATE}")
@@ -137,7 +137,7 @@ def _check_options(table: Table, clusters: Clusters, keys: tuple[Counts | Ints, 
     repeated = np.ones(len(rows), np.bool_)
     repeated[at] = False
     allowed = "each number of nodes may have one row for a job type, cluster and P-state"
-    table.report_rows(_NODES.name, repeated & known, allowed)
+    table.report_rows(_NODES.name, repeated & has_cluster, allowed)
 
 
 def options_of(types: JobTypes, job_type: int) -> Options:

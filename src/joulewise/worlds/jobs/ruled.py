@@ -90,12 +90,12 @@ class RuledJobs:
 
     def _first(self, *keys: str, on: int | None = None) -> Ints:
         """The first rule, for each job, that gives one of these; -1 where none does."""
-        found = np.full(self.jobs.cores.size, -1, np.int32)
+        first_rule = np.full(self.jobs.cores.size, -1, np.int32)
         for number, (rule, holds) in reversed(list(enumerate(zip(self.rules, self.holds, strict=True)))):
             is_there = on is None or self.clusters.names[on] in rule.conditions.get("cluster", self.clusters.names)
             if is_there and any(key in rule.given for key in keys):
-                found[holds] = number
-        return found
+                first_rule[holds] = number
+        return first_rule
 
     def _tags(self, of_worth: Ints) -> dict[str, Tag]:
         """The priority of each job, where all have one."""

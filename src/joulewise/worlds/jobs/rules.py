@@ -67,10 +67,10 @@ def _quantity(read: Callable[[str], float], example: str, *, positive: bool = Fa
     allowed = f'must be text with a unit, {"above 0" if positive else "0 or more"}, for example "{example}"'
 
     def parse(value: Any) -> float:
-        found = read(value) if isinstance(value, str) else -1.0
-        if not (is_positive(found) if positive else is_not_negative(found)):
+        quantity = read(value) if isinstance(value, str) else -1.0
+        if not (is_positive(quantity) if positive else is_not_negative(quantity)):
             raise ValueError(allowed)
-        return found
+        return quantity
 
     return parse
 
@@ -193,10 +193,10 @@ def _place(table: Mapping[str, Any], number: int, lines: list[int]) -> str:
 def _rule(table: Mapping[str, Any], number: int, where: str, problems: list[Problem]) -> Rule:
     n_before, values = len(problems), dict[str, Any]()
     for key, value in table.items():
-        known = CONDITIONS.get(key) or GIVEN.get(key)
-        if known is not None:
+        meaning = CONDITIONS.get(key) or GIVEN.get(key)
+        if meaning is not None:
             try:
-                values[key] = known.read(value)
+                values[key] = meaning.read(value)
             except ValueError as error:
                 allowed = str(error).rpartition("; ")[2]
                 problems.append(Problem(f"{where}, {key}", f"found {as_written(value)}", allowed))

@@ -113,16 +113,16 @@ class _Reader:
             broken |= column[name] != np.floor(column[name])
             column[name] = np.ceil(column[name]) if name in _UP else np.floor(column[name])
         self.log.note("fraction of a second", int(broken.sum()))
-        known: dict[str, Any] = {name: _known(column[name], column[name] >= 0, pl.Int64) for name in _WHOLE}
-        known |= {name: _known(column[name], column[name] > 0, pl.Int64) for name in _COUNTS}
-        known |= {name: _known(column[name], column[name] >= 0, pl.Float64) for name in _NUMBERS}
-        known |= {name: self._named(name, column[name]) for name in _NAMES}
-        known["job_id"] = pl.Series(column["job_id"]).cast(pl.Int64).cast(pl.String)
-        known["after_job"] = _known(column["after_job"], column["after_job"] > 0, pl.Int64).cast(pl.String)
-        known["status"] = (
+        columns: dict[str, Any] = {name: _known(column[name], column[name] >= 0, pl.Int64) for name in _WHOLE}
+        columns |= {name: _known(column[name], column[name] > 0, pl.Int64) for name in _COUNTS}
+        columns |= {name: _known(column[name], column[name] >= 0, pl.Float64) for name in _NUMBERS}
+        columns |= {name: self._named(name, column[name]) for name in _NAMES}
+        columns["job_id"] = pl.Series(column["job_id"]).cast(pl.Int64).cast(pl.String)
+        columns["after_job"] = _known(column["after_job"], column["after_job"] > 0, pl.Int64).cast(pl.String)
+        columns["status"] = (
             pl.Series(column["status"]).cast(pl.Int64).replace_strict(STATUSES, default=None, return_dtype=pl.String)
         )
-        return frame_of(known, len(values))
+        return frame_of(columns, len(values))
 
     def _named(self, name: str, codes: Floats) -> pl.Series:
         """A column of numbers as text, by the names that the header has for them."""
@@ -147,9 +147,9 @@ class _Reader:
             self._name(self.names[key], value)
         elif key in _ABOUT and value:
             name, convert = _ABOUT[key]
-            found = convert(value)
-            if found and not getattr(about, name):
-                self.log.about = replace(about, **{name: found})
+            converted = convert(value)
+            if converted and not getattr(about, name):
+                self.log.about = replace(about, **{name: converted})
 
     @staticmethod
     def _name(names: dict[int, str], value: str) -> None:

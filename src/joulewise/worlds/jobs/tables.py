@@ -156,9 +156,9 @@ def _typed(table: Table, system: ClusterSystem) -> _Kinds:
         np.column_stack((job_type, nodes, stretch)), axis=0, return_index=True, return_inverse=True
     )
     options = [_options(system.types, int(row[0]), row[1:-1].astype(np.int64)) for row in asked]
-    _report_sizes(table, at, np.array([found.nodes.size == 0 for found in options]))
+    _report_sizes(table, at, np.array([choices.nodes.size == 0 for choices in options]))
     raise_if_any(table.problems)
-    n_options = np.array([found.nodes.size for found in options])
+    n_options = np.array([choices.nodes.size for choices in options])
     joined = Options(*(np.concatenate(column) for column in zip(*options, strict=True)))
     first = np.concatenate(([0], np.cumsum(n_options)))
     names = tuple(system.types.names[int(row[0])] for row in asked)

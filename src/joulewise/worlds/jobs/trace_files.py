@@ -170,10 +170,10 @@ def _log(path: Path) -> Iterator[tuple[Log, Iterator[pl.DataFrame]]]:
         text, _ = text_of(start.removeprefix(b"\xef\xbb\xbf"))
         form = next((form for form in FORMATS if form.recognises(text)), None)
         if form is None:
-            told = f"found a text that starts {text[:40]!r}" if text.strip() else "is empty"
+            found = f"found a text that starts {text[:40]!r}" if text.strip() else "is empty"
             allowed = f"must be one of {', '.join(form.name for form in FORMATS)}, plain or packed by gzip"
             advice = "`sacct` needs --parsable2 or --json"
-            raise InputError(Problem(path.name, told, allowed, advice))
+            raise InputError(Problem(path.name, found, allowed, advice))
         log = form.read(path, start.removeprefix(b"\xef\xbb\xbf"), file)
         yield log, log.pieces
 

@@ -83,12 +83,12 @@ def convention_problems(p: TraceConventions) -> Iterator[Problem]:
 
 def findings_of_reading(table: TraceTable) -> list[Finding]:
     """What was odd when the log was read."""
-    found = []
+    findings = []
     for key, n in table.odd.items():
         oddity = READING[key]
         at = f" (first in line {table.at[key]:,})" if key in table.at else ""
-        found.append(Finding(key, n, oddity.reason + at, oddity.done))
-    return found
+        findings.append(Finding(key, n, oddity.reason + at, oddity.done))
+    return findings
 
 
 def jobs_to_replay(table: TraceTable, p: TraceConventions) -> tuple[TraceJobs | None, list[Finding]]:
@@ -125,14 +125,14 @@ def dependencies_of(jobs: TraceJobs, fits: Bools, findings: list[Finding]) -> tu
     row = pl.int_range(pl.len(), dtype=pl.Int32)
     followers = log.select("after_job", row=row).filter(pl.col("after_job").is_not_null())
     others = log.select(after_job="job_id", row=row, other=row)
-    found = followers.join_asof(others, on="row", by="after_job", allow_exact_matches=False, check_sortedness=False)
+    joined = followers.join_asof(others, on="row", by="after_job", allow_exact_matches=False, check_sortedness=False)
     is_absent = ~followers["after_job"].is_in(others["after_job"].implode())
     _note(findings, "follows an absent job", int(is_absent.sum()),
           "jobs that follow one which is not replayed", "submitted when they were")  # fmt: skip
-    _note(findings, "follows a later job", found["other"].null_count() - int(is_absent.sum()),
+    _note(findings, "follows a later job", joined["other"].null_count() - int(is_absent.sum()),
           "jobs that follow one which was submitted later", "submitted when they were")  # fmt: skip
     after = np.full(log.height, NO_JOB, np.int32)
-    after[found["row"].to_numpy()] = found["other"].fill_null(NO_JOB).to_numpy()
+    after[joined["row"].to_numpy()] = joined["other"].fill_null(NO_JOB).to_numpy()
     too_large = (after != NO_JOB) & ~fits[after]
     _note(findings, "follows a job that fits nowhere", int(too_large.sum()),
           "jobs that follow one which fits nowhere", "submitted when they were")  # fmt: skip

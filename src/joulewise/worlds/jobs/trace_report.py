@@ -62,8 +62,8 @@ def report_on(path: Path, table: TraceTable) -> TraceReport:
     cores, work_core_s, n_jobs = table.about.cores or table.about.nodes, 0.0, 0
     findings: dict[str, Finding] = {}
     for part in _parts(jobs, n_logged):
-        kept, found = jobs_to_replay(replace(table, jobs=part), TraceConventions())
-        _add(findings, found)
+        kept, more = jobs_to_replay(replace(table, jobs=part), TraceConventions())
+        _add(findings, more)
         if kept is not None:
             fits = kept.cores <= (cores or kept.cores.max())
             _add(findings, _of_machine(~fits, kept.log))
@@ -89,7 +89,7 @@ def _of_header(about: LogAbout, n: int) -> list[Finding]:
 
 def _of_machine(is_too_large: Bools, log: pl.DataFrame) -> list[Finding]:
     n_following = log.height - log["after_job"].null_count()
-    found = [
+    findings = [
         Finding("too large", int(is_too_large.sum()), "jobs larger than the log's own machine", "impossible on it"),
         Finding(
             "follows another job",
@@ -98,10 +98,10 @@ def _of_machine(is_too_large: Bools, log: pl.DataFrame) -> list[Finding]:
             "submitted after it has ended, if it is an earlier job of the log that can run",
         ),
     ]
-    return [finding for finding in found if finding.n]
+    return [finding for finding in findings if finding.n]
 
 
-def _add(findings: dict[str, Finding], found: list[Finding]) -> None:
-    for finding in found:
+def _add(findings: dict[str, Finding], more: list[Finding]) -> None:
+    for finding in more:
         before = findings.get(finding.key)
         findings[finding.key] = finding._replace(n=finding.n + (before.n if before else 0))

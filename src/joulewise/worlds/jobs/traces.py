@@ -117,8 +117,8 @@ def load_trace(p: TraceParameters, system: ClusterSystem | None = None, folder: 
     followed = dependencies_of(jobs, fits, findings) if p.dependencies == "replay" else None
     after, think_s = followed or (None, None)
     made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log))
-    found = ClusterSystem(clusters, types)
-    return Trace(found, made, jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings))
+    replayed = ClusterSystem(clusters, types)
+    return Trace(replayed, made, jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings))
 
 
 def own_machine(p: TraceParameters, table: TraceTable, jobs: TraceJobs) -> Clusters:
@@ -170,9 +170,9 @@ def _nothing_left(p: TraceParameters, findings: list[Finding]) -> InputError:
     return InputError(Problem(p.trace, f"no job is left to replay ({why or 'none in the span'})", advice=advice))
 
 
-def _no_size(p: TraceParameters, table: TraceTable, jobs: TraceJobs, told: dict[str, int | None]) -> InputError:
-    needed = ("processors",) if p.unit == "processor" else tuple(told)
-    missing = [what for what in needed if not told[what]]
+def _no_size(p: TraceParameters, table: TraceTable, jobs: TraceJobs, sizes: dict[str, int | None]) -> InputError:
+    needed = ("processors",) if p.unit == "processor" else tuple(sizes)
+    missing = [what for what in needed if not sizes[what]]
     largest = f"its largest job has {count(int(jobs.cores.max()), 'processor')}"
     found = f"does not say how many {' and '.join(missing)} its machine has; {largest}"
     advice = f"give {' and '.join(f'workload.machine_{what}' for what in missing)}, or describe clusters in [system]"
