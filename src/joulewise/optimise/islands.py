@@ -76,7 +76,7 @@ def evolve_islands(
     size = population or POPULATION
     begin = start or Population.joined([founders(problem, seeds, size, seed, island) for island in range(islands)])
     jobs = _jobs(make_problem, ways, begin, min(archipelago.workers or available_cpus(), islands))
-    log = _Log(problem, begin, ways.snapshots)
+    log = _SnapshotLog(problem, begin, ways.snapshots)
     with _crew(jobs) as crew:
         began = now = time.perf_counter()
         generation, last = begin.generation, begin.generation + generations
@@ -105,7 +105,7 @@ def _one_on(emigrants: dict[int, Migrants]) -> dict[int, Migrants]:
     return {(island + 1) % len(emigrants): migrants for island, migrants in emigrants.items()}
 
 
-class _Log:
+class _SnapshotLog:
     """The points of fronts at the generations asked for, from all islands; they are counted from where it began."""
 
     def __init__(self, problem: GeneticProblem, begin: Population, snapshots: Collection[int]) -> None:
@@ -130,7 +130,7 @@ class _Log:
         }
 
 
-class _Group:
+class _IslandGroup:
     """Islands that one process looks after, by number."""
 
     def __init__(self, problem: GeneticProblem, ways: Ways, starts: dict[int, Population]) -> None:
@@ -242,7 +242,7 @@ def _results(futures: Sequence[Future[Any]]) -> list[Any]:
     return [future.result() for future in futures]
 
 
-_settled: list[_Group] = []
+_settled: list[_IslandGroup] = []
 """In a process of the islands: the group that it looks after."""
 
 
@@ -254,6 +254,6 @@ def _answer(what: str, about: tuple[Any, ...]) -> dict[int, Any]:
     return dict(getattr(_settled[0], what)(*about))
 
 
-def _group_of(job: bytes) -> _Group:
+def _group_of(job: bytes) -> _IslandGroup:
     make_problem, ways, starts = pickle.loads(job)
-    return _Group(make_problem(), ways, starts)
+    return _IslandGroup(make_problem(), ways, starts)

@@ -116,7 +116,7 @@ def _certified(bag: Bag, weight_w: float, task_price: Floats, machine_price: Flo
     return float(bag.counts @ np.minimum(task_price, cost))
 
 
-class Terms(Protocol):
+class Billing(Protocol):
     """What is paid for a bag and what it costs, and the limits it keeps."""
 
     @property
@@ -138,7 +138,7 @@ class Terms(Protocol):
 
 
 def certified_profit(
-    bag: Bag, terms: Terms, task_price: ArrayLike, machine_price: ArrayLike, cap_price: float = 0.0
+    bag: Bag, terms: Billing, task_price: ArrayLike, machine_price: ArrayLike, cap_price: float = 0.0
 ) -> float:
     """What prices prove: no allocation of the bag that keeps the limits earns more per second.
 

@@ -36,7 +36,7 @@ class SchedulerLike(Protocol):
     def restart_s(self) -> float: ...
 
 
-class Stretches(NamedTuple):
+class JobStretches(NamedTuple):
     """Stretches of running of one job by one option, in order of job and then start."""
 
     job: Ints
@@ -45,10 +45,10 @@ class Stretches(NamedTuple):
     end_s: Floats
     fate: Codes
 
-    def only(self, rows: Bools | Counts) -> Stretches:
+    def only(self, rows: Bools | Counts) -> JobStretches:
         """These rows alone."""
         columns: Any = (column[rows] for column in self)
-        return Stretches(*columns)
+        return JobStretches(*columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class JobCase:
     scheduler: SchedulerLike | None = None
 
     @cached_property
-    def stretches(self) -> Stretches:
+    def stretches(self) -> JobStretches:
         """All stretches by a choice that exists and between two instants; of others the row rules tell."""
         allocation, pieces = self.allocation, self.allocation.pieces
         last = np.flatnonzero(allocation.used)
@@ -72,7 +72,7 @@ class JobCase:
             (allocation.fate[last], np.where(pieces.is_lost, LOST, CUT)),
         )
         joined: Any = (np.concatenate(column) for column in columns)
-        rows = Stretches(*joined)
+        rows = JobStretches(*joined)
         rows = rows.only(self.exists(rows.job, rows.option) & np.isfinite(rows.start_s) & np.isfinite(rows.end_s))
         return rows.only(np.lexsort((rows.start_s, rows.job)))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from joulewise.check.findings import RELATIVE_TOLERANCE, findings, rounding_s
-from joulewise.check.runs import Runs
+from joulewise.check.runs import SoundRuns
 from joulewise.check.tasks.case import Case, Rule
 from joulewise.check.tasks.limits import days_stay_within_budget, power_stays_below_the_cap
 from joulewise.check.tasks.waiting import drops_were_hopeless, waiting_needs_a_queue
@@ -117,7 +117,7 @@ def _start_has_a_cause(case: Case) -> Iterator[str]:
     yield from findings("start_s", queue.task[~caused], queue.start_s[~caused], expected)
 
 
-def _is_repaired(case: Case, queue: Runs) -> Bools:
+def _is_repaired(case: Case, queue: SoundRuns) -> Bools:
     """Whether the machine is up again at the start of each run, which may have been queued on it before."""
     outages = case.world.outages
     repairs = set(zip(outages.machine.tolist(), outages.end_s.tolist(), strict=True))

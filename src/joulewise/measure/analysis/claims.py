@@ -25,7 +25,7 @@ _CIRCULAR = "classes follow from slowdowns here, as no counters could be read: t
 _ONE_CLASS = "no heavy and light programs can be told apart with intervals"
 
 
-class Claim(NamedTuple):
+class LaboratoryClaim(NamedTuple):
     """A claim of the chapter, what was published, and the function that judges it."""
 
     id: str
@@ -46,7 +46,7 @@ def is_made_up(analysis: Analysis) -> bool:
     return bool(analysis.observations["notes"].str.contains(MADE_UP, literal=True).any())
 
 
-def _judged(claim: Claim, analysis: Analysis) -> Finding:
+def _judged(claim: LaboratoryClaim, analysis: Analysis) -> Finding:
     ours, verdict = claim.judge(analysis)
     circular = _CIRCULAR if claim.id in _BY_CLASS and _is_circular(analysis) else ""
     note = "; ".join(filter(None, (claim.note, circular)))
@@ -199,7 +199,7 @@ def _best_differs(analysis: Analysis) -> tuple[str, Verdict]:
 
 _BY_CLASS = ("8.3", "8.4")
 CLAIMS = tuple(
-    Claim(*row)
+    LaboratoryClaim(*row)
     for row in (
         ("8.1", "memory intensities and classes (table 8.2)", "canneal III (2.25e-2), streamcluster III (1.64e-2), "
          "blackscholes II (2.29e-5), bodytrack I (7.44e-6)", _intensities,

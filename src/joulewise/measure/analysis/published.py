@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from joulewise.measure.analysis.claims import CLAIMS, Claim
+from joulewise.measure.analysis.claims import CLAIMS, LaboratoryClaim
 from joulewise.measure.analysis.columns import ALONE, TOGETHER, table
 from joulewise.measure.analysis.intensity import N_CLASSES, classes
 from joulewise.measure.analysis.together import beside_alone
@@ -41,7 +41,7 @@ class PrintedTables:
     title: str
     source: str
     reading: str
-    claims: tuple[Claim, ...] = CLAIMS
+    claims: tuple[LaboratoryClaim, ...] = CLAIMS
 
 
 CHAPTER_8 = PrintedTables(

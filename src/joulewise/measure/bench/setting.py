@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from joulewise.errors import InputError, Problem, raise_if_any
-from joulewise.measure.bench.bench import Bench, Clock
+from joulewise.measure.bench.bench import ClockSetting, MeasuringBench
 from joulewise.measure.bench.bundled import USUAL_SECONDS, kernel_program, rounds_for, usual_bytes
 from joulewise.measure.bench.laboratory import Setting
 from joulewise.measure.bench.machine_bench import MachineBench
@@ -95,7 +95,7 @@ def why_not(plan: Plan, machine: Machine) -> Iterator[Problem]:
 
 def clock_problems(plan: Plan, machine: Machine, clocks: Clocks) -> Iterator[Problem]:
     """Why the clocks of a plan cannot be set here, on the cores that it uses."""
-    wanted = [clock for clock in clocks_of(plan, machine) if clock != Clock()]
+    wanted = [clock for clock in clocks_of(plan, machine) if clock != ClockSetting()]
     if not wanted:
         return
     key, availability = _clock_probe(plan, clocks)
@@ -121,10 +121,10 @@ def _table(plan: Plan) -> PowerTable | None:
     return PowerTable(str((plan.folder / meter.csv).resolve()), meter.time_zone, meter.ahead, meter.column)
 
 
-def _unread(clocks: Clocks, machine: Machine) -> Callable[[Clock, float], float]:
+def _unread(clocks: Clocks, machine: Machine) -> Callable[[ClockSetting, float], float]:
     """Leaves the machine idle for an external meter, whose table is read later."""
 
-    def idle_w(clock: Clock, seconds: float) -> float:
+    def idle_w(clock: ClockSetting, seconds: float) -> float:
         with clocks.holding(clock, (), machine.cores):
             time.sleep(seconds)
         return math.nan
@@ -159,7 +159,7 @@ def _watching(plan: Plan, machine: Machine, meter: EnergyMeter | None) -> Iterat
 
 
 def _calibration(
-    machine: Machine, bench: Bench, places: Sequence[Cores]
+    machine: Machine, bench: MeasuringBench, places: Sequence[Cores]
 ) -> Callable[[ProgramSection], tuple[str, ...]]:
     def command_of(section: ProgramSection) -> tuple[str, ...]:
         kernel = section.kernel or ""

@@ -24,7 +24,7 @@ from joulewise.measure.machine.system_files import core_list, text_of
 from joulewise.measure.meters.external import external_table, uncovered, with_energy, with_idle_power
 from joulewise.measure.meters.meters import meter_now, without_energy, without_idle_power
 from joulewise.measure.plan.plan import Plan
-from joulewise.measure.plan.schedule import Run
+from joulewise.measure.plan.schedule import PlannedRun
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +41,7 @@ MACHINE_ID = Path("/etc/machine-id")
 
 
 @dataclass(frozen=True)
-class Store:
+class LaboratoryStore:
     """The files of one laboratory."""
 
     folder: Path
@@ -101,7 +101,9 @@ class Store:
             allowed = f"this one differs in {', '.join(differing)}"
             raise InputError(Problem(str(self.folder), found, allowed, advice))
 
-    def claim(self, plan: Plan, machine: Machine, runs: Sequence[Run], about: Mapping[str, Any], meter: str) -> None:
+    def claim(
+        self, plan: Plan, machine: Machine, runs: Sequence[PlannedRun], about: Mapping[str, Any], meter: str
+    ) -> None:
         """Mark the folder as the plan's, with the runs that it asks for and the meter that reads energy."""
         marker = {
             "schema_version": SCHEMA_VERSION, "joulewise": __version__, "name": plan.name,
@@ -214,7 +216,7 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def run_facts(run: Run, read: GroupRead) -> dict[str, Any]:
+def run_facts(run: PlannedRun, read: GroupRead) -> dict[str, Any]:
     """A run and what was read of it, as a line of the journal."""
     experiment, whole = run.experiment, asdict(read)
     members = [

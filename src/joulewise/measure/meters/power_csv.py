@@ -44,7 +44,7 @@ class _Row(NamedTuple):
     value: float
 
 
-class _Layout(NamedTuple):
+class _CsvLayout(NamedTuple):
     """Where time and value stand, what the value is worth, and whether it is energy counted so far."""
 
     times: tuple[int, ...]
@@ -102,7 +102,7 @@ def _heading(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
-def _layout(path: Path, headings: list[str], column: str, lines: list[tuple[int, list[str]]]) -> _Layout:
+def _layout(path: Path, headings: list[str], column: str, lines: list[tuple[int, list[str]]]) -> _CsvLayout:
     names = [_heading(text) for text in headings]
     times = tuple(names.index(name) for name in ("date", "time") if {"date", "time"} <= set(names))
     times = times or tuple(names.index(name) for name in _TIMES if name in names)[:1]
@@ -117,7 +117,7 @@ def _layout(path: Path, headings: list[str], column: str, lines: list[tuple[int,
     assert value is not None
     factor = _ENERGIES.get(names[value], _POWERS.get(names[value], _factor_of(names[value])))
     is_energy = names[value] in _ENERGIES or _unit_of(names[value]) in _ENERGIES
-    return _Layout(times, value, factor, is_energy, _has_comma(lines, value))
+    return _CsvLayout(times, value, factor, is_energy, _has_comma(lines, value))
 
 
 def _unit_of(name: str) -> str:
@@ -165,7 +165,7 @@ def _known_zone(path: Path, text: str) -> tzinfo:
     return zone
 
 
-def _rows(path: Path, lines: list[tuple[int, list[str]]], layout: _Layout, zone: tzinfo) -> list[_Row]:
+def _rows(path: Path, lines: list[tuple[int, list[str]]], layout: _CsvLayout, zone: tzinfo) -> list[_Row]:
     """The rows; a last line that cannot be read is left out, as the meter may be writing it."""
     rows: list[_Row] = []
     problems: list[Problem] = []
@@ -202,7 +202,7 @@ def _time_s(text: str, zone: tzinfo) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
 
 
-def _value(text: str, layout: _Layout) -> float:
+def _value(text: str, layout: _CsvLayout) -> float:
     if text.lower() in _EMPTY:
         return math.nan
     try:

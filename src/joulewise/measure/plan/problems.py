@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from joulewise.errors import Problem, as_written, nearest, unknown_name
-from joulewise.measure.plan.keys import NAME, PROGRAM, Section
+from joulewise.measure.plan.keys import NAME, PROGRAM, PlanSection
 from joulewise.measure.plan.table import arms_of, kind_of, table_in, words_of
 
 Steps = Sequence[int | str]
@@ -35,7 +35,7 @@ def entry_place(i: int, name: object) -> str:
 
 
 def table_problems(
-    error: ValidationError, kind: type[Section], raw: Mapping[str, Any], prefix: str, more: tuple[str, ...] = ()
+    error: ValidationError, kind: type[PlanSection], raw: Mapping[str, Any], prefix: str, more: tuple[str, ...] = ()
 ) -> Iterator[Problem]:
     """The problems of one table, which stands at `prefix`; `more` are keys that may stand there besides its own."""
     by_key: dict[str, list[Any]] = {}
@@ -60,7 +60,7 @@ def _meant(errors: list[Any]) -> list[Any]:
     return min(by_type.values(), key=lambda each: (len(each), -max(len(one["loc"]) for one in each)))
 
 
-def _no_choice(kind: type[Section], key: str, value: object, place: str) -> Problem:
+def _no_choice(kind: type[PlanSection], key: str, value: object, place: str) -> Problem:
     """A value of none of the types that a key may have."""
     guess = nearest(value, words_of(kind, key)) if isinstance(value, str) else None
     advice = f"did you mean {guess!r}?" if guess else kind.model_fields[key].description or ""
@@ -69,7 +69,7 @@ def _no_choice(kind: type[Section], key: str, value: object, place: str) -> Prob
 
 
 def _problem(
-    error: Any, steps: Steps, kind: type[Section], raw: Mapping[str, Any], prefix: str, more: tuple[str, ...] = ()
+    error: Any, steps: Steps, kind: type[PlanSection], raw: Mapping[str, Any], prefix: str, more: tuple[str, ...] = ()
 ) -> Problem:
     """One of Pydantic's errors, at the steps that lead to it."""
     place, value = _at(raw, steps)

@@ -14,7 +14,7 @@ from statistics import fmean
 
 import numpy as np
 
-from joulewise.measure.bench.bench import Clock, Experiment, GroupRead, MemberRead, Program, Way
+from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, MemberRead, Program, Way
 from joulewise.measure.synthetic.machine import MADE_UP, SyntheticMachine, SyntheticProgram
 from joulewise.rng import generator
 
@@ -51,7 +51,7 @@ class SyntheticBench:
         """Nothing to do: says if the machine does not have the program or the cores."""
         return _unfit(self.machine, program, cores)
 
-    def run(self, experiment: Experiment, repetition: int) -> GroupRead:
+    def run(self, experiment: GroupExperiment, repetition: int) -> GroupRead:
         """Compute what a run takes."""
         machine, members = self.machine, experiment.members
         problem = _problem(machine, experiment)
@@ -75,7 +75,7 @@ class SyntheticBench:
             notes=(MADE_UP,),
         )
 
-    def idle_w(self, clock: Clock, seconds: float) -> float:  # noqa: ARG002 (a door of every bench)
+    def idle_w(self, clock: ClockSetting, seconds: float) -> float:  # noqa: ARG002 (a door of every bench)
         """Static power, read with noise; NaN where the machine reads no energy."""
         if not self.machine.has_energy:
             return math.nan
@@ -171,7 +171,7 @@ def _counted(random: np.random.Generator, company: _Company, place: int, read: M
     )
 
 
-def _problem(machine: SyntheticMachine, experiment: Experiment) -> str:
+def _problem(machine: SyntheticMachine, experiment: GroupExperiment) -> str:
     """Why the machine cannot run an experiment, or nothing."""
     problems = [
         _unknown(machine, member.program.name) or _misplaced(machine, member.cores) for member in experiment.members

@@ -72,8 +72,8 @@ class GpuHerd:
         raise_if_any(_size_problems(facts, start.size))
         self.problem, self.ways, self.states = problem, ways, start.states
         with _Memory():
-            self.evaluator, self.pool = _Evaluator(facts, start.size), _Pool(problem, start)
-            self.archive = _Archive(start, ways.archive)
+            self.evaluator, self.pool = _Evaluator(facts, start.size), _GpuPool(problem, start)
+            self.archive = _GpuArchive(start, ways.archive)
             self.evaluator.evaluate(self.pool, self.pool.parents)
             self.archive.remember(self.pool, self.pool.parents)
 
@@ -112,7 +112,7 @@ class GpuHerd:
         )
 
 
-class _Pool:
+class _GpuPool:
     """Chromosomes by row, and which rows are parents and children, now and in the next generation."""
 
     def __init__(self, problem: Any, start: Population) -> None:
@@ -188,7 +188,7 @@ class _Evaluator:
         per_row = 8 * self.n_machines * self.n_stored + 16 * self.n_tasks + 16 * self.n_samples
         return int(min(max(free // (_CHUNK_SHARE * per_row), 1), n))
 
-    def evaluate(self, pool: _Pool, rows: Any) -> None:
+    def evaluate(self, pool: _GpuPool, rows: Any) -> None:
         """Set the points of these rows."""
         for begin in range(0, int(rows.size), self.chunk):
             some = rows[begin : begin + self.chunk]
@@ -199,7 +199,7 @@ class _Evaluator:
             arguments = (*sizes, some, self.utility, self.energy_j, *ranks, self.totals, pool.points)
             self.kernels["judge"]((int(some.size),), (_SAMPLES_PER_WARP,), arguments)
 
-    def _arrange(self, pool: _Pool, rows: Any) -> None:
+    def _arrange(self, pool: _GpuPool, rows: Any) -> None:
         """The tasks of each row by machine, in their order."""
         sizes = map(np.int32, (self.n_tasks, pool.n_rows, self.n_machines, self.n_choices))
         facts = (self.task_type, self.machine, self.choice)
@@ -217,7 +217,7 @@ class _Evaluator:
             self.kernels["evaluate"](grid, (32 * _WARPS,), arguments)
 
 
-class _Archive:
+class _GpuArchive:
     """What is non-dominated so far, in slots of which some are free; selects, too, which is done at the same time."""
 
     def __init__(self, start: Population, keeps: bool) -> None:
@@ -238,13 +238,13 @@ class _Archive:
         self.points, self.alive = cupy.zeros((room, 2)), cupy.zeros(room, np.int32)
         self.genes = cupy.zeros((_KINDS, room, self.n_tasks), np.int32)
 
-    def remember(self, pool: _Pool, rows: Any) -> None:
+    def remember(self, pool: _GpuPool, rows: Any) -> None:
         """Add the rows that nothing in the archive dominates or equals, and drop what they dominate."""
         if self.keeps:
             self._settle(pool, rows, _REMEMBER, 1, by_dominators=False)
             self._store(pool, rows)
 
-    def remember_and_select(self, pool: _Pool, by_dominators: bool) -> None:
+    def remember_and_select(self, pool: _GpuPool, by_dominators: bool) -> None:
         """The children enter the archive, if there is one; the best rows become the parents of the next generation."""
         first = _REMEMBER if self.keeps else _SELECT
         self._settle(pool, pool.children, first, _SELECT + 1 - first, by_dominators)
@@ -252,7 +252,7 @@ class _Archive:
             self._store(pool, pool.children)
         pool.go_on()
 
-    def _settle(self, pool: _Pool, rows: Any, first: int, n_parts: int, by_dominators: bool) -> None:
+    def _settle(self, pool: _GpuPool, rows: Any, first: int, n_parts: int, by_dominators: bool) -> None:
         self._grow_if_full()
         n, room = np.int32(self.n), np.int32(self.alive.size)
         if first == _REMEMBER:
@@ -268,7 +268,7 @@ class _Archive:
             shared_mem=shared,
         )
 
-    def _store(self, pool: _Pool, rows: Any) -> None:
+    def _store(self, pool: _GpuPool, rows: Any) -> None:
         sizes = map(np.int32, (self.n_tasks, pool.n_rows, self.alive.size))
         self.kernels["store"]((self.n,), (_GENES_PER_BLOCK,), (*sizes, rows, pool.genes, self.slot, self.genes))
         self.at_most += self.n

@@ -12,7 +12,7 @@ from joulewise.errors import InputError, unknown_name
 from joulewise.model.air import Air
 from joulewise.model.facility import Facility
 from joulewise.optimise.facility.bound import bound_per_s
-from joulewise.optimise.facility.configurations import Curve, ProcessorMenu
+from joulewise.optimise.facility.configurations import ProcessorMenu, RewardCurve
 from joulewise.optimise.facility.evaluation import Steady, steady
 from joulewise.optimise.facility.planner import Proven, plan_facility
 from joulewise.optimise.facility.words import set_points
@@ -126,7 +126,7 @@ class Advice:
         }
 
     @cached_property
-    def _curves(self) -> list[Curve]:
+    def _curves(self) -> list[RewardCurve]:
         """What processors of each node type earn at the prices of the bound."""
         kinds = range(self.facility.node_types.n_types)
         return [ProcessorMenu(self.facility, kind).curve(self.found.prices.task) for kind in kinds]

@@ -71,7 +71,7 @@ def is_sacct(start: str) -> bool:
 
 def read_sacct(path: Path, texts: Iterable[bytes]) -> Log:
     """The log in pieces of text, each of whole lines; InputError where its first line does not name what is needed."""
-    reader = _Reader(path, Log(LogAbout("sacct --parsable2", start_unix_s=0, clock="local time")))
+    reader = _SacctReader(path, Log(LogAbout("sacct --parsable2", start_unix_s=0, clock="local time")))
     reader.log.pieces = reader.frames(texts)
     return reader.log
 
@@ -91,7 +91,7 @@ def frame_of_records(log: Log, records: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclass
-class _Reader:
+class _SacctReader:
     """What is carried from piece to piece: the names of the cells, once the first line has been read."""
 
     path: Path

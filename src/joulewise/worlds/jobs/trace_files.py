@@ -84,7 +84,7 @@ def read_trace_table(name: str, folder: Path = Path(), columns: Iterable[str] = 
     if _is_parquet(path):
         return _read_parquet(path, wanted)
     with _log(path) as (log, frames):
-        order = _Order()
+        order = _ArrivalOrder()
         jobs = pl.concat([frame_of({}, 0), *order.watched(log, frames)]).lazy()
         ordered, odd = order.put_right(jobs)
         table = ordered.select(wanted).collect()
@@ -94,7 +94,7 @@ def read_trace_table(name: str, folder: Path = Path(), columns: Iterable[str] = 
 def import_log(path: Path, out: Path) -> TraceTable:
     """Write a log's jobs to a Parquet file, piece by piece; InputError when it has none. The jobs stay in the file."""
     with _log(path) as (log, frames), _written(out), TemporaryDirectory(dir=out.parent) as folder:
-        order, parts = _Order(), []
+        order, parts = _ArrivalOrder(), []
         for number, frame in enumerate(order.watched(log, frames)):
             parts.append(Path(folder) / f"{number}.parquet")
             frame.write_parquet(parts[-1], compression="lz4")
@@ -121,7 +121,7 @@ def _written(out: Path) -> Iterator[None]:
 
 
 @dataclass
-class _Order:
+class _ArrivalOrder:
     """Whether jobs came in order of submission, each with a number above that of the one before."""
 
     last_submit_s: int = 0
