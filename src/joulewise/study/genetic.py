@@ -11,7 +11,7 @@ NSGA2: Final = "nsga2"
 Ranks: TypeAlias = Literal["peeling", "dominators"]
 MOST_GENERATIONS = 10_000_000
 GENETIC_KEYS = ("population", "generations", "mutation", "archive", "ranks", "snapshots")
-"""How NSGA-II evolves, as `evolve` takes it."""
+"""What parameters say of it."""
 
 
 class GeneticParameters(Protocol):
@@ -22,12 +22,21 @@ class GeneticParameters(Protocol):
     @property
     def generations(self) -> int: ...
     @property
+    def mutation(self) -> float: ...
+    @property
+    def archive(self) -> bool: ...
+    @property
+    def ranks(self) -> Ranks: ...
+    @property
     def snapshots(self) -> tuple[int, ...]: ...
 
 
 def genetic_ways(p: GeneticParameters) -> dict[str, Any]:
     """How NSGA-II evolves, as `evolve` takes it."""
-    return {name: getattr(p, name) for name in GENETIC_KEYS}
+    from joulewise.optimise.evolution import Ways
+
+    ways = Ways(p.mutation, p.ranks, p.archive, p.snapshots)
+    return {"population": p.population, "generations": p.generations, "ways": ways}
 
 
 def genetic_problems(p: GeneticParameters) -> Iterator[Problem]:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from joulewise.model.arrays import Floats
     from joulewise.model.facility import Facility, FacilityPlan
     from joulewise.optimise.facility.evaluation import Steady
-    from joulewise.optimise.facility.search import Found
+    from joulewise.optimise.facility.search import FoundPlan
     from joulewise.study.facility.bounds import Bound
     from joulewise.worlds.facility.site import Site
 
@@ -241,9 +241,9 @@ def _raise_if_broken(facility: Facility, plan: FacilityPlan) -> None:
 
 
 def _steady(world: FacilityWorld, plan: FacilityPlan, p: RewardParameters) -> Steady:
-    from joulewise.optimise.facility.evaluation import Reading, steady
+    from joulewise.optimise.facility.evaluation import EquationReading, steady
 
-    return steady(world.facility, world.air, plan, Reading(as_printed=p.as_printed))
+    return steady(world.facility, world.air, plan, EquationReading(as_printed=p.as_printed))
 
 
 def _columns(facility: Facility, plan: FacilityPlan, state: Steady, bound: Bound | None) -> dict[str, Any]:
@@ -317,16 +317,18 @@ def _tiny_facility() -> Facility:
     return Facility(types, flows, np.zeros(2, np.int32), room, 90.0)
 
 
-def _again(case: Case) -> Found:
+def _again(case: Case) -> FoundPlan:
     return facility_methods.search(case.world.facility, case.world.air, case.decision, search_seed(case.run))
 
 
-def _stored(facility: Facility, row: dict[str, Any], tables: Tables) -> Found:
+def _stored(facility: Facility, row: dict[str, Any], tables: Tables) -> FoundPlan:
     """What was found, as its tables have it."""
-    from joulewise.optimise.facility.search import Found
+    from joulewise.optimise.facility.search import FoundPlan
 
     history = tables[PROGRESS].select("at_s", "slowed_reward_per_s").iter_rows()
-    return Found(facility_tables.plan_of(facility, tables[CORES], tables[CRACS]), tuple(history), row["why_stopped"])
+    return FoundPlan(
+        facility_tables.plan_of(facility, tables[CORES], tables[CRACS]), tuple(history), row["why_stopped"]
+    )
 
 
 def _nearest(margin_k: float) -> str:
