@@ -98,13 +98,13 @@ class Front:
         return self._within(1, budget)[0]
 
     def _within(self, axis: int, limit: float) -> list[int]:
-        found = np.flatnonzero(self.points[:, axis] <= limit).tolist()
-        if not found:
+        inside = np.flatnonzero(self.points[:, axis] <= limit).tolist()
+        if not inside:
             objective, least = self.objectives[axis], self.points[:, axis].min()
             raise InputError(
                 Problem(f"limit of {objective.name}", f"found {limit:g}", f"must be {least:g} {objective.unit} or more")
             )
-        return found
+        return inside
 
 
 def front_of(

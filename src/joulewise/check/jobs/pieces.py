@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from joulewise.check.priced import SMALL, Market
+from joulewise.check.priced import SMALL, PricedMarket
 from joulewise.model import Workload
 from joulewise.model.arrays import Floats
 
@@ -46,7 +46,7 @@ class _Need(NamedTuple):
         return self.nodes * per_s[self.cluster][j] + self.cost_w * per_j[j]
 
 
-def gains_in_pieces(work: Workload, market: Market, per_s: Floats) -> Floats:
+def gains_in_pieces(work: Workload, market: PricedMarket, per_s: Floats) -> Floats:
     """The most that each job gains over all options and completions, and 0 if none gains it anything."""
     slots, choices = _slots(work, market, per_s), market.choices
     columns = (choices.machine_type, choices.nodes, choices.exec_s, choices.cost_w)
@@ -59,7 +59,7 @@ def gains_in_pieces(work: Workload, market: Market, per_s: Floats) -> Floats:
     return gains
 
 
-def _slots(work: Workload, market: Market, per_s: Floats) -> _Slots:
+def _slots(work: Workload, market: PricedMarket, per_s: Floats) -> _Slots:
     """The prices slot by slot; energy costs nothing in a slot that is not all in the window."""
     slot_s, n_slots = work.end_s / per_s.shape[1], per_s.shape[1]
     slack_s = 1e-9 * work.end_s

@@ -10,8 +10,8 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from joulewise.check.runs import Runs
-from joulewise.check.tasks.clocks import Clock, EveryInterval, Unknown, by_arrivals
+from joulewise.check.runs import SoundRuns
+from joulewise.check.tasks.clocks import EventClock, EveryInterval, Unknown, by_arrivals
 from joulewise.model import Allocation, World
 from joulewise.model.arrays import Bools, Floats
 
@@ -56,11 +56,11 @@ class Case:
 
     world: World
     allocation: Allocation
-    runs: Runs
+    runs: SoundRuns
     manager: ManagerLike
 
     @cached_property
-    def clock(self) -> Clock:
+    def clock(self) -> EventClock:
         """The mapping events of batch mode."""
         manager, work = self.manager, self.world.workload
         if manager.mapping_time != "free":

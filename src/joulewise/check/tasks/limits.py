@@ -48,7 +48,7 @@ def _share_j(case: Case, day: int, before_j: float) -> float:
     return (supply.budget_j - before_j) / (n_days - max(day, 0))
 
 
-class _Day(NamedTuple):
+class _BudgetDay(NamedTuple):
     """A day, and what runs used in it on top of idle machines."""
 
     number: int
@@ -56,7 +56,7 @@ class _Day(NamedTuple):
     used_j: float
 
 
-def _days(case: Case) -> Iterator[_Day]:
+def _days(case: Case) -> Iterator[_BudgetDay]:
     """The days from instant 0 to the last run's end; day 0 is the first counted one."""
     runs, start_s, day_s = case.runs, case.world.workload.start_s, case.world.supply.day_s
     first = math.floor(-start_s / day_s)
@@ -70,7 +70,7 @@ def _days(case: Case) -> Iterator[_Day]:
         used_j += np.bincount(day - first, _extra_w(case) * inside_s, n_days)
     for i, energy_j in enumerate(used_j.tolist()):
         end_s = start_s + (first + i + 1) * day_s
-        yield _Day(first + i, min(end_s, day_s), energy_j)
+        yield _BudgetDay(first + i, min(end_s, day_s), energy_j)
 
 
 def power_stays_below_the_cap(case: Case) -> Iterator[str]:

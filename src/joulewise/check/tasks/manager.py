@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from joulewise.check.findings import RELATIVE_TOLERANCE, findings, rounding_s
-from joulewise.check.runs import Runs
+from joulewise.check.runs import SoundRuns
 from joulewise.check.tasks.case import Case, Rule
 from joulewise.check.tasks.limits import days_stay_within_budget, power_stays_below_the_cap
 from joulewise.check.tasks.waiting import drops_were_hopeless, waiting_needs_a_queue
@@ -40,10 +40,10 @@ def _too_long_runs_are_killed(case: Case) -> Iterator[str]:
     runs, limit, stretch = case.runs, case.manager.kill_factor, case.world.workload.stretch
     factor = np.ones(runs.task.size) if stretch is None else stretch[runs.task]
     for fate, wrong in ((Status.RAN, factor > limit), (Status.KILLED, factor <= limit)):
-        found = runs.fate == fate
+        has_fate = runs.fate == fate
         what, expected = f"time over ETC of a task with status {fate.name}", f"{limit!r} (the kill limit)"
         order = "at most" if fate is Status.RAN else "more than"
-        yield from findings(what, runs.task[found & wrong], factor[found & wrong], f"{order} {expected}")
+        yield from findings(what, runs.task[has_fate & wrong], factor[has_fate & wrong], f"{order} {expected}")
     killed = (runs.fate == Status.KILLED) & (factor > limit)
     due_s = runs.start_s + runs.exec_s * np.minimum(limit / factor, 1.0)
     wrong = killed & (np.abs(runs.end_s - due_s) > RELATIVE_TOLERANCE * runs.exec_s + rounding_s(due_s))
@@ -117,7 +117,7 @@ def _start_has_a_cause(case: Case) -> Iterator[str]:
     yield from findings("start_s", queue.task[~caused], queue.start_s[~caused], expected)
 
 
-def _is_repaired(case: Case, queue: Runs) -> Bools:
+def _is_repaired(case: Case, queue: SoundRuns) -> Bools:
     """Whether the machine is up again at the start of each run, which may have been queued on it before."""
     outages = case.world.outages
     repairs = set(zip(outages.machine.tolist(), outages.end_s.tolist(), strict=True))

@@ -21,7 +21,7 @@ from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPlan
 from joulewise.optimise.facility.cooling import Cooled, Cooling
 from joulewise.optimise.facility.evaluation import steady
-from joulewise.optimise.facility.search import Found, History
+from joulewise.optimise.facility.search import FoundPlan, History
 
 PRICES = 16
 """How many prices of power are tried."""
@@ -50,7 +50,7 @@ class Greedy:
     by_degree: bool = False
 
 
-def plan_greedily(facility: Facility, air: Air, name: str = "literal") -> Found:
+def plan_greedily(facility: Facility, air: Air, name: str = "literal") -> FoundPlan:
     """The plan of one of the `GREEDIES`: of the orders that it tries, the one with the most co-located reward."""
     if name not in GREEDIES:
         raise InputError(unknown_name("greedy", name, GREEDIES))
@@ -63,7 +63,7 @@ def plan_greedily(facility: Facility, air: Air, name: str = "literal") -> Found:
         if earned > history.highest:
             plans.append(plan)
             history.note(earned)
-    return Found(plans[-1], tuple(history.rows), "done")
+    return FoundPlan(plans[-1], tuple(history.rows), "done")
 
 
 def how_many_fit(facility: Facility, cooling: Cooling, order: Assignments) -> int:
