@@ -109,9 +109,9 @@ def _check_world(parts: WorldParts, draw: Draw) -> None:
 
 def _rest_problems(parts: WorldParts, world: FacilityWorld) -> Iterator[Problem]:
     """Limits that are broken even with all cores at rest; a share of the power that is too small, as such a share."""
-    from joulewise.optimise.facility.cooling import Cooling
+    from joulewise.optimise.facility.cooling import RoomCooling
 
-    facility, cooling = world.facility, Cooling(world.facility, world.air)
+    facility, cooling = world.facility, RoomCooling(world.facility, world.air)
     try:
         cooling.raise_if_never_fits()
     except InputError as error:
