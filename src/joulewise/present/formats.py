@@ -275,10 +275,11 @@ def metric_words(metric: str) -> Metric:
 
 
 def _read_out(metric: str) -> Metric:
+    if ":" in metric or metric.endswith("_per_s"):  # of a level, whose name ends in no unit, or a rate
+        return Metric(metric.replace("_", " "))
     if metric.endswith("_percent"):
         return Metric(key_name(metric.removesuffix("_percent")), "%")
-    is_rate = metric.endswith("_per_s")
-    return Metric(metric.replace("_", " ")) if is_rate else Metric(key_name(metric), "", _QUANTITIES.get(metric[-2:]))
+    return Metric(key_name(metric), "", _QUANTITIES.get(metric[-2:]))
 
 
 def metric_title(metric: str) -> str:
