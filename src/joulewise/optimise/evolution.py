@@ -16,7 +16,7 @@ from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.kernels.dominance import Archive, empty_archive, remember, room_to_sort, select
 from joulewise.kernels.draws import draws_of
 from joulewise.model.arrays import Counts, Floats, Ints
-from joulewise.optimise.front import Front, Objective, front_of, non_dominated
+from joulewise.optimise.front import Front, FrontObjective, front_of, non_dominated
 from joulewise.optimise.population import Population
 from joulewise.rng import generator
 
@@ -52,7 +52,7 @@ class GeneticProblem(Protocol):
 
     gene_names: tuple[str, ...]
     n_genes: int
-    objectives: tuple[Objective, Objective]
+    objectives: tuple[FrontObjective, FrontObjective]
 
     @property
     def fingerprint(self) -> str:

@@ -33,7 +33,7 @@ class _Slots(NamedTuple):
     least_j: list[float]
 
 
-class _Need(NamedTuple):
+class _PieceNeed(NamedTuple):
     """What an option of a job needs."""
 
     cluster: int
@@ -50,7 +50,7 @@ def gains_in_pieces(work: Workload, market: PricedMarket, per_s: Floats) -> Floa
     """The most that each job gains over all options and completions, and 0 if none gains it anything."""
     slots, choices = _slots(work, market, per_s), market.choices
     columns = (choices.machine_type, choices.nodes, choices.exec_s, choices.cost_w)
-    needs = [_Need(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    needs = [_PieceNeed(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
     gains = np.zeros(work.n_tasks)
     for job in np.flatnonzero(work.arrival_s < work.end_s).tolist():
         kind = int(work.task_type[job])
@@ -78,7 +78,7 @@ def _least_from(prices: list[float]) -> list[float]:
     return list(accumulate(reversed(prices), min))[::-1]
 
 
-def _best_gain(work: Workload, slots: _Slots, job: int, need: _Need, best: float) -> float:
+def _best_gain(work: Workload, slots: _Slots, job: int, need: _PieceNeed, best: float) -> float:
     """The most that an option gains, or the best so far."""
     arrival_s, slack_s, n_slots = float(work.arrival_s[job]), SMALL * max(work.end_s, 1.0), len(slots.per_j)
     soonest_s = arrival_s + need.time_s

@@ -51,7 +51,7 @@ class ManagerLike(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class ManagedCase:
     """An allocation and the manager that is said to have made it."""
 
     world: World
@@ -106,4 +106,4 @@ def _is_in_class(world: World, name: str) -> Bools:
     return np.asarray((system.best_types(1) & in_group).any(axis=1)[work.task_type])
 
 
-Rule: TypeAlias = Callable[[Case], Iterator[str]]
+Rule: TypeAlias = Callable[[ManagedCase], Iterator[str]]

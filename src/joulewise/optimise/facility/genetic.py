@@ -36,7 +36,7 @@ from joulewise.kernels.facility.genes import (
 from joulewise.model.air import Air
 from joulewise.model.arrays import Counts
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.optimise.facility.cooling import Cooled, Cooling
+from joulewise.optimise.facility.cooling import Cooled, RoomCooling
 from joulewise.optimise.facility.evaluation import earned_per_s, keeps_limits, steady
 from joulewise.optimise.facility.search import FoundPlan, History
 from joulewise.rng import generator
@@ -126,7 +126,7 @@ class _PlanHerd:
         self.facility, self.air, self.population, self.until_s = facility, air, population, until_s
         self.counted = SLOWED if counts_neighbours else ALONE
         self.best = _Best()
-        self.cooling = Cooling(facility, air)
+        self.cooling = RoomCooling(facility, air)
         self.cooling.raise_if_never_fits()
         self.usable = _usable_pstates(facility)
         self.facts = _facts_of(facility, air, self.usable)

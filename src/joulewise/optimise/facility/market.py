@@ -12,7 +12,7 @@ from joulewise.model.air import Air
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPrices
 from joulewise.optimise.facility.configurations import ProcessorMenu
-from joulewise.optimise.facility.cooling import Cooling
+from joulewise.optimise.facility.cooling import RoomCooling
 from joulewise.optimise.facility.pool import Allowed, ConfigurationPool
 from joulewise.optimise.facility.program import (
     Background,
@@ -53,7 +53,7 @@ class FacilityMarket:
 
     def __init__(self, facility: Facility, air: Air, is_late: Callable[[], bool]) -> None:
         self.facility, self.air, self.is_late = facility, air, is_late
-        self.cooling = Cooling(facility, air)
+        self.cooling = RoomCooling(facility, air)
         menus = [ProcessorMenu(facility, kind) for kind in range(facility.node_types.n_types)]
         self.pool = ConfigurationPool(menus, [menu.curve(facility.tasks.reward).configurations for menu in menus])
         self.zone = air.heat_share.argmax(axis=0)

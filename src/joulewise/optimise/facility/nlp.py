@@ -24,7 +24,7 @@ import numpy as np
 from joulewise.model.air import Air
 from joulewise.model.arrays import Bools, Codes, Counts, Floats
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.optimise.facility.cooling import Cooling, within_limits
+from joulewise.optimise.facility.cooling import RoomCooling, within_limits
 from joulewise.optimise.facility.evaluation import steady
 from joulewise.optimise.facility.nlp_program import (
     Beliefs,
@@ -153,7 +153,7 @@ class _NlpSearch:
         self.facility, self.air, self.counts_neighbours = facility, air, counts_neighbours
         self.beliefs = _believed(facility, counts_neighbours)
         self.rng, self.clock = generator(seed, "optimise.facility_nlp"), SolverClock(seconds)
-        self.cooling, self.history = Cooling(facility, air), History()
+        self.cooling, self.history = RoomCooling(facility, air), History()
         self.best: tuple[float, FacilityPlan] | None = None
 
     def offer(self, members: Members, does: _CoreShares, supply_c: Floats) -> float:

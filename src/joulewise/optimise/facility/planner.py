@@ -15,7 +15,7 @@ from joulewise.model.air import Air
 from joulewise.model.arrays import Bools, Floats
 from joulewise.model.facility import Facility, FacilityPlan, FacilityPrices
 from joulewise.optimise.facility.bound import bound_per_s
-from joulewise.optimise.facility.cooling import Cooling, within_limits
+from joulewise.optimise.facility.cooling import RoomCooling, within_limits
 from joulewise.optimise.facility.dive import decided, mixes_much
 from joulewise.optimise.facility.greedy import plan_greedily
 from joulewise.optimise.facility.market import Effort, FacilityMarket
@@ -224,4 +224,4 @@ def _no_plan(facility: Facility, air: Air) -> list[Problem]:
 
 def least_cap_w(facility: Facility, air: Air) -> float:
     """What nodes with all cores at rest and their cooling draw, with the cheapest supply for all units."""
-    return Cooling(facility, air).cool(facility.overhead_w).total_w
+    return RoomCooling(facility, air).cool(facility.overhead_w).total_w
