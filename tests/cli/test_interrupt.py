@@ -25,7 +25,6 @@ def wait_for_parts(folder: Path, n: int, limit_s: float = 120.0) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.slow
 def test_ctrl_c_keeps_finished_runs_and_the_next_run_resumes(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(MANY)
     first = started(tmp_path, "run", "study.toml", "--workers", 2, "--no-report")
@@ -53,7 +52,6 @@ def test_ctrl_c_keeps_finished_runs_and_the_next_run_resumes(tmp_path: Path) -> 
     assert lasting(resumed).equals(lasting(pl.read_parquet(tmp_path / "straight" / "runs.parquet")))
 
 
-@pytest.mark.slow
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(MANY)
     command = started(tmp_path, "run", "study.toml", "--workers", 2, "--no-report")

@@ -22,7 +22,6 @@ def bound(system: System, work: Workload) -> float:
     return float(work.utility(counted, completion_s[counted]).sum())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("tasks_per_day", "published"), [(33_000.0, 65_051.0), (50_000.0, 98_708.0)])
 def test_maximum_utility(tasks_per_day: float, published: float) -> None:
     parameters = replace(WorkloadParameters(), tasks_per_day=tasks_per_day)
