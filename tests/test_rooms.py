@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.test_project import PACKAGE, ROOM_SOURCES, identify, imported_modules
-
-SYSTEMS = ("tasks", "jobs", "bags", "assignments", "facility")
+from tests.test_project import PACKAGE, ROOM_SOURCES, SYSTEMS, identify, imported_modules
 
 LOADS_ON_DEMAND = ("study", "present", "cli")
 """Rooms whose shared code knows systems by name, and loads the one that is asked for."""

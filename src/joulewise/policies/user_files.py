@@ -22,21 +22,21 @@ def is_file_spec(spec: str) -> bool:
 Kind = TypeVar("Kind")
 
 
-def from_file(spec: str, where: str, folder: Path, kind: type[Kind], decorator: str) -> Kind:
-    """What a user's file has of a kind, by name or as the only one; InputError when there is none."""
+def from_file(spec: str, where: str, folder: Path, kind: type[Kind], decorator: str, what: str) -> Kind:
+    """What a user's file has of a kind, by name or as the only one; InputError, which says `what`, for none."""
     file, _, name = spec.partition(":")
     module = _load(folder / file, where)
-    found = {key: value for key, value in vars(module).items() if isinstance(value, kind)}
-    if not name and len(found) == 1:
-        return next(iter(found.values()))
-    if name in found:
-        return found[name]
-    what, advice = decorator.replace("_", " "), f"write @joulewise.{decorator}() above your function"
-    if not found:
+    offered = {key: value for key, value in vars(module).items() if isinstance(value, kind)}
+    if not name and len(offered) == 1:
+        return next(iter(offered.values()))
+    if name in offered:
+        return offered[name]
+    advice = f"write @joulewise.{decorator}() above your function"
+    if not offered:
         raise InputError(Problem(where, f"found no {what} in {file}", advice=advice))
     if name in vars(module):
         raise InputError(Problem(where, f"found {spec!r}, which is no {what}", advice=advice))
-    raise InputError(unknown_name(where, spec, [f"{file}:{key}" for key in found]))
+    raise InputError(unknown_name(where, spec, [f"{file}:{key}" for key in offered]))
 
 
 def _load(path: Path, where: str) -> ModuleType:
@@ -53,7 +53,7 @@ def _load(path: Path, where: str) -> ModuleType:
     try:
         exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     except InputError as error:
-        raise InputError(*(replace(found, where=f"{path.name}: {found.where}") for found in error.problems)) from None
+        raise InputError(*(replace(one, where=f"{path.name}: {one.where}") for one in error.problems)) from None
     except Exception as error:
         line = f"{path}: {type(error).__name__}: {error}"
         raise InputError(Problem(where, f"could not load {line}", advice="mend the file and try again")) from error

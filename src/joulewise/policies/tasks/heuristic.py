@@ -50,7 +50,7 @@ def find_policy(spec: str, where: str = "manager.policy", folder: Path | None = 
     if spec in POLICIES:
         return POLICIES[spec]
     if is_file_spec(spec):
-        return from_file(spec, where, folder or Path(), Policy, "heuristic")
+        return from_file(spec, where, folder or Path(), Policy, "heuristic", "heuristic")
     points = _installed()
     if spec in points:
         return _from_entry_point(points[spec], where)
