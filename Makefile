@@ -1,6 +1,7 @@
 # Everything runs in .venv, made from the committed lock; nothing needs to be installed beforehand but Python.
 PYTHON ?= python3
 WORKERS ?= 2
+CASES ?= 5000
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,9 +26,9 @@ test: ready ## a smoke run of the benchmarks, and all tests; lint, types and doc
 	@$(MAKE) --no-print-directory smoke
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-thorough: ready ## everything at length: 5,000 random cases for each property, and the tests that take minutes
+thorough: ready ## everything at length: 5,000 random cases of each property, and the tests that take minutes
 	@$(MAKE) --no-print-directory smoke
-	$(BIN)/python -m pytest -n $(WORKERS) --thorough
+	$(BIN)/python -m pytest -n $(WORKERS) --thorough $(CASES)
 
 lint: $(READY) ## ruff (rules and format) and mypy --strict
 	$(BIN)/ruff check .

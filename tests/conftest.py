@@ -1,6 +1,6 @@
 """Settings of all tests: which of them run, in which order, and on how many random cases.
 
-`pytest --thorough tests/simulate/tasks/test_twins.py` looks at thousands of new cases.
+`pytest --thorough 5000 tests/simulate/tasks/test_twins.py` looks at thousands of new cases.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ settings.register_profile(
     deadline=None,  # no test judges a time
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("thorough", settings.get_profile("suite"), max_examples=5000, derandomize=False)
 settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--thorough", action="store_true", help="everything at length: takes hours")
+    about = "everything at length, with so many random cases of each property: takes hours"
+    parser.addoption("--thorough", type=int, metavar="CASES", help=about)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("thorough"):
+    if n_cases := config.getoption("thorough"):
+        suite = settings.get_profile("suite")
+        settings.register_profile("thorough", suite, max_examples=n_cases, derandomize=False)
         settings.load_profile("thorough")
 
 
