@@ -15,6 +15,7 @@ import numpy as np
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels import energy, live_prices
 from joulewise.kernels.layout import Options, empty_plan
+from joulewise.kernels.linear import REASONS, SOLVED
 from joulewise.kernels.tasks import batch, managed, rolling
 from joulewise.kernels.tasks.machines import Downtimes, Machines, Standing, new_machines
 from joulewise.model.allocation import Allocation, LostRuns
@@ -138,6 +139,10 @@ class Engine:
         if self.batch.n_rises[0]:
             found = "its value rose with waiting in this run, although it was declared falls_with_time"
             raise InputError(Problem(f"policy {self.name}", found, advice="leave falls_with_time out"))
+        if (status := int(self.rolling.program.status[0])) != SOLVED:
+            found = f"the linear program of an event could not be solved: {REASONS[status]}"
+            allowed = "times, powers and utilities must not be too many orders of magnitude apart"
+            raise InputError(Problem(f"policy {self.name}", found, allowed, "use a policy without a linear program"))
 
     def _call(self, end_s: float, n_events: int, *, is_last: bool) -> int:
         """Let so many events happen, and remember how long that took."""
