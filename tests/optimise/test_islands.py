@@ -196,7 +196,7 @@ def test_what_goes_wrong_in_a_process_is_told(make: Any, error: type[Exception],
 
 SCRIPT = """
 from functools import partial
-from joulewise.optimise.evolution import BagProblem
+from joulewise.optimise.bags.problem import BagProblem
 from joulewise.optimise.islands import evolve_islands
 from tests.strategies.random_bags import random_bag
 
