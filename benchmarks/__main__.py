@@ -19,13 +19,14 @@ from joulewise.optimise.assignments.gpu import gpu_name
 
 SUBJECTS = {
     "day": "benchmarks.day",
+    "cluster": "benchmarks.cluster",
     "manager": "benchmarks.manager",
     "bag": "benchmarks.bag",
-    "fronts": "benchmarks.fronts",
-    "cluster": "benchmarks.cluster",
     "facility": "benchmarks.facility",
+    "fronts": "benchmarks.fronts",
     "laboratory": "benchmarks.laboratory",
 }
+"""In an order in which two processes that take the next one have different kernels to compile."""
 
 
 def main() -> int:
