@@ -212,7 +212,7 @@ def test_runs_that_fail_exit_3_and_say_why(study: Path, capsys: Capture, monkeyp
     def failing(*_: object) -> None:
         raise MemoryError("too much")
 
-    monkeypatch.setattr("joulewise.simulate.simulate", failing)
+    monkeypatch.setattr("joulewise.simulate.tasks.serial.simulate", failing)
     said = call(capsys, "run", study, "--workers", 1)
     assert said.code == 3
     assert "8 of 8 runs failed" in said.err
@@ -229,7 +229,7 @@ def test_many_reasons_are_counted_the_most_frequent_first(
     def failing(*_: object) -> None:
         raise MemoryError(f"reason {next(calls)}")
 
-    monkeypatch.setattr("joulewise.simulate.simulate", failing)
+    monkeypatch.setattr("joulewise.simulate.tasks.serial.simulate", failing)
     said = call(capsys, "run", study, "--workers", 1)
     reasons = [line.strip() for line in said.err.splitlines() if " x " in line]
     assert reasons[0].startswith("2 x MemoryError: reason 6")

@@ -101,7 +101,7 @@ def fail_for_random(monkeypatch: pytest.MonkeyPatch) -> None:
             raise ZeroDivisionError("no luck")
         return simulate(world, manager, seed, trial)
 
-    monkeypatch.setattr("joulewise.simulate.simulate", failing)
+    monkeypatch.setattr("joulewise.simulate.tasks.serial.simulate", failing)
 
 
 def test_a_run_that_fails_is_stored_with_its_error_and_tried_again(
@@ -120,7 +120,9 @@ def test_a_run_that_fails_is_stored_with_its_error_and_tried_again(
 
 
 def test_an_allocation_that_breaks_a_rule_is_a_failed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("joulewise.check.check_allocation", lambda *_: ["two tasks at once on machine 1"])
+    monkeypatch.setattr(
+        "joulewise.check.tasks.allocation.check_allocation", lambda *_: ["two tasks at once on machine 1"]
+    )
     results = run_small(tmp_path)
     assert results.failed.height == 8
     assert "two tasks at once on machine 1" in results.failed["error"][0]
