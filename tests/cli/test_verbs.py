@@ -8,13 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from joulewise.cli.app import VERBS
-from joulewise.cli.catalogue import KINDS
+from joulewise.cli.catalogue import lists
 from joulewise.cli.explain import explain
-from joulewise.cli.result import time_of_runs_s
 from joulewise.policies.tasks.table import POLICIES
 from tests.strategies.calling import COMMAND, call
 from tests.strategies.small import HEURISTIC, TEXT
@@ -189,12 +187,6 @@ def test_run_verify_and_report(study: Path, capsys: Capture) -> None:
     assert "8 stored already" in call(capsys, "check", study).out
 
 
-def test_the_time_is_that_of_the_runs_shown() -> None:
-    runs = pl.DataFrame({"run": ["a", "b", "b", "c"], "run_s": [1.0, 2.0, 2.0, None]})
-    assert time_of_runs_s(runs) == 3.0
-    assert time_of_runs_s(runs.drop("run_s")) == 0.0  # all failed
-
-
 def test_run_in_json_has_the_summary(study: Path, capsys: Capture) -> None:
     said = call(capsys, "run", study, "--out", "here", "--workers", 1, "--no-report", "--json")
     found = json.loads(said.out)
@@ -290,14 +282,14 @@ def test_list_names_the_policies_and_every_kind_has_json(capsys: Capture) -> Non
     said = call(capsys, "list")
     assert said.code == 0
     assert all(f" {policy} " in said.out for policy in POLICIES)
-    for kind in KINDS:
+    for kind in lists():
         rows = json.loads(call(capsys, "list", kind, "--json").out)[kind]
         assert rows
         assert call(capsys, "list", kind).code == 0
 
 
 def test_everything_that_is_listed_is_explained(capsys: Capture) -> None:
-    for kind, entries in KINDS.items():
+    for kind, entries in lists().items():
         for entry in entries():
             explain(entry.names[0])
             assert entry.names[0] in capsys.readouterr().out, kind
