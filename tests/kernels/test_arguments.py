@@ -9,10 +9,7 @@ from pathlib import Path
 SOURCES = Path(__file__).parents[2] / "src" / "joulewise"
 MOST = 10
 
-REASONS = {
-    "optimise/evolution.py evolve": "one door for every engine; nearly all are options that are named in the call",
-    "optimise/islands.py evolve_islands": "the same options, and those of islands",
-}
+REASONS: dict[str, str] = {}
 """Functions with more arguments, and why they are better so."""
 
 
