@@ -28,9 +28,15 @@ def empty_heap(n: int) -> Heap:
 
 
 @inlined
+def goes_before(heap, i, other, j):
+    """Whether task i of a heap goes before task j of another."""
+    return comes_before(heap.value[i], heap.completion_s[i], i, other.value[j], other.completion_s[j], j)
+
+
+@inlined
 def before(heap, i, j):
     """Whether task i goes before task j."""
-    return comes_before(heap.value[i], heap.completion_s[i], i, heap.value[j], heap.completion_s[j], j)
+    return goes_before(heap, i, heap, j)
 
 
 @inlined

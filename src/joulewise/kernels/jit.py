@@ -99,11 +99,12 @@ class _DraftCompiler(Compiler):
 _FOR_KERNELS: dict[str, Any] = {
     **_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _DraftCompiler,
 }  # fmt: skip
+INLINED: dict[str, Any] = {**_FOR_KERNELS, "forceinline": True}
 
 
 def inlined(function: _F) -> _F:
     """Compile a small function that only kernels call."""
-    compiled: _F = numba.njit(forceinline=True, **_FOR_KERNELS)(function)
+    compiled: _F = numba.njit(**INLINED)(function)
     return compiled
 
 

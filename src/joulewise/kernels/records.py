@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
 from llvmlite import ir
@@ -32,10 +33,15 @@ _T = TypeVar("_T", bound=type[NamedTuple])
 class Record(types.Type):
     """The type of a named tuple taken by its address."""
 
-    def __init__(self, class_name: str, members: dict[str, Any], switches: dict[str, bool]) -> None:
-        self.members, self.switches = members, switches
+    def __init__(self, named_tuple: type, members: dict[str, Any], switches: dict[str, bool]) -> None:
+        self.named_tuple, self.members, self.switches = named_tuple, members, switches
         told = [f"{name}: {m}" for name, m in members.items()] + [f"{name} = {on}" for name, on in switches.items()]
-        super().__init__(f"{class_name}({', '.join(told)})")
+        super().__init__(f"{named_tuple.__qualname__}({', '.join(told)})")
+
+    @property
+    def mangling_args(self) -> tuple[str, tuple[()]]:
+        """A short name in symbols: that of the type may have thousands of letters, at every call in the code."""
+        return f"{self.named_tuple.__qualname__}_{sha256(self.name.encode()).hexdigest()[:16]}", ()
 
 
 def record(named_tuple: _T) -> _T:
@@ -52,7 +58,7 @@ def _by_address(named_tuple: _T, switches: tuple[str, ...]) -> _T:
     def type_of(value: Any, context: Any) -> Record:
         members = {name: typeof_impl(member, context) for name, member in value._asdict().items()}
         members |= dict.fromkeys(switches, types.boolean)
-        return Record(named_tuple.__qualname__, members, {name: bool(getattr(value, name)) for name in switches})
+        return Record(named_tuple, members, {name: bool(getattr(value, name)) for name in switches})
 
     typeof_impl.register(named_tuple)(type_of)
     return named_tuple
