@@ -14,10 +14,11 @@ from joulewise.model import Bag, System
 from joulewise.optimise.bags.annealing import corners_of, improve
 from joulewise.optimise.bags.bound import bound_at, bound_front
 from joulewise.optimise.bags.market import Market
+from joulewise.optimise.bags.problem import BagProblem
 from joulewise.optimise.bags.profit import Profit, most_profit, price_at_ratio
 from joulewise.optimise.bags.recovery import recover
 from joulewise.optimise.bags.seeds import min_energy, min_min_completion_time
-from joulewise.optimise.evolution import BagProblem, evolve
+from joulewise.optimise.evolution import evolve
 from joulewise.optimise.front import nadir_reference
 from joulewise.worlds.bags.bag import BagParameters, generate_bag
 from joulewise.worlds.cov_system import CovSystemParameters, generate_cov_system

@@ -14,7 +14,7 @@ from joulewise.model import World
 from joulewise.optimise.bounds import maximum_utility
 from joulewise.optimise.price_market import Certificate, PriceBound
 from joulewise.optimise.tasks.prices import certified_bound, price_bound
-from joulewise.policies.compile import compiled
+from joulewise.policies.tasks.compile import compiled
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.measures import measures

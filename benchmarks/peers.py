@@ -23,7 +23,8 @@ from joulewise.model.assignment import Assignment
 from joulewise.model.bag import Bag, BagAllocation
 from joulewise.optimise.assignments.problem import AssignmentProblem
 from joulewise.optimise.bags.market import Market
-from joulewise.optimise.evolution import POPULATION, BagProblem, GeneticProblem
+from joulewise.optimise.bags.problem import BagProblem
+from joulewise.optimise.evolution import POPULATION, GeneticProblem
 
 Genes = NDArray[np.int64]
 _evaluate_assignments: Any = evaluate_assignments

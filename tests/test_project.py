@@ -25,7 +25,8 @@ from tools import reference
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "joulewise"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
-FRONT_DOOR = (PACKAGE / "__init__.py", PACKAGE / "__main__.py")
+SYSTEMS = ("tasks", "jobs", "bags", "assignments", "facility")
+FRONT_DOOR = tuple(PACKAGE / f"{name}.py" for name in ("__init__", "__main__", *SYSTEMS))
 ROOM_SOURCES = [path for path in SOURCES if path not in FRONT_DOOR]
 
 HEAVY = ("altair", "fastapi", "highspy", "numba", "polars", "pydantic", "rich", "scipy", "typer")
@@ -134,35 +135,11 @@ for name in ("joulewise.model", "joulewise.kernels"):
     room = importlib.import_module(name)
     for module in pkgutil.walk_packages(room.__path__, name + "."):
         importlib.import_module(module.name)
-for name in ("optimise.gpu", "optimise.stochastic", "optimise.fuzzy", "worlds.chances", "worlds.known"):
+for name in ("optimise.assignments.gpu", "optimise.assignments.stochastic", "optimise.assignments.fuzzy",
+             "worlds.assignments.chances", "worlds.assignments.known"):
     importlib.import_module("joulewise." + name)
 """
     run_python(code, *LATE, "scipy.optimize", cwd=tmp_path)
-
-
-@pytest.mark.parametrize("name", joulewise.__all__)
-def test_every_public_name_is_found(name: str) -> None:
-    assert getattr(joulewise, name) is not None
-    assert name in dir(joulewise)
-
-
-def test_a_missing_public_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no_such_name"):
-        _ = joulewise.no_such_name
-
-
-def test_the_public_names_are_those_that_type_checkers_see() -> None:
-    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
-    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
-    lines = [line for line in block.body if isinstance(line, ast.ImportFrom)]
-    names = {alias.asname or alias.name for line in lines for alias in line.names}
-    assert names | {"__version__"} == set(joulewise.__all__)
-
-
-def test_no_public_name_is_hidden_by_a_room() -> None:
-    """A room that is imported becomes an attribute of the package, and would take the place of a function."""
-    rooms = {path.name.removesuffix(".py") for path in PACKAGE.iterdir()}
-    assert rooms.isdisjoint(joulewise.__all__)
 
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if room_of(path) != "cli"], ids=identify)

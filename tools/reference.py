@@ -23,9 +23,51 @@ from joulewise.present.figures import FIGURES
 from joulewise.study.columns import COLUMNS
 from joulewise.study.schema import Key, study_keys
 from joulewise.study.sources import SECTIONS
-from joulewise.worlds.tables import TABLES
+from joulewise.worlds.assignments.chance_tables import SAMPLE_COLUMNS
+from joulewise.worlds.bags.bag import BAG_COLUMNS
+from joulewise.worlds.facility.colocation import COLOCATION_COLUMNS
+from joulewise.worlds.facility.heat_tables import HEAT_COLUMNS
+from joulewise.worlds.facility.tables import CRAC_COLUMNS, NODE_COLUMNS, NODE_TYPE_COLUMNS, PAIR_COLUMNS, SPEED_COLUMNS
+from joulewise.worlds.facility.tables import TASK_COLUMNS as FLOW_COLUMNS
+from joulewise.worlds.frames import Column
+from joulewise.worlds.jobs.cluster_tables import CLUSTER_COLUMNS, JOB_TIME_COLUMNS
+from joulewise.worlds.jobs.node_outages import OUTAGE_COLUMNS
+from joulewise.worlds.jobs.tables import JOB_COLUMNS
+from joulewise.worlds.jobs.trace_files import TRACE_COLUMNS
+from joulewise.worlds.series import SERIES_COLUMNS
+from joulewise.worlds.system_tables import (
+    ETC_COLUMNS,
+    MACHINE_COLUMNS,
+    POWER_COLUMNS,
+)
+from joulewise.worlds.tasks.tables import TASK_COLUMNS
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+
+TABLES: dict[str, tuple[Column, ...]] = {
+    "etc_s": ETC_COLUMNS,
+    "power_w": POWER_COLUMNS,
+    "machines": MACHINE_COLUMNS,
+    "samples": SAMPLE_COLUMNS,
+    "tasks": TASK_COLUMNS,
+    "bag": BAG_COLUMNS,
+    "clusters": CLUSTER_COLUMNS,
+    "job_times": JOB_TIME_COLUMNS,
+    "jobs": JOB_COLUMNS,
+    "trace": TRACE_COLUMNS,
+    "outages": OUTAGE_COLUMNS,
+    "node_list": NODE_COLUMNS,
+    "node_type_list": NODE_TYPE_COLUMNS,
+    "crac_list": CRAC_COLUMNS,
+    "heat": HEAT_COLUMNS,
+    "task_list": FLOW_COLUMNS,
+    "speeds": SPEED_COLUMNS,
+    "slowdowns": PAIR_COLUMNS,
+    "colocation": COLOCATION_COLUMNS,
+    "power_cap_by_hour": SERIES_COLUMNS,
+    "tariff": SERIES_COLUMNS,
+}
+"""Every column of every table (name, unit, meaning, whether it must be there), by the key of its file."""
 
 
 def table(heads: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
@@ -44,7 +86,10 @@ def code(text: str) -> str:
 
 def policies() -> str:
     """One paragraph of facts for every row of the policy table."""
-    intro = "`manager.policy` names one of these, or [a heuristic of your own](../how-to/write-a-heuristic.md)."
+    intro = (
+        "`manager.policy` names one of these, or [a heuristic of your own](../how-to/write-a-heuristic.md). The works "
+        "are in the [bibliography](../bibliography.md)."
+    )
     rows = [entry.facts for entry in KINDS["policies"]()]
     cells = ((code(row["name"]), row["title"], row["mode"], row["summary"], row["source"]) for row in rows)
     tasks = f"{intro}\n\n" + table(("name", "title", "mode", "what it does", "published in"), cells)
@@ -63,13 +108,17 @@ def _job_policies() -> str:
 # --- study files -------------------------------------------------------------------------------------------------
 
 _STUDY_INTRO = """\
-A study is a TOML file with a heading, the sections `[system]` and `[workload]`, and one that decides: `[manager]` maps
-tasks as they arrive, `[scheduler]` gives nodes of clusters to parallel jobs, `[optimise]` searches for a bag of tasks,
-for tasks known in advance or for a facility. `[supply]` may be left out, and `[system]` where a log of jobs tells of
-its machine. Quantities are text with a unit ("10 min", "66 W", "1.11 GJ"). A list where one value may stand is a sweep;
-several lists make every combination; a key whose value is a list is swept by a list of lists. `[[variant]]` gives named
-combinations that are laid over the sections. Files are named relative to the study. `joulewise schema` prints the JSON
-schema, with which editors complete and check study files."""
+A study is a TOML file. It has a heading, the sections `[system]` and `[workload]`, and one section that decides:
+
+- `[manager]` maps tasks as they arrive;
+- `[scheduler]` gives nodes of clusters to parallel jobs;
+- `[optimise]` searches for a bag of tasks, for tasks known in advance or for a facility.
+
+`[supply]` may be left out. So may `[system]` where a log of jobs describes its machine. Quantities are text with a
+unit ("10 min", "66 W", "1.11 GJ"). A list in place of a single value is a sweep. Several lists make every combination.
+A key whose value is a list is swept by a list of lists. `[[variant]]` gives named combinations, which replace values of
+the sections. Files are named relative to the study. `joulewise schema` prints the JSON schema, with which editors
+complete and check study files. The works named here are in the [bibliography](../bibliography.md)."""
 _SECTIONS = ("", *SECTIONS)
 
 
@@ -100,13 +149,13 @@ def _input_tables() -> list[str]:
 
 _RESULTS_INTRO = """\
 A study writes into `results/NAME/`, or the folder given by `--out`: the study itself, Parquet tables, `report.html`.
-`runs.parquet` has one row for every run, with the study's keys by their dotted names (`manager.policy`), then the
-columns below, as far as studies of its kind have them; a `*` in a name stands for a level, a group, a machine type, ...
-The other tables are kept for the runs that `keep` says, one file for each run."""
+`runs.parquet` has one row for every run. First come the study's keys by their dotted names (`manager.policy`), then the
+columns below that its kind of study has. A `*` in a name stands for a level, a group, a machine type and the like. The
+other tables are kept for the runs that `keep` selects, one file for each run."""
 
 _FIGURES_INTRO = """\
-The report has each figure for which the results hold what it needs; `joulewise report FOLDER --format png` writes them
-as files."""
+The report has every figure whose needs the results meet. `joulewise report FOLDER --format png` writes them as
+files."""
 
 
 def results() -> str:
@@ -131,8 +180,8 @@ def _columns(columns: list[Any]) -> str:
 # --- command line ------------------------------------------------------------------------------------------------
 
 _CLI_INTRO = """\
-`joulewise VERB --help` says the same. Exit codes: 0 done; 1 a fault of ours, or a bar missed; 2 a mistake in the input;
-3 some runs failed; 130 interrupted, and what is finished is kept."""
+`joulewise VERB --help` says the same. Exit codes: 0 done; 1 an error in Joulewise, or a bar missed; 2 a mistake in the
+input; 3 some runs failed; 130 interrupted, and what is finished is kept."""
 
 
 def command_line() -> str:
@@ -161,21 +210,21 @@ def _written(parameter: TyperArgument | TyperOption) -> str:
 
 _PLAN_INTRO = """\
 A plan of `joulewise measure` is a TOML file with a heading, a table `[[program]]` for each program, and sections that
-may be left out. Quantities are text with a unit ("10 min", "2.4 GHz", "64 MB"). How to write one is told
-[here](../how-to/measure.md); `joulewise explain together.pairs` tells about one key. Problems count the entries of
-lists from 0, as those of study files do, and add the name where there is one: `program[1] (solver)` is the second
+may be left out. Quantities are text with a unit ("10 min", "2.4 GHz", "64 MB"). [This page](../how-to/measure.md)
+explains how to write one; `joulewise explain together.pairs` describes one key. Messages count the entries of lists
+from 0, as those of study files do, and add the name where there is one: `program[1] (solver)` is the second
 `[[program]]`."""
 
 _SYNTHETIC_INTRO = """\
-A machine that is simulated in place of this one. As it runs nothing, a `[[program]]` beside it has `name` and `cores`
-alone; without any, all programs of the machine are measured."""
+A machine that is simulated in place of this one. It runs no programs, so a `[[program]]` beside it has only `name` and
+`cores`. Without any, all programs of the machine are measured."""
 
 _KERNELS_INTRO = """\
-`kernel` of a `[[program]]` names one of these; they come with Joulewise. `footprint` and `seconds` change how large
+`kernel` of a `[[program]]` names one of these. They come with Joulewise. `footprint` and `seconds` change how large
 they are and how long they run."""
 
 _OBSERVATIONS_INTRO = """\
-`observations.parquet` and `observations.csv` of a folder have a row for each member of each run; what was not read is
+`observations.parquet` and `observations.csv` of a folder have a row for each member of each run. What was not read is
 empty."""
 
 

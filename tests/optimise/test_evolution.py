@@ -17,8 +17,9 @@ from joulewise.kernels.dominance import room_to_sort, select
 from joulewise.model import Bag
 from joulewise.model.arrays import Floats
 from joulewise.optimise.bags.bound import bound_front
+from joulewise.optimise.bags.problem import BagProblem
 from joulewise.optimise.bags.seeds import min_energy, min_min_completion_time
-from joulewise.optimise.evolution import BagProblem, Evolution, Herd, Ways, evolve, founders
+from joulewise.optimise.evolution import Evolution, Herd, Ways, evolve, founders
 from joulewise.optimise.front import front_of, nadir_reference
 from joulewise.rng import generator
 from tests.strategies.random_bags import DRAWS, random_bag, tiny_bag

@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 
 from joulewise.errors import InputError, JoulewiseError, Problem
+from joulewise.optimise.bags.problem import BagProblem
 from joulewise.optimise.bags.seeds import min_energy
-from joulewise.optimise.evolution import BagProblem, Evolution, Herd, Ways, evolve, founders
+from joulewise.optimise.evolution import Evolution, Herd, Ways, evolve, founders
 from joulewise.optimise.front import front_of, non_dominated
 from joulewise.optimise.islands import evolve_islands
 from joulewise.optimise.population import Population

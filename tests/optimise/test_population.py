@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from joulewise.errors import InputError
 from joulewise.model import Bag
 from joulewise.optimise.assignments.problem import AssignmentProblem
+from joulewise.optimise.bags.problem import BagProblem
 from joulewise.optimise.bags.seeds import min_energy
-from joulewise.optimise.evolution import BagProblem, Evolution, evolve
+from joulewise.optimise.evolution import Evolution, evolve
 from joulewise.optimise.population import Population, fingerprint_of
 from tests.strategies.random_assignments import KINDS, random_world
 from tests.strategies.random_bags import random_bag

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import get_args
 
-from joulewise.policies.heuristic import heuristic
+from joulewise.policies.tasks.heuristic import heuristic
 from joulewise.policies.tasks.policy import Mode, Policy, Value
 from joulewise.policies.tasks.table import POLICIES
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from joulewise.model import World
-from joulewise.policies.compile import compiled, looks_at_energy
+from joulewise.policies.tasks.compile import compiled, looks_at_energy
 from joulewise.policies.tasks.policy import Policy
 
 LEAST_W = 1.0

@@ -140,7 +140,7 @@ def test_thresholds_of_classes_are_a_table_in_a_cell_whatever_their_order() -> N
 
 
 def test_an_installed_heuristic_counts_by_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("joulewise.policies.heuristic")  # not the function of that name
+    module = importlib.import_module("joulewise.policies.tasks.heuristic")  # not the function of that name
 
     def with_source(source: str) -> set[str]:
         monkeypatch.setattr(module, "installed_identity", lambda spec: {"mine": source}.get(spec))

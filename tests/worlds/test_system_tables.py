@@ -16,7 +16,8 @@ from hypothesis.extra.numpy import arrays
 from joulewise.errors import InputError
 from joulewise.model import Standby, System
 from joulewise.worlds.environment import SystemParameters, generate_system
-from joulewise.worlds.tables import TABLES, SystemTables, read_system, system_frames
+from joulewise.worlds.system_tables import SystemTables, read_system, system_frames
+from tools.reference import TABLES
 
 ETC = "task_type,fast,slow\nrender,60,120\nsolve,,300\n"
 LIMITS = ((20, 50), (0, 20), (0, 100), (0, 60))

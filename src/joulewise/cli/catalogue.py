@@ -24,7 +24,7 @@ class Entry:
 
 def _policies() -> list[Entry]:
     from joulewise.errors import InputError
-    from joulewise.policies.heuristic import find_policy, installed_heuristics, installed_identity
+    from joulewise.policies.tasks.heuristic import find_policy, installed_heuristics, installed_identity
     from joulewise.policies.tasks.table import POLICIES
 
     found, broken = dict(POLICIES), []

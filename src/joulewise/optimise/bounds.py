@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias, get_args
+
 import numpy as np
 
 from joulewise.model.arrays import Floats
 from joulewise.model.workload import Workload
 from joulewise.model.world import World
+
+BoundKind: TypeAlias = Literal["prices", "trivial"]
+BOUND_KINDS: tuple[str, ...] = get_args(BoundKind)
 
 
 def _fastest_s(world: World) -> Floats:

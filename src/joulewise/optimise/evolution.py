@@ -6,20 +6,18 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from functools import partial
+from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
-from joulewise.kernels.bags.genes import BagFacts, Pool, breed, evaluate
 from joulewise.kernels.dominance import Archive, empty_archive, remember, room_to_sort, select
 from joulewise.kernels.draws import draws_of
 from joulewise.model.arrays import Counts, Floats, Ints
-from joulewise.model.bag import Bag, BagAllocation
-from joulewise.optimise.front import MAKESPAN_ENERGY, Front, Objective, front_of, non_dominated
-from joulewise.optimise.population import Population, fingerprint_of
+from joulewise.optimise.front import Front, Objective, front_of, non_dominated
+from joulewise.optimise.population import Population
 from joulewise.rng import generator
 
 Ranks: TypeAlias = Literal["peeling", "dominators"]
@@ -27,9 +25,6 @@ Engine: TypeAlias = Literal["cores", "gpu"]
 Migrants: TypeAlias = tuple[Floats, Ints]
 """Points `[row, objective]` and genes `[kind of gene, row, gene]` of chromosomes that move to another island."""
 
-_MOST_TICKS = 2**61
-MOST_GENES = 100_000
-"""Every generation handles each gene of each chromosome; beyond this, linear programs are the way."""
 
 POPULATION = 100
 """How many chromosomes a population has unless asked otherwise."""
@@ -37,8 +32,6 @@ POPULATION = 100
 _PROGRESS_S = 0.1
 _select: Any = select
 _remember: Any = remember
-_breed: Any = breed
-_evaluate: Any = evaluate
 
 
 class Chromosomes(Protocol):
@@ -80,6 +73,31 @@ class GeneticProblem(Protocol):
 
     def payload(self, genes: Ints) -> Any:
         """What a chromosome stands for."""
+
+
+class LivingPopulation(Protocol):
+    """A population on its engine."""
+
+    @property
+    def engine(self) -> str:
+        """What it lives on."""
+
+    def step(self) -> None:
+        """One generation."""
+
+    def front(self) -> Front:
+        """The front so far, points only."""
+
+    def population(self) -> Population:
+        """The population as it is now."""
+
+
+@runtime_checkable
+class GpuProblem(Protocol):
+    """A problem whose populations can also live on a GPU."""
+
+    def gpu_herd(self, start: Population, ways: Ways) -> LivingPopulation:
+        """A population on the GPU."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +150,7 @@ def evolve(
     ways = Ways(mutation, ranks, archive)
     raise_if_any(problems_of(problem, len(seeds), generations, population, ways, seed, seconds))
     raise_if_any(start_problems(problem, len(seeds), population, start, 1))
-    herd = _herd(engine)(problem, start or founders(problem, seeds, population or POPULATION, seed), ways)
+    herd = _herd(problem, engine)(start or founders(problem, seeds, population or POPULATION, seed), ways)
     wanted, taken = set(snapshots), {0: herd.front()} if 0 in set(snapshots) else {}
     began = told = time.perf_counter()
     done, now = 0, began
@@ -149,15 +167,16 @@ def evolve(
     return Evolution(front_in(problem, final), taken, done, speed, done == generations, final, herd.engine)
 
 
-def _herd(engine: Engine) -> Any:
-    """What keeps a population on an engine."""
+def _herd(problem: GeneticProblem, engine: Engine) -> Callable[[Population, Ways], LivingPopulation]:
+    """What keeps a population of a problem on an engine."""
     if engine not in get_args(Engine):
         raise InputError(unknown_name("engine", engine, get_args(Engine)))
     if engine == "cores":
-        return Herd
-    from joulewise.optimise.assignments.gpu import GpuHerd
-
-    return GpuHerd
+        return partial(Herd, problem)
+    if not isinstance(problem, GpuProblem):
+        found = f"found {type(problem).__name__} on a GPU"
+        raise InputError(Problem("engine", found, "takes assignments only", "use the cores"))
+    return problem.gpu_herd
 
 
 def cores(n: int) -> str:
@@ -337,99 +356,3 @@ def _filled(points: Floats, genes: Ints, room: int) -> Archive:
     archive.points[:n], archive.genes[:, :n] = points, genes
     archive.order[:n], archive.size[0] = np.arange(n), n
     return archive
-
-
-class BagProblem:
-    """Makespan and energy of a bag: one gene per task, by task type, is the place (machine and P-state) that runs it.
-
-    Raises InputError for bags of too many tasks.
-    """
-
-    gene_names: tuple[str, ...] = ("place",)
-    objectives: tuple[Objective, Objective] = MAKESPAN_ENERGY
-    threads: int = 1
-
-    def __init__(self, bag: Bag) -> None:
-        raise_if_any(_size_problems(bag))
-        self.bag, self.n_genes = bag, bag.n_tasks
-        self.facts = _bag_facts(bag)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """The same for equal bags."""
-        return fingerprint_of("bag", self.facts)
-
-    def random_genes(self, draws: np.random.Generator, n: int) -> Ints:
-        """Random places of those that can run each task."""
-        kind = self.facts.task_type
-        picked = draws.integers(0, self.facts.n_allowed[kind], (1, n, self.n_genes))
-        return self.facts.allowed[kind, picked]
-
-    def chromosomes(self, genes: Ints) -> _BagChromosomes:
-        """A home for chromosomes."""
-        return _BagChromosomes(self, genes)
-
-    def genes_of(self, payload: BagAllocation) -> Ints:
-        """The genes of an allocation."""
-        task_type, machine, pstate = payload.tasks()
-        order = np.argsort(task_type, kind="stable")
-        return (machine * self.bag.system.n_pstates + pstate)[order].astype(np.int32)[None]
-
-    def payload(self, genes: Ints) -> BagAllocation:
-        """The allocation of a chromosome."""
-        system = self.bag.system
-        counts = np.zeros((system.n_machines, system.n_task_types, system.n_pstates), np.int64)
-        machine, pstate = np.divmod(genes[0], system.n_pstates)
-        np.add.at(counts, (machine, self.facts.task_type, pstate), 1)
-        return BagAllocation(self.bag, counts)
-
-
-class _BagChromosomes:
-    """Chromosomes of a bag, with what each keeps busy."""
-
-    def __init__(self, problem: BagProblem, genes: Ints) -> None:
-        n_rows, n_machines = genes.shape[1], problem.bag.system.n_machines
-        self.facts, self.genes, self.points = problem.facts, genes, np.zeros((n_rows, 2))
-        busy, extra = np.zeros((n_rows, n_machines), np.int64), np.zeros(n_rows, np.int64)
-        self.pool = Pool(genes[0], busy, extra, self.points)
-
-    def evaluate(self, n_rows: int) -> None:
-        """Set the points of the first rows."""
-        _evaluate(self.facts, self.pool, n_rows)
-
-    def breed(self, state: NDArray[np.uint64], parents: Counts, children: Counts, mutation: float) -> None:
-        """Fill and evaluate the children's rows."""
-        _breed(state, self.facts, self.pool, parents, children, mutation)
-
-
-def _size_problems(bag: Bag) -> Iterator[Problem]:
-    if bag.n_tasks > MOST_GENES:
-        found, advice = f"found {bag.n_tasks:,} tasks", "the linear program and annealing handle bags of any size"
-        yield Problem("bag.counts", found, f"a genetic algorithm takes {MOST_GENES:,} at most", advice)
-
-
-def _bag_facts(bag: Bag) -> BagFacts:
-    """The bag in ticks, by task type and place."""
-    system, possible = bag.system, np.isfinite(bag.exec_s)
-    ticks, units = [], []
-    for by_choice in (bag.exec_s, bag.extra_j):
-        finite = np.where(possible, by_choice, 0.0)
-        units.append(_tick(bag, finite.reshape(finite.shape[0], -1)))
-        ticks.append(np.rint(finite / units[-1]).astype(np.int64)[:, system.machine_type].reshape(bag.counts.size, -1))
-    allowed = possible[:, system.machine_type].reshape(bag.counts.size, -1)
-    return BagFacts(
-        task_type=np.repeat(np.arange(bag.counts.size), bag.counts),
-        cost=np.stack(ticks, axis=-1),
-        allowed=np.argsort(~allowed, axis=1, kind="stable").astype(np.int32),
-        n_allowed=allowed.sum(axis=1),
-        machine=np.repeat(np.arange(system.n_machines), system.n_pstates),
-        tick_s=units[0],
-        tick_j=units[1],
-        idle_w=bag.total_idle_w,
-    )
-
-
-def _tick(bag: Bag, by_choice: Floats) -> float:
-    """The least power of two of which all tasks of a bag together, each at its most, have no more than 2^62."""
-    most = float(np.maximum(bag.counts, 1) @ by_choice.max(axis=1))
-    return math.ldexp(1.0, math.frexp(most / _MOST_TICKS)[1])

@@ -11,6 +11,9 @@ from joulewise.model.supply import Supply
 from joulewise.model.workload import Workload
 from joulewise.simulate.power import Draws
 
+Metrics = dict[str, float | int]
+"""Measures of a run by the names of their columns."""
+
 EXHAUSTED = 0.99
 """Energy counts as used up from this part of a day's budget on; the rest may be too little for any task."""
 

@@ -39,8 +39,9 @@ from joulewise.worlds.gpus import GpuParameters, gpu_system
 from joulewise.worlds.nine_machines import NineMachineParameters, generate_nine_machines
 from joulewise.worlds.outages import draw_outages
 from joulewise.worlds.supply import SupplyParameters, check_limits, read_supply
-from joulewise.worlds.tables import SystemTables, WorkloadTable, read_system, read_workload
+from joulewise.worlds.system_tables import SystemTables, read_system
 from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
+from joulewise.worlds.tasks.tables import WorkloadTable, read_workload
 from joulewise.worlds.tasks.truth import truth_stream, with_truth
 
 if TYPE_CHECKING:
@@ -324,7 +325,7 @@ def _source(part: Part) -> Source:
 
 def policy_of(spec: str, folder: Path) -> Policy:
     """The policy of a name; a user's file is loaded and compiled once for each content of it."""
-    from joulewise.policies.heuristic import is_file_spec
+    from joulewise.policies.user_files import is_file_spec
 
     path = folder / spec.partition(":")[0]
     content = sha256_of(path) if is_file_spec(spec) and path.is_file() else ""
@@ -333,8 +334,9 @@ def policy_of(spec: str, folder: Path) -> Policy:
 
 @lru_cache(maxsize=64)
 def _loaded_policy(spec: str, folder: Path, content: str) -> Policy:  # noqa: ARG001 - part of the cache's key
-    from joulewise.policies.compile import compiled
-    from joulewise.policies.heuristic import find_policy, is_file_spec
+    from joulewise.policies.tasks.compile import compiled
+    from joulewise.policies.tasks.heuristic import find_policy
+    from joulewise.policies.user_files import is_file_spec
 
     policy = find_policy(spec, f"{MANAGER}.policy", folder)
     if policy.objective is not None and is_file_spec(spec):

@@ -100,7 +100,7 @@ class Fingerprints:
     def _part(self, part: Part) -> str:
         """A section as text that says all that matters of it and nothing else."""
         if part not in self._parts:
-            from joulewise.policies.heuristic import installed_identity
+            from joulewise.policies.tasks.heuristic import installed_identity
 
             values = {**dataclasses.asdict(part.parameters), "source": part.source}
             for field, name in part.files():

@@ -20,6 +20,7 @@ MAX_LISTED = 5
 """How many problems of one kind are listed before the rest is counted."""
 MAX_BYTES = 2**31
 MAX_ROWS = 20_000_000
+MOST_WHOLE = 100_000_000
 
 _MAX_CHOICES = 8
 
@@ -125,6 +126,15 @@ class Table:
         unit = f", in {column.unit} and without a unit" if column.unit else ""
         self.report_rows(column.name, ~(fine | (numbers.is_empty & (default is not None))), allowed + unit)
         return np.where(fine, numbers.values, np.where(numbers.is_empty, missing, np.nan))
+
+    def whole(self, column: Column, least: int, default: float | None = None) -> Counts:
+        """A column of whole numbers from `least` to the most that there may be; every other cell is noted, and -1."""
+        values = self.quantity(column, default)
+        fine = (values == np.floor(values)) & (values >= least) & (values <= MOST_WHOLE)
+        if column.name in self.columns:
+            allowed = f"must be a whole number from {least} to {MOST_WHOLE:,}"
+            self.report_rows(column.name, np.isfinite(values) & ~fine, allowed)
+        return np.where(fine, values, -1).astype(np.int64)
 
     def texts(self, column: str) -> pl.Series:
         """A column as text, null where it is empty."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from joulewise.check.tasks.allocation import check_allocation
 from joulewise.check.tasks.recompute import recompute
 from joulewise.model import World
-from joulewise.optimise.proof import prove
+from joulewise.optimise.tasks.proof import prove
 from joulewise.policies.tasks.policy import Policy
 from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import simulate

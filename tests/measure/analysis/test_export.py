@@ -18,7 +18,7 @@ from joulewise.study import parse_study, run_study
 from joulewise.worlds.assignments.chance_tables import read_chances
 from joulewise.worlds.facility.site import Site
 from joulewise.worlds.facility.tables import FlowTables, SiteTables, read_flows, read_site
-from joulewise.worlds.tables import SystemTables, read_system
+from joulewise.worlds.system_tables import SystemTables, read_system
 from tests.strategies.made_measure import CLASS, CLOCKS_MHZ, DYNAMIC_W, STATIC_W, TIME_S, made_analysis, slowdown
 
 NAMES = tuple(CLASS)

@@ -16,11 +16,12 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.model import Status, World, linear, step
-from joulewise.policies.compile import compiled
-from joulewise.policies.heuristic import find_policy, heuristic, installed_heuristics, installed_identity, is_file_spec
+from joulewise.policies.tasks.compile import compiled
+from joulewise.policies.tasks.heuristic import find_policy, heuristic, installed_heuristics, installed_identity
 from joulewise.policies.tasks.pickers import at_random, in_turn
 from joulewise.policies.tasks.policy import Objective, Policy, Value
 from joulewise.policies.tasks.table import POLICIES
+from joulewise.policies.user_files import is_file_spec
 from joulewise.rng import generator
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import simulate
@@ -160,7 +161,7 @@ def test_mistakes_are_told(tmp_path: Path, spec: str, said: str) -> None:
 
 def _install(monkeypatch: pytest.MonkeyPatch, **targets: str) -> None:
     points = EntryPoints(EntryPoint(name, target, "joulewise.heuristics") for name, target in targets.items())
-    module = importlib.import_module("joulewise.policies.heuristic")  # not the function of that name
+    module = importlib.import_module("joulewise.policies.tasks.heuristic")  # not the function of that name
     monkeypatch.setattr(module, "entry_points", lambda **wanted: points.select(**wanted))
 
 

@@ -18,7 +18,7 @@ from joulewise.model.supply import Supply
 from joulewise.model.system import Standby
 from joulewise.model.workload import Tag
 from joulewise.model.world import Outages
-from joulewise.policies.compile import compiled
+from joulewise.policies.tasks.compile import compiled
 from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.simulate.tasks.managed import manage

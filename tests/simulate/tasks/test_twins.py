@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joulewise.model import World
-from joulewise.policies.compile import compiled
+from joulewise.policies.tasks.compile import compiled
 from joulewise.policies.tasks.policy import Policy
 from joulewise.rng import generator
 from joulewise.simulate.tasks.manager import Manager

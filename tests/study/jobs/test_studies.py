@@ -175,7 +175,7 @@ def test_an_order_of_ones_own(tmp_path: Path) -> None:
     own = """
 import joulewise
 
-@joulewise.job_heuristic()
+@joulewise.jobs.heuristic()
 def widest(wait_s, planned_s, nodes, size, resources, usage, standing):
     \"\"\"Most nodes first.\"\"\"
     return nodes

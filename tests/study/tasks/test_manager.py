@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from joulewise.policies.heuristic import find_policy
+from joulewise.policies.tasks.heuristic import find_policy
 from joulewise.simulate.tasks.manager import DroppingBy, Environment, Filter, Manager, MappingTime, Postponing
 from joulewise.study.parameters import hints_of, read
 from joulewise.study.tasks.manager import ManagerParameters

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from joulewise.model import World
 from joulewise.model.allocation import Status
 from joulewise.model.supply import HOUR_S
-from joulewise.policies.compile import compiled
+from joulewise.policies.tasks.compile import compiled
 from joulewise.policies.tasks.objectives import UTILITY, UTILITY_PER_ENERGY, UTILITY_PER_TIME
 from joulewise.simulate.tasks.manager import Manager
 from tests.twins.tasks import serial

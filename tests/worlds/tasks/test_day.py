@@ -16,15 +16,8 @@ from joulewise.model import System
 from joulewise.model.arrays import Bools
 from joulewise.rng import generator
 from joulewise.worlds.environment import SystemParameters, generate_system
-from joulewise.worlds.tasks.day import (
-    RatePatterns,
-    WorkloadParameters,
-    generate_workload,
-    is_special,
-    rate_patterns,
-    step_along,
-    thin,
-)
+from joulewise.worlds.rates import DailyLoad, RatePatterns, is_special, rate_patterns, step_along, thin
+from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
 
 DAY_S = 86_400.0
 PUBLISHED = WorkloadParameters()
@@ -42,7 +35,8 @@ def some_special(n: int, n_special: int) -> Bools:
 
 
 def patterns_of(parameters: WorkloadParameters, seed: int, n: int = 12, n_special: int = 5) -> RatePatterns:
-    return rate_patterns(parameters, some_special(n, n_special), generator(seed, "rates"))
+    load = DailyLoad(parameters.tasks_per_day, parameters.day_s, parameters.burst)
+    return rate_patterns(load, some_special(n, n_special), generator(seed, "rates"))
 
 
 def factors(patterns: RatePatterns, task_type: int, at_s: Any) -> Any:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from joulewise.errors import InputError
 from joulewise.model import System, UtilityShapes, Workload, World, step
 from joulewise.worlds.environment import SystemParameters, generate_system
-from joulewise.worlds.tables import WorkloadTable, read_workload, workload_frame
 from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
+from joulewise.worlds.tasks.tables import WorkloadTable, read_workload, workload_frame
 
 SYSTEM = System(
     ("render", "solve"), ("fast", "slow"), np.array([1, 1]), np.array([[[60.0], [120.0]], [[30.0], [90.0]]])

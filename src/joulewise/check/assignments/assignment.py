@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joulewise.check.findings import RELATIVE_TOLERANCE, findings, rounding_s
-from joulewise.check.tasks.allocation import check_allocation
+from joulewise.check.physics import check_physics
 from joulewise.errors import InputError, Problem
 from joulewise.model import Allocation, World
 from joulewise.model.arrays import Counts, Floats
@@ -87,7 +87,7 @@ def check_assignment(
         if found is not None and not abs(found - expected) <= RELATIVE_TOLERANCE * abs(expected):
             lines.append(f"{name}: found {float(found)!r}; expected {float(expected)!r}")
     if allocation is not None:
-        lines += [*check_allocation(world, allocation), *_time_findings(allocation, outcome)]
+        lines += [*check_physics(world, allocation), *_time_findings(allocation, outcome)]
     return lines
 
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
+from joulewise.check.gains import gains_of
 from joulewise.check.jobs.pieces import gains_in_pieces
 from joulewise.check.priced import Choices, Market, energy_income, period_edges_s, priced
-from joulewise.check.tasks.prices import gains_of
 from joulewise.model.arrays import Floats
 from joulewise.model.jobs import JobWorld
 

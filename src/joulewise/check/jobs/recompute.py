@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 from typing import NamedTuple
 
-from joulewise.check.tasks.recompute import utility_of
+from joulewise.check.worth import utility_of
 from joulewise.model.jobs import Fate, JobAllocation, JobWorld
 
 SHORTEST_S = 10.0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from joulewise.check.physics import check_physics, has_all_tasks
+from joulewise.check.runs import sound_runs
 from joulewise.check.tasks.case import Case, ManagerLike
 from joulewise.check.tasks.manager import RULES_OF_ANY_MANAGER, RULES_OF_MODE
-from joulewise.check.tasks.rows import ROW_RULES
-from joulewise.check.tasks.runs import RUN_RULES, sound_runs
 from joulewise.model import Allocation, World
 
 
@@ -17,14 +17,9 @@ def check_allocation(world: World, allocation: Allocation, manager: ManagerLike 
     well, and the energy and power that the world allows. Instants are held equal up to a few units in the last
     place, durations and utilities up to 1e-9 of themselves.
     """
-    n_tasks = world.workload.n_tasks
-    if allocation.n_tasks != n_tasks:
-        return [f"allocation: found {allocation.n_tasks} tasks; expected the {n_tasks} of the workload"]
-    lines = [line for rule in ROW_RULES for line in rule(world, allocation)]
-    runs = sound_runs(world, allocation)
-    lines += [line for rule in RUN_RULES for line in rule(world, runs)]
-    if manager is not None:
-        case = Case(world, allocation, runs, manager)
+    lines = check_physics(world, allocation)
+    if manager is not None and has_all_tasks(world, allocation):
+        case = Case(world, allocation, sound_runs(world, allocation), manager)
         rules = (*RULES_OF_ANY_MANAGER, *RULES_OF_MODE[manager.policy.mode])
         lines += [line for rule in rules for line in rule(case)]
     return lines

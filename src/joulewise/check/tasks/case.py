@@ -10,8 +10,8 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from joulewise.check.runs import Runs
 from joulewise.check.tasks.clocks import Clock, EveryInterval, Unknown, by_arrivals
-from joulewise.check.tasks.runs import Runs
 from joulewise.model import Allocation, World
 from joulewise.model.arrays import Bools, Floats
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from joulewise.check.findings import RELATIVE_TOLERANCE, findings, rounding_s
+from joulewise.check.runs import Runs
 from joulewise.check.tasks.case import Case, Rule
 from joulewise.check.tasks.limits import days_stay_within_budget, power_stays_below_the_cap
-from joulewise.check.tasks.runs import Runs
 from joulewise.check.tasks.waiting import drops_were_hopeless, waiting_needs_a_queue
 from joulewise.model import Status
 from joulewise.model.arrays import Bools, Floats

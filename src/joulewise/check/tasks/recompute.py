@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from joulewise.model import Allocation, Status, Workload, World
+from joulewise.check.worth import utility_of
+from joulewise.model import Allocation, Status, World
 
 HOUR_S = 3600.0
 J_PER_KWH = 3.6e6
@@ -108,20 +109,6 @@ def _earned(world: World, run: _Run) -> float:
     else:
         share = 1.0 if work.start_s < run.end_s <= work.end_s else 0.0
     return share * utility_of(world.workload, run.task, run.end_s)
-
-
-def utility_of(work: Workload, task: int, end_s: float) -> float:
-    """What one task earns by ending at this instant, straight from the definition of its shape."""
-    shapes = work.shapes
-    x_s = max(0.0, end_s - float(work.arrival_s[task]) - float(work.hold_s[task]))
-    segment = int(shapes.first[work.shape[task]])
-    last = int(shapes.first[work.shape[task] + 1]) - 1
-    while segment < last and shapes.start_s[segment + 1] <= x_s:
-        segment += 1
-    dx_s = x_s - float(shapes.start_s[segment])
-    decayed = float(shapes.span[segment]) * math.exp(-float(shapes.rate_per_s[segment]) * dx_s)
-    value = float(shapes.level[segment]) + decayed + float(shapes.slope_per_s[segment]) * dx_s
-    return float(work.scale[task]) * value
 
 
 def _energies(world: World, runs: Sequence[_Run], start_s: float, end_s: float) -> dict[str, float]:

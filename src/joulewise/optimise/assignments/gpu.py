@@ -67,7 +67,7 @@ class GpuHerd:
     """
 
     def __init__(self, problem: Any, start: Population, ways: Ways) -> None:
-        raise_if_any(_engine_problems(problem))
+        raise_if_any(_engine_problems())
         facts = getattr(problem, "chance_facts", None) or _certain(problem.facts)
         raise_if_any(_size_problems(facts, start.size))
         self.problem, self.ways, self.states = problem, ways, start.states
@@ -306,9 +306,7 @@ def _is_by_mean(facts: ChanceFacts) -> bool:
     return facts.drop_by_mean or facts.objective == MEAN_COMPLETIONS
 
 
-def _engine_problems(problem: Any) -> Iterator[Problem]:
-    if not isinstance(problem.facts, AssignmentFacts):
-        yield Problem("engine", f"found {type(problem).__name__} on a GPU", "takes assignments only", "use the cores")
+def _engine_problems() -> Iterator[Problem]:
     if not gpu_name():
         yield Problem("engine", "found no GPU, or no CuPy", "needs both", "install joulewise[gpu], or use all cores")
 

@@ -24,8 +24,10 @@ from joulewise.model.allocation import Allocation, Status
 from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.assignment import Assignment, begin_s, from_begin
 from joulewise.model.world import World
+from joulewise.optimise.assignments.gpu import GpuHerd
+from joulewise.optimise.evolution import Ways
 from joulewise.optimise.front import Objective
-from joulewise.optimise.population import fingerprint_of
+from joulewise.optimise.population import Population, fingerprint_of
 
 ENERGY_UTILITY = (Objective("energy", "J"), Objective("utility", "", is_maximised=True))
 _evaluate: Any = evaluate_assignments
@@ -184,6 +186,10 @@ class AssignmentProblem:
     def payload(self, genes: Ints) -> Assignment:
         """The assignment of a chromosome."""
         return assignment_of(self.facts, genes)
+
+    def gpu_herd(self, start: Population, ways: Ways) -> GpuHerd:
+        """A population on the GPU."""
+        return GpuHerd(self, start, ways)
 
 
 class AssignmentChromosomes:

@@ -20,7 +20,7 @@ from joulewise.kernels.prices import Market, Runs, Window
 from joulewise.model.arrays import Floats
 from joulewise.model.clusters import JobTypes
 from joulewise.model.jobs import JobWorld
-from joulewise.optimise.bounds import ceiling
+from joulewise.optimise.bounds import BoundKind, ceiling
 from joulewise.optimise.jobs.pieces import MarketInPieces
 from joulewise.optimise.price_market import (
     STAGES,
@@ -31,7 +31,6 @@ from joulewise.optimise.price_market import (
     energy_periods,
     least_standby_w,
 )
-from joulewise.optimise.proof import BoundKind
 from joulewise.policies.layout import tasks_of, utilities_of
 
 _IN_PIECES = Stage(300.0, 8, 1, 0.05, 0.05)

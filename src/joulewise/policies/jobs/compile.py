@@ -14,8 +14,8 @@ from joulewise.errors import InputError, Problem
 from joulewise.kernels.jobs.choice import JOB_OBJECTIVE_SIGNATURE
 from joulewise.kernels.jobs.orders import PRIORITY_SIGNATURE
 from joulewise.model.arrays import Floats
-from joulewise.policies.compile import place_of, reason
 from joulewise.policies.jobs.policy import JobObjective, JobOrder, JobValue, Priority
+from joulewise.policies.user_files import place_of, reason
 from joulewise.rng import generator
 
 _N_SAMPLES = 2000

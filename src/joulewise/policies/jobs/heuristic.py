@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from joulewise.errors import InputError, Problem, unknown_name
-from joulewise.policies.heuristic import from_file, is_file_spec
 from joulewise.policies.jobs.policy import JobObjective, JobOrder, JobPolicy
 from joulewise.policies.jobs.table import JOB_POLICIES
+from joulewise.policies.user_files import from_file, is_file_spec
 
-DECORATOR = "job_heuristic"
+_WHAT = "job heuristic"
 
 
 def job_heuristic(*, falls_with_time: bool = False, title: str = "") -> Callable[[Callable[..., float]], JobPolicy]:
@@ -37,16 +37,16 @@ def _what(name: str, function: Callable[..., float], falls_with_time: bool) -> d
     """The part of a policy that follows from a function; InputError when its parameters are not of either kind."""
     from joulewise.policies.jobs.compile import PRIORITY_PARAMETERS, VALUE_PARAMETERS
 
-    found = tuple(inspect.signature(function).parameters)
-    if found == PRIORITY_PARAMETERS:
+    parameters = tuple(inspect.signature(function).parameters)
+    if parameters == PRIORITY_PARAMETERS:
         order = JobOrder(function)
         return {"rule": "in-order", "order": order, "reservations": 1, "commitment": "place-holders"}
-    if found == VALUE_PARAMETERS:
+    if parameters == VALUE_PARAMETERS:
         objective = JobObjective(function, falls_with_time)
         return {"rule": "greedy", "objective": objective, "commitment": "place-holders", "all_pstates": True}
     allowed = f"must be ({', '.join(PRIORITY_PARAMETERS)}) or ({', '.join(VALUE_PARAMETERS)})"
-    told = f"found the parameters ({', '.join(found)})"
-    raise InputError(Problem(f"{DECORATOR.replace('_', ' ')} {name}", told, allowed))
+    found = f"found the parameters ({', '.join(parameters)})"
+    raise InputError(Problem(f"{_WHAT} {name}", found, allowed))
 
 
 def find_job_policy(spec: str, where: str = "scheduler.policy", folder: Path | None = None) -> JobPolicy:
@@ -57,5 +57,5 @@ def find_job_policy(spec: str, where: str = "scheduler.policy", folder: Path | N
     if spec in JOB_POLICIES:
         return JOB_POLICIES[spec]
     if is_file_spec(spec):
-        return from_file(spec, where, folder or Path(), JobPolicy, DECORATOR)
+        return from_file(spec, where, folder or Path(), JobPolicy, "jobs.heuristic", _WHAT)
     raise InputError(unknown_name(where, spec, [*JOB_POLICIES, '"your_file.py:function"']))

@@ -17,8 +17,8 @@ from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
 from joulewise.model.facility import Facility, FacilityPlan, cores_by_processor
 from joulewise.model.room import AIR_J_PER_M3_K
 from joulewise.rng import generator
+from joulewise.simulate.meter import Metrics
 from joulewise.simulate.power import Draws
-from joulewise.simulate.tasks.measures import Metrics
 
 Planner: TypeAlias = Callable[[Facility], FacilityPlan]
 Inlets: TypeAlias = Callable[[Floats, Floats], tuple[Floats, Floats]]

@@ -11,8 +11,8 @@ from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.jobs import Fate, JobAllocation, JobWorld
 from joulewise.simulate import meter
 from joulewise.simulate.jobs.power import has_power, job_draws, node_draws, stretches
+from joulewise.simulate.meter import Metrics
 from joulewise.simulate.power import Draws
-from joulewise.simulate.tasks.measures import Metrics
 
 SHORTEST_S = 10.0
 """Slowdowns are bounded: jobs that run for less count as if they ran for this long."""

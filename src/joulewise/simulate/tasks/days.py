@@ -23,9 +23,10 @@ from joulewise.model.supply import NO_LIMITS, Supply
 from joulewise.model.system import System
 from joulewise.model.workload import Tag, Workload
 from joulewise.model.world import NO_OUTAGES, Outages, World
+from joulewise.simulate.meter import Metrics
 from joulewise.simulate.tasks.managed import Engine, start
 from joulewise.simulate.tasks.manager import Manager
-from joulewise.simulate.tasks.measures import Metrics, measures
+from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import Outcome, counted_events
 
 _COLUMNS = ("arrival_s", "task_type", "shape", "scale", "hold_s")

@@ -11,13 +11,12 @@ from joulewise.model.allocation import Allocation, Status
 from joulewise.model.arrays import Bools, Floats
 from joulewise.model.world import World
 from joulewise.simulate import meter
+from joulewise.simulate.meter import Metrics
 from joulewise.simulate.power import Draws, lost_draws, run_draws, standby_draws
 from joulewise.simulate.tasks.serial import Outcome
 
 PRIORITY = "priority"
 """The tag whose levels have their own shares of utility."""
-
-Metrics = dict[str, float | int]
 
 
 def earned_utility(world: World, allocation: Allocation) -> Floats:

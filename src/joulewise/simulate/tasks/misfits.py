@@ -7,7 +7,7 @@ from typing import Any
 
 from joulewise.errors import InputError, Problem
 from joulewise.model.world import World
-from joulewise.policies.compile import compiled, looks_at_energy
+from joulewise.policies.tasks.compile import compiled, looks_at_energy
 from joulewise.simulate.tasks.dropping import thresholds
 from joulewise.simulate.tasks.managed import managed_problems, needs_managing
 from joulewise.simulate.tasks.manager import Manager, uses_managed_engine

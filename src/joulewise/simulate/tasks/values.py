@@ -6,7 +6,7 @@ from typing import Any
 
 from joulewise.errors import InputError, Problem
 from joulewise.model.world import World
-from joulewise.policies.compile import compiled, looks_at_energy
+from joulewise.policies.tasks.compile import compiled, looks_at_energy
 from joulewise.policies.tasks.objectives import UTILITY
 from joulewise.policies.tasks.policy import Policy
 

@@ -129,7 +129,7 @@ def seeds_of(world: World, p: UtilityFrontParameters) -> list[Assignment]:
 def _simulated(policy: str, world: World, drop_below: float) -> Assignment:
     """What a policy does with the tasks as they arrive."""
     from joulewise.model.assignment import Assignment
-    from joulewise.policies.heuristic import find_policy
+    from joulewise.policies.tasks.heuristic import find_policy
     from joulewise.simulate.tasks.manager import Manager
     from joulewise.simulate.tasks.serial import simulate
 

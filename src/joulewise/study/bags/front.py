@@ -81,7 +81,8 @@ def _annealed(bag: Bag, bound: BoundFront, p: FrontParameters, seed: int) -> Fou
 
 def _evolved(bag: Bag, _bound: BoundFront, p: FrontParameters, seed: int) -> Found:
     from joulewise.optimise.bags import seeds
-    from joulewise.optimise.evolution import BagProblem, evolve
+    from joulewise.optimise.bags.problem import BagProblem
+    from joulewise.optimise.evolution import evolve
 
     known = {"min-energy": seeds.min_energy, "min-min": seeds.min_min_completion_time}
     found = evolve(BagProblem(bag), [known[name](bag) for name in p.seeds], **genetic_ways(p), seed=seed)
@@ -142,7 +143,7 @@ def idle_keys(owner: type, parameters: Sequence[Any], methods: Mapping[str, Meth
 def _check(world: BagWorld, parameters: Sequence[FrontParameters]) -> None:
     """InputError when a bag is too large for the genetic algorithm."""
     if any(p.method == NSGA2 for p in parameters):
-        from joulewise.optimise.evolution import BagProblem
+        from joulewise.optimise.bags.problem import BagProblem
 
         BagProblem(world.bag)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from joulewise.model.jobs import JobAllocation
-    from joulewise.optimise.proof import BoundKind
+    from joulewise.optimise.bounds import BoundKind
     from joulewise.simulate.jobs.run import JobOutcome
     from joulewise.simulate.jobs.scheduler import Scheduler
     from joulewise.study.planning import Run

@@ -23,7 +23,8 @@ from joulewise.units import count
 
 if TYPE_CHECKING:
     from joulewise.model import Allocation, World
-    from joulewise.optimise.proof import BoundKind, Proof
+    from joulewise.optimise.bounds import BoundKind
+    from joulewise.optimise.tasks.proof import Proof
     from joulewise.policies.tasks.policy import Policy
     from joulewise.study.planning import Run
     from joulewise.study.store import Store
@@ -142,7 +143,7 @@ def _tables(world: World, allocation: Allocation) -> Tables:
 
 def _proof(case: Case) -> Proof:
     """The proof of the world's bound: stored if known, else found and stored for the other runs on it."""
-    from joulewise.optimise.proof import Proof, prove
+    from joulewise.optimise.tasks.proof import Proof, prove
 
     run, store = case.run, case.store
     known = store.read_proof(run.world_key, run.bound)
@@ -203,7 +204,7 @@ def _bounds(case: Case, row: dict[str, Any]) -> Iterator[str]:
     """What does not hold of the bounds in a run's row and of their stored proof."""
     from joulewise.check.tasks.prices import dual_value
     from joulewise.optimise.bounds import maximum_utility, utility_ceiling
-    from joulewise.optimise.proof import Proof
+    from joulewise.optimise.tasks.proof import Proof
 
     run, world = case.run, case.world
     stored = case.store.read_proof(run.world_key, run.bound)

@@ -14,7 +14,7 @@ from joulewise.model import System, Workload
 from joulewise.model.arrays import Floats, Ints
 from joulewise.rng import generator
 from joulewise.worlds.parameters import broken_rules, explained
-from joulewise.worlds.tasks.day import WorkloadParameters, is_special, rate_patterns, thin
+from joulewise.worlds.rates import DailyLoad, is_special, rate_patterns, thin
 from joulewise.worlds.utilities import UtilityParameters, draw_levels, utility_problems, workload_of_levels
 
 Pattern: TypeAlias = Literal["even", "rates"]
@@ -64,8 +64,8 @@ def _evenly(p: KnownParameters, system: System, seed: int, trial: int) -> tuple[
 
 def _at_rates(p: KnownParameters, system: System, seed: int, trial: int) -> tuple[Floats, Ints]:
     """What arrives in the first hours of a day of Friese app. F, at mean rates that bring so many tasks."""
-    day = WorkloadParameters(tasks_per_day=p.n_tasks * _DAY_S / p.span_s, warm_up_s=0.0, day_s=_DAY_S)
-    patterns = rate_patterns(day, is_special(system), generator(seed, trial, "workload.rates"))
+    load = DailyLoad(p.n_tasks * _DAY_S / p.span_s, _DAY_S)
+    patterns = rate_patterns(load, is_special(system), generator(seed, trial, "workload.rates"))
     task_type, arrival_s = thin(patterns, 0.0, p.span_s, generator(seed, trial, "workload.known"))
     order = np.lexsort((task_type, arrival_s))
     return arrival_s[order], task_type[order]

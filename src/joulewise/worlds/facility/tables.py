@@ -20,7 +20,6 @@ from joulewise.worlds.facility.heat_tables import HeatReading, Places, read_dist
 from joulewise.worlds.facility.rooms import AIR_ALLOWED, AIR_C, air_rule
 from joulewise.worlds.facility.site import CLASS_NAMES, NODE_MODELS, TABLE_I, NodeModel, Site, cap_rule, site_of
 from joulewise.worlds.frames import MAX_LISTED, Column, Table, read_table
-from joulewise.worlds.jobs.cluster_tables import whole
 from joulewise.worlds.parameters import Rule, broken_rules, explained, is_positive
 
 _NODE = Column("node", "", "name of the node", True)
@@ -201,8 +200,8 @@ def _models(table: Table) -> tuple[NodeModel, ...]:
     table.check_columns(NODE_TYPE_COLUMNS)
     raise_if_any(table.problems)
     names = _names(table, _TYPE)
-    cores = whole(table, _CORES, 1)
-    processors, pstates = (whole(table, column, 1, 1.0) for column in (_PROCESSORS, _PSTATES))
+    cores = table.whole(_CORES, 1)
+    processors, pstates = (table.whole(column, 1, 1.0) for column in (_PROCESSORS, _PSTATES))
     uneven = (np.minimum(cores, processors) > 0) & (cores % np.maximum(processors, 1) != 0)
     table.report_rows(_CORES.name, uneven, "must be the same number on each processor")
     overhead_w = table.quantity(_OVERHEAD)
@@ -349,7 +348,7 @@ def _speeds(table: Table, tasks: _Tasks, site: Site) -> tuple[Floats, Floats]:
     types = site.node_types
     task = table.codes(_TASK.name, tasks.names, "task type")
     node_type = table.codes(_OF_TYPE.name, types.names, "node type")
-    pstate = whole(table, _PSTATE, 0, 0.0)
+    pstate = table.whole(_PSTATE, 0, 0.0)
     speed_per_s, power_w = table.quantity(_SPEED), table.quantity(_POWER)
     raise_if_any(table.problems)
     if _PSTATE.name in table.columns:

@@ -45,7 +45,6 @@ JOB_TIME_COLUMNS = (_JOB_TYPE, _OF_CLUSTER, _PSTATE, _NODES, _TIME, _POWER)
 
 Numbers: TypeAlias = NDArray[Any]
 
-MOST_NODES = 100_000_000
 _MOST_PSTATE = 127
 
 
@@ -89,24 +88,14 @@ def read_clusters(tables: ClusterTables, folder: Path = Path()) -> ClusterSystem
     return ClusterSystem(clusters, _job_types(read_table(tables.job_times, folder), clusters))
 
 
-def whole(table: Table, column: Column, least: int, default: float | None = None) -> Counts:
-    """A column of whole numbers from `least` to the most that there may be; every other cell is noted, and -1."""
-    found = table.quantity(column, default)
-    fine = (found == np.floor(found)) & (found >= least) & (found <= MOST_NODES)
-    if column.name in table.columns:
-        allowed = f"must be a whole number from {least} to {MOST_NODES:,}"
-        table.report_rows(column.name, np.isfinite(found) & ~fine, allowed)
-    return np.where(fine, found, -1).astype(np.int64)
-
-
 def _clusters(table: Table) -> Clusters:
     table.check_columns(CLUSTER_COLUMNS)
     raise_if_any(table.problems)
     names = table.texts(_CLUSTER.name)
     table.report_rows(_CLUSTER.name, names.is_null().to_numpy(), "the cluster must have a name")
     table.report_rows(_CLUSTER.name, ~names.is_first_distinct().to_numpy(), "each cluster may have one row")
-    n_nodes = whole(table, _N_NODES, 1)
-    cores, processors = (whole(table, column, 1, 1.0) for column in (_CORES, _PROCESSORS))
+    n_nodes = table.whole(_N_NODES, 1)
+    cores, processors = (table.whole(column, 1, 1.0) for column in (_CORES, _PROCESSORS))
     standby = [table.quantity(column, missing) for column, missing in _STANDBY]
     table.report_rows(_STANDBY[1][0].name, standby[1] > standby[0], "must not be above idle_w")
     raise_if_any(table.problems)
@@ -123,7 +112,7 @@ def _job_types(table: Table, clusters: Clusters) -> JobTypes:
     names = tuple(types.drop_nulls().unique(maintain_order=True))
     job_type = np.array([-1 if name is None else names.index(name) for name in types])
     cluster = table.codes(_OF_CLUSTER.name, clusters.names, "cluster")
-    pstate, nodes = whole(table, _PSTATE, 0, 0.0), whole(table, _NODES, 1)
+    pstate, nodes = table.whole(_PSTATE, 0, 0.0), table.whole(_NODES, 1)
     time_s = table.quantity(_TIME, positive=True)
     has_power = _POWER.name in table.columns
     power_w = table.quantity(_POWER) if has_power else np.full(time_s.size, np.nan)

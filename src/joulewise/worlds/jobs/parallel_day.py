@@ -15,7 +15,7 @@ from joulewise.model.clusters import ClusterSystem, JobTypes, TypeTraits
 from joulewise.model.jobs import Jobs
 from joulewise.rng import generator
 from joulewise.worlds.parameters import broken_rules, explained, is_not_negative, is_positive
-from joulewise.worlds.tasks.day import AMPLITUDE, CYCLES_PER_DAY, MAX_TASKS, RatePatterns, thin
+from joulewise.worlds.rates import AMPLITUDE, CYCLES_PER_DAY, MAX_TASKS, RatePatterns, thin
 from joulewise.worlds.utilities import Levels, UtilityParameters, workload_of_times
 
 _HOUR_S = 3600.0

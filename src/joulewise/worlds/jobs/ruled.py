@@ -13,8 +13,8 @@ from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.clusters import Clusters
 from joulewise.worlds.jobs.rules import Rule, default_rules
 from joulewise.worlds.jobs.trace_jobs import Finding, TraceJobs
-from joulewise.worlds.tasks.tables import KINDS
 from joulewise.worlds.utilities import PRIORITIES, URGENCIES, UtilityParameters, utility_shapes
+from joulewise.worlds.utility_tables import KINDS
 
 _PUBLISHED = UtilityParameters()
 

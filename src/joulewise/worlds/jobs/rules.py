@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from joulewise.errors import InputError, Problem, as_written, raise_if_any, unknown_name
 from joulewise.units import seconds, watts
 from joulewise.worlds.parameters import is_not_negative, is_positive
-from joulewise.worlds.tasks.tables import KINDS, parse_points
 from joulewise.worlds.utilities import PRIORITIES, URGENCIES, UTILITY_CLASSES
+from joulewise.worlds.utility_tables import KINDS, parse_points
 
 _HEADING = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 

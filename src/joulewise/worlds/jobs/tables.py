@@ -17,10 +17,11 @@ from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
 from joulewise.model.jobs import NO_JOB, Jobs, Label
 from joulewise.worlds.frames import Column, Table, read_table
-from joulewise.worlds.jobs.cluster_tables import Numbers, Options, options_of, rigid_types, types_of, whole, with_nodes
+from joulewise.worlds.jobs.cluster_tables import Numbers, Options, options_of, rigid_types, types_of, with_nodes
 from joulewise.worlds.jobs.parallel_day import mean_times_s
 from joulewise.worlds.parameters import broken_rules, explained, is_not_negative
-from joulewise.worlds.tasks.tables import (
+from joulewise.worlds.utilities import UtilityParameters, utility_problems, workload_of_times
+from joulewise.worlds.utility_tables import (
     ARRIVAL,
     BY_HAND,
     LEVELS,
@@ -30,7 +31,6 @@ from joulewise.worlds.tasks.tables import (
     read_by_hand,
     read_levels,
 )
-from joulewise.worlds.utilities import UtilityParameters, utility_problems, workload_of_times
 
 _JOB = Column("job", "", "name of the job, where others come after it")
 _AFTER = Column("after", "", "name of an earlier job that must have ended; none if empty")
@@ -120,9 +120,9 @@ def _check_columns(table: Table, *, has_types: bool) -> None:
 def _sizes(table: Table, clusters: Clusters, default: float | None) -> Counts:
     """The nodes that each job needs on each cluster; -1 where it does not say."""
     if _CORES.name in table.columns:
-        cores = whole(table, _CORES, 1, default)[:, None]
+        cores = table.whole(_CORES, 1, default)[:, None]
         return np.where(cores > 0, -(-cores // clusters.cores_per_node), -1)
-    nodes = whole(table, _NODES, 1, default) if _NODES.name in table.columns else np.full(table.frame.height, -1)
+    nodes = table.whole(_NODES, 1, default) if _NODES.name in table.columns else np.full(table.frame.height, -1)
     return np.repeat(nodes[:, None], clusters.n_clusters, axis=1)
 
 

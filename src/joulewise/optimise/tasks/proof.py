@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 from joulewise.model.world import World
-from joulewise.optimise.bounds import maximum_utility, utility_ceiling
+from joulewise.optimise.bounds import BoundKind, maximum_utility, utility_ceiling
 from joulewise.optimise.price_market import Certificate
 from joulewise.optimise.tasks.prices import price_bound
-
-BoundKind: TypeAlias = Literal["prices", "trivial"]
-BOUND_KINDS: tuple[str, ...] = get_args(BoundKind)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import inspect
-import sys
 from collections.abc import Callable
-from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
-from typing import TypeVar, get_args
+from typing import get_args
 
 from joulewise.errors import InputError, Problem, unknown_name
 from joulewise.policies.tasks.policy import Mode, Objective, Policy, Value
 from joulewise.policies.tasks.table import POLICIES
+from joulewise.policies.user_files import from_file, is_file_spec
 
 ENTRY_POINTS = "joulewise.heuristics"
 PARAMETERS = ("utility", "completion_s", "exec_s", "energy_j", "wait_s")
@@ -52,16 +50,11 @@ def find_policy(spec: str, where: str = "manager.policy", folder: Path | None = 
     if spec in POLICIES:
         return POLICIES[spec]
     if is_file_spec(spec):
-        return from_file(spec, where, folder or Path(), Policy, "heuristic")
+        return from_file(spec, where, folder or Path(), Policy, "heuristic", "heuristic")
     points = _installed()
     if spec in points:
         return _from_entry_point(points[spec], where)
     raise InputError(unknown_name(where, spec, [*POLICIES, *points, '"your_file.py:function"']))
-
-
-def is_file_spec(spec: str) -> bool:
-    """Whether a policy is named by a file rather than by a table."""
-    return spec.partition(":")[0].endswith(".py")
 
 
 def installed_heuristics() -> list[str]:
@@ -95,47 +88,6 @@ def _origin(module: str) -> Path | None:
         return None
     origin = None if found is None or found.origin is None else Path(found.origin)
     return origin if origin is not None and origin.is_file() else None
-
-
-Kind = TypeVar("Kind")
-
-
-def from_file(spec: str, where: str, folder: Path, kind: type[Kind], decorator: str) -> Kind:
-    """What a user's file has of a kind, by name or as the only one; InputError when there is none."""
-    file, _, name = spec.partition(":")
-    module = _load(folder / file, where)
-    found = {key: value for key, value in vars(module).items() if isinstance(value, kind)}
-    if not name and len(found) == 1:
-        return next(iter(found.values()))
-    if name in found:
-        return found[name]
-    what, advice = decorator.replace("_", " "), f"write @joulewise.{decorator}() above your function"
-    if not found:
-        raise InputError(Problem(where, f"found no {what} in {file}", advice=advice))
-    if name in vars(module):
-        raise InputError(Problem(where, f"found {spec!r}, which is no {what}", advice=advice))
-    raise InputError(unknown_name(where, spec, [f"{file}:{key}" for key in found]))
-
-
-def _load(path: Path, where: str) -> ModuleType:
-    """Run a user's file as a module of its own; its mistakes become an InputError.
-
-    The text itself is compiled each time: bytecode that Python keeps beside files can be older than they are.
-    """
-    if not path.is_file():
-        raise InputError(Problem(where, f"found no file {path}", advice="give the path from the study's folder"))
-    name = "joulewise_user_" + hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
-    module = ModuleType(name)
-    module.__file__ = str(path)
-    sys.modules[name] = module
-    try:
-        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
-    except InputError as error:
-        raise InputError(*(replace(found, where=f"{path.name}: {found.where}") for found in error.problems)) from None
-    except Exception as error:
-        line = f"{path}: {type(error).__name__}: {error}"
-        raise InputError(Problem(where, f"could not load {line}", advice="mend the file and try again")) from error
-    return module
 
 
 def _from_entry_point(point: EntryPoint, where: str) -> Policy:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from joulewise.check.findings import RELATIVE_TOLERANCE, findings, rounding_s
-from joulewise.check.tasks.rows import etc_of_choice_s, placed_rows
+from joulewise.check.rows import etc_of_choice_s, placed_rows
 from joulewise.model import Allocation, Status, World
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 

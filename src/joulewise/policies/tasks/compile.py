@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numba
@@ -15,6 +12,7 @@ import numpy as np
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.choice import OBJECTIVE_SIGNATURE
 from joulewise.policies.tasks.policy import Objective, Value
+from joulewise.policies.user_files import place_of, reason
 from joulewise.rng import generator
 
 _N_SAMPLES = 4000
@@ -58,18 +56,6 @@ def _guarded(value: Value) -> Value:
 def looks_at_energy(function: Any) -> bool:
     """Whether a compiled objective depends on energy: without a number for it there is none for the value."""
     return math.isnan(function.ctypes(1.0, 100.0, 10.0, math.nan, 50.0))
-
-
-def place_of(function: Callable[..., float], what: str = "heuristic") -> str:
-    """Where a user finds a function of theirs: its file, and its name."""
-    return f"{Path(function.__code__.co_filename).name}: {what} {function.__name__}"
-
-
-def reason(error: Exception) -> str:
-    """The line of a compiler's message that says what is wrong."""
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    lines = [line.strip() for line in plain.splitlines() if line.strip()]
-    return next((line for line in lines if not line.startswith("Failed in")), type(error).__name__)
 
 
 def _check_claims(where: str, objective: Objective, value: Any) -> None:

@@ -1,0 +1,59 @@
+"""Joulewise: the most useful work out of every joule."""
+
+from joulewise import assignments, bags, facility, jobs, measure, tasks
+from joulewise._version import __version__
+from joulewise.errors import InputError, JoulewiseError, Problem
+from joulewise.model.supply import Supply
+from joulewise.model.system import System
+from joulewise.model.utility import UtilityShapes, constant, linear, piecewise, step
+from joulewise.model.workload import Workload
+from joulewise.model.world import World
+from joulewise.optimise.bounds import maximum_utility
+from joulewise.optimise.tasks.prices import price_bound
+from joulewise.policies.tasks.heuristic import find_policy, heuristic
+from joulewise.policies.tasks.table import POLICIES
+from joulewise.simulate.tasks.manager import Manager
+from joulewise.simulate.tasks.measures import measures
+from joulewise.simulate.tasks.serial import Outcome
+from joulewise.simulate.tasks.serial import simulate as run
+from joulewise.study import open_results, read_study, run_study
+from joulewise.worlds.environment import SystemParameters, generate_system
+from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
+
+__all__ = [
+    "POLICIES",
+    "InputError",
+    "JoulewiseError",
+    "Manager",
+    "Outcome",
+    "Problem",
+    "Supply",
+    "System",
+    "SystemParameters",
+    "UtilityShapes",
+    "Workload",
+    "WorkloadParameters",
+    "World",
+    "__version__",
+    "assignments",
+    "bags",
+    "constant",
+    "facility",
+    "find_policy",
+    "generate_system",
+    "generate_workload",
+    "heuristic",
+    "jobs",
+    "linear",
+    "maximum_utility",
+    "measure",
+    "measures",
+    "open_results",
+    "piecewise",
+    "price_bound",
+    "read_study",
+    "run",
+    "run_study",
+    "step",
+    "tasks",
+]

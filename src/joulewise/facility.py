@@ -1,0 +1,8 @@
+"""A facility: nodes and tasks that slow each other down, in a room with its air and cooling.
+
+The names are those of the stub beside this module, `facility.pyi`; each is loaded when it is first used.
+"""
+
+from joulewise._lazy import attach_stub
+
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

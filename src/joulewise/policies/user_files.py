@@ -1,0 +1,72 @@
+"""Functions in files of users: how a study names them, how they are loaded, and where one finds them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
+
+from joulewise.errors import InputError, Problem, unknown_name
+
+
+def is_file_spec(spec: str) -> bool:
+    """Whether a policy is named by a file rather than by a table."""
+    return spec.partition(":")[0].endswith(".py")
+
+
+Kind = TypeVar("Kind")
+
+
+def from_file(spec: str, where: str, folder: Path, kind: type[Kind], decorator: str, what: str) -> Kind:
+    """What a user's file has of a kind, by name or as the only one; InputError, which says `what`, for none."""
+    file, _, name = spec.partition(":")
+    module = _load(folder / file, where)
+    offered = {key: value for key, value in vars(module).items() if isinstance(value, kind)}
+    if not name and len(offered) == 1:
+        return next(iter(offered.values()))
+    if name in offered:
+        return offered[name]
+    advice = f"write @joulewise.{decorator}() above your function"
+    if not offered:
+        raise InputError(Problem(where, f"found no {what} in {file}", advice=advice))
+    if name in vars(module):
+        raise InputError(Problem(where, f"found {spec!r}, which is no {what}", advice=advice))
+    raise InputError(unknown_name(where, spec, [f"{file}:{key}" for key in offered]))
+
+
+def _load(path: Path, where: str) -> ModuleType:
+    """Run a user's file as a module of its own; its mistakes become an InputError.
+
+    The text itself is compiled each time: bytecode that Python keeps beside files can be older than they are.
+    """
+    if not path.is_file():
+        raise InputError(Problem(where, f"found no file {path}", advice="give the path from the study's folder"))
+    name = "joulewise_user_" + hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module
+    try:
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+    except InputError as error:
+        raise InputError(*(replace(one, where=f"{path.name}: {one.where}") for one in error.problems)) from None
+    except Exception as error:
+        line = f"{path}: {type(error).__name__}: {error}"
+        raise InputError(Problem(where, f"could not load {line}", advice="mend the file and try again")) from error
+    return module
+
+
+def place_of(function: Callable[..., float], what: str = "heuristic") -> str:
+    """Where a user finds a function of theirs: its file, and its name."""
+    return f"{Path(function.__code__.co_filename).name}: {what} {function.__name__}"
+
+
+def reason(error: Exception) -> str:
+    """The line of a compiler's message that says what is wrong."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    lines = [line.strip() for line in plain.splitlines() if line.strip()]
+    return next((line for line in lines if not line.startswith("Failed in")), type(error).__name__)

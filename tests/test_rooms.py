@@ -1,0 +1,63 @@
+"""Rooms by system: who imports whom inside the house, and what modules are called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.test_project import PACKAGE, ROOM_SOURCES, SYSTEMS, identify, imported_modules
+
+LOADS_ON_DEMAND = ("study", "present", "cli")
+"""Rooms whose shared code knows systems by name, and loads the one that is asked for."""
+
+EXCEPTIONS: dict[tuple[str, str], str] = {
+    (
+        "joulewise.measure.analysis.colocation_data",
+        "joulewise.worlds.facility.colocation",
+    ): "pairs measured elsewhere are a table of a facility, and the laboratory analyses them as its own",
+}
+"""Module and what it may import although that is another system's, with the reason."""
+
+MOST_EXCEPTIONS = 10
+
+BEING_SORTED = ("study", "present")
+
+
+def system_of(module: str) -> str:
+    """The system whose folder a module lies in, "" for shared code."""
+    inner = module.split(".")[2:]
+    return inner[0] if inner and inner[0] in SYSTEMS else ""
+
+
+def module_of(path: Path) -> str:
+    return ".".join(("joulewise", *path.relative_to(PACKAGE).with_suffix("").parts))
+
+
+def borrowed() -> Iterator[tuple[str, str]]:
+    """Every import of what is another system's, module by module."""
+    for path in ROOM_SOURCES:
+        module = module_of(path)
+        own = system_of(module)
+        if module.split(".")[1] not in (BEING_SORTED if own else LOADS_ON_DEMAND):
+            yield from ((module, name) for name in imported_modules(path) if system_of(name) not in ("", own))
+
+
+def allowed(module: str, name: str) -> bool:
+    return any(module == of and f"{name}.".startswith(f"{what}.") for of, what in EXCEPTIONS)
+
+
+def test_no_system_imports_another() -> None:
+    assert sorted({pair for pair in borrowed() if not allowed(*pair)}) == []
+
+
+def test_exceptions_are_few_and_needed() -> None:
+    pairs = list(borrowed())
+    assert len(EXCEPTIONS) <= MOST_EXCEPTIONS
+    for of, what in EXCEPTIONS:
+        assert any(module == of and f"{name}.".startswith(f"{what}.") for module, name in pairs), (of, what)
+
+
+def test_no_module_has_a_system_as_its_prefix() -> None:
+    prefix = re.compile(r"(task|job|bag|assignment|facility)s?_")
+    assert [identify(path) for path in ROOM_SOURCES if prefix.match(path.name)] == []
