@@ -24,7 +24,7 @@ from joulewise.kernels.tasks.world import Left, add_left, forget, nobody_left, o
 
 
 @record
-class Pool(NamedTuple):
+class TaskPool(NamedTuple):
     """Tasks to map: `waiting` by bounds that hold for all later events, `looked` by values in this one.
 
     `choice` and `version` belong to the tasks looked at: the option, and the version of its machine type then.
@@ -42,10 +42,10 @@ class Pool(NamedTuple):
     n_rises: NDArray[np.int64]
 
 
-def empty_pool(tasks: Tasks, n_task_types: int, n_machine_types: int) -> Pool:
+def empty_pool(tasks: Tasks, n_task_types: int, n_machine_types: int) -> TaskPool:
     """A pool with room for all tasks."""
     n = tasks.arrival_s.size
-    return Pool(
+    return TaskPool(
         empty_heap(n),
         empty_heap(n),
         np.empty(n, np.int64),
@@ -57,7 +57,7 @@ def empty_pool(tasks: Tasks, n_task_types: int, n_machine_types: int) -> Pool:
     )
 
 
-@way_of(admit, Pool)
+@way_of(admit, TaskPool)
 def admit_to_pool(pool, world, i):
     """Let the task wait with a bound that makes it be looked at first."""
     pool.waiting.value[i] = np.inf
@@ -66,7 +66,7 @@ def admit_to_pool(pool, world, i):
     add_left(pool.left.mappable, world.options, world.tasks.task_type[i], 1)
 
 
-@way_of(n_waiting, Pool)
+@way_of(n_waiting, TaskPool)
 def n_in_pool(pool):
     """All that wait are in the heap between events."""
     return pool.waiting.size[0]
@@ -115,7 +115,7 @@ def place(pool, world, fleet, plan, next_s):
         pool.n_put_off[0] += 1
 
 
-@way_of(map_event, Pool)
+@way_of(map_event, TaskPool)
 def map_lazily(pool, world, fleet, plan, next_s):
     """The two-stage greedy, by values that are renewed only where they matter."""
     open_left(pool.left)

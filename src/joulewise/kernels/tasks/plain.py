@@ -20,7 +20,7 @@ from joulewise.kernels.tasks.world import Left, add_left, nobody_left, open_left
 
 
 @record
-class Candidates(NamedTuple):
+class Contenders(NamedTuple):
     """Mappable tasks `items[:size[0]]` in order of arrival, and the best choice of each task (by index)."""
 
     items: NDArray[np.int64]
@@ -33,10 +33,10 @@ class Candidates(NamedTuple):
     left: Left
 
 
-def no_candidates(tasks: Tasks, n_task_types: int, n_machine_types: int) -> Candidates:
+def no_candidates(tasks: Tasks, n_task_types: int, n_machine_types: int) -> Contenders:
     """Room for all tasks."""
     n = tasks.arrival_s.size
-    return Candidates(
+    return Contenders(
         np.empty(n, np.int64),
         np.zeros(1, np.int64),
         np.empty(n),
@@ -48,7 +48,7 @@ def no_candidates(tasks: Tasks, n_task_types: int, n_machine_types: int) -> Cand
     )
 
 
-@way_of(admit, Candidates)
+@way_of(admit, Contenders)
 def admit_candidate(candidates, world, i):
     """Add the task to the list."""
     candidates.items[candidates.size[0]] = i
@@ -56,7 +56,7 @@ def admit_candidate(candidates, world, i):
     add_left(candidates.left.mappable, world.options, world.tasks.task_type[i], 1)
 
 
-@way_of(n_waiting, Candidates)
+@way_of(n_waiting, Contenders)
 def n_candidates(candidates):
     """All on the list."""
     return candidates.size[0]
@@ -163,7 +163,7 @@ def remove_fixed(candidates, plan):
     candidates.size[0] = kept
 
 
-@way_of(map_event, Candidates)
+@way_of(map_event, Contenders)
 def map_plainly(candidates, world, fleet, plan, next_s):
     """The two-stage greedy with every value."""
     options, left = world.options, candidates.left
@@ -186,7 +186,7 @@ def map_plainly(candidates, world, fleet, plan, next_s):
     remove_fixed(candidates, plan)
 
 
-@way_of(choose, Candidates)
+@way_of(choose, Contenders)
 def choose_plainly(best, world, fleet, i):
     """The best choice on any machine."""
     open_event(fleet, world.tasks.arrival_s[i], np.inf)

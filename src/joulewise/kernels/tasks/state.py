@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.heap import Heap, empty_heap
-from joulewise.kernels.layout import Options, Plan, Tasks, Utilities
+from joulewise.kernels.layout import Options, TaskPlan, Tasks, Utilities
 from joulewise.kernels.records import record
 from joulewise.kernels.tasks.energy import Ledger, Limits
 from joulewise.kernels.tasks.live_prices import LivePrices
@@ -96,7 +96,7 @@ class Batch(NamedTuple):
 
 
 @record
-class Clock(NamedTuple):
+class ManagerClock(NamedTuple):
     """State: instants are [origin, effect of the last event, that event, given mapping time], counts are
     [regular event, tasks arrived, tasks unfixed, events with work, events in the counted window, late ones of them].
     """
@@ -139,9 +139,9 @@ def new_batch(
     )  # fmt: skip
 
 
-def new_clock() -> Clock:
+def new_clock() -> ManagerClock:
     """Before everything."""
-    return Clock(np.array([0.0, 0.0, NO_EVENT_S, 0.0]), np.array([-1, 0, 0, 0, 0, 0], np.int64))
+    return ManagerClock(np.array([0.0, 0.0, NO_EVENT_S, 0.0]), np.array([-1, 0, 0, 0, 0, 0], np.int64))
 
 
 def new_losses(n: int) -> Losses:
@@ -180,11 +180,11 @@ class ManagedWorld(NamedTuple):
 class ManagedState(NamedTuple):
     """How far a run has come, and what it has decided."""
 
-    clock: Clock
+    clock: ManagerClock
     batch: Batch
     machines: Machines
     ledger: Ledger
     prices: LivePrices
     rolling: Rolling
     losses: Losses
-    plan: Plan
+    plan: TaskPlan

@@ -71,7 +71,7 @@ def simulate_days(
     or the manager does not fit.
     """
     raise_if_any(_problems(manager, n_days))
-    run: _Run | None = None
+    run: _LongRun | None = None
     upcoming = iter(days)
     for number in range(n_days):
         work = next(upcoming, None)
@@ -80,7 +80,7 @@ def simulate_days(
         raise_if_any(_day_problems(work, number, run.first if run else work, supply.day_s))
         if run is None:
             world = World(system, replace(work, end_s=_day_start_s(work, n_days, supply.day_s)), supply, outages)
-            run = _Run(world, manager, start(world, manager, seed, trial), np.arange(work.n_tasks), work)
+            run = _LongRun(world, manager, start(world, manager, seed, trial), np.arange(work.n_tasks), work)
         else:
             run = run.followed_by(work)
         yield run.day(number, n_days)
@@ -88,7 +88,7 @@ def simulate_days(
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class _LongRun:
     """A run up to some day: a world with the tasks in memory and their numbers, the engine that maps them, and the
     workload of the first day.
     """
@@ -117,7 +117,7 @@ class _Run:
         counted = counted_events(world, self.manager, allocation) if has_grid else counted
         return Day(number, world, Outcome(allocation, worked, counted, mapping_s), self.task)
 
-    def followed_by(self, work: Workload) -> _Run:
+    def followed_by(self, work: Workload) -> _LongRun:
         """The run with the next day's tasks; those that have nothing to do with it any more are left behind."""
         kept = self._kept(work.start_s)
         world = replace(self.world, workload=_appended(self.world.workload, kept, work))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from joulewise.kernels.jit import mark_kernels_compiled
-from joulewise.kernels.layout import Plan, Tasks, empty_plan
+from joulewise.kernels.layout import TaskPlan, Tasks, empty_plan
 from joulewise.kernels.tasks.by_type import empty_lines
 from joulewise.kernels.tasks.fleet import idle_fleet
 from joulewise.kernels.tasks.immediate import Falling, Picked, run_on_arrival
@@ -82,7 +82,7 @@ def counted_events(world: World, manager: Manager, allocation: Allocation) -> in
     return math.floor(end_s / manager.mapping_interval_s) - math.floor(work.start_s / manager.mapping_interval_s)
 
 
-def _runner(world: World, manager: Manager, plan: Plan, seed: int, trial: int) -> Callable[[float], int]:
+def _runner(world: World, manager: Manager, plan: TaskPlan, seed: int, trial: int) -> Callable[[float], int]:
     """The kernel for the manager's policy as a function of the instant to run to; it returns mapping events."""
     policy, layout = manager.policy, layout_of(world, manager.n_types)
     everywhere, value = layout_of(world).options, usable_value(world, policy)
