@@ -19,7 +19,7 @@ from joulewise.files import write_atomic
 from joulewise.measure.bench.bundled import KERNELS as KERNELS_OF_LABORATORY
 from joulewise.measure.bench.observations import COLUMNS as OBSERVATIONS
 from joulewise.measure.plan.table import SYNTHETIC, PlanKey, plan_keys, title_of
-from joulewise.present.figures import FIGURES
+from joulewise.present.page import all_figures
 from joulewise.study.columns import COLUMNS
 from joulewise.study.schema import Key, study_keys
 from joulewise.study.sources import SECTIONS
@@ -163,7 +163,7 @@ def results() -> str:
     order = list(dict.fromkeys(column.table for column in COLUMNS))
     tables = groupby(sorted(COLUMNS, key=lambda column: order.index(column.table)), key=lambda column: column.table)
     parts = (f"## {_title(name)}\n\n" + _columns(list(members)) for name, members in tables)
-    cells = ((code(figure.name), figure.title, ", ".join(figure.needs)) for figure in FIGURES)
+    cells = ((code(figure.name), figure.title, figure.needs_words) for figure in all_figures())
     figures = f"## Figures\n\n{_FIGURES_INTRO}\n\n" + table(("figure", "title", "needs"), cells)
     return "\n\n".join((_RESULTS_INTRO, *parts, figures))
 

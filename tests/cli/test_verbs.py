@@ -8,13 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from joulewise.cli.app import VERBS
 from joulewise.cli.catalogue import KINDS
 from joulewise.cli.explain import explain
-from joulewise.cli.result import time_of_runs_s
 from joulewise.policies.tasks.table import POLICIES
 from tests.strategies.calling import COMMAND, call
 from tests.strategies.small import HEURISTIC, TEXT
@@ -187,12 +185,6 @@ def test_run_verify_and_report(study: Path, capsys: Capture) -> None:
     assert {path.suffix for path in written} == {".html", ".svg"}
     assert all(path.is_file() for path in written)
     assert "8 stored already" in call(capsys, "check", study).out
-
-
-def test_the_time_is_that_of_the_runs_shown() -> None:
-    runs = pl.DataFrame({"run": ["a", "b", "b", "c"], "run_s": [1.0, 2.0, 2.0, None]})
-    assert time_of_runs_s(runs) == 3.0
-    assert time_of_runs_s(runs.drop("run_s")) == 0.0  # all failed
 
 
 def test_run_in_json_has_the_summary(study: Path, capsys: Capture) -> None:

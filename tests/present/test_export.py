@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.present import FORMATS, write_figures
+from joulewise.present import FORMATS
 from joulewise.present.export import export
-from joulewise.present.figures import drawable, drawings
-from joulewise.present.records import POLICY, Records
+from joulewise.present.page import drawable, drawings
+from joulewise.present.results import draw_figures
+from joulewise.present.tasks.keys import POLICY
 from tests.strategies.made import make_records
-
-
-def _arguments(records: Records) -> dict[str, Any]:
-    names = ("study", "runs", "summary", "differences", "traces", "titles", "modes")
-    return {name: getattr(records, name) for name in names}
 
 
 def test_every_format_is_what_it_says(tmp_path: Path) -> None:
@@ -32,7 +27,7 @@ def test_every_format_is_what_it_says(tmp_path: Path) -> None:
 
 def test_all_figures_are_written_under_their_names(tmp_path: Path) -> None:
     records = make_records({POLICY: ["random", "max-max-upt"]}, traces=False)
-    paths = write_figures(tmp_path / "figures", **_arguments(records), formats=["svg", "png"])
+    paths = draw_figures(records, tmp_path / "figures", formats=["svg", "png"])
     stems = [figure.name for figure in drawable(records)]
     assert {"utility-by-policy", "differences", "utility-against-energy", "fates"} <= set(stems)
     assert paths == [tmp_path / "figures" / f"{stem}.{kind}" for stem in stems for kind in ("svg", "png")]
@@ -49,7 +44,7 @@ def test_png_has_twice_the_pixels_of_the_svg(tmp_path: Path) -> None:
 
 def test_unknown_formats_are_all_reported_before_anything_is_drawn(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        write_figures(tmp_path, **_arguments(make_records()), formats=["pgn", "svg", "tiff"])
+        draw_figures(make_records(), tmp_path, formats=["pgn", "svg", "tiff"])
     assert len(caught.value.problems) == 2
     assert "did you mean 'png'" in str(caught.value)
     assert not list(tmp_path.iterdir())

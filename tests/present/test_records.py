@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from joulewise.present.records import LOAD, POLICY, THRESHOLD, VARIANT, tidy
+from joulewise.present.records import VARIANT, tidy
+from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, LOAD, POLICY, THRESHOLD
 from tests.strategies.made import TITLES, make_records
 
 
@@ -56,6 +57,29 @@ def test_phrases_stand_alone() -> None:
     assert (
         records.phrases({LOAD: 33000, THRESHOLD: 0.5}, (LOAD, THRESHOLD)) == "33,000 tasks/day, dropping threshold 0.5"
     )
+
+
+def test_keys_are_spoken_of_as_their_page_says_or_read_out() -> None:
+    records = make_records()
+    assert records.title(LOAD) == "load (tasks/day)"
+    assert records.title("system.some_key") == "some key"
+    assert records.phrase(ENVIRONMENT, "queued") == "queued environment"
+    assert (records.phrase(FILTER, "none"), records.label(FILTER, "none")) == ("no energy filter", "none")
+
+
+def test_runs_with_results_are_counted() -> None:
+    records = make_records({LOAD: [1, 2]})
+    assert records.n_runs == 6
+    status = pl.Series("status", ["failed", *["done"] * 5])
+    assert replace(records, runs=records.runs.with_columns(status)).n_runs == 5
+
+
+def test_a_detail_table_that_was_not_kept_is_empty() -> None:
+    records = make_records()
+    assert records.keeps("traces", "at_s", "utility_cumulative")
+    assert not records.keeps("traces", "another")
+    assert not records.keeps("fronts")
+    assert records.frame("fronts").is_empty()
 
 
 def test_lists_are_spelt_out() -> None:

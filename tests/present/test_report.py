@@ -14,12 +14,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from joulewise.present import draft_report
-from joulewise.present.figures import drawable
-from joulewise.present.findings import findings
-from joulewise.present.records import LOAD, POLICY, TARIFF_UNIT, THRESHOLD, Records
-from joulewise.present.report import render_report
-from joulewise.present.tables import cost_tables, difference_tables, full_table, utility_tables
+from joulewise.present.page import drawable
+from joulewise.present.records import TARIFF_UNIT, Records
+from joulewise.present.report import draft_of, render_report
+from joulewise.present.tables import cost_tables, difference_tables, full_table
+from joulewise.present.tasks.findings import day_findings
+from joulewise.present.tasks.keys import LOAD, POLICY, THRESHOLD
+from joulewise.present.tasks.tables import utility_tables
 from tests.strategies.made import make_records
 
 EVIL = "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
@@ -127,25 +128,25 @@ def test_the_same_records_give_the_same_page() -> None:
 
 
 def test_headline_names_the_best_with_its_interval_and_its_lead() -> None:
-    first, second = findings(make_records())
-    assert first.lead.startswith("At 33,000 tasks/day, Max-Max UPT with dropping threshold 1.5 earned the most: 67")
+    first, second = day_findings(make_records())
+    assert first.lead.startswith("33,000 tasks/day: Max-Max UPT with dropping threshold 1.5 earned the most, 67")
     assert "95 % interval" in first.lead
     assert "3 trials" in first.lead
     assert "ahead of the next, Min-Min Comp" in first.support
     assert "At dropping threshold 0 the best was Max-Max UPT with 60" in first.support
-    assert second.lead.startswith("At 50,000 tasks/day")
+    assert second.lead.startswith("50,000 tasks/day: ")
 
 
 def test_headline_does_not_claim_what_the_trials_cannot_tell() -> None:
     records = make_records({POLICY: ["min-min-comp", "max-max-upt"]})
     wide = records.differences.with_columns(low=pl.col("mean") - 50, high=pl.col("mean") + 50)
-    unsure = Records(records.study, records.runs, records.summary, wide, None, records.titles, records.modes)
-    assert "do not tell it apart from the next, Min-Min Comp" in findings(unsure)[0].support
+    unsure = Records(records.study, records.runs, records.summary, wide, records.titles, records.modes)
+    assert "do not tell it apart from the next, Min-Min Comp" in day_findings(unsure)[0].support
     assert any(cell.kind == "alike" for _, cells in difference_tables(unsure)[0].rows for cell in cells)
 
 
 def test_headline_of_a_single_point_and_a_single_trial() -> None:
-    (only,) = findings(make_records({LOAD: [33000]}, n_trials=1))
+    (only,) = day_findings(make_records({LOAD: [33000]}, n_trials=1))
     assert only.lead.startswith("Max-Max UPT earned 40")
     assert "1 trial, so no interval" in only.lead
     assert only.support == ""
@@ -191,7 +192,6 @@ def test_a_study_without_results_still_gets_its_page() -> None:
         records.runs.clear(),
         records.summary.clear(),
         records.differences.clear(),
-        None,
         records.titles,
         records.modes,
     )
@@ -203,14 +203,7 @@ def test_a_study_without_results_still_gets_its_page() -> None:
 def test_a_written_report_leaves_the_frames_alone(tmp_path: Path) -> None:
     records = make_records({POLICY: ["random", "max-upt"]}, traces=False)
     before = records.runs.clone()
-    draft = draft_report(
-        study=records.study,
-        runs=records.runs,
-        summary=records.summary,
-        differences=records.differences,
-        titles=records.titles,
-    )
-    path = draft.write(tmp_path / "results")
+    path = draft_of(records).write(tmp_path / "results")
     assert path == tmp_path / "results" / "report.html"
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert records.runs.equals(before)
@@ -268,4 +261,4 @@ def test_measured_time_is_told(html: str) -> None:
 def test_an_interval_of_percentages_ends_where_percentages_do() -> None:
     records = make_records({POLICY: ["random", "max-max-upt"]})
     wide = records.summary.with_columns(low=pl.lit(-20.0), high=pl.lit(130.0))
-    assert "95 % interval 0.0 to 100.0" in findings(replace(records, summary=wide))[0].lead
+    assert "95 % interval 0.0 to 100.0" in day_findings(replace(records, summary=wide))[0].lead

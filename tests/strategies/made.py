@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from joulewise.present import Records, StudyInfo
-from joulewise.present.records import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, WEIGHT
+from joulewise.present.page import page_of
+from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, WEIGHT
 
 TITLES = {
     "random": "Random",
@@ -53,17 +55,24 @@ def make_records(
     """Records of the full product of `sweep`; utility rises with the threshold and falls with the load."""
     axes: Mapping[str, Sequence[Any]] = FULL if sweep is None else sweep
     runs = _runs(axes, n_trials)
-    study = StudyInfo(axes=tuple(axes), trials=n_trials, **(INFO | info))
+    study = StudyInfo(axes=tuple(axes), trials=n_trials, **{"kind": "managed", **INFO, **info})
     kept = runs.filter(pl.col("trial") < kept_trials) if runs.height else runs
     return Records(
         study,
         runs,
         summarise(runs, list(axes)),
         differ(runs, list(axes)),
-        _traces(kept) if traces else None,
         titles,
         modes,
+        {"traces": _traces(kept)} if traces else {},
+        page_of(study.kind).keys,
     )
+
+
+def with_frames(records: Records, **frames: pl.DataFrame | None) -> Records:
+    """The records with these detail tables in place of theirs; None takes one away."""
+    left = {name: table for name, table in {**records.frames, **frames}.items() if table is not None}
+    return replace(records, frames=left)
 
 
 def _runs(axes: Mapping[str, Sequence[Any]], n_trials: int) -> pl.DataFrame:

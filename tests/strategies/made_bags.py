@@ -10,7 +10,9 @@ import numpy as np
 import polars as pl
 
 from joulewise.present import Records, StudyInfo
-from joulewise.present.records import METHOD, RATIO, RECOVERY
+from joulewise.present.bags.keys import RATIO
+from joulewise.present.page import page_of
+from joulewise.present.records import METHOD
 from joulewise.study import statistics
 from tests.strategies.made import INFO
 
@@ -43,14 +45,14 @@ def profit_records(
 ) -> Records:
     """Runs for the most profit; the gap falls with the number of tasks and rises with the ratio."""
     rows = [
-        {RECOVERY: "one", RATIO: ratio, SIZE: size, "trial": trial, "supply.power_cap_w": cap_w,
+        {"optimise.recovery": "one", RATIO: ratio, SIZE: size, "trial": trial, "supply.power_cap_w": cap_w,
          **_profit_metrics(ratio, size, trial, idle_w)}
         for ratio in ratios for size in sizes for trial in range(n_trials)
     ]  # fmt: skip
     runs = pl.DataFrame(rows).with_columns(run=pl.int_range(len(rows)).cast(pl.String))
     kept = runs.filter(pl.col("trial") == 0)
     fronts = pl.concat([_profit_curves(row, idle_w) for row in kept.iter_rows(named=True)])
-    axes = (RECOVERY, RATIO, SIZE)
+    axes = ("optimise.recovery", RATIO, SIZE)
     return _records(runs, axes, n_trials, "profit", fronts, None, info)
 
 
@@ -174,4 +176,5 @@ def _records(
     keys = {*axes, "trial", "run", "verdict", "supply.power_cap_w"}
     metrics = [name for name in runs.columns if name not in keys]
     summary = statistics.summary(runs, axes, metrics)
-    return Records(study, runs, summary, pl.DataFrame(), None, TITLES, {}, fronts, machines)
+    tables = {"fronts": fronts} if machines is None else {"fronts": fronts, "machines": machines}
+    return Records(study, runs, summary, pl.DataFrame(), TITLES, {}, tables, page_of(kind).keys)

@@ -11,7 +11,8 @@ import polars as pl
 
 from joulewise.present import Records, StudyInfo
 from joulewise.present.formats import METRICS
-from joulewise.present.records import FACILITY, METHOD
+from joulewise.present.page import page_of
+from joulewise.present.records import METHOD
 from joulewise.study import statistics
 from tests.strategies.made import INFO
 
@@ -62,12 +63,12 @@ def facility_records(
         "rates": [_rates(row) for row in kept],
         "progress": [_progress(row) for row in kept],
     }
-    study = StudyInfo(axes=axes, trials=n_trials, kind=FACILITY, **{**INFO, **info})
+    study = StudyInfo(axes=axes, trials=n_trials, kind="facility", **{**INFO, **info})
     metrics = [name for name in runs.columns if name in METRICS]
     summary = statistics.summary(runs, axes, metrics)
     differences = statistics.differences(runs, axes, ["crr_percent"], axes[0])
     frames = {name: pl.concat(parts) for name, parts in tables.items() if parts}
-    return Records(study, runs, summary, differences, None, TITLES, {}, **frames)
+    return Records(study, runs, summary, differences, TITLES, {}, frames, page_of("facility").keys)
 
 
 def _metrics(row: Mapping[str, Any]) -> dict[str, Any]:

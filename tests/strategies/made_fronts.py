@@ -10,7 +10,9 @@ import numpy as np
 import polars as pl
 
 from joulewise.present import Records, StudyInfo
-from joulewise.present.records import KNOWN, METHOD, OBJECTIVE, PERCENTILES, SEEDS, tidy
+from joulewise.present.assignments.keys import OBJECTIVE, PERCENTILES
+from joulewise.present.page import page_of
+from joulewise.present.records import METHOD, SEEDS, tidy
 from joulewise.study import statistics
 from tests.strategies.made import INFO
 
@@ -163,7 +165,9 @@ def _records(
     fronts: pl.DataFrame,
     **tables: pl.DataFrame,
 ) -> Records:
-    study = StudyInfo(axes=axes, trials=n_trials, kind=KNOWN, **{**INFO, **info})
+    study = StudyInfo(axes=axes, trials=n_trials, kind="utility", **{**INFO, **info})
     metrics = [name for name in runs.columns if name not in {*axes, "trial", "run"} and "." not in name]
     summary = statistics.summary(runs, axes, metrics)
-    return Records(study, runs, summary, pl.DataFrame(), None, TITLES, {}, fronts, **tables)
+    return Records(
+        study, runs, summary, pl.DataFrame(), TITLES, {}, {"fronts": fronts, **tables}, page_of("utility").keys
+    )

@@ -11,11 +11,11 @@ import polars as pl
 
 from joulewise.present import Records, StudyInfo
 from joulewise.present.formats import METRICS
-from joulewise.present.records import COMMITMENT, JOB_FILTER, JOB_LENIENCY, JOB_POLICY, JOBS, PLANNED
+from joulewise.present.jobs.keys import COMMITMENT, FILTER, LENIENCY, PLANNED, POLICY
+from joulewise.present.page import page_of
 from joulewise.study import statistics
 from tests.strategies.made import INFO
 
-LOAD = "workload.jobs_per_day"
 TITLES = {
     "random": "Random", "conservative": "Conservative", "easy": "EASY", "fcfs-multiple-queues": "Multiple Queues",
     "max-util": "Max Util", "max-upt": "Max UPT", "max-upr": "Max UPR", "max-upe": "Max UPE",
@@ -27,17 +27,17 @@ _LEVEL = dict(zip(TITLES, (20.0, 48.0, 57.0, 50.0, 66.0, 68.0, 74.0, 75.0), stri
 _FILTER_GAIN = {"none": 0.0, "per-task": 4.0, "per-resource": 7.0}
 _BEST_LENIENCY = {"none": 1.0, "per-task": 2.0, "per-resource": 4.0}
 FIG_9: tuple[dict[str, Any], ...] = tuple(
-    {JOB_POLICY: name, COMMITMENT: commitment, JOB_FILTER: filter_}
+    {POLICY: name, COMMITMENT: commitment, FILTER: filter_}
     for name in TITLES
     for commitment in (("reservations", "place-holders") if MODES[name] == "greedy" else ("reservations",))
     for filter_ in (tuple(_FILTER_GAIN) if name in ("max-util", "max-upt", "max-upr") else ("none",))
 )
 FIG_7: tuple[dict[str, Any], ...] = tuple(
-    {JOB_POLICY: "max-upr", COMMITMENT: "place-holders", JOB_FILTER: filter_, JOB_LENIENCY: leniency}
+    {POLICY: "max-upr", COMMITMENT: "place-holders", FILTER: filter_, LENIENCY: leniency}
     for filter_, most in (("per-task", 4.0), ("per-resource", 8.0))
     for leniency in (np.arange(1, 9) * most / 8).tolist()
 )
-TRACE: tuple[dict[str, Any], ...] = tuple({JOB_POLICY: name} for name in ("conservative", "easy"))
+TRACE: tuple[dict[str, Any], ...] = tuple({POLICY: name} for name in ("conservative", "easy"))
 
 
 def job_records(
@@ -56,11 +56,11 @@ def job_records(
     frame = pl.DataFrame([{**row, "run": str(i), **_metrics(row, i)} for i, row in enumerate(runs)])
     axes = tuple(points[0])
     metrics = [name for name in frame.columns if name in METRICS]
-    study = StudyInfo(axes=axes, trials=n_trials, kind=JOBS, **{**INFO, **info})
+    study = StudyInfo(axes=axes, trials=n_trials, kind="jobs", **{**INFO, **info})
     summary = statistics.summary(frame, axes, metrics)
     differences = statistics.differences(frame, axes, ["utility_percent"], axes[0])
     kept = {name: pl.concat([_named(i, made[name]) for i, made in tables.items()]) for name in _NAMES} if tables else {}
-    return Records(study, frame, summary, differences, None, TITLES, MODES, **kept)
+    return Records(study, frame, summary, differences, TITLES, MODES, kept, page_of("jobs").keys)
 
 
 _NAMES = ("jobs", "job_traces", "users", "queues", "clusters", "job_types", "findings")
@@ -72,10 +72,10 @@ def _named(run: int, table: pl.DataFrame) -> pl.DataFrame:
 
 def _metrics(row: Mapping[str, Any], i: int) -> dict[str, float | int]:
     noise = 0.3 * math.sin(7 * i + 3 * row["trial"])
-    filter_ = row.get(JOB_FILTER, "none")
-    off = math.log2(row.get(JOB_LENIENCY, _BEST_LENIENCY[filter_]) / _BEST_LENIENCY[filter_])
-    held = 20.0 if row.get(COMMITMENT) == "reservations" and row[JOB_POLICY].startswith("max") else 0.0
-    percent = _LEVEL[row[JOB_POLICY]] + _FILTER_GAIN[filter_] - 4 * off**2 - held + noise
+    filter_ = row.get(FILTER, "none")
+    off = math.log2(row.get(LENIENCY, _BEST_LENIENCY[filter_]) / _BEST_LENIENCY[filter_])
+    held = 20.0 if row.get(COMMITMENT) == "reservations" and row[POLICY].startswith("max") else 0.0
+    percent = _LEVEL[row[POLICY]] + _FILTER_GAIN[filter_] - 4 * off**2 - held + noise
     wait_s = 5000.0 * 50 / percent + 100 * noise
     return {
         "utility_percent": percent, "utility": 90 * percent, "maximum_utility": 9000.0, "utility_bound": 90 * 92.0,
@@ -94,7 +94,7 @@ def _metrics(row: Mapping[str, Any], i: int) -> dict[str, float | int]:
 
 def _simulated(row: Mapping[str, Any], n_jobs: int) -> dict[str, pl.DataFrame]:
     jobs = _planned(_drawn(n_jobs), row)
-    key = {"easy": "true_s", "conservative": "arrival_s"}.get(row[JOB_POLICY], "nodes")
+    key = {"easy": "true_s", "conservative": "arrival_s"}.get(row[POLICY], "nodes")
     starts = {name: _started(part.sort(key, "job"), NODES[name]) for (name,), part in jobs.group_by("cluster")}
     table = jobs.join(pl.concat(list(starts.values())), on="job", maintain_order="left")
     table = table.with_columns(

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from joulewise.policies.tasks.table import POLICIES
-from joulewise.present.figures import FIGURES
+from joulewise.present.page import all_figures
 from joulewise.study import plan
 from joulewise.study.catalogue import EXPERIMENTS, Experiment, judging
 from joulewise.study.column import MANAGED, RUNS
@@ -62,7 +62,7 @@ def test_the_study_of_an_experiment_is_sound(experiment: Experiment) -> None:
     study = experiment.study()
     assert study.heading.name == experiment.id
     assert study.heading.description
-    assert experiment.figure in {figure.name for figure in FIGURES}
+    assert experiment.figure in {figure.name for figure in all_figures()}
     if study.kind.name == MANAGED:
         for point in study.points:
             assert point.decision.parameters.policy in POLICIES

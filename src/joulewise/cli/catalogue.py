@@ -202,17 +202,10 @@ def _kernels() -> list[Entry]:
 
 
 def _figures() -> list[Entry]:
-    from joulewise.present.figures import FIGURES
+    from joulewise.present.page import all_figures
 
-    return [
-        Entry(
-            "figure",
-            (figure.name,),
-            {"name": figure.name, "title": figure.title, "needs": ", ".join(figure.needs)},
-            {"name": figure.name, "title": figure.title, "needs": ", ".join(figure.needs)},
-        )
-        for figure in FIGURES
-    ]
+    rows = [{"name": figure.name, "title": figure.title, "needs": figure.needs_words} for figure in all_figures()]
+    return [Entry("figure", (row["name"],), row, row) for row in rows]
 
 
 def _keys() -> list[Entry]:
@@ -294,11 +287,11 @@ def _experiments() -> list[Entry]:
 
 
 def _words() -> list[Entry]:
-    from joulewise.present.glossary import GLOSSARIES
+    from joulewise.present.page import all_pages
 
     found: dict[tuple[str, str], list[str]] = {}
-    for kind, words in GLOSSARIES.items():
-        for word, meaning in words.items():
+    for kind, page in all_pages().items():
+        for word, meaning in page.glossary.items():
             found.setdefault((word, meaning), []).append(kind)
     return [
         Entry(

@@ -140,7 +140,7 @@ def _show_findings(folder: Path, outcome: Outcome | None, *, as_json: bool) -> N
         print(finding.lead, finding.support, sep="\n  " if finding.support else "")
     for missing in analysis.missing:
         print(f"Missing: {missing}")
-    print(f"{run_counts(analysis, info.n_planned).told()}. Measurements: {folder}")
+    print(f"{run_counts(analysis, info.n_planned).words()}. Measurements: {folder}")
     print(f"Report:  {page}")
 
 

@@ -18,17 +18,15 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write the report and figures of results."""
-    from joulewise.cli.result import frames, write_page
-    from joulewise.present import write_figures
+    from joulewise.present.results import write_figures, write_report
     from joulewise.study import open_results
 
     results = open_results(folder)
     with working("Writing the report", quiet=as_json):
-        written = [write_page(results)]
+        written = [write_report(results)]
     if formats:
         with progress("Drawing figures", quiet=as_json) as move:
-            into = folder / "figures"
-            written += write_figures(into, formats=formats, on_progress=move, **frames(results))
+            written += write_figures(results, formats=formats, on_progress=move)
     if as_json:
         print_json([str(path) for path in written])
     else:

@@ -70,10 +70,10 @@ def _show_experiments(experiments: Iterable[Experiment | PrintedTables], as_json
 def _reproduce(
     experiment: Experiment, trials: int | None, out: Path | None, workers: int | None, as_json: bool
 ) -> None:
-    from joulewise.cli.result import frames, show_failures, write_page
+    from joulewise.cli.result import show_failures
     from joulewise.cli.run import run_shown
     from joulewise.files import write_atomic
-    from joulewise.present import write_figures
+    from joulewise.present.results import write_figures, write_report
 
     folder = out or FOLDER / experiment.id
     results = run_shown(experiment.study(trials), folder, workers, quiet=as_json)
@@ -81,8 +81,7 @@ def _reproduce(
         show_failures(results)
         raise typer.Exit(SOME_RUNS_FAILED)
     findings = experiment.findings(experiment.measured(results))
-    page = write_page(results)
-    pictures = write_figures(folder / "figures", **frames(results))
+    page, pictures = write_report(results), write_figures(results)
     figure = next((path for path in pictures if path.stem == experiment.figure), None)
     how_often = results.study.heading.trials
     write_atomic(folder / "findings.md", _markdown(experiment, findings, f"{how_often} trials"))

@@ -1,4 +1,4 @@
-"""Results of a study as verbs show them: the table, the failures, the report page."""
+"""Results of a study as verbs show them: the table and the failures."""
 
 from __future__ import annotations
 
@@ -8,40 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise.cli.output import note, print_table
 from joulewise.errors import as_written
-from joulewise.study.column import (
-    CLOUDS,
-    CLUSTERS,
-    CORES,
-    CRACS,
-    FINDINGS,
-    FRONTS,
-    JOB_TRACES,
-    JOB_TYPES,
-    JOBS,
-    MACHINES,
-    NODES,
-    PIECES,
-    PROGRESS,
-    QUEUES,
-    RATES,
-    TRACES,
-    USERS,
-)
 from joulewise.units import duration
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from joulewise.present import StudyInfo
     from joulewise.study import Results
     from joulewise.study.kinds import Shown
-
-_FRAMES = (
-    TRACES, FRONTS, MACHINES, CLOUDS,
-    JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES, CLUSTERS, PIECES, FINDINGS,
-    NODES, CRACS, CORES, RATES, PROGRESS,
-)  # fmt: skip
-"""The detail tables that figures and pages are made from."""
 
 _MOST_ROWS = 60
 _MOST_FAILURES = 5
@@ -71,14 +44,9 @@ def show_summary(results: Results, page: Path | None) -> None:
     for sentence in kind.sentences(results.runs, results.study.axes):
         print(sentence)
     n_runs = count(results.runs.height, "run")
-    print(f"{n_runs}, {duration(time_of_runs_s(results.runs))} of computing. Results: {results.folder}")
+    print(f"{n_runs}, {duration(results.seconds)} of computing. Results: {results.folder}")
     if page is not None:
         print(f"Report:  {page}")
-
-
-def time_of_runs_s(runs: pl.DataFrame) -> float:
-    """How long these runs took one after the other; a run at several points counts once, a failed one not at all."""
-    return float(runs.unique("run")["run_s"].sum()) if "run_s" in runs.columns else 0.0
 
 
 def _told(shown: Sequence[Shown], summary: pl.DataFrame) -> list[Shown]:
@@ -103,71 +71,6 @@ def show_failures(results: Results) -> None:
     if others.height:
         n_others = count(others.height, "other reason")
         note(f"  {others['len'].sum():,} x {n_others}: the column error of {results.folder / 'runs.parquet'} has all")
-
-
-def write_page(results: Results) -> Path:
-    """Write the report page of the results and return its path."""
-    from joulewise.present import draft_report
-
-    return draft_report(**frames(results)).write(results.folder)
-
-
-def frames(results: Results) -> dict[str, Any]:
-    """What the figures and the page are made from."""
-    from joulewise.present.jobs.view import JOB_COLUMNS
-
-    titles, modes = _policies(results)
-    drawn = {JOBS: JOB_COLUMNS}
-    return {
-        "study": _info(results),
-        "runs": results.runs,
-        "summary": results.summary(),
-        "differences": results.differences(),
-        **{table: _or_none(results.details(table, drawn.get(table))) for table in _FRAMES},
-        "titles": titles,
-        "modes": modes,
-    }
-
-
-def _or_none(table: pl.DataFrame) -> pl.DataFrame | None:
-    return None if table.is_empty() else table
-
-
-def _policies(results: Results) -> tuple[dict[str, str], dict[str, str]]:
-    """Titles and modes of policies, as the study's run stored them; a report runs no code of a user."""
-    stored = results.about["policies"]
-    return ({name: said["title"] for name, said in stored.items()},
-            {name: said["mode"] for name, said in stored.items()})  # fmt: skip
-
-
-def _info(results: Results) -> StudyInfo:
-    from joulewise.present import StudyInfo
-
-    study, about = results.study, results.about
-    is_timed = any(_is_timed(point.decision.parameters) for point in study.points)
-    return StudyInfo(
-        name=study.name,
-        seed=study.heading.seed,
-        trials=study.heading.trials,
-        axes=study.axes,
-        source=study.source,
-        version=about["joulewise"],
-        description=study.heading.description,
-        file_name=about["study_file"],
-        study_hash=about["study_hash"],
-        machine=about["machine"],
-        made_at=about["run_at"],
-        seconds=time_of_runs_s(results.runs),
-        n_failed=results.failed.height,
-        deterministic=not is_timed,
-        kind=study.kind.name,
-    )
-
-
-def _is_timed(decision: Any) -> bool:
-    """Whether what is decided depends on how long deciding takes."""
-    is_measured = getattr(decision, "mapping_time", "free") == "measured"
-    return is_measured or getattr(decision, "time_limit_s", None) is not None
 
 
 def _place(row: dict[str, Any], axes: tuple[str, ...]) -> tuple[Any, ...]:

@@ -25,14 +25,16 @@ def run(
 
     Runs that are stored already are not repeated; Ctrl-C keeps what is finished.
     """
-    from joulewise.cli.result import show_failures, show_summary, write_page
+    from joulewise.cli.result import show_failures, show_summary
     from joulewise.study import read_study
 
     results = run_shown(read_study(study), out, workers, quiet=as_json)
     page = None
     if report:
+        from joulewise.present.results import write_report
+
         with working("Writing the report", quiet=as_json):
-            page = write_page(results)
+            page = write_report(results)
     if as_json:
         counts = {"n_runs": results.runs.height, "n_failed": results.failed.height}
         places = {"folder": str(results.folder), "report": page and str(page)}

@@ -12,25 +12,30 @@ from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 import numba
-from llvmlite import binding
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+
+from joulewise.kernels.compiler import AS_DRAFT, OWNS_NOTHING, compiler_name
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _MARKER = "complete"
-_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
-# _nrt=False: kernels own no memory. Every array comes from the caller, who keeps it alive, so counting references
-# to the arrays in named tuples (atomic operations in every inner loop otherwise) is left out.
+_SOURCES = Path(__file__).parent
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **OWNS_NOTHING}
+_FOR_KERNELS: dict[str, Any] = {**_OPTIONS, **AS_DRAFT}
+INLINED: dict[str, Any] = {**_FOR_KERNELS, "forceinline": True}
 
 
 @cache
 def cache_folder() -> Path:
     """Where compiled kernels are kept; numba's own cache misses edits in other files, so ours is keyed by all."""
-    digest = hashlib.sha256(f"{numba.__version__} {binding.get_host_cpu_name()}".encode())
-    for source in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(source.read_bytes())
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "joulewise" / "kernels" / digest.hexdigest()[:16]
+    return Path(home) / "joulewise" / "kernels" / key_of(_SOURCES)
+
+
+def key_of(sources: Path) -> str:
+    """A name for the compiled code of all sources in a folder, at any depth: it changes with each of them."""
+    digest = hashlib.sha256(compiler_name().encode())
+    for source in sorted(sources.rglob("*.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 @contextmanager
@@ -63,45 +68,6 @@ def kernel(function: _F) -> _F:
     return compiled
 
 
-class _Draft(JITCodeLibrary):
-    """Code that only kernels call: optimised and made machine code in each kernel that calls it, and not before."""
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-    def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002
-        """No address: nobody calls a draft from outside."""
-        self._ensure_finalized()
-        return 0
-
-    @property
-    def codegen(self) -> _Draft:
-        """Who would be told where constants of Python are, which kernels have none of."""
-        return self
-
-    def set_env(self, name: str, constants: object) -> None:
-        """Nothing to do."""
-
-
-class _DraftCompiler(Compiler):
-    """Compiles into a draft."""
-
-    def define_pipelines(self) -> Any:
-        state = self.state
-        state.library = state.library or _Draft(state.targetctx.codegen(), state.func_id.func_qualname)
-        return super().define_pipelines()
-
-
-_FOR_KERNELS: dict[str, Any] = {
-    **_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _DraftCompiler,
-}  # fmt: skip
-INLINED: dict[str, Any] = {**_FOR_KERNELS, "forceinline": True}
-
-
 def inlined(function: _F) -> _F:
     """Compile a small function that only kernels call."""
     compiled: _F = numba.njit(**INLINED)(function)
@@ -113,7 +79,7 @@ def lanes(function: _F) -> _F:
 
     It must meet no NaN; a product and a sum may be rounded once together.
     """
-    compiled: _F = numba.njit(forceinline=True, fastmath={"contract", "nnan", "nsz"}, **_FOR_KERNELS)(function)
+    compiled: _F = numba.njit(fastmath={"contract", "nnan", "nsz"}, **INLINED)(function)
     return compiled
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import fixed, key_title, key_words, number
+from joulewise.present.formats import fixed, key_name, number
 from joulewise.present.layout import (
     AXIS_FORMAT,
     Layout,
@@ -26,13 +26,7 @@ from joulewise.present.layout import (
     shared_value,
     wrapped,
 )
-from joulewise.present.records import (
-    MODES,
-    POLICY,
-    SCHEDULER,
-    UTILITY,
-    Records,
-)
+from joulewise.present.records import MODES, UTILITY, Records, is_named, is_policy
 
 _WIDTH_PX = 640
 _HALF_WIDTH_PX = 340
@@ -70,7 +64,7 @@ SCALED = Measure(UTILITY, "% of maximum utility")
 
 
 @dataclass(frozen=True)
-class _Frame:
+class _BarFrame:
     """What all bar panels of one figure share."""
 
     records: Records
@@ -110,14 +104,14 @@ def draw_bars(records: Records, layout: Layout, *measures: Measure) -> tuple[Any
 
 def _bar_parts(records: Records, layout: Layout, measure: Measure) -> tuple[list[Any], int, str]:
     """The panels of bars of a measure, how many fit side by side, and a note on panels left out."""
-    found = records.summary.filter(pl.col("metric") == measure.metric)
+    summary = records.summary.filter(pl.col("metric") == measure.metric)
     ends = [pl.col(name) / measure.size for name in ("mean", "low", "high")]
-    rows = _cut(hold(found, layout.held).filter(pl.col("mean").is_not_null()).with_columns(ends), measure)
+    rows = _cut(hold(summary, layout.held).filter(pl.col("mean").is_not_null()).with_columns(ends), measure)
     panels, note = panels_of(records, rows, layout.panels)
     limits = [limit for panel in panels if (limit := _limit(records, measure, panel)) is not None]
     n_main = max(panel.rows[layout.main].n_unique() for panel in panels)
     n_groups = len(records.values(layout.group)) if layout.group else 1
-    frame = _Frame(
+    frame = _BarFrame(
         records,
         layout,
         measure,
@@ -146,15 +140,15 @@ def _limit(records: Records, measure: Measure, panel: Panel) -> float | None:
 
 def _y_domain(rows: pl.DataFrame, most: float, limits: Sequence[float]) -> tuple[float, float]:
     """From zero (or below, for losses) to a round number above whiskers and limits, or to the most there can be."""
-    found = [v for name in ("mean", "low", "high") for v in rows[name].drop_nulls() if math.isfinite(v)]
-    values = [*found, *limits]
+    ends = [v for name in ("mean", "low", "high") for v in rows[name].drop_nulls() if math.isfinite(v)]
+    values = [*ends, *limits]
     top, bottom = max([*values, 0.0]), min([*values, 0.0])
     step = 10.0 ** math.floor(math.log10(max(top, -bottom, 1e-9))) / 2
     above = step * max(math.ceil(1.04 * top / step), 1)
     return step * math.floor(bottom / step), min(above, most) if top <= most else above
 
 
-def _panel(frame: _Frame, panel: Panel) -> Any:
+def _panel(frame: _BarFrame, panel: Panel) -> Any:
     """One panel of bars; immediate and batch mode stand side by side where both are present."""
     import altair as alt
 
@@ -166,16 +160,17 @@ def _panel(frame: _Frame, panel: Panel) -> Any:
     return alt.hconcat(*parts, spacing=14, title=panel.title)
 
 
-def _by_mode(frame: _Frame, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+def _by_mode(frame: _BarFrame, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """The rows of each mode that is present, under its title; all together where no policies are compared."""
-    if frame.layout.main != POLICY:
+    main = frame.layout.main
+    if not is_policy(main):
         return {"": rows}
-    of_row = pl.Series([frame.records.mode(name) for name in rows[POLICY]], dtype=pl.String)
+    of_row = pl.Series([frame.records.mode(name) for name in rows[main]], dtype=pl.String)
     wanted = [(f"{mode} mode", of_row == mode) for mode in MODES] + [("other", ~of_row.is_in(list(MODES)))]
     return {title: rows.filter(mask) for title, mask in wanted if mask.any()}
 
 
-def _bars(frame: _Frame, rows: pl.DataFrame, *, first: bool, heading: str = "", limit: float | None = None) -> Any:
+def _bars(frame: _BarFrame, rows: pl.DataFrame, *, first: bool, heading: str = "", limit: float | None = None) -> Any:
     """Grouped bars with whiskers; only the first of a row carries the value axis."""
     import altair as alt
 
@@ -186,7 +181,7 @@ def _bars(frame: _Frame, rows: pl.DataFrame, *, first: bool, heading: str = "", 
         x=alt.X(
             "main:N",
             sort=order,
-            title=None if layout.main in (POLICY, SCHEDULER) else key_title(layout.main),
+            title=None if is_named(layout.main) else records.title(layout.main),
             scale=alt.Scale(paddingInner=_GROUP_GAP if layout.group else 0.4, paddingOuter=0.12),
             axis=_name_axis(turned=frame.is_crowded),
         ),
@@ -199,7 +194,7 @@ def _bars(frame: _Frame, rows: pl.DataFrame, *, first: bool, heading: str = "", 
     return chart.properties(width=width_px, height=frame.height_px)
 
 
-def _offset(frame: _Frame) -> Any:
+def _offset(frame: _BarFrame) -> Any:
     """Where the bars of one name stand beside each other: in the middle of its band, however many there are."""
     import altair as alt
 
@@ -207,13 +202,13 @@ def _offset(frame: _Frame) -> Any:
     return alt.XOffset("offset:Q", scale=alt.Scale(domain=[-half, half], nice=False, zero=False))
 
 
-def _limit_line(frame: _Frame, limit: float | None) -> list[Any]:
+def _limit_line(frame: _BarFrame, limit: float | None) -> list[Any]:
     """The limit across the bars, with its name."""
     import altair as alt
 
     if limit is None:
         return []
-    base = alt.Chart(inline([{"at": limit, "name": key_words(frame.measure.limit).name}])).encode(y="at:Q")
+    base = alt.Chart(inline([{"at": limit, "name": key_name(frame.measure.limit)}])).encode(y="at:Q")
     text = base.mark_text(align="left", baseline="bottom", dx=3, dy=-2, color=theme.MUTED, fontSize=theme.LABEL_PX - 1)
     return [base.mark_rule(color=theme.INK, strokeDash=[3, 3]), text.encode(x=alt.value(0), text="name:N")]
 
@@ -241,7 +236,7 @@ def _heading(text: str, width_px: float) -> list[Any]:
     return [chart.encode(x=alt.value(width_px / 2), y=alt.value(0), text="heading:N")] if text else []
 
 
-def _rows(frame: _Frame, rows: pl.DataFrame) -> list[dict[str, Any]]:
+def _rows(frame: _BarFrame, rows: pl.DataFrame) -> list[dict[str, Any]]:
     records, layout = frame.records, frame.layout
     mains = records.labels(layout.main)
     groups = records.labels(layout.group) if layout.group else {}
@@ -271,12 +266,12 @@ def _offsets(rows: pl.DataFrame, layout: Layout, groups: list[Any]) -> list[floa
     members: dict[Any, list[Any]] = {}
     for main, group in rows.select(layout.main, layout.group).iter_rows():
         members.setdefault(main, []).append(group)
-    ranked = {main: sorted(found, key=groups.index) for main, found in members.items()}
+    ranked = {main: sorted(present, key=groups.index) for main, present in members.items()}
     pairs = rows.select(layout.main, layout.group).iter_rows()
     return [ranked[main].index(group) - (len(ranked[main]) - 1) / 2 for main, group in pairs]
 
 
-def _layers(frame: _Frame, base: Any, *, first: bool) -> list[Any]:
+def _layers(frame: _BarFrame, base: Any, *, first: bool) -> list[Any]:
     """Bars, whiskers with their caps and, while they fit, the values above them."""
     import altair as alt
 
@@ -298,13 +293,13 @@ def _layers(frame: _Frame, base: Any, *, first: bool) -> list[Any]:
     return layers
 
 
-def _tooltip(frame: _Frame) -> list[Any]:
+def _tooltip(frame: _BarFrame) -> list[Any]:
     import altair as alt
 
     layout = frame.layout
-    group = [alt.Tooltip("group:N", title=key_title(layout.group))] if layout.group else []
+    group = [alt.Tooltip("group:N", title=frame.records.title(layout.group))] if layout.group else []
     return [
-        alt.Tooltip("name:N", title=key_words(layout.main).name),
+        alt.Tooltip("name:N", title=frame.records.words(layout.main).name),
         *group,
         alt.Tooltip("shown:N", title=f"{frame.measure.title} (95 % interval)"),
         alt.Tooltip("n:Q", title="trials"),

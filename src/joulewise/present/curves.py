@@ -9,78 +9,57 @@ import numpy as np
 import polars as pl
 
 from joulewise.confidence import student_quantile
-from joulewise.present.formats import energy_unit, key_words
+from joulewise.present.formats import energy_unit
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled
 from joulewise.present.lines import BUDGET, BUDGET_LOOK, Axis, Plot, Point, draw_lines
-from joulewise.present.records import MODES, POLICY, SETTING, THRESHOLD, Records
-from joulewise.present.settings import SWITCHES, looks_of, with_setting
+from joulewise.present.records import MODES, Records, is_policy
+from joulewise.present.views import looks_of
 from joulewise.units import count, energy
 
+TRACES = "traces"
 UTILITY_TRACE, ENERGY_TRACE, BUDGET_TRACE = "utility_cumulative", "energy_cumulative_j", "budget_cumulative_j"
+UTILITY_SAID = "Utility earned since the start of the counted time, for each {}; the slope is the rate of earning."
+ENERGY_SAID = "Energy used since the start of the counted time, for each {}; a line that ends flat ran out of it."
 _N_TIMES = 145
-_MOST_LINES = 28
 _TICK_STEPS_H = (0.25, 0.5, 1, 2, 4, 6, 12, 24, 48, 72, 168, 336, 720, 2160, 4320, 8760, 1e9)
 
 
-def utility_over_time(records: Records) -> Drawing:
-    """Cumulative utility over the simulated time, one panel per setting or policy."""
-    said = "Utility earned since the start of the counted time, for each {}; the slope is the rate of earning."
-    return _over_time(records, UTILITY_TRACE, said)
+def draw_traces(
+    records: Records, trace: str, said: str, lines: str, keys: Sequence[str], frame: pl.DataFrame, tuned: str = ""
+) -> Drawing:
+    """Traces over the simulated time, a line for each value of a key, a panel for each setting of the others.
 
-
-def energy_over_time(records: Records) -> Drawing:
-    """Cumulative energy over the simulated time with the budget, one panel per setting or policy."""
-    has_budget = not trace_frame(records, BUDGET_TRACE).is_empty()
-    budget = " The dashed line is the budget of the days that have begun." if has_budget else ""
-    said = "Energy used since the start of the counted time, for each {}; a flat end means that it ran out."
-    return _over_time(records, ENERGY_TRACE, said + budget)
-
-
-def _over_time(records: Records, trace: str, said: str) -> Drawing:
-    seen, lines = arranged(records)
-    frame = trace_frame(seen, trace)
-    others = [key for key in seen.varying if key != lines]
-    thresholds = _shown_thresholds(seen, frame) if THRESHOLD in others else []
-    if thresholds:
-        frame = frame.filter(pl.col(THRESHOLD).is_in(thresholds))
-    keys = [*(key for key in others if key != THRESHOLD), *([THRESHOLD] if thresholds else [])]
-    panels, note = panels_of(seen, frame, keys)
-    parts = [draw_lines(plot) for plot in _plots(seen, lines, panels, trace)]
-    caption = (
-        f"{said.format(key_words(lines).name)}{_dash_note(seen, lines)} {_trials_note(frame)}"
-        f"{_threshold_note(seen, thresholds)}{note}"
-    )
+    `said` is what a caption says first, with a place for the name of the lines; `tuned` what it says of their tuning.
+    """
+    panels, note = panels_of(records, frame, keys)
+    parts = [draw_lines(plot) for plot in _plots(records, lines, panels, trace)]
+    dashed = _dash_note(records, lines)
+    caption = f"{said.format(records.words(lines).name)}{dashed} {_trials_note(frame)}{tuned}{note}"
     return Drawing(assemble(parts, across=2), caption)
 
 
-def arranged(records: Records) -> tuple[Records, str]:
-    """The records with the manager's switches as one key, and the key whose values are the lines.
-
-    Lines are the settings or the policies, whichever makes fewer panels of at most `_MOST_LINES` lines.
-    """
-    seen = with_setting(records)
-    choices = [key for key in (SETTING, seen.main or POLICY) if key in seen.varying]
-    fits = [key for key in choices if len(seen.values(key)) <= _MOST_LINES]
-    if not fits and SETTING in seen.varying:
-        return records, next(key for key in reversed(SWITCHES) if key in records.varying)
-    return seen, max(fits, key=lambda key: len(seen.values(key)), default=seen.main or POLICY)
+def energy_said(records: Records, lines: str) -> str:
+    """What a caption says of energy over time, and of its budget where there is one."""
+    has_budget = not trace_frame(records, BUDGET_TRACE, lines).is_empty()
+    return ENERGY_SAID + (" The dashed line is the budget of the days that have begun." if has_budget else "")
 
 
-def trace_frame(records: Records, trace: str) -> pl.DataFrame:
-    """The points of a trace of all kept runs with the keys of their run; empty where there is none."""
-    if records.traces is None or trace not in records.traces.columns:
+def trace_frame(records: Records, trace: str, lines: str) -> pl.DataFrame:
+    """The points of a trace of all kept runs with the keys of their run and of lines; empty where there is none."""
+    traces = records.frame(TRACES)
+    if trace not in traces.columns:
         return pl.DataFrame()
-    keys = [key for key in dict.fromkeys([*records.varying, POLICY]) if key in records.runs.columns]
-    columns = [name for name in (trace, BUDGET_TRACE) if name in records.traces.columns]
-    points = records.traces.select("run", "at_s", *dict.fromkeys(columns)).filter(pl.col(trace).is_finite())
+    keys = [key for key in dict.fromkeys([*records.varying, lines]) if key in records.runs.columns]
+    columns = [name for name in (trace, BUDGET_TRACE) if name in traces.columns]
+    points = traces.select("run", "at_s", *dict.fromkeys(columns)).filter(pl.col(trace).is_finite())
     return points.join(records.runs.select("run", "trial", *keys), on="run").sort("run", "at_s", maintain_order=True)
 
 
 def _plots(records: Records, lines: str, panels: Sequence[Panel], trace: str) -> list[Plot]:
     labels, looks = records.labels(lines), looks_of(records, lines)
-    found = [_lines(panel.rows, lines, labels, trace) for panel in panels]
+    curves = [_lines(panel.rows, lines, labels, trace) for panel in panels]
     budgets = [_budgets(panel.rows) if trace == ENERGY_TRACE else {} for panel in panels]
-    shown = [point for group in (*found, *budgets) for points in group.values() for point in points]
+    shown = [point for group in (*curves, *budgets) for points in group.values() for point in points]
     most = max((max(point.y, point.high or 0.0) for point in shown), default=0.0)
     unit, size = energy_unit(most) if trace == ENERGY_TRACE else ("", 1.0)
     title = f"energy used ({unit})" if unit else "utility earned"
@@ -88,7 +67,7 @@ def _plots(records: Records, lines: str, panels: Sequence[Panel], trace: str) ->
     width_px = 520 if len(panels) == 1 else 270
     return [
         Plot(
-            {name: [_scaled(point, size) for point in points] for name, points in {**curves, **budget}.items()},
+            {name: [_scaled(point, size) for point in points] for name, points in {**means, **budget}.items()},
             {**looks, **dict.fromkeys(budget, BUDGET_LOOK)},
             _time_axis(panel.rows),
             y,
@@ -96,7 +75,7 @@ def _plots(records: Records, lines: str, panels: Sequence[Panel], trace: str) ->
             width_px,
             has_bands=True,
         )
-        for panel, curves, budget in zip(panels, found, budgets, strict=True)
+        for panel, means, budget in zip(panels, curves, budgets, strict=True)
     ]
 
 
@@ -159,21 +138,6 @@ def _trials_note(frame: pl.DataFrame) -> str:
     return f"Lines are means of up to {count(n_trials, 'kept trial')}, bands 95 % confidence intervals of the mean."
 
 
-def _threshold_note(records: Records, thresholds: Sequence[float]) -> str:
-    n = len(records.values(THRESHOLD))
-    if not 0 < len(thresholds) < n:
-        return ""
-    return f" Of the {n} dropping thresholds, the lowest and the best on average are shown."
-
-
 def _dash_note(records: Records, lines: str) -> str:
-    modes = {records.mode(str(value)) for value in records.values(lines)} if lines == POLICY else set()
+    modes = {records.mode(str(value)) for value in records.values(lines)} if is_policy(lines) else set()
     return " Dashed lines are immediate mode, solid lines batch mode." if set(MODES) <= modes else ""
-
-
-def _shown_thresholds(records: Records, traced: pl.DataFrame) -> list[float]:
-    """Of the thresholds with traces, the lowest and the one with the highest mean utility."""
-    values: list[float] = traced[THRESHOLD].unique().sort().to_list()
-    means = records.utility().group_by(THRESHOLD).agg(pl.col("mean").mean()).drop_nulls()
-    ranked = means.filter(pl.col(THRESHOLD).is_in(values)).sort("mean", descending=True)[THRESHOLD].to_list()
-    return sorted({values[0], *ranked[:1]}) if len(values) > 2 else values

@@ -8,16 +8,10 @@ from typing import Any
 
 from joulewise.errors import InputError, unknown_name
 from joulewise.files import write_atomic
+from joulewise.present.html import figure_page, vegalite_version
 
 PNG_SCALE = 2.0
 Spec = dict[str, Any]
-
-
-def vegalite_version() -> str:
-    """The Vega-Lite version that Altair writes, as vl-convert names it: "6.4"."""
-    import altair as alt
-
-    return ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 
 def spec_of(chart: Any) -> dict[str, Any]:
@@ -48,13 +42,7 @@ def _pdf(spec: Spec) -> bytes:
     return bytes(vl_convert.vegalite_to_pdf(spec, vl_version=vegalite_version()))
 
 
-def _html(spec: Spec) -> str:
-    from joulewise.present.pages import figure_page
-
-    return figure_page(spec)
-
-
-_WRITERS: dict[str, Callable[[Spec], str | bytes]] = {"png": _png, "svg": _svg, "pdf": _pdf, "html": _html}
+_WRITERS: dict[str, Callable[[Spec], str | bytes]] = {"png": _png, "svg": _svg, "pdf": _pdf, "html": figure_page}
 FORMATS = tuple(_WRITERS)
 
 

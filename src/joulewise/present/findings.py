@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from joulewise.present.formats import decimals_for, fixed, key_words, percent
-from joulewise.present.layout import hold, in_percent
-from joulewise.present.records import POLICY, THRESHOLD, Records
+from joulewise.present.formats import decimals_for, fixed, percent
+from joulewise.present.layout import Panel, hold, in_percent, sentence
+from joulewise.present.records import Records
 from joulewise.units import count
 
-_MAX_FINDINGS = 6
+MAX_FINDINGS = 6
 
 
 @dataclass(frozen=True)
@@ -22,15 +22,54 @@ class Finding:
     support: str = ""
 
 
-def findings(records: Records) -> list[Finding]:
-    """The best at each setting with its interval, its lead over the next, and the best without dropping."""
+NONE_YET = [Finding("No run has a result yet.")]
+
+
+# --- what findings share --------------------------------------------------------------------------------
+
+
+def joined(*parts: str) -> str:
+    """Sentences one after the other, without those that have nothing to say."""
+    return " ".join(part for part in parts if part)
+
+
+def place_of(panel: Panel) -> str:
+    """The setting of a panel at the beginning of a sentence; nothing where there is one setting."""
+    return f"{panel.title}: " if panel.title else ""
+
+
+def half_width(row: Mapping[str, Any]) -> float | None:
+    """Half of the interval of a row; None where it has none."""
+    return None if row["low"] is None or row["high"] is None else (row["high"] - row["low"]) / 2
+
+
+def plus_minus_of(row: Mapping[str, Any], decimals: int) -> str:
+    """Half of the interval of a row and its trials, in brackets; nothing where it has none."""
+    half = half_width(row)
+    return "" if half is None else f" (± {fixed(half, decimals)}, {count(row['n'], 'trial')})"
+
+
+def means_at(records: Records, row: Mapping[str, Any]) -> dict[str, float]:
+    """The means of all metrics at the point of a row of the summary."""
+    here = hold(records.summary, {key: row[key] for key in records.study.axes})
+    return {name: mean for name, mean in here.select("metric", "mean").iter_rows() if mean is not None}
+
+
+# --- who earned most ------------------------------------------------------------------------------------
+
+
+def best_findings(records: Records, threshold: str = "", alone: str = "the study") -> list[Finding]:
+    """The best at each setting with its interval, its lead over the next, and the best without dropping.
+
+    `threshold` is the key of dropping, if there is one; `alone` is what earned where nothing is compared.
+    """
     if records.best.is_empty():
-        return [Finding("No run has a result yet.")]
-    settings = tuple(key for key in records.others if key != THRESHOLD)
+        return NONE_YET
+    settings = tuple(key for key in records.others if key != threshold)
     best = records.best.sort("mean", descending=True, maintain_order=True)
     winners = best.unique(subset=settings, keep="first", maintain_order=True) if settings else best.head(1)
     ranked = sorted(winners.iter_rows(named=True), key=lambda row: _rank(records, row, settings))
-    return [_finding(records, row, settings) for row in ranked[:_MAX_FINDINGS]]
+    return [_finding(records, row, settings, threshold, alone) for row in ranked[:MAX_FINDINGS]]
 
 
 def _rank(records: Records, row: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[int, ...]:
@@ -38,16 +77,18 @@ def _rank(records: Records, row: Mapping[str, Any], keys: tuple[str, ...]) -> tu
     return tuple(records.values(key).index(row[key]) for key in keys)
 
 
-def _finding(records: Records, row: Mapping[str, Any], settings: tuple[str, ...]) -> Finding:
-    place = f"At {records.phrases(row, settings)}, " if settings else ""
-    what = _name(records, row)
-    drop = f" with {records.phrase(THRESHOLD, row[THRESHOLD])}" if THRESHOLD in records.others else ""
-    most = " the most:" if records.main else ""
+def _finding(
+    records: Records, row: Mapping[str, Any], settings: tuple[str, ...], threshold: str, alone: str
+) -> Finding:
+    place = f"{records.phrases(row, settings)}: " if settings else ""
+    what = records.phrase(records.main, row[records.main]) if records.main else alone
+    drop = f" with {records.phrase(threshold, row[threshold])}" if threshold in records.others else ""
+    most = " the most," if records.main else ""
     earned = percent(row["mean"], _decimals(row))
     lead = f"{place}{what}{drop} earned{most} {earned} of the maximum utility"
-    parts = (_possible(records, row), _rival(records, row), _without_dropping(records, row, settings))
-    support = " ".join(part for part in parts if part)
-    return Finding(f"{lead[:1].upper()}{lead[1:]} ({_precision(row)}).", support)
+    without = _without_dropping(records, row, settings, threshold) if threshold in records.others else ""
+    support = joined(_possible(records, row), _rival(records, row), without)
+    return Finding(f"{sentence(lead)} ({_precision(row)}).", support)
 
 
 def _possible(records: Records, row: Mapping[str, Any]) -> str:
@@ -58,17 +99,9 @@ def _possible(records: Records, row: Mapping[str, Any]) -> str:
     return f"That is at least {percent(there['mean'][0], 1)} of what any policy could have earned."
 
 
-def _name(records: Records, row: Mapping[str, Any]) -> str:
-    """What won: a policy's title or another swept value; the only policy where nothing varies."""
-    if records.main is None:
-        policies = records.values(POLICY)
-        return records.label(POLICY, policies[0]) if len(policies) == 1 else "the study"
-    return records.phrase(records.main, row[records.main])
-
-
 def _decimals(row: Mapping[str, Any]) -> int:
     """Decimals that suit the row's interval; one where there is none."""
-    return max(1, decimals_for(None if row["low"] is None or row["high"] is None else (row["high"] - row["low"]) / 2))
+    return max(1, decimals_for(half_width(row)))
 
 
 def _precision(row: Mapping[str, Any]) -> str:
@@ -95,16 +128,14 @@ def _rival(records: Records, row: Mapping[str, Any]) -> str:
     return f"The trials do not tell it apart from the next, {name}: {ahead} points ({low} to {high}) ahead."
 
 
-def _without_dropping(records: Records, row: Mapping[str, Any], settings: tuple[str, ...]) -> str:
+def _without_dropping(records: Records, row: Mapping[str, Any], settings: tuple[str, ...], threshold: str) -> str:
     """The best at the lowest threshold of the same setting, where that is not the best of all."""
-    if THRESHOLD not in records.others:
-        return ""
-    lowest = records.values(THRESHOLD)[0]
-    if row[THRESHOLD] == lowest:
-        return f"No higher {key_words(THRESHOLD).name} earned more."
-    there = hold(records.best, {**{key: row[key] for key in settings}, THRESHOLD: lowest})
-    if there.is_empty():
+    lowest = records.values(threshold)[0]
+    if row[threshold] == lowest:
+        return f"No higher {records.words(threshold).name} earned more."
+    there = hold(records.best, {**{key: row[key] for key in settings}, threshold: lowest})
+    if there.is_empty() or records.main is None:
         return ""
     base = there.row(0, named=True)
-    earned = percent(base["mean"], _decimals(base))
-    return f"At {records.phrase(THRESHOLD, lowest)} the best was {_name(records, base)} with {earned}."
+    earned, name = percent(base["mean"], _decimals(base)), records.phrase(records.main, base[records.main])
+    return f"At {records.phrase(threshold, lowest)} the best was {name} with {earned}."

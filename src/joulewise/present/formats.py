@@ -82,58 +82,22 @@ def plain(value: object) -> str:
     return str(value)
 
 
-@dataclass(frozen=True)
-class Key:
-    """How a study key is spoken of: its name and the unit that follows a value."""
-
-    name: str
-    unit: str = ""
-
-
 def _celsius(value_c: float) -> str:
     return f"{plain(value_c)} °C"
 
 
-_KEYS = {
-    "manager.best_types": Key("K", "machine types"),
-    "manager.weight": Key("weight of energy"),
-    "workload.tasks_per_day": Key("load", "tasks/day"),
-    "workload.n_tasks": Key("size", "tasks"),
-    "priority": Key("priority level"),
-    "group": Key("machine group"),
-    "workload.jobs_per_day": Key("load", "jobs/day"),
-    "workload.planned": Key("planned time"),
-    "scheduler.policy": Key("scheduler"),
-    "system.nodes": Key("size", "nodes"),
-    "system.cap_share": Key("power cap", "of full power"),
-}
-_SPOKEN: dict[str, dict[object, str]] = {
-    "optimise.seeds": {"": "random"},
-    "scheduler.energy_filter": {
-        "none": "no filter",
-        "per-task": "filter per task",
-        "per-task-adaptive": "adaptive filter per task",
-        "per-resource": "filter per resource",
-        "per-resource-adaptive": "adaptive filter per resource",
-    },
-    "workload.planned": {"requested": "requested time", "true": "true time", "recent": "predicted time"},
-}
-"""Values of a key that are called otherwise than they are written."""
 _QUANTITIES: dict[str, Callable[[float], str]] = {"_s": duration, "_j": energy, "_w": power, "_c": _celsius}
 """How values of a key are written, by the unit at the end of its name."""
 
 
-def key_words(key: str) -> Key:
-    """The words for a study key; a key without an entry is read out from its own last part, less its unit."""
+def key_name(key: str) -> str:
+    """A study key read out from its own last part, less its unit."""
     name = key.rpartition(".")[2]
-    return _KEYS.get(key) or Key((name[:-2] if name[-2:] in _QUANTITIES else name).replace("_", " "))
+    return (name[:-2] if name[-2:] in _QUANTITIES else name).replace("_", " ")
 
 
 def key_value(key: str, value: object) -> str:
     """One value of a study key in words: a quantity in the unit a person would choose, else as `plain` has it."""
-    spoken = _SPOKEN.get(key, {})
-    if isinstance(value, str) and value in spoken:
-        return spoken[value]
     show = _QUANTITIES.get(key[-2:])
     if show and isinstance(value, int | float) and math.isfinite(value):
         return show(value)
@@ -156,12 +120,6 @@ def time_unit(most_s: float) -> tuple[str, float]:
     """The unit that suits durations up to this one, with its size in seconds: ("min", 60)."""
     unit = duration(most_s).split()[-1]
     return unit, seconds(f"1 {unit}")
-
-
-def key_title(key: str) -> str:
-    """A study key as a column heading or axis title, with its unit."""
-    words = key_words(key)
-    return f"{words.name} ({words.unit})" if words.unit else words.name
 
 
 @dataclass(frozen=True)

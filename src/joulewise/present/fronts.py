@@ -10,15 +10,18 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import plain
+from joulewise.present.findings import half_width, plus_minus_of
+from joulewise.present.formats import decimals_for, percent, plain
 from joulewise.present.layout import Drawing, Panel, assemble, hold, inline, panels_of, sentence
 from joulewise.present.plane import (
     BOUND,
     FOUND,
+    FRONTS,
     SNAPSHOT,
     Plane,
     bound_line,
     curve_of,
+    has_curve,
     legend_of,
     planes_of,
     scale_said,
@@ -26,7 +29,7 @@ from joulewise.present.plane import (
     without_tail,
 )
 from joulewise.present.records import GENERATIONS, METHOD, Records
-from joulewise.present.settings import beside
+from joulewise.present.views import beside
 
 BOUND_NAME, KNEE_NAME, PEAK_NAME = "proven bound", "knee", "most utility per energy"
 POINT_COLOURS = tuple(theme.PALETTE[i] for i in (1, 2, 3, 6, 5, 4))
@@ -57,8 +60,7 @@ class Look:
 
 def first_trials(records: Records) -> pl.DataFrame:
     """The kept runs, one for each point of the study: the one of its first trial."""
-    assert records.fronts is not None
-    kept = records.runs.filter(pl.col("run").is_in(records.fronts["run"].unique().to_list()))
+    kept = records.runs.filter(pl.col("run").is_in(records.frame(FRONTS)["run"].unique().to_list()))
     axes = [key for key in records.study.axes if key in kept.columns]
     ranked = kept.sort("trial", maintain_order=True)
     return ranked.unique(subset=axes, keep="first", maintain_order=True) if axes else ranked.head(1)
@@ -66,24 +68,9 @@ def first_trials(records: Records) -> pl.DataFrame:
 
 def front_panels(records: Records, curve: str, compared: str = METHOD) -> tuple[list[Panel], str]:
     """The runs that kept such a curve, one panel for each setting beside a key, and a note on those left out."""
-    assert records.fronts is not None
-    with_curve = records.fronts.filter(pl.col("curve") == curve)["run"].unique().to_list()
+    with_curve = records.frame(FRONTS).filter(pl.col("curve") == curve)["run"].unique().to_list()
     runs = first_trials(records).filter(pl.col("run").is_in(with_curve))
     return panels_of(records, runs, beside(records, [compared]))
-
-
-def fronts(records: Records) -> Drawing:
-    """The front that each method found, with its knee, and the proven bound."""
-    panels, note = front_panels(records, FOUND)
-    looks = {name: Look(colour) for name, colour in zip(records.labels(METHOD).values(), cycled(records), strict=True)}
-    planes = found_planes(records, panels, METHOD)
-    parts = [found_panel(records, panel, METHOD, looks, plane) for panel, plane in zip(panels, planes, strict=True)]
-    caption = (
-        "Each point is a whole allocation of the bag; left is cheaper, down is faster. No allocation lies below or "
-        "left of the line, the proven bound. The ring marks the knee, the point farthest from the straight line "
-        f"between the ends.{scale_said(planes)} First trial.{note}"
-    )
-    return Drawing(assemble(parts, across=2), caption)
 
 
 def cycled(records: Records, key: str = METHOD) -> list[str]:
@@ -133,8 +120,21 @@ def stages_of(records: Records, runs: pl.DataFrame) -> pl.DataFrame:
     last = run[GENERATIONS][0] if run.height and GENERATIONS in run.columns else None
     if last is None or last <= stages["generation"].max():
         return stages
-    found = curve_of(records, run, FOUND).with_columns(pl.lit(last, stages["generation"].dtype).alias("generation"))
-    return pl.concat([stages, found.select(stages.columns)])
+    end = curve_of(records, run, FOUND).with_columns(pl.lit(last, stages["generation"].dtype).alias("generation"))
+    return pl.concat([stages, end.select(stages.columns)])
+
+
+def best_row(panel: Panel) -> dict[str, Any]:
+    """The row with the highest mean."""
+    return panel.rows.row(int(panel.rows["mean"].arg_max() or 0), named=True)
+
+
+def share_said(panel: Panel, of_what: str) -> str:
+    """What a finding says of the best front of a panel: its share of something, with its interval."""
+    row = best_row(panel)
+    verb = " found the best front:" if panel.rows.height > 1 else " found a front with"
+    decimals = max(2, decimals_for(half_width(row)))
+    return f"{verb} {percent(row['mean'], decimals)} {of_what}{plus_minus_of(row, decimals)}."
 
 
 def best_run(records: Records, runs: pl.DataFrame) -> pl.DataFrame:
@@ -169,13 +169,13 @@ def found_points(
         alt.Tooltip("gap_percent:Q", title="distance to the bound (%)", format=",.3~g"),
     ]
     base = alt.Chart(inline(rows)).encode(x=plane.x(), y=plane.y(), tooltip=tip)
-    points = base.mark_point(filled=True, size=18, opacity=0.9).encode(**told_apart(looks))
+    points = base.mark_point(filled=True, size=18, opacity=0.9).encode(**looks_encoded(looks))
     marked = [row for row in rows if row["name"] in ringed]
     rings = [ring(row, said) for name, said in _RINGS.items() for row in marked if row.get(name)]
     return [points, *ring_layer(plane, rings, looks)]
 
 
-def told_apart(looks: Mapping[str, Look], title: str | None = None) -> dict[str, Any]:
+def looks_encoded(looks: Mapping[str, Look], title: str | None = None) -> dict[str, Any]:
     """Colour and shape of the field `name`, with one legend for both."""
     import altair as alt
 
@@ -204,7 +204,7 @@ def ring_layer(plane: Plane, rings: Sequence[Mapping[str, Any]], looks: Mapping[
     sizes = alt.Scale(domain=list(_RING_PX), range=list(_RING_PX.values()))
     size = alt.Size("mark:N", legend=legend, sort=None, scale=sizes)
     base = alt.Chart(inline(rings)).mark_point(filled=False, shape="circle", strokeWidth=2, opacity=1)
-    return [base.encode(x=plane.x(), y=plane.y(), size=size, color=told_apart(looks)["color"])]
+    return [base.encode(x=plane.x(), y=plane.y(), size=size, color=looks_encoded(looks)["color"])]
 
 
 def front_by_generations(records: Records) -> Drawing:
@@ -212,14 +212,13 @@ def front_by_generations(records: Records) -> Drawing:
     panels, note = front_panels(records, SNAPSHOT)
     stages = [stages_of(records, panel.rows) for panel in panels]
     bounds = [curve_of(records, panel.rows, BOUND) for panel in panels]
-    held = [[without_tail(bound), found] for bound, found in zip(bounds, stages, strict=True)]
+    held = [[without_tail(bound), points] for bound, points in zip(bounds, stages, strict=True)]
     planes = planes_of(held, *panel_px(panels))
     parts = [
-        _generations_panel(panel.title, found, bound, plane)
-        for panel, found, bound, plane in zip(panels, stages, bounds, planes, strict=True)
+        _generations_panel(panel.title, points, bound, plane)
+        for panel, points, bound, plane in zip(panels, stages, bounds, planes, strict=True)
     ]
-    assert records.fronts is not None
-    what, says = next(said for column, said in _SAYS.items() if column in records.fronts.columns)
+    what, says = next(said for column, said in _SAYS.items() if column in records.frame(FRONTS).columns)
     caption = (
         "The front of the population after so many generations of the genetic search, from light to dark"
         f"{bound_said(records)}. Each point is a whole {what}; {says}.{scale_said(planes)}{strays_said(stages)} "
@@ -230,18 +229,17 @@ def front_by_generations(records: Records) -> Drawing:
 
 def bound_said(records: Records) -> str:
     """What a caption adds where there is a bound."""
-    assert records.fronts is not None
-    return ", and the proven bound" if (records.fronts["curve"] == BOUND).any() else ""
+    return ", and the proven bound" if has_curve(records, BOUND) else ""
 
 
-def _generations_panel(title: str, found: pl.DataFrame, bound: pl.DataFrame, plane: Plane) -> Any:
+def _generations_panel(title: str, stages: pl.DataFrame, bound: pl.DataFrame, plane: Plane) -> Any:
     import altair as alt
 
-    steps: Sequence[int] = found["generation"].unique().sort().to_list()
+    steps: Sequence[int] = stages["generation"].unique().sort().to_list()
     names = [plain(step) for step in steps]
     ramp = theme.ordered_lines(len(names))
     looks = {name: Look(ramp[i], SHAPES[i % len(SHAPES)]) for i, name in enumerate(names)}
-    rows = [{**row, "name": plain(row["generation"])} for row in plane.rows(plane.inside(found), "generation")]
-    base = alt.Chart(inline(rows)).encode(x=plane.x(), y=plane.y(), **told_apart(looks, sentence("generations")))
+    rows = [{**row, "name": plain(row["generation"])} for row in plane.rows(plane.inside(stages), "generation")]
+    base = alt.Chart(inline(rows)).encode(x=plane.x(), y=plane.y(), **looks_encoded(looks, sentence("generations")))
     points = base.mark_point(filled=True, size=22, opacity=0.9)
     return plane.sized([*bound_line(plane, bound, BOUND_NAME), points], title)

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import decimals_for, key_title, key_words, signed
+from joulewise.present.formats import decimals_for, signed
 from joulewise.present.layout import (
     AXIS_FORMAT,
     Drawing,
@@ -15,30 +15,25 @@ from joulewise.present.layout import (
     Panel,
     assemble,
     group_colour,
-    group_layout,
     inline,
-    main_layout,
     panels_of,
 )
-from joulewise.present.records import THRESHOLD, Records
-from joulewise.present.settings import managed_view
+from joulewise.present.records import Records
 
 _ROW_PX = 34
 _GROUP_PX = 9
 
 
-def differences(records: Records) -> Drawing:
-    """Paired differences in utility to the best at each setting, one row per policy."""
-    records, best = managed_view(records)
-    layout = group_layout(records, THRESHOLD) if THRESHOLD in records.others else main_layout(records)
+def draw_differences(records: Records, layout: Layout, best: str = "") -> Drawing:
+    """Paired differences in utility to the best at each setting, one row per policy; `best` says how they are tuned."""
     panels, note = panels_of(records, records.behind_best, layout.panels)
     shown = pl.concat([panel.rows for panel in panels])
     domain = _domain([float(v) for name in ("mean", "low", "high") for v in shown[name].drop_nulls()])
     parts = [_panel(records, layout, panel, domain) for panel in panels]
     caption = (
-        f"Difference in utility, in percentage points of the maximum, of each {key_words(layout.main).name} to "
-        "the best one at the same setting, on the same trials. Lines are 95 % confidence intervals; where "
-        f"one reaches zero the two cannot be told apart.{best}{note}"
+        f"Difference in utility between each {records.words(layout.main).name} and the best one at the same setting, "
+        "on the same trials, in percentage points of the maximum. Lines are 95 % confidence intervals; where one "
+        f"reaches zero, the trials do not tell the two apart.{best}{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
 
@@ -69,7 +64,7 @@ def _panel(records: Records, layout: Layout, panel: Panel, domain: list[float]) 
     base = alt.Chart(inline(rows)).encode(
         y=alt.Y("main:N", sort=order, title=None, axis=alt.Axis(grid=True, tickBand="extent", labelLimit=320)),
         color=group_colour(records, layout.group),
-        tooltip=_tooltip(layout),
+        tooltip=_tooltip(records, layout),
     )
     if layout.group:
         base = base.encode(yOffset=alt.YOffset("group:N", sort=list(groups.values())))
@@ -96,12 +91,12 @@ def _shown(row: dict[str, Any]) -> str:
     return f"{mean} ({low} to {high})"
 
 
-def _tooltip(layout: Layout) -> list[Any]:
+def _tooltip(records: Records, layout: Layout) -> list[Any]:
     import altair as alt
 
-    group = [alt.Tooltip("group:N", title=key_title(layout.group))] if layout.group else []
+    group = [alt.Tooltip("group:N", title=records.title(layout.group))] if layout.group else []
     return [
-        alt.Tooltip("main:N", title=key_words(layout.main).name),
+        alt.Tooltip("main:N", title=records.words(layout.main).name),
         *group,
         alt.Tooltip("against:N", title="against"),
         alt.Tooltip("shown:N", title="percentage points (95 % interval)"),

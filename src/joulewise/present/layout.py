@@ -13,9 +13,8 @@ import polars as pl
 import polars.selectors as cs
 
 from joulewise.present import theme
-from joulewise.present.formats import decimals_for, fixed, key_title, number
-from joulewise.present.records import JOB_LOAD, LOAD, POLICY, PRIORITY, SETTING, THRESHOLD, UTILITY, Records
-from joulewise.present.settings import setting_fills
+from joulewise.present.formats import decimals_for, fixed, number
+from joulewise.present.records import UTILITY, VARIANT, Records
 from joulewise.units import count
 
 _MAX_GROUPS = 8
@@ -52,20 +51,19 @@ class Panel:
     rows: pl.DataFrame
 
 
-def main_layout(records: Records) -> Layout:
-    """Main key along the axis, the load or another small key as colour, the threshold at its lowest."""
-    held = {THRESHOLD: records.values(THRESHOLD)[0]} if THRESHOLD in records.others else {}
+def main_layout(records: Records, held_key: str = "", first: str = "") -> Layout:
+    """Main key along the axis, one key held at its lowest value, `first` or another small key as colour."""
+    held = {held_key: records.values(held_key)[0]} if held_key in records.others else {}
     free = [key for key in records.others if key not in held]
     small = [key for key in free if len(records.values(key)) <= _MAX_GROUPS]
-    group = LOAD if LOAD in small else next(iter(small), None)
-    return Layout(records.main or POLICY, group, tuple(key for key in free if key != group), held)
+    group = first if first in small else next(iter(small), None)
+    return Layout(records.main or VARIANT, group, tuple(key for key in free if key != group), held)
 
 
 def group_layout(records: Records, group: str) -> Layout:
     """Main key along the axis, the given key (where it varies) as colour, everything else as panels."""
-    main = records.main or POLICY
-    found = group if group in records.others else None
-    return Layout(main, found, tuple(key for key in records.others if key != found), {})
+    colour = group if group in records.others else None
+    return Layout(records.main or VARIANT, colour, tuple(key for key in records.others if key != colour), {})
 
 
 def hold(frame: pl.DataFrame, held: Mapping[str, object]) -> pl.DataFrame:
@@ -78,7 +76,7 @@ def panels_of(records: Records, frame: pl.DataFrame, keys: Sequence[str]) -> tup
     panels = all_panels(records, frame, keys)
     shown = panels[:_MAX_PANELS]
     n_left = len(panels) - len(shown)
-    note = f" Shown are the first {len(shown)} of {len(panels)} settings; the full table has all." if n_left else ""
+    note = f" The first {len(shown)} of {len(panels)} settings are shown; the full table has all." if n_left else ""
     return shown, note
 
 
@@ -105,12 +103,12 @@ def shared_value(records: Records, panel: Panel, metric: str) -> float | None:
         if keys
         else records.runs
     )
-    found = runs.select("trial", value=pl.col(metric).cast(pl.Float64))
-    if not found["value"].is_finite().fill_null(False).all():
+    values = runs.select("trial", value=pl.col(metric).cast(pl.Float64))
+    if not values["value"].is_finite().fill_null(False).all():
         return None
     value = pl.col("value")
-    spans = found.group_by("trial").agg(is_one=value.max() - value.min() <= _SAME * value.abs().max())
-    return float(found["value"].mean()) if spans["is_one"].all() else None  # type: ignore[arg-type]
+    spans = values.group_by("trial").agg(is_one=value.max() - value.min() <= _SAME * value.abs().max())
+    return float(values["value"].mean()) if spans["is_one"].all() else None  # type: ignore[arg-type]
 
 
 def scaled(value: float | None, size: float) -> float | None:
@@ -156,17 +154,12 @@ def assemble(parts: Sequence[Any], across: int = 1) -> Any:
 
 
 def group_colours(records: Records, key: str) -> list[str]:
-    """Colours of a group: a ramp for numbers, with grey for a threshold of nothing; else the palette."""
-    values = records.values(key)
-    n = len(values)
-    if key == SETTING:
-        return setting_fills(records)
-    if key == PRIORITY:
-        return theme.ordered(n)[::-1]
-    if key in (LOAD, JOB_LOAD) or not all(isinstance(value, int | float) for value in values):
-        return theme.categorical(n)
-    drops_nothing = key == THRESHOLD and values[0] == 0 and n > 1
-    return [theme.NOTHING, *theme.ordered(n - 1)] if drops_nothing else theme.ordered(n)
+    """Colours of a group: its own where the key has some, a ramp for numbers, else the palette."""
+    values, own = records.values(key), records.words(key).colours
+    if own:
+        return own(records)
+    is_ramp = all(isinstance(value, int | float) for value in values)
+    return theme.ordered(len(values)) if is_ramp else theme.categorical(len(values))
 
 
 def group_colour(records: Records, key: str | None) -> Any:
@@ -177,7 +170,7 @@ def group_colour(records: Records, key: str | None) -> Any:
         return alt.value(theme.PALETTE[0])
     return alt.Color(
         "group:N",
-        title=sentence(key_title(key)),
+        title=sentence(records.title(key)),
         sort=None,
         scale=alt.Scale(domain=list(records.labels(key).values()), range=group_colours(records, key)),
         legend=_legend(list(records.labels(key).values())),

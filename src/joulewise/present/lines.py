@@ -8,7 +8,6 @@ from typing import Any
 
 from joulewise.present import theme
 from joulewise.present.layout import AXIS_FORMAT, inline
-from joulewise.present.settings import Looks
 
 BUDGET = "budget"
 BUDGET_LOOK = (theme.INK, [3, 3])
@@ -46,7 +45,7 @@ class Plot:
     """
 
     lines: Mapping[str, Sequence[Point]]
-    looks: Looks
+    looks: theme.Looks
     x: Axis
     y: Axis
     title: str = ""
@@ -142,7 +141,7 @@ def encoded(channel: Any, field: str, axis: Axis) -> Any:
     return channel(field, title=axis.title, scale=scale, axis=alt.Axis(**looks))
 
 
-def _colour(looks: Looks, legend: Any = None) -> Any:
+def _colour(looks: theme.Looks, legend: Any = None) -> Any:
     import altair as alt
 
     scale = alt.Scale(domain=list(looks), range=[colour for colour, _ in looks.values()])

@@ -54,8 +54,8 @@ def _in_short(value: float) -> str:
 
 def _axis(title: str, logs: Iterable[float], ladders: Sequence[Sequence[float]], named: Callable[[float], str]) -> Axis:
     """The span of the values with a little room; ticks of one ladder after the other until there are enough."""
-    found = list(logs)
-    low, high = min(found), max(found)
+    values = list(logs)
+    low, high = min(values), max(values)
     high = max(high, low + _LEAST_SPAN)
     room = _ROOM * (high - low)
     ticks: dict[float, str] = {}

@@ -13,6 +13,7 @@ from joulewise.present.formats import energy_unit, time_unit
 from joulewise.present.layout import AXIS_FORMAT, inline
 from joulewise.present.records import Records
 
+FRONTS = "fronts"
 FOUND, BOUND, REGION, SNAPSHOT = "front", "bound", "region", "snapshot"
 """The curves in the table of fronts that are drawn."""
 
@@ -168,15 +169,14 @@ def _with_room(low: float, high: float) -> tuple[float, float]:
 
 def curve_of(records: Records, runs: pl.DataFrame, curve: str) -> pl.DataFrame:
     """The points of a curve of the first of these runs that has it; empty where none has."""
-    assert records.fronts is not None
-    found = records.fronts.filter((pl.col("curve") == curve) & pl.col("run").is_in(runs["run"].to_list()))
-    first = [run for run in runs["run"] if run in set(found["run"])][:1]
-    return found.filter(pl.col("run").is_in(first)).sort("point", maintain_order=True)
+    points = records.frame(FRONTS).filter((pl.col("curve") == curve) & pl.col("run").is_in(runs["run"].to_list()))
+    first = [run for run in runs["run"] if run in set(points["run"])][:1]
+    return points.filter(pl.col("run").is_in(first)).sort("point", maintain_order=True)
 
 
 def has_curve(records: Records, curve: str) -> bool:
     """Whether some run kept such a curve."""
-    return records.fronts is not None and bool((records.fronts["curve"] == curve).any())
+    return records.keeps(FRONTS) and bool((records.frame(FRONTS)["curve"] == curve).any())
 
 
 def bound_line(plane: Plane, bound: pl.DataFrame, name: str) -> list[Any]:

@@ -3,54 +3,47 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import polars as pl
 
-from joulewise.present.formats import is_missing, key_value, key_words, plain
+from joulewise.present.formats import is_missing, key_name, key_value, plain
 from joulewise.study import statistics
 
-POLICY = "manager.policy"
-THRESHOLD = "manager.dropping_threshold"
-ENVIRONMENT = "manager.environment"
-FILTER = "manager.energy_filter"
-LENIENCY = "manager.leniency"
-WEIGHT = "manager.weight"
-LOAD = "workload.tasks_per_day"
-TARIFF_UNIT = "supply.tariff_unit"
 METHOD = "optimise.method"
-RECOVERY = "optimise.recovery"
-RATIO = "optimise.profit_ratio"
 SEEDS = "optimise.seeds"
 GENERATIONS = "optimise.generations"
-OBJECTIVE = "optimise.objective"
-PERCENTILES = ("optimise.percentile_utility", "optimise.percentile_energy")
-JOB_POLICY = "scheduler.policy"
-COMMITMENT = "scheduler.commitment"
-JOB_LOAD = "workload.jobs_per_day"
-JOB_FILTER = "scheduler.energy_filter"
-JOB_LENIENCY = "scheduler.leniency"
-ADAPTS = "scheduler.adapts_leniency"
-JOB_THRESHOLD = "scheduler.dropping_threshold"
-PLANNED = "workload.planned"
-SCHEDULER = "scheduler"
-AIM = "aim"
+TARIFF_UNIT = "supply.tariff_unit"
 VARIANT = "variant"
-SETTING = "setting"
-PRIORITY = "priority"
-GROUP = "group"
 UTILITY = "utility_percent"
-CRR = "crr_percent"
-MANAGED, FRONT, PROFIT, KNOWN, JOBS, FACILITY = "managed", "front", "profit", "utility", "jobs", "facility"
-_COUNTED = {
-    MANAGED: UTILITY, FRONT: "tasks", PROFIT: "tasks", KNOWN: "tasks", JOBS: "jobs_arrived", FACILITY: CRR,
-}  # fmt: skip
-"""By kind of study a column that every run with a result has."""
 MODES = ("immediate", "batch")
-_ALONE = (POLICY, JOB_POLICY, JOB_FILTER, PLANNED, SCHEDULER, METHOD, VARIANT, SETTING, AIM)
-"""Keys whose values can stand without their names."""
+_FAILED = "failed"
+_TITLED = ("policy", "method", "recovery")
+"""How keys end whose values have titles."""
+_COMPARED = ("policy", "scheduler")
+"""How keys end whose values are what is compared."""
+_ALONE = ("policy", "method", VARIANT)
+"""How keys end whose values can stand without their names."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """How a study key is spoken of: its name and the unit that follows a value.
+
+    `values` are those called otherwise than they are written; `phrases` only where they stand without the name of their
+    key, as all values can if the key `stands_alone`. `colours` and `lines` say how its values look, in reading order,
+    where that is not left to the theme.
+    """
+
+    name: str
+    unit: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+    phrases: Mapping[str, str] = field(default_factory=dict)
+    stands_alone: bool = False
+    colours: Callable[[Records], list[str]] | None = None
+    lines: Callable[[Records], list[tuple[str, list[int]]]] | None = None
 
 
 @dataclass(frozen=True)
@@ -59,9 +52,7 @@ class StudyInfo:
 
     `axes` are the swept keys in the order of the study file; `source` is that file's text; `seconds` is the
     wall-clock time of the runs; `study_hash` identifies file and inputs; `n_failed` counts runs without a
-    result; `made_at` is the instant of the report, written as it should be read; `kind` is what the runs do:
-    manage tasks over time, search for the front or the most profit of a bag, or for the front of utility and energy
-    of tasks known in advance, give nodes of clusters to parallel jobs, or plan a facility in steady state.
+    result; `made_at` is the instant of the report, written as it should be read; `kind` names what the runs do.
     """
 
     name: str
@@ -78,7 +69,7 @@ class StudyInfo:
     seconds: float | None = None
     n_failed: int = 0
     deterministic: bool = True
-    kind: str = MANAGED
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,36 +81,28 @@ class Records:
     row per point and metric, the interval null where there is one trial only.
     `differences`: the same columns and `against`, another value of the main key: the mean over equal trials
     of this row's value of the key minus that one, all other axes being equal; every ordered pair of values.
-    `traces`: `run`, `at_s` and cumulative columns; the keys of a run are looked up in `runs`.
     `titles` and `modes`: policy name -> title and "immediate" or "batch", in the order of the policy table.
-    `fronts`, `machines` and `clouds`: `run` and the columns of those tables, of the runs of a search that were kept.
-    `jobs`, `job_traces`, `users`, `queues`, `pieces`, `clusters`, `job_types` and `findings`: the same of the kept runs
-    of parallel jobs. `nodes`, `cracs`, `cores`, `rates` and `progress`: the same of the kept plans of a facility.
+    `frames`: the detail tables of the kept runs by name: `run`, whose keys are looked up in `runs`, and their columns.
+    `keys`: how the keys of this kind of study are spoken of; a key without a row is read out from its own name.
     """
 
     study: StudyInfo
     runs: pl.DataFrame
     summary: pl.DataFrame
     differences: pl.DataFrame
-    traces: pl.DataFrame | None = None
     titles: Mapping[str, str] = field(default_factory=dict)
     modes: Mapping[str, str] = field(default_factory=dict)
-    fronts: pl.DataFrame | None = None
-    machines: pl.DataFrame | None = None
-    clouds: pl.DataFrame | None = None
-    jobs: pl.DataFrame | None = None
-    job_traces: pl.DataFrame | None = None
-    users: pl.DataFrame | None = None
-    queues: pl.DataFrame | None = None
-    pieces: pl.DataFrame | None = None
-    clusters: pl.DataFrame | None = None
-    job_types: pl.DataFrame | None = None
-    findings: pl.DataFrame | None = None
-    nodes: pl.DataFrame | None = None
-    cracs: pl.DataFrame | None = None
-    cores: pl.DataFrame | None = None
-    rates: pl.DataFrame | None = None
-    progress: pl.DataFrame | None = None
+    frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    keys: Mapping[str, Key] = field(default_factory=dict)
+
+    def frame(self, name: str) -> pl.DataFrame:
+        """A detail table of the kept runs; empty, without columns, where none was kept."""
+        return self.frames.get(name, pl.DataFrame())
+
+    def keeps(self, name: str, *columns: str) -> bool:
+        """Whether a detail table has rows, with a value in each of these columns."""
+        table = self.frame(name)
+        return table.height > 0 and set(columns) <= set(table.columns) and all(table[c].count() for c in columns)
 
     @cached_property
     def varying(self) -> tuple[str, ...]:
@@ -129,14 +112,15 @@ class Records:
     @cached_property
     def main(self) -> str | None:
         """The key whose values are compared: the policy, else the variants, else the first that varies."""
-        first = (POLICY, JOB_POLICY, SCHEDULER, VARIANT)
-        return next((key for key in (*first, *self.varying) if key in self.varying), None)
+        named = [key for key in self.varying if is_named(key)]
+        return next((key for key in (*named, VARIANT, *self.varying) if key in self.varying), None)
 
     @property
     def n_runs(self) -> int:
         """The number of runs that have a result."""
-        headline = _COUNTED[self.study.kind]
-        return self.runs[headline].count() if headline in self.runs.columns else 0
+        return (
+            self.runs.filter(pl.col("status") != _FAILED).height if "status" in self.runs.columns else self.runs.height
+        )
 
     def utility(self) -> pl.DataFrame:
         """The summary of the percentage of maximum utility, one row per point."""
@@ -189,11 +173,11 @@ class Records:
         """The values of a key in reading order: policies as in their table, numbers and levels ascending."""
         if key not in self.runs.columns:
             return []
-        found = self.runs[key].unique(maintain_order=True)
-        if key in (POLICY, JOB_POLICY):
-            return self._policies(found.to_list())
-        is_ordered = found.dtype.is_numeric() or isinstance(found.dtype, pl.Enum)
-        return list(found.sort(nulls_last=True) if is_ordered else found)
+        values = self.runs[key].unique(maintain_order=True)
+        if is_policy(key):
+            return self._policies(values.to_list())
+        is_ordered = values.dtype.is_numeric() or isinstance(values.dtype, pl.Enum)
+        return list(values.sort(nulls_last=True) if is_ordered else values)
 
     def _policies(self, names: Iterable[str]) -> list[Hashable]:
         """Policies by mode and, within a mode, as in the table; those outside it come last, as they came."""
@@ -210,6 +194,15 @@ class Records:
         """The policy's mode, or an empty string where it is not known."""
         return self.modes.get(policy, "")
 
+    def words(self, key: str) -> Key:
+        """How a key is spoken of."""
+        return self.keys.get(key) or Key(key_name(key), stands_alone=_end(key) in _ALONE)
+
+    def title(self, key: str) -> str:
+        """A key as a column heading or axis title, with its unit."""
+        words = self.words(key)
+        return f"{words.name} ({words.unit})" if words.unit else words.name
+
     def labels(self, key: str) -> dict[Hashable, str]:
         """A distinct label for every value of a key, in reading order."""
         values = self.values(key)
@@ -221,15 +214,15 @@ class Records:
 
     def label(self, key: str, value: object) -> str:
         """One value of a key without its unit: a policy's title, "33,000", "10 min"."""
-        if key in (POLICY, JOB_POLICY, METHOD, RECOVERY) and not is_missing(value):
+        if _end(key) in _TITLED and not is_missing(value):
             return self.titles.get(str(value), str(value))
-        return key_value(key, value)
+        return self.words(key).values.get(str(value)) or key_value(key, value)
 
     def phrase(self, key: str, value: object) -> str:
         """One value of a key so that it can stand alone: "33,000 tasks/day", "dropping threshold 0.5"."""
-        words, text = key_words(key), self.label(key, value)
-        if key in _ALONE:
-            return text
+        words, text = self.words(key), self.label(key, value)
+        if words.stands_alone or str(value) in words.phrases:
+            return words.phrases.get(str(value), text)
         if isinstance(value, bool):
             return f"{words.name}: {text}"
         return f"{text} {words.unit}" if words.unit else f"{words.name} {text}"
@@ -237,6 +230,20 @@ class Records:
     def phrases(self, point: Mapping[str, object], keys: Iterable[str]) -> str:
         """Several values in one line, empty when there are no keys."""
         return ", ".join(self.phrase(key, point[key]) for key in keys)
+
+
+def is_policy(key: str) -> bool:
+    """Whether the values of a key are policies, of whatever system."""
+    return _end(key) == "policy"
+
+
+def is_named(key: str) -> bool:
+    """Whether the values of a key are policies or schedulers, which are compared and need no name of their key."""
+    return _end(key) in _COMPARED
+
+
+def _end(key: str) -> str:
+    return key.rpartition(".")[2]
 
 
 def tidy(frame: pl.DataFrame) -> pl.DataFrame:

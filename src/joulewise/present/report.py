@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from joulewise.files import write_atomic
 from joulewise.present.export import render, spec_of
-from joulewise.present.facility.outcomes import facility_findings
-from joulewise.present.figures import drawable, drawings
-from joulewise.present.findings import Finding, findings
-from joulewise.present.formats import key_words
-from joulewise.present.glossary import GLOSSARIES
-from joulewise.present.jobs.outcomes import job_findings, job_tables
+from joulewise.present.html import filled, libraries
 from joulewise.present.layout import sentence
-from joulewise.present.outcomes import front_findings, profit_findings, utility_findings
-from joulewise.present.pages import libraries, page
-from joulewise.present.records import FACILITY, FRONT, JOBS, KNOWN, MANAGED, PROFIT, Records
-from joulewise.present.tables import (
-    Table,
-    cost_tables,
-    difference_tables,
-    facility_tables,
-    full_table,
-    search_tables,
-    utility_tables,
-)
+from joulewise.present.page import drawable, drawings, page_of
+from joulewise.present.records import Records
+from joulewise.present.tables import difference_tables, full_table
 from joulewise.processes import give_back_memory
 from joulewise.units import count, duration
 
@@ -55,31 +41,13 @@ class Draft:
         """The whole report as one HTML document that loads nothing; whatever a user wrote in it is escaped."""
         give_back_memory()
         plates = [replace(plate, picture=picture_of(plate.spec)) for plate in self.plates]
-        return page("report.html", plates=plates, **self.values)
+        return filled("report.html", plates=plates, **self.values)
 
     def write(self, folder: Path) -> Path:
         """Write `report.html` into a folder and return its path."""
         path = folder / "report.html"
         write_atomic(path, self.html())
         return path
-
-
-@dataclass(frozen=True)
-class _Content:
-    """What a page says of one kind of study."""
-
-    findings: Callable[[Records], list[Finding]]
-    tables: Callable[[Records], list[Table]]
-
-
-_CONTENT = {
-    MANAGED: _Content(findings, lambda records: [*utility_tables(records), *cost_tables(records)]),
-    FRONT: _Content(front_findings, search_tables),
-    PROFIT: _Content(profit_findings, search_tables),
-    KNOWN: _Content(utility_findings, search_tables),
-    JOBS: _Content(job_findings, job_tables),
-    FACILITY: _Content(facility_findings, facility_tables),
-}
 
 
 def render_report(records: Records) -> str:
@@ -89,17 +57,17 @@ def render_report(records: Records) -> str:
 
 def draft_of(records: Records) -> Draft:
     """The report of the records but for its pictures."""
-    content = _CONTENT[records.study.kind]
+    page = page_of(records.study.kind)
     values = {
         "libraries": libraries() if drawable(records) else "",
         "study": records.study,
         "facts": _facts(records),
-        "findings": content.findings(records),
-        "axes": [(sentence(key_words(key).name), key, _values(records, key)) for key in records.study.axes],
-        "main_tables": content.tables(records),
-        "difference_tables": difference_tables(records),
+        "findings": page.findings(records),
+        "axes": [(sentence(records.words(key).name), key, _values(records, key)) for key in records.study.axes],
+        "main_tables": page.tables(records),
+        "difference_tables": difference_tables(records, page.across),
         "full_table": full_table(records),
-        "glossary": GLOSSARIES[records.study.kind],
+        "glossary": page.glossary,
         "particulars": _particulars(records),
         "citation": _citation(records),
     }
@@ -124,7 +92,7 @@ def _facts(records: Records) -> list[str]:
 
 
 def _values(records: Records, key: str) -> str:
-    unit = key_words(key).unit
+    unit = records.words(key).unit
     return "; ".join(records.labels(key).values()) + (f" {unit}" if unit else "")
 
 

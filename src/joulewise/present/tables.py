@@ -15,15 +15,13 @@ from joulewise.present.formats import (
     Metric,
     decimals_for,
     fixed,
-    key_title,
-    key_words,
     metric_title,
     metric_value,
     signed,
     small,
 )
 from joulewise.present.layout import Panel, panels_of, sentence
-from joulewise.present.records import FACILITY, FRONT, KNOWN, PROFIT, TARIFF_UNIT, THRESHOLD, Records
+from joulewise.present.records import TARIFF_UNIT, Records
 from joulewise.units import count, power
 
 MAX_ROWS = 500
@@ -32,33 +30,7 @@ _NEAR_ZERO = 1e-3  # what is nearer is written with a power of ten
 _ROUNDING = 1e-12  # a half-width that is a smaller share of its mean is rounding
 _LEAST_W, _LEAST_K, _DEGREE_DECIMALS = 1e-3, 5e-3, 2  # what is less is rounding
 _DEGREES = ("K", "°C")
-_REACHED = {
-    FRONT: (
-        "points", "hypervolume_percent", "gap_percent", "least_energy_j", "energy_bound_j", "least_makespan_s",
-        "makespan_bound_s", "knee_energy_j", "knee_makespan_s", "unused_types", "solve_s",
-    ),
-    PROFIT: (
-        "profit_per_s", "profit_bound_per_s", "gap_percent", "energy_j", "makespan_s", "mean_power_w",
-        "on_front_percent", "solve_s",
-    ),
-    KNOWN: (
-        "points", "hypervolume_percent", "normalised_percent", "fresh_percent", "fresh_mean_percent", "gap_percent",
-        "least_energy_j", "most_utility", "utility_bound", "peak_utility_per_mj", "peak_energy_j", "energy_sd_percent",
-        "utility_sd_percent", "tasks_dropped", "solve_s",
-    ),
-    FACILITY: (
-        "crr_percent", "rr_percent", "bound_percent", "gap_percent", "total_w", "cap_w", "cooling_w",
-        "redline_margin_k", "supply_mean_c", "n_idle_cores", "heavy_neighbours", "value_per_kw", "value_per_k",
-        "solve_s",
-    ),
-}  # fmt: skip
-"""The metrics of the first table, by kind of study."""
-_DAY = (
-    "day_planned_percent", "day_earned_percent", "earned_of_planned_percent", "day_late_percent",
-    "day_dropped_percent", "day_peak_w", "cap_w", "day_above_cap_percent", "day_redline_margin_k", "day_plans",
-)  # fmt: skip
-"""The metrics of a day of a facility, the first of which all that have a day have."""
-_BEST, _ALIKE, _WORDS, _PLAIN = "best", "alike", "words", ""
+BEST, WORDS, _ALIKE, _PLAIN = "best", "words", "alike", ""
 
 
 @dataclass(frozen=True)
@@ -80,20 +52,7 @@ class Table:
     note: str = ""
 
 
-def utility_tables(records: Records) -> list[Table]:
-    """Mean percentage of maximum utility with its interval, one table per setting."""
-    best = set(records.clear_best.select(records.varying).iter_rows()) if records.main else set()
-
-    def cell(row: Mapping[str, Any]) -> Cell:
-        return Cell(plus_minus(row), _BEST if tuple(row[key] for key in records.varying) in best else _PLAIN)
-
-    note = "In % of the maximum utility: mean ± half of the 95 % interval, the best in bold."
-    if records.clear_best.height < records.best.height:
-        note += " Where runs have no result, none is called the best."
-    return _pivots(records, records.utility(), cell, note, "Utility")
-
-
-def cost_tables(records: Records) -> list[Table]:
+def cost_tables(records: Records, across: str = "") -> list[Table]:
     """What the energy cost by the tariff, one table per setting; none without a tariff."""
     if not records.measures("energy_cost"):
         return []
@@ -101,10 +60,10 @@ def cost_tables(records: Records) -> list[Table]:
     unit = f", in {units.pop()}" if len(units) == 1 else ""
     note = f"Energy times the tariff of its hour{unit}: mean ± half of the 95 % interval."
     rows = records.summary.filter(pl.col("metric") == "energy_cost", pl.col("mean").is_not_null())
-    return _pivots(records, rows, lambda row: Cell(plus_minus(row)), note, "Cost of energy")
+    return pivots(records, rows, lambda row: Cell(plus_minus(row)), note, "Cost of energy", across)
 
 
-def difference_tables(records: Records) -> list[Table]:
+def difference_tables(records: Records, across: str = "") -> list[Table]:
     """Paired differences in percentage points to the best at the same setting, one table per setting."""
     if records.behind_best.is_empty():
         return []
@@ -115,12 +74,12 @@ def difference_tables(records: Records) -> list[Table]:
     reference = records.best.select(*records.study.axes, mean=pl.lit(0.0), low=pl.lit(0.0), high=pl.lit(0.0))
     columns = [*records.study.axes, "mean", "low", "high"]
     rows = pl.concat([reference.select(columns), records.behind_best.select(columns)])
-    return _pivots(records, rows, _difference_cell, note, "Difference to the best")
+    return pivots(records, rows, _difference_cell, note, "Difference to the best", across)
 
 
 def _difference_cell(row: Mapping[str, Any]) -> Cell:
     if row["mean"] == row["low"] == row["high"] == 0.0:
-        return Cell("0", _BEST)
+        return Cell("0", BEST)
     alike = row["high"] is not None and row["low"] <= 0 <= row["high"]
     return Cell(plus_minus(row, show=signed), _ALIKE if alike else _PLAIN)
 
@@ -143,14 +102,19 @@ def _decimals_of(mean: float) -> int:
     return 0 if float(mean).is_integer() else max(1, 2 - math.floor(math.log10(abs(mean))))
 
 
-def _pivots(
-    records: Records, frame: pl.DataFrame, cell: Callable[[Mapping[str, Any]], Cell], note: str, subject: str
+def pivots(
+    records: Records,
+    frame: pl.DataFrame,
+    cell: Callable[[Mapping[str, Any]], Cell],
+    note: str,
+    subject: str,
+    across: str = "",
 ) -> list[Table]:
-    """One table per setting: the main key down, the dropping threshold (where it varies) across."""
-    across = THRESHOLD if THRESHOLD in records.others and len(records.values(THRESHOLD)) <= _MAX_COLUMNS else None
-    keys = [key for key in records.others if key != across]
+    """One table per setting: the main key down, another one across where it varies and has few values."""
+    columns = across if across in records.others and len(records.values(across)) <= _MAX_COLUMNS else None
+    keys = [key for key in records.others if key != columns]
     panels, left_out = panels_of(records, frame, keys)
-    return [_pivot(records, panel, across, cell, note + left_out, subject) for panel in panels]
+    return [_pivot(records, panel, columns, cell, note + left_out, subject) for panel in panels]
 
 
 def _pivot(
@@ -163,18 +127,18 @@ def _pivot(
 ) -> Table:
     down = records.labels(records.main) if records.main else {None: "all runs"}
     columns = records.labels(across) if across else {None: subject}
-    found = {
+    cells = {
         (row[records.main] if records.main else None, row[across] if across else None): cell(row)
         for row in panel.rows.iter_rows(named=True)
     }
     rows = tuple(
-        (label, tuple(found.get((value, column), Cell(MISSING)) for column in columns))
+        (label, tuple(cells.get((value, column), Cell(MISSING)) for column in columns))
         for value, label in down.items()
-        if any((value, column) in found for column in columns)
+        if any((value, column) in cells for column in columns)
     )
-    by = f" by {key_words(across).name}" if across else ""
+    by = f" by {records.words(across).name}" if across else ""
     caption = f"{subject}{by}" + (f", {panel.title}" if panel.title else "")
-    corner = sentence(key_title(records.main)) if records.main else "Study"
+    corner = sentence(records.title(records.main)) if records.main else "Study"
     return Table(caption, corner, tuple(columns.values()), rows, note)
 
 
@@ -184,23 +148,16 @@ def full_table(records: Records) -> Table:
     return points_table(records, metrics, "All metrics at every point")
 
 
-def search_tables(records: Records) -> list[Table]:
+def measured_table(records: Records, metrics: Sequence[str], caption: str) -> list[Table]:
+    """Those of the metrics that some run has, at every point of the study; none where no run has any."""
+    present = set(records.summary["metric"])
+    measured = [name for name in metrics if name in present and records.measures(name)]
+    return [points_table(records, measured, caption)] if measured else []
+
+
+def search_tables(records: Records, metrics: Sequence[str]) -> list[Table]:
     """What a search reached at every point of the study beside what is proven; none without results."""
-    metrics = _measured(records, _REACHED[records.study.kind])
-    return [points_table(records, metrics, "What was reached, and what is proven")] if metrics else []
-
-
-def facility_tables(records: Records) -> list[Table]:
-    """The same for plans of a facility, and what is earned where they are followed through a day."""
-    day = _measured(records, _DAY)
-    has_day = _DAY[0] in day
-    return search_tables(records) + ([points_table(records, day, "A day that follows the plans")] if has_day else [])
-
-
-def _measured(records: Records, metrics: Sequence[str]) -> list[str]:
-    """Those metrics that some run has."""
-    found = set(records.summary["metric"])
-    return [name for name in metrics if name in found and records.measures(name)]
+    return measured_table(records, metrics, "What was reached, and what is proven")
 
 
 def points_table(records: Records, metrics: Sequence[str], caption: str) -> Table:
@@ -209,15 +166,15 @@ def points_table(records: Records, metrics: Sequence[str], caption: str) -> Tabl
     points: dict[tuple[object, ...], dict[str, Mapping[str, Any]]] = {}
     for row in records.summary.filter(pl.col("metric").is_in(metrics)).iter_rows(named=True):
         points.setdefault(tuple(row[key] for key in keys), {})[row["metric"]] = row
-    rows = tuple(_full_row(records, keys, metrics, point, found) for point, found in list(points.items())[:MAX_ROWS])
+    rows = tuple(_full_row(records, keys, metrics, point, means) for point, means in list(points.items())[:MAX_ROWS])
     note = f"The first {MAX_ROWS} of {count(len(points), 'point')}." if len(points) > MAX_ROWS else ""
     first, *rest = keys or ["point"]
     columns = (
-        *(sentence(key_title(key)) for key in rest),
+        *(sentence(records.title(key)) for key in rest),
         *(sentence(metric_title(m)) for m in metrics),
         "Trials",
     )
-    return Table(caption, sentence(key_title(first)), columns, rows, note)
+    return Table(caption, sentence(records.title(first)), columns, rows, note)
 
 
 def _full_row(
@@ -225,12 +182,12 @@ def _full_row(
     keys: Sequence[str],
     metrics: Sequence[str],
     point: tuple[object, ...],
-    found: Mapping[str, Mapping[str, Any]],
+    means: Mapping[str, Mapping[str, Any]],
 ) -> tuple[str, tuple[Cell, ...]]:
     labels = [records.label(key, value) for key, value in zip(keys, point, strict=True)] or ["all runs"]
-    values = [_metric_text(metric, found.get(metric)) for metric in metrics]
-    n = max(int(row["n"]) for row in found.values())
-    return labels[0], (*(Cell(text, _WORDS) for text in labels[1:]), *map(Cell, [*values, fixed(n, 0)]))
+    values = [_metric_text(metric, means.get(metric)) for metric in metrics]
+    n = max(int(row["n"]) for row in means.values())
+    return labels[0], (*(Cell(text, WORDS) for text in labels[1:]), *map(Cell, [*values, fixed(n, 0)]))
 
 
 def _metric_text(metric: str, row: Mapping[str, Any] | None) -> str:
@@ -244,9 +201,9 @@ def _metric_text(metric: str, row: Mapping[str, Any] | None) -> str:
     half = 0.0 if row["low"] is None or row["high"] is None else (row["high"] - row["low"]) / 2
     is_spread = half > max(_ROUNDING * abs(mean), least)
     if is_degrees:
-        told = [fixed(value, _DEGREE_DECIMALS) for value in (mean, half)]
+        texts = [fixed(value, _DEGREE_DECIMALS) for value in (mean, half)]
     elif is_spread and not words.show:
         return plus_minus(row)
     else:
-        told = [metric_value(metric, value) for value in (mean, half)]
-    return " ± ".join(told if is_spread else told[:1])
+        texts = [metric_value(metric, value) for value in (mean, half)]
+    return " ± ".join(texts if is_spread else texts[:1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # Okabe and Ito's palette, told apart under every common colour vision; yellow is last: it fades on white.
@@ -16,6 +16,9 @@ _RAMP = ((0xA3, 0xCB, 0xEA), (0x3B, 0x8E, 0xC4), (0x05, 0x2B, 0x55))
 _LINE_RAMP = ((0x7A, 0xD1, 0x51), (0x22, 0xA8, 0x84), (0x2A, 0x78, 0x8E), (0x41, 0x44, 0x87), (0x44, 0x01, 0x54))
 # From cool to hot, light to dark all the way, so that hot stands out under every common colour vision and in grey.
 _WARMTH = ((0xFB, 0xF0, 0xC4), (0xF6, 0xB9, 0x4D), (0xDD, 0x6B, 0x2F), (0x9C, 0x2A, 0x4A), (0x3B, 0x0F, 0x4E))
+
+Looks = Mapping[str, tuple[str, list[int]]]
+"""Colour and dash of a line by its label."""
 
 INK = "#1B1F24"
 MUTED = "#57606A"

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import energy_unit, key_title
+from joulewise.present.formats import energy_unit
 from joulewise.present.layout import (
     AXIS_FORMAT,
     Drawing,
@@ -21,8 +21,8 @@ from joulewise.present.layout import (
     sentence,
     shared_value,
 )
-from joulewise.present.records import ENVIRONMENT, FILTER, POLICY, Records
-from joulewise.present.settings import TUNINGS, beside, tunes, with_setting
+from joulewise.present.records import Records
+from joulewise.present.views import beside
 from joulewise.units import count
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond")
@@ -30,7 +30,7 @@ _WIDE_PX, _NARROW_PX, _HEIGHT_PX = 430, 270, 320
 
 
 @dataclass(frozen=True)
-class _Scene:
+class _Spans:
     """What all panels share: the main key, the spans of both axes, the unit of energy and its size in joules."""
 
     records: Records
@@ -42,21 +42,21 @@ class _Scene:
     width_px: int
 
 
-def utility_against_energy(records: Records) -> Drawing:
-    """Mean utility against mean energy with both intervals, the budget and the proven bound."""
-    records = with_setting(records, (ENVIRONMENT, FILTER))
-    main = POLICY if records.varies(POLICY) else records.main or POLICY
-    tuned = [key for key in TUNINGS if key != main and tunes(records, key)]
+def draw_tradeoff(records: Records, main: str, tuned: Sequence[str] = (), best: str = "") -> Drawing:
+    """Mean utility against mean energy with both intervals, the budget and the proven bound.
+
+    A point is a value of the main key at values of the tuned ones; `best` says how others are tuned.
+    """
     rest = beside(records, (main, *tuned))
     panels, note = panels_of(records, points(records, [main, *tuned, *rest]), rest)
     scene = _scene(records, main, panels)
-    joined = f" Thin lines join the settings of each {key_title(main)}." if tuned else ""
+    joined = f" Thin lines join the settings of each {records.title(main)}." if tuned else ""
     n_trials = int(max(panel.rows["n"].max() for panel in panels))  # type: ignore[type-var, arg-type]
     crosses = "crosses 95 % confidence intervals of both means" if n_trials > 1 else "too few for intervals"
     caption = (
         "Utility earned against energy used: up is better, left is cheaper. Dashed lines are the energy budget and "
         "the proven bound, which no policy can exceed, where all points share them. Points are means of "
-        f"{count(n_trials, 'trial')}, {crosses}.{joined}{note}"
+        f"{count(n_trials, 'trial')}, {crosses}.{joined}{note}{best}"
     )
     return Drawing(assemble([_panel(scene, panel) for panel in panels], across=2), caption)
 
@@ -73,7 +73,7 @@ def _cut(means: pl.DataFrame) -> pl.DataFrame:
     return means.with_columns(low=pl.col("low").clip(pl.min_horizontal(pl.col("mean"), pl.lit(0.0))))
 
 
-def _scene(records: Records, main: str, panels: Sequence[Panel]) -> _Scene:
+def _scene(records: Records, main: str, panels: Sequence[Panel]) -> _Spans:
     budgets = [shared_value(records, panel, "budget_j") for panel in panels]
     bounds = [shared_value(records, panel, "utility_bound") for panel in panels]
     rows = pl.concat([panel.rows for panel in panels])
@@ -81,18 +81,18 @@ def _scene(records: Records, main: str, panels: Sequence[Panel]) -> _Scene:
     x_domain = _domain(rows.select("energy_j", "least_j", "most_j"), budgets)
     y_domain = _domain(rows.select("mean", "low", "high"), bounds)
     width_px = _WIDE_PX if len(panels) == 1 else _NARROW_PX
-    return _Scene(records, main, [x / size for x in x_domain], y_domain, unit, size, width_px)
+    return _Spans(records, main, [x / size for x in x_domain], y_domain, unit, size, width_px)
 
 
-def _domain(found: pl.DataFrame, lines: Sequence[float | None]) -> list[float]:
+def _domain(points: pl.DataFrame, lines: Sequence[float | None]) -> list[float]:
     """The span of values and lines with so much room that trifles stay small, from 0 on if that is near."""
-    values = [v for column in found.iter_columns() for v in column.drop_nulls()] + [v for v in lines if v is not None]
+    values = [v for column in points.iter_columns() for v in column.drop_nulls()] + [v for v in lines if v is not None]
     low, high = min(values), max(values)
     room = max(0.06 * (high - low), 0.05 * abs(high)) or 1.0
     return [0.0 if 0 <= low < 0.4 * high else low - room, high + room]
 
 
-def _panel(scene: _Scene, panel: Panel) -> Any:
+def _panel(scene: _Spans, panel: Panel) -> Any:
     import altair as alt
 
     labels = scene.records.labels(scene.main)
@@ -129,7 +129,7 @@ def _panel(scene: _Scene, panel: Panel) -> Any:
     return alt.layer(*layers).properties(width=scene.width_px, height=_HEIGHT_PX, title=panel.title)
 
 
-def _limits(scene: _Scene, panel: Panel) -> list[Any]:
+def _limits(scene: _Spans, panel: Panel) -> list[Any]:
     """The budget across and the bound along, each with its name."""
     import altair as alt
 
@@ -148,14 +148,14 @@ def _limits(scene: _Scene, panel: Panel) -> list[Any]:
     return layers
 
 
-def _colour(labels: Sequence[str], scene: _Scene) -> Any:
+def _colour(labels: Sequence[str], scene: _Spans) -> Any:
     import altair as alt
 
     colours = [theme.LINE_PALETTE[i % len(theme.LINE_PALETTE)] for i in range(len(labels))]
     return alt.Color("name:N", scale=alt.Scale(domain=list(labels), range=colours), legend=_legend(scene))
 
 
-def _shape(labels: Sequence[str], scene: _Scene) -> Any:
+def _shape(labels: Sequence[str], scene: _Spans) -> Any:
     """A shape for every turn through the colours, so that no two policies look alike."""
     import altair as alt
 
@@ -163,20 +163,20 @@ def _shape(labels: Sequence[str], scene: _Scene) -> Any:
     return alt.Shape("name:N", scale=alt.Scale(domain=list(labels), range=shapes), legend=_legend(scene))
 
 
-def _legend(scene: _Scene) -> Any:
+def _legend(scene: _Spans) -> Any:
     import altair as alt
 
     return alt.Legend(
-        title=sentence(key_title(scene.main)), orient="right", direction="vertical", titleOrient="top", columns=1,
-        symbolOpacity=1, symbolSize=55, labelLimit=320,
+        title=sentence(scene.records.title(scene.main)), orient="right", direction="vertical", titleOrient="top",
+        columns=1, symbolOpacity=1, symbolSize=55, labelLimit=320,
     )  # fmt: skip
 
 
-def _tooltip(scene: _Scene) -> list[Any]:
+def _tooltip(scene: _Spans) -> list[Any]:
     import altair as alt
 
     return [
-        alt.Tooltip("name:N", title=key_title(scene.main)),
+        alt.Tooltip("name:N", title=scene.records.title(scene.main)),
         alt.Tooltip("x:Q", title=f"energy used ({scene.unit})", format=",.4~r"),
         alt.Tooltip("y:Q", title="utility earned", format=",.4~r"),
     ]

@@ -32,6 +32,11 @@ class Results:
         return self.runs.filter(pl.col("status") == FAILED)
 
     @property
+    def seconds(self) -> float:
+        """How long the runs took one after the other; a run at several points counts once, a failed one not at all."""
+        return float(self.runs.unique("run")["run_s"].sum()) if "run_s" in self.runs.columns else 0.0
+
+    @property
     def compared(self) -> str:
         """The axis whose values are compared: the kind's main one if it varies, else the variant, else the first."""
         varying = [axis for axis in self.study.axes if self.runs[axis].n_unique() > 1]

@@ -15,11 +15,13 @@ from scipy.optimize import linprog
 
 from joulewise.check.bags.allocation import certified_front
 from joulewise.errors import InputError, JoulewiseError
+from joulewise.kernels.linear import REASONS
 from joulewise.model import Bag
 from joulewise.model.arrays import Floats
 from joulewise.optimise.bags import bound as bag_bound
 from joulewise.optimise.bags.bound import BoundFront, bound_at, bound_front, region
 from joulewise.optimise.bags.recovery import recover
+from joulewise.optimise.bags.swept import GaveUpError
 from tests.strategies.random_bags import DRAWS, random_bag, system_of, tiny_bag, usual_bag
 from tests.twins.bags.bag import all_allocations
 
@@ -263,10 +265,30 @@ def test_what_a_user_can_get_wrong() -> None:
 def test_where_the_sweep_gives_up_highs_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     bag = random_bag(3, "real")
     expected = bound_front(bag).makespan_s
-    monkeypatch.setattr(bag_bound, "sweep_bag", lambda *_: None)
-    assert bound_front(bag).makespan_s == close(expected, 1e-9)
-    with pytest.raises(JoulewiseError, match="highs"):
+
+    def give_up(*_: object) -> None:
+        raise GaveUpError("too wide")
+
+    monkeypatch.setattr(bag_bound, "sweep_bag", give_up)
+    front = bound_front(bag)
+    assert front.makespan_s == close(expected, 1e-9)
+    assert front.why_highs == "too wide"
+    assert bound_front(bag, "highs").why_highs == ""
+    assert bound_at(bag, 10.0).makespan_s >= expected[-1] * (1 - 1e-9)
+    with pytest.raises(JoulewiseError, match="too wide; engine 'highs'"):
         bound_front(bag, "sweep")
+
+
+def test_a_sweep_that_gives_up_says_why() -> None:
+    """Times 16 orders of magnitude apart leave a sweep no digits."""
+    rng = np.random.default_rng(41)
+    etc_s, power_w = (10.0 ** rng.uniform(-span, span, (12, 5, 1)) for span in (8.0, 4.0))
+    bag = Bag(system_of(np.full(5, 4), etc_s, power_w), rng.integers(1, 10**4, 12))
+    with pytest.raises(GaveUpError) as error:
+        bound_front(bag, "sweep")
+    assert error.value.reason in REASONS.values()
+    assert bound_front(bag).why_highs == error.value.reason
+    assert pickle.loads(pickle.dumps(error.value)).reason == error.value.reason
 
 
 def test_single_points_of_large_bags_go_to_highs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from joulewise.present.assignments.aims import aim_of, with_aims
 from joulewise.present.assignments.densities import densities, gamma_density
+from joulewise.present.assignments.findings import utility_findings
 from joulewise.present.assignments.fronts import (
     fronts_by_seeds,
     hypervolume_by_generations,
@@ -24,15 +25,15 @@ from joulewise.present.assignments.fuzzy import (
     spread_of_points,
     yardsticks,
 )
+from joulewise.present.assignments.keys import AIM, OBJECTIVE, PERCENTILES
 from joulewise.present.export import spec_of
-from joulewise.present.figures import FIGURES, drawable
 from joulewise.present.fronts import MOST_POINTS, front_by_generations, thinned
 from joulewise.present.layout import Drawing
-from joulewise.present.outcomes import utility_findings
+from joulewise.present.page import all_figures, drawable, page_of
 from joulewise.present.plane import plane_of, planes_of, scale_said, strays_said, without_tail
-from joulewise.present.records import AIM, GENERATIONS, OBJECTIVE, PERCENTILES, SEEDS, VARIANT, Records
+from joulewise.present.records import GENERATIONS, SEEDS, VARIANT, Records
 from joulewise.present.report import render_report
-from joulewise.present.tables import search_tables
+from tests.strategies.made import with_frames
 from tests.strategies.made_fronts import FIVE_SEEDS, STEPS, fuzzy_records, utility_records
 
 OF_FRONTS = {"utility-front", "front-by-generations", "hypervolume-by-generations", "utility-per-energy"}
@@ -64,10 +65,10 @@ def test_searches_get_the_figures_they_hold() -> None:
     assert _names(utility_records(["nsga2"], FIVE_SEEDS)) == OF_FRONTS - {"front-by-generations"} | {"fronts-by-seeds"}
     assert _names(fuzzy_records()) == OF_CHANCE
     assert _names(fuzzy_records([("expected", 50)])) == OF_CHANCE - {"fuzzy-fronts-compared"}
-    assert _names(replace(fuzzy_records(), fronts=None, clouds=None)) == {"densities"}
+    assert _names(with_frames(fuzzy_records(), fronts=None, clouds=None)) == {"densities"}
 
 
-@pytest.mark.parametrize("figure", [f for f in FIGURES if f.name in OF_FRONTS | OF_CHANCE | {"fronts-by-seeds"}])
+@pytest.mark.parametrize("figure", [f for f in all_figures() if f.name in OF_FRONTS | OF_CHANCE | {"fronts-by-seeds"}])
 def test_captions_are_sentences(figure: Any) -> None:
     made = (utility_records(), utility_records(["nsga2"], FIVE_SEEDS), fuzzy_records())
     for records in made:
@@ -160,10 +161,9 @@ def test_panels_share_a_scale_where_each_fills_enough_of_it_and_units_always() -
 
 def test_fronts_that_use_no_energy_have_no_utility_per_energy() -> None:
     records = utility_records(["annealing"])
-    assert records.fronts is not None
-    nothing = records.fronts.filter(curve="front").head(1).with_columns(energy_j=0.0, utility=0.0)
-    assert _names(replace(records, fronts=nothing)) == {"utility-front"}
-    assert utility_front(replace(records, fronts=nothing)).caption
+    nothing = records.frame("fronts").filter(curve="front").head(1).with_columns(energy_j=0.0, utility=0.0)
+    assert _names(with_frames(records, fronts=nothing)) == {"utility-front"}
+    assert utility_front(with_frames(records, fronts=nothing)).caption
 
 
 def test_objectives_go_by_the_names_of_their_variants() -> None:
@@ -261,9 +261,8 @@ def test_ellipses_have_one_scale_on_both_axes() -> None:
 
 def test_energies_that_span_much_are_drawn_on_logarithmic_axes() -> None:
     records = fuzzy_records([("expected", 50)], n_points=8)
-    assert records.fronts is not None
-    wide = records.fronts.with_columns(mean_energy_j=pl.col("mean_energy_j") * (1 + pl.col("point")))
-    drawing = spread_of_points(replace(records, fronts=wide))
+    wide = records.frame("fronts").with_columns(mean_energy_j=pl.col("mean_energy_j") * (1 + pl.col("point")))
+    drawing = spread_of_points(with_frames(records, fronts=wide))
     spec = spec_of(drawing.chart)
     spans = [np.ptp(np.log2(spec["encoding"][axis]["scale"]["domain"])) for axis in "xy"]
     assert spec["width"] / spans[0] == pytest.approx(spec["height"] / spans[1])
@@ -303,7 +302,7 @@ def test_reports_say_what_was_found() -> None:
     (fuzzy,) = utility_findings(fuzzy_records())
     assert "on fresh samples" in fuzzy.lead
     assert "utilities by 3.00" in fuzzy.support
-    (table,) = search_tables(fuzzy_records())
+    (table,) = page_of("utility").tables(fuzzy_records())
     assert "Hypervolume (% of the bound's)" not in table.columns
     page = render_report(utility_records(["annealing"]))
     assert "whole box" in page
@@ -312,6 +311,6 @@ def test_reports_say_what_was_found() -> None:
 
 def test_searches_without_results_still_get_their_page() -> None:
     records = fuzzy_records()
-    assert records.fronts is not None
-    empty = replace(records, runs=records.runs.clear(), summary=records.summary.clear(), fronts=records.fronts.clear())
-    assert "No run has a result yet." in render_report(replace(empty, clouds=None))
+    empty = replace(records, runs=records.runs.clear(), summary=records.summary.clear())
+    fronts = records.frame("fronts").clear()
+    assert "No run has a result yet." in render_report(with_frames(empty, fronts=fronts, clouds=None))

@@ -9,18 +9,20 @@ import numpy as np
 import polars as pl
 import pytest
 
+from joulewise.present.bags.findings import front_findings, profit_findings
+from joulewise.present.bags.fronts import fronts
 from joulewise.present.bags.gaps import kernel_density, profit_by_ratio, profit_gap
+from joulewise.present.bags.keys import RATIO
 from joulewise.present.bags.machines import finishing_times, machine_energies, machines_by_type
 from joulewise.present.bags.profit import feasible_region, profit_on_front
 from joulewise.present.export import spec_of
-from joulewise.present.figures import FIGURES, drawable
-from joulewise.present.fronts import front_by_generations, fronts
+from joulewise.present.fronts import front_by_generations
 from joulewise.present.layout import Drawing
-from joulewise.present.outcomes import front_findings, profit_findings
+from joulewise.present.page import all_figures, drawable, page_of
 from joulewise.present.plane import plane_of
-from joulewise.present.records import METHOD, RATIO, Records
+from joulewise.present.records import METHOD, Records
 from joulewise.present.report import render_report
-from joulewise.present.tables import search_tables
+from tests.strategies.made import with_frames
 from tests.strategies.made_bags import COST_PER_J, TYPES, front_records, profit_records
 
 OF_FRONTS = {"front", "front-by-generations", "finishing-times", "machine-energies", "machines-by-type"}
@@ -45,11 +47,11 @@ def test_searches_get_the_figures_they_hold() -> None:
     assert _names(profit_records()) == OF_PROFIT
     assert _names(profit_records(n_trials=6)) == OF_PROFIT | {"profit-gap"}
     assert _names(profit_records([1.2])) == OF_PROFIT - {"profit-by-ratio"}
-    assert _names(replace(front_records(), fronts=None, machines=None)) == set()
-    assert _names(replace(profit_records(), fronts=None)) == {"profit-by-ratio"}
+    assert _names(with_frames(front_records(), fronts=None, machines=None)) == set()
+    assert _names(with_frames(profit_records(), fronts=None)) == {"profit-by-ratio"}
 
 
-@pytest.mark.parametrize("figure", [f for f in FIGURES if f.name in OF_FRONTS | OF_PROFIT | {"profit-gap"}])
+@pytest.mark.parametrize("figure", [f for f in all_figures() if f.name in OF_FRONTS | OF_PROFIT | {"profit-gap"}])
 def test_captions_are_sentences(figure: Any) -> None:
     records = front_records() if figure.name in OF_FRONTS else profit_records(n_trials=6)
     caption = figure.draw(records).caption
@@ -138,7 +140,7 @@ def test_the_region_is_closed() -> None:
 
 def test_gaps_are_shown_with_their_medians() -> None:
     records = profit_records([1.01, 1.5], [120, 1200], n_trials=9)
-    medians = {(row["size"], row["name"]): row["y"] for row in _with(profit_gap(records), "told")}
+    medians = {(row["size"], row["name"]): row["y"] for row in _with(profit_gap(records), "shown")}
     assert set(medians) == {("10", "1.01"), ("10", "1.5"), ("100", "1.01"), ("100", "1.5")}
     gaps = records.runs.filter((pl.col(RATIO) == 1.5) & (pl.col("tasks") == 120))["gap_percent"]
     assert medians["10", "1.5"] == pytest.approx(gaps.median())
@@ -162,7 +164,7 @@ def test_reports_of_searches_have_findings_tables_and_words() -> None:
     found = front_findings(front)
     assert [finding.lead[:31] for finding in found] == [f"Machine types {n}: LP found the b" for n in (2, 6)]
     assert "of the hypervolume of the proven bound (±" in found[0].lead
-    (table,) = search_tables(front)
+    (table,) = page_of("front").tables(front)
     assert len(table.rows) == 4
     assert "Hypervolume (% of the bound's)" in table.columns
     page = render_report(front_records(["lp"]))
@@ -174,7 +176,7 @@ def test_reports_of_profit_tell_gaps_and_losses() -> None:
     found = profit_findings(profit_records([0.85, 1.0, 1.5], idle_w=3000.0))
     assert "less per second than the proven bound" in found[0].lead
     assert found[-1].lead == "The most profit lies off the energy/makespan front at profit ratio 0.85."
-    assert found[-1].support == "There is no schedule without loss at profit ratio 0.85."
+    assert found[-1].support == "Every schedule makes a loss at profit ratio 0.85."
     (alone,) = profit_findings(profit_records([1.2]))
     assert alone.support.startswith("It earns ")
     assert "Profit ratio" in render_report(profit_records([1.2]))
@@ -182,14 +184,9 @@ def test_reports_of_profit_tell_gaps_and_losses() -> None:
 
 def test_searches_without_results_still_get_their_page() -> None:
     for records in (front_records(["lp"]), profit_records([1.2])):
-        empty = replace(
-            records,
-            runs=records.runs.clear(),
-            summary=records.summary.clear(),
-            fronts=records.fronts.clear() if records.fronts is not None else None,
-            machines=None,
-        )
-        assert "No run has a result yet." in render_report(empty)
+        empty = replace(records, runs=records.runs.clear(), summary=records.summary.clear())
+        fronts = records.frame("fronts").clear()
+        assert "No run has a result yet." in render_report(with_frames(empty, fronts=fronts, machines=None))
 
 
 def test_labels_of_methods_are_their_titles() -> None:

@@ -14,19 +14,21 @@ import pytest
 from joulewise.present.export import spec_of
 from joulewise.present.facility.bars import CRR_NAME, RR_NAME, rates_by_technique
 from joulewise.present.facility.cores import by_memory, chosen_nodes, cores_of_nodes
+from joulewise.present.facility.findings import facility_findings
 from joulewise.present.facility.floor import MOST_STANDING, cells_of, rooms_of
 from joulewise.present.facility.map import map_of_temperatures
-from joulewise.present.facility.outcomes import facility_findings
+from joulewise.present.facility.page import facility_tables
 from joulewise.present.facility.progress import mean_steps, staircase
 from joulewise.present.facility.sweep import PRICE_NAME, rates_by_number, slopes, turned_key
 from joulewise.present.facility.view import BOUND_NAME, spread_out, technique_key
-from joulewise.present.figures import FIGURES, drawable
 from joulewise.present.layout import Drawing
 from joulewise.present.lines import Point
+from joulewise.present.page import all_figures, drawable
 from joulewise.present.records import METHOD, VARIANT, Records
 from joulewise.present.report import render_report
-from joulewise.present.tables import facility_tables, points_table
+from joulewise.present.tables import points_table
 from joulewise.units import AT_LIMIT_K
+from tests.strategies.made import with_frames
 from tests.strategies.made_facilities import CAP, CAPS, FIG_2, TASKS, TITLES, facility_records
 
 ONE = ({METHOD: "configurations"},)
@@ -39,7 +41,7 @@ CAPPED = facility_records(CAPS, n_trials=2)
 @cache
 def _drawn(name: str) -> Drawing:
     """A figure, drawn once for all tests: of techniques, or, where those have none, of caps."""
-    figure = next(figure for figure in FIGURES if figure.name == name)
+    figure = next(figure for figure in all_figures() if figure.name == name)
     return figure.draw(COMPARED if figure in drawable(COMPARED) else CAPPED)
 
 
@@ -57,8 +59,8 @@ def test_facilities_get_the_figures_they_hold() -> None:
     assert _names(CAPPED) == OF_TECHNIQUES | {"rates-by-number"}
     assert _names(facility_records(ONE, n_trials=1)) == MAPS | {"cores-of-nodes"}
     assert _names(facility_records(details=False)) == {"rates-by-technique"}
-    assert _names(replace(COMPARED, cores=None, cracs=None, progress=None)) == MAPS | {"rates-by-technique"}
-    assert _names(replace(COMPARED, nodes=None)) == {"rates-by-technique", "rate-over-time"}
+    assert _names(with_frames(COMPARED, cores=None, cracs=None, progress=None)) == MAPS | {"rates-by-technique"}
+    assert _names(with_frames(COMPARED, nodes=None)) == {"rates-by-technique", "rate-over-time"}
     assert _names(replace(COMPARED, runs=COMPARED.runs.clear())) == set()
 
 
@@ -165,8 +167,7 @@ def test_cores_are_stacked_and_task_types_ordered_by_memory() -> None:
     assert len(spec_of(drawing.chart)["concat"]) == 4
     tops = {core: max(row["y2"] for row in bars if row["core"] == core) for core in {row["core"] for row in bars}}
     assert all(top == pytest.approx(100) for top in tops.values())
-    assert COMPARED.rates is not None
-    assert by_memory(COMPARED.rates) == list(TASKS)
+    assert by_memory(COMPARED.frame("rates")) == list(TASKS)
     table = pl.DataFrame({"task": ["a", "b", "c"], "class": ["heavy", "light", "medium"]})
     assert by_memory(table) == ["b", "c", "a"]
     own = pl.DataFrame({"task": ["a", "b"], "class": ["b", "a"]}, schema_overrides={"class": pl.Enum(["b", "a"])})
@@ -201,31 +202,31 @@ def test_few_racks_stand_and_many_are_seen_from_above() -> None:
 def test_maps_show_redline_and_supplies() -> None:
     drawing = _drawn("map-of-temperatures")
     assert "25 redline" in json.dumps(spec_of(drawing.chart))
-    cells = _with(drawing, "told_c", "value")
+    cells = _with(drawing, "shown_c", "value")
     assert len(cells) == 60
     hot = [row for row in cells if row["value"] > 24.95]
     dots = [row for row in _with(drawing, "x", "y") if set(row) == {"x", "y"}]
     assert [row["x"] + 0.3 for row in hot] == pytest.approx([dot["x"] for dot in dots])
-    assert [row["crac"] for row in _with(drawing, "crac", "told")] == ["n0", "n1", "n2"]
+    assert [row["crac"] for row in _with(drawing, "crac", "shown")] == ["n0", "n1", "n2"]
     assert len(_with(_drawn("map-of-powers"), "crac", "y")) == 3
 
 
 def test_colours_span_a_degree_and_names_cover_no_tick() -> None:
-    assert COMPARED.nodes is not None
-    even = replace(COMPARED, cracs=None, nodes=COMPARED.nodes.with_columns(inlet_c=25 - 1e-9 * pl.col("node")))
+    nodes = COMPARED.frame("nodes")
+    even = with_frames(COMPARED, cracs=None, nodes=nodes.with_columns(inlet_c=25 - 1e-9 * pl.col("node")))
     assert '"domain": [24.0, ' in json.dumps(spec_of(map_of_temperatures(even).chart))
-    mixed = COMPARED.nodes.with_columns(inlet_c=22.0 + pl.col("node") % 3, redline_c=26.0 + pl.col("node") % 2)
-    words = json.dumps(spec_of(map_of_temperatures(replace(COMPARED, cracs=None, nodes=mixed)).chart))
+    mixed = nodes.with_columns(inlet_c=22.0 + pl.col("node") % 3, redline_c=26.0 + pl.col("node") % 2)
+    words = json.dumps(spec_of(map_of_temperatures(with_frames(COMPARED, cracs=None, nodes=mixed)).chart))
     assert "27 hottest redline" in words
     assert '"values": [22.0, 23.0, 24.0, 27.0]' in words
 
 
 def test_nodes_without_places_are_drawn_in_their_order_and_without_metres() -> None:
-    drawing = map_of_temperatures(replace(facility_records(ONE, n_trials=1, placed=False), cracs=None))
+    drawing = map_of_temperatures(with_frames(facility_records(ONE, n_trials=1, placed=False), cracs=None))
     assert "not known" in drawing.caption
     assert "CRAC" not in drawing.caption
     assert "(m)" not in json.dumps(spec_of(drawing.chart))
-    assert len(_with(drawing, "told_c", "value")) == 60
+    assert len(_with(drawing, "shown_c", "value")) == 60
 
 
 def test_of_many_settings_few_rooms_are_shown() -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from joulewise.present import theme
 from joulewise.present.export import spec_of
-from joulewise.present.figures import FIGURES, drawable
 from joulewise.present.jobs.bars import (
     earned_over_time,
     energy_by_scheduler,
@@ -22,17 +21,21 @@ from joulewise.present.jobs.bars import (
     waits_by_scheduler,
 )
 from joulewise.present.jobs.curves import jobs_over_time
+from joulewise.present.jobs.findings import job_findings
 from joulewise.present.jobs.gantt import gantt, lively, name_nodes
+from joulewise.present.jobs.keys import ADAPTS, FILTER, LENIENCY, LOAD, PLANNED, POLICY, SCHEDULER
 from joulewise.present.jobs.leniency import over_job_leniency
-from joulewise.present.jobs.outcomes import job_findings, job_tables
+from joulewise.present.jobs.tables import job_tables
 from joulewise.present.jobs.times import run_times, utility_by_size
 from joulewise.present.jobs.view import JOB_COLUMNS, by_scheduler, job_view
 from joulewise.present.jobs.waits import slowdown_by_user, wait_distribution, waits_by_queue
 from joulewise.present.layout import Drawing, group_colours
 from joulewise.present.logs import count_axis, time_axis
-from joulewise.present.records import ADAPTS, JOB_FILTER, JOB_LENIENCY, JOB_POLICY, PLANNED, SCHEDULER, VARIANT, Records
+from joulewise.present.page import all_figures, drawable
+from joulewise.present.records import VARIANT, Records
 from joulewise.present.report import render_report
-from tests.strategies.made_jobs import BUDGET_J, FIG_7, FIG_9, LOAD, NODES, TRACE, job_records
+from tests.strategies.made import with_frames
+from tests.strategies.made_jobs import BUDGET_J, FIG_7, FIG_9, NODES, TRACE, job_records
 
 COMPARED = {
     "utility-by-scheduler", "energy-by-scheduler", "scheduler-differences", "schedulers-against-energy",
@@ -72,7 +75,7 @@ def test_studies_of_jobs_get_the_figures_they_hold() -> None:
 def test_variants_with_a_swept_leniency_have_figures_and_no_budget_that_is_the_mean_of_theirs() -> None:
     points = [{VARIANT: f"{load} jobs", LOAD: load, **point} for load in (5000, 10_000) for point in FIG_7[:8:2]]
     records = job_records(points, n_trials=2, details=False)
-    swept = replace(records, study=replace(records.study, axes=(VARIANT, JOB_LENIENCY)))
+    swept = replace(records, study=replace(records.study, axes=(VARIANT, LENIENCY)))
     assert _names(swept) == COMPARED | {"job-leniency"}
     budget_j = pl.when(pl.col(LOAD) == 5000).then(BUDGET_J).otherwise(2 * BUDGET_J)
     apart = replace(swept, runs=swept.runs.with_columns(budget_j=budget_j))
@@ -86,7 +89,7 @@ def test_one_leniency_for_each_filter_is_no_sweep() -> None:
 
 def test_without_powers_and_queues_there_are_no_figures_of_them() -> None:
     runs = REPLAYED.runs.with_columns(energy_j=pl.lit(None, pl.Float64))
-    bare = replace(REPLAYED, runs=runs, queues=None, job_types=None)
+    bare = with_frames(replace(REPLAYED, runs=runs), queues=None, job_types=None)
     missing = {"energy-by-scheduler", "schedulers-against-energy", "waits-by-queue", "utility-by-size"}
     assert _names(bare) == (COMPARED | DETAILED | OVER_TIME) - missing
 
@@ -98,7 +101,7 @@ def test_where_all_earn_the_same_utility_is_no_matter() -> None:
     assert len(job_findings(flat)) == 1
 
 
-@pytest.mark.parametrize("figure", [f for f in FIGURES if f.name in COMPARED | DETAILED | OVER_TIME])
+@pytest.mark.parametrize("figure", [f for f in all_figures() if f.name in COMPARED | DETAILED | OVER_TIME])
 def test_captions_are_sentences(figure: Any) -> None:
     caption = figure.draw(REPLAYED).caption
     assert caption.endswith(".")
@@ -106,9 +109,8 @@ def test_captions_are_sentences(figure: Any) -> None:
 
 
 def test_figures_look_at_no_other_columns_of_jobs() -> None:
-    assert REPLAYED.jobs is not None
-    there = [name for name in ("run", *JOB_COLUMNS) if name in REPLAYED.jobs.columns]
-    seen = replace(REPLAYED, jobs=REPLAYED.jobs.select(there))
+    there = [name for name in ("run", *JOB_COLUMNS) if name in REPLAYED.frame("jobs").columns]
+    seen = with_frames(REPLAYED, jobs=REPLAYED.frame("jobs").select(there))
     assert [figure.name for figure in drawable(seen)] == [figure.name for figure in drawable(REPLAYED)]
 
 
@@ -125,7 +127,7 @@ def test_a_scheduler_is_a_policy_with_its_commitment_where_that_is_a_choice() ->
 
 @pytest.mark.parametrize("policies", [("easy", "easy"), ("easy", "conservative")])
 def test_schedulers_go_by_the_names_of_variants_in_their_order(policies: tuple[str, str]) -> None:
-    points = [{VARIANT: name, JOB_POLICY: policy} for name, policy in zip(("usual", "another"), policies, strict=True)]
+    points = [{VARIANT: name, POLICY: policy} for name, policy in zip(("usual", "another"), policies, strict=True)]
     records = job_records(points, details=False)
     seen, _ = job_view(replace(records, study=replace(records.study, axes=(VARIANT,))), folds=True)
     assert seen.study.axes == (SCHEDULER,)
@@ -133,7 +135,7 @@ def test_schedulers_go_by_the_names_of_variants_in_their_order(policies: tuple[s
 
 
 def test_variants_of_the_world_are_compared_beside_the_policies() -> None:
-    points = [{VARIANT: name, JOB_POLICY: policy} for name in ("small", "large") for policy in ("easy", "conservative")]
+    points = [{VARIANT: name, POLICY: policy} for name in ("small", "large") for policy in ("easy", "conservative")]
     seen = by_scheduler(job_records(points, details=False))
     assert seen.study.axes == (SCHEDULER, VARIANT)
     assert seen.values(SCHEDULER) == ["Conservative", "EASY"]
@@ -142,20 +144,20 @@ def test_variants_of_the_world_are_compared_beside_the_policies() -> None:
 
 def test_variants_that_differ_in_the_load_are_compared_at_each_load() -> None:
     points = [
-        {VARIANT: "many", JOB_POLICY: "max-upr", JOB_FILTER: "per-task", LOAD: 10_000},
-        {VARIANT: "in order", JOB_POLICY: "easy", JOB_FILTER: "none", LOAD: 10_000},
-        {VARIANT: "fewer", JOB_POLICY: "easy", JOB_FILTER: "none", LOAD: 5000},
-        {VARIANT: "fewer", JOB_POLICY: "conservative", JOB_FILTER: "none", LOAD: 5000},
+        {VARIANT: "many", POLICY: "max-upr", FILTER: "per-task", LOAD: 10_000},
+        {VARIANT: "in order", POLICY: "easy", FILTER: "none", LOAD: 10_000},
+        {VARIANT: "fewer", POLICY: "easy", FILTER: "none", LOAD: 5000},
+        {VARIANT: "fewer", POLICY: "conservative", FILTER: "none", LOAD: 5000},
     ]
     records = job_records(points, details=False)
-    seen, _ = job_view(replace(records, study=replace(records.study, axes=(VARIANT, JOB_POLICY))))
+    seen, _ = job_view(replace(records, study=replace(records.study, axes=(VARIANT, POLICY))))
     assert seen.study.axes == (SCHEDULER, LOAD)
     assert seen.values(SCHEDULER) == ["Conservative", "EASY", "Max UPR, filter per task"]
     assert group_colours(seen, LOAD) == theme.categorical(2)  # whiskers are seen on these
 
 
 def test_a_filter_that_a_scheduler_always_has_is_part_of_its_name() -> None:
-    points = [{JOB_POLICY: "easy", JOB_FILTER: "none"}, {JOB_POLICY: "max-upr", JOB_FILTER: "per-resource"}]
+    points = [{POLICY: "easy", FILTER: "none"}, {POLICY: "max-upr", FILTER: "per-resource"}]
     seen, said = job_view(job_records(points, details=False))
     assert (seen.values(SCHEDULER), said) == (["EASY", "Max UPR, filter per resource"], "")
     assert seen.varying == (SCHEDULER,)
@@ -164,14 +166,14 @@ def test_a_filter_that_a_scheduler_always_has_is_part_of_its_name() -> None:
 
 def test_each_scheduler_is_shown_at_its_best_leniency() -> None:
     seen, said = job_view(job_records(FIG_7, n_trials=2, details=False))
-    assert seen.runs[JOB_LENIENCY].unique().sort().to_list() == [2.0, 4.0]
+    assert seen.runs[LENIENCY].unique().sort().to_list() == [2.0, 4.0]
     assert "leniency at which it earned most" in said
 
 
 def test_a_filter_that_adapts_is_one_of_its_own() -> None:
-    points = [{JOB_POLICY: "max-upr", JOB_FILTER: "per-task", ADAPTS: adapts} for adapts in (False, True)]
+    points = [{POLICY: "max-upr", FILTER: "per-task", ADAPTS: adapts} for adapts in (False, True)]
     seen, _ = job_view(job_records(points, details=False))
-    assert list(seen.labels(JOB_FILTER).values()) == ["filter per task", "adaptive filter per task"]
+    assert list(seen.labels(FILTER).values()) == ["filter per task", "adaptive filter per task"]
 
 
 def test_bars_of_one_filter_stand_in_the_middle_of_their_band() -> None:
@@ -232,30 +234,28 @@ def test_quantiles_of_waits_rise_from_the_shortest_to_the_longest() -> None:
 
 
 def test_the_queue_with_most_jobs_is_on_top_and_missing_queues_are_left_out() -> None:
-    assert REPLAYED.queues is not None
-    unknown = REPLAYED.queues.with_columns(queue=pl.when(pl.col("queue") != "long").then(pl.col("queue")))
+    unknown = REPLAYED.frame("queues").with_columns(queue=pl.when(pl.col("queue") != "long").then(pl.col("queue")))
     rows = _with(waits_by_queue(REPLAYED), "queue")
     assert rows[0]["queue"] == "short"
-    assert {row["queue"] for row in _with(waits_by_queue(replace(REPLAYED, queues=unknown)), "queue")} == {"short"}
-    assert "waits-by-queue" not in _names(replace(REPLAYED, queues=unknown))
+    assert {row["queue"] for row in _with(waits_by_queue(with_frames(REPLAYED, queues=unknown)), "queue")} == {"short"}
+    assert "waits-by-queue" not in _names(with_frames(REPLAYED, queues=unknown))
 
 
 def test_users_are_points_under_the_fairness_of_their_run() -> None:
     drawing = slowdown_by_user(REPLAYED)
     assert "fairness 0.60" in str(spec_of(drawing.chart))
-    assert REPLAYED.users is not None
-    assert len(_with(drawing, "user")) == REPLAYED.users.height
+    assert len(_with(drawing, "user")) == REPLAYED.frame("users").height
 
 
 def test_requested_predicted_and_true_times_stand_in_one_figure() -> None:
-    points = [{JOB_POLICY: "easy", PLANNED: name} for name in ("requested", "recent", "true")]
+    points = [{POLICY: "easy", PLANNED: name} for name in ("requested", "recent", "true")]
     drawing = run_times(job_records(points, n_jobs=60))
     assert {row["name"] for row in _with(drawing, "piece")} == {"true time", "requested time", "predicted time"}
     assert sum(row["jobs"] for row in _with(drawing, "jobs")) == 2 * 60
 
 
 def test_plans_that_are_true_need_no_figure() -> None:
-    assert "run-times" not in _names(job_records([{JOB_POLICY: "easy", PLANNED: "true"}], n_jobs=40))
+    assert "run-times" not in _names(job_records([{POLICY: "easy", PLANNED: "true"}], n_jobs=40))
 
 
 def test_every_job_type_of_a_world_is_one_point() -> None:
@@ -289,10 +289,8 @@ def test_panels_over_time_share_their_scales() -> None:
 
 
 def test_what_adds_up_is_drawn_until_the_last_schedule_ends() -> None:
-    traces = REPLAYED.job_traces
-    assert traces is not None
-    short = traces.filter((pl.col("run") == "0") | (pl.col("at_s") < 43_200))
-    points = _with(earned_over_time(replace(REPLAYED, job_traces=short)), "piece")
+    short = REPLAYED.frame("job_traces").filter((pl.col("run") == "0") | (pl.col("at_s") < 43_200))
+    points = _with(earned_over_time(with_frames(REPLAYED, job_traces=short)), "piece")
     ends = {name: max(row["x"] for row in points if row["name"] == name) for name in ("Conservative", "EASY")}
     assert ends["EASY"] == pytest.approx(ends["Conservative"])
 
@@ -329,12 +327,11 @@ def test_of_long_schedules_a_window_is_drawn_that_is_neither_empty_nor_crowded()
 
 
 def test_stretches_that_did_not_complete_their_job_are_marked() -> None:
-    assert REPLAYED.jobs is not None
     cut = pl.DataFrame(
         {"run": ["0"], "job": [3], "cluster": ["general"], "nodes": [4], "start_s": [0.0], "end_s": [600.0],
          "is_lost": [True]}
     )  # fmt: skip
-    rows = _with(gantt(replace(REPLAYED, pieces=cut)), "wait")
+    rows = _with(gantt(with_frames(REPLAYED, pieces=cut)), "wait")
     assert [row["job"] for row in rows if row["wait"] == "did not complete"] == [3]
 
 
@@ -343,8 +340,8 @@ def test_stretches_that_did_not_complete_their_job_are_marked() -> None:
 
 def test_findings_tell_who_earned_most_and_waited_least() -> None:
     leads = [finding.lead for finding in job_findings(PUBLISHED)]
-    assert leads[0].startswith("Max UPR, place-holders, filter per resource earned the most: 81")
-    assert leads[1].startswith("With Max UPR, place-holders, filter per resource jobs waited least")
+    assert leads[0].startswith("Max UPR, place-holders, filter per resource earned the most, 81")
+    assert leads[1].startswith("With Max UPR, place-holders, filter per resource, jobs waited least")
 
 
 def test_jobs_that_fit_nowhere_are_a_finding() -> None:
@@ -363,15 +360,14 @@ def test_tables_have_schedulers_queues_users_and_what_was_odd_in_the_log() -> No
 
 
 def test_a_report_without_results_says_so() -> None:
-    empty = replace(REPLAYED, runs=REPLAYED.runs.clear(), summary=REPLAYED.summary.clear(), jobs=None, job_traces=None,
-                    users=None, queues=None, job_types=None)  # fmt: skip
+    empty = replace(REPLAYED, runs=REPLAYED.runs.clear(), summary=REPLAYED.summary.clear(), frames={})
     assert job_findings(empty)[0].lead == "No run has a result yet."
     assert job_tables(empty) == []
     assert _names(empty) == set()
 
 
 def test_a_report_tells_what_its_words_mean() -> None:
-    page = render_report(replace(job_records(TRACE[1:], n_jobs=40), jobs=None, job_traces=None, job_types=None,
-                                 users=None, queues=None))  # fmt: skip
+    records = job_records(TRACE[1:], n_jobs=40)
+    page = render_report(replace(records, frames={"findings": records.frame("findings")}))
     assert "Bounded slowdown" in page
     assert "What was odd in the log" in page

@@ -116,13 +116,13 @@ def test_pairs_have_their_intervals_and_gaps_are_grey() -> None:
     few = replace(FULL, pairs=FULL.pairs.filter(pl.col("beside") != "bodytrack"), by_class=FULL.by_class.clear())
     cells = _rows(slowdowns_by_pair(few), "fill", "beside")
     assert {cell["text"] for cell in cells if cell["beside"] == "bodytrack"} == {"\N{EN DASH}"}
-    told = next(cell["told"] for cell in cells if (cell["name"], cell["beside"]) == ("canneal", "streamcluster"))
+    told = next(cell["shown"] for cell in cells if (cell["name"], cell["beside"]) == ("canneal", "streamcluster"))
     assert told == "32.0 ± 1.2"
     assert shown_clock(FULL.pairs) == "3400 MHz"
 
 
 def test_sums_energies_and_powers_are_as_analysed() -> None:
-    dots = _rows(_drawn("sums"), "told_x", "told_y")
+    dots = _rows(_drawn("sums"), "shown_x", "shown_y")
     assert all(dot["x"] < dot["y"] for dot in dots)  # the made sums are too high
     bars = _rows(_drawn("energy-together"), "alone", "saved")
     row = FULL.together.filter(pl.col("clock") == "3400 MHz", pl.col("group") == "2 canneal").row(0, named=True)
@@ -271,10 +271,10 @@ def test_runs_that_failed_are_told_apart_from_those_that_were_not_made() -> None
     far = rows.filter(repetition=1).with_columns(is_outlier=True, why=pl.lit("far from the other repetitions"))
     some = replace(BARE, observations=rows.filter(repetition=2), left_out=pl.concat([failed, far]))
     told = "2 of 15 runs count; 2 failed; 2 lie far from the others; 9 were not made yet"
-    assert run_counts(some, 15).told() == told
-    assert run_counts(some).told() == "2 of 6 runs count; 2 failed; 2 lie far from the others"
+    assert run_counts(some, 15).words() == told
+    assert run_counts(some).words() == "2 of 6 runs count; 2 failed; 2 lie far from the others"
     assert run_counts(BARE, 12) == RunCounts(12, 0, 0, 0)
-    assert RunCounts(1, 0, 0, 0).told() == "1 run counts"
+    assert RunCounts(1, 0, 0, 0).words() == "1 run counts"
 
 
 def test_remarks_on_readings_of_the_idle_machine_are_told_with_static_power() -> None:

@@ -87,7 +87,7 @@ GREEDY = (
 def test_starts_are_those_of_the_twins_and_not_those_of_counting(
     schedulers: tuple[Scheduler, ...], n_worlds: int, is_limited: bool
 ) -> None:
-    rng, n_others = generator(0, "tests.simulate.jobs.test_pinned"), 0
+    rng, n_others = generator(0, "tests.test_pinned_jobs"), 0
     for world in (packed_world(rng, is_limited=is_limited) for _ in range(n_worlds)):
         for how in schedulers:
             start_s, counted = run(world, how).start_s, run(world, replace(how, nodes="counted"))

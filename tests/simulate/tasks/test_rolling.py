@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from joulewise.errors import InputError
 from joulewise.kernels.jit import kernel
+from joulewise.kernels.linear import COMMON, INEXACT, REASONS, SOLVED
 from joulewise.kernels.tasks import rolling, state
-from joulewise.kernels.tasks.program import LEFT, STRETCH, Program, new_program, solve_program
+from joulewise.kernels.tasks.program import LEFT, Program, new_program, solve_program
 from joulewise.model import World
 from joulewise.model.arrays import Floats
 from joulewise.model.supply import Supply
@@ -68,16 +70,16 @@ def with_numbers(program: Program, rng: np.random.Generator, may_leave: bool) ->
         program.limit[:] = [*-rng.integers(0, 9, n_rows - 1), 0.0]
         program.slope[:] = rng.integers(1, 5, n_rows)
         program.stretch_cost[0] = float(n_rows)
-        program.key[:] = program.first[:-1]
+        program.basis.key[:] = program.first[:-1]
     return program
 
 
 def spread_of(program: Program) -> tuple[Floats, float]:
     """How many tasks go by each column, and the stretch."""
-    x, stretch = np.zeros(program.row.size), 0.0
-    parts = [*zip(program.key, program.key_amount, strict=True)]
-    for group, column, amount in zip(program.group, program.column, program.amount, strict=True):
-        if group == STRETCH:
+    x, stretch, basis = np.zeros(program.row.size), 0.0, program.basis
+    parts = [*zip(basis.key, program.key_amount, strict=True)]
+    for group, column, amount in zip(basis.group, basis.column, basis.amount, strict=True):
+        if group == COMMON:
             stretch = amount
         elif group >= 0:
             parts.append((column, amount))
@@ -110,10 +112,45 @@ def test_solver_finds_what_highs_finds(may_leave: bool) -> None:
     for seed in range(60):
         program, rng = drawn_program(seed, may_leave), np.random.default_rng(seed)
         for _ in range(3):
-            solved(program, may_leave)
+            assert solved(program, may_leave) == SOLVED
             assert_optimal(program, may_leave)
-            keys = program.key.copy()
-            with_numbers(program, rng, may_leave).key[:] = keys
+            keys = program.basis.key.copy()
+            with_numbers(program, rng, may_leave).basis.key[:] = keys
+
+
+@pytest.mark.parametrize("harm", [1.0 + 1e-3, 0.0])
+def test_an_inverse_that_rounding_has_spoilt_is_made_afresh(harm: float) -> None:
+    """The solver goes on from its last basis. Here all but the slacks of its inverse are no longer right."""
+    n_spoilt = 0
+    for seed in range(30):
+        program = drawn_program(seed, may_leave=True)
+        solved(program, True)
+        rows = program.basis.group >= 0
+        program.basis.inverse[rows] *= harm
+        n_spoilt += int(rows.any())
+        assert solved(program, True) == SOLVED
+        assert_optimal(program, True)
+    assert n_spoilt > 10
+
+
+def test_a_solver_that_gives_up_says_so() -> None:
+    """A row without room that no stretch widens has no solution; the first reason stays."""
+    program = drawn_program(1, may_leave=False)
+    program.n[:], program.limit[:], program.slope[:] = 5.0, -1.0, 0.0
+    reason = solved(program, False)
+    assert reason in REASONS
+    assert program.status[0] == reason
+    with_numbers(program, np.random.default_rng(1), False)
+    assert solved(program, False) == SOLVED
+    assert_optimal(program, False)
+    assert program.status[0] == reason
+
+
+def test_a_run_whose_program_was_given_up_is_no_result() -> None:
+    engine = Engine(busy_world(), Manager(PRICES), 0)
+    engine.state.rolling.program.status[0] = INEXACT
+    with pytest.raises(InputError, match=r"policy bag-prices: .*could not be solved: rounding grew"):
+        engine.run(-1.0, is_last=False)
 
 
 def assert_optimal(program: Program, may_leave: bool) -> None:

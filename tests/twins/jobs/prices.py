@@ -36,8 +36,9 @@ class PricedScheduler:
     def __init__(self, world: JobWorld, scheduler: Scheduler, gains: Gains) -> None:
         policy = dataclasses.replace(scheduler.policy, is_priced=False)
         self.engine = JobEngine(world, dataclasses.replace(scheduler, policy=policy))
-        found: Any = self.engine.arguments
-        self.facts, _, _, self.limits, self.ledger, self.book, _, self.site, self.plan, self.pool = found[:10]
+        state: Any = self.engine.state
+        self.facts, self.limits, self.ledger, self.book = state.facts, state.limits, state.ledger, state.book
+        self.site, self.plan, self.pool = state.site, state.plan, state.pool
         self.world, self.gains, self.interval_s = world, gains, scheduler.mapping_interval_s
         self.nodes: list[Price] = []
         self.energy = Price(0.0)

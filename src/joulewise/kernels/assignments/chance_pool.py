@@ -72,8 +72,8 @@ def evaluate_pool_of_chances(facts, room, pool, rows):
             pool.key[row, machine] = _key(pool, row, machine)
             source = _known_row(pool, row, machine)
             if source == NOWHERE:
-                found = run_machine(facts, room, place, pool.sequence[row], pool.first[row], machine, n)
-                pool.at_means[row, machine, ENERGY], pool.at_means[row, machine, UTILITY] = found
+                means = run_machine(facts, room, place, pool.sequence[row], pool.first[row], machine, n)
+                pool.at_means[row, machine, ENERGY], pool.at_means[row, machine, UTILITY] = means
                 _copy(room.used_j, pool.sums[row, machine, ENERGY], n)
                 _copy(room.gained, pool.sums[row, machine, UTILITY], n)
             else:

@@ -134,35 +134,35 @@ def _most_segments(facts: ChanceFacts) -> int:
 
 
 @kernel
-def fill_latest(known, latest_s):
+def fill_latest(facts, latest_s):
     """How long after its hold each task may end and still earn what keeps it from being dropped, rounded down."""
     for i in range(latest_s.size):
-        if not _earns(known, i, 0.0):
+        if not _earns(facts, i, 0.0):
             latest_s[i] = -np.inf
-        elif _earns(known, i, _FOREVER_S):
+        elif _earns(facts, i, _FOREVER_S):
             latest_s[i] = np.inf
         else:
-            latest_s[i] = _latest(known, i)
+            latest_s[i] = _latest(facts, i)
 
 
 @inlined
-def _latest(known, i):
+def _latest(facts, i):
     low, high = 0.0, _FOREVER_S
     while high - low > 1e-9 * (high + 1.0):
         middle = 0.5 * (low + high)
-        if _earns(known, i, middle):
+        if _earns(facts, i, middle):
             low = middle
         else:
             high = middle
-    if _earns(known, i, np.float64(np.float32(high))):
+    if _earns(facts, i, np.float64(np.float32(high))):
         return np.float32(high)
-    return np.float32(low) if _earns(known, i, np.float64(np.float32(low))) else _JUST_BELOW * np.float32(low)
+    return np.float32(low) if _earns(facts, i, np.float64(np.float32(low))) else _JUST_BELOW * np.float32(low)
 
 
 @inlined
-def _earns(known, i, x_s):
+def _earns(facts, i, x_s):
     """Whether task i earns enough when it ends so long after its hold."""
-    return known.tasks.scale[i] * shape_value(known.utilities, known.tasks.shape[i], x_s) >= known.drop_below
+    return facts.tasks.scale[i] * shape_value(facts.utilities, facts.tasks.shape[i], x_s) >= facts.drop_below
 
 
 _set_latest: Any = fill_latest
@@ -263,21 +263,21 @@ def _run(facts, room, i, place, n):
 @inlined
 def _run_by_mean(facts, room, i, place, n):
     """Run task i in all samples if it earns enough at its mean completion: mean energy and utility there, else 0."""
-    known = facts.facts
-    choice, kind = known.choice[place], known.tasks.task_type[i]
+    certain = facts.facts
+    choice, kind = certain.choice[place], certain.tasks.task_type[i]
     gather(facts.time_s[kind, choice], room.time_word[i], room.exec_s, n)
-    low_s, high_s = end_of(room, np.float32(known.tasks.arrival_s[i]), n)
-    earned = utility_of(known.tasks, known.utilities, i, mean_of(room.end_s, facts.n_samples))
-    if earned < known.drop_below:
+    low_s, high_s = end_of(room, np.float32(certain.tasks.arrival_s[i]), n)
+    earned = utility_of(certain.tasks, certain.utilities, i, mean_of(room.end_s, facts.n_samples))
+    if earned < certain.drop_below:
         return 0.0, 0.0
     if facts.objective == MEAN_COMPLETIONS:
         for s in range(n):
             room.free_s[s] = room.end_s[s]
     else:
-        base_s = np.float32(known.tasks.arrival_s[i] + known.tasks.hold_s[i])
+        base_s = np.float32(certain.tasks.arrival_s[i] + certain.tasks.hold_s[i])
         gather(facts.power_w[kind, choice], room.power_word[i], room.power_w, n)
         _count(facts, room, i, base_s, low_s - base_s, high_s - base_s, _FOREVER, n)
-    return known.energy_j[kind, choice], earned
+    return certain.energy_j[kind, choice], earned
 
 
 @inlined

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.assignments.chances import mean_of
-from joulewise.kernels.assignments.evaluation import NOWHERE, sort_by_order
+from joulewise.kernels.assignments.evaluation import NOWHERE, AssignmentRoom, sort_by_order
 from joulewise.kernels.choice import utility_of
 from joulewise.kernels.jit import inlined, kernel
 from joulewise.kernels.records import record
@@ -40,30 +40,40 @@ class Quantiles(NamedTuple):
     power_node: NDArray[np.float32]
 
 
+@record
+class SamplingRoom(NamedTuple):
+    """Work space: for sorting tasks; and by sample how long one runs and until when, and when `[machine]` is free."""
+
+    sorting: AssignmentRoom
+    exec_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    free_s: NDArray[np.float64]
+
+
 @kernel
-def sample_assignment(known, room, place, order, row, quantiles, by_mean, exec_s, free_s, end_s, clouds):
+def sample_assignment(facts, room, place, order, row, quantiles, by_mean, clouds):
     """Fill the clouds of one assignment, in float64: task i has the quantiles of row[i]."""
-    sort_by_order(order, room)
-    n = clouds.energy_j.size
+    sort_by_order(order, room.sorting)
+    n, exec_s, end_s, free_s = clouds.energy_j.size, room.exec_s, room.end_s, room.free_s
     free_s[:] = 0.0
     clouds.energy_j[:] = 0.0
     clouds.utility[:] = 0.0
     clouds.n_ran[:] = 0
     clouds.at_means[0] = 0.0
     for at in range(order.size):
-        i = room.sequence[at]
+        i = room.sorting.sequence[at]
         if place[i] == NOWHERE:
             continue
-        machine, arrival_s = known.machine[place[i]], known.tasks.arrival_s[i]
+        machine, arrival_s = facts.machine[place[i]], facts.tasks.arrival_s[i]
         for s in range(n):
             exec_s[s] = quantile(quantiles.time_root[row[i]], quantiles.time_node[i, s])
             end_s[s] = max(free_s[machine, s], arrival_s) + exec_s[s]
-        at_mean = utility_of(known.tasks, known.utilities, i, mean_of(end_s, n)) if by_mean else 0.0
-        if by_mean and at_mean >= known.drop_below:
+        at_mean = utility_of(facts.tasks, facts.utilities, i, mean_of(end_s, n)) if by_mean else 0.0
+        if by_mean and at_mean >= facts.drop_below:
             clouds.at_means[0] += at_mean
         for s in range(n):
-            earned = utility_of(known.tasks, known.utilities, i, end_s[s])
-            if (at_mean if by_mean else earned) >= known.drop_below:
+            earned = utility_of(facts.tasks, facts.utilities, i, end_s[s])
+            if (at_mean if by_mean else earned) >= facts.drop_below:
                 free_s[machine, s] = end_s[s]
                 clouds.energy_j[s] += exec_s[s] * quantile(quantiles.power_root[row[i]], quantiles.power_node[i, s])
                 clouds.utility[s] += earned

@@ -72,6 +72,20 @@ class BreedingRoom(NamedTuple):
     right: NDArray[np.int64]
 
 
+class Crossing(NamedTuple):
+    """Where a child has its genes from: tasks `first` to `last` from the inner parent, the others from the outer one.
+
+    Its tasks `task` and `other` were mutated then, or nobody.
+    """
+
+    outer: int
+    inner: int
+    first: int
+    last: int
+    task: int
+    other: int
+
+
 def pool_of(genes: NDArray[np.int32], n_machines: int) -> AssignmentPool:
     """A pool around genes `[kind of gene, row, task]`, of which nothing is evaluated yet."""
     _, n_rows, n_tasks = genes.shape
@@ -237,9 +251,9 @@ def breed_assignments(state, facts, pool, room, parents, children, mutation):
         _cross(genes, mother, father, daughter, first, last)
         _cross(genes, father, mother, son, first, last)
         task, other = _mutate(state, facts, genes, daughter, mutation)
-        _evaluate_child(facts, pool, room, daughter, mother, father, first, last, task, other)
+        _evaluate_child(facts, pool, room, daughter, Crossing(mother, father, first, last, task, other))
         task, other = _mutate(state, facts, genes, son, mutation)
-        _evaluate_child(facts, pool, room, son, father, mother, first, last, task, other)
+        _evaluate_child(facts, pool, room, son, Crossing(father, mother, first, last, task, other))
 
 
 @inlined
@@ -257,21 +271,22 @@ def _compare(facts, genes, differs, mother, father, first, last):
 
 
 @shared
-def _evaluate_child(facts, pool, room, child, outer, inner, first, last, task, other):
-    """List and run the tasks of a child of two parents, after its tasks `task` and `other` have been mutated."""
-    _find_sources(facts, pool, room, child, outer, inner, first, last, task, other)
+def _evaluate_child(facts, pool, room, child, crossing):
+    """List and run the tasks of a child of two parents."""
+    _find_sources(facts, pool, room, child, crossing)
     for machine in range(room.source.size):
         if room.source[machine] != _NOBODY:
             _inherit(pool, room.source[machine], child, machine)
         else:
-            _merge(facts, pool, room, child, outer, inner, machine, first, last, task, other)
-            _run_on(facts, pool, child, outer, inner, machine)
+            _merge(facts, pool, room, child, crossing, machine)
+            _run_on(facts, pool, child, crossing.outer, crossing.inner, machine)
     _set_point(pool, child)
 
 
 @inlined
-def _find_sources(facts, pool, room, child, outer, inner, first, last, task, other):
+def _find_sources(facts, pool, room, child, crossing):
     """Find for each machine the parent who does the same, or nobody."""
+    outer, inner, task = crossing.outer, crossing.inner, crossing.task
     for machine in range(room.source.size):
         if not room.differs[0, machine]:
             room.source[machine] = outer
@@ -280,8 +295,8 @@ def _find_sources(facts, pool, room, child, outer, inner, first, last, task, oth
         else:
             room.source[machine] = _NOBODY
     if task != _NOBODY:
-        before = pool.genes[PLACE, inner if first <= task <= last else outer, task]
-        for place in (before, pool.genes[PLACE, child, task], pool.genes[PLACE, child, other]):
+        before = pool.genes[PLACE, inner if crossing.first <= task <= crossing.last else outer, task]
+        for place in (before, pool.genes[PLACE, child, task], pool.genes[PLACE, child, crossing.other]):
             if place != NOWHERE:
                 room.source[facts.machine[place]] = _NOBODY
 
@@ -308,11 +323,11 @@ def _copy_notes(pool, source, child, machine, n):
 
 
 @inlined
-def _merge(facts, pool, room, child, outer, inner, machine, first, last, task, other):
+def _merge(facts, pool, room, child, crossing, machine):
     """List the tasks of a machine: those of each parent's list that are the child's, and those mutated."""
     order, sequence = pool.genes[ORDER, child], pool.sequence[child, pool.first[child, machine] :]
-    n_left = _pick(pool, outer, machine, order, room.left, first, last, False, task, other)
-    n_right = _pick(pool, inner, machine, order, room.right, first, last, True, task, other)
+    n_left = _pick(pool, crossing.outer, machine, order, room.left, crossing, False)
+    n_right = _pick(pool, crossing.inner, machine, order, room.right, crossing, True)
     a, b = 0, 0
     for at in range(n_left + n_right):
         left, right = room.left[a], room.right[b]
@@ -321,21 +336,22 @@ def _merge(facts, pool, room, child, outer, inner, machine, first, last, task, o
         a += is_left
         b += not is_left
     n = n_left + n_right
-    if task != _NOBODY:
-        n += _insert(facts, pool, child, machine, task, n)
-        if other != task:
-            n += _insert(facts, pool, child, machine, other, n)
+    if crossing.task != _NOBODY:
+        n += _insert(facts, pool, child, machine, crossing.task, n)
+        if crossing.other != crossing.task:
+            n += _insert(facts, pool, child, machine, crossing.other, n)
     pool.first[child, machine + 1] = pool.first[child, machine] + n
 
 
 @inlined
-def _pick(pool, row, machine, order, keys, first, last, is_inside, task, other):
+def _pick(pool, row, machine, order, keys, crossing, is_inside):
     """The keys (order, task) of those in a list whose genes the child has from this parent; returns how many."""
     n = 0
     for at in range(pool.first[row, machine], pool.first[row, machine + 1]):
         i = pool.sequence[row, at]
         keys[n] = (np.int64(order[i]) << _32) | np.int64(i)
-        n += ((first <= i <= last) == is_inside) & (i != task) & (i != other)
+        is_theirs = (crossing.first <= i <= crossing.last) == is_inside
+        n += is_theirs & (i != crossing.task) & (i != crossing.other)
     keys[n] = _LAST_KEY
     return n
 

@@ -19,11 +19,11 @@ def map_by_arrival(facts, aim, free_s, place):
     for i in range(place.size):
         kind, best, most, best_s = facts.tasks.task_type[i], -1, -np.inf, np.inf
         for at in range(facts.n_allowed[kind]):
-            found = facts.allowed[kind, at]
-            _, end_s, earned = turn(facts, i, found, free_s[facts.machine[found]])
-            value = _value(aim, earned, energy_at(facts, i, found))
+            candidate = facts.allowed[kind, at]
+            _, end_s, earned = turn(facts, i, candidate, free_s[facts.machine[candidate]])
+            value = _value(aim, earned, energy_at(facts, i, candidate))
             if value > most or (value == most and end_s < best_s):
-                best, most, best_s = found, value, end_s
+                best, most, best_s = candidate, value, end_s
         _take(facts, free_s, i, best, best_s)
         place[i] = best
 
@@ -83,8 +83,8 @@ def _find_first_done(facts, head, best, best_s, free_s, kind, n):
 @inlined
 def _first_done(head, best_s):
     """The task type whose head is done first."""
-    found = 0
+    first = 0
     for kind in range(1, head.size):
-        if best_s[kind] < best_s[found] or (best_s[kind] == best_s[found] and head[kind] < head[found]):
-            found = kind
-    return found
+        if best_s[kind] < best_s[first] or (best_s[kind] == best_s[first] and head[kind] < head[first]):
+            first = kind
+    return first

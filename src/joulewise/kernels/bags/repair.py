@@ -179,7 +179,7 @@ def _give_away(costs, books, latest, n_moves):
     Of equal ones it is the move after which the later of the two machines is done soonest.
     """
     limit_s = books.busy_s[latest] * (1.0 - _SHORTER)
-    best, soonest_s, found, end, to_p = np.inf, np.inf, -1, -1, -1
+    best, soonest_s, kind, end, to_p = np.inf, np.inf, -1, -1, -1
     for k in range(books.n_held[latest]):
         at = books.held[latest, k]
         task, column = _cell(costs, latest, at)
@@ -192,10 +192,10 @@ def _give_away(costs, books, latest, n_moves):
                 books.busy_s[latest] - costs.exec_s[task, column], books.busy_s[m] + costs.exec_s[task, to_column]
             )
             if rise < best or (rise == best and done_s < soonest_s):
-                best, soonest_s, found, end, to_p = rise, done_s, at, m, to_column % costs.n_pstates
-    if found < 0:
+                best, soonest_s, kind, end, to_p = rise, done_s, at, m, to_column % costs.n_pstates
+    if kind < 0:
         return 0
-    task, from_p = found // costs.n_pstates, found % costs.n_pstates
+    task, from_p = kind // costs.n_pstates, kind % costs.n_pstates
     _note(books, n_moves, task, latest, from_p, end, to_p)
     _move(costs, books, task, latest, from_p, end, to_p)
     return 1

@@ -18,15 +18,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, kernel, shared
+from joulewise.kernels.linear import (
+    COMMON,
+    ENDLESS,
+    INEXACT,
+    SINGULAR,
+    SLACK,
+    SOLVED,
+    UNBOUNDED,
+    UNPROVEN,
+    add,
+    exchange,
+    multiply,
+    refactor,
+    scale,
+    swap_key,
+)
 from joulewise.kernels.records import record
 
-SLACK, MAKESPAN = -1, -2
-"""What stands in `Basis.task_type` for an inside column that is no choice."""
+FULL = -1
+"""How a sweep ends for want of room for vertices; else it is SOLVED, or has a reason to give up."""
 
-DONE, FULL, LOST = 0, 1, 2
-"""How a sweep ended: at its end, for want of room for vertices, or unable to go on with the accuracy it has."""
-
-_NO_KEY, _NO_WAY = -1, -2
+_NO_KEY = -1
 _ROUNDING = 1e-12
 _BROKEN = 1e-7
 _PROVEN = 1e-9
@@ -48,18 +61,6 @@ class Choices(NamedTuple):
     n_machines: NDArray[np.float64]
     n_tasks: NDArray[np.float64]
     present: NDArray[np.int64]
-
-
-@record
-class Basis(NamedTuple):
-    """The key of each task type; the inside columns, their values, and the inverse of their matrix."""
-
-    key: NDArray[np.int64]
-    task_type: NDArray[np.int64]
-    column: NDArray[np.int64]
-    value: NDArray[np.float64]
-    inverse: NDArray[np.float64]
-    matrix: NDArray[np.float64]
 
 
 @record
@@ -114,23 +115,23 @@ def sweep(choices, basis, prices, step, vertices, until_w):
 
     A pivot at the weight at which the newest vertex began, or at no cost, replaces it: it was but a point of an edge.
     """
-    _start(choices, basis, step)
+    is_started = _start(choices, basis, step)
     _copy(basis.key, vertices.first_key)
     weight_w, newest, n_switches = 0.0, 0, 0
-    if not _solve(choices, basis, step):
-        return 0, LOST
+    if not is_started or not _solve(choices, basis, step):
+        return 0, INEXACT
     _find_prices(choices, basis, prices)
     _keep(choices, basis, prices, vertices, 0, 0.0, 0)
     for n_pivots in range(1, 20 * choices.present.size * choices.exec_s.shape[1] + 1000):
         task_type, column, next_w = _entering(choices, basis, prices)
-        if task_type == MAKESPAN or next_w >= until_w:
+        if task_type == COMMON or next_w >= until_w:
             _copy(prices.slope, vertices.last_slope)
-            return newest + 1, DONE if _are_proven(choices, vertices, newest + 1) else LOST
+            return newest + 1, SOLVED if _are_proven(choices, vertices, newest + 1) else UNPROVEN
         if newest + 1 == vertices.weight_w.size or n_switches == vertices.switched.size:
             return newest + 1, FULL
-        switched = _pivot(choices, basis, step, task_type, column, n_pivots % _BETWEEN_FACTORINGS == 0)
-        if switched == _NO_WAY:
-            return newest + 1, LOST
+        switched, end = _pivot(choices, basis, step, task_type, column, n_pivots % _BETWEEN_FACTORINGS == 0)
+        if end != SOLVED:
+            return newest + 1, end
         if switched != _NO_KEY:
             vertices.switched[n_switches], vertices.switched_to[n_switches] = switched, basis.key[switched]
             n_switches += 1
@@ -139,20 +140,20 @@ def sweep(choices, basis, prices, step, vertices, until_w):
         if _makespan(basis) < vertices.makespan_s[newest] * (1.0 - _ROUNDING):
             newest += _is_new(choices, basis, vertices, newest, weight_w)
             _keep(choices, basis, prices, vertices, newest, weight_w, n_switches)
-    return newest + 1, LOST
+    return newest + 1, ENDLESS
 
 
 @shared
 def _pivot(choices, basis, step, task_type, column, is_factored):
-    """Let a column enter; returns the task type whose key changed, _NO_KEY, or _NO_WAY where accuracy is lost."""
+    """Let a column enter; returns the task type whose key changed, or _NO_KEY, and SOLVED, or why it gives up."""
     _find_rates(choices, basis, step, task_type, column)
     leaving = _leaving(choices, basis, step)
     if leaving < 0:
-        return _NO_WAY
+        return _NO_KEY, UNBOUNDED
     switched = _exchange(basis, step, leaving, task_type, column)
-    if is_factored:
-        _factor(choices, basis)
-    return switched if _solve(choices, basis, step) else _NO_WAY
+    if is_factored and not _factor(choices, basis):
+        return switched, SINGULAR
+    return switched, SOLVED if _solve(choices, basis, step) else INEXACT
 
 
 @shared
@@ -188,21 +189,12 @@ def _copy(source, target):
         target[j] = source[j]
 
 
-@inlined
-def _scale(row, factor):
-    for j in range(row.size):
-        row[j] *= factor
-
-
-@inlined
-def _add(row, factor, other):
-    for j in range(row.size):
-        row[j] += factor * other[j]
-
-
 @shared
 def _start(choices, basis, step):
-    """Every task type on the choice of least energy (then time); the busiest machine type sets the makespan."""
+    """Every task type on the choice of least energy (then time); the busiest machine type sets the makespan.
+
+    Returns whether that is a basis.
+    """
     for i in choices.present:
         best = 0
         for c in range(1, choices.exec_s.shape[1]):
@@ -211,9 +203,9 @@ def _start(choices, basis, step):
                 best = c
         basis.key[i] = best
     for j in range(basis.column.size):
-        basis.task_type[j], basis.column[j] = SLACK, j
-    basis.task_type[_busiest(choices, basis, step)] = MAKESPAN
-    _factor(choices, basis)
+        basis.group[j], basis.column[j] = SLACK, j
+    basis.group[_busiest(choices, basis, step)] = COMMON
+    return _factor(choices, basis)
 
 
 @shared
@@ -253,7 +245,7 @@ def _fill_column(choices, basis, vector, task_type, column):
     vector[:] = 0.0
     if task_type == SLACK:
         vector[column] = 1.0
-    elif task_type == MAKESPAN:
+    elif task_type == COMMON:
         for j in range(vector.size):
             vector[j] = -choices.n_machines[j]
     else:
@@ -264,79 +256,35 @@ def _fill_column(choices, basis, vector, task_type, column):
 
 @shared
 def _factor(choices, basis):
-    """The inverse of the inside columns afresh, by elimination with row exchanges."""
-    matrix, inverse = basis.matrix, basis.inverse
-    n = basis.value.size
-    for p in range(n):
-        _fill_column(choices, basis, matrix[p], basis.task_type[p], basis.column[p])
-    inverse[:, :] = 0.0
-    for p in range(n):
-        inverse[p, p] = 1.0
-    for j in range(n):  # rows of `matrix` are columns of the system: what results is the transposed inverse
-        best = j
-        for p in range(j + 1, n):
-            if abs(matrix[p, j]) > abs(matrix[best, j]):
-                best = p
-        _swap_rows(matrix, best, j)
-        _swap_rows(inverse, best, j)
-        _clear_column(matrix, inverse, j)
-    for p in range(n):
-        for q in range(p):
-            inverse[p, q], inverse[q, p] = inverse[q, p], inverse[p, q]
-
-
-@inlined
-def _swap_rows(matrix, p, q):
-    if p != q:
-        for j in range(matrix.shape[1]):
-            matrix[p, j], matrix[q, j] = matrix[q, j], matrix[p, j]
-
-
-@shared
-def _clear_column(matrix, inverse, j):
-    """Divide row j so that its j-th entry is 1, and take it off all other rows so that theirs are 0."""
-    divisor = matrix[j, j]
-    _scale(matrix[j], 1.0 / divisor)
-    _scale(inverse[j], 1.0 / divisor)
-    for p in range(matrix.shape[0]):
-        factor = matrix[p, j]
-        if p != j and factor != 0.0:
-            _add(matrix[p], -factor, matrix[j])
-            _add(inverse[p], -factor, inverse[j])
+    """Make the inverse of the inside columns afresh; returns whether there is one."""
+    for p in range(basis.amount.size):
+        _fill_column(choices, basis, basis.matrix[p], basis.group[p], basis.column[p])
+    return refactor(basis)
 
 
 @shared
 def _solve(choices, basis, step):
     """Values of the inside columns; whether none is below 0 by more than rounding. What is almost 0 becomes 0."""
     _fill_load(choices, basis, step.load, False)
-    _multiply(basis.inverse, step.load, basis.value)
+    multiply(basis.inverse, step.load, basis.amount)
     makespan_s = _makespan(basis)
-    for p in range(basis.value.size):
-        i = basis.task_type[p]
-        scale = choices.n_tasks[i] if i >= 0 else makespan_s
+    for p in range(basis.amount.size):
+        i = basis.group[p]
+        unit = choices.n_tasks[i] if i >= 0 else makespan_s
         if i == SLACK:
-            scale *= max(choices.n_machines[basis.column[p]], 1.0)
-        if not basis.value[p] > -_BROKEN * scale:
+            unit *= max(choices.n_machines[basis.column[p]], 1.0)
+        if not basis.amount[p] > -_BROKEN * unit:
             return False
-        if basis.value[p] < _ROUNDING * scale:
-            basis.value[p] = 0.0
+        if basis.amount[p] < _ROUNDING * unit:
+            basis.amount[p] = 0.0
     return True
 
 
 @inlined
-def _multiply(inverse, load, value):
-    for p in range(value.size):
-        total = 0.0
-        for j in range(load.size):
-            total += inverse[p, j] * load[j]
-        value[p] = total
-
-
-@inlined
 def _makespan(basis):
-    for p in range(basis.value.size):
-        if basis.task_type[p] == MAKESPAN:
-            return basis.value[p]
+    for p in range(basis.amount.size):
+        if basis.group[p] == COMMON:
+            return basis.amount[p]
     return np.nan
 
 
@@ -346,11 +294,11 @@ def _find_prices(choices, basis, prices):
     fixed, slope = prices.fixed, prices.slope
     fixed[:] = 0.0
     for p in range(fixed.size):
-        i = basis.task_type[p]
+        i = basis.group[p]
         if i >= 0:
             dearer_j = choices.extra_j[i, basis.column[p]] - choices.extra_j[i, basis.key[i]]
-            _add(fixed, -dearer_j, basis.inverse[p])
-        elif i == MAKESPAN:
+            add(fixed, -dearer_j, basis.inverse[p])
+        elif i == COMMON:
             for j in range(fixed.size):
                 slope[j] = -basis.inverse[p, j]
     for c in range(choices.machine_type.size):
@@ -360,11 +308,11 @@ def _find_prices(choices, basis, prices):
 
 @shared
 def _entering(choices, basis, prices):
-    """The column that pays first as the weight grows, and that weight; task type MAKESPAN when none ever does.
+    """The column that pays first as the weight grows, and that weight; task type COMMON when none ever does.
 
     A column pays from the weight at which what it is dearer by, `above`, is made up for by what it `falls` per watt.
     """
-    task_type, column, above, falls = MAKESPAN, 0, np.inf, 1.0
+    task_type, column, above, falls = COMMON, 0, np.inf, 1.0
     steepest = 0.0
     for j in range(prices.slope.size):
         steepest = max(steepest, abs(prices.slope[j]))
@@ -388,23 +336,23 @@ def _entering(choices, basis, prices):
 @inlined
 def _does_any_pay(exec_s, extra_j, prices, key_j, key_slope, above, falls):
     """Whether some column of a task type may pay earlier than the best so far: a loop that compiles to vectors."""
-    n_found = 0
+    n_paying = 0
     for c in range(exec_s.size):
         above_c = extra_j[c] + exec_s[c] * prices.column_fixed[c] - key_j
         falls_c = key_slope - exec_s[c] * prices.column_slope[c]
-        n_found += above_c * falls < above * falls_c
-    return n_found > 0
+        n_paying += above_c * falls < above * falls_c
+    return n_paying > 0
 
 
 @shared
 def _find_rates(choices, basis, step, task_type, column):
     """How fast each basic variable falls for every unit of the entering one."""
     _fill_column(choices, basis, step.load, task_type, column)
-    _multiply(basis.inverse, step.load, step.rate)
+    multiply(basis.inverse, step.load, step.rate)
     step.touched[:] = -1
     for p in range(step.rate.size):
-        if basis.task_type[p] >= 0:
-            _add_rate(step, basis.task_type[p], -step.rate[p])
+        if basis.group[p] >= 0:
+            _add_rate(step, basis.group[p], -step.rate[p])
     if task_type >= 0:
         _add_rate(step, task_type, 1.0)
 
@@ -434,7 +382,7 @@ def _leaving(choices, basis, step):
     for candidate in range(n + step.touched.size):
         rate = _rate_of(basis, step, candidate, tiny)
         if rate > 0.0:
-            distance = _value_of(choices, basis, basis.value, step, candidate, False) / rate
+            distance = _value_of(choices, basis, basis.amount, step, candidate, False) / rate
             if distance < nearest * (1.0 - _ROUNDING):
                 first, nearest, is_tied = candidate, distance, False
             elif distance <= nearest * (1.0 + _ROUNDING):
@@ -442,12 +390,12 @@ def _leaving(choices, basis, step):
     if not is_tied:
         return first
     _fill_load(choices, basis, step.load, True)
-    _multiply(basis.inverse, step.load, step.shifted)
+    multiply(basis.inverse, step.load, step.shifted)
     first, least = -1, np.inf
     for candidate in range(n + step.touched.size):
         rate = _rate_of(basis, step, candidate, tiny)
         if rate > 0.0:
-            distance = _value_of(choices, basis, basis.value, step, candidate, False) / rate
+            distance = _value_of(choices, basis, basis.amount, step, candidate, False) / rate
             shifted = _value_of(choices, basis, step.shifted, step, candidate, True) / rate
             if distance <= nearest * (1.0 + _ROUNDING) and shifted < least:
                 first, least = candidate, shifted
@@ -459,7 +407,7 @@ def _rate_of(basis, step, candidate, tiny_s):
     """The rate at which a candidate falls; 0 where it is within rounding, or where there is no such candidate."""
     n = step.rate.size
     if candidate < n:
-        tiny = _ROUNDING if basis.task_type[candidate] >= 0 else tiny_s
+        tiny = _ROUNDING if basis.group[candidate] >= 0 else tiny_s
         return step.rate[candidate] if step.rate[candidate] > 10.0 * tiny else 0.0
     if step.touched[candidate - n] < 0:
         return 0.0
@@ -475,7 +423,7 @@ def _value_of(choices, basis, value, step, candidate, is_shift):
     i = step.touched[candidate - n]
     left = 1.0 + (i * _GOLDEN) % 1.0 if is_shift else choices.n_tasks[i]
     for p in range(n):
-        if basis.task_type[p] == i:
+        if basis.group[p] == i:
             left -= value[p]
     return left if is_shift or left > _ROUNDING * choices.n_tasks[i] else 0.0
 
@@ -491,28 +439,19 @@ def _exchange(basis, step, leaving, task_type, column):
             basis.key[switched] = column
             return switched
         step.rate[leaving] = leaving_rate
-    basis.task_type[leaving], basis.column[leaving] = task_type, column
-    _scale(basis.inverse[leaving], 1.0 / step.rate[leaving])
-    for p in range(n):
-        if p != leaving and step.rate[p] != 0.0:
-            _add(basis.inverse[p], -step.rate[p], basis.inverse[leaving])
+    scale(basis.inverse[leaving], 1.0 / step.rate[leaving])
+    exchange(basis, leaving, step.rate, task_type, column)
     return switched
 
 
-@shared
+@inlined
 def _give_up_key(basis, task_type):
     """Make an inside choice of the task type its key; returns where the old key now stands, -1 if there is none."""
-    at = -1
-    for p in range(basis.value.size):
-        if basis.task_type[p] == task_type:
-            if at < 0:
-                at = p
-            else:
-                _add(basis.inverse[at], 1.0, basis.inverse[p])
-    if at >= 0:
-        _scale(basis.inverse[at], -1.0)
-        basis.key[task_type], basis.column[at] = basis.column[at], basis.key[task_type]
-    return at
+    for p in range(basis.amount.size):
+        if basis.group[p] == task_type:
+            swap_key(basis, task_type, p)
+            return p
+    return -1
 
 
 @inlined
@@ -521,10 +460,10 @@ def _extra_j(choices, basis):
     extra_j = 0.0
     for i in choices.present:
         extra_j += choices.n_tasks[i] * choices.extra_j[i, basis.key[i]]
-    for p in range(basis.value.size):
-        i = basis.task_type[p]
+    for p in range(basis.amount.size):
+        i = basis.group[p]
         if i >= 0:
-            extra_j += basis.value[p] * (choices.extra_j[i, basis.column[p]] - choices.extra_j[i, basis.key[i]])
+            extra_j += basis.amount[p] * (choices.extra_j[i, basis.column[p]] - choices.extra_j[i, basis.key[i]])
     return extra_j
 
 
@@ -539,10 +478,10 @@ def _is_new(choices, basis, vertices, newest, weight_w):
 @shared
 def _keep(choices, basis, prices, vertices, at, weight_w, n_switches):
     """Write the basis down as a vertex; the first one begins at weight 0, where machine time is free."""
-    for p in range(basis.value.size):
-        i = basis.task_type[p]
+    for p in range(basis.amount.size):
+        i = basis.group[p]
         vertices.task_type[at, p], vertices.column[at, p] = i, basis.column[p]
-        vertices.value[at, p] = basis.value[p]
+        vertices.value[at, p] = basis.amount[p]
         vertices.price[at, p] = prices.fixed[p] + weight_w * prices.slope[p] if at > 0 else 0.0
     vertices.weight_w[at] = weight_w if at > 0 else 0.0
     vertices.extra_j[at], vertices.makespan_s[at] = _extra_j(choices, basis), _makespan(basis)

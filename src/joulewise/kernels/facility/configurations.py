@@ -56,14 +56,14 @@ def best_pattern(menu, price, task_price):
 @shared
 def choose(menu, price, task_price, pattern, option, power_w, value, at):
     """Write down the best configuration at a price as vertex `at`; what it earns above the price of its power."""
-    found, net = best_pattern(menu, price, task_price)
-    pattern[at] = found
+    best, net = best_pattern(menu, price, task_price)
+    pattern[at] = best
     power_w[at] = 0.0
     value[at] = 0.0
     option[at] = -1
-    for member in range(menu.first[found], menu.first[found + 1]):
+    for member in range(menu.first[best], menu.first[best + 1]):
         chosen = best_option(menu, member, price, task_price)[0]
-        option[at, member - menu.first[found]] = chosen
+        option[at, member - menu.first[best]] = chosen
         power_w[at] += menu.count[member] * menu.power_w[chosen]
         value[at] += menu.count[member] * task_price[menu.task[chosen]] * menu.speed[chosen] * menu.pace[member]
     return net
@@ -90,8 +90,8 @@ def trace_curve(menu, task_price, highest, pattern, option, power_w, value, stac
             return -1
         price = (value[high] - value[low]) / (power_w[high] - power_w[low])
         net = choose(menu, price, task_price, pattern, option, power_w, value, n)
-        known = value[high] - price * power_w[high]
-        if net > known + 1e-11 * value[high] and power_w[low] < power_w[n] < power_w[high]:
+        reached = value[high] - price * power_w[high]
+        if net > reached + 1e-11 * value[high] and power_w[low] < power_w[n] < power_w[high]:
             stack[n_open, 0], stack[n_open, 1] = high, n
             stack[n_open + 1, 0], stack[n_open + 1, 1] = n, low
             n_open += 2

@@ -2,24 +2,67 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
 from joulewise.kernels.jit import inlined, kernel
+from joulewise.kernels.records import record
+
+
+@record
+class SharedCores(NamedTuple):
+    """The cores of nodes, in turn: what share of its time each runs which task type, and in which P-state.
+
+    Node n has cores first_core[n] to first_core[n + 1], and a type; of each type `sharers` cores share a processor.
+    """
+
+    share: NDArray[np.float64]
+    pstate: NDArray[Any]
+    first_core: NDArray[Any]
+    node_type: NDArray[Any]
+    sharers: NDArray[Any]
+
+
+@record
+class Speeds(NamedTuple):
+    """Tasks per second and power of a core by [task type, node type, P-state]; slowdown by [node type, class, class]
+    of memory use."""
+
+    speed: NDArray[np.float64]
+    power: NDArray[np.float64]
+    memory_class: NDArray[Any]
+    slowdown: NDArray[np.float64]
+
+
+@record
+class Rates(NamedTuple):
+    """What comes of it: the rate of each task type alone and slowed, and the power of each node's cores.
+
+    `by_class` and `busy` are room to work in, for the cores of one processor.
+    """
+
+    alone: NDArray[np.float64]
+    slowed: NDArray[np.float64]
+    cores_w: NDArray[np.float64]
+    by_class: NDArray[np.float64]
+    busy: NDArray[np.float64]
 
 
 @kernel
-def run_cores(
-    share, pstate, first_core, node_type, sharers, speed, power, memory_class, slowdown, as_printed,
-    by_class, busy, alone, slowed, cores_w,
-):  # fmt: skip
+def run_cores(cores, speeds, rates, as_printed):
     """Add up the rate of each task type, alone and slowed by neighbours (eq. 1, 9 and 10), and each node's core power.
 
-    `as_printed`: only the time in which all the other cores are busy counts, as eq. 10 has no idle type. `by_class`
-    and `busy` are room to work in, for the cores of one processor.
+    `as_printed`: only the time in which all the other cores are busy counts, as eq. 10 has no idle type.
     """
+    share, pstate, memory_class = cores.share, cores.pstate, speeds.memory_class
+    by_class, busy = rates.by_class, rates.busy
     n_tasks = share.shape[1]
-    for node in range(node_type.size):
-        kind = node_type[node]
-        size = sharers[kind]
-        for start in range(first_core[node], first_core[node + 1], size):
+    for node in range(cores.node_type.size):
+        kind = cores.node_type[node]
+        size = cores.sharers[kind]
+        for start in range(cores.first_core[node], cores.first_core[node + 1], size):
             for k in range(size):
                 by_class[k] = 0.0
                 busy[k] = 0.0
@@ -27,15 +70,15 @@ def run_cores(
                     part = share[start + k, t]
                     by_class[k, memory_class[t]] += part
                     busy[k] += part
-                    cores_w[node] += part * power[t, kind, pstate[start + k, t]]
+                    rates.cores_w[node] += part * speeds.power[t, kind, pstate[start + k, t]]
             for k in range(size):
                 for t in range(n_tasks):
                     part = share[start + k, t]
                     if part > 0.0:
-                        rate = part * speed[t, kind, pstate[start + k, t]]
-                        slower = slowed_by(by_class, busy, size, k, slowdown, kind, memory_class[t], as_printed)
-                        alone[t] += rate
-                        slowed[t] += rate / (1.0 + slower)
+                        rate = part * speeds.speed[t, kind, pstate[start + k, t]]
+                        slower = slowed_by(by_class, busy, size, k, speeds.slowdown, kind, memory_class[t], as_printed)
+                        rates.alone[t] += rate
+                        rates.slowed[t] += rate / (1.0 + slower)
 
 
 @inlined

@@ -30,8 +30,9 @@ def search(facts, limits, book, option, from_s):
 
 
 @inlined
-def fixed_start(pool, facts, limits, book, option, now_s):
+def fixed_start(run, option, now_s):
     """The earliest start of an option among all that is fixed; a search goes on where the last one ended."""
+    facts, limits, book, pool = run.facts, run.limits, run.book, run.pool
     starts, r = pool.starts, facts.options.cluster[option]
     version, epoch = version_of(limits, book.version, r), version_of(limits, starts.epoch, r)
     from_s = now_s
@@ -44,11 +45,12 @@ def fixed_start(pool, facts, limits, book, option, now_s):
 
 
 @inlined
-def found_start(pool, facts, limits, book, trial, option, now_s):
+def found_start(run, option, now_s):
     """The earliest start of an option among what is fixed and what this event has planned."""
+    facts, limits, book, trial, pool = run.facts, run.limits, run.book, run.trial, run.pool
     starts, r = pool.starts, facts.options.cluster[option]
     if starts.event[option] != pool.n_events[0]:
-        starts.found_s[option] = fixed_start(pool, facts, limits, book, option, now_s)
+        starts.found_s[option] = fixed_start(run, option, now_s)
         starts.found_at[option] = version_of(limits, book.version, r)
         starts.event[option] = pool.n_events[0]
     version = version_of(limits, trial.version, r)
@@ -59,8 +61,9 @@ def found_start(pool, facts, limits, book, trial, option, now_s):
 
 
 @inlined
-def known_start(pool, facts, limits, option, now_s, is_bound):
+def known_start(run, option, now_s, is_bound):
     """The latest instant that is known, without a search, not to be after an option's earliest start."""
+    facts, limits, pool = run.facts, run.limits, run.pool
     starts = pool.starts
     if not is_bound and starts.event[option] == pool.n_events[0]:
         return starts.found_s[option]
@@ -70,71 +73,76 @@ def known_start(pool, facts, limits, option, now_s, is_bound):
 
 
 @inlined
-def not_before(pool, facts, limits, option, now_s, is_bound):
+def not_before(run, option, now_s, is_bound):
     """An instant before which an option cannot start: by what is known of it, and of the fastest of its kind."""
-    kin_s = known_start(pool, facts, limits, pool.kin[option], now_s, is_bound)
-    return max(known_start(pool, facts, limits, option, now_s, is_bound), kin_s)
+    kin_s = known_start(run, run.pool.kin[option], now_s, is_bound)
+    return max(known_start(run, option, now_s, is_bound), kin_s)
 
 
 @inlined
-def is_hopeless(pool, rules, facts, i, now_s):
+def is_hopeless(run, i, now_s):
     """Whether a job can no longer earn the threshold even if it started now with its fastest option."""
+    facts, greed, pool = run.facts, run.greed, run.pool
     soonest_s = now_s + pool.shortest_s[facts.tasks.task_type[i]]
-    return utility_of(facts.tasks, facts.utilities, i, soonest_s) < rules.threshold
+    return utility_of(facts.tasks, facts.utilities, i, soonest_s) < greed.threshold
 
 
 @inlined
-def worth(pool, value, facts, i, option, utility, start_s):
+def worth(run, i, option, utility, start_s):
     """The value of a choice less its charge; not-a-number counts as the worst."""
-    options, planned_s = facts.options, facts.options.planned_s[option]
-    wait_s = start_s - facts.tasks.arrival_s[i]
-    found = value(
+    options, value = run.facts.options, run.value
+    planned_s, wait_s = options.planned_s[option], start_s - run.facts.tasks.arrival_s[i]
+    gain = value(
         utility, start_s + planned_s, planned_s, options.energy_j[option], wait_s, options.resources[option]
     )  # fmt: skip
-    return -np.inf if np.isnan(found) else found - pool.charge[option]
+    return -np.inf if np.isnan(gain) else gain - run.pool.charge[option]
 
 
 @inlined
-def worth_at(pool, value, facts, i, option, start_s):
+def worth_at(run, i, option, start_s):
     """The value of a choice that starts then."""
+    facts = run.facts
     utility = utility_of(facts.tasks, facts.utilities, i, start_s + facts.options.planned_s[option])
-    return worth(pool, value, facts, i, option, utility, start_s)
+    return worth(run, i, option, utility, start_s)
 
 
 @inlined
-def earns_too_little(rules, facts, i, completion_s):
+def earns_too_little(run, i, completion_s):
     """Whether an option that completes then is not taken for what it earns."""
-    return rules.drops_options and utility_of(facts.tasks, facts.utilities, i, completion_s) < rules.threshold
+    facts, greed = run.facts, run.greed
+    return greed.drops_options and utility_of(facts.tasks, facts.utilities, i, completion_s) < greed.threshold
 
 
 @inlined
-def is_allowed(facts, limits, ledger, option, start_s):
+def is_allowed(run, option, start_s):
     """Whether a choice passes the filter, starts in time and keeps the budgets."""
+    facts, limits, ledger = run.facts, run.limits, run.ledger
     duration_s = facts.options.planned_s[option]
     return passes(limits, ledger, option) and may_use(limits, ledger, limits.cost_w[option], duration_s, start_s)
 
 
 @inlined
-def soonest_end(pool, facts, limits, t, now_s, is_bound):
+def soonest_end(run, t, now_s, is_bound):
     """An instant before which no job of a type can complete."""
-    options, soonest_s = facts.options, np.inf
+    options, soonest_s = run.facts.options, np.inf
     for option in range(options.first[t], options.first[t + 1]):
-        if pool.kin[option] == option:
-            start_s = known_start(pool, facts, limits, option, now_s, is_bound)
+        if run.pool.kin[option] == option:
+            start_s = known_start(run, option, now_s, is_bound)
             soonest_s = min(soonest_s, start_s + options.planned_s[option])
     return soonest_s
 
 
 @inlined
-def best_choice(pool, value, rules, facts, limits, ledger, book, trial, i, now_s, is_bound):
+def best_choice(run, i, now_s, is_bound):
     """The best option of a job: (option or NOBODY, value, completion, start).
 
     As a bound it is among what is fixed alone, over all options that any event to come may allow: none will offer
     better, until nodes are given back. The option that was best is tried first; others are searched for only if they
     could be better with what is known.
     """
+    facts, greed, limits, ledger, pool = run.facts, run.greed, run.limits, run.ledger, run.pool
     options, t = facts.options, facts.tasks.task_type[i]
-    most = utility_of(facts.tasks, facts.utilities, i, soonest_end(pool, facts, limits, t, now_s, is_bound))
+    most = utility_of(facts.tasks, facts.utilities, i, soonest_end(run, t, now_s, is_bound))
     most_key = pool.loosest_key[0] if is_bound else ledger.most_key[0]
     best, best_value, best_s, best_start_s = NOBODY, -np.inf, np.inf, np.inf
     first = max(pool.choice[i], options.first[t])
@@ -142,25 +150,25 @@ def best_choice(pool, value, rules, facts, limits, ledger, book, trial, i, now_s
         option = first if at < options.first[t] else at
         if at == first or limits.filter_key[option] > most_key:
             continue
-        start_s = not_before(pool, facts, limits, option, now_s, is_bound)
+        start_s = not_before(run, option, now_s, is_bound)
         completion_s = start_s + options.planned_s[option]
-        if best != NOBODY and rules.falls_with_time:
-            bound = worth(pool, value, facts, i, option, most, start_s)
+        if best != NOBODY and greed.falls_with_time:
+            bound = worth(run, i, option, most, start_s)
             if not comes_before(bound, completion_s, option, best_value, best_s, best):
                 continue
-            bound = worth_at(pool, value, facts, i, option, start_s)
+            bound = worth_at(run, i, option, start_s)
             if not comes_before(bound, completion_s, option, best_value, best_s, best):
                 continue
         if is_bound:
-            start_s = fixed_start(pool, facts, limits, book, option, now_s)
+            start_s = fixed_start(run, option, now_s)
         else:
-            start_s = found_start(pool, facts, limits, book, trial, option, now_s)
-        if not start_s < np.inf or not (is_bound or is_allowed(facts, limits, ledger, option, start_s)):
+            start_s = found_start(run, option, now_s)
+        if not start_s < np.inf or not (is_bound or is_allowed(run, option, start_s)):
             continue
         completion_s = start_s + options.planned_s[option]
-        if earns_too_little(rules, facts, i, completion_s):
+        if earns_too_little(run, i, completion_s):
             continue
-        found = worth_at(pool, value, facts, i, option, start_s)
-        if best == NOBODY or comes_before(found, completion_s, option, best_value, best_s, best):
-            best, best_value, best_s, best_start_s = option, found, completion_s, start_s
+        gain = worth_at(run, i, option, start_s)
+        if best == NOBODY or comes_before(gain, completion_s, option, best_value, best_s, best):
+            best, best_value, best_s, best_start_s = option, gain, completion_s, start_s
     return best, best_value, best_s, best_start_s

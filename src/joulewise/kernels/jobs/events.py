@@ -38,9 +38,10 @@ from joulewise.kernels.ledger import HOUR_S, day_of, day_start_s
 
 
 @shared
-def next_event(rules, site, pool, limits, now_s):
+def next_event(run, now_s):
     """When waiting jobs are mapped next if nothing changes before; inf if nobody waits or only changes count."""
-    if n_waiting(rules, site, pool) == 0:
+    rules, limits, site = run.rules, run.limits, run.site
+    if n_waiting(run) == 0:
         return np.inf
     if rules.interval_s < np.inf:
         return max(site.counts[EVENT] + 1, event_at_or_after(now_s, rules.interval_s)) * rules.interval_s
@@ -53,17 +54,19 @@ def next_event(rules, site, pool, limits, now_s):
 
 
 @shared
-def next_instant(facts, rules, limits, site, plan, pool, outages, now_s, is_stuck):
+def next_instant(run, now_s, is_stuck):
     """The next instant at which anything happens; inf if nothing will."""
+    site, plan, outages = run.site, run.plan, run.outages
     end_s = -site.running.value[site.running.items[0]] if site.running.size[0] > 0 else np.inf
-    change_s = min(min(end_s, next_start(site, plan)), min(next_ready(facts, site), next_change(outages, site)))
-    event_s = next_event(rules, site, pool, limits, now_s)
+    change_s = min(min(end_s, next_start(site, plan)), min(next_ready(run), next_change(outages, site)))
+    event_s = next_event(run, now_s)
     return change_s if is_stuck and change_s == np.inf else min(change_s, event_s)
 
 
 @shared
-def extend_overruns(facts, limits, ledger, book, site, plan, now_s):
+def extend_overruns(run, now_s):
     """Take jobs that run past their plan to end right after now."""
+    facts, limits, ledger, book, site, plan = run.facts, run.limits, run.ledger, run.book, run.site, run.plan
     after_s = np.nextafter(now_s, np.inf)
     for at in range(site.running.size[0]):
         i = site.running.items[at]
@@ -77,23 +80,22 @@ def extend_overruns(facts, limits, ledger, book, site, plan, now_s):
 
 
 @shared
-def map_greedily(
-    facts, rules, greed, limits, ledger, book, trial, site, plan, pool, usage, prices, value, now_s, next_s
-):  # fmt: skip
+def map_greedily(run, now_s, next_s):
     """Let the greedy map what waits; returns for how many jobs that has consequences."""
-    before = n_waiting(rules, site, pool)
+    facts, limits, site, plan, prices = run.facts, run.limits, run.site, run.plan, run.prices
+    before = n_waiting(run)
     if prices.is_used:
-        open_prices(prices, facts, limits, pool, site.counts[WORKED], now_s)
-    for at in range(greedy_pass(pool, value, greed, facts, limits, ledger, book, trial, plan, now_s, next_s)):
-        i = pool.fixed[at]
+        open_prices(prices, facts, limits, run.pool, site.counts[WORKED], now_s)
+    for at in range(greedy_pass(run, now_s, next_s)):
+        i = run.pool.fixed[at]
         site.book_end_s[i] = plan.start_s[i] + facts.options.planned_s[plan.option[i]]
         if plan.start_s[i] <= now_s:
-            begin(facts, site, usage, plan, i)
+            begin(run, i)
         else:
             hold(site, i)
     if prices.is_used and prices.per_s[0] >= 0.0:
-        adjust_job_prices(prices, facts, limits, ledger, book, site, plan, now_s)
-    return before - n_waiting(rules, site, pool)
+        adjust_job_prices(prices, facts, limits, run.ledger, run.book, site, plan, now_s)
+    return before - n_waiting(run)
 
 
 @shared
@@ -107,54 +109,45 @@ def is_time_to_map(rules, site, now_s):
 
 
 @kernel
-def run_jobs(
-    facts, rules, greed, limits, ledger, book, trial, site, plan, pool, usage, standings, outages, broken, prices,
-    priority, value, draws, until_s, latest_s,
-):  # fmt: skip
-    """Let jobs come, wait, run and end until an instant, or until nothing happens any more."""
+def run_jobs(run, latest_s):
+    """Let jobs of a `JobState` come, wait, run and end until an instant, or until nothing happens any more."""
+    rules, book, site = run.rules, run.book, run.site
     now_s, last_s, is_stuck = 0.0, 0.0, site.counts[WORKED] < 0
     if site.counts[OPENED] == 0:
-        open_cap(limits, book, until_s)
-        open_outages(book, outages)
+        open_cap(run.limits, book, run.until_s)
+        open_outages(book, run.outages)
         site.counts[OPENED] = 1
     while True:
-        now_s = next_instant(facts, rules, limits, site, plan, pool, outages, now_s, is_stuck)
+        now_s = next_instant(run, now_s, is_stuck)
         if not now_s < latest_s:
             break
         for r in range(book.size.size):
             forget_before(book, r, now_s)
-        end_jobs(facts, limits, ledger, book, site, usage, plan, pool, now_s)
-        change_nodes(facts, rules, limits, ledger, book, site, usage, plan, pool, outages, broken, now_s, latest_s)
+        end_jobs(run, now_s)
+        change_nodes(run, now_s, latest_s)
         if rules.compresses and site.counts[FREED] > 0:
-            renew_held(facts, rules, limits, ledger, book, site, plan, pool, now_s, latest_s, False)
+            renew_held(run, now_s, latest_s, False)
         site.counts[FREED] = 0
-        start_held(facts, site, usage, plan, now_s)
-        admit_ready(facts, rules, site, pool, plan, now_s)
-        if not is_time_to_map(rules, site, now_s) or n_waiting(rules, site, pool) == 0:
+        start_held(run, now_s)
+        admit_ready(run, now_s)
+        if not is_time_to_map(rules, site, now_s) or n_waiting(run) == 0:
             continue
         if rules.interval_s < np.inf:
             site.counts[EVENT] = event_at_or_after(now_s, rules.interval_s)
         if rules.is_unaware:
-            extend_overruns(facts, limits, ledger, book, site, plan, now_s)
+            extend_overruns(run, now_s)
         site.counts[WORKED] += 1
         last_s = now_s
         next_s = (site.counts[EVENT] + 1) * rules.interval_s if rules.interval_s < np.inf else now_s
         if rules.rule == GREEDY:
-            n_mapped = map_greedily(
-                facts, rules, greed, limits, ledger, book, trial, site, plan, pool, usage, prices, value, now_s, next_s
-            )  # fmt: skip
+            n_mapped = map_greedily(run, now_s, next_s)
         else:
-            n_mapped = map_in_order(
-                facts, rules, greed, limits, ledger, book, site, plan, pool, usage, standings, priority, draws, now_s,
-                next_s,
-            )  # fmt: skip
+            n_mapped = map_in_order(run, now_s, next_s)
         if rules.preempts:
-            preempt_for_newcomers(
-                facts, rules, limits, ledger, book, site, usage, plan, pool, broken, standings, now_s
-            )  # fmt: skip
-            close_queue(site, plan)
+            preempt_for_newcomers(run, now_s)
+            close_queue(site, run.plan)
         is_stuck = latest_s == np.inf and n_mapped + site.running.size[0] + site.counts[HELD] == 0
         site.counts[NEW] = 0
     if rules.rule == GREEDY:
-        drop_hopeless(pool, greed, facts, plan, last_s)
+        drop_hopeless(run, last_s)
     return site.counts[WORKED]

@@ -59,17 +59,18 @@ class GreedyRules(NamedTuple):
 
 
 @inlined
-def is_due(rules, start_s, now_s, next_s):
+def is_due(greed, start_s, now_s, next_s):
     """Whether a plan with this start is kept."""
-    return rules.is_permanent or start_s <= now_s or start_s < next_s
+    return greed.is_permanent or start_s <= now_s or start_s < next_s
 
 
 @shared
-def open_group(pool, rules, facts, limits, ledger, book, trial, now_s, next_s):
+def open_group(run, now_s, next_s):
     """The first group of which a job could still get nodes that it keeps, or NOBODY.
 
     Within an event an option that could not will not, so the search for one that can goes on where it was.
     """
+    facts, greed, pool = run.facts, run.greed, run.pool
     options = facts.options
     for g in range(pool.n_types.size):
         place = pool.witness[g]
@@ -77,10 +78,10 @@ def open_group(pool, rules, facts, limits, ledger, book, trial, now_s, next_s):
             t = pool.types[pool.first_type[g] + place[0]]
             while pool.n_left[t] > 0 and options.first[t] + place[1] < options.first[t + 1]:
                 option = options.first[t] + place[1]
-                start_s = not_before(pool, facts, limits, option, now_s, False)
-                if is_due(rules, start_s, now_s, next_s) and is_allowed(facts, limits, ledger, option, start_s):
-                    start_s = found_start(pool, facts, limits, book, trial, option, now_s)
-                    if is_due(rules, start_s, now_s, next_s) and is_allowed(facts, limits, ledger, option, start_s):
+                start_s = not_before(run, option, now_s, False)
+                if is_due(greed, start_s, now_s, next_s) and is_allowed(run, option, start_s):
+                    start_s = found_start(run, option, now_s)
+                    if is_due(greed, start_s, now_s, next_s) and is_allowed(run, option, start_s):
                         return g
                 place[1] += 1
             place[0], place[1] = place[0] + 1, 0
@@ -94,24 +95,27 @@ def close_group(pool, g):
 
 
 @inlined
-def drop(pool, facts, plan, i):
+def drop(run, i):
     """Drop a job that is in no heap."""
+    facts, plan, pool = run.facts, run.plan, run.pool
     plan.fate[i] = DROPPED
     pool.n_left[facts.tasks.task_type[i]] -= 1
     discharge(pool, facts, i)
 
 
 @inlined
-def put_off(pool, facts, i):
+def put_off(run, i):
     """Leave a job that is in no heap for the next event."""
+    facts, pool = run.facts, run.pool
     pool.put_off[pool.n_put_off[0]] = i
     pool.n_put_off[0] += 1
     pool.n_left[facts.tasks.task_type[i]] -= 1
 
 
 @inlined
-def place(pool, facts, limits, ledger, book, trial, i):
+def place(run, i):
     """Plan a job, that is in no heap, as it was chosen."""
+    facts, limits, ledger, book, trial, pool = run.facts, run.limits, run.ledger, run.book, run.trial, run.pool
     if pool.n_planned[0] == 0:
         copy_book(trial, book)
     options, option, start_s = facts.options, pool.choice[i], pool.start_s[i]
@@ -126,13 +130,14 @@ def place(pool, facts, limits, ledger, book, trial, i):
 
 
 @inlined
-def is_up_to_date(pool, rules, facts, limits, ledger, book, trial, looked, i, now_s):
+def is_up_to_date(run, looked, i, now_s):
     """Whether the choice of a job can be made as it was valued."""
+    pool = run.pool
     option = pool.choice[i]
-    if option == NOBODY or earns_too_little(rules, facts, i, looked.completion_s[i]):
+    if option == NOBODY or earns_too_little(run, i, looked.completion_s[i]):
         return False
-    start_s = found_start(pool, facts, limits, book, trial, option, now_s)
-    return start_s == pool.start_s[i] and is_allowed(facts, limits, ledger, option, start_s)
+    start_s = found_start(run, option, now_s)
+    return start_s == pool.start_s[i] and is_allowed(run, option, start_s)
 
 
 @inlined
@@ -147,15 +152,16 @@ def waits_first(waiting, looked):
 
 
 @inlined
-def note_look(pool, facts, waiting, looked, i, option, found, completion_s, start_s, is_bound):
+def note_look(run, waiting, looked, i, option, gain, completion_s, start_s, is_bound):
     """Note what a look at a job has found; as a bound it is also that of later events."""
+    pool = run.pool
     if is_bound:
         pop(waiting)
-        note_rise(pool, waiting.value[i], found)
-        waiting.value[i], waiting.completion_s[i] = found, completion_s
+        note_rise(pool, waiting.value[i], gain)
+        waiting.value[i], waiting.completion_s[i] = gain, completion_s
     else:
-        note_rise(pool, looked.value[i], found)
-    looked.value[i], looked.completion_s[i] = found, completion_s
+        note_rise(pool, looked.value[i], gain)
+    looked.value[i], looked.completion_s[i] = gain, completion_s
     pool.choice[i], pool.start_s[i] = option, start_s
     if is_bound:
         push(looked, i)
@@ -163,40 +169,39 @@ def note_look(pool, facts, waiting, looked, i, option, found, completion_s, star
         replace_top(looked, i)
     else:
         pop(looked)
-        put_off(pool, facts, i)
+        put_off(run, i)
 
 
 @shared
-def next_job(pool, value, rules, facts, limits, ledger, book, trial, plan, g, now_s):
+def next_job(run, g, now_s):
     """The job of a group that goes first, out of its heap, or NOBODY after a look at one, or NO_MORE.
 
     A waiting job is looked at among what is fixed alone, which bounds its value at later events, and once more among
     what is planned when its turn comes; if values do not fall with time, at once among what is planned. One whose bound
     has no completion has no option until nodes are given back.
     """
+    greed, pool = run.greed, run.pool
     waiting, looked = heap_of(pool.waiting, pool, g), heap_of(pool.looked, pool, g)
     is_bound = waits_first(waiting, looked)
     if is_bound:
         i = waiting.items[0]
         if waiting.completion_s[i] == np.inf:
             return NO_MORE
-        if is_hopeless(pool, rules, facts, i, now_s):
+        if is_hopeless(run, i, now_s):
             pop(waiting)
-            drop(pool, facts, plan, i)
+            drop(run, i)
             return NOBODY
     elif looked.size[0] == 0:
         return NO_MORE
     else:
         i = looked.items[0]
-        if rules.declines and not looked.value[i] > 0.0:
+        if greed.declines and not looked.value[i] > 0.0:
             return NO_MORE
-        if is_up_to_date(pool, rules, facts, limits, ledger, book, trial, looked, i, now_s):
+        if is_up_to_date(run, looked, i, now_s):
             pop(looked)
             return i
-    option, found, completion_s, start_s = best_choice(
-        pool, value, rules, facts, limits, ledger, book, trial, i, now_s, is_bound and rules.falls_with_time
-    )
-    note_look(pool, facts, waiting, looked, i, option, found, completion_s, start_s, is_bound)
+    option, gain, completion_s, start_s = best_choice(run, i, now_s, is_bound and greed.falls_with_time)
+    note_look(run, waiting, looked, i, option, gain, completion_s, start_s, is_bound)
     return NOBODY
 
 
@@ -236,19 +241,20 @@ def look_anew(pool):
 
 
 @shared
-def map_jobs(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s):
+def map_jobs(run, now_s, next_s):
     """Plan one job after another until none could start before the next event."""
+    greed, limits, ledger, pool = run.greed, run.limits, run.ledger, run.pool
     is_apart = is_ample(pool, limits, ledger)
     while True:
-        g = open_group(pool, rules, facts, limits, ledger, book, trial, now_s, next_s)
+        g = open_group(run, now_s, next_s)
         if g == NOBODY:
             break
         if not is_apart:
             g = first_group(pool)
-        i = next_job(pool, value, rules, facts, limits, ledger, book, trial, plan, g, now_s)
+        i = next_job(run, g, now_s)
         if i >= 0:
-            place(pool, facts, limits, ledger, book, trial, i)
-            if not rules.falls_with_time:
+            place(run, i)
+            if not greed.falls_with_time:
                 look_anew(pool)
         elif i == NO_MORE:
             close_group(pool, g)
@@ -257,8 +263,9 @@ def map_jobs(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s
 
 
 @shared
-def open_event(pool, book, trial):
+def open_event(run):
     """Forget the last event: list the types that have jobs waiting."""
+    book, trial, pool = run.book, run.trial, run.pool
     pool.n_events[0] += 1
     pool.n_planned[0] = pool.n_fixed[0] = pool.n_put_off[0] = 0
     for r in range(book.version.size):
@@ -286,8 +293,9 @@ def open_filter(pool, ledger):
 
 
 @inlined
-def fix(pool, facts, limits, ledger, book, plan, i):
+def fix(run, i):
     """Make the plan of a job permanent."""
+    facts, limits, ledger, book, plan, pool = run.facts, run.limits, run.ledger, run.book, run.plan, run.pool
     options, option, start_s = facts.options, pool.choice[i], pool.start_s[i]
     end_s = start_s + options.planned_s[option]
     take_nodes(limits, book, options.cluster[option], options.nodes[option], limits.power_mw[option], start_s, end_s)
@@ -301,8 +309,9 @@ def fix(pool, facts, limits, ledger, book, plan, i):
 
 
 @shared
-def close_event(pool, rules, facts, limits, ledger, book, plan, now_s, next_s):
+def close_event(run, now_s, next_s):
     """Fix what is due; everything else waits again, with the bounds found when it was first looked at."""
+    facts, greed, book, pool = run.facts, run.greed, run.book, run.pool
     for g in range(pool.waiting.size.size):
         waiting, looked = heap_of(pool.waiting, pool, g), heap_of(pool.looked, pool, g)
         for at in range(looked.size[0]):
@@ -313,8 +322,8 @@ def close_event(pool, rules, facts, limits, ledger, book, plan, now_s, next_s):
         push(heap_of(pool.waiting, pool, pool.group[facts.tasks.task_type[i]]), i)
     for at in range(pool.n_planned[0]):
         i = pool.planned[at]
-        if is_due(rules, pool.start_s[i], now_s, next_s):
-            fix(pool, facts, limits, ledger, book, plan, i)
+        if is_due(greed, pool.start_s[i], now_s, next_s):
+            fix(run, i)
         else:
             push(heap_of(pool.waiting, pool, pool.group[facts.tasks.task_type[i]]), i)
             if book.pins.is_used:
@@ -322,36 +331,38 @@ def close_event(pool, rules, facts, limits, ledger, book, plan, now_s, next_s):
 
 
 @shared
-def greedy_pass(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s):
+def greedy_pass(run, now_s, next_s):
     """One mapping event: drop, filter, and give nodes to waiting jobs; returns how many are fixed.
 
-    Jobs wait in `pool` (job_pool.admit) and are all ready. The jobs `pool.fixed[:n]` have left it: their option and
+    Jobs wait in `pool` (`pool.admit`) and are all ready. The jobs `pool.fixed[:n]` have left it: their option and
     start stand in `plan`, their nodes and power are taken in `book` from the start to the planned end, and their
     energy is noted in `ledger`. Fixed is what is planned to start now or before `next_s`, the next event (now_s where
     events are unforeseen), and everything if plans are permanent. Dropped jobs have left it with the fate DROPPED;
     jobs without hope that could not have started yet may wait for that until `drop_hopeless`.
     `trial` is a book of the same shape, for the pass to work in, with the same pins as one that sees plans. Whoever
-    frees nodes tells by job_pool.note_release.
+    frees nodes tells by `pool.note_release`.
     """
+    facts, greed, limits, ledger, book, pool = run.facts, run.greed, run.limits, run.ledger, run.book, run.pool
     if pool.waiting.size.sum() == 0:
         pool.n_fixed[0] = 0
         return 0
-    open_event(pool, book, trial)
+    open_event(run)
     open_energy(limits, ledger, book, facts.cores, now_s)
     open_filter(pool, ledger)
     if pool.is_stale[0]:
         forget_bounds(pool)
-    map_jobs(pool, value, rules, facts, limits, ledger, book, trial, plan, now_s, next_s)
-    close_event(pool, rules, facts, limits, ledger, book, plan, now_s, next_s)
-    pool.is_stale[0] = not rules.falls_with_time
+    map_jobs(run, now_s, next_s)
+    close_event(run, now_s, next_s)
+    pool.is_stale[0] = not greed.falls_with_time
     return pool.n_fixed[0]
 
 
 @shared
-def drop_hopeless(pool, rules, facts, plan, now_s):
+def drop_hopeless(run, now_s):
     """After the last event, at `now_s`: give the fate DROPPED to all waiting jobs that can no longer earn enough."""
+    plan, pool = run.plan, run.pool
     for g in range(pool.waiting.size.size):
         for at in range(pool.first[g], pool.first[g] + pool.waiting.size[g]):
             i = pool.waiting.items[at]
-            if is_hopeless(pool, rules, facts, i, now_s):
+            if is_hopeless(run, i, now_s):
                 plan.fate[i] = DROPPED

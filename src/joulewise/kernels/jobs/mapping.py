@@ -46,8 +46,9 @@ def start_now(facts, limits, book, option, duration_s, now_s):
 
 
 @inlined
-def allowed_start(facts, drops, limits, ledger, book, site, i, option, now_s, may_wait):
+def allowed_start(run, i, option, now_s, may_wait):
     """When a job can start with an option, now or if it may wait later; inf if energy, time or worth forbid it."""
+    facts, greed, limits, ledger, book, site = run.facts, run.greed, run.limits, run.ledger, run.book, run.site
     options = facts.options
     duration_s = duration_of(site, options, i, option)
     if not passes(limits, ledger, option):
@@ -59,18 +60,19 @@ def allowed_start(facts, drops, limits, ledger, book, site, i, option, now_s, ma
         start_s = start_now(facts, limits, book, option, duration_s, now_s)
     if not start_s < np.inf or not may_use(limits, ledger, limits.cost_w[option], duration_s, start_s):
         return np.inf
-    if drops.drops_options and utility_of(facts.tasks, facts.utilities, i, start_s + duration_s) < drops.threshold:
+    if greed.drops_options and utility_of(facts.tasks, facts.utilities, i, start_s + duration_s) < greed.threshold:
         return np.inf
     return start_s
 
 
 @shared
-def soonest_option(facts, rules, drops, limits, ledger, book, site, i, now_s, may_wait):
+def soonest_option(run, i, now_s, may_wait):
     """The option with which a job can start first, and when; ties by the rules."""
+    facts, rules = run.facts, run.rules
     options, t = facts.options, facts.tasks.task_type[i]
     best, best_s = NOBODY, np.inf
     for option in range(options.first[t], options.first[t + 1]):
-        start_s = allowed_start(facts, drops, limits, ledger, book, site, i, option, now_s, may_wait)
+        start_s = allowed_start(run, i, option, now_s, may_wait)
         is_faster = rules.by_fastest and best != NOBODY and options.planned_s[option] < options.planned_s[best]
         if start_s < best_s or (start_s == best_s and is_faster):
             best, best_s = option, start_s
@@ -78,12 +80,13 @@ def soonest_option(facts, rules, drops, limits, ledger, book, site, i, now_s, ma
 
 
 @shared
-def random_option(facts, drops, limits, ledger, book, site, draws, i, now_s, may_wait):
+def random_option(run, i, now_s, may_wait):
     """One of the options with which a job can start, each as likely, and when."""
+    facts, draws = run.facts, run.draws
     options, t = facts.options, facts.tasks.task_type[i]
     best, best_s, n = NOBODY, np.inf, 0
     for option in range(options.first[t], options.first[t + 1]):
-        start_s = allowed_start(facts, drops, limits, ledger, book, site, i, option, now_s, may_wait)
+        start_s = allowed_start(run, i, option, now_s, may_wait)
         if start_s < np.inf:
             n += 1
             if high_below(draw(draws), n) == 0:
@@ -92,12 +95,13 @@ def random_option(facts, drops, limits, ledger, book, site, draws, i, now_s, may
 
 
 @shared
-def drop_from_queue(facts, drops, site, plan, pool, now_s):
+def drop_from_queue(run, now_s):
     """Drop the waiting jobs that can no longer earn the threshold."""
+    site, plan = run.site, run.plan
     kept = 0
     for at in range(site.counts[QUEUED]):
         i = site.queue[at]
-        if is_hopeless(pool, drops, facts, i, now_s):
+        if is_hopeless(run, i, now_s):
             plan.fate[i] = DROPPED
         else:
             site.queue[kept] = i
@@ -106,18 +110,18 @@ def drop_from_queue(facts, drops, site, plan, pool, now_s):
 
 
 @shared
-def put_in_order(facts, rules, site, plan, usage, standings, priority, now_s):
+def put_in_order(run, now_s):
     """Put the waiting jobs into the order in which they are looked at."""
-    n = site.counts[QUEUED]
+    rules, site, n = run.rules, run.site, run.site.counts[QUEUED]
     if rules.by_arrival:
         for at in range(n):
             site.sequence[at] = site.queue[at]
         return
     if rules.rule == IN_QUEUES:
-        rank_in_turn(rules.per_cycle, standings, facts, site, n)
+        rank_in_turn(rules.per_cycle, run.standings, run.facts, site, n)
     else:
-        rank_by_priority(priority, standings, usage, facts, site, plan, n, now_s)
-    sort_by_keys(site, plan, n)
+        rank_by_priority(run, n, now_s)
+    sort_by_keys(site, run.plan, n)
 
 
 @inlined
@@ -139,8 +143,9 @@ def any_free(facts, book, now_s):
 
 
 @shared
-def drop_place_holders(facts, limits, ledger, book, site, plan, pool, first, now_s, next_s):
+def drop_place_holders(run, first, now_s, next_s):
     """Give back what this event holds ahead, from `first` of those held on, but for what is due before the next."""
+    site, plan = run.site, run.plan
     kept = first
     for at in range(first, site.counts[HELD]):
         i = site.held[at]
@@ -148,7 +153,7 @@ def drop_place_holders(facts, limits, ledger, book, site, plan, pool, first, now
             site.held[kept] = i
             kept += 1
         else:
-            release(facts, limits, ledger, book, site, plan, pool, i, plan.start_s[i])
+            release(run, i, plan.start_s[i])
             forget(plan, i)
     site.counts[HELD] = kept
 
@@ -166,13 +171,12 @@ def close_queue(site, plan):
 
 
 @shared
-def map_in_order(
-    facts, rules, drops, limits, ledger, book, site, plan, pool, usage, standings, priority, draws, now_s, next_s
-):  # fmt: skip
+def map_in_order(run, now_s, next_s):
     """Give nodes to one waiting job after another, now or ahead; returns how many start or keep what is held."""
+    facts, rules, limits, ledger, book, site = run.facts, run.rules, run.limits, run.ledger, run.book, run.site
     open_energy(limits, ledger, book, facts.cores, now_s)
-    drop_from_queue(facts, drops, site, plan, pool, now_s)
-    put_in_order(facts, rules, site, plan, usage, standings, priority, now_s)
+    drop_from_queue(run, now_s)
+    put_in_order(run, now_s)
     first, n, n_before = site.counts[HELD], site.counts[QUEUED], site.counts[QUEUED]
     n_ahead = count_ahead(site) if rules.is_permanent else 0
     is_free = any_free(facts, book, now_s)
@@ -182,16 +186,14 @@ def map_in_order(
         if not may_wait and not is_free:
             break
         if rules.rule == AT_RANDOM:
-            option, start_s = random_option(
-                facts, drops, limits, ledger, book, site, draws, i, now_s, may_wait
-            )  # fmt: skip
+            option, start_s = random_option(run, i, now_s, may_wait)
         else:
-            option, start_s = soonest_option(facts, rules, drops, limits, ledger, book, site, i, now_s, may_wait)
+            option, start_s = soonest_option(run, i, now_s, may_wait)
         if option != NOBODY:
-            commit(facts, limits, ledger, book, site, plan, i, option, start_s)
+            commit(run, i, option, start_s)
             spend(limits, ledger, limits.cost_w[option], duration_of(site, facts.options, i, option), start_s)
             if start_s <= now_s:
-                begin(facts, site, usage, plan, i)
+                begin(run, i)
                 is_free = any_free(facts, book, now_s)
             else:
                 hold(site, i)
@@ -199,6 +201,6 @@ def map_in_order(
         if not rules.backfills and not start_s <= now_s:
             break
     if not rules.is_permanent:
-        drop_place_holders(facts, limits, ledger, book, site, plan, pool, first, now_s, next_s)
-    close_queue(site, plan)
+        drop_place_holders(run, first, now_s, next_s)
+    close_queue(site, run.plan)
     return n_before - site.counts[QUEUED]

@@ -69,23 +69,24 @@ def usage_of(usage, i, now_s):
 
 
 @inlined
-def priority_of(priority, standings, usage, facts, plan, i, now_s):
+def priority_of(run, i, now_s):
     """The priority of a waiting job; not-a-number counts as the lowest."""
+    facts, standings, priority = run.facts, run.standings, run.priority
     options, option = facts.options, standings.fastest[facts.tasks.task_type[i]]
     nodes, of = options.nodes[option], facts.n_nodes[options.cluster[option]]
-    found = priority(
-        now_s - plan.ready_s[i], options.planned_s[option], nodes, nodes / of, options.resources[option],
-        usage_of(usage, i, now_s), standings.standing[i],
+    rank = priority(
+        now_s - run.plan.ready_s[i], options.planned_s[option], nodes, nodes / of, options.resources[option],
+        usage_of(run.usage, i, now_s), standings.standing[i],
     )  # fmt: skip
-    return -np.inf if np.isnan(found) else found
+    return -np.inf if np.isnan(rank) else rank
 
 
 @shared
-def rank_by_priority(priority, standings, usage, facts, site, plan, n, now_s):
+def rank_by_priority(run, n, now_s):
     """Give every waiting job its priority as key."""
     for at in range(n):
-        i = site.queue[at]
-        site.keys.value[i] = priority_of(priority, standings, usage, facts, plan, i, now_s)
+        i = run.site.queue[at]
+        run.site.keys.value[i] = priority_of(run, i, now_s)
 
 
 @shared

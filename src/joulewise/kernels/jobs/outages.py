@@ -81,22 +81,23 @@ def next_change(outages, site):
 
 
 @shared
-def renew_held(facts, rules, limits, ledger, book, site, plan, pool, now_s, latest_s, is_from_scratch):
+def renew_held(run, now_s, latest_s, is_from_scratch):
     """Give every job for which nodes are held its earliest start, one after another, with the option it has.
 
     From scratch all nodes are given back first; else each may only move forward, or keeps its start if the budget has
     no room for that. A job that can no longer start in time, or within the budget, waits again, unless a part of it is
     done.
     """
+    facts, limits, ledger, book, site, plan = run.facts, run.limits, run.ledger, run.book, run.site, run.plan
     n, site.counts[HELD] = site.counts[HELD], 0
     if is_from_scratch:
         for at in range(n):
             i = site.held[at]
-            release(facts, limits, ledger, book, site, plan, pool, i, plan.start_s[i])
+            release(run, i, plan.start_s[i])
     for at in range(n):
         i = site.held[at]
         if not is_from_scratch:
-            release(facts, limits, ledger, book, site, plan, pool, i, plan.start_s[i])
+            release(run, i, plan.start_s[i])
         options, option = facts.options, plan.option[i]
         duration_s = duration_of(site, options, i, option)
         start_s = earliest_start(
@@ -106,12 +107,12 @@ def renew_held(facts, rules, limits, ledger, book, site, plan, pool, now_s, late
         if not has_energy(limits, ledger, limits.cost_w[option], start_s, start_s + duration_s, now_s):
             start_s = np.inf if is_from_scratch else plan.start_s[i]
         if start_s < latest_s:
-            commit(facts, limits, ledger, book, site, plan, i, option, start_s)
+            commit(run, i, option, start_s)
             hold(site, i)
         else:
             forget(plan, i)
             if site.done_s[i] == 0.0:
-                enqueue(facts, rules, site, pool, plan, i)
+                enqueue(run, i)
 
 
 @shared
@@ -125,8 +126,9 @@ def nodes_out(outages, r, n_known, now_s):
 
 
 @shared
-def running_on(facts, site, plan, outages, r):
+def running_on(run, r):
     """Put the jobs that run on a cluster into `order` by their start, then number; returns how many they are."""
+    facts, site, plan, outages = run.facts, run.site, run.plan, run.outages
     n = 0
     for at in range(site.running.size[0]):
         i = site.running.items[at]
@@ -147,8 +149,9 @@ def starts_after(plan, i, j):
 
 
 @shared
-def stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, until_s, is_lost):
+def stop(run, i, now_s, leaves_s, is_lost):
     """Take a running job off its nodes, which it keeps until an instant, and note the stretch that it had them."""
+    facts, site, plan, usage, broken = run.facts, run.site, run.plan, run.usage, run.broken
     n, site.running.size[0] = site.running.size[0], 0
     for at in range(n):
         j = site.running.items[at]
@@ -156,54 +159,55 @@ def stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s,
             push(site.running, j)
     option, row = plan.option[i], broken.size[0]
     broken.job[row], broken.option[row], broken.is_lost[row] = i, option, is_lost
-    broken.start_s[row], broken.end_s[row] = plan.start_s[i], until_s
+    broken.start_s[row], broken.end_s[row] = plan.start_s[i], leaves_s
     broken.size[0] += 1
     note_usage(usage, i, now_s, -facts.options.nodes[option] * facts.cores[facts.options.cluster[option]])
-    release(facts, limits, ledger, book, site, plan, pool, i, until_s)
+    release(run, i, leaves_s)
 
 
 @shared
-def lose(facts, rules, limits, ledger, book, site, usage, plan, pool, broken, i, now_s):
+def lose(run, i, now_s):
     """Let a job that lost a node wait again, from its beginning or, with nodes held ahead, from its checkpoint."""
-    stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, now_s, True)
+    site, plan = run.site, run.plan
+    stop(run, i, now_s, now_s, True)
     if site.done_s[i] > 0.0:
         plan.start_s[i], plan.end_s[i], plan.fate[i] = now_s, np.nan, WAITING  # renew_held follows
         hold(site, i)
     else:
         forget(plan, i)
-        enqueue(facts, rules, site, pool, plan, i)
+        enqueue(run, i)
 
 
 @shared
-def fail(facts, rules, limits, ledger, book, site, usage, plan, pool, outages, broken, row, now_s):
+def fail(run, row, now_s):
     """Let nodes of a cluster fail: from a place by lot on, in a row of those of running jobs and then of the idle."""
+    facts, book, plan, outages = run.facts, run.book, run.plan, run.outages
     r = outages.cluster[row]
     left = max(facts.n_nodes[r] - nodes_out(outages, r, row, now_s), 0)
     outages.out[row] = min(outages.nodes[row], left)
     first, last = int(outages.lot[row] * left), int(outages.lot[row] * left) + outages.out[row]
     place = 0
-    for at in range(running_on(facts, site, plan, outages, r)):
+    for at in range(running_on(run, r)):
         i = outages.order[at]
         upto = place + facts.options.nodes[plan.option[i]]
         if (first < upto and place < last) or place < last - left:
-            lose(facts, rules, limits, ledger, book, site, usage, plan, pool, broken, i, now_s)
+            lose(run, i, now_s)
         place = upto
     take(book, r, outages.out[row], now_s, outages.end_s[row])
 
 
 @shared
-def change_nodes(
-    facts, rules, limits, ledger, book, site, usage, plan, pool, outages, broken, now_s, latest_s
-):  # fmt: skip
+def change_nodes(run, now_s, latest_s):
     """Let nodes fail whose time it is; nodes that are held ahead are then planned anew."""
+    site, outages = run.site, run.outages
     while next_change(outages, site) <= now_s:
         site.counts[CHANGES] += 1
     has_failed = False
     while site.counts[OUTAGES] < outages.cluster.size and outages.start_s[site.counts[OUTAGES]] <= now_s:
         row = site.counts[OUTAGES]
         if not outages.is_planned[row]:
-            fail(facts, rules, limits, ledger, book, site, usage, plan, pool, outages, broken, row, now_s)
+            fail(run, row, now_s)
             has_failed = True
         site.counts[OUTAGES] += 1
     if has_failed:
-        renew_held(facts, rules, limits, ledger, book, site, plan, pool, now_s, latest_s, True)
+        renew_held(run, now_s, latest_s, True)

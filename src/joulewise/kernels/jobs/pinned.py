@@ -232,12 +232,12 @@ def pin(pins, r, i, nodes, start_s, end_s):
     Returns how many were found.
     """
     _rank_nodes(pins, r, start_s, end_s)
-    found = min(nodes, pins.best.size[0])
-    for _ in range(found):
+    n_pinned = min(nodes, pins.best.size[0])
+    for _ in range(n_pinned):
         k = pins.best.items[0]
         pop(pins.best)
         pin_node(pins, i, k, start_s, end_s)
-    return found
+    return n_pinned
 
 
 @inlined

@@ -148,11 +148,11 @@ def _by_type(
 ) -> NDArray[np.float64]:  # fmt: skip
     """The lowest or highest value of the options of each type; `without` where it has none."""
     first = facts.options.first
-    found = np.full(first.size - 1, without)
+    extremes = np.full(first.size - 1, without)
     some = np.diff(first) > 0
     if some.any():
-        found[some] = best.reduceat(values, first[:-1][some])
-    return found
+        extremes[some] = best.reduceat(values, first[:-1][some])
+    return extremes
 
 
 def _kin(facts: JobFacts) -> NDArray[np.int64]:

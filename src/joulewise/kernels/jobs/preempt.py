@@ -27,8 +27,9 @@ from joulewise.kernels.jobs.timetable import fits, free_at
 
 
 @inlined
-def book_nodes(facts, limits, book, option, start_s, end_s, is_taken):
+def book_nodes(run, option, start_s, end_s, is_taken):
     """Take the nodes of an option, or give them back."""
+    facts, limits, book = run.facts, run.limits, run.book
     r, nodes, power_mw = facts.options.cluster[option], facts.options.nodes[option], limits.power_mw[option]
     if is_taken:
         take_nodes(limits, book, r, nodes, power_mw, start_s, end_s)
@@ -37,8 +38,9 @@ def book_nodes(facts, limits, book, option, start_s, end_s, is_taken):
 
 
 @inlined
-def utility_if_it_waits(facts, limits, book, site, plan, i, now_s):
+def utility_if_it_waits(run, i, now_s):
     """What a job earns as things are planned: where nodes are held for it, or at its earliest start."""
+    facts, limits, book, site, plan = run.facts, run.limits, run.book, run.site, run.plan
     options, t, most = facts.options, facts.tasks.task_type[i], 0.0
     if plan.option[i] >= 0:
         return utility_of(facts.tasks, facts.utilities, i, site.book_end_s[i])
@@ -60,8 +62,9 @@ def worth_of(facts, site, plan, i, now_s):
 
 
 @inlined
-def list_victims(facts, site, plan, r, now_s, start_s):
+def list_victims(run, r, now_s, start_s):
     """Put running jobs of a cluster that may be suspended into `sequence`, the cheapest first; returns how many."""
+    facts, site, plan = run.facts, run.site, run.plan
     n = 0
     for at in range(site.running.size[0]):
         i = site.running.items[at]
@@ -84,10 +87,11 @@ def costs_more(site, i, j):
 
 
 @inlined
-def choose_victims(facts, book, site, plan, option, now_s, start_s):
+def choose_victims(run, option, now_s, start_s):
     """Put as few of the cheapest jobs as free enough nodes for an option into `sequence`; -1 if all are too few."""
+    facts, book, site, plan = run.facts, run.book, run.site, run.plan
     r, nodes = facts.options.cluster[option], facts.options.nodes[option]
-    n, freed, chosen = list_victims(facts, site, plan, r, now_s, start_s), free_at(book, r, start_s), 0
+    n, freed, chosen = list_victims(run, r, now_s, start_s), free_at(book, r, start_s), 0
     while chosen < n and freed < nodes:
         freed += facts.options.nodes[plan.option[site.sequence[chosen]]]
         chosen += 1
@@ -111,8 +115,9 @@ def rest_of(facts, rules, plan, i, now_s):
 
 
 @shared
-def move_victims(facts, rules, limits, book, site, plan, n, now_s, start_s):
+def move_victims(run, n, now_s, start_s):
     """Give suspended jobs nodes ahead, their starts as keys; returns the utility lost, inf if one has no time left."""
+    facts, rules, limits, book, site, plan = run.facts, run.rules, run.limits, run.book, run.site, run.plan
     loss = 0.0
     for at in range(n):
         i = site.sequence[at]
@@ -123,7 +128,7 @@ def move_victims(facts, rules, limits, book, site, plan, n, now_s, start_s):
         site.keys.value[i] = again_s
         loss += utility_of(facts.tasks, facts.utilities, i, site.book_end_s[i])
         if again_s < limits.latest_s:
-            book_nodes(facts, limits, book, option, again_s, again_s + rest_s, True)
+            book_nodes(run, option, again_s, again_s + rest_s, True)
             loss -= utility_of(facts.tasks, facts.utilities, i, again_s + rest_s)
         else:
             loss = np.inf
@@ -131,19 +136,21 @@ def move_victims(facts, rules, limits, book, site, plan, n, now_s, start_s):
 
 
 @inlined
-def suspend(facts, rules, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, start_s):
+def suspend(run, i, now_s, start_s):
     """Make the suspension of a running job true: its nodes have been moved in the book already."""
+    facts, rules, site, plan = run.facts, run.rules, run.site, run.plan
     rest_s, site.book_end_s[i] = rest_of(facts, rules, plan, i, now_s), start_s
     done_s, again_s = now_s - plan.start_s[i], site.keys.value[i]
-    stop(facts, limits, ledger, book, site, usage, plan, pool, broken, i, now_s, start_s, False)
+    stop(run, i, now_s, start_s, False)
     site.done_s[i], site.written_s[i], site.again_s[i] = done_s, start_s, rules.restart_s
     plan.start_s[i], plan.end_s[i], plan.fate[i], site.book_end_s[i] = again_s, np.nan, WAITING, again_s + rest_s
     hold(site, i)
 
 
 @inlined
-def leave_pool(facts, pool, i):
+def leave_pool(run, i):
     """Take a waiting job out of the greedy's pool."""
+    facts, pool = run.facts, run.pool
     heap = heap_of(pool.waiting, pool, pool.group[facts.tasks.task_type[i]])
     n, heap.size[0] = heap.size[0], 0
     for at in range(n):
@@ -163,89 +170,91 @@ def leave_held(site, i):
 
 
 @inlined
-def move_nodes(facts, limits, book, site, plan, i, n, start_s, is_back):
+def move_nodes(run, i, n, start_s, is_back):
     """Free the nodes of those to be suspended from a start on, and what is held for the newcomer; or take all back."""
+    site, plan = run.site, run.plan
     for at in range(n):
         j = site.sequence[at]
-        book_nodes(facts, limits, book, plan.option[j], start_s, site.book_end_s[j], is_back)
+        book_nodes(run, plan.option[j], start_s, site.book_end_s[j], is_back)
     if plan.option[i] >= 0:
-        book_nodes(facts, limits, book, plan.option[i], plan.start_s[i], site.book_end_s[i], is_back)
+        book_nodes(run, plan.option[i], plan.start_s[i], site.book_end_s[i], is_back)
 
 
 @inlined
-def take_back(facts, rules, limits, book, site, plan, option, n, now_s, start_s, end_s):
+def take_back(run, option, n, now_s, start_s, end_s):
     """Undo what the newcomer and those it would have suspended were given."""
-    book_nodes(facts, limits, book, option, start_s, end_s, False)
+    facts, rules, limits, site, plan = run.facts, run.rules, run.limits, run.site, run.plan
+    book_nodes(run, option, start_s, end_s, False)
     for at in range(n):
         j = site.sequence[at]
         again_s, rest_s = site.keys.value[j], rest_of(facts, rules, plan, j, now_s)
         if again_s < limits.latest_s:
-            book_nodes(facts, limits, book, plan.option[j], again_s, again_s + rest_s, False)
+            book_nodes(run, plan.option[j], again_s, again_s + rest_s, False)
 
 
 @inlined
-def has_room(facts, limits, book, option, start_s, end_s):
+def has_room(run, option, start_s, end_s):
     """Whether nodes and power for an option are free from start to end."""
+    facts, limits, book = run.facts, run.limits, run.book
     if limits.has_cap and not fits(book, book.size.size - 1, limits.power_mw[option], start_s, end_s):
         return False
     return fits(book, facts.options.cluster[option], facts.options.nodes[option], start_s, end_s)
 
 
 @inlined
-def make_way(facts, rules, limits, book, site, plan, option, i, n, gain, now_s, start_s, end_s):
+def make_way(run, option, i, n, gain, now_s, start_s, end_s):
     """Plan the newcomer and those it would suspend; returns whether that earns more, else all stays as it was."""
-    move_nodes(facts, limits, book, site, plan, i, n, start_s, False)
-    if has_room(facts, limits, book, option, start_s, end_s):
-        book_nodes(facts, limits, book, option, start_s, end_s, True)
-        if gain > move_victims(facts, rules, limits, book, site, plan, n, now_s, start_s):
+    move_nodes(run, i, n, start_s, False)
+    if has_room(run, option, start_s, end_s):
+        book_nodes(run, option, start_s, end_s, True)
+        if gain > move_victims(run, n, now_s, start_s):
             return True
-        take_back(facts, rules, limits, book, site, plan, option, n, now_s, start_s, end_s)
-    move_nodes(facts, limits, book, site, plan, i, n, start_s, True)
+        take_back(run, option, n, now_s, start_s, end_s)
+    move_nodes(run, i, n, start_s, True)
     return False
 
 
 @inlined
-def come_in(facts, rules, site, usage, plan, pool, option, i, now_s, start_s, end_s):
+def come_in(run, option, i, now_s, start_s, end_s):
     """Let the newcomer have the nodes that were made free."""
+    rules, site, plan = run.rules, run.site, run.plan
     if plan.option[i] >= 0:
         leave_held(site, i)
     elif rules.rule == GREEDY:
-        leave_pool(facts, pool, i)
+        leave_pool(run, i)
     plan.option[i], plan.start_s[i], site.book_end_s[i] = option, start_s, end_s
     if start_s <= now_s:
-        begin(facts, site, usage, plan, i)
+        begin(run, i)
     else:
         hold(site, i)
 
 
 @shared
-def preempt(facts, rules, limits, ledger, book, site, usage, plan, pool, broken, option, i, now_s):
+def preempt(run, option, i, now_s):
     """Let a job suspend others and take their nodes, if that earns more."""
+    facts, rules, limits, site = run.facts, run.rules, run.limits, run.site
     start_s = now_s + rules.checkpoint_s
     end_s = start_s + facts.options.planned_s[option]
     gain = utility_of(facts.tasks, facts.utilities, i, end_s)
-    gain -= utility_if_it_waits(facts, limits, book, site, plan, i, now_s)
+    gain -= utility_if_it_waits(run, i, now_s)
     if not gain > 0.0 or not start_s < limits.latest_s:
         return
-    n = choose_victims(facts, book, site, plan, option, now_s, start_s)
-    if n < 1 or not make_way(
-        facts, rules, limits, book, site, plan, option, i, n, gain, now_s, start_s, end_s
-    ):  # fmt: skip
+    n = choose_victims(run, option, now_s, start_s)
+    if n < 1 or not make_way(run, option, i, n, gain, now_s, start_s, end_s):
         return
     for at in range(n):
-        suspend(
-            facts, rules, limits, ledger, book, site, usage, plan, pool, broken, site.sequence[at], now_s, start_s
-        )  # fmt: skip
-    come_in(facts, rules, site, usage, plan, pool, option, i, now_s, start_s, end_s)
+        suspend(run, site.sequence[at], now_s, start_s)
+    come_in(run, option, i, now_s, start_s, end_s)
 
 
 @shared
-def preempt_for_newcomers(facts, rules, limits, ledger, book, site, usage, plan, pool, broken, standings, now_s):
+def preempt_for_newcomers(run, now_s):
     """Let jobs that came since the last mapping event and did not start suspend others."""
+    facts, book, site, plan, pool, standings = run.facts, run.book, run.site, run.plan, run.pool, run.standings
     for at in range(site.counts[NEW]):
         i = site.new[at]
         if plan.fate[i] == WAITING and not plan.start_s[i] <= now_s:
             option = standings.fastest[facts.tasks.task_type[i]]
-            preempt(facts, rules, limits, ledger, book, site, usage, plan, pool, broken, option, i, now_s)
+            preempt(run, option, i, now_s)
     for r in range(book.size.size):
         note_release(pool, r)

@@ -97,8 +97,9 @@ def duration_of(site, options, i, option):
 
 
 @shared
-def commit(facts, limits, ledger, book, site, plan, i, option, start_s):
+def commit(run, i, option, start_s):
     """Give a job nodes, power and energy from a start to its planned end."""
+    facts, limits, ledger, book, site, plan = run.facts, run.limits, run.ledger, run.book, run.site, run.plan
     r, nodes = facts.options.cluster[option], facts.options.nodes[option]
     end_s = start_s + duration_of(site, facts.options, i, option)
     take_nodes(limits, book, r, nodes, limits.power_mw[option], start_s, end_s)
@@ -109,18 +110,19 @@ def commit(facts, limits, ledger, book, site, plan, i, option, start_s):
 
 
 @shared
-def release(facts, limits, ledger, book, site, plan, pool, i, from_s):
+def release(run, i, from_s):
     """Take back the nodes, power and energy that a job has from an instant on."""
-    options, option, end_s = facts.options, plan.option[i], site.book_end_s[i]
+    limits, ledger, book, site = run.limits, run.ledger, run.book, run.site
+    options, option, end_s = run.facts.options, run.plan.option[i], site.book_end_s[i]
     r, cost_w = options.cluster[option], limits.cost_w[option]
     if book.pins.is_used:
         unpin(book.pins, i, from_s)
     if end_s > from_s:
         give_back_nodes(limits, book, r, options.nodes[option], limits.power_mw[option], from_s, end_s)
         give_back_energy(limits, ledger, cost_w, from_s, end_s)
-        note_release(pool, r)
+        note_release(run.pool, r)
         if limits.has_cap:
-            note_release(pool, book.size.size - 1)
+            note_release(run.pool, book.size.size - 1)
     elif end_s < from_s:
         use_energy(limits, ledger, cost_w, end_s, from_s)  # it ran past its plan
     site.book_end_s[i] = from_s
@@ -133,8 +135,9 @@ def forget(plan, i):
 
 
 @inlined
-def begin(facts, site, usage, plan, i):
+def begin(run, i):
     """Let a job that has nodes run."""
+    facts, site, plan, usage = run.facts, run.site, run.plan, run.usage
     options, option = facts.options, plan.option[i]
     plan.end_s[i] = plan.start_s[i] + (options.time_s[option] - site.done_s[i] + site.again_s[i])
     plan.fate[i] = RAN
@@ -151,8 +154,9 @@ def hold(site, i):
 
 
 @inlined
-def enqueue(facts, rules, site, pool, plan, i):
+def enqueue(run, i):
     """Let a job wait for a mapping event; one without options never runs."""
+    facts, rules, site, plan, pool = run.facts, run.rules, run.site, run.plan, run.pool
     t = facts.tasks.task_type[i]
     if facts.options.first[t] == facts.options.first[t + 1]:
         plan.fate[i] = IMPOSSIBLE
@@ -175,19 +179,21 @@ def is_behind(plan, i, j):
 
 
 @inlined
-def n_waiting(rules, site, pool):
+def n_waiting(run):
     """How many jobs wait for a mapping event."""
+    rules, site, pool = run.rules, run.site, run.pool
     return pool.waiting.size.sum() if rules.rule == GREEDY else site.counts[QUEUED]
 
 
 @shared
-def start_held(facts, site, usage, plan, now_s):
+def start_held(run, now_s):
     """Let the jobs run whose nodes are held from now on."""
+    site, plan = run.site, run.plan
     kept = 0
     for at in range(site.counts[HELD]):
         i = site.held[at]
         if plan.start_s[i] <= now_s:
-            begin(facts, site, usage, plan, i)
+            begin(run, i)
         else:
             site.held[kept] = i
             kept += 1
@@ -204,13 +210,14 @@ def next_start(site, plan):
 
 
 @shared
-def end_jobs(facts, limits, ledger, book, site, usage, plan, pool, now_s):
+def end_jobs(run, now_s):
     """End the jobs that are done by now; those that wait for them come then, or after a while."""
+    facts, site, plan, usage = run.facts, run.site, run.plan, run.usage
     while site.running.size[0] > 0 and -site.running.value[site.running.items[0]] <= now_s:
         i = site.running.items[0]
         pop(site.running)
         site.counts[FREED] += site.book_end_s[i] > now_s
-        release(facts, limits, ledger, book, site, plan, pool, i, now_s)
+        release(run, i, now_s)
         option = plan.option[i]
         note_usage(usage, i, now_s, -facts.options.nodes[option] * facts.cores[facts.options.cluster[option]])
         j = site.follower[i]
@@ -222,29 +229,32 @@ def end_jobs(facts, limits, ledger, book, site, usage, plan, pool, now_s):
 
 
 @shared
-def admit_ready(facts, rules, site, pool, plan, now_s):
+def admit_ready(run, now_s):
     """Take in the jobs that are ready now."""
+    facts, site = run.facts, run.site
     comers, arrival_s = site.comers, facts.tasks.arrival_s
     while site.counts[ARRIVED] < comers.size and arrival_s[comers[site.counts[ARRIVED]]] <= now_s:
-        come(facts, rules, site, pool, plan, comers[site.counts[ARRIVED]])
+        come(run, comers[site.counts[ARRIVED]])
         site.counts[ARRIVED] += 1
     while site.coming.size[0] > 0 and -site.coming.value[site.coming.items[0]] <= now_s:
         i = site.coming.items[0]
         pop(site.coming)
-        come(facts, rules, site, pool, plan, i)
+        come(run, i)
 
 
 @inlined
-def come(facts, rules, site, pool, plan, i):
+def come(run, i):
     """Take in a job for the first time."""
-    enqueue(facts, rules, site, pool, plan, i)
+    site = run.site
+    enqueue(run, i)
     site.new[site.counts[NEW]] = i
     site.counts[NEW] += 1
 
 
 @shared
-def next_ready(facts, site):
+def next_ready(run):
     """When the next job will be ready, as far as that is known; inf if none will."""
+    facts, site = run.facts, run.site
     at = site.counts[ARRIVED]
     ready_s = facts.tasks.arrival_s[site.comers[at]] if at < site.comers.size else np.inf
     if site.coming.size[0] > 0:

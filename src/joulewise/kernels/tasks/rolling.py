@@ -101,12 +101,12 @@ def open_split(rolling, batch, limits, ledger, machines, effect_s):
 @inlined
 def set_key(program, t, n):
     """Start a task type from its last key, or else from its fastest option; none if it has none that is usable."""
-    if program.key[t] == LEFT or not program.is_usable[program.key[t]]:
-        program.key[t] = LEFT
+    if program.basis.key[t] == LEFT or not program.is_usable[program.basis.key[t]]:
+        program.basis.key[t] = LEFT
         for o in range(program.first[t + 1] - 1, program.first[t] - 1, -1):
             if program.is_usable[o]:
-                program.key[t] = o
-    program.n[t] = n if program.key[t] != LEFT else 0
+                program.basis.key[t] = o
+    program.n[t] = n if program.basis.key[t] != LEFT else 0
 
 
 @shared
@@ -117,11 +117,11 @@ def close_split(rolling, ledger, event):
     for t in range(program.n.size):
         left = int(program.n[t])
         for r in range(program.limit.size):
-            if program.group[r] == t:
-                quota[program.column[r]] = min(int(max(program.amount[r], 0.0) + 0.5), left)
-                left -= quota[program.column[r]]
-        if program.key[t] != LEFT:
-            quota[program.key[t]] += left
+            if program.basis.group[r] == t:
+                quota[program.basis.column[r]] = min(int(max(program.basis.amount[r], 0.0) + 0.5), left)
+                left -= quota[program.basis.column[r]]
+        if program.basis.key[t] != LEFT:
+            quota[program.basis.key[t]] += left
     for o in range(quota.size):
         ledger.passes[o] = quota[o] > 0
         if 0 < event <= rolling.path.shape[0]:

@@ -13,7 +13,7 @@ from numpy.polynomial.chebyshev import chebvander
 from scipy.special import gammainccinv, gammaincinv, gammaln, log_ndtr, ndtr, stdtrit
 
 from joulewise.errors import InputError, Problem, raise_if_any
-from joulewise.kernels.assignments.clouds import Clouds, Quantiles, sample_assignment
+from joulewise.kernels.assignments.clouds import Clouds, Quantiles, SamplingRoom, sample_assignment
 from joulewise.kernels.assignments.evaluation import NOWHERE, AssignmentFacts, room_to_evaluate
 from joulewise.model.arrays import Counts, Floats, Ints, freeze_fields
 from joulewise.model.assignment import Assignment
@@ -156,11 +156,11 @@ def fuzzy(
 def _cloud(facts: AssignmentFacts, genes: Ints, row: Counts, quantiles: Quantiles, by_mean: bool) -> Clouds:
     """What one assignment comes to in each sample."""
     (place, order), n_machines, n = genes, int(facts.machine[-1]) + 1, quantiles.time_node.shape[1]
-    exec_s, end_s, energy_j, utility = (np.zeros(n) for _ in range(4))
-    found = Clouds(energy_j, utility, np.zeros(n, np.int64), np.zeros(1))
-    room, free_s = room_to_evaluate(place.size, n_machines), np.zeros((n_machines, n))
-    _sample(facts, room, place, order, row, quantiles, by_mean, exec_s, free_s, end_s, found)
-    return found
+    clouds = Clouds(np.zeros(n), np.zeros(n), np.zeros(n, np.int64), np.zeros(1))
+    sorting = room_to_evaluate(place.size, n_machines)
+    room = SamplingRoom(sorting, np.zeros(n), np.zeros(n), np.zeros((n_machines, n)))
+    _sample(facts, room, place, order, row, quantiles, by_mean, clouds)
+    return clouds
 
 
 def _pairs(facts: AssignmentFacts, places: Ints) -> tuple[Counts, Counts]:

@@ -96,15 +96,15 @@ def improve(
     """
     if moves < 0 or not seconds > 0:
         raise InputError(Problem("annealing", f"found {moves} moves, {seconds} s", "must be 0 or more, above 0 s"))
-    began, search, found = time.perf_counter(), _Search(bag, bound, seed), _Found(bag)
+    began, search, finds = time.perf_counter(), _Search(bag, bound, seed), _Found(bag)
     for allocation in seeds:
-        found.add(allocation.counts.reshape(allocation.counts.shape[0], -1))
+        finds.add(allocation.counts.reshape(allocation.counts.shape[0], -1))
     per_search = min(max(MOVES_PER_TASK * bag.n_tasks, LEAST_MOVES), MOST_MOVES)
     n_visits, done = max(math.ceil(moves / (3 * per_search)), 1), 0
     while done < n_visits and (done == 0 or time.perf_counter() - began < seconds):
-        search.visit(done, found, min(per_search, moves // 3))
+        search.visit(done, finds, min(per_search, moves // 3))
         done += 1
-    return found.front(bound, min(3 * done * per_search, moves), done == n_visits)
+    return finds.front(bound, min(3 * done * per_search, moves), done == n_visits)
 
 
 class _Target(NamedTuple):
@@ -131,17 +131,17 @@ class _Search:
         self.split_content = _content(self.types.size, self.exec_s.shape[1])
         self.pack_content = _content(bag.system.n_machines, self.exec_s.shape[1])
 
-    def visit(self, number: int, found: _Found, n_moves: int) -> None:
+    def visit(self, number: int, finds: _Found, n_moves: int) -> None:
         """Three searches near one place; consecutive numbers spread evenly over the bound, whenever one stops."""
         softness_s = SOFTNESS[number % len(SOFTNESS)] * self.typical_s
         target = _Target(*self._place(number * _GOLDEN % 1.0 * (1.0 + BEYOND)), softness_s)
-        found.add(_by_kind(self.recovery.allocation(target.split)))
+        finds.add(_by_kind(self.recovery.allocation(target.split)))
         self._anneal_split(target, n_moves)
         self._pack(n_moves)
-        packed_s = found.add(self.pack_content.best)
+        packed_s = finds.add(self.pack_content.best)
         looser_s = 2.0 * (number * _PLASTIC % 1.0) * (packed_s - target.limit_s)
         self._finish(target._replace(limit_s=target.limit_s + looser_s), n_moves)
-        found.add(self.pack_content.best)
+        finds.add(self.pack_content.best)
 
     def _place(self, position: float) -> tuple[Floats, float, Floats]:
         """Split, makespan and prices at a position: from 0, the least energy, to 1, the least makespan.

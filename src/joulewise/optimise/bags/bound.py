@@ -17,7 +17,7 @@ from joulewise.errors import InputError, JoulewiseError, Problem, unknown_name
 from joulewise.model.arrays import Floats, freeze_fields
 from joulewise.model.bag import Bag
 from joulewise.optimise.bags.highs import BagProgram, all_vertices
-from joulewise.optimise.bags.swept import sweep_bag, time_s
+from joulewise.optimise.bags.swept import GaveUpError, sweep_bag, time_s
 
 Engine: TypeAlias = Literal["auto", "sweep", "highs"]
 _ENGINES: tuple[str, ...] = get_args(Engine)
@@ -43,7 +43,8 @@ class BoundFront:
     Vertex k minimises `extra_j + weight * makespan_s` for every weight from `weight_w[k]` to `weight_w[k + 1]`; the
     first weight is 0, the last infinite. Points between neighbours are on the bound too. `price_per_s` holds, by
     [weight, machine type], what proves it; the last row, for the makespan alone, is per watt of weight. `cost_j` is
-    what each choice costs: its extra energy, unless the front was asked for with other costs.
+    what each choice costs: its extra energy, unless the front was asked for with other costs. `why_highs` is why the
+    sweep gave up, where it did and HiGHS took over.
     """
 
     bag: Bag
@@ -53,6 +54,7 @@ class BoundFront:
     price_per_s: Floats
     solutions: Solutions
     cost_j: Floats
+    why_highs: str = ""
 
     def __post_init__(self) -> None:
         freeze_fields(self, dict.fromkeys(("weight_w", "extra_j", "makespan_s", "price_per_s"), np.float64))
@@ -114,8 +116,8 @@ class BoundFront:
         ours, theirs = ((of.counts, of.system.counts, of.exec_s) for of in (self.bag, bag))
         is_its = self.bag is bag or all(map(np.array_equal, ours, theirs))
         if not (is_its and np.array_equal(self.cost_j, _columns(bag.extra_j))):
-            found = "found the bound front of another bag or of other costs"
-            raise InputError(Problem("front", found, "must be the one of this bag's extra energy"))
+            given = "found the bound front of another bag or of other costs"
+            raise InputError(Problem("front", given, "must be the one of this bag's extra energy"))
 
     def value_at(self, weight_w: float) -> float:
         """The least of extra energy + weight x makespan."""
@@ -171,12 +173,12 @@ def bound_at(bag: Bag, weight_w: float, engine: Engine = "auto") -> BoundPoint:
     if engine == "auto" and extra_j.size > MOST_CHOICES_TO_SWEEP:
         engine = "highs"
     front = _swept(bag, extra_j, engine, weight_w)
-    if front is not None:
+    if not isinstance(front, str):
         last = len(front) - 1
         return BoundPoint(float(front.extra_j[last]), float(front.makespan_s[last]), front.split(last))
     program = BagProgram(bag, extra_j)
-    found = program.at_weight(weight_w)
-    return BoundPoint(found.extra_j, found.makespan_s, program.split(found).reshape(bag.exec_s.shape))
+    point = program.at_weight(weight_w)
+    return BoundPoint(point.extra_j, point.makespan_s, program.split(point).reshape(bag.exec_s.shape))
 
 
 def region(bag: Bag, longest_s: float, engine: Engine = "auto") -> Floats:
@@ -213,33 +215,34 @@ def _columns(by_choice: Floats) -> Floats:
 def _front(bag: Bag, extra_j: Floats, engine: Engine) -> BoundFront:
     """All vertices with these costs of the choices."""
     front = _swept(bag, extra_j, engine, math.inf)
-    return _solved(bag, extra_j) if front is None else front
+    return _solved(bag, extra_j, front) if isinstance(front, str) else front
 
 
-def _swept(bag: Bag, extra_j: Floats, engine: Engine, until_w: float) -> BoundFront | None:
-    """The vertices up to a weight by our own sweep; None where HiGHS is to do it."""
+def _swept(bag: Bag, extra_j: Floats, engine: Engine, until_w: float) -> BoundFront | str:
+    """The vertices up to a weight by our own sweep; where HiGHS is to do it, why: nothing if it was asked for."""
     if engine not in _ENGINES:
         raise InputError(unknown_name("engine", engine, _ENGINES))
     if engine == "highs":
-        return None
-    swept = sweep_bag(bag, extra_j, until_w)
-    if swept is None:
+        return ""
+    try:
+        swept = sweep_bag(bag, extra_j, until_w)
+    except GaveUpError as error:
         if engine == "sweep":
-            raise JoulewiseError("the sweep lost its accuracy on this bag; engine 'highs' or 'auto' will do it")
-        return None
-    found = swept.vertices
-    weight_w, price_per_s = np.append(found.weight_w, math.inf), np.vstack((found.price, found.last_slope))
-    return BoundFront(bag, weight_w, found.extra_j, found.makespan_s, price_per_s, swept, extra_j)
+            raise
+        return error.reason
+    ends = swept.vertices
+    weight_w, price_per_s = np.append(ends.weight_w, math.inf), np.vstack((ends.price, ends.last_slope))
+    return BoundFront(bag, weight_w, ends.extra_j, ends.makespan_s, price_per_s, swept, extra_j)
 
 
-def _solved(bag: Bag, extra_j: Floats) -> BoundFront:
+def _solved(bag: Bag, extra_j: Floats, why: str) -> BoundFront:
     """All vertices by HiGHS."""
     program = BagProgram(bag, extra_j)
     points, weight_w, price_per_s = all_vertices(program)
-    found_j, found_s = np.array([(point.extra_j, point.makespan_s) for point in points]).T
+    point_j, point_s = np.array([(point.extra_j, point.makespan_s) for point in points]).T
     solutions = _Listed(extra_j.shape, (program.task_type, program.column), tuple(point.tasks for point in points))
     prices = _lowered(bag, np.array(weight_w), np.array(price_per_s))
-    front = BoundFront(bag, np.array(weight_w), found_j, found_s, prices, solutions, extra_j)
+    front = BoundFront(bag, np.array(weight_w), point_j, point_s, prices, solutions, extra_j, why)
     _raise_if_unproven(front)
     return front
 

@@ -30,9 +30,9 @@ class DrawnOut(NamedTuple):
 
 def least_loss(terms: Terms, joule_cost: float) -> tuple[float, list[BagAllocation]]:
     """What is gained per second at most before idle machines are paid, and an allocation for each last machine."""
-    found = [schedule for schedule in _schedules(terms, joule_cost) if schedule is not None]
-    allocations = [Recovery(schedule.bag).allocation(schedule.split) for schedule in found]
-    gain_per_s = max(schedule.gain_per_s for schedule in found)
+    schedules = [schedule for schedule in _schedules(terms, joule_cost) if schedule is not None]
+    allocations = [Recovery(schedule.bag).allocation(schedule.split) for schedule in schedules]
+    gain_per_s = max(schedule.gain_per_s for schedule in schedules)
     return gain_per_s, [BagAllocation(terms.bag, allocation.counts) for allocation in allocations]
 
 
@@ -78,9 +78,9 @@ def _solved(terms: Terms, bag: Bag, cost: Floats, last: int | None) -> DrawnOut 
     tasks[-1] = load[row]
     money = np.append(cost[cells], -terms.market.income)
     scale = float(np.abs(money).max()) or 1.0
-    found: Any = linprog(money / scale, load, most, tasks, np.append(np.zeros(bag.counts.size), most[row]))
-    if found.status != 0 or found.x[n] <= 0:
+    solution: Any = linprog(money / scale, load, most, tasks, np.append(np.zeros(bag.counts.size), most[row]))
+    if solution.status != 0 or solution.x[n] <= 0:
         return None
     split = np.zeros(bag.exec_s.shape)
-    split[cells] = found.x[:n] / found.x[n]
-    return DrawnOut(-found.fun * scale / unit_s, bag, split)
+    split[cells] = solution.x[:n] / solution.x[n]
+    return DrawnOut(-solution.fun * scale / unit_s, bag, split)

@@ -168,20 +168,20 @@ def all_vertices(program: BagProgram) -> Edges:
     while waiting:
         here, there = edges.points[-1], waiting[-1]
         weight_w = (there.extra_j - here.extra_j) / (here.makespan_s - there.makespan_s)
-        found = program.at_weight(weight_w)
-        if not _is_below(found, here, there, weight_w):
-            _go_on(edges, waiting.pop(), weight_w, found.price_per_s)
-        elif found.makespan_s > there.makespan_s * (1 + _SAME):
-            waiting.append(found)
+        point = program.at_weight(weight_w)
+        if not _is_below(point, here, there, weight_w):
+            _go_on(edges, waiting.pop(), weight_w, point.price_per_s)
+        elif point.makespan_s > there.makespan_s * (1 + _SAME):
+            waiting.append(point)
         else:
-            waiting[-1] = found
+            waiting[-1] = point
     return Edges(edges.points, [*edges.weight_w, math.inf], [*edges.price_per_s, fastest.price_per_s])
 
 
-def _is_below(found: Point, here: Point, there: Point, weight_w: float) -> bool:
+def _is_below(point: Point, here: Point, there: Point, weight_w: float) -> bool:
     """Whether a point lies below the chord of two others, and is no better than they are in what they are best in."""
-    is_between = found.makespan_s < here.makespan_s * (1 - _SAME) and here.extra_j < found.extra_j < there.extra_j
-    return is_between and here.value(weight_w) - found.value(weight_w) > _SAME * abs(here.value(weight_w))
+    is_between = point.makespan_s < here.makespan_s * (1 - _SAME) and here.extra_j < point.extra_j < there.extra_j
+    return is_between and here.value(weight_w) - point.value(weight_w) > _SAME * abs(here.value(weight_w))
 
 
 def _go_on(edges: Edges, point: Point, weight_w: float, price_per_s: Floats) -> None:

@@ -85,10 +85,10 @@ def analyse(front: Front) -> MachineAnalysis:
     The points are the two ends, the middle and the two between, evenly spaced along the front with both objectives
     scaled to the same length; on a front of fewer points some are chosen twice.
     """
-    allocations = sorted(front.payload, key=lambda found: (found.energy_j, found.makespan_s))
-    points = np.array([(found.energy_j, found.makespan_s) for found in allocations])
+    allocations = sorted(front.payload, key=lambda allocation: (allocation.energy_j, allocation.makespan_s))
+    points = np.array([(allocation.energy_j, allocation.makespan_s) for allocation in allocations])
     chosen = [ChosenPoint(name, i, allocations[i]) for name, i in zip(POINTS, chosen_points(points), strict=True)]
-    tasks = np.sum([found.split.sum(axis=(0, 2)) for found in allocations], axis=0)
+    tasks = np.sum([allocation.split.sum(axis=(0, 2)) for allocation in allocations], axis=0)
     return MachineAnalysis(tuple(chosen), _idle_types(allocations[0].bag.system, tasks))
 
 
@@ -178,9 +178,9 @@ class WhatIf:
     def sentence(self) -> str:
         """What was found, in words."""
         low, high = float(self.energy_percent.min()), float(self.energy_percent.max())
-        told = f"the same makespan costs {_change(low, high, 'more energy', 'less energy', 'the same energy')}"
+        cost = f"the same makespan costs {_change(low, high, 'more energy', 'less energy', 'the same energy')}"
         faster = _change(self.makespan_percent, self.makespan_percent, "longer", "shorter", "the same")
-        text = f"{_told_changes(self.before.bag.system, self.changes)}, {told}; the least makespan is {faster}."
+        text = f"{_told_changes(self.before.bag.system, self.changes)}, {cost}; the least makespan is {faster}."
         return text[:1].upper() + text[1:]
 
 
@@ -210,7 +210,7 @@ def _change_problems(system: System, changes: Mapping[str, int]) -> Iterator[Pro
 def _outcome(bag: Bag, n_points: int) -> Outcome:
     bound = bound_front(bag)
     allocations = recovered(bag, bound, n_points)
-    points = np.array([(found.makespan_s, found.energy_j) for found in allocations])
+    points = np.array([(allocation.makespan_s, allocation.energy_j) for allocation in allocations])
     return Outcome(bound, front_of(points, allocations))
 
 
@@ -225,7 +225,9 @@ def _least_energy_j(bound: BoundFront, makespans: Floats) -> Floats:
 
 def _ends(front: Front) -> tuple[float, float]:
     allocations: tuple[BagAllocation, ...] = tuple(front.payload)
-    return min(found.energy_j for found in allocations), min(found.makespan_s for found in allocations)
+    return min(allocation.energy_j for allocation in allocations), min(
+        allocation.makespan_s for allocation in allocations
+    )
 
 
 def _change(low: float, high: float, more: str, less: str, same: str) -> str:

@@ -149,9 +149,9 @@ def _cost_problems(market: Market) -> Iterator[Problem]:
         values = getattr(market, name)
         if values is None:
             continue
-        found = np.asarray(values)
-        if not found.size or not ((found >= 0) & np.isfinite(found)).all():
-            yield Problem(f"market.{name}", f"found {found.tolist()}", "must be 0 or more, and finite")
+        costs = np.asarray(values)
+        if not costs.size or not ((costs >= 0) & np.isfinite(costs)).all():
+            yield Problem(f"market.{name}", f"found {costs.tolist()}", "must be 0 or more, and finite")
     if market.cost_by_hour is not None and market.cost_by_hour.ndim != 1:
         shape = f"found the shape {market.cost_by_hour.shape}"
         yield Problem("market.cost_by_hour", shape, "must be a list, one cost for each hour")

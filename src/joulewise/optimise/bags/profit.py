@@ -120,18 +120,18 @@ def most_profit(bag: Bag, market: Market, recovery: RecoveryKind = "one", front:
     if recovery not in get_args(RecoveryKind):
         raise InputError(unknown_name("recovery", recovery, get_args(RecoveryKind)))
     terms = Terms(bag, market, front)
-    found = terms.bound()
-    profit = _most_profit(terms, found, recovery)
-    if found is None or (found[1].rate == 0 and market.must_run):
+    bound = terms.bound()
+    profit = _most_profit(terms, bound, recovery)
+    if bound is None or (bound[1].rate == 0 and market.must_run):
         return profit
-    return replace(profit, prove=partial(profit_prices, terms, found[1]))
+    return replace(profit, prove=partial(profit_prices, terms, bound[1]))
 
 
-def _most_profit(terms: Terms, found: tuple[float, Optimum] | None, recovery: RecoveryKind) -> Profit:
+def _most_profit(terms: Terms, bound: tuple[float, Optimum] | None, recovery: RecoveryKind) -> Profit:
     market = terms.market
-    if found is None and not market.must_run:
+    if bound is None and not market.must_run:
         return _stands("infeasible", market, -math.inf, _what_is_infeasible(terms))
-    bound_per_s, optimum = found or (-math.inf, terms.soonest())
+    bound_per_s, optimum = bound or (-math.inf, terms.soonest())
     if bound_per_s <= -market.depreciation_per_s and not market.must_run:
         return _stands("better not to run", market, bound_per_s, _why_not(bound_per_s, market))
     maker, joule_cost = Maker(terms), market.joule_cost(optimum.makespan_s)
@@ -157,35 +157,37 @@ _DRAWN_OUT = (
 )
 
 
-def _judged(terms: Terms, bound_per_s: float, found: Outcome) -> Profit:
+def _judged(terms: Terms, bound_per_s: float, outcome: Outcome) -> Profit:
     """The verdict on an allocation that is in time."""
     market = terms.market
     verdict: Verdict = "loss under agreement"
-    if found.profit_per_s > 0:
+    if outcome.profit_per_s > 0:
         verdict = "profit"
-    elif found.profit_per_s > -market.depreciation_per_s:
+    elif outcome.profit_per_s > -market.depreciation_per_s:
         verdict = "covers part of the depreciation"
     elif not market.must_run:
         why = f"no allocation found pays, though tasks divided at will could earn {bound_per_s:.6g} per second"
         return _stands("better not to run", market, bound_per_s, why)
-    return _runs(verdict, terms, bound_per_s, found)
+    return _runs(verdict, terms, bound_per_s, outcome)
 
 
-def _missing(terms: Terms, bound_per_s: float, found: Outcome) -> Profit:
+def _missing(terms: Terms, bound_per_s: float, outcome: Outcome) -> Profit:
     """What becomes of a bag whose best allocation is late: it runs only if it must."""
     could = "though tasks divided at will could be in time"
-    why = f"the best one is {units.duration(found.late_s)} late, "
+    why = f"the best one is {units.duration(outcome.late_s)} late, "
     why += could if bound_per_s > -math.inf else _what_is_infeasible(terms)
     if not terms.market.must_run:
         return _stands("deadline missed", terms.market, bound_per_s, why)
-    return replace(_runs("deadline missed", terms, bound_per_s, found), why=why)
+    return replace(_runs("deadline missed", terms, bound_per_s, outcome), why=why)
 
 
-def _runs(verdict: Verdict, terms: Terms, bound_per_s: float, found: Outcome) -> Profit:
+def _runs(verdict: Verdict, terms: Terms, bound_per_s: float, outcome: Outcome) -> Profit:
     """The bag runs as found."""
-    period_s, wait_s = found.period_s, found.period_s - found.makespan_s
-    energy_j = terms.market.pue * (found.extra_j + terms.bag.total_idle_w * period_s)
-    return Profit(verdict, found.allocation, found.profit_per_s, bound_per_s, energy_j, period_s, wait_s, found.late_s)
+    period_s, wait_s = outcome.period_s, outcome.period_s - outcome.makespan_s
+    energy_j = terms.market.pue * (outcome.extra_j + terms.bag.total_idle_w * period_s)
+    return Profit(
+        verdict, outcome.allocation, outcome.profit_per_s, bound_per_s, energy_j, period_s, wait_s, outcome.late_s
+    )
 
 
 def _stands(verdict: Verdict, market: Market, bound_per_s: float, why: str) -> Profit:
@@ -242,10 +244,10 @@ def profit_sweep(front: BoundFront, market: Market, prices: ArrayLike) -> Profit
 
 
 def _swept(terms: Terms) -> tuple[float, float, float, float]:
-    found = terms.bound()
-    if found is None:
+    bound = terms.bound()
+    if bound is None:
         raise InputError(Problem("market.deadline_s", _what_is_infeasible(terms), advice="give it more time"))
-    bound_per_s, optimum = found
+    bound_per_s, optimum = bound
     power_w = terms.market.pue * (optimum.extra_w + terms.bag.total_idle_w)
     energy_j = power_w * optimum.makespan_s if power_w > 0 else 0.0
     return bound_per_s, optimum.makespan_s, energy_j, _best_on_pareto(terms)

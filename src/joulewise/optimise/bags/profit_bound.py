@@ -161,10 +161,10 @@ class Terms:
         curve = self.curve(joule_cost)
         if not self.market.has_wear:
             return self._best_on(curve, (rates[0], min(rates[1], _rate_within(curve, self.extra_limit_w))))
-        found = self._best_on(curve, rates)
-        if found is None or found.extra_w <= self.extra_limit_w * (1 + _ROUNDING):
-            return found
-        return self._best_mix(found, joule_cost, rates)
+        optimum = self._best_on(curve, rates)
+        if optimum is None or optimum.extra_w <= self.extra_limit_w * (1 + _ROUNDING):
+            return optimum
+        return self._best_mix(optimum, joule_cost, rates)
 
     def _best_on(self, curve: Curve, rates: Rates) -> Optimum | None:
         """The best point of a curve between two rates: one of its corners, or an end."""
@@ -231,8 +231,8 @@ class Terms:
         if market.cost_per_j is None:
             return self._bound_by_hour()
         joule_cost = market.cost_per_j * market.pue
-        found = self.best(joule_cost, (1.0 / market.deadline_s, math.inf))
-        return None if found is None else (found.gain_per_s - self.standing_per_s(joule_cost), found)
+        optimum = self.best(joule_cost, (1.0 / market.deadline_s, math.inf))
+        return None if optimum is None else (optimum.gain_per_s - self.standing_per_s(joule_cost), optimum)
 
     def _bound_by_hour(self) -> tuple[float, Optimum] | None:
         """The best of short spans of makespans, each with the least mean cost that a makespan in it can have."""
@@ -241,11 +241,11 @@ class Terms:
         does_wait = market.must_run or self.extra_limit_w < math.inf
         bound, best = -math.inf, None
         for at, (first_s, last_s) in enumerate(spans):
-            found = self.best(float(costs[at]), (1.0 / last_s, 1.0 / first_s))
-            if found is not None:
-                bound = max(bound, found.gain_per_s - self.standing_per_s(float(costs[at])))
-                if best is None or self._true_profit(found) > self._true_profit(best):
-                    best = found
+            optimum = self.best(float(costs[at]), (1.0 / last_s, 1.0 / first_s))
+            if optimum is not None:
+                bound = max(bound, optimum.gain_per_s - self.standing_per_s(float(costs[at])))
+                if best is None or self._true_profit(optimum) > self._true_profit(best):
+                    best = optimum
             if does_wait and at + 1 < len(spans):
                 bound = max(bound, self._bound_of_waiting(last_s, float(costs[at]), spans[at + 1 :], costs[at + 1 :]))
         return None if best is None else (bound, best)
@@ -263,10 +263,10 @@ class Terms:
         earned = gain / (begin_s if gain > 0 else end_s) - self.standing_per_s(0.0) - costs * self.bag.total_idle_w
         return float(earned.max(where=begin_s <= end_s, initial=-math.inf))
 
-    def _true_profit(self, found: Optimum) -> float:
+    def _true_profit(self, optimum: Optimum) -> float:
         """What a divided schedule earns at the mean cost of the hours it takes."""
-        worn = self.worn(found.split) if found.rate > 0 and self.market.has_wear else 0.0
-        return self.profit(found.makespan_s, found.extra_w / found.rate if found.rate > 0 else 0.0, worn)
+        worn = self.worn(optimum.split) if optimum.rate > 0 and self.market.has_wear else 0.0
+        return self.profit(optimum.makespan_s, optimum.extra_w / optimum.rate if optimum.rate > 0 else 0.0, worn)
 
     def _spans(self) -> Iterator[Rates]:
         """Neighbouring ranges that together hold every makespan from the least to the deadline."""

@@ -7,12 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from joulewise.kernels.bags.sweep import DONE, FULL, Basis, Choices, Prices, Step, Vertices, sweep
+from joulewise.errors import JoulewiseError
+from joulewise.kernels.bags.sweep import FULL, Choices, Prices, Step, Vertices, sweep
+from joulewise.kernels.linear import REASONS, SOLVED, Basis, new_basis
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.bag import Bag
 
 _sweep: Any = sweep
 _LIKE_VERTICES = ("weight_w", "extra_j", "makespan_s", "task_type", "column", "value", "price", "n_switches")
+
+
+class GaveUpError(JoulewiseError):
+    """The sweep could not go on with the accuracy it has."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the sweep gave up on this bag: {reason}; engine 'highs' or 'auto' will do it")
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[GaveUpError], tuple[str]]:
+        return (type(self), (self.reason,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +37,12 @@ class Swept:
 
     def split(self, vertex: int) -> Floats:
         """Tasks of each [task type, column]: inside columns as they are, the rest with the key."""
-        found, n = self.vertices, int(self.vertices.n_switches[vertex])
-        key = found.first_key.copy()
-        key[found.switched[:n]] = found.switched_to[:n]
-        inside = found.task_type[vertex] >= 0
-        task_type, column = found.task_type[vertex][inside], found.column[vertex][inside]
-        value = found.value[vertex][inside]
+        vertices, n = self.vertices, int(self.vertices.n_switches[vertex])
+        key = vertices.first_key.copy()
+        key[vertices.switched[:n]] = vertices.switched_to[:n]
+        inside = vertices.task_type[vertex] >= 0
+        task_type, column = vertices.task_type[vertex][inside], vertices.column[vertex][inside]
+        value = vertices.value[vertex][inside]
         left = self.choices.n_tasks - np.bincount(task_type, value, key.size)
         split, present = np.zeros(self.choices.exec_s.shape), self.choices.present
         split[present, key[present]] = np.maximum(left[present], 0.0)
@@ -37,14 +50,16 @@ class Swept:
         return split
 
 
-def sweep_bag(bag: Bag, extra_j: Floats, until_w: float) -> Swept | None:
-    """All vertices up to a weight, with these costs of [task type, column]; None where accuracy was lost."""
+def sweep_bag(bag: Bag, extra_j: Floats, until_w: float) -> Swept:
+    """All vertices up to a weight, with these costs of [task type, column]; GaveUpError where accuracy was lost."""
     choices, room, end = _choices(bag, extra_j), 4 * (bag.counts.size + bag.system.n_machine_types), FULL
     while end == FULL:
         room *= 4
         vertices = _room_for(choices, room)
         n, end = _sweep(choices, *_workplace(choices), vertices, until_w)
-    return Swept(choices, _cut_to(vertices, n)) if end == DONE else None
+    if end != SOLVED:
+        raise GaveUpError(REASONS[end])
+    return Swept(choices, _cut_to(vertices, n))
 
 
 def time_s(bag: Bag) -> Floats:
@@ -63,9 +78,8 @@ def _choices(bag: Bag, extra_j: Floats) -> Choices:
 def _workplace(choices: Choices) -> tuple[Basis, Prices, Step]:
     """Room for the sweep to work in."""
     (n_types, n_columns), n = choices.exec_s.shape, choices.n_machines.size
-    basis = Basis(_ints(n_types), _ints(n), _ints(n), np.empty(n), np.empty((n, n)), np.empty((n, n)))
     prices = Prices(np.empty(n), np.empty(n), np.empty(n_columns), np.empty(n_columns))
-    return basis, prices, Step(np.empty(n), _ints(n + 1), np.empty(n + 1), np.empty(n), np.empty(n))
+    return new_basis(n_types, n), prices, Step(np.empty(n), _ints(n + 1), np.empty(n + 1), np.empty(n), np.empty(n))
 
 
 def _room_for(choices: Choices, room: int) -> Vertices:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from joulewise.kernels.facility.sharing import run_cores
+from joulewise.kernels.facility.sharing import Rates, SharedCores, Speeds, run_cores
 from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility, FacilityPlan, TaskFlows
@@ -54,12 +54,11 @@ def steady(facility: Facility, air: Air, plan: FacilityPlan, reading: Reading = 
     """What comes of a plan; whether it keeps within the limits is told by `margins`."""
     flows, types = facility.tasks, facility.node_types
     alone, slowed, cores_w = np.zeros(flows.n_types), np.zeros(flows.n_types), np.zeros(facility.n_nodes)
-    room_to_work = np.empty((types.sharers.max(), flows.n_classes)), np.empty(types.sharers.max())
-    _run_cores(
-        plan.share, plan.pstate, facility.first_core, facility.node_type, types.sharers,
-        flows.speed_per_s, flows.power_w, flows.memory_class, flows.slowdown, reading.as_printed,
-        *room_to_work, alone, slowed, cores_w,
-    )  # fmt: skip
+    n_sharers = types.sharers.max()
+    cores = SharedCores(plan.share, plan.pstate, facility.first_core, facility.node_type, types.sharers)
+    speeds = Speeds(flows.speed_per_s, flows.power_w, flows.memory_class, flows.slowdown)
+    rates = Rates(alone, slowed, cores_w, np.empty((n_sharers, flows.n_classes)), np.empty(n_sharers))
+    _run_cores(cores, speeds, rates, reading.as_printed)
     node_w = facility.overhead_w + cores_w
     node_inlet_c, crac_inlet_c = air.inlets_c(node_w, plan.supply_c)
     heat_w = air.crac_w_per_k * (crac_inlet_c - plan.supply_c)

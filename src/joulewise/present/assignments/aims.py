@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from joulewise.present.assignments.keys import AIM, OBJECTIVE, PERCENTILES
 from joulewise.present.formats import plain
-from joulewise.present.records import AIM, OBJECTIVE, PERCENTILES, VARIANT, Records
+from joulewise.present.records import VARIANT, Records
 
 _PERCENTILE = "percentile"
 

@@ -13,7 +13,6 @@ from joulewise.present.formats import plain
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
 from joulewise.present.plane import legend_of
 from joulewise.present.records import Records
-from joulewise.present.settings import Looks
 
 _RANGES = {"system.time_cov_range": "execution time", "system.power_cov_range": "power"}
 _EXPONENTIAL = 1.0
@@ -29,9 +28,9 @@ def has_variations(records: Records) -> bool:
 def densities(records: Records) -> Drawing:
     """Gamma densities with mean 1 at the least and the greatest coefficient of variation, and of 1 between."""
     shown = _shown(records)
-    covs = sorted({cov for found in shown.values() for cov in found})
+    covs = sorted({cov for drawn in shown.values() for cov in drawn})
     looks = {plain(cov): (theme.LINE_PALETTE[i], theme.LINE_DASHES[i % 4]) for i, cov in enumerate(covs)}
-    parts = [_part(_RANGES[name], found, looks) for name, found in shown.items()]
+    parts = [_part(_RANGES[name], drawn, looks) for name, drawn in shown.items()]
     caption = (
         "How likely an execution time or a power is, in multiples of its mean, at the ends of the range from which its "
         "coefficient of variation (standard deviation over mean) is drawn. Near 0.1 the density is almost that of a "
@@ -48,16 +47,16 @@ def gamma_density(cov: float, at: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _shown(records: Records) -> dict[str, list[float]]:
     """The variations that are drawn for times and powers, of the first range that a run has; none where none varies."""
-    found = {}
+    drawn = {}
     for key in _RANGES:
         texts = [text for text in records.values(key) if text is not None]
         ends = [float(end) for end in str(texts[0]).split(", ")] if texts else []
         between = [_EXPONENTIAL] if ends and ends[0] < _EXPONENTIAL < ends[-1] else []
-        found[key] = sorted({cov for cov in (*ends, *between) if cov > 0})
-    return {key: covs for key, covs in found.items() if covs}
+        drawn[key] = sorted({cov for cov in (*ends, *between) if cov > 0})
+    return {key: covs for key, covs in drawn.items() if covs}
 
 
-def _part(name: str, covs: list[float], looks: Looks) -> Any:
+def _part(name: str, covs: list[float], looks: theme.Looks) -> Any:
     import altair as alt
 
     curves = {cov: gamma_density(cov, _AT) for cov in covs}

@@ -26,11 +26,11 @@ from joulewise.present.fronts import (
     found_panel,
     found_planes,
     front_panels,
+    looks_encoded,
     ring,
     ring_layer,
     stages_of,
     thinned,
-    told_apart,
 )
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of, sentence
 from joulewise.present.lines import Axis, Plot, Point, draw_lines
@@ -47,8 +47,8 @@ from joulewise.present.plane import (
     scale_said,
     strays_said,
 )
-from joulewise.present.records import GENERATIONS, KNOWN, METHOD, SEEDS, VARIANT, Records
-from joulewise.present.settings import beside
+from joulewise.present.records import GENERATIONS, METHOD, SEEDS, VARIANT, Records
+from joulewise.present.views import beside
 from joulewise.units import count
 
 _STAR = (
@@ -62,11 +62,6 @@ _SEED_SHAPES = {
 _MOST_STEPS = 6
 
 
-def of_utilities(records: Records) -> bool:
-    """Whether the study is of utility and energy and kept some front."""
-    return records.study.kind == KNOWN and has_curve(records, FOUND)
-
-
 def compared(records: Records) -> str:
     """The key that tells fronts apart: the seeds where they vary, else the method; variants where they are the same."""
     key = SEEDS if records.varies(SEEDS) else METHOD
@@ -75,7 +70,7 @@ def compared(records: Records) -> str:
 
 def has_populations(records: Records) -> bool:
     """Whether several populations kept snapshots at one setting."""
-    if not of_utilities(records) or not has_curve(records, SNAPSHOT):
+    if not has_curve(records, FOUND) or not has_curve(records, SNAPSHOT):
         return False
     panels, _ = front_panels(with_aims(records), SNAPSHOT, compared(records))
     return any(panel.rows.height > 1 for panel in panels)
@@ -126,11 +121,11 @@ def _with_shares(records: Records, panel: Panel, key: str) -> Any:
     """The title of a panel, and under it how much of the proven hypervolume its fronts reach."""
     import altair as alt
 
-    told = panel.rows.filter(pl.col(VOLUME).is_not_null()) if VOLUME in panel.rows.columns else panel.rows.clear()
-    if told.is_empty():
+    rated = panel.rows.filter(pl.col(VOLUME).is_not_null()) if VOLUME in panel.rows.columns else panel.rows.clear()
+    if rated.is_empty():
         return panel.title
-    labels, values = records.labels(key), [fixed(value, 1) for value in told.sort(VOLUME)[VOLUME]]
-    named = [f"{labels[row[key]]} {fixed(row[VOLUME], 1)} %" for row in told.iter_rows(named=True)]
+    labels, values = records.labels(key), [fixed(value, 1) for value in rated.sort(VOLUME)[VOLUME]]
+    named = [f"{labels[row[key]]} {fixed(row[VOLUME], 1)} %" for row in rated.iter_rows(named=True)]
     shares = ", ".join(named) if len(named) <= MOST_TOLD else f"{values[0]} to {values[-1]} %"
     said = f"share of the proven hypervolume{_at_means(records)}: {shares}"
     return alt.TitleParams(panel.title, subtitle=said) if panel.title else sentence(said)
@@ -191,7 +186,7 @@ def _step_part(step: _Step, looks: Mapping[str, Look], plane: Plane) -> Any:
     points = alt.Chart(inline(rows)).mark_point(filled=True, size=24, opacity=0.9)
     peak = max(rows, key=lambda row: row["y"] / row["x"] if row["x"] > 0 else -math.inf)
     rings = ring_layer(plane, [ring(peak, PEAK_NAME)], looks)
-    layers = [points.encode(x=plane.x(), y=plane.y(), **told_apart(looks)), *rings]
+    layers = [points.encode(x=plane.x(), y=plane.y(), **looks_encoded(looks)), *rings]
     return plane.sized([*bound_line(plane, step.bound, BOUND_NAME), *layers], step.title)
 
 
@@ -271,7 +266,7 @@ def utility_per_energy(records: Records) -> Drawing:
 
 def has_rates(records: Records) -> bool:
     """Whether some front has a point that uses energy, so that there is utility per energy."""
-    return of_utilities(records) and bool(_rated_panels(with_aims(records), compared(records))[0])
+    return has_curve(records, FOUND) and bool(_rated_panels(with_aims(records), compared(records))[0])
 
 
 def _rated_panels(records: Records, key: str) -> tuple[list[Panel], str]:
@@ -286,10 +281,10 @@ def _peak_block(records: Records, panel: Panel, key: str, *, alone: bool) -> Any
     import altair as alt
 
     run = best_run(records, panel.rows)
-    found = curve_of(records, run, FOUND)
+    points = curve_of(records, run, FOUND)
     named = ", ".join(part for part in (panel.title, f"front by {records.phrase(key, run[key][0])}") if part)
-    plane = plane_of([found], *((300, 220) if alone else (250, 180)))
-    front = thinned(plane.inside(found))
+    plane = plane_of([points], *((300, 220) if alone else (250, 180)))
+    front = thinned(plane.inside(points))
     unit, _ = energy_unit(plane.energy_size)
     rates = [row["y"] / row["x"] for row in plane.rows(front) if row["x"] > 0]
     rate = Axis(f"utility per energy (1/{unit})", *_span(rates))

@@ -12,12 +12,14 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.assignments.aims import with_aims
+from joulewise.present.assignments.keys import AIM
 from joulewise.present.fronts import first_trials
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of
-from joulewise.present.plane import FOUND, Plane, curve_of, legend_of, planes_of, scale_said, strays_said
-from joulewise.present.records import AIM, Records
-from joulewise.present.settings import beside
+from joulewise.present.plane import FOUND, FRONTS, Plane, curve_of, legend_of, planes_of, scale_said, strays_said
+from joulewise.present.records import Records
+from joulewise.present.views import beside
 
+CLOUDS = "clouds"
 _SPREAD = "sd_utility"
 _MOST_DOTS = 1000  # in one cloud: more make a page heavy and no clearer
 _MOST_CLOUDS, _MOST_ELLIPSES = 50, 40
@@ -28,26 +30,24 @@ _MARKER, _DOTS, _ELLIPSE = "value of the objective", "fresh samples", "an assign
 
 def has_clouds(records: Records) -> bool:
     """Whether samples of some front were kept."""
-    return records.fronts is not None and records.clouds is not None and not records.clouds.is_empty()
+    return records.keeps(FRONTS) and records.keeps(CLOUDS)
 
 
 def has_spread(records: Records) -> bool:
     """Whether means and variances of points of some front were kept."""
-    fronts = records.fronts
-    return fronts is not None and _SPREAD in fronts.columns and fronts[_SPREAD].count() > 0
+    return records.keeps(FRONTS, _SPREAD)
 
 
 def several_aims(records: Records) -> bool:
     """Whether clouds of several objectives at one setting were kept."""
     if not has_clouds(records):
         return False
-    panels, _ = _panels(with_aims(records), records.clouds, by_aim=False)
+    panels, _ = _panels(with_aims(records), records.frame(CLOUDS), by_aim=False)
     return any(panel.rows[AIM].n_unique() > 1 for panel in panels)
 
 
-def _panels(records: Records, table: pl.DataFrame | None, *, by_aim: bool) -> tuple[list[Panel], str]:
+def _panels(records: Records, table: pl.DataFrame, *, by_aim: bool) -> tuple[list[Panel], str]:
     """The runs in a table, one panel for each setting, and for each objective if wanted."""
-    assert table is not None
     runs = first_trials(records).filter(pl.col("run").is_in(table["run"].unique().to_list()))
     keys = beside(records, [AIM])
     return panels_of(records, runs, (*keys, AIM) if by_aim and records.varies(AIM) else keys)
@@ -59,7 +59,7 @@ def _panels(records: Records, table: pl.DataFrame | None, *, by_aim: bool) -> tu
 def fuzzy_front(records: Records) -> Drawing:
     """Every sample of the assignments of a front, and where the objective sees them."""
     seen = with_aims(records)
-    panels, note = _panels(seen, seen.clouds, by_aim=True)
+    panels, note = _panels(seen, seen.frame(CLOUDS), by_aim=True)
     caption = (
         "Each square is an assignment where its objective sees it; the dots are what the same assignment earns and "
         "uses on fresh samples of all times and powers, which the search has not seen."
@@ -70,7 +70,7 @@ def fuzzy_front(records: Records) -> Drawing:
 def fuzzy_fronts_compared(records: Records) -> Drawing:
     """The clouds of several objectives in one plane."""
     seen = with_aims(records)
-    panels, note = _panels(seen, seen.clouds, by_aim=False)
+    panels, note = _panels(seen, seen.frame(CLOUDS), by_aim=False)
     aims = [str(aim) for aim in seen.values(AIM)]
     colours = {aim: theme.LINE_PALETTE[i % len(theme.LINE_PALETTE)] for i, aim in enumerate(aims)}
     caption = (
@@ -97,8 +97,7 @@ def _clouds_drawn(
 
 def _thinning(records: Records) -> str:
     """What a caption says where not every sample is drawn."""
-    assert records.clouds is not None
-    most = records.clouds.group_by("run").len()["len"].max()
+    most = records.frame(CLOUDS).group_by("run").len()["len"].max()
     return "" if most <= _MOST_DOTS else " Where there are very many points or samples, every few of them are drawn."  # type: ignore[operator]
 
 
@@ -121,8 +120,8 @@ def _cloud_part(
     ]
     squares = [
         {**row, "name": names[run], "kind": _MARKER}
-        for run, (_, found) in clouds.items()
-        for row in plane.rows(plane.inside(found))
+        for run, (_, points) in clouds.items()
+        for row in plane.rows(plane.inside(points))
     ]
     colour = legend_of(colours, None, symbolType="circle", symbolOpacity=1, symbolStrokeWidth=0)
     looks: dict[str, Any] = {"size": 9, "opacity": 0.75} if len(colours) > 1 else {"size": 7, "opacity": 0.35}
@@ -139,17 +138,15 @@ def _mixed(dots: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _sampled(records: Records, run: str, most: int) -> pl.DataFrame:
     """At most so many points of the front of a run, evenly along it, that were evaluated on fresh samples."""
-    assert records.fronts is not None
     front = curve_of(records, records.runs.filter(pl.col("run") == run), FOUND)
-    known = front.filter(pl.col(_SPREAD).is_not_null())
-    return known.filter(pl.int_range(pl.len()) % max(1, -(-known.height // most)) == 0)
+    sampled = front.filter(pl.col(_SPREAD).is_not_null())
+    return sampled.filter(pl.int_range(pl.len()) % max(1, -(-sampled.height // most)) == 0)
 
 
 def _dots(records: Records, run: str) -> pl.DataFrame:
     """The samples of a run, fewer of each point where there are very many."""
-    assert records.clouds is not None
     points = _sampled(records, run, _MOST_CLOUDS)["point"].to_list()
-    cloud = records.clouds.filter(pl.col("run") == run, pl.col("point").is_in(points))
+    cloud = records.frame(CLOUDS).filter(pl.col("run") == run, pl.col("point").is_in(points))
     return cloud.filter(pl.col("sample") % max(1, -(-cloud.height // _MOST_DOTS)) == 0)
 
 
@@ -175,7 +172,7 @@ def _squares(plane: Plane, rows: Sequence[Mapping[str, Any]], colours: Mapping[s
 
 
 @dataclass(frozen=True)
-class _Frame:
+class _EllipseAxes:
     """Both axes of the ellipses, one length for one unit on either, or for one doubling where they are logarithmic."""
 
     x_domain: tuple[float, float]
@@ -196,14 +193,13 @@ def _along(domain: tuple[float, float], *, is_log: bool) -> tuple[float, float]:
 def spread_of_points(records: Records) -> Drawing:
     """Each assignment as an ellipse of one standard deviation, coloured by how many tasks do not run."""
     seen = with_aims(records)
-    assert seen.fronts is not None
-    known = seen.fronts.filter(pl.col(_SPREAD).is_not_null())
-    panels, note = _panels(seen, known, by_aim=True)
+    sampled = seen.frame(FRONTS).filter(pl.col(_SPREAD).is_not_null())
+    panels, note = _panels(seen, sampled, by_aim=True)
     shown = [_sampled(seen, panel.rows["run"][0], _MOST_ELLIPSES) for panel in panels]
-    most = max(float(found["tasks_dropped"].max() or 0.0) for found in shown)  # type: ignore[arg-type]
-    is_log = any(_factor(found) > _WIDE for found in shown)
+    most = max(float(points["tasks_dropped"].max() or 0.0) for points in shown)  # type: ignore[arg-type]
+    is_log = any(_factor(points) > _WIDE for points in shown)
     settings = [[panel.rows[key][0] for key in beside(seen, [AIM])] for panel in panels]
-    around = [outlines(found, yardsticks(_alike(settings, shown, i))) for i, found in enumerate(shown)]
+    around = [outlines(points, yardsticks(_alike(settings, shown, i))) for i, points in enumerate(shown)]
     rows = [_drawable(outline, is_log=is_log) for outline in around]
     size_px = (640, 460) if len(panels) == 1 else (340, 300)
     frames = [_frame(pl.concat(_alike(settings, rows, i)), *size_px, is_log=is_log) for i in range(len(rows))]
@@ -235,9 +231,9 @@ def _over_objectives(records: Records) -> str:
     return ", of all objectives at a setting, whose panels have the same scale" if records.varies(AIM) else ""
 
 
-def yardsticks(found: Sequence[pl.DataFrame]) -> tuple[float, float]:
+def yardsticks(fronts: Sequence[pl.DataFrame]) -> tuple[float, float]:
     """The least mean energy and the greatest mean utility of points."""
-    points = pl.concat([part.select("mean_energy_j", "mean_utility") for part in found])
+    points = pl.concat([front.select("mean_energy_j", "mean_utility") for front in fronts])
     return _least_j(points), float(points["mean_utility"].max() or 0.0) or 1.0  # type: ignore[arg-type]
 
 
@@ -247,14 +243,14 @@ def _drawable(rows: Sequence[Mapping[str, Any]], *, is_log: bool) -> pl.DataFram
     return frame.filter((pl.col("x") > 0) & (pl.col("y") > 0)) if is_log else frame
 
 
-def _least_j(found: pl.DataFrame) -> float:
+def _least_j(points: pl.DataFrame) -> float:
     """The least mean energy of points where anything runs; 1 where nothing ever does."""
-    return float(found.filter(pl.col("mean_energy_j") > 0)["mean_energy_j"].min() or 1.0)  # type: ignore[arg-type]
+    return float(points.filter(pl.col("mean_energy_j") > 0)["mean_energy_j"].min() or 1.0)  # type: ignore[arg-type]
 
 
-def _factor(found: pl.DataFrame) -> float:
+def _factor(points: pl.DataFrame) -> float:
     """The factor between the most and the least mean energy."""
-    return float(found["mean_energy_j"].max()) / _least_j(found)  # type: ignore[arg-type]
+    return float(points["mean_energy_j"].max()) / _least_j(points)  # type: ignore[arg-type]
 
 
 def outlines(ellipses: pl.DataFrame, yardsticks: tuple[float, float]) -> list[dict[str, float]]:
@@ -271,7 +267,7 @@ def outlines(ellipses: pl.DataFrame, yardsticks: tuple[float, float]) -> list[di
     return rows
 
 
-def _ellipse_part(title: str, rows: pl.DataFrame, most_dropped: float, frame: _Frame) -> Any:
+def _ellipse_part(title: str, rows: pl.DataFrame, most_dropped: float, frame: _EllipseAxes) -> Any:
     import altair as alt
 
     ramp = alt.Scale(domain=[0.0, most_dropped or 1.0], range=theme.ordered_lines(5))
@@ -299,7 +295,7 @@ def _normalised(channel: Any, field: str, title: str, domain: tuple[float, float
     return channel(field, title=title, scale=scale, axis=alt.Axis(format=AXIS_FORMAT, tickCount=5, grid=True))
 
 
-def _frame(rows: pl.DataFrame, most_width_px: int, most_height_px: int, *, is_log: bool) -> _Frame:
+def _frame(rows: pl.DataFrame, most_width_px: int, most_height_px: int, *, is_log: bool) -> _EllipseAxes:
     """Axes around the outlines, each at least a third as long as the picture may be high."""
     ends = [(float(rows[name].min()), float(rows[name].max())) for name in ("x", "y")]  # type: ignore[arg-type]
     along = [_along(domain, is_log=is_log) for domain in ends]
@@ -310,7 +306,7 @@ def _frame(rows: pl.DataFrame, most_width_px: int, most_height_px: int, *, is_lo
         _around((low + high) / 2, max(span, least), is_log=is_log)
         for (low, high), span in zip(along, spans, strict=True)
     )
-    return _Frame(x, y, scale, is_log)
+    return _EllipseAxes(x, y, scale, is_log)
 
 
 def _around(middle: float, length: float, *, is_log: bool) -> tuple[float, float]:

@@ -10,15 +10,16 @@ import numpy as np
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import key_words, number, plain
+from joulewise.present.bags.keys import RATIO
+from joulewise.present.bags.keys import SIZE as BAG_SIZE
+from joulewise.present.formats import key_name, number, plain
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, sentence
 from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
 from joulewise.present.plane import legend_of
-from joulewise.present.records import PROFIT, RATIO, Records
+from joulewise.present.records import Records
 from joulewise.units import count
 
 SIZE, GAP = "tasks_per_machine", "gap_percent"
-_BAG_SIZE = "workload.n_tasks"
 _LEAST_TRIALS = 5
 _N_STEPS = 48
 _HALF = 0.42  # of the room of one shape
@@ -41,7 +42,7 @@ class _Group:
 
 def has_gaps(records: Records) -> bool:
     """Whether some point has enough trials for a distribution of the gap of its profit."""
-    if records.study.kind != PROFIT or not records.measures(GAP, SIZE):
+    if not records.measures(GAP, SIZE):
         return False
     runs = records.runs.drop_nulls([GAP, SIZE])
     return bool((runs.group_by(records.study.axes).len()["len"] >= _LEAST_TRIALS).any())
@@ -49,7 +50,7 @@ def has_gaps(records: Records) -> bool:
 
 def profit_gap(records: Records) -> Drawing:
     """The distribution over trials of the relative decrease in profit, by tasks per machine and profit ratio."""
-    keys = [key for key in records.varying if key not in (RATIO, _BAG_SIZE)]
+    keys = [key for key in records.varying if key not in (RATIO, BAG_SIZE)]
     panels, note = panels_of(records, records.runs.drop_nulls([GAP, SIZE]), keys)
     most = max(float(panel.rows[GAP].max()) for panel in panels)  # type: ignore[arg-type]
     parts = [_gap_panel(panel, most) for panel in panels]
@@ -85,7 +86,7 @@ def _gap_panel(panel: Panel, most: float) -> Any:
     x = encoded(alt.X, "x:Q", Axis("tasks per machine", 0.0, float(len(sizes)), ticks))
     y = encoded(alt.Y, "y:Q", Axis("profit below its bound (%)", 0.0, 1.04 * most or 1.0))
     colours = dict(zip(ratios, theme.categorical(len(ratios)), strict=True))
-    colour = legend_of(colours, sentence(key_words(RATIO).name), symbolType="square")
+    colour = legend_of(colours, sentence(key_name(RATIO)), symbolType="square")
     shapes = [row for group in groups for row in _shape(group, width)]
     area = alt.Chart(inline(shapes)).mark_area(orient="horizontal", opacity=0.45)
     drawn = area.encode(x=x, x2="x2:Q", y=y, color=colour, detail="at:Q")
@@ -104,13 +105,13 @@ def _shape(group: _Group, width: float) -> list[dict[str, Any]]:
 
 def kernel_density(values: Sequence[float]) -> tuple[Any, Any]:
     """Levels from the least to the greatest value and the density there (Gaussian kernels, Silverman's width)."""
-    found = np.asarray(values, float)
-    spread = min(float(found.std()), float(np.subtract(*np.quantile(found, [0.75, 0.25]))) / 1.34) or float(found.std())
-    bandwidth = 0.9 * spread * found.size**-0.2
-    levels = np.linspace(found.min(), found.max(), _N_STEPS)
+    at = np.asarray(values, float)
+    spread = min(float(at.std()), float(np.subtract(*np.quantile(at, [0.75, 0.25]))) / 1.34) or float(at.std())
+    bandwidth = 0.9 * spread * at.size**-0.2
+    levels = np.linspace(at.min(), at.max(), _N_STEPS)
     if bandwidth <= 0:
         return levels, np.ones(_N_STEPS)
-    return levels, np.exp(-0.5 * ((levels[:, None] - found) / bandwidth) ** 2).mean(axis=1)
+    return levels, np.exp(-0.5 * ((levels[:, None] - at) / bandwidth) ** 2).mean(axis=1)
 
 
 def _quartiles(groups: Sequence[_Group], x: Any, y: Any, colour: Any) -> list[Any]:
@@ -120,11 +121,11 @@ def _quartiles(groups: Sequence[_Group], x: Any, y: Any, colour: Any) -> list[An
     for group in groups:
         low, middle, high = np.quantile(group.gaps, [0.25, 0.5, 0.75]).tolist()
         rows.append({"x": group.at, "y": middle, "low": low, "high": high, "name": group.ratio, "size": group.size,
-                     "told": f"{number(middle)} ({number(low)} to {number(high)})"})  # fmt: skip
+                     "shown": f"{number(middle)} ({number(low)} to {number(high)})"})  # fmt: skip
     tip = [
         alt.Tooltip("size:N", title="tasks per machine"),
-        alt.Tooltip("name:N", title=key_words(RATIO).name),
-        alt.Tooltip("told:N", title="median gap in % (quartiles)"),
+        alt.Tooltip("name:N", title=key_name(RATIO)),
+        alt.Tooltip("shown:N", title="median gap in % (quartiles)"),
     ]
     base = alt.Chart(inline(rows)).encode(x=x, tooltip=tip)
     rule = base.mark_rule(strokeWidth=4).encode(y=alt.Y("low:Q"), y2="high:Q", color=colour)
@@ -137,28 +138,28 @@ def profit_by_ratio(records: Records) -> Drawing:
     keys = [key for key in records.varying if key != RATIO]
     metrics = [name for name in _LINES if records.measures(name)]
     means = {name: records.means(name, [RATIO, *keys]) for name in metrics}
-    found = {name: panels_of(records, frame, keys) for name, frame in means.items()}
-    n_panels = min(len(panels) for panels, _ in found.values())
+    by_name = {name: panels_of(records, frame, keys) for name, frame in means.items()}
+    n_panels = min(len(panels) for panels, _ in by_name.values())
     shown = [v for frame in means.values() for name in ("mean", "low", "high") for v in frame[name].drop_nulls()]
     room = 0.05 * (max(shown) - min(shown)) or 1.0
     y = Axis("profit per second", min([*shown, 0.0]) - room, max([*shown, 0.0]) + room)
-    parts = [_ratio_plot(found, i, y) for i in range(n_panels)]
+    parts = [_ratio_plot(by_name, i, y) for i in range(n_panels)]
     caption = (
         "Profit per second over the profit ratio, the price in units of the least cost of energy, in the unit of the "
         "price: the proven most of any schedule, the most on the energy/makespan front of the bound, and what the "
-        f"allocation earns. Below zero is loss.{next(iter(found.values()))[1]}"
+        f"allocation earns. Below zero is loss.{next(iter(by_name.values()))[1]}"
     )
     return Drawing(assemble([draw_lines(plot) for plot in parts], across=2), caption)
 
 
-def _ratio_plot(found: dict[str, tuple[list[Panel], str]], i: int, y: Axis) -> Plot:
-    lines = {_LINES[name]: _ratio_points(panels[i].rows) for name, (panels, _) in found.items()}
+def _ratio_plot(by_name: dict[str, tuple[list[Panel], str]], i: int, y: Axis) -> Plot:
+    lines = {_LINES[name]: _ratio_points(panels[i].rows) for name, (panels, _) in by_name.items()}
     dashes = ([1, 0], [6, 3], [2, 2])
     looks = {label: (theme.PALETTE[k], dashes[k]) for k, label in enumerate(_LINES.values()) if label in lines}
     xs = [point.x for points in lines.values() for point in points]
     room = 0.03 * (max(xs) - min(xs)) or 0.1
-    x = Axis(key_words(RATIO).name, min(xs) - room, max(xs) + room)
-    title = next(iter(found.values()))[0][i].title
+    x = Axis(key_name(RATIO), min(xs) - room, max(xs) + room)
+    title = next(iter(by_name.values()))[0][i].title
     return Plot(lines, looks, x, y, title, width_px=400, base=0.0)
 
 

@@ -12,9 +12,10 @@ from joulewise.present.formats import energy_unit, time_unit
 from joulewise.present.fronts import best_run, front_panels
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline
 from joulewise.present.lines import Axis
-from joulewise.present.plane import BOUND, FOUND, Plane, curve_of, plane_of
+from joulewise.present.plane import BOUND, FOUND, FRONTS, Plane, curve_of, plane_of
 from joulewise.present.records import METHOD, Records
 
+MACHINES = "machines"
 BUSY, ENERGY = "busy_s", "energy_j"
 _CHOSEN = "chosen"
 _BAR_COLOURS = {BUSY: theme.PALETTE[0], ENERGY: theme.PALETTE[5]}
@@ -23,7 +24,7 @@ _ENDS = {"a": "least energy", "e": "least makespan"}
 
 
 @dataclass(frozen=True)
-class _Scene:
+class _ChosenPoints:
     """The chosen points of one front: every machine at each of them, and the axis that all its panels share."""
 
     rows: pl.DataFrame
@@ -46,10 +47,10 @@ class _Scene:
 
 def has_machines(records: Records) -> bool:
     """Whether the machines of chosen points of some front were kept."""
-    if records.fronts is None or records.machines is None or _CHOSEN not in records.fronts.columns:
+    if not records.keeps(FRONTS, _CHOSEN) or not records.keeps(MACHINES):
         return False
-    chosen = records.fronts.filter(pl.col(_CHOSEN).is_not_null())["run"].unique().to_list()
-    return bool(records.machines["run"].is_in(chosen).any())
+    chosen = records.frame(FRONTS).filter(pl.col(_CHOSEN).is_not_null())["run"].unique().to_list()
+    return bool(records.frame(MACHINES)["run"].is_in(chosen).any())
 
 
 def finishing_times(records: Records) -> Drawing:
@@ -69,7 +70,7 @@ def _sorted(records: Records, metric: str, says: str, order: str) -> Drawing:
     of = f", {scene.title}" if scene.title else ""
     first = f" Of {len(scenes)} settings the first is shown." if len(scenes) > 1 else ""
     caption = (
-        f"{says} at the points that bear letters of the front that {scene.method} found{_chosen(records)}{of}: a is "
+        f"{says} at the lettered points of the front that {scene.method} found{_chosen(records)}{of}: a is "
         "the least energy, e the least makespan, the others lie evenly between. Machines are sorted in each panel, "
         f"{order}; all panels have the same scale. First trial.{first}{note}"
     )
@@ -81,35 +82,33 @@ def _chosen(records: Records) -> str:
     return ", the best of the methods" if records.varies(METHOD) else ""
 
 
-def _scenes(records: Records) -> tuple[list[_Scene], str]:
+def _scenes(records: Records) -> tuple[list[_ChosenPoints], str]:
     """One scene for each setting; of several methods the best is shown."""
-    assert records.machines is not None
     panels, note = front_panels(records, FOUND)
     return [_scene(records, panel) for panel in panels], note
 
 
-def _scene(records: Records, panel: Panel) -> _Scene:
+def _scene(records: Records, panel: Panel) -> _ChosenPoints:
     run = best_run(records, panel.rows)
     front = curve_of(records, run, FOUND)
     chosen = front.filter(pl.col(_CHOSEN).is_not_null()).select("point", _CHOSEN)
-    assert records.machines is not None
-    machines = records.machines.filter(pl.col("run") == run["run"][0]).join(chosen, on="point")
+    machines = records.frame(MACHINES).filter(pl.col("run") == run["run"][0]).join(chosen, on="point")
     method = records.label(METHOD, run[METHOD][0])
-    return _Scene(machines, front, curve_of(records, run, BOUND), panel.title, method)
+    return _ChosenPoints(machines, front, curve_of(records, run, BOUND), panel.title, method)
 
 
-def _front_part(scene: _Scene, width_px: int, height_px: int) -> Any:
+def _front_part(scene: _ChosenPoints, width_px: int, height_px: int) -> Any:
     """The small front on which the chosen points bear their letters."""
     import altair as alt
 
     plane = plane_of([scene.bound, scene.front], width_px, height_px)
     chosen = scene.front.filter(pl.col(_CHOSEN).is_not_null())
-    found = _points(plane, scene.front).mark_point(filled=True, size=8, color=theme.MUTED, opacity=0.7)
+    dots = _points(plane, scene.front).mark_point(filled=True, size=8, color=theme.MUTED, opacity=0.7)
     marked = _points(plane, chosen, _CHOSEN)
     square = marked.mark_point(filled=True, shape="square", size=46, color=theme.PALETTE[1], opacity=1)
     letter = marked.mark_text(dx=8, dy=-8, fontWeight=600, fontSize=theme.LABEL_PX, color=theme.INK)
     line = plane.line(scene.bound, strokeWidth=1.4)
-    return plane.sized([line, found, square, letter.encode(text=alt.Text(f"{_CHOSEN}:N"))], f"front of {scene.method}")
+    return plane.sized([line, dots, square, letter.encode(text=alt.Text(f"{_CHOSEN}:N"))], f"front of {scene.method}")
 
 
 def _points(plane: Plane, curve: pl.DataFrame, *kept: str) -> Any:
@@ -118,7 +117,7 @@ def _points(plane: Plane, curve: pl.DataFrame, *kept: str) -> Any:
     return alt.Chart(inline(plane.rows(curve, *kept))).encode(x=plane.x(), y=plane.y())
 
 
-def _sorted_part(scene: _Scene, name: str, metric: str) -> Any:
+def _sorted_part(scene: _ChosenPoints, name: str, metric: str) -> Any:
     import altair as alt
 
     axis, size = scene.axis(metric)
@@ -175,14 +174,14 @@ def machines_by_type(records: Records) -> Drawing:
     scenes, note = _scenes(records)
     parts = [_type_block(scene) for scene in scenes]
     caption = (
-        f"The front that the method named over it found{_chosen(records)}, and for each of its points that bear "
-        "letters the finishing time (top) and the energy (below) of every machine, grouped by machine type; a is the "
-        f"least energy, e the least makespan. Panels of one row have the same scale. First trial.{note}"
+        f"The front found by the method named above it{_chosen(records)}, and for each of its lettered points the "
+        "finishing time (top) and the energy (bottom) of every machine, grouped by machine type; a is the least "
+        f"energy, e the least makespan. Panels of one row have the same scale. First trial.{note}"
     )
     return Drawing(assemble(parts), caption)
 
 
-def _type_block(scene: _Scene) -> Any:
+def _type_block(scene: _ChosenPoints) -> Any:
     """One row: the front at the left, then a column for each chosen point."""
     import altair as alt
 
@@ -193,7 +192,7 @@ def _type_block(scene: _Scene) -> Any:
     return alt.hconcat(*columns, spacing=12, title=scene.title)
 
 
-def _type_part(scene: _Scene, name: str, metric: str, *, first: bool) -> Any:
+def _type_part(scene: _ChosenPoints, name: str, metric: str, *, first: bool) -> Any:
     import altair as alt
 
     axis, size = scene.axis(metric)

@@ -10,10 +10,11 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import theme
+from joulewise.present.bags.keys import RATIO
 from joulewise.present.formats import number, plain
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of
-from joulewise.present.plane import BOUND, REGION, Plane, bound_line, curve_of, legend_of, plane_of
-from joulewise.present.records import RATIO, Records
+from joulewise.present.plane import BOUND, FRONTS, REGION, Plane, bound_line, curve_of, legend_of, plane_of
+from joulewise.present.records import Records
 from joulewise.units import power
 
 OPTIMUM, RECOVERED = "optimum of the bound", "allocation"
@@ -28,7 +29,7 @@ _N_LEVELS = 9
 
 
 @dataclass(frozen=True)
-class _Scene:
+class _ProfitPanel:
     """One panel: its runs by ratio, the bound of its front, and where and how large things are drawn."""
 
     runs: pl.DataFrame
@@ -69,7 +70,7 @@ def optima(runs: pl.DataFrame) -> pl.DataFrame:
     return runs.with_columns(energy_j=pl.col("optimum_energy_j"), makespan_s=pl.col("optimum_makespan_s"))
 
 
-def _scene(records: Records, panel: Panel, colours: Mapping[str, str]) -> _Scene:
+def _scene(records: Records, panel: Panel, colours: Mapping[str, str]) -> _ProfitPanel:
     runs, bound = panel.rows, curve_of(records, panel.rows, BOUND)
     points = [frame.select("energy_j", "makespan_s") for frame in (bound, runs, optima(runs))]
     plane = plane_of(points, width_px=470)
@@ -80,13 +81,13 @@ def _scene(records: Records, panel: Panel, colours: Mapping[str, str]) -> _Scene
     y_domain = max(0.0, min([low, *ends])), max([high, *(1.02 * end for end in ends)])
     left, right = plane.x_domain
     plane = replace(plane, x_domain=(left - _LABEL_PART * (right - left), right), y_domain=y_domain)
-    return _Scene(runs, bound, plane, bar_size, next(iter(_caps(runs)), None), colours)
+    return _ProfitPanel(runs, bound, plane, bar_size, next(iter(_caps(runs)), None), colours)
 
 
 def _caps(runs: pl.DataFrame) -> list[float]:
     """The power caps of these runs."""
-    found = runs[_CAP].drop_nulls().unique(maintain_order=True).to_list() if _CAP in runs.columns else []
-    return [cap for cap in found if math.isfinite(cap)]
+    caps = runs[_CAP].drop_nulls().unique(maintain_order=True).to_list() if _CAP in runs.columns else []
+    return [cap for cap in caps if math.isfinite(cap)]
 
 
 def _colours(runs: pl.DataFrame) -> dict[str, str]:
@@ -105,17 +106,17 @@ def _squares(plane: Plane, runs: pl.DataFrame) -> list[dict[str, Any]]:
     return plane.rows(optima(runs), "profit_ratio", "profit_bound_per_s")
 
 
-def _front_panel(scene: _Scene, title: str) -> Any:
+def _front_panel(scene: _ProfitPanel, title: str) -> Any:
     line = bound_line(scene.plane, scene.bound, FRONT_LINE)
     layers = [*_cap(scene), *line, *_bars(scene), *_marks(scene.plane, scene.runs), *_ratios(scene)]
     return scene.plane.sized(layers, title)
 
 
-def _names(scene: _Scene) -> Any:
+def _names(scene: _ProfitPanel) -> Any:
     return legend_of(scene.colours, symbolType="square", symbolOpacity=1, offset=8)
 
 
-def _cap(scene: _Scene) -> list[Any]:
+def _cap(scene: _ProfitPanel) -> list[Any]:
     """The part of the plane in which the mean power is at most the cap: above the line through zero."""
     import altair as alt
 
@@ -130,7 +131,7 @@ def _cap(scene: _Scene) -> list[Any]:
     return [area, base.mark_line(strokeDash=[5, 4], strokeWidth=1.2, color=theme.MUTED, clip=True)]
 
 
-def _bars(scene: _Scene) -> list[Any]:
+def _bars(scene: _ProfitPanel) -> list[Any]:
     import altair as alt
 
     rows = [
@@ -156,8 +157,8 @@ def _marks(plane: Plane, runs: pl.DataFrame) -> list[Any]:
     import altair as alt
 
     squares = [{**row, "kind": OPTIMUM} for row in plane.rows(optima(runs), "profit_ratio")]
-    found = runs.drop_nulls(["energy_j", "makespan_s"])
-    diamonds = [{**row, "kind": RECOVERED} for row in plane.rows(found, "profit_ratio")]
+    recovered = runs.drop_nulls(["energy_j", "makespan_s"])
+    diamonds = [{**row, "kind": RECOVERED} for row in plane.rows(recovered, "profit_ratio")]
     shapes = alt.Scale(domain=[OPTIMUM, RECOVERED], range=["square", "diamond"])
     legend = alt.Legend(title=None, symbolStrokeColor=theme.INK, symbolFillColor="transparent", offset=8)
     tip = [
@@ -171,7 +172,7 @@ def _marks(plane: Plane, runs: pl.DataFrame) -> list[Any]:
     return [base.encode(x=plane.x(), y=plane.y(), shape=shape, color=alt.value(theme.INK), tooltip=tip)]
 
 
-def _ratios(scene: _Scene) -> list[Any]:
+def _ratios(scene: _ProfitPanel) -> list[Any]:
     """The profit ratios left below their squares, those of losses left above; labels that would overlap are one."""
     import altair as alt
 
@@ -223,8 +224,8 @@ def _span(group: Sequence[dict[str, Any]]) -> str:
 def feasible_region(records: Records) -> Drawing:
     """The feasible region of the bound with lines of equal profit per second, one panel per profit ratio."""
     keys = [*(key for key in records.varying if key != RATIO), *([RATIO] if records.varies(RATIO) else [])]
-    kept = set(records.fronts.filter(pl.col("curve") == REGION)["run"]) if records.fronts is not None else set()
-    runs = with_optima(records).filter(pl.col("run").is_in(list(kept)))
+    kept = records.frame(FRONTS).filter(pl.col("curve") == REGION)["run"].unique().to_list()
+    runs = with_optima(records).filter(pl.col("run").is_in(kept))
     panels, note = panels_of(records, runs, keys)
     across = min(3, len(panels))
     size_px = 430 if across == 1 else 300 if across == 2 else 250

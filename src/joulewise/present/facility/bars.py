@@ -12,8 +12,8 @@ from joulewise.present import theme
 from joulewise.present.facility.view import (
     BOUND,
     BOUND_NAME,
+    CRR,
     SAID_100,
-    of_facility,
     settings_beside,
     technique_key,
 )
@@ -30,7 +30,7 @@ from joulewise.present.layout import (
     whiskers,
     wrapped,
 )
-from joulewise.present.records import CRR, METHOD, Records
+from joulewise.present.records import METHOD, Records
 
 RR = "rr_percent"
 BLIND = ("greedy", "greedy-rates", "ga", "nlp")
@@ -45,7 +45,7 @@ _GAP = 0.24  # of the band of a technique
 
 def compares_rates(records: Records) -> bool:
     """Whether a study of a facility has several techniques."""
-    return of_facility(records) and records.varies(technique_key(records))
+    return records.n_runs > 0 and records.varies(technique_key(records))
 
 
 def rates_by_technique(records: Records) -> Drawing:
@@ -130,11 +130,11 @@ def _bar_rows(panel: Panel, key: str, labels: dict[Any, str]) -> Iterator[dict[s
         }  # fmt: skip
 
 
-def _layers(base: Any, top: float, band_px: float, n_bars: int, found: set[str]) -> list[Any]:
+def _layers(base: Any, top: float, band_px: float, n_bars: int, measures: set[str]) -> list[Any]:
     """Bars with whiskers and values, and a tick at the bound across the band."""
     import altair as alt
 
-    names = [name for name in _LOOKS if name in found]
+    names = [name for name in _LOOKS if name in measures]
     colour = alt.Color(
         "measure:N", sort=None, scale=alt.Scale(domain=names, range=[_LOOKS[name] for name in names]),
         legend=alt.Legend(title=None, symbolType="square", labelLimit=320),
@@ -156,7 +156,7 @@ def _layers(base: Any, top: float, band_px: float, n_bars: int, found: set[str])
     ]  # fmt: skip
     bound = base.transform_filter(f"datum.measure == '{BOUND_NAME}'").encode(xOffset=offset)
     tick = bound.mark_tick(thickness=2.5, size=band_px, orient="horizontal", opacity=1)
-    layers += [tick.encode(y="mean:Q", color=colour)] if BOUND_NAME in found else []
+    layers += [tick.encode(y="mean:Q", color=colour)] if BOUND_NAME in measures else []
     halo = {"stroke": "white", "strokeWidth": 3, "strokeOpacity": 0.9}
     words = [{"dy": -8, "fontSize": theme.LABEL_PX - 1, "color": theme.INK, **more} for more in (halo, {})]
     has_room = bar_px >= _VALUE_PX

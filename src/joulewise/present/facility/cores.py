@@ -11,9 +11,10 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.facility.view import (
+    CORES,
+    NODES,
+    RATES,
     first_kept,
-    keeps,
-    of_facility,
     ranked_runs,
     settings_beside,
     spread_out,
@@ -44,7 +45,7 @@ class _Stand:
 
 
 @dataclass(frozen=True)
-class _Scene:
+class _Stands:
     """What all panels share: the nodes in their order, where their cores stand, and how task types look."""
 
     nodes: Sequence[Mapping[str, Any]]
@@ -62,15 +63,13 @@ class _Scene:
 
 def has_cores(records: Records) -> bool:
     """Whether the plan of some facility was kept, core by core."""
-    return of_facility(records) and keeps(records.cores, *COLUMNS) and keeps(records.nodes, *NODE_COLUMNS)
+    return records.n_runs > 0 and records.keeps(CORES, *COLUMNS) and records.keeps(NODES, *NODE_COLUMNS)
 
 
 def cores_of_nodes(records: Records) -> Drawing:
     """Stacked shares of the time of each core by task type, one panel per technique at the setting that earned most."""
-    assert records.cores is not None
-    assert records.nodes is not None
     key = technique_key(records)
-    runs = first_kept(records, records.cores)
+    runs = first_kept(records, records.frame(CORES))
     best = ranked_runs(records, runs)[0]["run"]
     panels = all_panels(records, runs, settings_beside(records, key))
     panel = next(panel for panel in panels if best in panel.rows["run"])
@@ -81,8 +80,9 @@ def cores_of_nodes(records: Records) -> Drawing:
     n_left = runs.height - len(shown)
     left = f" {count(n_left, 'further plan')} not shown." if n_left else ""
     where = f" At {panel.title}." if panel.title else ""
+    n_nodes = records.frame(NODES)["node"].n_unique()
     caption = (
-        f"Shares of the time of each core by task type, for {len(scene.nodes)} of {records.nodes['node'].n_unique():,} "
+        f"Shares of the time of each core by task type, for {len(scene.nodes)} of {n_nodes:,} "
         "nodes: the busiest of each node type in the best plan. Cores that touch share a processor, and slow each "
         f"other; what is left white is {_REST}. Task types are ordered by memory class, the heavier the darker. "
         f"First kept trial.{where}{left}"
@@ -90,14 +90,12 @@ def cores_of_nodes(records: Records) -> Drawing:
     return Drawing(assemble(parts), caption)
 
 
-def _scene(records: Records, shown: Sequence[Mapping[str, Any]]) -> _Scene:
-    assert records.cores is not None
-    assert records.nodes is not None
+def _scene(records: Records, shown: Sequence[Mapping[str, Any]]) -> _Stands:
     best = shown[0]["run"]
-    nodes = records.nodes.filter(run=best).with_columns(first=pl.col("cores").cum_sum() - pl.col("cores"))
-    chosen = chosen_nodes(nodes, records.cores.filter(run=best))
+    nodes = records.frame(NODES).filter(run=best).with_columns(first=pl.col("cores").cum_sum() - pl.col("cores"))
+    chosen = chosen_nodes(nodes, records.frame(CORES).filter(run=best))
     runs = [run["run"] for run in shown]
-    return _Scene(chosen, list(_stands(chosen)), _looks(records, runs, [node["node"] for node in chosen]))
+    return _Stands(chosen, list(_stands(chosen)), _looks(records, runs, [node["node"] for node in chosen]))
 
 
 def chosen_nodes(nodes: pl.DataFrame, cores: pl.DataFrame) -> list[dict[str, Any]]:
@@ -131,10 +129,10 @@ def _stands(nodes: Sequence[Mapping[str, Any]]) -> Iterator[_Stand]:
 
 def _looks(records: Records, runs: Sequence[Any], nodes: Sequence[int]) -> dict[str, str]:
     """The colours of the task types that the nodes run, from light, bound by the processor, to dark, by the memory."""
-    assert records.cores is not None
-    order = by_memory(records.cores if records.rates is None else records.rates)
+    cores = records.frame(CORES)
+    order = by_memory(records.frame(RATES) if records.keeps(RATES) else cores)
     ramp = dict(zip(order, theme.ordered_lines(len(order)), strict=True))
-    here = records.cores.filter(pl.col("run").is_in(runs) & pl.col("node").is_in(nodes))["task"].cast(pl.String)
+    here = cores.filter(pl.col("run").is_in(runs) & pl.col("node").is_in(nodes))["task"].cast(pl.String)
     present = set(here)
     return {name: colour for name, colour in ramp.items() if name in present}
 
@@ -149,11 +147,10 @@ def by_memory(table: pl.DataFrame) -> list[str]:
     return [row["task"] for row in sorted(kinds.iter_rows(named=True), key=lambda row: ranks.get(row["class"], 0))]
 
 
-def _panel(records: Records, run: Mapping[str, Any], title: str, scene: _Scene) -> Any:
+def _panel(records: Records, run: Mapping[str, Any], title: str, scene: _Stands) -> Any:
     import altair as alt
 
-    assert records.cores is not None
-    mine = records.cores.filter(run=run["run"])
+    mine = records.frame(CORES).filter(run=run["run"])
     rows = list(_pieces(mine, scene))
     x = alt.X("x:Q", scale=alt.Scale(domain=[-0.2, scene.width + 0.2], nice=False, zero=False), axis=None)
     axis = alt.Axis(values=[0, 25, 50, 75, 100])
@@ -165,9 +162,9 @@ def _panel(records: Records, run: Mapping[str, Any], title: str, scene: _Scene) 
     frames = [{"x": s.left + _CORE_GAP / 2, "x2": s.left + 1 - _CORE_GAP / 2, "y": 0, "y2": 100} for s in scene.stands]
     frame = alt.Chart(inline(frames)).mark_rect(fill="white", stroke=theme.NOTHING, strokeWidth=0.8)
     bars = alt.Chart(inline(rows)).mark_rect(stroke="white", strokeWidth=0.6)
-    told = {"node": "node", "core": "core", "task": "task type", "class": "memory class", "shown": "share",
+    named = {"node": "node", "core": "core", "task": "task type", "class": "memory class", "shown": "share",
             "pstate": "P-state"}  # fmt: skip
-    tips = [alt.Tooltip(f"{name}:N", title=said) for name, said in told.items()]
+    tips = [alt.Tooltip(f"{name}:N", title=said) for name, said in named.items()]
     layers = [
         frame.encode(x=x, x2="x2:Q", y=y, y2="y2:Q"),
         bars.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, tooltip=tips),
@@ -177,7 +174,7 @@ def _panel(records: Records, run: Mapping[str, Any], title: str, scene: _Scene) 
     return alt.layer(*layers).properties(width=scene.core_px * scene.width, height=_HEIGHT_PX, title=title)
 
 
-def _pieces(cores: pl.DataFrame, scene: _Scene) -> Iterator[dict[str, Any]]:
+def _pieces(cores: pl.DataFrame, scene: _Stands) -> Iterator[dict[str, Any]]:
     """A rectangle for each task type of each core, those of the first classes below."""
     rank = {name: i for i, name in enumerate(scene.looks)}
     for stand in scene.stands:
@@ -193,7 +190,7 @@ def _pieces(cores: pl.DataFrame, scene: _Scene) -> Iterator[dict[str, Any]]:
             below = above
 
 
-def _words(rows: Sequence[Mapping[str, Any]], scene: _Scene, x: Any, y: Any) -> list[Any]:
+def _words(rows: Sequence[Mapping[str, Any]], scene: _Stands, x: Any, y: Any) -> list[Any]:
     """The names of task types in those bars that have room for them, dark on light and light on dark."""
     import altair as alt
 
@@ -211,7 +208,7 @@ def _words(rows: Sequence[Mapping[str, Any]], scene: _Scene, x: Any, y: Any) -> 
     return [text.encode(x=x, y=y, text="task:N", color=alt.Color("ink:N", scale=None))]
 
 
-def _node_names(scene: _Scene, x: Any) -> list[Any]:
+def _node_names(scene: _Stands, x: Any) -> list[Any]:
     """Name and type of each node under its cores."""
     import altair as alt
 

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from joulewise.present.facility.view import (
+    CRACS,
+    NODES,
     first_kept,
-    keeps,
-    of_facility,
     ranked_runs,
     settings_beside,
     spread_out,
@@ -63,22 +63,23 @@ class Cells:
 
 def has_nodes(records: Records) -> bool:
     """Whether the nodes of some plan were kept."""
-    return of_facility(records) and keeps(records.nodes, *COLUMNS)
+    return records.n_runs > 0 and records.keeps(NODES, *COLUMNS)
 
 
 def rooms_of(records: Records) -> tuple[list[Room], str]:
     """The best plan at each setting, of few of them; and what to say of that."""
-    assert records.nodes is not None
     key = technique_key(records)
     settings = settings_beside(records, key)
-    panels = all_panels(records, first_kept(records, records.nodes), settings)
+    panels = all_panels(records, first_kept(records, records.frame(NODES)), settings)
     few = spread_out(panels, _MOST_ROOMS)
     best = [ranked_runs(records, panel.rows)[0] for panel in few]
     names = [records.phrases(run, [*settings, *([key] if records.varies(key) else [])]) for run in best]
     rooms = [_room(records, run["run"], name) for run, name in zip(best, names, strict=True)]
     of_best = " Shown is the plan that earned most." if records.varies(key) else ""
     left = f" Shown are {len(few)} of {len(panels)} settings." if len(few) < len(panels) else ""
-    unknown = "" if is_placed(records.nodes) else " Where nodes stand is not known: they are drawn in their order."
+    unknown = (
+        "" if is_placed(records.frame(NODES)) else " Where nodes stand is not known: they are drawn in their order."
+    )
     return rooms, f"{unknown}{of_best}{left} First kept trial."
 
 
@@ -88,13 +89,12 @@ def is_placed(nodes: pl.DataFrame) -> bool:
 
 
 def _room(records: Records, run: object, title: str) -> Room:
-    assert records.nodes is not None
-    nodes = records.nodes.filter(run=run)
-    known = is_placed(nodes)
-    placed = nodes if known else _in_order(nodes)
-    cracs = records.cracs.filter(run=run) if records.cracs is not None else pl.DataFrame()
+    nodes = records.frame(NODES).filter(run=run)
+    has_places = is_placed(nodes)
+    placed = nodes if has_places else _in_order(nodes)
+    cracs = records.frame(CRACS).filter(run=run) if records.keeps(CRACS) else pl.DataFrame()
     n_racks, n_levels = placed.n_unique(["x_m", "y_m"]), placed["height_m"].n_unique()
-    return Room(title, placed, cracs, n_racks <= MOST_STANDING and n_levels > 1, known)
+    return Room(title, placed, cracs, n_racks <= MOST_STANDING and n_levels > 1, has_places)
 
 
 def _in_order(nodes: pl.DataFrame) -> pl.DataFrame:
@@ -158,8 +158,8 @@ def _pitch(nodes: pl.DataFrame, column: str, *within: str) -> float:
     """The least distance between neighbours that agree in the other columns."""
     places = nodes.select(column, *within).unique().sort(column)
     gaps = places.select(gap=pl.col(column).diff().over(within))["gap"]
-    found = gaps.filter(gaps > 1e-6).min()
-    return float(found) if found is not None else _PITCH_M[column]  # type: ignore[arg-type]
+    least = gaps.filter(gaps > 1e-6).min()
+    return float(least) if least is not None else _PITCH_M[column]  # type: ignore[arg-type]
 
 
 def _steps(places: pl.Series, pitch: float) -> int:

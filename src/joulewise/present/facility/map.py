@@ -22,11 +22,11 @@ _STOPS, _LEGEND_PX = 9, 280
 _CHARACTER_PX, _TICK_PX = 6.5, 14  # of the name at the end of the colours, and of the numbers beside it
 _LEAST_K, _LEAST_PART = 1.0, 0.05  # colours span no less, that rounding is not drawn
 _MARK = theme.PALETTE[4]
-_TIPS = {"what": "node", "type": "node type", "told_c": "inlet", "told_redline": "redline", "told_w": "power"}
+_TIPS = {"what": "node", "type": "node type", "shown_c": "inlet", "shown_redline": "redline", "shown_w": "power"}
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _Colours:
     """The colours of a map: their title, and their ramp over the domain, in a unit of this size, with named ticks."""
 
     title: str
@@ -49,7 +49,7 @@ class _Shown:
 
 
 @dataclass(frozen=True)
-class _Frame:
+class _RoomMap:
     """A room with its rectangles, and the size of the map in pixels."""
 
     room: Room
@@ -58,17 +58,17 @@ class _Frame:
     height_px: float
 
 
-def _frame(room: Room, column: str, of_rack: Callable[[pl.Expr], pl.Expr], width_px: float) -> _Frame:
+def _frame(room: Room, column: str, of_rack: Callable[[pl.Expr], pl.Expr], width_px: float) -> _RoomMap:
     cells = cells_of(room, column, of_rack, int(width_px / _ACROSS_PX[1]))
     up_px = _LEVEL_PX if room.is_standing else _DEPTH_PX
     sizes = [
         n * min(max(px / n, least), most)
         for n, px, (least, most) in ((cells.n_across, width_px, _ACROSS_PX), (cells.n_up, _HEIGHT_PX, up_px))
     ]
-    return _Frame(room, cells, *sizes)
+    return _RoomMap(room, cells, *sizes)
 
 
-def _frames(rooms: Sequence[Room], column: str, of_rack: Callable[[pl.Expr], pl.Expr]) -> list[_Frame]:
+def _frames(rooms: Sequence[Room], column: str, of_rack: Callable[[pl.Expr], pl.Expr]) -> list[_RoomMap]:
     return [_frame(room, column, of_rack, _WIDTHS_PX[len(rooms) > 1]) for room in rooms]
 
 
@@ -81,7 +81,7 @@ def map_of_temperatures(records: Records) -> Drawing:
     redlines = nodes["redline_c"].unique().sort().to_list()
     values = [*nodes["inlet_c"], *supplies, *redlines]
     domain = _span(values, _LEAST_K)
-    shown = _Shown("Air temperature (°C)", theme.warmth, 1.0, domain, _ticks(domain, _named(redlines)))
+    shown = _Colours("Air temperature (°C)", theme.warmth, 1.0, domain, _ticks(domain, _named(redlines)))
     parts = [_room_part(frame.room.title, _warm_parts(frame, shown), _supplies(frame.room, shown)) for frame in frames]
     what = "each node takes in" if rooms[0].is_standing else "the node with the warmest inlet of each rack takes in"
     is_near = any(frame.cells.rows["near"].any() for frame in frames)
@@ -92,7 +92,7 @@ def map_of_temperatures(records: Records) -> Drawing:
     return Drawing(assemble(parts, across=2), caption)
 
 
-def _warm_parts(frame: _Frame, shown: _Shown) -> list[Any]:
+def _warm_parts(frame: _RoomMap, shown: _Colours) -> list[Any]:
     cells = _map(frame, shown, *_redline_dots(frame.cells))
     return [cells, _by_height(frame, shown)] if frame.room.is_placed else [cells]
 
@@ -105,7 +105,7 @@ def map_of_powers(records: Records) -> Drawing:
     unit, size = power_unit(max(values))
     domain = _span([value / size for value in values], _LEAST_PART * max(values) / size or 1.0)
     what = "node" if rooms[0].is_standing else "rack"
-    shown = _Shown(f"Power of a {what} ({unit})", theme.ordered, size, domain, _ticks(domain))
+    shown = _Colours(f"Power of a {what} ({unit})", theme.ordered, size, domain, _ticks(domain))
     parts = [_room_part(frame.room.title, [_map(frame, shown)], _crac_powers(frame)) for frame in frames]
     below = "" if rooms[0].cracs.is_empty() else "; below, that of each CRAC unit"
     caption = f"Power of each {what}{_view(rooms[0])}{below}.{note}"
@@ -135,8 +135,8 @@ def _ticks(domain: tuple[float, float], *named: tuple[float, str]) -> dict[float
     step = _round_step((high - low) / 5)
     per_px = (high - low) / _LEGEND_PX
     covered = [(at, per_px * (_CHARACTER_PX * len(name) + _TICK_PX)) for at, name in named]
-    found = [step * i for i in range(int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9)) + 1)]
-    kept = [value for value in found if all(abs(value - at) > room for at, room in covered)]
+    rounds = [step * i for i in range(int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9)) + 1)]
+    kept = [value for value in rounds if all(abs(value - at) > room for at, room in covered)]
     return {**{value: plain(round(value, 9)) for value in kept}, **dict(named)}
 
 
@@ -156,7 +156,7 @@ def _room_part(title: str, beside: Sequence[Any], below: Sequence[Any]) -> Any:
     return alt.vconcat(above, *below, spacing=14, title=title)
 
 
-def _map(frame: _Frame, shown: _Shown, *more: Any) -> Any:
+def _map(frame: _RoomMap, shown: _Colours, *more: Any) -> Any:
     """The rectangles of a room with the names of their rows; in metres where they are seen from above."""
     import altair as alt
 
@@ -203,30 +203,30 @@ def _redline_dots(cells: Cells) -> list[Any]:
     return [dots.mark_point(filled=True, opacity=1, color=_MARK, size=14).encode(x="x:Q", y="y:Q")]
 
 
-def _cell_row(row: Mapping[str, Any], shown: _Shown) -> dict[str, Any]:
+def _cell_row(row: Mapping[str, Any], shown: _Colours) -> dict[str, Any]:
     sides = {name: row[name] for name in ("x", "x2", "y", "y2")}
     name = row["name"] if row["n"] == 1 else f"{row['name']} and {plain(row['n'] - 1)} more"
     return {
         **sides, "value": row["value"] / shown.size, "what": name, "type": row["type"],
-        "told_c": f"{fixed(row['inlet_c'], 2)} °C", "told_redline": f"{fixed(row['redline_c'], 1)} °C",
-        "told_w": f"{number(row['power_w'])} W",
+        "shown_c": f"{fixed(row['inlet_c'], 2)} °C", "shown_redline": f"{fixed(row['redline_c'], 1)} °C",
+        "shown_w": f"{number(row['power_w'])} W",
     }  # fmt: skip
 
 
-def _by_height(frame: _Frame, shown: _Shown) -> Any:
+def _by_height(frame: _RoomMap, shown: _Colours) -> Any:
     """Least, mean and highest inlet temperature at each height, and the redlines; as high as the map."""
     import altair as alt
 
     room, domain = frame.room, shown.domain
     inlet = pl.col("inlet_c")
-    found = room.nodes.group_by("height_m").agg(low=inlet.min(), mean=inlet.mean(), high=inlet.max()).sort("height_m")
+    heights = room.nodes.group_by("height_m").agg(low=inlet.min(), mean=inlet.mean(), high=inlet.max()).sort("height_m")
     room_c = 0.06 * (domain[1] - domain[0]) or 1.0
     scale = alt.Scale(domain=[domain[0] - room_c, domain[1] + room_c], nice=False, zero=False)
     x = alt.X("low:Q", title="inlet (°C)", scale=scale, axis=alt.Axis(format=AXIS_FORMAT, tickCount=4, grid=True))
     y = alt.Y(
         "height_m:Q", title="height (m)", scale=alt.Scale(zero=True), axis=alt.Axis(format=AXIS_FORMAT, tickCount=4)
     )
-    base = alt.Chart(inline(list(found.iter_rows(named=True)))).encode(y=y)
+    base = alt.Chart(inline(list(heights.iter_rows(named=True)))).encode(y=y)
     redlines = [{"at": at} for at in room.nodes["redline_c"].unique().sort()]
     lines = alt.Chart(inline(redlines)).mark_rule(color=_MARK, strokeWidth=1.5, strokeDash=[4, 3]).encode(x="at:Q")
     name = alt.Chart(inline(redlines[-1:])).mark_text(
@@ -241,7 +241,7 @@ def _by_height(frame: _Frame, shown: _Shown) -> Any:
     return alt.layer(*layers).properties(width=_SIDE_PX[0], height=max(_SIDE_PX[1], frame.height_px))
 
 
-def _supplies(room: Room, shown: _Shown) -> list[Any]:
+def _supplies(room: Room, shown: _Colours) -> list[Any]:
     """The CRAC units as squares in the colour of what they blow, with its temperature where there are few."""
     import altair as alt
 
@@ -250,23 +250,23 @@ def _supplies(room: Room, shown: _Shown) -> list[Any]:
     n = room.cracs.height
     is_named = n * _UNIT_PX <= _WIDTHS_PX[0] + _SIDE_PX[0]
     rows = [
-        {"crac": row["name"], "value": row["supply_c"], "told": f"{fixed(row['supply_c'], 1)}"}
+        {"crac": row["name"], "value": row["supply_c"], "shown": f"{fixed(row['supply_c'], 1)}"}
         for row in room.cracs.iter_rows(named=True)
     ]
     axis = alt.Axis(labelAngle=0, ticks=False, domain=False, labelOverlap=True, titleAnchor="start", titlePadding=4)
     said = "with its supply temperature (°C)" if is_named else "coloured by its supply temperature"
-    tips = [alt.Tooltip("crac:N", title="CRAC unit"), alt.Tooltip("told:N", title="supply (°C)")]
+    tips = [alt.Tooltip("crac:N", title="CRAC unit"), alt.Tooltip("shown:N", title="supply (°C)")]
     x = alt.X("crac:N", sort=None, title=f"CRAC unit, {said}", axis=axis)
     base = alt.Chart(inline(rows)).encode(x=x, tooltip=tips)
     boxes = base.mark_rect(stroke="white", strokeWidth=1).encode(color=shown.colour(has_legend=False))
     dark = shown.domain[0] + 0.5 * (shown.domain[1] - shown.domain[0])
     ink = alt.condition(f"datum.value > {dark}", alt.value("white"), alt.value(theme.INK))
-    words = [base.mark_text(fontSize=theme.LABEL_PX - 1).encode(text="told:N", color=ink)] if is_named else []
+    words = [base.mark_text(fontSize=theme.LABEL_PX - 1).encode(text="shown:N", color=ink)] if is_named else []
     unit_px = _UNIT_PX if is_named else (_WIDTHS_PX[0] + _SIDE_PX[0]) / n
     return [alt.layer(boxes, *words).properties(width=unit_px * n, height=_STRIP_PX)]
 
 
-def _crac_powers(frame: _Frame) -> list[Any]:
+def _crac_powers(frame: _RoomMap) -> list[Any]:
     """The power of each CRAC unit as bars."""
     import altair as alt
 

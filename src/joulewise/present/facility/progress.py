@@ -13,17 +13,18 @@ import polars as pl
 from joulewise.present.facility.view import (
     BOUND,
     BOUND_NAME,
+    CRR,
     CRR_TITLE,
+    PROGRESS,
     SAID_100,
-    keeps,
-    of_facility,
     settings_beside,
     technique_key,
 )
 from joulewise.present.layout import Drawing, Panel, assemble, in_percent, inline, panels_of
 from joulewise.present.lines import BUDGET_LOOK, Axis, Plot, Point, draw_lines
-from joulewise.present.records import CRR, Records
-from joulewise.present.settings import Looks, looks_of
+from joulewise.present.records import Records
+from joulewise.present.theme import Looks
+from joulewise.present.views import looks_of
 from joulewise.study import statistics
 
 COLUMNS = ("at_s", CRR)
@@ -38,10 +39,10 @@ _WIDTHS_PX = (460, 300)  # of one panel, of several
 
 def has_progress(records: Records) -> bool:
     """Whether searches of a facility kept how they went on, and there is more to see of them than one point."""
-    if not of_facility(records) or not keeps(records.progress, *COLUMNS):
+    if not records.n_runs or not records.keeps(PROGRESS, *COLUMNS):
         return False
-    assert records.progress is not None
-    return records.varies(technique_key(records)) or records.progress["run"].n_unique() < records.progress.height
+    steps = records.frame(PROGRESS)
+    return records.varies(technique_key(records)) or steps["run"].n_unique() < steps.height
 
 
 def rate_over_time(records: Records) -> Drawing:
@@ -69,9 +70,8 @@ def rate_over_time(records: Records) -> Drawing:
 
 def _searches(records: Records, keys: Sequence[str]) -> pl.DataFrame:
     """Every improvement with the keys and the trial of its run."""
-    assert records.progress is not None
     runs = records.runs.select("run", "trial", *(key for key in keys if key in records.runs.columns))
-    steps = records.progress.select("run", pl.col("at_s").clip(_LEAST_S), CRR).drop_nulls()
+    steps = records.frame(PROGRESS).select("run", pl.col("at_s").clip(_LEAST_S), CRR).drop_nulls()
     return runs.join(steps, on="run", maintain_order="left_right")
 
 
@@ -85,7 +85,7 @@ def _time_axis(first_s: float, last_s: float) -> Axis:
 
 
 @dataclass(frozen=True)
-class _Scene:
+class _Searches:
     """What a panel shows: lines, the last improvement of each, and the bound where there is one."""
 
     title: str
@@ -98,26 +98,26 @@ class _Scene:
         return [value for points in self.lines.values() for p in points for value in (p.y, p.low, p.high)]
 
 
-def _scene(records: Records, panel: Panel, key: str, x: Axis) -> _Scene:
+def _scene(records: Records, panel: Panel, key: str, x: Axis) -> _Searches:
     labels = records.labels(key)
     parts = {part[key][0]: part for part in panel.rows.partition_by(key, maintain_order=True)}
-    found = {labels[value]: mean_steps(parts[value]) for value in labels if value in parts}
-    lines = {name: staircase(steps, x.high) for name, steps in found.items()}
+    means = {labels[value]: mean_steps(parts[value]) for value in labels if value in parts}
+    lines = {name: staircase(steps, x.high) for name, steps in means.items()}
     bound = _bound(records, panel)
     if bound is not None:
         lines[BOUND_NAME] = [Point(x.low, bound), Point(x.high, bound)]
-    return _Scene(panel.title, lines, {name: steps[-1] for name, steps in found.items()})
+    return _Searches(panel.title, lines, {name: steps[-1] for name, steps in means.items()})
 
 
 def _bound(records: Records, panel: Panel) -> float | None:
     """The mean of the bound over the runs of a panel, the same trials as those of the lines."""
     if not records.measures(BOUND):
         return None
-    found = records.runs.join(panel.rows.select("run"), on="run", how="semi")[BOUND].drop_nulls()
-    return float(found.mean()) if found.len() else None  # type: ignore[arg-type]
+    bounds = records.runs.join(panel.rows.select("run"), on="run", how="semi")[BOUND].drop_nulls()
+    return float(bounds.mean()) if bounds.len() else None  # type: ignore[arg-type]
 
 
-def _panel(scene: _Scene, looks: Looks, x: Axis, y: Axis, width_px: int) -> Any:
+def _panel(scene: _Searches, looks: Looks, x: Axis, y: Axis, width_px: int) -> Any:
     import altair as alt
 
     chart = draw_lines(Plot(scene.lines, looks, x, y, scene.title, width_px, has_bands=True))
@@ -162,7 +162,7 @@ def staircase(steps: Sequence[Point], end: float) -> list[Point]:
 
 def percent_axis(values: Sequence[float | None]) -> Axis:
     """From 0, or a round percentage where all values are well above, to one above them all."""
-    found = [value for value in values if value is not None]
-    low, high = min(found), max(found)
+    shown = [value for value in values if value is not None]
+    low, high = min(shown), max(shown)
     bottom = 10 * math.floor(low / 10) if low > 0.5 * high else 0
     return Axis(CRR_TITLE, bottom, 5 * math.ceil(1.03 * high / 5) or 5)

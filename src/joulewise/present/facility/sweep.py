@@ -14,17 +14,17 @@ from joulewise.present.facility.progress import percent_axis
 from joulewise.present.facility.view import (
     BOUND,
     BOUND_NAME,
+    CRR,
     SAID_100,
     numbers_swept,
-    of_facility,
     settings_beside,
     technique_key,
 )
-from joulewise.present.formats import key_words, plain, power_unit
+from joulewise.present.formats import plain, power_unit
 from joulewise.present.layout import Drawing, Panel, assemble, in_percent, panels_of, whiskers
 from joulewise.present.lines import BUDGET_LOOK, Axis, Plot, Point, draw_lines
-from joulewise.present.records import CRR, Records
-from joulewise.present.settings import looks_of
+from joulewise.present.records import Records
+from joulewise.present.views import looks_of
 
 PRICE_NAME = "price that proves the bound"
 _PLACE, _PRICE = "place", "price"
@@ -32,7 +32,7 @@ _ROOM, _WIDE, _WIDTH_PX = 0.04, 8.0, 280
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _Number:
     """What a number that is turned means.
 
     `name` and `unit` are for the axis; `per` is the unit whose worth is shown, of `size` in that of the key, or empty
@@ -49,29 +49,29 @@ class _Kind:
 
 
 _KINDS = {
-    "cap": _Kind("power cap", "W", "1 kW", 1000.0, "value_per_kw", "cap_w"),
-    "redline": _Kind("redline", "°C", "1 K", 1.0, "value_per_k"),
+    "cap": _Number("power cap", "W", "1 kW", 1000.0, "value_per_kw", "cap_w"),
+    "redline": _Number("redline", "°C", "1 K", 1.0, "value_per_k"),
 }
 """Numbers with a meaning of their own, by a word in their key; the first of them is turned where there are several."""
 
 
-def _known(key: str) -> list[_Kind]:
+def _kinds(key: str) -> list[_Number]:
     return [kind for word, kind in _KINDS.items() if word in key.rpartition(".")[2].split("_")]
 
 
-def _kind_of(key: str) -> _Kind:
-    words = key_words(key)
+def _kind_of(records: Records, key: str) -> _Number:
+    words = records.words(key)
     is_warmth = key.endswith("_c")
-    other = _Kind(words.name, "°C", "1 K") if is_warmth else _Kind(words.name, words.unit)
-    return next(iter(_known(key)), other)
+    other = _Number(words.name, "°C", "1 K") if is_warmth else _Number(words.name, words.unit)
+    return next(iter(_kinds(key)), other)
 
 
 def turned_key(records: Records) -> str | None:
     """Of the keys with several numbers that are swept beside the techniques the power cap, the redline or the first."""
     numbers = numbers_swept(records)
-    found = [key for key in _beside(records) if key in numbers or _has_metric(records, key)]
+    turned = [key for key in _beside(records) if key in numbers or _has_metric(records, key)]
     ranks = list(_KINDS.values())
-    return min(found, key=lambda key: ranks.index(_kind_of(key)) if _known(key) else len(ranks), default=None)
+    return min(turned, key=lambda key: ranks.index(_kinds(key)[0]) if _kinds(key) else len(ranks), default=None)
 
 
 def _beside(records: Records) -> list[str]:
@@ -80,24 +80,24 @@ def _beside(records: Records) -> list[str]:
 
 def _has_metric(records: Records, key: str) -> bool:
     """Whether a metric has the number of a key in its unit."""
-    at = _kind_of(key).at
+    at = _kind_of(records, key).at
     return bool(at) and records.measures(at) and records.runs[at].n_unique() > 1
 
 
 def has_sweep(records: Records) -> bool:
     """Whether a number of a facility is turned."""
-    return of_facility(records) and turned_key(records) is not None
+    return records.n_runs > 0 and turned_key(records) is not None
 
 
 def rates_by_number(records: Records) -> Drawing:
     """Co-located reward rate and bound against the number that is turned, and the worth of one unit more of it."""
     turned = turned_key(records)
     assert turned is not None
-    technique, kind = technique_key(records), _kind_of(turned)
+    technique, kind = technique_key(records), _kind_of(records, turned)
     others = [key for key in _beside(records) if key != turned]
     seen = _with_prices(_with_places(records, turned, others), kind)
     panels, note = panels_of(seen, _means(seen, others, technique), others)
-    x = _Number(kind, seen.runs[_PLACE])
+    x = _NumberAxis(kind, seen.runs[_PLACE])
     scenes = [_scene(seen, panel, technique, x) for panel in panels]
     caption = (
         f"Co-located reward rate at each {kind.name}{_bound_said(records)}; {SAID_100}.{_worth_said(seen, kind)}"
@@ -110,7 +110,7 @@ def _bound_said(records: Records) -> str:
     return "; no plan lies above the dashed line, the proven bound" if records.measures(BOUND) else ""
 
 
-def _worth_said(seen: Records, kind: _Kind) -> str:
+def _worth_said(seen: Records, kind: _Number) -> str:
     if not kind.per:
         return ""
     price = ", and, dashed, at most by the price that proves the bound" if seen.measures(_PRICE) else ""
@@ -119,12 +119,12 @@ def _worth_said(seen: Records, kind: _Kind) -> str:
 
 def _with_places(records: Records, turned: str, others: Sequence[str]) -> Records:
     """The records with the number of each run; where that is a metric, its mean over the trials of a setting."""
-    mean = pl.col(_kind_of(turned).at or turned).mean().over([turned, *others])
+    mean = pl.col(_kind_of(records, turned).at or turned).mean().over([turned, *others])
     at = mean if _has_metric(records, turned) else pl.col(turned)
     return replace(records, runs=records.runs.with_columns(at.cast(pl.Float64).alias(_PLACE)))
 
 
-def _with_prices(records: Records, kind: _Kind) -> Records:
+def _with_prices(records: Records, kind: _Number) -> Records:
     """The records with what a unit more brings at most, in percentage points, where that is known."""
     if not kind.price or not records.measures(kind.price, "most_reward_per_s"):
         return records
@@ -146,14 +146,14 @@ def _means(seen: Records, others: Sequence[str], technique: str) -> pl.DataFrame
                 seen, runs=seen.runs.group_by([*places, "trial"], maintain_order=True).agg(pl.col(name).min())
             )
             parts.append(once.means(name, places).with_columns(metric=pl.lit(name)))
-    found = pl.concat(parts, how="diagonal_relaxed")
-    return found.filter(pl.col("mean").is_not_null()).sort(_PLACE, maintain_order=True)
+    means = pl.concat(parts, how="diagonal_relaxed")
+    return means.filter(pl.col("mean").is_not_null()).sort(_PLACE, maintain_order=True)
 
 
-class _Number:
+class _NumberAxis:
     """The axis of the number: in a unit that suits it, or logarithmic where it spans much and a unit has no worth."""
 
-    def __init__(self, kind: _Kind, places: pl.Series) -> None:
+    def __init__(self, kind: _Number, places: pl.Series) -> None:
         values = places.unique().drop_nulls().sort().to_list()
         self.kind = kind
         self.is_log = not kind.per and values[0] > 0 and values[-1] > _WIDE * values[0]
@@ -173,7 +173,7 @@ class _Number:
 
 
 @dataclass(frozen=True)
-class _Scene:
+class _SweepLines:
     """The lines of a panel: what is earned, with the bound, and what a unit more brings, with its price."""
 
     title: str
@@ -181,24 +181,24 @@ class _Scene:
     worth: Mapping[str, Sequence[Point]]
 
 
-def _scene(seen: Records, panel: Panel, technique: str, x: _Number) -> _Scene:
+def _scene(seen: Records, panel: Panel, technique: str, x: _NumberAxis) -> _SweepLines:
     labels = seen.labels(technique)
-    found = {part[technique][0]: part for part in panel.rows.filter(metric=CRR).partition_by(technique)}
-    lines = {label: _points(found[value], x) for value, label in labels.items() if value in found}
+    parts = {part[technique][0]: part for part in panel.rows.filter(metric=CRR).partition_by(technique)}
+    lines = {label: _points(parts[value], x) for value, label in labels.items() if value in parts}
     bound, price = (_points(panel.rows.filter(metric=name), x) for name in (BOUND, _PRICE))
     rises = {name: slopes(points, x.size / x.kind.size) for name, points in lines.items() if len(points) > 1}
     earned = {**lines, **({BOUND_NAME: bound} if bound else {})}
-    return _Scene(panel.title, earned, {**rises, **({PRICE_NAME: price} if price else {})} if x.kind.per else {})
+    return _SweepLines(panel.title, earned, {**rises, **({PRICE_NAME: price} if price else {})} if x.kind.per else {})
 
 
-def _points(rows: pl.DataFrame, x: _Number) -> list[Point]:
+def _points(rows: pl.DataFrame, x: _NumberAxis) -> list[Point]:
     return [
         Point(x.at(row[_PLACE]), row["mean"], in_percent(row["low"]), in_percent(row["high"]))
         for row in rows.iter_rows(named=True)
     ]
 
 
-def _parts(seen: Records, scenes: Sequence[_Scene], technique: str, x: _Number) -> list[Any]:
+def _parts(seen: Records, scenes: Sequence[_SweepLines], technique: str, x: _NumberAxis) -> list[Any]:
     """Every panel, with what a unit more brings beside it."""
     looks = {**looks_of(seen, technique), BOUND_NAME: BUDGET_LOOK, PRICE_NAME: BUDGET_LOOK}
     earned = percent_axis([value for scene in scenes for value in _values(scene.earned)])
@@ -225,9 +225,9 @@ def _values(lines: Mapping[str, Sequence[Point]]) -> list[float | None]:
     return [value for points in lines.values() for point in points for value in (point.y, point.low, point.high)]
 
 
-def _worth_axis(kind: _Kind, values: Sequence[float | None]) -> Axis:
+def _worth_axis(kind: _Number, values: Sequence[float | None]) -> Axis:
     """From zero, or below where more of it earns less, to a little above the most."""
-    found = [value for value in values if value is not None]
-    low, high = min([0.0, *found]), max([0.0, *found])
+    shown = [value for value in values if value is not None]
+    low, high = min([0.0, *shown]), max([0.0, *shown])
     room = 0.06 * (high - low) or 1.0
     return Axis(f"worth of {kind.per} (percentage points)", low - room if low < 0 else 0.0, high + room)

@@ -10,24 +10,18 @@ import numpy as np
 import polars as pl
 
 from joulewise.present.layout import hold
-from joulewise.present.records import CRR, FACILITY, METHOD, VARIANT, Records
-from joulewise.present.settings import beside
+from joulewise.present.records import METHOD, VARIANT, Records
+from joulewise.present.views import beside
 
+NODES, CRACS, CORES, RATES, PROGRESS = "nodes", "cracs", "cores", "rates", "progress"
+"""The detail tables of a facility."""
+
+CRR = "crr_percent"
 BOUND = "bound_percent"
 EARNED = "day_earned_percent"
 BOUND_NAME = "proven bound"
 CRR_TITLE = "co-located reward rate (%)"
 SAID_100 = "100 % is earned if every task that arrives is done in time"
-
-
-def of_facility(records: Records) -> bool:
-    """Whether the study plans a facility and some run has a result."""
-    return records.study.kind == FACILITY and records.n_runs > 0
-
-
-def keeps(table: pl.DataFrame | None, *columns: str) -> bool:
-    """Whether a detail table has rows with a value in each of these columns."""
-    return table is not None and set(columns) <= set(table.columns) and all(table[name].count() for name in columns)
 
 
 def technique_key(records: Records) -> str:
@@ -68,8 +62,8 @@ def earned_metric(records: Records) -> str:
 def _mean_earned(records: Records, run: dict[str, Any]) -> float:
     """The mean over the trials of what is earned at the point of a run; below all where there is none."""
     there = hold(records.runs, {key: run[key] for key in records.study.axes})
-    found = there[earned_metric(records)].drop_nulls().to_list()
-    return sum(found) / len(found) if found else -math.inf
+    earned = there[earned_metric(records)].drop_nulls().to_list()
+    return sum(earned) / len(earned) if earned else -math.inf
 
 
 def ranked_runs(records: Records, runs: pl.DataFrame) -> list[dict[str, Any]]:
@@ -77,8 +71,8 @@ def ranked_runs(records: Records, runs: pl.DataFrame) -> list[dict[str, Any]]:
     return sorted(runs.iter_rows(named=True), key=lambda run: -_mean_earned(records, run))
 
 
-def spread_out(found: Sequence[Any], most: int) -> list[Any]:
+def spread_out(things: Sequence[Any], most: int) -> list[Any]:
     """At most so many of these, evenly among them, with the first and the last."""
-    if len(found) <= most:
-        return list(found)
-    return [found[i] for i in np.linspace(0, len(found) - 1, most).round().astype(int)]
+    if len(things) <= most:
+        return list(things)
+    return [things[i] for i in np.linspace(0, len(things) - 1, most).round().astype(int)]

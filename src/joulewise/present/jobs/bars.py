@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +10,20 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.bars import Measure, draw_bars
-from joulewise.present.curves import energy_over_time, utility_over_time
-from joulewise.present.formats import energy_unit, key_words, number, time_unit
-from joulewise.present.intervals import differences
-from joulewise.present.jobs.view import NO_FILTER, job_view, of_jobs
+from joulewise.present.curves import (
+    ENERGY_TRACE,
+    TRACES,
+    UTILITY_SAID,
+    UTILITY_TRACE,
+    draw_traces,
+    energy_said,
+    trace_frame,
+)
+from joulewise.present.fates import FATES
+from joulewise.present.formats import energy_unit, number, time_unit
+from joulewise.present.intervals import draw_differences
+from joulewise.present.jobs.keys import FILTER, SCHEDULER
+from joulewise.present.jobs.view import JOB_TRACES, NO_FILTER, job_view
 from joulewise.present.layout import (
     Drawing,
     Layout,
@@ -26,9 +35,8 @@ from joulewise.present.layout import (
     panels_of,
     whiskers,
 )
-from joulewise.present.records import JOB_FILTER, SCHEDULER, UTILITY, Records
-from joulewise.present.tasks.fates import FATES
-from joulewise.present.tradeoff import utility_against_energy
+from joulewise.present.records import UTILITY, Records
+from joulewise.present.tradeoff import draw_tradeoff
 
 ENERGY, WAIT, SLOWDOWN = "energy_j", "mean_wait_s", "mean_bounded_slowdown"
 COUNTS = ("jobs_arrived", "jobs_ran", "jobs_running", "jobs_dropped", "jobs_killed", "jobs_waiting", "jobs_impossible")
@@ -39,8 +47,8 @@ _ROW_PX, _WIDTH_PX = 22, 420
 
 
 def compares(records: Records, *metrics: str) -> bool:
-    """Whether a study of parallel jobs has several schedulers, or settings, with these metrics."""
-    return of_jobs(records) and records.measures(*metrics) and job_view(records)[0].main is not None
+    """Whether there are several schedulers, or settings, with these metrics."""
+    return records.n_runs > 0 and records.measures(*metrics) and job_view(records)[0].main is not None
 
 
 def earn_apart(records: Records) -> bool:
@@ -57,8 +65,8 @@ def utility_by_scheduler(records: Records) -> Drawing:
     layout = _layout(seen)
     chart, note = draw_bars(seen, layout)
     caption = (
-        f"Percentage of the maximum utility that each {_compared(seen)} earned{_by(layout)}; the maximum is earned if "
-        f"every job starts on arrival where it is fastest.{best} {whiskers(seen)}{note}"
+        f"Percentage of the maximum utility that each {_compared(seen)} earned{_by(seen, layout)}; the maximum is "
+        f"earned if every job starts on arrival where it is fastest.{best} {whiskers(seen)}{note}"
     )
     return Drawing(chart, caption)
 
@@ -72,7 +80,7 @@ def energy_by_scheduler(records: Records) -> Drawing:
     chart, note = draw_bars(seen, layout, measure)
     budget = " The dashed line is the budget, where all have the same." if seen.measures("budget_j") else ""
     caption = (
-        f"Energy that the jobs of each {_compared(seen)} used{_by(layout)}.{budget}{best} "
+        f"Energy that the jobs used, for each {_compared(seen)}{_by(seen, layout)}.{budget}{best} "
         f"{whiskers(seen, metric=ENERGY)}{note}"
     )
     return Drawing(chart, caption)
@@ -89,9 +97,10 @@ def waits_by_scheduler(records: Records) -> Drawing:
     )
     chart, note = draw_bars(seen, layout, *measures)
     caption = (
-        "How long jobs waited before they ran, and their bounded slowdown (wait and run over run, at least 10 s of run "
-        f"counted), for each {_compared(seen)}{_by(layout)}. Only jobs that ran are counted: who drops or leaves many "
-        f"may have short waits.{best} {whiskers(seen, metric=WAIT)}{note}"
+        "How long jobs waited before they ran, and their bounded slowdown (wait and run time over run time, or over 10 "
+        f"s where that is more), for each {_compared(seen)}{_by(seen, layout)}. Only jobs that ran are counted, so a "
+        f"scheduler that drops jobs or leaves many waiting can still show short waits.{best} "
+        f"{whiskers(seen, metric=WAIT)}{note}"
     )
     return Drawing(chart, caption)
 
@@ -99,25 +108,26 @@ def waits_by_scheduler(records: Records) -> Drawing:
 def scheduler_differences(records: Records) -> Drawing:
     """Paired differences in utility of schedulers to the best."""
     seen, best = job_view(records, folds=True)
-    drawing = differences(seen)
-    return Drawing(drawing.chart, f"{drawing.caption}{best}")
+    return draw_differences(seen, main_layout(seen), best)
 
 
 def earned_over_time(records: Records) -> Drawing:
     """Utility earned over the simulated time, a line for each scheduler."""
-    return _over_time(records, utility_over_time)
+    return _over_time(records, UTILITY_TRACE)
 
 
 def used_over_time(records: Records) -> Drawing:
     """Energy used over the simulated time with the budget, a line for each scheduler."""
-    return _over_time(records, energy_over_time)
+    return _over_time(records, ENERGY_TRACE)
 
 
-def _over_time(records: Records, draw: Callable[[Records], Drawing]) -> Drawing:
-    assert records.job_traces is not None
+def _over_time(records: Records, trace: str) -> Drawing:
     seen, best = job_view(records)
-    drawing = draw(replace(seen, traces=_to_one_end(records.job_traces)))
-    return Drawing(drawing.chart, f"{drawing.caption}{best}")
+    seen = replace(seen, frames={TRACES: _to_one_end(records.frame(JOB_TRACES))})
+    lines = seen.main or SCHEDULER
+    said = energy_said(seen, lines) if trace == ENERGY_TRACE else UTILITY_SAID
+    keys = [key for key in seen.varying if key != lines]
+    return draw_traces(seen, trace, said, lines, keys, trace_frame(seen, trace, lines), best)
 
 
 def _to_one_end(traces: pl.DataFrame) -> pl.DataFrame:
@@ -129,27 +139,26 @@ def _to_one_end(traces: pl.DataFrame) -> pl.DataFrame:
 def schedulers_against_energy(records: Records) -> Drawing:
     """Utility against energy of all schedulers."""
     seen, best = job_view(records, folds=True)
-    drawing = utility_against_energy(seen)
-    return Drawing(drawing.chart, f"{drawing.caption}{best}")
+    return draw_tradeoff(seen, seen.main or SCHEDULER, best=best)
 
 
 def _layout(seen: Records) -> Layout:
     """Schedulers along the axis; filters as colours where they vary, else another key of few values."""
-    return group_layout(seen, JOB_FILTER) if JOB_FILTER in seen.others else main_layout(seen)
+    return group_layout(seen, FILTER) if FILTER in seen.others else main_layout(seen)
 
 
 def _compared(seen: Records) -> str:
-    return key_words(seen.main or SCHEDULER).name
+    return seen.words(seen.main or SCHEDULER).name
 
 
-def _by(layout: Layout) -> str:
-    return f" at each {key_words(layout.group).name}" if layout.group else ""
+def _by(seen: Records, layout: Layout) -> str:
+    return f" at each {seen.words(layout.group).name}" if layout.group else ""
 
 
 def _most(seen: Records, metric: str) -> float:
     """The highest mean of a metric."""
-    found = seen.summary.filter(pl.col("metric") == metric)["mean"]
-    return float(found.max() or 0.0)  # type: ignore[arg-type]
+    means = seen.summary.filter(pl.col("metric") == metric)["mean"]
+    return float(means.max() or 0.0)  # type: ignore[arg-type]
 
 
 # --- what became of the jobs ----------------------------------------------------------------------------
@@ -158,7 +167,7 @@ def _most(seen: Records, metric: str) -> float:
 def job_fates(records: Records) -> Drawing:
     """What became of the jobs that arrived, in percent, a bar for each scheduler."""
     seen, best = job_view(records)
-    down = [seen.main or SCHEDULER, *([JOB_FILTER] if JOB_FILTER in seen.others else [])]
+    down = [seen.main or SCHEDULER, *([FILTER] if FILTER in seen.others else [])]
     keys = [key for key in seen.varying if key not in down]
     panels, note = panels_of(seen, _shares(seen, [*down, *keys]), keys)
     caption = (

@@ -10,9 +10,10 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.formats import power_unit
-from joulewise.present.jobs.view import job_view, kept
+from joulewise.present.jobs.keys import SCHEDULER
+from joulewise.present.jobs.view import JOB_TRACES, job_view, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of
-from joulewise.present.records import SCHEDULER, Records
+from joulewise.present.records import Records
 
 _MOST_POINTS = 360
 _DAYS_FROM_S = 4 * 86400.0
@@ -40,27 +41,25 @@ _QUANTITIES = (
 
 def has_curves(records: Records) -> bool:
     """Whether something was kept over time."""
-    return records.job_traces is not None and bool(_kept_quantities(records.job_traces))
+    return bool(_kept_quantities(records))
 
 
 def has_trace(records: Records, name: str) -> bool:
     """Whether a quantity that adds up was kept over time."""
-    traces = records.job_traces
-    return traces is not None and name in traces.columns and traces[name].count() > 0
+    return records.keeps(JOB_TRACES, name)
 
 
-def _kept_quantities(traces: pl.DataFrame) -> list[_Quantity]:
-    return [each for each in _QUANTITIES if each.name in traces.columns and traces[each.name].count() > 0]
+def _kept_quantities(records: Records) -> list[_Quantity]:
+    return [each for each in _QUANTITIES if records.keeps(JOB_TRACES, each.name)]
 
 
 def jobs_over_time(records: Records) -> Drawing:
     """Busy cores, waiting jobs and power over time, a row of panels for each scheduler."""
     import altair as alt
 
-    assert records.job_traces is not None
     seen, best = job_view(records)
-    quantities = _kept_quantities(records.job_traces)
-    frame = kept(seen, records.job_traces, ["at_s", *(each.name for each in quantities)])
+    quantities = _kept_quantities(records)
+    frame = kept(seen, JOB_TRACES, ["at_s", *(each.name for each in quantities)])
     keys = [*(key for key in seen.varying if key != SCHEDULER), SCHEDULER]
     panels, note = panels_of(seen, frame, keys if seen.varying else [])
     rows = []
@@ -104,7 +103,7 @@ def _part(panel: Panel, panels: Sequence[Panel], quantity: _Quantity, *, last: b
 def _thinned(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     """At most so many points, each the mean of as many as there are between it and the next."""
     stride = -(-rows.height // _MOST_POINTS)
-    known = rows.select("at_s", name).filter(pl.col(name).is_not_null())
-    return known.group_by(pl.int_range(pl.len()) // stride, maintain_order=True).agg(
+    points = rows.select("at_s", name).filter(pl.col(name).is_not_null())
+    return points.group_by(pl.int_range(pl.len()) // stride, maintain_order=True).agg(
         pl.col("at_s").first(), pl.col(name).mean()
     ).select("at_s", name)  # fmt: skip

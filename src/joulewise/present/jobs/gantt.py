@@ -12,9 +12,10 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.formats import number
-from joulewise.present.jobs.view import job_view, kept
+from joulewise.present.jobs.keys import SCHEDULER
+from joulewise.present.jobs.view import CLUSTERS, JOBS, PIECES, job_view, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of, sentence
-from joulewise.present.records import SCHEDULER, Records
+from joulewise.present.records import Records
 from joulewise.units import count, duration
 
 COLUMNS = ("job", "cluster", "nodes", "ready_s", "start_s", "end_s", "wait_s", "fate")
@@ -34,7 +35,7 @@ _WIDTHS_PX, _HEIGHT_PX, _LEAST_PX = (720, 430), 340, 40  # of one panel, of seve
 _SEEN_PX = 0.25  # what is lower is left out unless it is all of a job
 _EDGE_PX, _EDGED_PX = 0.6, 3.0  # the width of white edges, and what must be as high and long to have them
 
-_TOLD = {"job": "job", "user": "user", "nodes": "nodes", "shown": "wait"}
+_TIPS = {"job": "job", "user": "user", "nodes": "nodes", "shown": "wait"}
 
 Range = tuple[int, int]
 """Nodes from the first up to, but without, the last."""
@@ -49,7 +50,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Frame:
+class _Chart:
     """What all panels share: the window, the nodes of every cluster, and the width."""
 
     window: Window
@@ -63,7 +64,8 @@ class Frame:
 
 def has_runs(records: Records) -> bool:
     """Whether the runs of some schedule were kept."""
-    return records.jobs is not None and set(COLUMNS) <= set(records.jobs.columns) and records.jobs.height > 0
+    jobs = records.frame(JOBS)
+    return jobs.height > 0 and set(COLUMNS) <= set(jobs.columns)
 
 
 def gantt(records: Records) -> Drawing:
@@ -78,23 +80,23 @@ def gantt(records: Records) -> Drawing:
     n_left = runs["run"].n_unique() - len(shown)
     left = f" {sentence(count(n_left, 'further schedule'))} not shown." if n_left else ""
     caption = (
-        f"Which nodes ran jobs in {duration(window.end_s - window.start_s)} in which many came; every "
-        "rectangle is a job, as high as it has nodes, the darker the longer it had waited. Nodes of a cluster are "
-        "alike: a job is drawn on the lowest that are free when it starts, so it may be in several pieces, of which "
-        f"those too low to be seen are left out. First kept trial.{best}{left}"
+        f"Which nodes ran jobs during {duration(window.end_s - window.start_s)} in which many arrived. Every rectangle "
+        "is a job: the more nodes it has, the higher; the longer it had waited, the darker. Nodes of a cluster are "
+        "alike, so a job is drawn on the lowest that are free when it starts. It may be in several pieces; those too "
+        f"thin to be seen are left out. First kept trial.{best}{left}"
     )
     looks = _looks(_inside(pl.concat([panel.rows for panel in shown]), window))
     width_px = _WIDTHS_PX[len(shown) > 1]
-    parts = [_panel(panel, Frame(window, sizes, width_px), looks) for panel in shown]
+    parts = [_panel(panel, _Chart(window, sizes, width_px), looks) for panel in shown]
     return Drawing(assemble(parts, across=2), caption)
 
 
 def _runs(seen: Records) -> pl.DataFrame:
     """Every stretch of running with the keys of its schedule and how long its job had waited; pieces have no wait."""
-    named = ["user"] if seen.jobs is not None and "user" in seen.jobs.columns else []
-    jobs = kept(seen, seen.jobs, [*COLUMNS, *named]).filter(pl.col("fate").is_in(_RAN))
+    named = ["user"] if "user" in seen.frame(JOBS).columns else []
+    jobs = kept(seen, JOBS, [*COLUMNS, *named]).filter(pl.col("fate").is_in(_RAN))
     ran = jobs.drop("fate")
-    pieces = kept(seen, seen.pieces, _PIECES)
+    pieces = kept(seen, PIECES, _PIECES)
     return ran if pieces.is_empty() else pl.concat([ran, pieces], how="diagonal_relaxed")
 
 
@@ -163,13 +165,13 @@ def _sizes(seen: Records, panels: Sequence[Panel]) -> dict[str, int]:
     """The nodes of every cluster; of one that is not known the most that a run has."""
     used = pl.concat([panel.rows.select("cluster", "nodes") for panel in panels])
     sizes = {str(name): int(nodes) for name, nodes in used.group_by("cluster").agg(pl.col("nodes").max()).iter_rows()}
-    if seen.clusters is not None:
-        known = seen.clusters.select("cluster", "n_nodes").unique("cluster", keep="first", maintain_order=True)
-        sizes = {str(name): int(n) for name, n in known.iter_rows()}
-    return sizes
+    if not seen.keeps(CLUSTERS):
+        return sizes
+    clusters = seen.frame(CLUSTERS).select("cluster", "n_nodes").unique("cluster", keep="first", maintain_order=True)
+    return {str(name): int(n) for name, n in clusters.iter_rows()}
 
 
-def _panel(panel: Panel, frame: Frame, looks: Any) -> Any:
+def _panel(panel: Panel, frame: _Chart, looks: Any) -> Any:
     import altair as alt
 
     inside, clusters = _inside(panel.rows, frame.window), list(frame.sizes)
@@ -182,7 +184,7 @@ def _panel(panel: Panel, frame: Frame, looks: Any) -> Any:
     return alt.vconcat(*parts, spacing=6, title=panel.title)
 
 
-def _bars(runs: pl.DataFrame, frame: Frame, cluster: str) -> Any:
+def _bars(runs: pl.DataFrame, frame: _Chart, cluster: str) -> Any:
     """The rectangles of the runs on a cluster, with edges unless they are too small."""
     import altair as alt
 
@@ -192,12 +194,12 @@ def _bars(runs: pl.DataFrame, frame: Frame, cluster: str) -> Any:
         row
         for run, parts in zip(runs.iter_rows(named=True), ranges, strict=True)
         for row in _rectangles(run, _seen(parts, node_px), frame.window)
-    ] or [dict.fromkeys(("x", "x2", "y", "y2", "wait", *_TOLD))]
+    ] or [dict.fromkeys(("x", "x2", "y", "y2", "wait", *_TIPS))]
     hour_px = 3600 * frame.width_px / (frame.window.end_s - frame.window.start_s)
     has_edge = f"(datum.x2 - datum.x) * {hour_px} > {_EDGED_PX} && (datum.y2 - datum.y) * {node_px} > {_EDGED_PX}"
     return alt.Chart(inline(rows)).mark_rect(stroke="white", clip=True).encode(
         strokeWidth=alt.condition(has_edge, alt.value(_EDGE_PX), alt.value(0)),
-        tooltip=[alt.Tooltip(f"{name}:N", title=title) for name, title in _TOLD.items()],
+        tooltip=[alt.Tooltip(f"{name}:N", title=title) for name, title in _TIPS.items()],
     )  # fmt: skip
 
 
@@ -228,9 +230,9 @@ def _node_axis(name: str, n_nodes: int) -> Any:
 def _rectangles(run: dict[str, Any], parts: Sequence[Range], window: Window) -> list[dict[str, Any]]:
     x = max(run["start_s"], window.start_s) / 3600
     x2 = min(run["end_s"], window.end_s) / 3600
-    told = {"job": run["job"], "user": run.get("user"), "nodes": run["nodes"], "wait": _wait(run["wait_s"])}
-    told["shown"] = _UNFINISHED if run["wait_s"] is None else f"{number(run['wait_s'])} s"
-    return [{"x": x, "x2": x2, "y": first, "y2": last, **told} for first, last in parts]
+    tip = {"job": run["job"], "user": run.get("user"), "nodes": run["nodes"], "wait": _wait(run["wait_s"])}
+    tip["shown"] = _UNFINISHED if run["wait_s"] is None else f"{number(run['wait_s'])} s"
+    return [{"x": x, "x2": x2, "y": first, "y2": last, **tip} for first, last in parts]
 
 
 def _wait(wait_s: float | None) -> str:
@@ -244,7 +246,7 @@ def _looks(runs: pl.DataFrame) -> Any:
     """The colours of the waits that runs have."""
     import altair as alt
 
-    found = {_wait(wait_s) for wait_s in runs["wait_s"]}
-    looks = {name: colour for name, colour in _LOOKS.items() if name in found}
+    waits = {_wait(wait_s) for wait_s in runs["wait_s"]}
+    looks = {name: colour for name, colour in _LOOKS.items() if name in waits}
     scale = alt.Scale(domain=list(looks), range=list(looks.values()))
     return alt.Color("wait:N", title="Wait", scale=scale, sort=None, legend=alt.Legend(symbolType="square"))

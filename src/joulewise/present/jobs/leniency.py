@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import polars as pl
 
 from joulewise.present.formats import energy_unit, plain
-from joulewise.present.jobs.view import by_scheduler, filtered, of_jobs
+from joulewise.present.jobs.keys import FILTER, LENIENCY, SCHEDULER
+from joulewise.present.jobs.view import by_scheduler, filtered
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled, sentence, shared_value, whiskers
 from joulewise.present.lines import BUDGET, BUDGET_LOOK, Axis, Plot, Point, draw_lines
-from joulewise.present.records import JOB_FILTER, JOB_LENIENCY, SCHEDULER, UTILITY, Records
-from joulewise.present.settings import looks_of, reshaped
+from joulewise.present.records import UTILITY, Records
+from joulewise.present.views import looks_of, reshaped
 
 _ENERGY = "energy_j"
 _TITLES = {UTILITY: "% of maximum utility", _ENERGY: "energy used"}
@@ -21,38 +22,37 @@ _LABEL_PART = 0.06
 def over_job_leniency(records: Records) -> Drawing:
     """Utility and energy over the leniency, a row of panels for each energy filter, a line for each scheduler."""
     seen = _filtered(records)
-    keys = [key for key in seen.varying if key not in (SCHEDULER, JOB_LENIENCY)]
+    keys = [key for key in seen.varying if key not in (SCHEDULER, LENIENCY)]
     metrics = [name for name in _TITLES if seen.measures(name)]
-    found = {name: panels_of(seen, seen.means(name, [SCHEDULER, JOB_LENIENCY, *keys]), keys) for name in metrics}
-    plots = [_plots(seen, name, panels) for name, (panels, _) in found.items()]
+    means = {name: panels_of(seen, seen.means(name, [SCHEDULER, LENIENCY, *keys]), keys) for name in metrics}
+    plots = [_plots(seen, name, panels) for name, (panels, _) in means.items()]
     parts = [draw_lines(plot) for row in zip(*plots, strict=True) for plot in row]
     energy = " and the energy used" if _ENERGY in metrics else ""
     caption = (
         f"Percentage of the maximum utility{energy} at each leniency of the energy filter{_filters(seen)}; the more "
-        f"lenient, the fewer options it takes away. {whiskers(seen, 'Points')}{found[metrics[0]][1]}"
+        f"lenient, the fewer options it takes away. {whiskers(seen, 'Points')}{means[metrics[0]][1]}"
     )
     return Drawing(assemble(parts, across=len(metrics)), caption)
 
 
 def has_leniencies(records: Records) -> bool:
     """Whether runs with the same energy filter differ in its leniency."""
-    is_known = {JOB_FILTER, JOB_LENIENCY} <= set(records.runs.columns)
-    if not (of_jobs(records) and records.measures(UTILITY) and is_known):
+    if not records.measures(UTILITY, FILTER, LENIENCY):
         return False
     runs = filtered(records)
-    return runs.n_unique([JOB_FILTER, JOB_LENIENCY]) > runs[JOB_FILTER].n_unique()
+    return runs.n_unique([FILTER, LENIENCY]) > runs[FILTER].n_unique()
 
 
 def _filtered(records: Records) -> Records:
     """The runs with a filter that has a leniency, by scheduler."""
     seen = by_scheduler(records)
-    runs = filtered(seen).with_columns(pl.col(JOB_LENIENCY).cast(pl.Float64))
-    axes = [key for key in seen.study.axes if key != JOB_LENIENCY]
-    return reshaped(seen, runs, [*axes, JOB_LENIENCY])
+    runs = filtered(seen).with_columns(pl.col(LENIENCY).cast(pl.Float64))
+    axes = [key for key in seen.study.axes if key != LENIENCY]
+    return reshaped(seen, runs, [*axes, LENIENCY])
 
 
 def _filters(seen: Records) -> str:
-    names = seen.labels(JOB_FILTER)
+    names = seen.labels(FILTER)
     return f", {next(iter(names.values()))}" if len(names) == 1 else ""
 
 
@@ -69,7 +69,7 @@ def _plots(seen: Records, metric: str, panels: Sequence[Panel]) -> list[Plot]:
 
 def _plot(seen: Records, panel: Panel, y: Axis, size: float, budget_j: float | None) -> Plot:
     labels, x = seen.labels(SCHEDULER), _leniencies(panel.rows)
-    parts = {part[SCHEDULER][0]: part.sort(JOB_LENIENCY) for part in panel.rows.partition_by(SCHEDULER)}
+    parts = {part[SCHEDULER][0]: part.sort(LENIENCY) for part in panel.rows.partition_by(SCHEDULER)}
     lines = {label: _points(parts[name], size) for name, label in labels.items() if name in parts}
     if budget_j is not None:
         lines[BUDGET] = [Point(x.low, budget_j / size), Point(x.high, budget_j / size)]
@@ -79,14 +79,14 @@ def _plot(seen: Records, panel: Panel, y: Axis, size: float, budget_j: float | N
 
 def _points(rows: pl.DataFrame, size: float) -> list[Point]:
     return [
-        Point(row[JOB_LENIENCY], row["mean"] / size, scaled(row["low"], size), scaled(row["high"], size))
+        Point(row[LENIENCY], row["mean"] / size, scaled(row["low"], size), scaled(row["high"], size))
         for row in rows.iter_rows(named=True)
     ]
 
 
 def _leniencies(rows: pl.DataFrame) -> Axis:
     """The leniencies of a panel, with the labels for which there is room."""
-    values: list[float] = rows[JOB_LENIENCY].unique().sort().to_list()
+    values: list[float] = rows[LENIENCY].unique().sort().to_list()
     span = values[-1] - values[0] or 1.0
     ticks: dict[float, str] = {}
     last = -1e99

@@ -10,11 +10,12 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.formats import fixed
-from joulewise.present.jobs.view import by_scheduler, kept
+from joulewise.present.jobs.keys import PLANNED
+from joulewise.present.jobs.view import JOB_TYPES, JOBS, by_scheduler, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
 from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
 from joulewise.present.logs import log_of, time_axis
-from joulewise.present.records import PLANNED, Records
+from joulewise.present.records import Records
 from joulewise.units import count
 
 _TRUE, _REQUESTED, _PLANNED = "true_s", "requested_s", "planned_s"
@@ -32,30 +33,30 @@ TRUE_NAME, REQUESTED_NAME = "true time", "requested time"
 
 def has_plans(records: Records) -> bool:
     """Whether what was planned with differs from the true times of the jobs kept."""
-    jobs = records.jobs
-    if jobs is None or not {_TRUE, _PLANNED} <= set(jobs.columns):
+    if not records.keeps(JOBS, _TRUE, _PLANNED):
         return False
-    return jobs.filter((pl.col(_PLANNED) - pl.col(_TRUE)).abs() > _SAME_S).height > 0
+    return records.frame(JOBS).filter((pl.col(_PLANNED) - pl.col(_TRUE)).abs() > _SAME_S).height > 0
 
 
 def run_times(records: Records) -> Drawing:
     """Requested, predicted and true run times: all in order, and each that was planned with against the true ones."""
     times = _times(records)
     planned = {name: pair for name, pair in times.items() if name != TRUE_NAME}
-    ends_s = [float(end) for _, known in times.values() for end in np.quantile(known.to_numpy(), (0.0, 1.0))]
+    ends_s = [float(end) for _, values in times.values() for end in np.quantile(values.to_numpy(), (0.0, 1.0))]
     logs = [log_of(end_s, _LEAST_S) for end_s in ends_s]
     edges = np.linspace(min(logs), max(max(logs), min(logs) + 1.0), _N_CELLS + 1)
     cells = {name: _cells(pair, edges) for name, pair in planned.items()}
-    most = max(int(found.max()) for found in cells.values())
+    most = max(int(counts.max()) for counts in cells.values())
     heats = [
-        _heat(name, found, edges, most).properties(title=_titled(name, *planned[name]), width=260, height=260)
-        for name, found in cells.items()
+        _heat(name, counts, edges, most).properties(title=_titled(name, *planned[name]), width=260, height=260)
+        for name, counts in cells.items()
     ]
     parts = [draw_lines(_in_order(times, logs)), *heats]
     caption = (
-        "Run times that schedulers plan with, and true ones. First: each sort in order, at 50 % its median. The other "
-        "panels: jobs by true and by planned time, the darker the more; on the line both agree, below it a job runs "
-        "longer than planned. All scales of time are logarithmic. First kept trial."
+        "Run times that schedulers plan with, and true ones. The first panel has each sort of time from the shortest "
+        "to the longest, with its median at 50 %. The others count jobs by true and planned time: the darker, the more "
+        "jobs. On the line both agree; below it, jobs run longer than planned. All scales of time are logarithmic. "
+        "First kept trial."
     )
     return Drawing(assemble(parts, across=2), caption)
 
@@ -63,20 +64,19 @@ def run_times(records: Records) -> Drawing:
 def _times(records: Records) -> dict[str, tuple[pl.Series, pl.Series]]:
     """By name each sort of run times that is known, after the true times of the same jobs."""
     seen = by_scheduler(records)
-    assert seen.jobs is not None
-    known = [name for name in (_TRUE, _REQUESTED, _PLANNED) if name in seen.jobs.columns]
-    frame = kept(seen, seen.jobs, known).drop_nulls([_TRUE, _PLANNED])
+    sorts = [name for name in (_TRUE, _REQUESTED, _PLANNED) if name in seen.frame(JOBS).columns]
+    frame = kept(seen, JOBS, sorts).drop_nulls([_TRUE, _PLANNED])
     runs = frame.join(seen.runs.select("run", *_sort_key(seen)), on="run") if PLANNED not in frame.columns else frame
-    found: dict[str, tuple[pl.Series, pl.Series]] = {}
+    times: dict[str, tuple[pl.Series, pl.Series]] = {}
     for run in runs.partition_by("run", maintain_order=True):
-        found.setdefault(TRUE_NAME, (run[_TRUE], run[_TRUE]))
-        if _REQUESTED in known and run[_REQUESTED].count():
+        times.setdefault(TRUE_NAME, (run[_TRUE], run[_TRUE]))
+        if _REQUESTED in sorts and run[_REQUESTED].count():
             asked = run.drop_nulls(_REQUESTED)
-            found.setdefault(REQUESTED_NAME, (asked[_TRUE], asked[_REQUESTED]))
-        if all(_differ(run, name) for name in known if name != _PLANNED):
+            times.setdefault(REQUESTED_NAME, (asked[_TRUE], asked[_REQUESTED]))
+        if all(_differ(run, name) for name in sorts if name != _PLANNED):
             name = seen.label(PLANNED, run[PLANNED][0]) if PLANNED in run.columns else "planned time"
-            found.setdefault(name, (run[_TRUE], run[_PLANNED]))
-    return found
+            times.setdefault(name, (run[_TRUE], run[_PLANNED]))
+    return times
 
 
 def _differ(run: pl.DataFrame, name: str) -> bool:
@@ -91,8 +91,7 @@ def _sort_key(seen: Records) -> list[str]:
 def _in_order(times: Mapping[str, tuple[pl.Series, pl.Series]], logs: list[float]) -> Plot:
     lines = {}
     for name, (_, values) in times.items():
-        found = np.quantile(values.to_numpy(), _QUANTILES)
-        pairs = zip(_QUANTILES, found, strict=True)
+        pairs = zip(_QUANTILES, np.quantile(values.to_numpy(), _QUANTILES), strict=True)
         lines[name] = [Point(100 * float(part), log_of(float(y), _LEAST_S)) for part, y in pairs]
     looks = {name: theme.line_style(i) for i, name in enumerate(lines)}
     x = Axis("jobs (%, in order)", 0.0, 100.0, {tick: f"{tick:g}" for tick in (0.0, 25.0, 50.0, 75.0, 100.0)})
@@ -150,8 +149,7 @@ def _titled(name: str, true_s: pl.Series, planned_s: pl.Series) -> Any:
 
 def has_worths(records: Records) -> bool:
     """Whether job types with their single-core times and starting utilities were kept."""
-    types = records.job_types
-    return types is not None and {_WORK, _WORTH} <= set(types.columns) and types[_WORK].count() > 0
+    return records.keeps(JOB_TYPES, _WORK, _WORTH)
 
 
 def utility_by_size(records: Records) -> Drawing:
@@ -177,10 +175,8 @@ def utility_by_size(records: Records) -> Drawing:
 
 def _job_types(records: Records) -> pl.DataFrame:
     """Single-core time and utility of every job type of every world that was kept."""
-    assert records.job_types is not None
+    types = records.frame(JOB_TYPES)
     world = "world" if "world" in records.runs.columns else "trial"
-    first = records.runs.join(records.job_types.select("run").unique(), on="run", how="semi").unique(
-        world, keep="first"
-    )
-    there = records.job_types.join(first.select("run"), on="run", how="semi", maintain_order="left")
+    first = records.runs.join(types.select("run").unique(), on="run", how="semi").unique(world, keep="first")
+    there = types.join(first.select("run"), on="run", how="semi", maintain_order="left")
     return there.select(_WORK, _WORTH).drop_nulls()

@@ -7,22 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from joulewise.present.formats import key_words
-from joulewise.present.records import (
-    ADAPTS,
-    COMMITMENT,
-    JOB_FILTER,
-    JOB_LENIENCY,
-    JOB_LOAD,
-    JOB_POLICY,
-    JOB_THRESHOLD,
-    JOBS,
-    SCHEDULER,
-    UTILITY,
-    VARIANT,
-    Records,
-)
-from joulewise.present.settings import reshaped
+from joulewise.present.jobs.keys import ADAPTS, COMMITMENT, FILTER, LENIENCY, LOAD, POLICY, SCHEDULER, THRESHOLD
+from joulewise.present.records import UTILITY, VARIANT, Records
+from joulewise.present.views import reshaped
+
+JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES = "jobs", "job_traces", "job_types", "users", "queues"
+CLUSTERS, PIECES, FINDINGS = "clusters", "pieces", "findings"
+"""The detail tables of parallel jobs."""
 
 JOB_COLUMNS = (
     "job", "user", "fate", "cluster", "nodes", "ready_s", "start_s", "end_s", "wait_s", "bounded_slowdown", "true_s",
@@ -32,14 +23,9 @@ JOB_COLUMNS = (
 GREEDY = "greedy"
 NO_FILTER, _ADAPTIVE = "none", "-adaptive"
 FILTERS = (NO_FILTER, "per-task", "per-task-adaptive", "per-resource", "per-resource-adaptive")
-TUNINGS = (JOB_LENIENCY, JOB_THRESHOLD)
-_COVERED = (JOB_POLICY, COMMITMENT, JOB_FILTER, ADAPTS, VARIANT)
+TUNINGS = (LENIENCY, THRESHOLD)
+_COVERED = (POLICY, COMMITMENT, FILTER, ADAPTS, VARIANT)
 _DEFAULT = "place-holders"
-
-
-def of_jobs(records: Records) -> bool:
-    """Whether the study is of parallel jobs and some run has a result."""
-    return records.study.kind == JOBS and records.n_runs > 0
 
 
 def by_scheduler(records: Records, *, folds: bool = False) -> Records:
@@ -51,7 +37,7 @@ def by_scheduler(records: Records, *, folds: bool = False) -> Records:
     """
     swept = [key for key in records.varying if key not in _COVERED]
     runs = _in_order(_adaptive(records.runs).with_columns(_schedulers(records)))
-    kinds = [key for key in (JOB_FILTER, *TUNINGS) if key in runs.columns and runs[key].n_unique() > 1]
+    kinds = [key for key in (FILTER, *TUNINGS) if key in runs.columns and runs[key].n_unique() > 1]
     keys = list(dict.fromkeys([SCHEDULER, *kinds, *swept]))
     if VARIANT in records.varying:
         named = [VARIANT, *swept]
@@ -62,25 +48,25 @@ def by_scheduler(records: Records, *, folds: bool = False) -> Records:
             return reshaped(records, runs, [SCHEDULER, *swept])
         if runs.n_unique(both) > runs.n_unique(keys):
             keys.append(_telling(runs, keys, both))
-    if JOB_FILTER in kinds and (folds or runs.n_unique([SCHEDULER, JOB_FILTER]) == runs[SCHEDULER].n_unique()):
-        return reshaped(records, _folded(records, runs), [key for key in keys if key != JOB_FILTER])
+    if FILTER in kinds and (folds or runs.n_unique([SCHEDULER, FILTER]) == runs[SCHEDULER].n_unique()):
+        return reshaped(records, _folded(records, runs), [key for key in keys if key != FILTER])
     return reshaped(records, runs, keys)
 
 
 def _telling(runs: pl.DataFrame, keys: Sequence[str], both: Sequence[str]) -> str:
     """What tells apart the variants that the keys do not: the load where it is enough, else the variants themselves."""
-    is_new = JOB_LOAD in runs.columns and JOB_LOAD not in keys
-    return JOB_LOAD if is_new and runs.n_unique([*keys, JOB_LOAD]) == runs.n_unique(both) else VARIANT
+    is_new = LOAD in runs.columns and LOAD not in keys
+    return LOAD if is_new and runs.n_unique([*keys, LOAD]) == runs.n_unique(both) else VARIANT
 
 
 def _folded(records: Records, runs: pl.DataFrame) -> pl.DataFrame:
     """The runs with filters in the names of schedulers."""
-    pairs = runs.select(SCHEDULER, JOB_FILTER).unique().sort(SCHEDULER, JOB_FILTER)
+    pairs = runs.select(SCHEDULER, FILTER).unique().sort(SCHEDULER, FILTER)
     names = {
-        (scheduler, kind): scheduler if kind == NO_FILTER else f"{scheduler}, {records.label(JOB_FILTER, kind)}"
+        (scheduler, kind): scheduler if kind == NO_FILTER else f"{scheduler}, {records.label(FILTER, kind)}"
         for scheduler, kind in pairs.iter_rows()
     }
-    texts = [names[pair] for pair in runs.select(SCHEDULER, JOB_FILTER).iter_rows()]
+    texts = [names[pair] for pair in runs.select(SCHEDULER, FILTER).iter_rows()]
     return runs.with_columns(pl.Series(SCHEDULER, texts, dtype=pl.Enum(list(dict.fromkeys(names.values())))))
 
 
@@ -95,28 +81,29 @@ def job_view(records: Records, *, folds: bool = False) -> tuple[Records, str]:
     ranked = means.sort(UTILITY, descending=True, maintain_order=True)
     best = ranked.unique(subset=keys, keep="first", maintain_order=True)
     runs = seen.runs.join(best, on=[*keys, *tuned], how="semi", nulls_equal=True, maintain_order="left")
-    words = " and ".join(key_words(key).name for key in tuned)
+    words = " and ".join(seen.words(key).name for key in tuned)
     return reshaped(seen, runs, keys), f" Each is shown at the {words} at which it earned most."
 
 
 def _tunes(seen: Records, keys: Sequence[str], key: str) -> bool:
     """Whether runs that agree in the keys differ in a tuning that has an effect: a leniency needs a filter."""
-    runs = filtered(seen) if key == JOB_LENIENCY else seen.runs
+    runs = filtered(seen) if key == LENIENCY else seen.runs
     return key in runs.columns and runs.n_unique([*keys, key]) > runs.n_unique(keys)
 
 
 def filtered(records: Records) -> pl.DataFrame:
     """The runs with an energy filter that has a leniency of its own."""
-    if JOB_FILTER not in records.runs.columns:
+    if FILTER not in records.runs.columns:
         return records.runs.clear()
-    runs, name = _adaptive(records.runs.with_columns(pl.col(JOB_FILTER).cast(pl.String))), pl.col(JOB_FILTER)
+    runs, name = _adaptive(records.runs.with_columns(pl.col(FILTER).cast(pl.String))), pl.col(FILTER)
     plain = runs.filter((name != NO_FILTER) & ~name.str.ends_with(_ADAPTIVE))
     return records.runs.join(plain, on="run", how="semi", maintain_order="left")
 
 
-def kept(records: Records, table: pl.DataFrame | None, columns: Sequence[str]) -> pl.DataFrame:
+def kept(records: Records, name: str, columns: Sequence[str]) -> pl.DataFrame:
     """These columns of a detail table with the records' keys, of the first kept trial; empty where it lacks one."""
-    if table is None or not {"run", *columns} <= set(table.columns):
+    table = records.frame(name)
+    if not {"run", *columns} <= set(table.columns):
         return pl.DataFrame()
     keys = [key for key in dict.fromkeys([SCHEDULER, *records.varying]) if key in records.runs.columns]
     there = records.runs.select("run", "trial", *keys).join(table.select("run").unique(), on="run", how="semi")
@@ -126,20 +113,20 @@ def kept(records: Records, table: pl.DataFrame | None, columns: Sequence[str]) -
 
 def _schedulers(records: Records) -> pl.Series:
     """The scheduler of each run in words: the policy, and its commitment where that is a choice that varies."""
-    names = [key for key in (JOB_POLICY, COMMITMENT) if key in records.runs.columns]
+    names = [key for key in (POLICY, COMMITMENT) if key in records.runs.columns]
     rows = list(records.runs.select(names).iter_rows(named=True))
-    chosen = {_commitment(row) for row in rows if records.mode(str(row[JOB_POLICY])) == GREEDY}
-    titles = records.labels(JOB_POLICY)
+    chosen = {_commitment(row) for row in rows if records.mode(str(row[POLICY])) == GREEDY}
+    titles = records.labels(POLICY)
     texts = [_text(records, titles, row, several=len(chosen) > 1) for row in rows]
     policies = list(titles)
-    places = [(policies.index(row[JOB_POLICY]), _commitment(row) == _DEFAULT) for row in rows]
+    places = [(policies.index(row[POLICY]), _commitment(row) == _DEFAULT) for row in rows]
     ranked = dict.fromkeys(text for _, text in sorted(zip(places, texts, strict=True)))
     return pl.Series(SCHEDULER, texts, dtype=pl.Enum(list(ranked)))
 
 
 def _text(records: Records, titles: dict[Any, str], row: dict[str, Any], *, several: bool) -> str:
-    commits = several and records.mode(str(row[JOB_POLICY])) == GREEDY
-    return f"{titles[row[JOB_POLICY]]}, {_commitment(row)}" if commits else titles[row[JOB_POLICY]]
+    commits = several and records.mode(str(row[POLICY])) == GREEDY
+    return f"{titles[row[POLICY]]}, {_commitment(row)}" if commits else titles[row[POLICY]]
 
 
 def _commitment(row: dict[str, Any]) -> str:
@@ -148,16 +135,16 @@ def _commitment(row: dict[str, Any]) -> str:
 
 def _adaptive(runs: pl.DataFrame) -> pl.DataFrame:
     """The runs with filters that adapt their leniency as filters of their own."""
-    if not {ADAPTS, JOB_FILTER} <= set(runs.columns):
+    if not {ADAPTS, FILTER} <= set(runs.columns):
         return runs
-    adapts = pl.col(ADAPTS).fill_null(value=False) & (pl.col(JOB_FILTER) != NO_FILTER)
-    name = pl.col(JOB_FILTER).cast(pl.String)
-    return runs.with_columns(pl.when(adapts).then(name + _ADAPTIVE).otherwise(name).alias(JOB_FILTER))
+    adapts = pl.col(ADAPTS).fill_null(value=False) & (pl.col(FILTER) != NO_FILTER)
+    name = pl.col(FILTER).cast(pl.String)
+    return runs.with_columns(pl.when(adapts).then(name + _ADAPTIVE).otherwise(name).alias(FILTER))
 
 
 def _in_order(runs: pl.DataFrame) -> pl.DataFrame:
     """The runs with energy filters in their order, others than ours last."""
-    if JOB_FILTER not in runs.columns:
+    if FILTER not in runs.columns:
         return runs
-    others = [name for name in runs[JOB_FILTER].unique(maintain_order=True).drop_nulls() if name not in FILTERS]
-    return runs.with_columns(pl.col(JOB_FILTER).cast(pl.Enum([*FILTERS, *others])))
+    others = [name for name in runs[FILTER].unique(maintain_order=True).drop_nulls() if name not in FILTERS]
+    return runs.with_columns(pl.col(FILTER).cast(pl.Enum([*FILTERS, *others])))

@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import fixed, key_title
-from joulewise.present.jobs.view import job_view, kept
+from joulewise.present.formats import fixed
+from joulewise.present.jobs.keys import SCHEDULER
+from joulewise.present.jobs.view import JOBS, QUEUES, USERS, job_view, kept
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, sentence
 from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
 from joulewise.present.logs import count_axis, log_of, time_axis
-from joulewise.present.records import SCHEDULER, Records
-from joulewise.present.settings import looks_of
+from joulewise.present.records import Records
+from joulewise.present.views import looks_of
 
 WAIT, SLOWDOWN = "wait_s", "bounded_slowdown"
 MEANS = ("mean_wait_s", "mean_bounded_slowdown")
@@ -29,25 +30,24 @@ _AXES = {WAIT: ("wait", time_axis, _LEAST_S), SLOWDOWN: ("bounded slowdown", cou
 
 def has_waits(records: Records) -> bool:
     """Whether waits of jobs were kept."""
-    jobs = records.jobs
-    return jobs is not None and {WAIT, SLOWDOWN} <= set(jobs.columns) and jobs[WAIT].count() > 0
+    return records.keeps(JOBS, WAIT, SLOWDOWN)
 
 
-def has_rows(table: pl.DataFrame | None, key: str) -> bool:
+def has_several(records: Records, table: str, key: str) -> bool:
     """Whether there is a summary of several queues or users with their waits."""
-    return table is not None and {key, *MEANS} <= set(table.columns) and table[key].drop_nulls().n_unique() > 1
+    return records.keeps(table, key, *MEANS) and records.frame(table)[key].drop_nulls().n_unique() > 1
 
 
 def wait_distribution(records: Records) -> Drawing:
     """The waits and slowdowns of all jobs in order, a line for each scheduler."""
     seen, best = job_view(records)
-    frame = kept(seen, seen.jobs, [WAIT, SLOWDOWN])
+    frame = kept(seen, JOBS, [WAIT, SLOWDOWN])
     keys = [key for key in seen.varying if key != SCHEDULER]
     panels, note = panels_of(seen, frame, keys)
     parts = [draw_lines(_distribution(seen, panel, name)) for panel in panels for name in _AXES]
     caption = (
-        "Waits and bounded slowdowns of all jobs that ran, from the shortest to the longest: at 90 % stands what nine "
-        "of ten jobs did not exceed. Both scales are logarithmic; waits under 1 s are drawn as 1 s. First kept trial."
+        "Waits and bounded slowdowns of all jobs that ran, from the shortest to the longest: nine of ten jobs stay "
+        "below the value at 90 %. Both scales are logarithmic; waits under 1 s are drawn as 1 s. First kept trial."
         f"{best}{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
@@ -60,13 +60,13 @@ def _distribution(seen: Records, panel: Panel, name: str) -> Plot:
     lines = {label: _quantiles(parts[value][name], least) for value, label in labels.items() if value in parts}
     y = axis(title, [point.y for points in lines.values() for point in points])
     x = Axis("jobs (%, in order)", 0.0, 100.0, {tick: f"{tick:g}" for tick in (0.0, 25.0, 50.0, 75.0, 90.0, 100.0)})
-    legend = sentence(key_title(SCHEDULER))
+    legend = sentence(seen.title(SCHEDULER))
     return Plot(lines, looks_of(seen, SCHEDULER), x, y, panel.title, 300, has_bands=True, legend=legend)
 
 
 def _quantiles(values: pl.Series, least: float) -> list[Point]:
-    found = np.quantile(values.to_numpy(), _QUANTILES)
-    return [Point(100 * float(part), log_of(float(y), least)) for part, y in zip(_QUANTILES, found, strict=True)]
+    levels = np.quantile(values.to_numpy(), _QUANTILES)
+    return [Point(100 * float(part), log_of(float(y), least)) for part, y in zip(_QUANTILES, levels, strict=True)]
 
 
 # --- by queue -------------------------------------------------------------------------------------------
@@ -75,12 +75,12 @@ def _quantiles(values: pl.Series, least: float) -> list[Point]:
 def waits_by_queue(records: Records) -> Drawing:
     """Mean wait and mean bounded slowdown of the jobs of each queue, a mark for each scheduler."""
     seen, best = job_view(records)
-    frame = _sorted_queues(kept(seen, seen.queues, ["queue", "jobs", *MEANS]).drop_nulls(["queue", *MEANS]))
+    frame = _sorted_queues(kept(seen, QUEUES, ["queue", "jobs", *MEANS]).drop_nulls(["queue", *MEANS]))
     keys = [key for key in seen.varying if key != SCHEDULER]
     panels, note = panels_of(seen, frame, keys)
     parts = [_queue_part(seen, panel, name) for panel in panels for name in _AXES]
     n_queues = frame["queue"].n_unique()
-    most = f" The {_MOST_QUEUES} queues with most jobs of {n_queues} are shown." if n_queues > _MOST_QUEUES else ""
+    most = f" Of {n_queues} queues, the {_MOST_QUEUES} with most jobs are shown." if n_queues > _MOST_QUEUES else ""
     caption = (
         "Mean wait and mean bounded slowdown of the jobs of each queue that ran, on logarithmic scales; the queue with "
         f"most jobs is on top.{most} First kept trial.{best}{note}"
@@ -111,19 +111,19 @@ def _queue_part(seen: Records, panel: Panel, name: str) -> Any:
     marks = alt.Chart(inline(rows)).mark_point(filled=True, size=70, opacity=0.9).encode(
         x=encoded(alt.X, "x:Q", x),
         y=alt.Y("queue:N", sort=queues, title=None, axis=looks),
-        **_told_apart(list(labels.values())),
+        **_looks(list(labels.values())),
         tooltip=["queue:N", "name:N", alt.Tooltip("mean:Q", title=x.title, format=",.4~r"), "jobs:Q"],
     )  # fmt: skip
     return marks.properties(width=270, height=alt.Step(24), title=panel.title)
 
 
-def _told_apart(labels: Sequence[str]) -> dict[str, Any]:
+def _looks(labels: Sequence[str]) -> dict[str, Any]:
     """Colour and shape of each scheduler, in one legend."""
     import altair as alt
 
     colours = [theme.LINE_PALETTE[i % len(theme.LINE_PALETTE)] for i in range(len(labels))]
     shapes = [_SHAPES[i % len(_SHAPES)] for i in range(len(labels))]
-    legend = alt.Legend(title=sentence(key_title(SCHEDULER)), symbolOpacity=1, columns=4)
+    legend = alt.Legend(title="Scheduler", symbolOpacity=1, columns=4)
     names = list(labels)
     return {
         "color": alt.Color("name:N", sort=None, scale=alt.Scale(domain=names, range=colours), legend=legend),
@@ -137,12 +137,12 @@ def _told_apart(labels: Sequence[str]) -> dict[str, Any]:
 def slowdown_by_user(records: Records) -> Drawing:
     """How much each user was slowed down by what they used, a panel for each scheduler."""
     seen, best = job_view(records)
-    frame = kept(seen, seen.users, ["user", "jobs", "node_s", *MEANS]).drop_nulls(["user", *MEANS])
+    frame = kept(seen, USERS, ["user", "jobs", "node_s", *MEANS]).drop_nulls(["user", *MEANS])
     keys = [*(key for key in seen.varying if key != SCHEDULER), SCHEDULER]
     panels, note = panels_of(seen, frame, keys if seen.varying else [])
     fair = " Fairness is Jain's index of the users' mean slowdowns: 1 if all are alike." if _is_rated(seen) else ""
     caption = (
-        "Every point is a user: the mean bounded slowdown of their jobs that ran against the time on nodes that these "
+        "Every point is a user: the mean bounded slowdown of their jobs that ran, against the node-hours that these "
         f"used, both on logarithmic scales.{fair} First kept trial.{best}{note}"
     )
     x, y = _user_axes(panels)
@@ -183,5 +183,5 @@ def _user_title(seen: Records, panel: Panel) -> Any:
 
     if not _is_rated(seen):
         return panel.title
-    found = seen.runs.filter(pl.col("run") == panel.rows["run"][0])["fairness"][0]
-    return alt.TitleParams(panel.title or "", subtitle="" if found is None else f"fairness {fixed(found, 2)}")
+    fairness = seen.runs.filter(pl.col("run") == panel.rows["run"][0])["fairness"][0]
+    return alt.TitleParams(panel.title or "", subtitle="" if fairness is None else f"fairness {fixed(fairness, 2)}")

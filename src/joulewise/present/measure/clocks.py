@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from joulewise.present import theme
 from joulewise.present.formats import energy_unit, time_unit
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline, sentence
 from joulewise.present.lines import Axis, Plot, Point, draw_lines
@@ -21,7 +22,6 @@ from joulewise.present.measure.view import (
     size_name,
     whiskers_phrase,
 )
-from joulewise.present.settings import Looks
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis.analysis import Analysis
@@ -34,7 +34,7 @@ _LEGEND, _LEGEND_COLUMNS = "Programs", 5
 
 
 @dataclass(frozen=True)
-class _Quantity:
+class _Measured:
     """A column of panels: its values and half widths, its name, the title of its axis, and what captions call it."""
 
     value: str
@@ -45,10 +45,10 @@ class _Quantity:
 
 
 _QUANTITIES = (
-    _Quantity("intensity", "intensity_ci", "misses", "misses / 1,000 instr.",
+    _Measured("intensity", "intensity_ci", "misses", "misses / 1,000 instr.",
               "last-level cache misses per 1,000 instructions"),
-    _Quantity("wall_s", "wall_ci_s", "time", "time ({unit})", "time"),
-    _Quantity("energy_j", "energy_ci_j", "energy", "energy ({unit})", "energy until its end"),
+    _Measured("wall_s", "wall_ci_s", "time", "time ({unit})", "time"),
+    _Measured("energy_j", "energy_ci_j", "energy", "energy ({unit})", "energy until its end"),
 )  # fmt: skip
 
 
@@ -57,7 +57,7 @@ class _Look:
     """What all panels share: colours of sizes, how lines of sizes and companies look, and clocks in their order."""
 
     colours: Mapping[str, str]
-    lines: Looks
+    lines: theme.Looks
     clocks: Sequence[str]
 
 
@@ -66,7 +66,7 @@ class _Shown:
     """What was measured: the rows, which quantities they have, and whether at several clocks and in company."""
 
     rows: pl.DataFrame
-    quantities: Sequence[_Quantity]
+    quantities: Sequence[_Measured]
     has_clocks: bool
     has_company: bool
 
@@ -155,7 +155,7 @@ def _listed(names: Sequence[str]) -> str:
 # --- over frequencies -----------------------------------------------------------------------------------
 
 
-def _over_frequency(rows: pl.DataFrame, quantity: _Quantity, title: str, look: _Look) -> Any:
+def _over_frequency(rows: pl.DataFrame, quantity: _Measured, title: str, look: _Look) -> Any:
     """Lines of a program over the frequency: alone, and of each size in the worst and in the best company."""
     unit, size = _unit(rows, quantity)
     lines = _lines(rows.drop_nulls([quantity.value, "clock_mhz"]), quantity, size)
@@ -176,29 +176,29 @@ def _over_frequency(rows: pl.DataFrame, quantity: _Quantity, title: str, look: _
     return draw_lines(plot)
 
 
-def _lines(rows: pl.DataFrame, quantity: _Quantity, size: float) -> dict[str, list[Point]]:
+def _lines(rows: pl.DataFrame, quantity: _Measured, size: float) -> dict[str, list[Point]]:
     """For each size the points in the company that slows most and, by another name, in the one that slows least."""
-    found = {}
+    shown = {}
     for (n,), part in rows.sort("size").partition_by("size", as_dict=True, maintain_order=True).items():
         order = part.group_by("group").agg(pl.col("wall_s").mean()).sort("wall_s", "group")["group"].to_list()
         for name, company in zip((size_name(n), _least(n)), dict.fromkeys((order[-1], order[0]))):
             own = part.filter(pl.col("group") == company).sort("clock_mhz")
-            found[name] = [
+            shown[name] = [
                 Point(row["clock_mhz"] / 1000, *_ends(row, quantity, size)) for row in own.iter_rows(named=True)
             ]
-    return found
+    return shown
 
 
 def _least(n: int) -> str:
     return f"{size_name(n)}, least slowed"
 
 
-def _ends(row: Mapping[str, Any], quantity: _Quantity, size: float) -> tuple[float, float | None, float | None]:
+def _ends(row: Mapping[str, Any], quantity: _Measured, size: float) -> tuple[float, float | None, float | None]:
     value, half = row[quantity.value] / size, row[quantity.half]
     return (value, None, None) if half is None else (value, value - half / size, value + half / size)
 
 
-def _unit(rows: pl.DataFrame, quantity: _Quantity) -> tuple[str, float]:
+def _unit(rows: pl.DataFrame, quantity: _Measured) -> tuple[str, float]:
     """The unit that suits the values of a panel, with its size."""
     most = float(rows[quantity.value].max() or 1.0)  # type: ignore[arg-type]
     units = {"wall_s": time_unit, "energy_j": energy_unit}
@@ -208,7 +208,7 @@ def _unit(rows: pl.DataFrame, quantity: _Quantity) -> tuple[str, float]:
 # --- where clocks have no frequencies -------------------------------------------------------------------
 
 
-def _by_company(rows: pl.DataFrame, quantity: _Quantity, title: str, look: _Look) -> Any:
+def _by_company(rows: pl.DataFrame, quantity: _Measured, title: str, look: _Look) -> Any:
     """Points of a program, one for each company: by the clock, or by the number of programs where there is one."""
     import altair as alt
 
@@ -220,14 +220,14 @@ def _by_company(rows: pl.DataFrame, quantity: _Quantity, title: str, look: _Look
     named = quantity.title.format(unit=unit)
     top = max([row["high"] or row["y"] for row in data], default=1.0)
     scale = alt.Scale(domain=list(look.colours), range=list(look.colours.values()))
-    blank = dict.fromkeys(("x", "y", "low", "high", "size", "company", "told", "offset"))
+    blank = dict.fromkeys(("x", "y", "low", "high", "size", "company", "shown", "offset"))
     base = alt.Chart(inline(data or [blank])).encode(
         x=alt.X("x:N", sort=None, title=None, scale=alt.Scale(domain=places),
                 axis=alt.Axis(labelAngle=0, ticks=False, labelExpr="split(datum.label, ' ')")),
         xOffset=alt.XOffset("offset:Q", scale=alt.Scale(domain=[-0.5, 0.5])),
         color=alt.Color("size:N", title=_LEGEND, sort=None, scale=scale,
                         legend=alt.Legend(symbolType="circle") if across == "clock" else None),
-        tooltip=[alt.Tooltip("company:N", title="together"), alt.Tooltip("told:N", title=named)],
+        tooltip=[alt.Tooltip("company:N", title="together"), alt.Tooltip("shown:N", title=named)],
     )  # fmt: skip
     y = alt.Y("y:Q", title=named, scale=alt.Scale(domain=[0, 1.06 * top], nice=False),
               axis=alt.Axis(format=AXIS_FORMAT, tickCount=4))  # fmt: skip
@@ -244,10 +244,10 @@ def _place(across: str) -> pl.Expr:
     return (pl.int_range(pl.len()) + 1).over(across) / (pl.len().over(across) + 1) - 0.5
 
 
-def _point_row(row: Mapping[str, Any], quantity: _Quantity, size: float, across: str) -> dict[str, Any]:
+def _point_row(row: Mapping[str, Any], quantity: _Measured, size: float, across: str) -> dict[str, Any]:
     y, low, high = _ends(row, quantity, size)
     low = None if low is None else max(low, 0.0)  # the axis ends there
     named = size_name(row["size"])
     x = row["clock"] if across == "clock" else named
     return {"x": x, "y": y, "low": low, "high": high, "size": named, "offset": row["offset"], "company": row["group"],
-            "told": pm(row[quantity.value], row[quantity.half], size)}  # fmt: skip
+            "shown": pm(row[quantity.value], row[quantity.half], size)}  # fmt: skip

@@ -37,9 +37,9 @@ _BAR_PX, _LETTER_PX, _HEIGHT_PX = 30, 8, 150
 
 def energy_together(analysis: Analysis) -> Drawing:
     """For each group the energy of its programs one after the other, and together."""
-    known = analysis.together.drop_nulls(["alone_j", "together_j"])
-    clock = shown_clock(known)
-    rows = in_one_way(known.filter(clock=clock), ("once", "restart")).sort(
+    measured = analysis.together.drop_nulls(["alone_j", "together_j"])
+    clock = shown_clock(measured)
+    rows = in_one_way(measured.filter(clock=clock), ("once", "restart")).sort(
         "size", "saved_share", descending=[False, True]
     )
     shown = rows.head(_MOST_GROUPS)
@@ -77,7 +77,12 @@ def _dumbbells(rows: pl.DataFrame, end_j: float) -> Any:
     axis = alt.Axis(format=AXIS_FORMAT, tickCount=6, grid=True, labelFlush=False)
     x = alt.X("x:Q", title=f"energy ({unit})", scale=scale, axis=axis)
     colours = alt.Scale(domain=[_APART, _TOGETHER], range=[theme.MUTED, theme.PALETTE[0]])
-    said = {"group": "programs", "told_alone": f"{_APART} ({unit})", "told": f"{_TOGETHER} ({unit})", "saved": "saved"}
+    said = {
+        "group": "programs",
+        "shown_alone": f"{_APART} ({unit})",
+        "shown": f"{_TOGETHER} ({unit})",
+        "saved": "saved",
+    }
     tips = [alt.Tooltip(f"{name}:N", title=title) for name, title in said.items()]
     base = alt.Chart(inline(data)).encode(y=y, tooltip=tips)
     dots = alt.Chart(inline(points)).encode(y=y, tooltip=tips)
@@ -100,7 +105,7 @@ def _dumbbell(row: Mapping[str, Any], size: float, end: float) -> dict[str, Any]
     return {
         "group": row["group"], "alone": alone, "together": together, "low": together - half, "high": together + half,
         "right": max(alone, min(together + half, end)), "saved": percents(row["saved_share"], row["saved_ci"]),
-        "told": pm(row["together_j"], row["together_ci_j"], size), "told_alone": number(alone),
+        "shown": pm(row["together_j"], row["together_ci_j"], size), "shown_alone": number(alone),
     }  # fmt: skip
 
 
@@ -141,7 +146,7 @@ def _stack(rows: pl.DataFrame, title: str, end_w: float, colours: Mapping[str, s
     x_title = "clock (GHz)" if ordered["clock_mhz"].is_not_null().all() else None
     base = alt.Chart(inline(data)).encode(
         x=alt.X("clock:N", sort=labels, title=x_title, axis=alt.Axis(labelAngle=0, ticks=False)),
-        tooltip=[alt.Tooltip("what:N", title="power"), alt.Tooltip("told:N", title="W")],
+        tooltip=[alt.Tooltip("what:N", title="power"), alt.Tooltip("shown:N", title="W")],
     )
     scale = alt.Scale(domain=[0, end_w], nice=False)
     y = alt.Y("low:Q", title="power (W)", scale=scale, axis=alt.Axis(format=AXIS_FORMAT, tickCount=5))
@@ -160,9 +165,9 @@ def _parts(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     label = row["clock"] if row["clock_mhz"] is None else f"{row['clock_mhz'] / 1000:.3g}"
     static_w, top_w, half = row["static_w"], row["static_w"] + row["dynamic_w"], row["dynamic_ci_w"]
     low, high = (None, None) if half is None else (top_w - half, top_w + half)
-    told = pm(row["dynamic_w"], half)
+    dynamic = pm(row["dynamic_w"], half)
     ends = sorted((static_w, top_w))
     what = _DYNAMIC if top_w >= static_w else _SHORT
-    below = {"clock": label, "what": _STATIC, "low": 0.0, "high": ends[0], "told": pm(static_w, row["static_ci_w"])}
-    above = {"clock": label, "what": what, "low": ends[0], "high": ends[1], "told": told}
+    below = {"clock": label, "what": _STATIC, "low": 0.0, "high": ends[0], "shown": pm(static_w, row["static_ci_w"])}
+    above = {"clock": label, "what": what, "low": ends[0], "high": ends[1], "shown": dynamic}
     return [{**below, "least": None, "most": None}, {**above, "least": low, "most": high}]

@@ -22,9 +22,9 @@ _WIDE = 0.2
 
 def energy_together(analysis: Analysis) -> Iterator[Finding]:
     """In how many groups running together saves energy beyond the interval, and how much."""
-    known = analysis.together.drop_nulls("saved_share")
-    clock = shown_clock(known)
-    rows = in_one_way(known.filter(clock=clock), ("once", "restart")).sort("saved_share")
+    measured = analysis.together.drop_nulls("saved_share")
+    clock = shown_clock(measured)
+    rows = in_one_way(measured.filter(clock=clock), ("once", "restart")).sort("saved_share")
     if rows.is_empty():
         return
     clear = rows.filter(rows["saved_share"].abs() > _halves(rows["saved_ci"]))
@@ -91,8 +91,8 @@ def times_and_clocks(analysis: Analysis) -> Iterator[Finding]:
 
 
 def _shares(rows: pl.DataFrame) -> list[tuple[str, str]]:
-    told = rows.select("program", "share_scaled", "share_ci").iter_rows()
-    return [(name, percents(share, half)) for name, share, half in told]
+    shares = rows.select("program", "share_scaled", "share_ci").iter_rows()
+    return [(name, percents(share, half)) for name, share, half in shares]
 
 
 def best_clocks(analysis: Analysis) -> Iterator[Finding]:
@@ -112,8 +112,8 @@ def best_clocks(analysis: Analysis) -> Iterator[Finding]:
         (True, "Clocks of least energy differ, but not clearly: intervals do not tell on what they depend."),
     )
     unclear = rows.height - clear.height
-    told = f" In {unclear} of {rows.height} cases intervals do not tell it from the next best." if unclear else ""
-    yield Finding(_first(leads), f"Alone: {listed}.{_in_company(clear)}{told}")
+    doubt = f" In {unclear} of {rows.height} cases intervals do not tell it from the next best." if unclear else ""
+    yield Finding(_first(leads), f"Alone: {listed}.{_in_company(clear)}{doubt}")
 
 
 def _in_company(clear: pl.DataFrame) -> str:
@@ -132,9 +132,9 @@ def _best(row: Mapping[str, Any]) -> str:
 
 def static_power(analysis: Analysis, doubts: str) -> Iterator[Finding]:
     """What is drawn whatever runs, and what programs add to it beyond the interval."""
-    known = analysis.powers.drop_nulls(["static_w", "dynamic_w"])
-    clock = shown_clock(known)
-    rows = known.filter(clock=clock)
+    measured = analysis.powers.drop_nulls(["static_w", "dynamic_w"])
+    clock = shown_clock(measured)
+    rows = measured.filter(clock=clock)
     if rows.is_empty():
         return
     first = rows.row(0, named=True)

@@ -83,9 +83,9 @@ def measure_findings(analysis: Analysis, idle_notes: Sequence[str] = ()) -> list
     `idle_notes` are the remarks on readings of the idle machine, one for each, of which most are empty.
     """
     parts = (_slowdowns, _sums, energy_together, times_and_clocks, best_clocks)
-    found = [finding for part in parts for finding in part(analysis)]
-    found += static_power(analysis, idle_doubts(analysis, idle_notes))
-    return [*(found or _times_alone(analysis)), *_slower_clock(analysis), *_doubts(analysis)]
+    measured = [finding for part in parts for finding in part(analysis)]
+    measured += static_power(analysis, idle_doubts(analysis, idle_notes))
+    return [*(measured or _times_alone(analysis)), *_slower_clock(analysis), *_doubts(analysis)]
 
 
 def _times_alone(analysis: Analysis) -> list[Finding]:
@@ -138,14 +138,14 @@ def _slowdowns(analysis: Analysis) -> Iterator[Finding]:
     clear = rows.filter(pl.col("slowdown") > pl.col("slowdown_ci"))
     most, least = (rows if clear.is_empty() else clear).row(-1, named=True), rows.row(0, named=True)
     cases = f"{count(rows.height, 'case')} of two programs"
-    told = f"{_pair(most)} {_beside(most)}{clock_phrase(clock)}"
+    worst = f"{_pair(most)} {_beside(most)}{clock_phrase(clock)}"
     has_none = rows["slowdown_ci"].is_null().all()
     if has_none:
-        lead = f"Without intervals, which need repetitions: {told}, the most of {cases}."
+        lead = f"Without intervals, which need repetitions: {worst}, the most of {cases}."
     elif clear.is_empty():
-        lead = f"No slowdown in {cases} is beyond its interval: {told}."
+        lead = f"No slowdown in {cases} is beyond its interval: {worst}."
     else:
-        lead = f"{told}: of {cases}, the most that is beyond its interval."
+        lead = f"{worst}: of {cases}, the most that is beyond its interval."
     support = f"The least slowed is {_pair(least)}, which {_beside(least)}." if rows.height > 1 else ""
     means = _over_neighbours(analysis) if has_none or not clear.is_empty() else ""
     yield Finding(lead, f"{support}{means}".strip())
@@ -180,15 +180,15 @@ def _beside(row: Mapping[str, Any]) -> str:
 
 
 def _sums(analysis: Analysis) -> Iterator[Finding]:
-    found = analysis.additivity
-    if found.n == 0 or found.mean_error is None or found.mean_absolute_error is None:
+    errors = analysis.additivity
+    if errors.n == 0 or errors.mean_error is None or errors.mean_absolute_error is None:
         return
     lead = (
-        f"{_VERDICTS.get(found.verdict, found.verdict)}: the sum of those in pairs is off by "
-        f"{fixed(100 * found.mean_absolute_error, 1)} percentage points, up or down, on average."
+        f"{_VERDICTS.get(errors.verdict, errors.verdict)}: the sum of those in pairs is off by "
+        f"{fixed(100 * errors.mean_absolute_error, 1)} percentage points, up or down, on average."
     )
-    mean = percent_pm(found.mean_error, found.mean_error_ci)
-    members = f"{count(found.n, 'member')} of groups of three and more"
+    mean = percent_pm(errors.mean_error, errors.mean_error_ci)
+    members = f"{count(errors.n, 'member')} of groups of three and more"
     yield Finding(lead, f"Sum less measurement is {mean} points on average over {members}.{_held(analysis)}")
 
 

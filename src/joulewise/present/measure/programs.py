@@ -54,7 +54,7 @@ def _intensities(programs: pl.DataFrame, order: Sequence[str]) -> Any:
 
     rows = [
         {**_ends(row["intensity"], row["intensity_ci"], _PER_INSTRUCTION), "program": row["program"],
-         "class": row["class"], "told": misses_pm(row["intensity"], row["intensity_ci"])}
+         "class": row["class"], "shown": misses_pm(row["intensity"], row["intensity_ci"])}
         for row in programs.drop_nulls(["intensity", "class"]).iter_rows(named=True)
     ]  # fmt: skip
     least = min([row["x"] for row in rows if row["x"] > 0], default=1e-6)
@@ -68,7 +68,7 @@ def _intensities(programs: pl.DataFrame, order: Sequence[str]) -> Any:
         tooltip=[
             alt.Tooltip("program:N"),
             alt.Tooltip("class:N"),
-            alt.Tooltip("told:N", title="misses per 1,000 instructions"),
+            alt.Tooltip("shown:N", title="misses per 1,000 instructions"),
         ],
     )
     axis = alt.Axis(grid=True, tickCount=5, format="~g", labelFlush=False)
@@ -84,7 +84,7 @@ def _feelings(programs: pl.DataFrame, order: Sequence[str]) -> Any:
             "program": row["program"],
             "x": 100 * row[name],
             "what": what,
-            "told": percent_pm(row[name], None),
+            "shown": percent_pm(row[name], None),
         }
         for row in programs.iter_rows(named=True)
         for name, what in (("sensitivity", _SUFFERS), ("pressure", _CAUSES))
@@ -95,7 +95,7 @@ def _feelings(programs: pl.DataFrame, order: Sequence[str]) -> Any:
         y=_rows_axis(order),
         yOffset=alt.YOffset("what:N", sort=[_SUFFERS, _CAUSES], scale=alt.Scale(paddingOuter=0.6)),
         color=alt.Color("what:N", title="Slowdown that it", sort=None, scale=colours),
-        tooltip=[alt.Tooltip("program:N"), alt.Tooltip("what:N", title=" "), alt.Tooltip("told:N", title="%")],
+        tooltip=[alt.Tooltip("program:N"), alt.Tooltip("what:N", title=" "), alt.Tooltip("shown:N", title="%")],
     )
     x = alt.X(
         "x:Q",
@@ -110,7 +110,7 @@ def _shares(scaling: pl.DataFrame, order: Sequence[str]) -> Any:
 
     rows = [
         {**_ends(row["share_scaled"], row["share_ci"], 0.01), "program": row["program"],
-         "told": percent_pm(row["share_scaled"], row["share_ci"]), "time": pm(row["fixed_s"] + row["scaled_s"], None)}
+         "shown": percent_pm(row["share_scaled"], row["share_ci"]), "time": pm(row["fixed_s"] + row["scaled_s"], None)}
         for row in scaling.drop_nulls("share_scaled").iter_rows(named=True)
     ]  # fmt: skip
     base = alt.Chart(inline(rows)).encode(
@@ -118,7 +118,7 @@ def _shares(scaling: pl.DataFrame, order: Sequence[str]) -> Any:
         color=alt.value(theme.INK),
         tooltip=[
             alt.Tooltip("program:N"),
-            alt.Tooltip("told:N", title="of its time (%)"),
+            alt.Tooltip("shown:N", title="of its time (%)"),
             alt.Tooltip("time:N", title="time at the highest clock (s)"),
         ],
     )

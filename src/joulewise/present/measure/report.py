@@ -15,16 +15,16 @@ from joulewise.measure.analysis.claims import is_made_up
 from joulewise.measure.analysis.hosts import host_of
 from joulewise.measure.analysis.outliers import RULE
 from joulewise.present.export import export, spec_of
-from joulewise.present.glossary import LABORATORY
+from joulewise.present.html import filled, libraries
 from joulewise.present.layout import Drawing, sentence
 from joulewise.present.measure.clocks import clocks_title, has_times, over_clocks
 from joulewise.present.measure.energy import energy_together, has_energies, has_powers, power_split
 from joulewise.present.measure.findings import measure_findings
+from joulewise.present.measure.glossary import LABORATORY
 from joulewise.present.measure.programs import has_programs, programs_compared
 from joulewise.present.measure.runs import RunCounts, idle_doubts, left_out, run_counts, runs_made
 from joulewise.present.measure.slowdowns import additive_model, has_groups, has_pairs, slowdowns_by_pair
 from joulewise.present.measure.tables import DETAILS, MAIN, claims_table, measure_tables
-from joulewise.present.pages import libraries, page
 from joulewise.present.report import Plate, picture_of
 from joulewise.units import count, roughly
 
@@ -59,7 +59,7 @@ class MeasureInfo:
 
 
 @dataclass(frozen=True)
-class _Figure:
+class _LabFigure:
     """A figure of the laboratory: its name and title, when it can be drawn, and how."""
 
     name: str
@@ -73,16 +73,16 @@ def _always(title: str) -> Callable[[Analysis], str]:
 
 
 FIGURES = (
-    _Figure("programs", _always("What programs are like"), has_programs, programs_compared),
-    _Figure("slowdowns", _always("Slowdowns in pairs"), has_pairs, slowdowns_by_pair),
-    _Figure("sums", _always("Whether slowdowns add up"), has_groups, additive_model),
-    _Figure("clocks", clocks_title, has_times, over_clocks),
-    _Figure("energy-together", _always("Energy of running together"), has_energies, energy_together),
-    _Figure("powers", _always("Static and dynamic power"), has_powers, power_split),
+    _LabFigure("programs", _always("What programs are like"), has_programs, programs_compared),
+    _LabFigure("slowdowns", _always("Slowdowns in pairs"), has_pairs, slowdowns_by_pair),
+    _LabFigure("sums", _always("Whether slowdowns add up"), has_groups, additive_model),
+    _LabFigure("clocks", clocks_title, has_times, over_clocks),
+    _LabFigure("energy-together", _always("Energy of running together"), has_energies, energy_together),
+    _LabFigure("powers", _always("Static and dynamic power"), has_powers, power_split),
 )
 
 
-def drawable(analysis: Analysis) -> list[_Figure]:
+def drawable(analysis: Analysis) -> list[_LabFigure]:
     """The figures for which enough was measured."""
     return [figure for figure in FIGURES if figure.is_there(analysis)]
 
@@ -104,12 +104,12 @@ def render_measure_report(analysis: Analysis, info: MeasureInfo) -> str:
     """The whole report as one HTML document that loads nothing; whatever a user wrote in it is escaped."""
     plates = [_plate(figure, analysis) for figure in drawable(analysis)]
     runs = run_counts(analysis, info.n_planned)
-    return page(
+    return filled(
         "measure.html",
         info=info,
         measured_on=_measured_on(analysis, info),
         facts=_facts(analysis, info, runs),
-        unfinished="" if runs.is_finished else f"{runs.told()}. {_GO_ON}",
+        unfinished="" if runs.is_finished else f"{runs.words()}. {_GO_ON}",
         findings=measure_findings(analysis, info.idle_notes),
         missing=[sentence(f"{text}.") for text in analysis.missing],
         plates=plates,
@@ -117,7 +117,7 @@ def render_measure_report(analysis: Analysis, info: MeasureInfo) -> str:
         detail_tables=measure_tables(analysis, DETAILS),
         claims=claims_table(analysis),
         machine=_machine(info.machine, analysis) if info.machine else [],
-        runs=runs.told(),
+        runs=runs.words(),
         left_out=list(left_out(analysis)),
         rule=RULE,
         glossary=LABORATORY,
@@ -132,7 +132,7 @@ def _measured_on(analysis: Analysis, info: MeasureInfo) -> str:
     return info.machine.model if info.machine else ""
 
 
-def _plate(figure: _Figure, analysis: Analysis) -> Plate:
+def _plate(figure: _LabFigure, analysis: Analysis) -> Plate:
     drawing = figure.draw(analysis)
     spec = spec_of(drawing.chart)
     return Plate(figure.name, figure.title(analysis), drawing.caption, spec, picture_of(spec))
@@ -142,7 +142,7 @@ def _facts(analysis: Analysis, info: MeasureInfo, runs: RunCounts) -> list[str]:
     rows = runs_made(analysis)
     groups = rows.filter(pl.col("size") > 1)["group"].n_unique()
     facts = [
-        runs.told(),
+        runs.words(),
         count(rows["program"].n_unique(), "program"),
         count(groups, "group") if groups else "",
         count(rows["clock"].n_unique(), "clock"),

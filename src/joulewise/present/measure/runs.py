@@ -29,7 +29,7 @@ class RunCounts(NamedTuple):
         """Whether all runs were made, and none failed."""
         return self.n_failed == self.n_unmade == 0
 
-    def told(self) -> str:
+    def words(self) -> str:
         """In words: "2 of 15 runs count; 1 failed; 12 were not made yet"."""
         n_all = sum(self)
         of_all = f" of {n_all:,}" if n_all > self.n_valid else ""

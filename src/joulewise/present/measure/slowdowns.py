@@ -40,8 +40,8 @@ def slowdowns_by_pair(analysis: Analysis) -> Drawing:
     pairs = analysis.pairs.filter(pl.col("clock") == clock)
     programs = [name for name in programs_of(analysis) if name in {*pairs["program"], *pairs["beside"]}]
     classes = sorted(set(analysis.by_class["class"]), key=class_order, reverse=True)
-    found = [value for frame in (pairs, analysis.by_class) for value in frame["slowdown"].drop_nulls()]
-    most = max([0.01, *found])
+    slowdowns = [value for frame in (pairs, analysis.by_class) for value in frame["slowdown"].drop_nulls()]
+    most = max([0.01, *slowdowns])
     maps = [_map(pairs, "program", programs, most, "beside")]
     if len(classes) > 1:
         maps.append(_map(analysis.by_class, "class", classes, most, "beside class"))
@@ -64,13 +64,13 @@ def has_pairs(analysis: Analysis) -> bool:
 def _map(rows: pl.DataFrame, key: str, names: Sequence[str], most: float, title: str) -> Any:
     import altair as alt
 
-    found = {(row[key], row["beside"]): row for row in rows.iter_rows(named=True)}
+    measured = {(row[key], row["beside"]): row for row in rows.iter_rows(named=True)}
     is_wide = len(names) <= _WIDE
-    cells = [_cell(found.get((a, b), {}), a, b, most, is_wide=is_wide) for a in names for b in names]
+    cells = [_cell(measured.get((a, b), {}), a, b, most, is_wide=is_wide) for a in names for b in names]
     is_level = is_wide and max(map(len, names), default=0) * _LETTER_PX + _APART_PX <= _CELL_PX
     limit_px = _CELL_PX if is_level else _LABEL_PX
     top = alt.Axis(orient="top", labelAngle=0 if is_level else -40, ticks=False, domain=False, labelLimit=limit_px)
-    said = {"name": key, "beside": "beside", "told": "slowdown (%)", "n": "runs" if key == "program" else "pairs"}
+    said = {"name": key, "beside": "beside", "shown": "slowdown (%)", "n": "runs" if key == "program" else "pairs"}
     base = alt.Chart(inline(cells)).encode(
         x=alt.X("beside:N", sort=list(names), title=title, axis=top),
         y=alt.Y("name:N", sort=list(names), title=None, axis=alt.Axis(labelLimit=_LABEL_PX)),
@@ -92,14 +92,14 @@ def _cell(row: Mapping[str, Any], name: str, beside: str, most: float, *, is_wid
             "fill": theme.GRID,
             "ink": theme.MUTED,
             "text": MISSING,
-            "told": MISSING,
+            "shown": MISSING,
             "n": 0,
         }
     fill = theme.warmth(_STOPS)[round(min(max(value / most, 0.0), 1.0) * (_STOPS - 1))]
-    told = percent_pm(value, half)
+    text = percent_pm(value, half)
     return {
         "name": name, "beside": beside, "fill": fill, "ink": theme.ink_on(fill),
-        "text": told if is_wide else fixed(100 * value, 0), "told": told, "n": row["n"],
+        "text": text if is_wide else fixed(100 * value, 0), "shown": text, "n": row["n"],
     }  # fmt: skip
 
 
@@ -117,13 +117,15 @@ def has_groups(analysis: Analysis) -> bool:
 
 
 def _additive_caption(analysis: Analysis, n: int) -> str:
-    found = analysis.additivity
+    errors = analysis.additivity
     sure = count(analysis.additive.drop_nulls(["error", "error_ci"]).height, "point")
     held = (
-        "" if found.share_held is None else f"; its interval holds 0 for {percent(100 * found.share_held, 0)} of {sure}"
+        ""
+        if errors.share_held is None
+        else f"; its interval holds 0 for {percent(100 * errors.share_held, 0)} of {sure}"
     )
-    mean = percent_pm(found.mean_error, found.mean_error_ci)
-    error = "" if found.mean_error is None else f" Sum less measurement is {mean} percentage points on average{held}."
+    mean = percent_pm(errors.mean_error, errors.mean_error_ci)
+    error = "" if errors.mean_error is None else f" Sum less measurement is {mean} percentage points on average{held}."
     return (
         f"Slowdown of members of groups of three and more ({count(n, 'point')}): as measured, and as the sum of their "
         f"slowdowns in pairs. On the line, slowdowns add up; above it, the sum is too high.{error}"
@@ -144,7 +146,7 @@ def _scatter(rows: pl.DataFrame, sizes: Sequence[int]) -> Any:
         color=alt.Color("size:N", title="Programs", sort=None, scale=ramp,
                         legend=alt.Legend(symbolType="circle", symbolOpacity=1)),
         tooltip=[alt.Tooltip("program:N"), alt.Tooltip("group:N"), alt.Tooltip("clock:N"),
-                 alt.Tooltip("told_x:N", title="measured (%)"), alt.Tooltip("told_y:N", title="sum of pairs (%)")],
+                 alt.Tooltip("shown_x:N", title="measured (%)"), alt.Tooltip("shown_y:N", title="sum of pairs (%)")],
     )  # fmt: skip
     x = alt.X("x:Q", title="slowdown measured (%)", scale=scale, axis=axis)
     y = alt.Y("y:Q", title="sum of slowdowns in pairs (%)", scale=scale, axis=axis)
@@ -166,9 +168,9 @@ def _scatter_row(row: Mapping[str, Any]) -> dict[str, Any]:
     for axis, name in (("x", "measured"), ("y", "predicted")):
         value, half = 100 * row[name], 100 * (row[f"{name}_ci"] or 0.0)
         spans |= {axis: value, f"{axis}1": value - half, f"{axis}2": value + half}
-    told = {
-        f"told_{axis}": percent_pm(row[name], row[f"{name}_ci"])
+    tip = {
+        f"shown_{axis}": percent_pm(row[name], row[f"{name}_ci"])
         for axis, name in (("x", "measured"), ("y", "predicted"))
     }
     kept = {name: row[name] for name in ("program", "group", "clock")}
-    return {**kept, **spans, **told, "size": size_name(row["size"])}
+    return {**kept, **spans, **tip, "size": size_name(row["size"])}

@@ -12,13 +12,12 @@ from joulewise.measure.analysis.additive import RULE
 from joulewise.measure.analysis.claims import findings
 from joulewise.present.formats import MISSING, fixed, number
 from joulewise.present.measure.view import misses_pm, percent_pm, pm
-from joulewise.present.tables import MAX_ROWS, Cell, Table
+from joulewise.present.tables import MAX_ROWS, WORDS, Cell, Table
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis.analysis import Analysis
 
 Row = Mapping[str, Any]
-_WORDS = "words"
 
 
 class _Column(NamedTuple):
@@ -32,7 +31,7 @@ class _Column(NamedTuple):
 
 
 def _text(name: str, title: str) -> _Column:
-    return _Column(title, lambda row: MISSING if row[name] is None else str(row[name]), _WORDS)
+    return _Column(title, lambda row: MISSING if row[name] is None else str(row[name]), WORDS)
 
 
 def _share(name: str, half: str, title: str) -> _Column:
@@ -170,8 +169,8 @@ def _intervals(frame: pl.DataFrame, columns: Sequence[_Column]) -> str:
 def claims_table(analysis: Analysis) -> Table:
     """The claims of chapter 8, judged on the measurements."""
     rows = tuple(
-        (found.claim, tuple(Cell(text, _WORDS) for text in (found.says, found.ours, found.verdict)))
-        for found in findings(analysis)
+        (finding.claim, tuple(Cell(text, WORDS) for text in (finding.says, finding.ours, finding.verdict)))
+        for finding in findings(analysis)
     )
     note = (
         "By the rule of joulewise explain verdict; numbers that hold for the machine of the authors are not testable."

@@ -38,8 +38,8 @@ def programs_of(analysis: Analysis) -> list[str]:
     """The programs from the most to the least memory-bound, as far as that is known."""
     rows = analysis.programs
     by = "intensity" if rows["intensity"].is_not_null().any() else "pressure"
-    known = rows.sort(by, descending=True, nulls_last=True, maintain_order=True)["program"].to_list()
-    return known + [name for name in analysis.alone["program"].unique(maintain_order=True) if name not in known]
+    ranked = rows.sort(by, descending=True, nulls_last=True, maintain_order=True)["program"].to_list()
+    return ranked + [name for name in analysis.alone["program"].unique(maintain_order=True) if name not in ranked]
 
 
 def order_phrase(analysis: Analysis) -> str:
@@ -66,8 +66,8 @@ def in_one_way(frame: pl.DataFrame, ways: Sequence[str] = _WAYS) -> pl.DataFrame
 
 def frequencies_mhz(frame: pl.DataFrame) -> list[float]:
     """The frequencies of a table, the highest first."""
-    found: list[float] = frame["clock_mhz"].drop_nulls().unique().sort(descending=True).to_list()
-    return found
+    clocks_mhz: list[float] = frame["clock_mhz"].drop_nulls().unique().sort(descending=True).to_list()
+    return clocks_mhz
 
 
 def clock_phrase(clock: str) -> str:
@@ -85,10 +85,10 @@ def meter_phrase(analysis: Analysis) -> str:
 
 def whiskers_phrase(frame: pl.DataFrame, halves: Mapping[str, str]) -> str:
     """What a caption says of points: `halves` has the columns of their values and of their half widths."""
-    known = [frame.drop_nulls(value)[half].is_not_null() for value, half in halves.items()]
-    if not any(half.any() for half in known):
+    have_halves = [frame.drop_nulls(value)[half].is_not_null() for value, half in halves.items()]
+    if not any(half.any() for half in have_halves):
         return " Points have no intervals, which need repetitions."
-    gap = "" if all(half.all() for half in known) else ", or there is none, for want of repetitions"
+    gap = "" if all(half.all() for half in have_halves) else ", or there is none, for want of repetitions"
     return f" Whiskers are 95 % intervals; where none is seen, it is smaller than its point{gap}."
 
 

@@ -8,18 +8,13 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import key_title, key_words
+from joulewise.present.fates import FATES
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, wrapped
-from joulewise.present.records import ENVIRONMENT, FILTER, POLICY, PRIORITY, THRESHOLD, Records
-from joulewise.present.settings import at_best, managed_view, with_setting
+from joulewise.present.records import Records
+from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, POLICY, PRIORITY, THRESHOLD
 from joulewise.present.tasks.levels import by_level
+from joulewise.present.tasks.settings import at_best, managed_view, with_setting
 
-FATES = {
-    "completed": ("completed", theme.PALETTE[0]),
-    "dropped": ("dropped", theme.PALETTE[5]),
-    "killed": ("killed at the limit of their time", theme.PALETTE[1]),
-    "open": ("not completed when the time ended", theme.NOTHING),
-}
 COUNTS = ("tasks_arrived", "tasks_completed", "tasks_dropped", "tasks_killed")
 _WIDTH_PX = 700
 _MAX_WIDTH_PX = 100
@@ -46,15 +41,15 @@ def fates_by_priority(records: Records) -> Drawing:
 def _draw(records: Records, across: str) -> Drawing:
     """The small charts, with a bar for each value of one key where it varies."""
     main = POLICY if records.main in (None, across) else str(records.main)
-    found = across if across in records.varying else None
-    keys = [key for key in records.varying if key not in (main, found)]
+    bars = across if across in records.varying else None
+    keys = [key for key in records.varying if key not in (main, bars)]
     panels, note = panels_of(records, shares(records), keys)
-    parts = [_panel(records, main, found, panel) for panel in panels]
-    by = f", at each {key_words(found).name}" if found else ""
+    parts = [_panel(records, main, bars, panel) for panel in panels]
+    by = f", at each {records.words(bars).name}" if bars else ""
     caption = (
-        f"What became of the tasks that arrived, for each {key_words(main).name}{by}: completed in "
-        "the counted time, dropped, or neither when it ended; in percent of the tasks that arrived. Means "
-        f"over the trials.{note}"
+        f"What became of the tasks that arrived, for each {records.words(main).name}{by}: completed in "
+        "the counted time, dropped, or still open when it ended. In percent of the tasks that arrived, means over the "
+        f"trials.{note}"
     )
     return Drawing(assemble(parts), caption)
 
@@ -92,10 +87,10 @@ def _panel(records: Records, main: str, across: str | None, panel: Panel) -> Any
         y=alt.Y("share:Q", title="% of arrived tasks", stack="zero", scale=alt.Scale(domain=[0, 100])),
         color=_colour(panel.rows["fate"].unique().to_list()),
         order=alt.Order("rank:Q"),
-        tooltip=_tooltip(main, across),
+        tooltip=_tooltip(records, main, across),
     )
     facet = alt.Facet("main:N", sort=list(heads.values()), title=None, header=_header())
-    title = ", ".join(part for part in (panel.title, f"by {key_words(across).name}" if across else "") if part)
+    title = ", ".join(part for part in (panel.title, f"by {records.words(across).name}" if across else "") if part)
     sized = chart.properties(width=width_px, height=_HEIGHT_PX)
     return sized.facet(facet=facet, columns=per_row, spacing=_GAP_PX, title=title)
 
@@ -144,12 +139,12 @@ def _colour(present: Sequence[str]) -> Any:
     return alt.Color("fate:N", scale=alt.Scale(domain=list(names), range=list(colours)), sort=None, legend=legend)
 
 
-def _tooltip(main: str, across: str | None) -> list[Any]:
+def _tooltip(records: Records, main: str, across: str | None) -> list[Any]:
     import altair as alt
 
-    bar = [alt.Tooltip("bar:N", title=key_title(across))] if across else []
+    bar = [alt.Tooltip("bar:N", title=records.title(across))] if across else []
     return [
-        alt.Tooltip("name:N", title=key_words(main).name),
+        alt.Tooltip("name:N", title=records.words(main).name),
         *bar,
         alt.Tooltip("fate:N", title="tasks"),
         alt.Tooltip("share:Q", title="% of arrived", format=".1f"),

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import polars as pl
 
 from joulewise.present.bars import Measure, draw_bars
-from joulewise.present.formats import key_words
 from joulewise.present.layout import Drawing, group_layout, whiskers
-from joulewise.present.records import ENVIRONMENT, FILTER, GROUP, PRIORITY, SETTING, Records
-from joulewise.present.settings import at_best, reshaped, with_setting
+from joulewise.present.records import Records
+from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, GROUP, PRIORITY, SETTING
+from joulewise.present.tasks.settings import at_best, with_setting
+from joulewise.present.views import reshaped
 
 BY_PRIORITY = Measure("priority_percent", "% of the level's maximum")
 BY_GROUP = Measure("group_percent", "% of the utility earned")
@@ -37,13 +38,13 @@ def by_level(records: Records, key: str, metrics: Sequence[str]) -> Records:
 
 def utility_by_priority(records: Records) -> Drawing:
     """Of the most that tasks of each priority level were worth, the part that was earned."""
-    said = "Part of the utility at the start of the tasks of each priority level that was earned"
+    said = "Utility earned by the tasks of each priority level, in percent of the most they could earn"
     return _bars(records, PRIORITY, BY_PRIORITY, said)
 
 
 def utility_by_group(records: Records) -> Drawing:
     """The part of the utility that was earned on the machines of each group."""
-    return _bars(records, GROUP, BY_GROUP, "Part of the utility that was earned on the machines of each group")
+    return _bars(records, GROUP, BY_GROUP, "Share of the earned utility that came from the machines of each group")
 
 
 def _bars(records: Records, key: str, measure: Measure, said: str) -> Drawing:
@@ -51,4 +52,4 @@ def _bars(records: Records, key: str, measure: Measure, said: str) -> Drawing:
     seen = by_level(with_setting(tuned, (ENVIRONMENT, FILTER)), key, [measure.metric])
     layout = group_layout(seen, SETTING if SETTING in seen.others else key)
     chart, note = draw_bars(seen, layout, measure)
-    return Drawing(chart, f"{said}, for each {key_words(layout.main).name}.{best} {whiskers(seen)}{note}")
+    return Drawing(chart, f"{said}, for each {seen.words(layout.main).name}.{best} {whiskers(seen)}{note}")

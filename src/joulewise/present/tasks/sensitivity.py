@@ -7,19 +7,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from joulewise.present.formats import energy_unit, key_words, plain
+from joulewise.present.formats import energy_unit, plain
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled, shared_value, whiskers
 from joulewise.present.lines import BUDGET, BUDGET_LOOK, Axis, Plot, Point, draw_lines
-from joulewise.present.records import FILTER, LENIENCY, POLICY, SETTING, WEIGHT, Records
-from joulewise.present.settings import (
-    FILTERS,
-    WITH_LENIENCY,
-    beside,
-    looks_of,
-    reshaped,
-    tunes,
-    with_setting,
-)
+from joulewise.present.records import Records
+from joulewise.present.tasks.keys import FILTER, LENIENCY, POLICY, SETTING, WEIGHT
+from joulewise.present.tasks.settings import FILTERS, WITH_LENIENCY, tunes, with_setting
+from joulewise.present.views import beside, looks_of, reshaped
 
 _PLACE = "place"
 """Where a run stands on the axis: its value of the turned key, or right of them all if that has no effect."""
@@ -28,7 +22,7 @@ _LABEL_PART = 0.09
 
 
 @dataclass(frozen=True)
-class _Scene:
+class _Turned:
     """What all panels share: the records with their places, the key whose values are lines, and the axis."""
 
     records: Records
@@ -52,19 +46,19 @@ def _over(records: Records, turned: str, covered: Sequence[str], others: Sequenc
     seen = scene.records
     keys = [key for key in seen.varying if key not in (_PLACE, scene.lines)]
     metrics = [name for name in ("utility", "energy_j") if seen.measures(name)]
-    found = {metric: panels_of(seen, seen.means(metric, [_PLACE, scene.lines, *keys]), keys) for metric in metrics}
-    plots = [_plots(scene, metric, panels) for metric, (panels, _) in found.items()]
+    means = {metric: panels_of(seen, seen.means(metric, [_PLACE, scene.lines, *keys]), keys) for metric in metrics}
+    plots = [_plots(scene, metric, panels) for metric, (panels, _) in means.items()]
     parts = [draw_lines(plot) for pair in zip(*plots, strict=True) for plot in pair]
     apart = " Runs whose filter has no leniency stand at the right end." if len(_apart(records, covered)) else ""
     energy = " and the energy used" if "energy_j" in metrics else ""
     caption = (
-        f"The utility earned{energy} at each {key_words(turned).name}, for each {key_words(scene.lines).name}.{apart} "
-        f"{whiskers(seen, 'Points')}{found['utility'][1]}"
+        f"The utility earned{energy} at each {seen.words(turned).name}, for each {seen.words(scene.lines).name}."
+        f"{apart} {whiskers(seen, 'Points')}{means['utility'][1]}"
     )
     return Drawing(assemble(parts, across=2), caption)
 
 
-def _scene(records: Records, turned: str, covered: Sequence[str], others: Sequence[str]) -> _Scene:
+def _scene(records: Records, turned: str, covered: Sequence[str], others: Sequence[str]) -> _Turned:
     """The records with the place of each run; the other tuning, if it is turned as well, becomes the lines."""
     apart = _apart(records, covered)
     has_effect = ~pl.col(FILTER).is_in(apart) if apart else pl.lit(True)
@@ -75,14 +69,14 @@ def _scene(records: Records, turned: str, covered: Sequence[str], others: Sequen
     if apart:
         place = pl.when(has_effect).then(place).otherwise(pl.col(FILTER).replace_strict(places, default=None))
     runs = records.runs.with_columns(place.alias(_PLACE))
-    seen = reshaped(records, runs, [*beside(records, covered), _PLACE])
+    seen = reshaped(records, runs, [*beside(records, covered, POLICY), _PLACE])
     by_other = any(tunes(records, key) for key in others if key != FILTER)
     seen = with_setting(seen, others) if by_other else seen
     lines = SETTING if by_other else POLICY if seen.varies(POLICY) else seen.main or POLICY
     named = {**{value: plain(value) for value in values}, **{place: name for name, place in places.items()}}
     room = 0.04 * (max(named) - values[0])
-    x = Axis(key_words(turned).name, values[0] - room, max(named) + room, _thinned(named))
-    return _Scene(seen, POLICY if lines == _PLACE else lines, x, values[-1])
+    x = Axis(records.words(turned).name, values[0] - room, max(named) + room, _thinned(named))
+    return _Turned(seen, POLICY if lines == _PLACE else lines, x, values[-1])
 
 
 def _thinned(ticks: dict[float, str]) -> dict[float, str]:
@@ -99,11 +93,11 @@ def _apart(records: Records, covered: Sequence[str]) -> list[str]:
     """The filters in use that have no leniency, where leniency is what is turned; none last."""
     if FILTER not in covered or FILTER not in records.runs.columns:
         return []
-    found = set(records.values(FILTER)) - {WITH_LENIENCY}
-    return [name for name in reversed(FILTERS) if name in found]
+    others = set(records.values(FILTER)) - {WITH_LENIENCY}
+    return [name for name in reversed(FILTERS) if name in others]
 
 
-def _plots(scene: _Scene, metric: str, panels: Sequence[Panel]) -> list[Plot]:
+def _plots(scene: _Turned, metric: str, panels: Sequence[Panel]) -> list[Plot]:
     records, labels = scene.records, scene.records.labels(scene.lines)
     budgets = [shared_value(records, panel, "budget_j") if metric == "energy_j" else None for panel in panels]
     shown = [v for panel in panels for name in ("mean", "low", "high") for v in panel.rows[name].drop_nulls()]
@@ -126,7 +120,7 @@ def _plots(scene: _Scene, metric: str, panels: Sequence[Panel]) -> list[Plot]:
     return plots
 
 
-def _points(scene: _Scene, rows: pl.DataFrame, size: float) -> list[Point]:
+def _points(scene: _Turned, rows: pl.DataFrame, size: float) -> list[Point]:
     return [
         Point(
             row[_PLACE],

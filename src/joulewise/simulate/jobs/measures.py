@@ -174,9 +174,9 @@ def queue_steps(world: JobWorld, allocation: JobAllocation) -> Steps:
     return Steps(at_s, _level(there, at_s) - _level(running, at_s))
 
 
-def _level(found: Steps, at_s: Floats) -> Floats:
+def _level(steps: Steps, at_s: Floats) -> Floats:
     """How high steps stand at instants."""
-    return np.concatenate(([0.0], found.level))[np.searchsorted(found.at_s, at_s, side="right")]
+    return np.concatenate(([0.0], steps.level))[np.searchsorted(steps.at_s, at_s, side="right")]
 
 
 def all_draws(world: JobWorld, allocation: JobAllocation) -> Draws:
@@ -192,16 +192,16 @@ def fairness(values: Floats) -> float:
 
 def by_label(world: JobWorld, allocation: JobAllocation, label: str) -> dict[str, Any]:
     """Columns with a row for each value of a label that a job of the counted window has; null is not known."""
-    found = world.jobs.labels[label]
+    labels = world.jobs.labels[label]
     jobs = np.flatnonzero(arrived_inside(world))
-    codes, where = np.unique(found.codes[jobs], return_inverse=True)
+    codes, where = np.unique(labels.codes[jobs], return_inverse=True)
     times = [column[jobs] for column in job_times(world, allocation)]
     n_used = np.bincount(where, allocation.used[jobs], codes.size)
     means = [_sums(where, np.nan_to_num(column), codes.size) / np.where(n_used, n_used, 1) for column in times]
     sums = (node_seconds, used_energy_j, earned_utility)
     totals = [_sums(where, total(world, allocation)[jobs], codes.size) for total in sums]
     return {
-        label: [found.names[code] if code >= 0 else None for code in codes],
+        label: [labels.names[code] if code >= 0 else None for code in codes],
         "jobs": np.bincount(where, minlength=codes.size),
         "jobs_ran": np.bincount(where, allocation.ran[jobs], codes.size).astype(np.int64),
         **{
@@ -266,9 +266,9 @@ def _of_energy(world: JobWorld, allocation: JobAllocation) -> Metrics:
         return dict.fromkeys(names, math.nan)
     work = world.jobs.work
     runs, standby = job_draws(world, allocation), node_draws(world, allocation)
-    found = meter.energy_measures(work, world.supply, runs, standby, window_end_s(world, allocation))
+    of_energy = meter.energy_measures(work, world.supply, runs, standby, window_end_s(world, allocation))
     n_done = int((allocation.ran & work.in_window(allocation.end_s)).sum())
-    return {**found, "energy_per_job_j": found["energy_j"] / n_done if n_done else math.nan}
+    return {**of_energy, "energy_per_job_j": of_energy["energy_j"] / n_done if n_done else math.nan}
 
 
 def _of_users(world: JobWorld, allocation: JobAllocation, arrived: Bools) -> Metrics:

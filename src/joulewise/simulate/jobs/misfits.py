@@ -39,8 +39,8 @@ def job_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     label = world.jobs.labels.get("queue")
     for name in scheduler.standing:
         if label is None or name not in label.names:
-            known = "none" if label is None else ", ".join(label.names)
-            yield Problem("scheduler.standing", f"found the queue {name!r}", f"the jobs' queues are: {known}")
+            queues = "none" if label is None else ", ".join(label.names)
+            yield Problem("scheduler.standing", f"found the queue {name!r}", f"the jobs' queues are: {queues}")
 
 
 def _pin_problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:

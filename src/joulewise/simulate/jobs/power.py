@@ -37,8 +37,8 @@ def stretches(allocation: JobAllocation) -> Stretches:
 
 def job_draws(world: JobWorld, allocation: JobAllocation) -> Draws:
     """One for each stretch of running; NaN without power figures."""
-    found = stretches(allocation)
-    return Draws(found.start_s, found.end_s, world.supply.pue * world.types.power_w[found.option])
+    runs = stretches(allocation)
+    return Draws(runs.start_s, runs.end_s, world.supply.pue * world.types.power_w[runs.option])
 
 
 def has_power(world: JobWorld) -> bool:
@@ -55,9 +55,9 @@ def node_draws(world: JobWorld, allocation: JobAllocation) -> Draws:
     standby = world.clusters.standby
     if standby is None:
         return NOTHING
-    found = [_gaps(world, allocation, cluster) for cluster in range(world.clusters.n_clusters)]
-    cluster = np.repeat(np.arange(len(found)), [len(rows) for rows in found])
-    count, from_s, to_s, boots = np.concatenate([np.array(rows, float).reshape(-1, 4) for rows in found]).T
+    gaps = [_gaps(world, allocation, cluster) for cluster in range(world.clusters.n_clusters)]
+    cluster = np.repeat(np.arange(len(gaps)), [len(rows) for rows in gaps])
+    count, from_s, to_s, boots = np.concatenate([np.array(rows, float).reshape(-1, 4) for rows in gaps]).T
     sleeps_s = from_s + standby.sleep_after_s[cluster]
     boots_s = to_s - np.where(boots > 0, standby.boot_s[cluster], 0.0)
     sleeps = sleeps_s < boots_s

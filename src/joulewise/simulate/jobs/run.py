@@ -16,6 +16,7 @@ from joulewise.kernels.jobs.events import run_jobs
 from joulewise.kernels.jobs.layout import JobPlan, empty_job_plan
 from joulewise.kernels.jobs.outages import Broken
 from joulewise.kernels.jobs.pool import new_job_pool
+from joulewise.kernels.jobs.run import JobState
 from joulewise.kernels.jobs.state import new_site
 from joulewise.model.arrays import Bools, Floats, Ints
 from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld, Pieces
@@ -79,7 +80,7 @@ class JobEngine:
         self.plan, self.broken = empty_job_plan(facts.tasks.arrival_s), job_arrays.room_for_pieces(world, scheduler)
         self.pool, until_s = new_job_pool(facts, limits), job_arrays.last_end_s(world, facts)
         self.prices = job_arrays.prices_of(world, scheduler)
-        self.arguments = (
+        self.state = JobState(
             facts, job_arrays.rules_of(world, scheduler), job_arrays.greed_of(world, scheduler), limits,
             new_job_ledger(limits), *job_arrays.books_of(world, scheduler, facts, limits, until_s),
             new_site(facts.after), self.plan, self.pool, job_arrays.usage_of(world, scheduler),
@@ -91,7 +92,7 @@ class JobEngine:
 
     def run(self, end_s: float) -> int:
         """Let events happen up to an instant; returns how many mapping events had work so far."""
-        n_events = int(_run_jobs(*self.arguments, end_s))
+        n_events = int(_run_jobs(self.state, end_s))
         if self.pool.n_rises[0]:
             found = "its value rose with waiting in this run, although it was declared falls_with_time"
             raise InputError(Problem(f"policy {self.name}", found, advice="leave falls_with_time out"))

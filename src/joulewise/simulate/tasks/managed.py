@@ -14,6 +14,7 @@ import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.kernels.layout import Options, empty_plan
+from joulewise.kernels.linear import REASONS, SOLVED
 from joulewise.kernels.live_prices import Gains
 from joulewise.kernels.tasks import energy, rolling, state
 from joulewise.kernels.tasks.live_prices import new_prices
@@ -29,7 +30,7 @@ from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.weights import highest_energy_j, highest_value, least_energy_j
 from joulewise.simulate.tasks.dropping import thresholds
 from joulewise.simulate.tasks.manager import Manager
-from joulewise.simulate.tasks.values import rising_value, usable_value
+from joulewise.simulate.tasks.values import rising_value, unsolved_program, usable_value
 
 _map_managed: Any = map_managed
 
@@ -108,6 +109,8 @@ class Engine:
         self._call(end_s, _ALL_EVENTS, is_last=is_last)
         if self.state.batch.n_rises[0]:
             raise rising_value(self.policy)
+        if (status := int(self.state.rolling.program.status[0])) != SOLVED:
+            raise unsolved_program(self.policy, REASONS[status])
 
     def _call(self, end_s: float, n_events: int, *, is_last: bool) -> int:
         """Let so many events happen, and remember how long that took."""

@@ -27,3 +27,10 @@ def rising_value(policy: Policy) -> InputError:
     """The error of an objective that rose with time in a run that counted on its fall."""
     found = "its value rose with waiting in this run, although it was declared falls_with_time"
     return InputError(Problem(f"policy {policy.name}", found, advice="leave falls_with_time out"))
+
+
+def unsolved_program(policy: Policy, reason: str) -> InputError:
+    """The error of a policy whose linear program could not be solved at some event."""
+    found = f"the linear program of an event could not be solved: {reason}"
+    allowed = "times, powers and utilities must not be too many orders of magnitude apart"
+    return InputError(Problem(f"policy {policy.name}", found, allowed, "use a policy without a linear program"))

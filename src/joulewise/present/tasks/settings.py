@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import METRICS, key_words, plain
-from joulewise.present.records import (
-    ENVIRONMENT,
-    FILTER,
-    LENIENCY,
-    MODES,
-    POLICY,
-    SETTING,
-    THRESHOLD,
-    UTILITY,
-    VARIANT,
-    WEIGHT,
-    Records,
-)
-from joulewise.study import statistics
+from joulewise.present.formats import plain
+from joulewise.present.layout import Layout, main_layout
+from joulewise.present.records import UTILITY, Records
+from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, SETTING, THRESHOLD, WEIGHT
+from joulewise.present.views import beside, reshaped
 
 SWITCHES = (ENVIRONMENT, FILTER, LENIENCY, WEIGHT)
 TUNINGS = (LENIENCY, WEIGHT, THRESHOLD)
@@ -33,20 +22,10 @@ WITH_LENIENCY = "fair-share"
 _SHADES = (0.0, 0.55, 0.75)  # how much white is mixed into the bars of each filter
 _DASHES = ([1, 0], [6, 3], [2, 2])
 
-Looks = Mapping[str, tuple[str, list[int]]]
-"""Colour and dash of a line by its label."""
 
-
-def beside(records: Records, keys: Sequence[str]) -> tuple[str, ...]:
-    """The keys that vary beside these; not the variant where the others tell all variants apart."""
-    swept = [key for key in records.varying if key not in keys and key != VARIANT]
-    if VARIANT not in records.varying or VARIANT in keys:
-        return tuple(swept)
-    policy = [POLICY] if records.varies(POLICY) and POLICY not in keys else []
-    named = list(dict.fromkeys([*policy, *swept]))
-    known = [key for key in dict.fromkeys([*named, *keys]) if key in records.runs.columns]
-    told_apart = records.runs.n_unique(known) == records.runs.n_unique([*known, VARIANT]) if known else False
-    return tuple(named) if told_apart else (VARIANT, *swept)
+def policy_layout(records: Records) -> Layout:
+    """The main key along the axis, the load or another small key as colour, the threshold at its lowest."""
+    return main_layout(records, THRESHOLD, LOAD)
 
 
 def tunes(records: Records, key: str) -> bool:
@@ -60,17 +39,6 @@ def _in_effect(records: Records, key: str) -> pl.DataFrame:
     return records.runs.filter(pl.col(FILTER) == WITH_LENIENCY)
 
 
-def reshaped(records: Records, runs: pl.DataFrame, axes: Sequence[str]) -> Records:
-    """The records of these runs with other axes; runs that are alike in them count once per trial."""
-    once = runs.unique(subset=[*axes, "trial"], keep="first", maintain_order=True)
-    metrics = [name for name in METRICS if name in once.columns]
-    summary = statistics.summary(once, axes, metrics)
-    seen = replace(records, study=replace(records.study, axes=tuple(axes)), runs=once, summary=summary)
-    if seen.main is None or UTILITY not in once.columns:
-        return replace(seen, differences=pl.DataFrame())
-    return replace(seen, differences=statistics.differences(once, axes, [UTILITY], seen.main))
-
-
 def at_best(records: Records, tunings: Sequence[str] = TUNINGS) -> tuple[Records, str]:
     """The records with each setting at its best leniency, weight and dropping threshold, and what to say of it.
 
@@ -78,14 +46,14 @@ def at_best(records: Records, tunings: Sequence[str] = TUNINGS) -> tuple[Records
     """
     tuned = [key for key in tunings if tunes(records, key)]
     kept = [key for key in (ENVIRONMENT, FILTER) if records.varies(key)]
-    axes = [*beside(records, (*SWITCHES, *tunings)), *kept]
+    axes = [*beside(records, (*SWITCHES, *tunings), POLICY), *kept]
     if not tuned or not axes:
         return records, ""
     means = records.runs.group_by([*axes, *tuned], maintain_order=True).agg(pl.col(UTILITY).mean()).drop_nulls(UTILITY)
     ranked = means.sort(UTILITY, descending=True, maintain_order=True)
     best = ranked.unique(subset=axes, keep="first", maintain_order=True)
     runs = records.runs.join(best, on=[*axes, *tuned], how="semi", nulls_equal=True, maintain_order="left")
-    words = " and ".join(key_words(key).name for key in tuned)
+    words = " and ".join(records.words(key).name for key in tuned)
     return reshaped(records, runs, axes), f" Each is shown at the {words} at which it earned most."
 
 
@@ -104,7 +72,7 @@ def with_setting(records: Records, switches: Sequence[str] = SWITCHES) -> Record
     texts = [_text(row, keys) for row in rows]
     ranked = sorted(zip(map(_rank, rows), texts, strict=True))
     column = pl.Series(SETTING, texts, dtype=pl.Enum(list(dict.fromkeys(text for _, text in ranked))))
-    return reshaped(records, records.runs.with_columns(column), [*beside(records, switches), SETTING])
+    return reshaped(records, records.runs.with_columns(column), [*beside(records, switches, POLICY), SETTING])
 
 
 def _text(row: Mapping[str, Any], keys: Sequence[str]) -> str:
@@ -135,24 +103,7 @@ def setting_fills(records: Records) -> list[str]:
     return [theme.lighter(_colour(row), _SHADES[_filter_index(row)]) for row in rows]
 
 
-def looks_of(records: Records, key: str) -> Looks:
-    """Colour and dash of the line of each value of a key, by label; immediate mode is dashed."""
-    labels = records.labels(key)
-    if key == SETTING:
-        return dict(zip(labels.values(), _setting_looks(records), strict=True))
-    if len(labels) > 1 and all(isinstance(value, int | float) for value in labels):
-        return {
-            label: (colour, [1, 0])
-            for label, colour in zip(labels.values(), theme.ordered_lines(len(labels)), strict=True)
-        }
-    return {label: theme.line_style(i, _family(records, key, value)) for i, (value, label) in enumerate(labels.items())}
-
-
-def _family(records: Records, key: str, value: Hashable) -> int:
-    return int(key == POLICY and records.mode(str(value)) == MODES[0])
-
-
-def _setting_looks(records: Records) -> list[tuple[str, list[int]]]:
+def setting_lines(records: Records) -> list[tuple[str, list[int]]]:
     """A colour for each environment and a dash for each filter; a ramp for tunings, with no filter dashed."""
     rows = _setting_rows(records)
     if _is_tuned(rows):
@@ -169,9 +120,9 @@ def _setting_looks(records: Records) -> list[tuple[str, list[int]]]:
 def _setting_rows(records: Records) -> list[dict[str, Any]]:
     """The switches that each setting stands for, in reading order; those in which its runs differ are left out."""
     n_settings = records.runs[SETTING].n_unique()
-    known = [key for key in SWITCHES if key in records.runs.columns]
-    told = [key for key in known if records.runs.n_unique([SETTING, key]) == n_settings]
-    return list(records.runs.select(SETTING, *told).unique(SETTING, keep="first").sort(SETTING).iter_rows(named=True))
+    switches = [key for key in SWITCHES if key in records.runs.columns]
+    fixed = [key for key in switches if records.runs.n_unique([SETTING, key]) == n_settings]
+    return list(records.runs.select(SETTING, *fixed).unique(SETTING, keep="first").sort(SETTING).iter_rows(named=True))
 
 
 def _is_tuned(rows: Sequence[Mapping[str, Any]]) -> bool:

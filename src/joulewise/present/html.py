@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from joulewise.files import write_atomic
-from joulewise.present.export import vegalite_version
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _MAKE_BUNDLE = """
@@ -35,7 +34,14 @@ def _environment() -> Any:
     )
 
 
-def page(template: str, **values: object) -> str:
+def vegalite_version() -> str:
+    """The Vega-Lite version that Altair writes, as vl-convert names it: "6.4"."""
+    import altair as alt
+
+    return ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+
+
+def filled(template: str, **values: object) -> str:
     """A template filled in; every value is escaped unless the template itself marks it as safe."""
     return str(_environment().get_template(template).render(**values))
 
@@ -69,4 +75,4 @@ def _bundle() -> str:
 
 def figure_page(spec: Mapping[str, Any], title: str = "Joulewise figure") -> str:
     """One interactive figure as a page of its own."""
-    return page("figure.html", spec=spec, title=title, libraries=libraries())
+    return filled("figure.html", spec=spec, title=title, libraries=libraries())

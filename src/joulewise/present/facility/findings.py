@@ -8,14 +8,12 @@ from typing import Any
 import polars as pl
 
 from joulewise.present.facility.bars import BLIND, RR
-from joulewise.present.facility.view import BOUND, EARNED, earned_metric, settings_beside, technique_key
-from joulewise.present.findings import Finding
+from joulewise.present.facility.view import BOUND, CRR, EARNED, earned_metric, settings_beside, technique_key
+from joulewise.present.findings import MAX_FINDINGS, NONE_YET, Finding, half_width, joined, place_of, plus_minus_of
 from joulewise.present.formats import decimals_for, fixed, metric_value, number, percent
 from joulewise.present.layout import Panel, all_panels, sentence
-from joulewise.present.records import CRR, METHOD, Records
-from joulewise.units import count
+from joulewise.present.records import METHOD, Records
 
-_MAX_FINDINGS = 6
 _PLANNED = "day_planned_percent"
 _MEANS = (
     CRR, RR, BOUND, "gap_percent", "total_w", "cap_w", "redline_margin_k", "value_per_kw", "most_reward_per_s",
@@ -29,32 +27,32 @@ def facility_findings(records: Records) -> list[Finding]:
     settings = settings_beside(records, key)
     means = records.means(earned_metric(records), [*settings, key]).filter(pl.col("mean").is_not_null())
     panels = sorted(all_panels(records, means, settings), key=lambda panel: -panel.rows["mean"].max())  # type: ignore[operator]
-    found = [_finding(records, panel, key) for panel in panels[:_MAX_FINDINGS]]
-    if len(panels) > len(found):
-        found.append(Finding(f"These are the {len(found)} of {len(panels)} settings that earned the most."))
-    return found or [Finding("No run has a result yet.")]
+    best = [_finding(records, panel, key) for panel in panels[:MAX_FINDINGS]]
+    if len(panels) > len(best):
+        best.append(Finding(f"These are the {len(best)} of {len(panels)} settings that earned the most."))
+    return best or NONE_YET
 
 
 def _finding(records: Records, panel: Panel, key: str) -> Finding:
     best = panel.rows.row(int(panel.rows["mean"].arg_max() or 0), named=True)
     there = _means(records, panel, best)
-    place = f"{panel.title}: " if panel.title else ""
     has_day = earned_metric(records) == EARNED
     most = " earned the most" if panel.rows.height > 1 else " earned"
     when = " in the day" if has_day else ""
     colon = ":" if panel.rows.height > 1 else ""
     lead = (
-        f"{place}{records.phrase(key, best[key])}{most}{when}{colon} {percent(best['mean'], _decimals(best))} of the "
-        f"reward of all tasks that arrive{_interval(best)}{'' if has_day else _gap(there)}."
+        f"{place_of(panel)}{records.phrase(key, best[key])}{most}{when}{colon} "
+        f"{percent(best['mean'], _decimals(best))} of the reward of all tasks that arrive"
+        f"{plus_minus_of(best, _decimals(best))}{'' if has_day else _gap(there)}."
     )
-    support = (
+    support = joined(
         _limits(there),
         _worth(there),
         _at_even_rates(there) if has_day else "",
         _blind(records, panel, key),
         _set_points(records, panel, best),
     )
-    return Finding(sentence(lead), " ".join(part for part in support if part))
+    return Finding(sentence(lead), support)
 
 
 def _runs(records: Records, panel: Panel, row: Mapping[str, Any]) -> pl.DataFrame:
@@ -72,13 +70,7 @@ def _means(records: Records, panel: Panel, row: Mapping[str, Any]) -> dict[str, 
 
 
 def _decimals(row: Mapping[str, Any]) -> int:
-    return max(1, decimals_for(None if row["low"] is None else (row["high"] - row["low"]) / 2))
-
-
-def _interval(row: Mapping[str, Any]) -> str:
-    if row["low"] is None:
-        return ""
-    return f" (± {fixed((row['high'] - row['low']) / 2, _decimals(row))}, {count(row['n'], 'trial')})"
+    return max(1, decimals_for(half_width(row)))
 
 
 def _gap(means: Mapping[str, float]) -> str:
@@ -109,11 +101,11 @@ def _blind(records: Records, panel: Panel, key: str) -> str:
     """What the technique that plans with the most, as if no core slowed another, really earns."""
     blind = records.runs.filter(pl.col(METHOD).is_in(BLIND))[key].unique().to_list()
     rows = [row for row in panel.rows.iter_rows(named=True) if row[key] in blind]
-    told = [(row, _means(records, panel, row)) for row in rows]
-    told = [(row, means) for row, means in told if RR in means]
-    if not told:
+    means_of = [(row, _means(records, panel, row)) for row in rows]
+    planned_with = [(row, means) for row, means in means_of if RR in means]
+    if not planned_with:
         return ""
-    row, means = max(told, key=lambda pair: pair[1][RR] - pair[1][CRR])
+    row, means = max(planned_with, key=lambda pair: pair[1][RR] - pair[1][CRR])
     planned, earned = percent(means[RR]), percent(means[CRR])
     return f"{records.phrase(key, row[key])}, which ignores co-location, plans with {planned} and earns {earned}."
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from joulewise.present import pages
+from joulewise.present import html
 
 
 @pytest.fixture
@@ -18,17 +18,17 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         scripts.append(f"script {len(scripts)}")
         return scripts[-1]
 
-    monkeypatch.setattr(pages, "_bundle", make)
-    monkeypatch.setattr(pages, "libraries", pages.libraries.__wrapped__)
+    monkeypatch.setattr(html, "_bundle", make)
+    monkeypatch.setattr(html, "libraries", html.libraries.__wrapped__)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return scripts
 
 
 def test_the_script_of_figures_is_made_once(made: list[str]) -> None:
-    assert [pages.libraries(), pages.libraries()] == ["script 0", "script 0"]
+    assert [html.libraries(), html.libraries()] == ["script 0", "script 0"]
     assert made == ["script 0"]
 
 
 def test_where_nothing_can_be_kept_the_script_is_made_each_time(made: list[str], tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file where a folder should be")
-    assert [pages.libraries(), pages.libraries()] == ["script 0", "script 1"]
+    assert [html.libraries(), html.libraries()] == ["script 0", "script 1"]

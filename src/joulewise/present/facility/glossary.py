@@ -1,0 +1,34 @@
+"""The words a reader of a report on a facility needs, one meaning each."""
+
+from __future__ import annotations
+
+from joulewise.present.glossary import STATISTICS, trial_of
+
+GLOSSARY = {
+    "Plan": (
+        "The share of its time that each core spends on each task type, the P-state for each, and the supply "
+        "temperature of every CRAC unit."
+    ),
+    "Reward rate": (
+        "Reward per second if no core slowed another, in percent of that of all tasks that arrive. No more tasks "
+        "of a type count than arrive."
+    ),
+    "Co-located reward rate": (
+        "The reward rate with the slowdown that cores of one processor cause each other. This is what is really "
+        "earned, and what plans are compared by."
+    ),
+    "Proven bound": (
+        "No plan that keeps the cap and the redlines has a higher co-located reward rate. Prices for power, "
+        "temperatures and tasks prove it, and `joulewise verify` checks the proof."
+    ),
+    "Memory class": "How much a task type uses the memory, and so how much it slows others and is slowed by them.",
+    "CRAC unit": "It takes in warm air and blows out cold air at its supply temperature. Colder air costs more.",
+    "Redline": "The warmest air that a node may take in.",
+    "Cap": "The most that nodes and CRAC units may draw together.",
+    "Worth of another kW": (
+        "By how much at most the co-located reward rate rises if the cap is 1 kW higher: the price of power that "
+        "proves the bound."
+    ),
+    "Trial": trial_of("techniques"),
+    **STATISTICS,
+}

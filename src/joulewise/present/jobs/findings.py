@@ -1,0 +1,66 @@
+"""The headline of a report on parallel jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from joulewise.present.findings import MAX_FINDINGS, NONE_YET, Finding, best_findings, means_at, place_of
+from joulewise.present.formats import number, percent
+from joulewise.present.jobs.bars import SLOWDOWN, WAIT, earn_apart
+from joulewise.present.jobs.keys import SCHEDULER
+from joulewise.present.jobs.view import job_view
+from joulewise.present.layout import Panel, panels_of, sentence
+from joulewise.present.records import Records
+from joulewise.units import count, duration
+
+_IMPOSSIBLE = "jobs_impossible"
+
+
+def job_findings(records: Records) -> list[Finding]:
+    """Which scheduler earned most, with which jobs waited least, and what never ran."""
+    if not records.n_runs:
+        return NONE_YET
+    seen, _ = job_view(records, folds=True)
+    earned = best_findings(seen) if earn_apart(records) else []
+    return [*earned, *_wait_findings(seen), *_impossible(seen)]
+
+
+def _wait_findings(seen: Records) -> list[Finding]:
+    """At each setting the scheduler with the shortest mean wait."""
+    if not seen.measures(WAIT, SLOWDOWN):
+        return []
+    keys = [key for key in seen.varying if key != SCHEDULER]
+    panels, _ = panels_of(seen, seen.summary.filter(pl.col("metric") == WAIT, pl.col("mean").is_not_null()), keys)
+    return [_wait_finding(seen, panel) for panel in panels[:MAX_FINDINGS]]
+
+
+def _wait_finding(seen: Records, panel: Panel) -> Finding:
+    row = panel.rows.sort("mean", maintain_order=True).row(0, named=True)
+    name = seen.phrases(row, [key for key in (SCHEDULER,) if key in seen.varying])
+    of_several = panel.rows.height > 1 and name
+    lead = (
+        f"with {name}, jobs waited least: {duration(row['mean'])}"
+        if of_several
+        else f"jobs waited {duration(row['mean'])}"
+    )
+    return Finding(f"{sentence(place_of(panel) + lead)} on average.", _beside(means_at(seen, row)))
+
+
+def _beside(means: Mapping[str, float]) -> str:
+    """The slowdown, and how busy the clusters were."""
+    parts = [f"their mean bounded slowdown was {number(means[SLOWDOWN])}"]
+    if "busy_percent" in means:
+        parts.append(f"{percent(means['busy_percent'], 1)} of the cores' time was used")
+    return f"{sentence('; '.join(parts))}."
+
+
+def _impossible(seen: Records) -> list[Finding]:
+    """How many jobs fit nowhere, in the run with most of them."""
+    if not seen.measures(_IMPOSSIBLE):
+        return []
+    most = int(seen.runs[_IMPOSSIBLE].max() or 0)  # type: ignore[arg-type]
+    fit = "fits" if most == 1 else "fit"
+    said = f"{count(most, 'job')} {fit} on no cluster and never ran."
+    return [Finding(said, "They are larger than every cluster that they may use.")] if most else []

@@ -1,0 +1,87 @@
+"""The tables of a report on parallel jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from joulewise.present.formats import MISSING, fixed, metric_value, number
+from joulewise.present.jobs.bars import SLOWDOWN, WAIT
+from joulewise.present.jobs.keys import SCHEDULER
+from joulewise.present.jobs.view import FINDINGS, QUEUES, USERS, job_view, kept
+from joulewise.present.layout import Panel, panels_of, sentence
+from joulewise.present.records import UTILITY, Records
+from joulewise.present.tables import WORDS, Cell, Table, cost_tables, measured_table
+
+_METRICS = (
+    UTILITY, "possible_percent", "energy_j", "energy_per_job_j", "jobs_completed", "jobs_dropped", "jobs_waiting",
+    "mean_wait_s", "median_wait_s", "mean_turnaround_s", "mean_bounded_slowdown", "busy_percent", "mean_queue_length",
+    "makespan_s", "fairness",
+)  # fmt: skip
+_MOST_ROWS = 25
+_SUMMARIES = {
+    "queue": ("Queues", "most jobs first", "jobs"),
+    "user": ("Users", "most time on nodes first", "node_s"),
+}
+
+
+def job_tables(records: Records) -> list[Table]:
+    """What came out for every scheduler, the cost of energy, and the summaries by queue and by user."""
+    if not records.n_runs:
+        return []
+    seen, best = job_view(records)
+    came_out = measured_table(seen, _METRICS, f"What came out.{best}".removesuffix("."))
+    summaries = [*_by(seen, "queue", QUEUES), *_by(seen, "user", USERS)]
+    return [*came_out, *cost_tables(seen), *summaries, *_log_tables(seen)]
+
+
+def _log_tables(seen: Records) -> list[Table]:
+    """What was odd in a log, and what was done about it; of the first log that was kept."""
+    if not seen.keeps(FINDINGS, "n", "reason", "done"):
+        return []
+    oddities = seen.frame(FINDINGS)
+    first = oddities.filter(pl.col("run") == oddities["run"][0])
+    rows = tuple(
+        (sentence(reason), (Cell(fixed(n, 0)), Cell(done, WORDS)))
+        for reason, n, done in first.select("reason", "n", "done").iter_rows()
+    )
+    return [Table("What was odd in the log", "What", ("How often", "What was done"), rows)]
+
+
+def _by(seen: Records, key: str, table: str) -> list[Table]:
+    """Mean wait and bounded slowdown of the jobs of each queue or user, at the first setting."""
+    rows = kept(seen, table, [key, "jobs", "node_s", WAIT, SLOWDOWN])
+    if rows.is_empty():
+        return []
+    panels, _ = panels_of(seen, rows.drop_nulls(key), [name for name in seen.varying if name != SCHEDULER])
+    return [_summary_table(seen, key, panel) for panel in panels[:1] if panel.rows[key].n_unique() > 1]
+
+
+def _summary_table(seen: Records, key: str, panel: Panel) -> Table:
+    title, order, weight = _SUMMARIES[key]
+    sizes = panel.rows.group_by(key).agg(pl.col(weight).max()).sort(weight, key, descending=[True, False])
+    names = sizes[key].to_list()
+    here = {(row[key], row[SCHEDULER]): row for row in panel.rows.iter_rows(named=True)}
+    schedulers = {
+        value: label for value, label in seen.labels(SCHEDULER).items() if value in set(panel.rows[SCHEDULER])
+    }
+    rows = tuple((str(name), _cells([here.get((name, value)) for value in schedulers])) for name in names[:_MOST_ROWS])
+    left = f" The first {_MOST_ROWS} of {len(names)}." if len(names) > _MOST_ROWS else ""
+    place = f", {panel.title}" if panel.title else ""
+    columns = ("Jobs", *(f"{label}: mean wait; bounded slowdown" for label in schedulers.values()))
+    note = f"Jobs that ran, first kept trial; {order}.{left}"
+    return Table(f"{title}: mean wait and bounded slowdown{place}", sentence(key), columns, rows, note)
+
+
+def _cells(rows: Sequence[Mapping[str, Any] | None]) -> tuple[Cell, ...]:
+    """The number of jobs, and wait and slowdown with each scheduler."""
+    n_jobs = next((fixed(row["jobs"], 0) for row in rows if row is not None), MISSING)
+    return (Cell(n_jobs), *map(_cell, rows))
+
+
+def _cell(row: Mapping[str, Any] | None) -> Cell:
+    if row is None or row[WAIT] is None:
+        return Cell(MISSING)
+    return Cell(f"{metric_value(WAIT, row[WAIT])}; {number(row[SLOWDOWN])}")

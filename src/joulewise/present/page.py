@@ -1,0 +1,128 @@
+"""What the report of one kind of study says and shows, and where the page of each kind comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+
+from joulewise.errors import InputError, Problem
+from joulewise.present.findings import NONE_YET, Finding
+from joulewise.present.glossary import STATISTICS
+from joulewise.present.layout import Drawing
+from joulewise.present.records import Key, Records
+from joulewise.present.tables import Table
+from joulewise.units import count
+
+ENTRY_POINTS = "joulewise.pages"
+"""The group of entry points by which other packages bring pages: the name is that of the kind, the value a Page."""
+
+_SYSTEMS = {
+    "managed": "tasks", "jobs": "jobs", "front": "bags", "profit": "bags", "utility": "assignments",
+    "facility": "facility",
+}  # fmt: skip
+"""The folder of each of our kinds; its module `page` has `PAGES`, by kind."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a figure needs of the records: in words, and whether it is there."""
+
+    words: str
+    holds: Callable[[Records], bool]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure that is drawn whenever the records hold all that it needs; `name` is also its file name."""
+
+    name: str
+    title: str
+    needs: tuple[Need, ...]
+    draw: Callable[[Records], Drawing]
+
+    @property
+    def needs_words(self) -> str:
+        """What it needs, in words."""
+        return ", ".join(need.words for need in self.needs)
+
+    def is_drawable(self, records: Records) -> bool:
+        """Whether the records hold what it needs."""
+        return all(need.holds(records) for need in self.needs)
+
+
+def count_results(records: Records) -> list[Finding]:
+    """How many runs have a result, where there is nothing better to say of them."""
+    return [Finding(f"{count(records.n_runs, 'run')} gave results.")] if records.n_runs else NONE_YET
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the report of one kind of study says and shows; what is left out has a plain default.
+
+    `frames` are the detail tables that it reads, each with the columns it needs, or None for all of them. `keys` says
+    how study keys are spoken of that are not just read out. `across` is a key whose values head columns of tables.
+    """
+
+    findings: Callable[[Records], list[Finding]] = count_results
+    tables: Callable[[Records], list[Table]] = lambda _: []
+    figures: tuple[Figure, ...] = ()
+    glossary: Mapping[str, str] = field(default_factory=lambda: STATISTICS)
+    frames: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+    keys: Mapping[str, Key] = field(default_factory=dict)
+    across: str = ""
+
+
+def page_of(kind: str) -> Page:
+    """The page of a kind of study, a plain one where nobody brings one; InputError where a package's page is broken."""
+    if kind in _SYSTEMS:
+        return _built_in(kind)
+    return next((_loaded(point) for point in entry_points(group=ENTRY_POINTS, name=kind)), Page())
+
+
+def all_pages() -> dict[str, Page]:
+    """Every page by the kind of study it is for, ours first; those of broken packages are left out."""
+    pages = {kind: _built_in(kind) for kind in _SYSTEMS}
+    for point in entry_points(group=ENTRY_POINTS):
+        with suppress(InputError):
+            pages.setdefault(point.name, _loaded(point))
+    return pages
+
+
+def all_figures() -> list[Figure]:
+    """Every figure of every page, each name once."""
+    figures: dict[str, Figure] = {}
+    for page in all_pages().values():
+        for figure in page.figures:
+            figures.setdefault(figure.name, figure)
+    return list(figures.values())
+
+
+def drawable(records: Records) -> list[Figure]:
+    """The figures of the page of this kind of study that the records allow, in the order of the page."""
+    return [figure for figure in page_of(records.study.kind).figures if figure.is_drawable(records)]
+
+
+def drawings(records: Records) -> Iterator[tuple[Figure, Drawing]]:
+    """Each figure that can be drawn, with its drawing."""
+    return ((figure, figure.draw(records)) for figure in drawable(records))
+
+
+def _built_in(kind: str) -> Page:
+    pages: Mapping[str, Page] = import_module(f"joulewise.present.{_SYSTEMS[kind]}.page").PAGES
+    return pages[kind]
+
+
+def _loaded(point: EntryPoint) -> Page:
+    where = f"page {point.name!r} of the package {point.dist.name if point.dist else point.module!r}"
+    advice = "mend the package, or remove it"
+    try:
+        page = point.load()
+    except Exception as error:
+        text = f"cannot be loaded: {type(error).__name__}: {error}"
+        raise InputError(Problem(where, text, advice=advice)) from error
+    if not isinstance(page, Page):
+        raise InputError(Problem(where, f"found {point.value}, a {type(page).__name__}", "must be a Page", advice))
+    return page

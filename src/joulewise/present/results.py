@@ -1,0 +1,95 @@
+"""From the results of a study to its report and figures, without the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from joulewise.errors import raise_if_any, unknown_name
+from joulewise.present.export import FORMATS, export
+from joulewise.present.page import drawable, page_of
+from joulewise.present.records import Records, StudyInfo, tidy
+from joulewise.present.report import draft_of
+
+if TYPE_CHECKING:
+    from joulewise.study import Results
+
+
+def records_of(results: Results) -> Records:
+    """What the report and the figures of results are made from."""
+    page = page_of(results.study.kind.name)
+    details = {name: results.details(name, columns) for name, columns in page.frames.items()}
+    policies = results.about["policies"]
+    return Records(
+        _info(results),
+        tidy(results.runs),
+        tidy(results.summary()),
+        tidy(results.differences()),
+        {name: row["title"] for name, row in policies.items()},
+        {name: row["mode"] for name, row in policies.items()},
+        {name: table for name, table in details.items() if not table.is_empty()},
+        page.keys,
+    )
+
+
+def write_report(results: Results) -> Path:
+    """Write `report.html` into the folder of the results and return its path."""
+    return draft_of(records_of(results)).write(results.folder)
+
+
+def write_figures(
+    results: Results,
+    folder: Path | None = None,
+    formats: Sequence[str] = ("png",),
+    on_progress: Callable[[int, int], object] = lambda _done, _total: None,
+) -> list[Path]:
+    """Write every figure the results allow as `NAME.FORMAT` in each format and return the paths.
+
+    The folder is `figures` in that of the results, if none is given. `on_progress` hears how many figures of how many
+    are written. Raises InputError for a format that is not in FORMATS.
+    """
+    return draw_figures(records_of(results), folder or results.folder / "figures", formats, on_progress)
+
+
+def draw_figures(
+    records: Records,
+    folder: Path,
+    formats: Sequence[str] = ("png",),
+    on_progress: Callable[[int, int], object] = lambda _done, _total: None,
+) -> list[Path]:
+    """Write every figure the records allow into a folder, as `write_figures` does."""
+    raise_if_any(unknown_name("figure format", kind, FORMATS) for kind in formats if kind not in FORMATS)
+    figures, written = drawable(records), list[Path]()
+    for number, figure in enumerate(figures, 1):
+        chart = figure.draw(records).chart
+        written += [export(chart, folder / f"{figure.name}.{kind}") for kind in formats]
+        on_progress(number, len(figures))
+    return written
+
+
+def _info(results: Results) -> StudyInfo:
+    study, about = results.study, results.about
+    return StudyInfo(
+        name=study.name,
+        seed=study.heading.seed,
+        trials=study.heading.trials,
+        axes=study.axes,
+        source=study.source,
+        version=about["joulewise"],
+        description=study.heading.description,
+        file_name=about["study_file"],
+        study_hash=about["study_hash"],
+        machine=about["machine"],
+        made_at=about["run_at"],
+        seconds=results.seconds,
+        n_failed=results.failed.height,
+        deterministic=not any(_is_timed(point.decision.parameters) for point in study.points),
+        kind=study.kind.name,
+    )
+
+
+def _is_timed(decision: Any) -> bool:
+    """Whether what is decided depends on how long deciding takes."""
+    is_measured = getattr(decision, "mapping_time", "free") == "measured"
+    return is_measured or getattr(decision, "time_limit_s", None) is not None

@@ -1,0 +1,34 @@
+"""The words a reader of a report on serial tasks needs, one meaning each."""
+
+from __future__ import annotations
+
+from joulewise.present.glossary import STATISTICS, UTILITY, paired_difference_of, trial_of
+
+GLOSSARY = {
+    "Utility": UTILITY,
+    "Maximum utility": (
+        "What would be earned if every task started the moment it arrived, on the machine that runs it "
+        "fastest, with no other task in the way: the yardstick of the literature. On a busy system no policy "
+        "comes near."
+    ),
+    "% of maximum utility": (
+        "Utility earned divided by the maximum utility of the same trial. It makes trials and loads comparable."
+    ),
+    "Proven bound": (
+        "What no policy can exceed, even one that knows the future: prices for machine time prove it, and "
+        "`joulewise verify` checks the proof. Utility in percent of it says how much of what is possible was "
+        "earned, at least."
+    ),
+    "Policy": (
+        "The rule that decides which task runs on which machine. In immediate mode it places each task "
+        "when it arrives and never moves it again; in batch mode it decides again and again on all tasks "
+        "that have not started."
+    ),
+    "Mapping event": "A moment at which the policy decides.",
+    "Dropping threshold": (
+        "A task is dropped once the most it can still earn is below this value. At 0 nothing is dropped."
+    ),
+    "Trial": trial_of("policies"),
+    **STATISTICS,
+    "Paired difference": paired_difference_of("policies"),
+}

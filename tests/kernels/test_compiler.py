@@ -1,0 +1,86 @@
+"""Numba's own parts stand in one module, for versions that were tried; compiled code is kept by all sources."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numba
+import pytest
+
+from joulewise.errors import JoulewiseError
+from joulewise.kernels import jit
+from joulewise.kernels.compiler import TESTED, check_version
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "src" / "joulewise"
+PUBLIC = {"numba", "numba.extending"}
+"""What Numba documents for others to use."""
+
+
+def modules_of(source: Path) -> Iterator[str]:
+    """The modules that a source imports, and the parts of Numba that it reaches by name."""
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "numba":
+            yield f"numba.{node.attr}" if node.attr in ("core", "np", "misc", "experimental") else "numba"
+
+
+def is_private(module: str) -> bool:
+    return module.split(".")[0] in ("numba", "llvmlite") and module not in PUBLIC
+
+
+def test_only_one_module_knows_the_inside_of_numba() -> None:
+    users = {s.relative_to(SOURCES).as_posix() for s in SOURCES.rglob("*.py") if any(map(is_private, modules_of(s)))}
+    assert users == {"kernels/compiler.py"}
+
+
+def test_the_installed_numba_is_one_that_was_tried() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_version(numba.__version__)
+
+
+@pytest.mark.parametrize("version", [TESTED[0], f"{TESTED[0]}.0rc1", "0.68.1"])
+def test_versions_that_were_tried_are_taken(version: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_version(version)
+
+
+def test_other_versions_of_numba_are_refused_or_warned_of() -> None:
+    with pytest.raises(JoulewiseError, match=r"found Numba 0\.60\.0; .* pip install 'numba>=0\.61,<0\.69'"):
+        check_version("0.60.0")
+    for version in (TESTED[1], "1.0.0"):
+        with pytest.warns(RuntimeWarning, match=f"found Numba {version}"):
+            check_version(version)
+
+
+def test_the_package_asks_for_the_versions_that_were_tried() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert f"numba>={TESTED[0]},<{TESTED[1]}" in project["dependencies"]
+
+
+def test_the_key_of_compiled_code_changes_with_a_source_at_any_depth(tmp_path: Path) -> None:
+    sources = [tmp_path / "jit.py", tmp_path / "jobs" / "energy.py", tmp_path / "jobs" / "deep" / "er.py"]
+    sources[-1].parent.mkdir(parents=True)
+    for source in sources:
+        source.write_text("before", encoding="utf-8")
+    keys = {jit.key_of(tmp_path)}
+    for source in sources:
+        source.write_text("after", encoding="utf-8")
+        keys.add(jit.key_of(tmp_path))
+    assert len(keys) == 1 + len(sources)
+    (tmp_path / "jobs" / "notes.txt").write_text("no source", encoding="utf-8")
+    assert jit.key_of(tmp_path) in keys
+
+
+def test_the_cache_folder_is_named_by_all_kernels() -> None:
+    assert jit.cache_folder().name == jit.key_of(SOURCES / "kernels")
+    assert {source.parent.name for source in (SOURCES / "kernels").rglob("*.py")} > {"jobs", "tasks", "bags"}

@@ -1,0 +1,43 @@
+"""From the results of a study to its report and figures, without the command line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from joulewise.present.results import records_of, write_figures, write_report
+from joulewise.study import Results
+from tests.strategies.small import run_small
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """The small study, run once."""
+    return run_small(tmp_path_factory.mktemp("small"))
+
+
+def test_records_are_those_of_the_study(results: Results) -> None:
+    records = records_of(results)
+    assert records.runs.height == results.runs.height
+    assert (records.study.name, records.study.kind, records.study.axes) == ("small", "managed", results.study.axes)
+    assert records.study.deterministic
+    assert records.titles["max-max-upt"] == "Max-Max UPT"
+    assert set(records.frames) == {"traces"}
+    assert records.frame("fronts").is_empty()
+
+
+def test_report_and_figures_are_written_beside_the_runs(results: Results) -> None:
+    assert write_report(results) == results.folder / "report.html"
+    assert (results.folder / "report.html").is_file()
+    seen: list[tuple[int, int]] = []
+    paths = write_figures(results, formats=["svg"], on_progress=lambda done, total: seen.append((done, total)))
+    assert {path.parent for path in paths} == {results.folder / "figures"}
+    assert seen[-1] == (len(paths), len(paths))
+
+
+def test_the_time_is_that_of_the_runs_shown(results: Results) -> None:
+    runs = pl.DataFrame({"run": ["a", "b", "b", "c"], "run_s": [1.0, 2.0, 2.0, None]})
+    assert replace(results, runs=runs).seconds == 3.0
+    assert replace(results, runs=runs.drop("run_s")).seconds == 0.0  # all failed
