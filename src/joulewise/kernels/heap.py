@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.choice import comes_before
-from joulewise.kernels.jit import inlined
+from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.records import record
 
 
@@ -83,7 +83,7 @@ def pop(heap):
         replace_top(heap, heap.items[heap.size[0]])
 
 
-@inlined
+@shared
 def sift(heap):
     """Restore the order of a whole heap."""
     for first in range(heap.size[0] // 2 - 1, -1, -1):

@@ -26,7 +26,7 @@ from joulewise.kernels.tasks.type_queues import join, take_out
 # Time
 
 
-@inlined
+@shared
 def next_instant(world, clock):
     """When the next mapping event happens; inf for never. Returns (instant, whether it is a regular one)."""
     rules, arrival_s = world.rules, world.tasks.arrival_s
@@ -74,7 +74,7 @@ def mapping_time_s(clock, rules, n_tasks):
     return rules.mapping_s + rules.mapping_per_task_s * n_tasks + rules.mapping_per_square_s * n_tasks * n_tasks
 
 
-@inlined
+@shared
 def horizon_of(world, clock):
     """When the plan of the next event has effect at the latest: what starts later will be planned anew.
 
@@ -109,7 +109,7 @@ def set_bound(batch, i, value, completion_s):
     batch.waiting.completion_s[i] = completion_s
 
 
-@inlined
+@shared
 def take_in(world, state, i):
     """Let a task wait: in its type's queue, or with a bound that makes it be looked at first."""
     batch, t = state.batch, world.tasks.task_type[i]
@@ -168,7 +168,7 @@ def count_left(world, state):
                 batch.n_left[k] += batch.n_unfixed[t] * batch.reaches[t, k]
 
 
-@inlined
+@shared
 def count_out(world, state, i):
     """Count a task as one that no longer waits, and take it out of its type's queue where it stands in one."""
     t = world.tasks.task_type[i]
@@ -178,7 +178,7 @@ def count_out(world, state, i):
     state.clock.counts[UNFIXED] -= 1
 
 
-@inlined
+@shared
 def drop(world, state, i):
     """Drop a task that is in no heap."""
     state.plan.status[i] = DROPPED
@@ -205,7 +205,7 @@ def lose(world, state, i, machine, start_s, down_s):
     give_back(state.batch, i, down_s)
 
 
-@inlined
+@shared
 def take_head(world, state, m):
     """Take the first task off a machine's queue: it is fixed now."""
     i = state.machines.head[m]

@@ -25,7 +25,7 @@ from joulewise.kernels.tasks.rolling import MAKESPAN, use_quota
 from joulewise.kernels.tasks.state import AS_ASKED, AS_LISTED, OPEN
 
 
-@inlined
+@shared
 def is_hopeless(world, machines, i):
     """Whether a task can no longer earn its threshold on any machine looked at; one without such keeps its hope."""
     _, completion_s = earliest_option(world.everywhere, world.tasks.task_type[i], machines.hope_s)
@@ -93,7 +93,7 @@ def set_value(batch, i, value, completion_s):
     batch.looked.completion_s[i] = completion_s
 
 
-@inlined
+@shared
 def look(world, state):
     """Value the first waiting task on the machines as they are fixed; drop it or add it to those looked at."""
     batch, i = state.batch, take_first(state.batch.waiting)
@@ -186,7 +186,7 @@ def follow(world, state, i):
 # Without a cap
 
 
-@inlined
+@shared
 def look_again(world, state):
     """Value the first looked-at task on the machines as they are planned now, by its allowed choices."""
     batch, i = state.batch, state.batch.looked.items[0]
@@ -212,7 +212,7 @@ def is_up_to_date(world, state, i):
     return is_same and start_s < np.inf and may_start(world, state, option)
 
 
-@inlined
+@shared
 def enqueue(world, state, i, option, m, horizon_s):
     """Plan a task, that is in no heap, at the end of a machine's queue."""
     batch, ledger, machines, limits = state.batch, state.ledger, state.machines, world.limits
