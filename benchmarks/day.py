@@ -106,8 +106,7 @@ def memory(case: Case) -> dict[str, float]:
     script = f"""
 from benchmarks.day import world_of
 from benchmarks.measure import Case
-from joulewise.policies import POLICIES
-from joulewise.simulate import Manager, measures, simulate
+from joulewise.tasks import POLICIES, Manager, measures, simulate
 world = world_of(Case({case.seed}, {case.smoke}))
 for policy in POLICIES.values():
     measures(world, simulate(world, Manager(policy, 0.5)))

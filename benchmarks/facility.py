@@ -23,7 +23,7 @@ from joulewise.optimise.facility.genetic import evolve_plans
 from joulewise.optimise.facility.greedy import GREEDIES, plan_greedily
 from joulewise.optimise.facility.nlp import plan_by_nlp
 from joulewise.optimise.facility.planner import Proven, plan_facility
-from joulewise.optimise.facility.search import Found
+from joulewise.optimise.facility.search import FoundPlan
 from joulewise.worlds.facility.site import SIZES, FacilitySize, generate_facility, sized
 
 TINY = FacilitySize(12, 2, 2, 3)
@@ -42,7 +42,7 @@ SEARCHED = ("small", "medium", "large")
 SEEDED, PROGRAMMED = ("small", "medium"), ("small",)
 """At which sizes the genetic algorithm starts from our plan too, and NLPCL has a chance."""
 
-Technique = Callable[[Facility, Air], Found]
+Technique = Callable[[Facility, Air], FoundPlan]
 
 
 def facility_of(size: str, smoke: bool, seed: int, trial: int) -> Facility:
@@ -134,7 +134,7 @@ def _side_by_side(size: str, facility: Facility, air: Air, case: Case) -> Iterat
         yield from _row(name, facility, air, *_timed(technique, facility, air))
 
 
-def _others(size: str, ours: Found, spent_s: float, case: Case) -> Mapping[str, Technique]:
+def _others(size: str, ours: FoundPlan, spent_s: float, case: Case) -> Mapping[str, Technique]:
     """Every technique that is to be tried at a size, by its name."""
     long_s = SMOKE_S if case.smoke else LONG_S
     return {
@@ -155,12 +155,12 @@ def _nlpcl(case: Case) -> Technique:
     return partial(plan_by_nlp, counts_neighbours=True, seconds=SMOKE_S if case.smoke else math.inf)
 
 
-def _timed(technique: Technique, facility: Facility, air: Air) -> tuple[Found, float]:
+def _timed(technique: Technique, facility: Facility, air: Air) -> tuple[FoundPlan, float]:
     began_s = time.perf_counter()
     return technique(facility, air), time.perf_counter() - began_s
 
 
-def _row(name: str, facility: Facility, air: Air, found: Found, spent_s: float) -> Iterator[tuple[str, float]]:
+def _row(name: str, facility: Facility, air: Air, found: FoundPlan, spent_s: float) -> Iterator[tuple[str, float]]:
     earned = steady(facility, air, found.plan).slowed_reward_per_s
     yield f"{name}.crr", earned / facility.tasks.most_reward_per_s
     yield f"{name}.seconds", spent_s

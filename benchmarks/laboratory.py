@@ -16,11 +16,11 @@ import numpy as np
 from benchmarks.measure import Bar, Case, Subject, seconds
 from joulewise.measure.analysis.analysis import Analysis, analyse
 from joulewise.measure.analysis.slowdowns import groups_of, neighbours
-from joulewise.measure.bench.bench import Experiment, Member, Program, Way
+from joulewise.measure.bench.bench import GroupExperiment, Member, Program, Way
 from joulewise.measure.bench.laboratory import measure
 from joulewise.measure.bench.machine_bench import MachineBench
 from joulewise.measure.bench.setting import opened
-from joulewise.measure.bench.store import Store
+from joulewise.measure.bench.store import LaboratoryStore
 from joulewise.measure.plan.plan import Plan, parse_plan
 from joulewise.measure.synthetic.machine import SyntheticMachine
 from joulewise.rng import generator
@@ -99,7 +99,7 @@ def _found(plan: Plan) -> Analysis:
     """What the laboratory finds of a machine, through its journal and its store."""
     with TemporaryDirectory() as folder, opened(plan, Path(folder)) as setting:
         measure(plan, Path(folder), setting)
-        store = Store(Path(folder))
+        store = LaboratoryStore(Path(folder))
         return analyse(store.write_tables(), store.idle_powers())
 
 
@@ -178,8 +178,8 @@ def costs(case: Case) -> dict[str, float]:
     """What a program's time has on top of its own, and how far apart the members of a group begin."""
     cores = sorted(os.sched_getaffinity(0))
     bench, repeats = MachineBench(cores), 3 if case.smoke else 50
-    alone = Experiment((Member(Program("nothing", ("true",)), (cores[0],)),))
-    pair = Experiment(tuple(Member(_waiting(name), (core,)) for name, core in zip("ab", cores)), way="once")
+    alone = GroupExperiment((Member(Program("nothing", ("true",)), (cores[0],)),))
+    pair = GroupExperiment(tuple(Member(_waiting(name), (core,)) for name, core in zip("ab", cores)), way="once")
     nothing_s = [bench.run(alone, i).members[0].wall_s for i in range(repeats)]
     begins = [[member.setup_s for member in bench.run(pair, i).members] for i in range(repeats)]
     return {
@@ -204,7 +204,7 @@ def speed(case: Case) -> dict[str, float]:
         began = time.perf_counter()
         n_runs = measure(plan, Path(folder), setting).n_runs
         measured_s = time.perf_counter() - began
-        store = Store(Path(folder))
+        store = LaboratoryStore(Path(folder))
         observations, idle = store.write_tables(), store.idle_powers()
     analysis_s = seconds(lambda: analyse(observations, idle), 1 if case.smoke else 5)
     return {"speed.runs_per_s": n_runs / measured_s, "speed.analysis_s": analysis_s, "speed.runs": n_runs}

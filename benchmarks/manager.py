@@ -167,12 +167,8 @@ def year(case: Case) -> dict[str, float]:
 import time
 from benchmarks.manager import BUDGET_J, THRESHOLD
 from benchmarks.measure import peak_mb
-from joulewise.model.supply import Supply
-from joulewise.policies import POLICIES
-from joulewise.simulate import Manager
-from joulewise.simulate.tasks.days import simulate_days
-from joulewise.worlds.tasks.day import WorkloadParameters, generate_days
-from joulewise.worlds.environment import SystemParameters, generate_system
+from joulewise.tasks import POLICIES, Manager, Supply, SystemParameters, WorkloadParameters
+from joulewise.tasks import generate_days, generate_system, simulate_days
 system = generate_system(SystemParameters(pstates=3), {case.seed}, 0)
 parameters = WorkloadParameters(tasks_per_day={load}, days={n_days})
 supply = Supply({n_days} * BUDGET_J * {load} / 50_000, is_total=True)

@@ -21,9 +21,9 @@ from joulewise.optimise.assignments.fuzzy import (
 from joulewise.optimise.assignments.problem import AssignmentProblem as FrontProblem
 from joulewise.optimise.assignments.problem import allocation_of
 from joulewise.optimise.assignments.stochastic import StochasticProblem
-from joulewise.optimise.evolution import Evolution, evolve
+from joulewise.optimise.evolution import Evolution, Ways, evolve
 from joulewise.optimise.front import Front, front_of
-from joulewise.optimise.islands import evolve_islands
+from joulewise.optimise.islands import Archipelago, evolve_islands
 from joulewise.optimise.population import Population
 from joulewise.worlds.assignments.chances import ChanceParameters
 from joulewise.worlds.assignments.chances import gamma_chances as generate_chances
@@ -35,6 +35,7 @@ from joulewise.worlds.nine_machines import NineMachineParameters, generate_nine_
 from joulewise.worlds.system_tables import SystemTables, read_system
 
 __all__ = [
+    "Archipelago",
     "Assignment",
     "Bound",
     "ChanceParameters",
@@ -52,6 +53,7 @@ __all__ = [
     "System",
     "SystemParameters",
     "SystemTables",
+    "Ways",
     "Workload",
     "World",
     "allocation_of",

@@ -14,9 +14,9 @@ from joulewise.optimise.bags.problem import BagProblem as FrontProblem
 from joulewise.optimise.bags.profit import Profit, ProfitSweep, most_profit, price_at_ratio, profit_sweep
 from joulewise.optimise.bags.recovery import recover, recovered
 from joulewise.optimise.bags.seeds import min_energy, min_min_completion_time
-from joulewise.optimise.evolution import Evolution, evolve
+from joulewise.optimise.evolution import Evolution, Ways, evolve
 from joulewise.optimise.front import Front, front_of
-from joulewise.optimise.islands import evolve_islands
+from joulewise.optimise.islands import Archipelago, evolve_islands
 from joulewise.optimise.population import Population
 from joulewise.worlds.bags.bag import BagParameters as Parameters
 from joulewise.worlds.bags.bag import BagTable as Table
@@ -29,6 +29,7 @@ from joulewise.worlds.system_tables import SystemTables, read_system
 
 __all__ = [
     "Allocation",
+    "Archipelago",
     "Bag",
     "BoundFront",
     "BoundPoint",
@@ -48,6 +49,7 @@ __all__ = [
     "SystemParameters",
     "SystemTables",
     "Table",
+    "Ways",
     "WhatIf",
     "analyse",
     "bound_at",

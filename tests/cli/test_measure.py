@@ -17,7 +17,7 @@ from joulewise.cli.output import progress
 from joulewise.files import locked
 from joulewise.measure.machine.places import BEYOND_QUOTA, SHARED_CORES
 from joulewise.measure.plan.programs import resolved
-from joulewise.measure.plan.schedule import Estimate, schedule
+from joulewise.measure.plan.schedule import PlanEstimate, schedule
 from joulewise.progress import Progress
 from tests.strategies.calling import call
 from tests.strategies.small_lab import MACHINE, small_plan
@@ -138,16 +138,16 @@ def test_dry_runs_print_the_schedule_and_how_long_it_takes(folder: Path, capsys:
 @pytest.mark.parametrize(
     ("cost", "told"),
     [
-        (Estimate(9, 191.0, 9e3, (), 191.0), "9 runs (1 of 10 are there already), about 3.2 min."),
-        (Estimate(10, 1e5, 1e5, (), 1e5), "about 1.2 d. That is more than 12 h: it must be agreed to with --yes."),
+        (PlanEstimate(9, 191.0, 9e3, (), 191.0), "9 runs (1 of 10 are there already), about 3.2 min."),
+        (PlanEstimate(10, 1e5, 1e5, (), 1e5), "about 1.2 d. That is more than 12 h: it must be agreed to with --yes."),
         (
-            Estimate(10, 9e3, 9e3, ("a",), 8.0),
+            PlanEstimate(10, 9e3, 9e3, ("a",), 8.0),
             "at most 2.5 h by the time limits. How long a takes will be known once it has",
         ),
-        (Estimate(10, 1e5, 1e5, ("a",), 8.0), "Should it be more than 12 h, it must be agreed to with --yes."),
+        (PlanEstimate(10, 1e5, 1e5, ("a",), 8.0), "Should it be more than 12 h, it must be agreed to with --yes."),
     ],
 )
-def test_a_dry_run_says_how_long_it_takes_and_what_must_be_agreed_to(cost: Estimate, told: str) -> None:
+def test_a_dry_run_says_how_long_it_takes_and_what_must_be_agreed_to(cost: PlanEstimate, told: str) -> None:
     assert told in _how_long(10, cost, is_made_up=False)
 
 

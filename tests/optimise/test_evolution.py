@@ -22,6 +22,7 @@ from joulewise.optimise.bags.seeds import min_energy, min_min_completion_time
 from joulewise.optimise.evolution import Evolution, Herd, Ways, evolve, founders
 from joulewise.optimise.front import front_of, nadir_reference
 from joulewise.rng import generator
+from tests.strategies.evolving import grouped
 from tests.strategies.random_bags import DRAWS, random_bag, tiny_bag
 from tests.twins import evolution as twin
 from tests.twins.draws import Draws
@@ -66,7 +67,7 @@ def test_fronts_are_peeled_as_pymoo_does() -> None:
 @given(SEEDS, st.sampled_from([2, 6, 12]), st.sampled_from([0.0, 0.5, 1.0]), st.booleans())
 def test_every_generation_is_that_of_the_twin(seed: int, n: int, mutation: float, by_dominators: bool) -> None:
     bag = whole_bag(seed)
-    herd = herd_of(bag, n, seed, Ways(mutation, "dominators" if by_dominators else "peeling", archive=True))
+    herd = herd_of(bag, n, seed, Ways(mutation, "dominators" if by_dominators else "peeling"))
     genes = herd.chromosomes.genes[0]
     slow = twin.Herd({row: genes[row].tolist() for row in range(n)}, list(range(n)), list(range(n, 2 * n)))
     for row in range(n):
@@ -120,7 +121,7 @@ def test_the_peer_in_the_benchmark_solves_the_same_problem() -> None:
 
 def evolved(**options: object) -> Evolution:
     bag = random_bag(5, "real", most_tasks=20)
-    return evolve(BagProblem(bag), [min_energy(bag)], **{"generations": 60, "population": 10} | options)  # type: ignore[arg-type]
+    return evolve(BagProblem(bag), [min_energy(bag)], **grouped(**{"generations": 60, "population": 10} | options))
 
 
 def test_evolution_is_deterministic_and_its_snapshots_are_fronts_on_the_way() -> None:
@@ -137,7 +138,7 @@ def test_evolution_is_deterministic_and_its_snapshots_are_fronts_on_the_way() ->
 
 def test_without_an_archive_the_final_population_is_the_front() -> None:
     bag = random_bag(5, "real", most_tasks=20)
-    herd = herd_of(bag, 10, 0, Ways(0.5, "peeling", archive=False))
+    herd = herd_of(bag, 10, 0, Ways(archive=False))
     for _ in range(60):
         herd.step()
     population = herd.chromosomes.points[herd.parents]

@@ -16,7 +16,7 @@ from joulewise.model.arrays import Floats
 from joulewise.optimise.front import (
     MAKESPAN_ENERGY,
     Front,
-    Objective,
+    FrontObjective,
     front_of,
     hypervolume_of_line,
     nadir_reference,
@@ -105,7 +105,7 @@ def test_points_within_a_limit() -> None:
 
 
 def test_a_maximised_objective_is_shown_positive() -> None:
-    objectives = Objective("utility", "", is_maximised=True), Objective("energy", "J")
+    objectives = FrontObjective("utility", "", is_maximised=True), FrontObjective("energy", "J")
     front = front_of(np.array([[-5.0, 2.0], [-3.0, 1.0], [-4.0, 3.0]]), objectives=objectives)
     assert front.shown.tolist() == [[5.0, 2.0], [3.0, 1.0]]
 

@@ -23,6 +23,7 @@ from joulewise.optimise.evolution import Evolution, Herd, Ways, evolve, founders
 from joulewise.optimise.front import front_of, non_dominated
 from joulewise.optimise.islands import evolve_islands
 from joulewise.optimise.population import Population
+from tests.strategies.evolving import grouped
 from tests.strategies.random_bags import random_bag
 
 BAG = random_bag(5, "real", most_tasks=20)
@@ -32,7 +33,7 @@ ROOT = Path(__file__).parents[2]
 
 def evolved(make_problem: Any = PROBLEM, **options: Any) -> Evolution:
     chosen = {"generations": 45, "population": 10, "islands": 3, "exchange_every": 10, "workers": 1} | options
-    return evolve_islands(make_problem, [] if "start" in options else [min_energy(BAG)], **chosen)
+    return evolve_islands(make_problem, [] if "start" in options else [min_energy(BAG)], **grouped(**chosen))
 
 
 def assert_equal(one: Population, other: Population) -> None:
@@ -122,7 +123,7 @@ def test_the_clock_stops() -> None:
 
 def herd_of(seed: int, n: int = 10) -> Herd:
     problem = BagProblem(BAG)
-    return Herd(problem, founders(problem, [], n, seed), Ways(0.5, "peeling", archive=True))
+    return Herd(problem, founders(problem, [], n, seed), Ways())
 
 
 @pytest.mark.parametrize("n", [1, 3, 50])
@@ -196,13 +197,14 @@ def test_what_goes_wrong_in_a_process_is_told(make: Any, error: type[Exception],
 
 SCRIPT = """
 from functools import partial
-from joulewise.optimise.evolution import BagProblem
-from joulewise.optimise.islands import evolve_islands
+from joulewise.optimise.bags.problem import BagProblem
+from joulewise.optimise.islands import Archipelago, evolve_islands
 from tests.strategies.random_bags import random_bag
 
 bag = random_bag(5, "real", most_tasks=20)
 tell = lambda generation: print(generation, flush=True)
-evolve_islands(partial(BagProblem, bag), generations=10**9, population=10, islands=2, workers=2, on_progress=tell)
+two = Archipelago(2, workers=2)
+evolve_islands(partial(BagProblem, bag), generations=10**9, archipelago=two, population=10, on_progress=tell)
 """
 
 

@@ -19,6 +19,7 @@ from joulewise.optimise.bags.problem import BagProblem
 from joulewise.optimise.bags.seeds import min_energy
 from joulewise.optimise.evolution import Evolution, evolve
 from joulewise.optimise.population import Population, fingerprint_of
+from tests.strategies.evolving import grouped
 from tests.strategies.random_assignments import KINDS, random_world
 from tests.strategies.random_bags import random_bag
 
@@ -30,7 +31,7 @@ def bag_of(seed: int = 5, kind: str = "real") -> Bag:
 def evolved(bag: Bag, generations: int, start: Population | None = None, **options: Any) -> Evolution:
     seeds = [] if start else [min_energy(bag)]
     size = None if start else 10
-    return evolve(BagProblem(bag), seeds, generations=generations, population=size, start=start, **options)
+    return evolve(BagProblem(bag), seeds, generations=generations, population=size, start=start, **grouped(**options))
 
 
 def assert_equal(one: Population, other: Population) -> None:

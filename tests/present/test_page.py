@@ -16,6 +16,7 @@ from joulewise.present.findings import Finding
 from joulewise.present.layout import Drawing
 from joulewise.present.page import Figure, Need, Page, all_figures, all_pages, drawable, page_of
 from joulewise.present.report import draft_of
+from joulewise.present.tables import full_table
 from tests.strategies.made import make_records
 
 SYSTEMS = {"managed": "tasks", "jobs": "jobs", "front": "bags", "profit": "bags", "utility": "assignments",
@@ -71,7 +72,7 @@ def test_a_kind_without_a_page_gets_a_plain_one() -> None:
     draft = draft_of(records)
     assert draft.plates == ()
     assert draft.values["findings"] == [Finding("6 runs gave results.")]
-    assert draft.values["main_tables"] == []
+    assert draft.values["main_tables"] == [full_table(records)]
 
 
 @pytest.mark.usefixtures("installed")

@@ -38,7 +38,7 @@ SHAPES = (
 
 def random_world(seed: int, kind: str = "real", most_tasks: int = 12, most_machines: int = 3) -> World:
     """A world of a kind: up to 4 task types, 3 machine types and 2 P-states; queues form and utilities decay."""
-    rng = generator(seed, "tests.strategies.random_assignments")
+    rng = generator(seed, "tests.random_assignments")
     system = _system(rng, kind, most_machines)
     n = int(rng.integers(1, most_tasks + 1))
     typical_s = float(np.median(system.etc_s[np.isfinite(system.etc_s)]))

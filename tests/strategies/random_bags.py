@@ -50,7 +50,7 @@ def system_of(machines: Counts, etc_s: Floats, power_w: Floats, idle_w: Floats |
 
 def random_bag(seed: int, kind: str, most_tasks: int = 10, most_machines: int = 4) -> Bag:
     """A bag of a kind: up to 8 task types and 6 machine types, some of them empty, with or without idle power."""
-    rng = generator(seed, "tests.strategies.random_bags")
+    rng = generator(seed, "tests.random_bags")
     shape = (int(rng.integers(1, 9)), int(rng.integers(1, 7)), int(rng.integers(1, 3)))
     etc_s, power_w = np.sort(DRAWS[kind](rng, shape), axis=2), DRAWS[kind](rng, shape)
     machines = rng.integers(0, most_machines + 1, shape[1])

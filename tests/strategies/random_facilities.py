@@ -33,7 +33,7 @@ def random_facility(
 
     With all cores at rest and every CRAC unit at its highest coldest supply it keeps cap and redlines.
     """
-    rng = generator(seed, "tests.strategies.random_facilities")
+    rng = generator(seed, "tests.random_facilities")
     n_nodes, n_cracs = n_nodes or int(rng.integers(1, 7)), n_cracs or int(rng.integers(1, 4))
     types = _node_types(rng, n_node_types or int(rng.integers(1, 4)))
     chosen = (by_pair, has_one_curve, is_dense)
@@ -144,7 +144,7 @@ _CURVES: tuple[Callable[[np.random.Generator], CopCurve], ...] = (_moore, _scale
 
 def random_plan(facility: Facility, seed: int) -> FacilityPlan:
     """A plan with usable choices, core times and supplies; cap and redlines it may break."""
-    rng = generator(seed, "tests.strategies.random_facilities.plan")
+    rng = generator(seed, "tests.random_facilities.plan")
     room, kinds = facility.room, np.repeat(facility.node_type, np.diff(facility.first_core))
     usable = facility.tasks.is_usable[:, kinds].transpose(1, 0, 2)
     pstate = np.argmax(usable * rng.random(usable.shape), axis=2)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from joulewise.measure.bench.bench import Clock, Experiment, GroupRead, MemberRead, Program
+from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, MemberRead, Program
 from joulewise.measure.bench.laboratory import Setting, measure
 from joulewise.measure.bench.machine_bench import MachineBench
 from joulewise.measure.machine.machine import Machine
@@ -42,7 +42,7 @@ def small_plan(more: str = "", text: str = TEXT, folder: Path = Path()) -> Plan:
 class FakeBench:
     """Runs nothing; `problem` says which runs fail, `pause_s` how long each takes."""
 
-    problem: Callable[[Experiment], str] = lambda _: ""
+    problem: Callable[[GroupExperiment], str] = lambda _: ""
     pause_s: float = 0.0
     made: list[tuple[str, int]] = field(default_factory=list)
     warmed: list[str] = field(default_factory=list)
@@ -51,13 +51,13 @@ class FakeBench:
         self.warmed.append(program.name)
         return ""
 
-    def run(self, experiment: Experiment, repetition: int) -> GroupRead:
+    def run(self, experiment: GroupExperiment, repetition: int) -> GroupRead:
         time.sleep(self.pause_s)
         self.made.append((experiment.group, repetition))
         reads = tuple(MemberRead(wall_s=1.0 + repetition, company_share=1.0) for _ in experiment.members)
         return GroupRead("2026-01-01T00:00:00.000+00:00", reads, 1.0, problem=self.problem(experiment))
 
-    def idle_w(self, clock: Clock, seconds: float) -> float:
+    def idle_w(self, clock: ClockSetting, seconds: float) -> float:
         return 50.0
 
 

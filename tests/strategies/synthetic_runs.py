@@ -9,19 +9,19 @@ from typing import Any
 import polars as pl
 
 from joulewise.measure.analysis.columns import table
-from joulewise.measure.bench.bench import Clock, Experiment, Member, Program, Way
+from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, Member, Program, Way
 from joulewise.measure.bench.observations import COLUMNS
 from joulewise.measure.synthetic.machine import SyntheticMachine
 from joulewise.measure.synthetic.synthetic import SyntheticBench
 
 
-def experiment(names: Sequence[str], mhz: float | None = None, way: Way = "restart") -> Experiment:
+def experiment(names: Sequence[str], mhz: float | None = None, way: Way = "restart") -> GroupExperiment:
     """Programs by name, each on a core of its own."""
     members = tuple(Member(Program(name, (name,)), (core,)) for core, name in enumerate(names))
-    return Experiment(members, Clock(mhz), way)
+    return GroupExperiment(members, ClockSetting(mhz), way)
 
 
-def observed(machine: SyntheticMachine, experiments: Iterable[Experiment], repetitions: int) -> pl.DataFrame:
+def observed(machine: SyntheticMachine, experiments: Iterable[GroupExperiment], repetitions: int) -> pl.DataFrame:
     """The table of the laboratory."""
     bench = SyntheticBench(machine)
     rows = [row for made in experiments for again in range(repetitions) for row in _rows(bench, made, again)]
@@ -30,20 +30,20 @@ def observed(machine: SyntheticMachine, experiments: Iterable[Experiment], repet
 
 def idle_read(machine: SyntheticMachine, n: int) -> pl.DataFrame:
     """Readings of power with nothing running, at each frequency."""
-    bench, clocks = SyntheticBench(machine), [Clock(mhz) for mhz in machine.frequencies_mhz]
+    bench, clocks = SyntheticBench(machine), [ClockSetting(mhz) for mhz in machine.frequencies_mhz]
     return pl.DataFrame([{"clock": clock.label, "idle_w": bench.idle_w(clock, 1.0)} for clock in clocks * n])
 
 
 def everything(
     machine: SyntheticMachine, sizes: Sequence[int] = (1, 2), ways: Sequence[Way] = ("restart",)
-) -> list[Experiment]:
+) -> list[GroupExperiment]:
     """All groups of these sizes at every frequency in every way."""
     names = [program.name for program in machine.programs]
     groups = [group for size in sizes for group in combinations_with_replacement(names, size)]
     return [experiment(*made) for made in product(groups, machine.frequencies_mhz, ways)]
 
 
-def _rows(bench: SyntheticBench, made: Experiment, repetition: int) -> list[dict[str, Any]]:
+def _rows(bench: SyntheticBench, made: GroupExperiment, repetition: int) -> list[dict[str, Any]]:
     read = bench.run(made, repetition)
     shared = {
         "run": f"{made.group} {made.clock.label} {made.way} {repetition}",

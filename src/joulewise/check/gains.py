@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from joulewise.check.priced import SMALL, Market
+from joulewise.check.priced import SMALL, PricedMarket
 from joulewise.model import Workload
 from joulewise.model.arrays import Bools, Counts, Floats
 
@@ -26,7 +26,7 @@ _STRETCH_LEVELS = 4
 _RUNS_AT_ONCE = 2_000_000
 
 
-class _Runs(NamedTuple):
+class _PossibleRuns(NamedTuple):
     """Possible runs, one for each choice of each task, with the soonest start that lets them count."""
 
     task: Counts
@@ -37,16 +37,16 @@ class _Runs(NamedTuple):
     first_s: Floats
     least: Counts
 
-    def only(self, rows: Bools | Counts) -> _Runs:
+    def only(self, rows: Bools | Counts) -> _PossibleRuns:
         """These rows alone."""
         columns: Any = (column[rows] for column in self)
-        return _Runs(*columns)
+        return _PossibleRuns(*columns)
 
 
-class _Search:
+class _BestRuns:
     """The search of some tasks for their best runs."""
 
-    def __init__(self, work: Workload, market: Market, best: Floats) -> None:
+    def __init__(self, work: Workload, market: PricedMarket, best: Floats) -> None:
         self.work, self.market, self.best = work, market, best
         self.slack_s = SMALL * max(self.work.end_s, 1.0)
         self.levels = _levels(work)
@@ -71,7 +71,7 @@ class _Search:
         """The last instant of the prices that is no later than each of these."""
         return np.clip(np.searchsorted(self.market.at_s, at_s, side="right") - 1, 0, self.least.shape[1] - 1)
 
-    def runs_of(self, tasks: Counts) -> _Runs:
+    def runs_of(self, tasks: Counts) -> _PossibleRuns:
         """All runs of these tasks that can count."""
         work, choices = self.work, self.market.choices
         n_choices = np.diff(choices.first)[work.task_type[tasks]]
@@ -83,23 +83,23 @@ class _Search:
         first_s = np.maximum(work.arrival_s[task], work.start_s - exec_s)
         last_s = work.end_s if work.is_prorated else work.end_s - exec_s
         kind, nodes, cost_w = choices.machine_type[row], choices.nodes[row], choices.cost_w[row]
-        runs = _Runs(task, kind, nodes, cost_w, exec_s, first_s, least)
+        runs = _PossibleRuns(task, kind, nodes, cost_w, exec_s, first_s, least)
         return runs.only(first_s <= last_s + self.slack_s)
 
-    def last_s(self, runs: _Runs) -> Floats:
+    def last_s(self, runs: _PossibleRuns) -> Floats:
         """The latest starts that let runs count."""
         end_s = np.full(runs.task.size, self.work.end_s)
         return end_s if self.work.is_prorated else np.maximum(end_s - runs.exec_s, runs.first_s)
 
-    def least_from(self, runs: _Runs, start_s: Floats) -> Floats:
+    def least_from(self, runs: _PossibleRuns, start_s: Floats) -> Floats:
         """What a share of each run pays at least if it starts no sooner."""
         return np.asarray(self.least[runs.least, self.place(start_s)])
 
-    def utility_before(self, runs: _Runs, end_s: Floats) -> Floats:
+    def utility_before(self, runs: _PossibleRuns, end_s: Floats) -> Floats:
         """The utility of completing just before these instants."""
         return self.work.utility(runs.task, end_s - self.slack_s)
 
-    def keep(self, runs: _Runs, start_s: Floats, utility: Floats) -> None:
+    def keep(self, runs: _PossibleRuns, start_s: Floats, utility: Floats) -> None:
         """Raise the best gains by runs from these starts at these utilities."""
         end_s = start_s + runs.exec_s
         paid = self.market.paid_by(runs.machine_type, runs.nodes, runs.cost_w, end_s)
@@ -118,11 +118,11 @@ class _Search:
             runs, most = runs.only(still), most[still]
             look(runs)
 
-    def try_soonest(self, runs: _Runs) -> None:
+    def try_soonest(self, runs: _PossibleRuns) -> None:
         """Start as soon as counts."""
         self.keep(runs, runs.first_s, self.work.utility(runs.task, runs.first_s + runs.exec_s))
 
-    def try_segments(self, runs: _Runs) -> None:
+    def try_segments(self, runs: _PossibleRuns) -> None:
         """Complete where a segment of the utility ends, at the value that it ends with, and where the hold ends."""
         work, shapes = self.work, self.work.shapes
         top = shapes.level + shapes.span
@@ -136,7 +136,7 @@ class _Search:
             value = shapes.level[segment] + fallen + shapes.slope_per_s[segment] * length_s
             self.try_completion(some, shapes.start_s[segment + 1], value)
 
-    def try_completion(self, runs: _Runs, after_hold_s: Floats, value: Floats) -> None:
+    def try_completion(self, runs: _PossibleRuns, after_hold_s: Floats, value: Floats) -> None:
         """Complete so long after the hold, if that is allowed up to rounding, for so much of the scale."""
         work, last_s = self.work, self.last_s(runs)
         start_s = work.arrival_s[runs.task] + work.hold_s[runs.task] + after_hold_s - runs.exec_s
@@ -144,15 +144,15 @@ class _Search:
         start_s = np.clip(start_s, runs.first_s, last_s)[allowed]
         self.keep(runs.only(allowed), start_s, (work.scale[runs.task] * value)[allowed])
 
-    def try_starts(self, runs: _Runs) -> None:
+    def try_starts(self, runs: _PossibleRuns) -> None:
         """Start where a price changes."""
         self.walk(runs, np.searchsorted(self.market.at_s, runs.first_s), np.zeros(runs.task.size))
 
-    def try_ends(self, runs: _Runs) -> None:
+    def try_ends(self, runs: _PossibleRuns) -> None:
         """Complete where a price changes."""
         self.walk(runs, np.searchsorted(self.market.at_s, runs.first_s + runs.exec_s), runs.exec_s)
 
-    def walk(self, runs: _Runs, place: Counts, before_s: Floats) -> None:
+    def walk(self, runs: _PossibleRuns, place: Counts, before_s: Floats) -> None:
         """Start so long before the instants from `place` on, while a later start might gain more."""
         at_s = np.append(self.market.at_s, math.inf)
         while runs.task.size:
@@ -164,7 +164,7 @@ class _Search:
             runs, place, before_s, start_s = runs.only(going), place[going] + 1, before_s[going], start_s[going]
             self.keep(runs, start_s, self.work.utility(runs.task, start_s + runs.exec_s))
 
-    def try_cells(self, runs: _Runs) -> None:
+    def try_cells(self, runs: _PossibleRuns) -> None:
         """Runs that begin before the window and count by their share inside, at rounded-up utilities."""
         work = self.work
         first_s = np.maximum(runs.first_s + runs.exec_s, work.start_s)
@@ -178,7 +178,7 @@ class _Search:
             good = (from_s <= to_s) & (most * (cell + 1) / _CELLS > self.best[runs.task])
             self.try_cell(runs.only(good), from_s[good], to_s[good])
 
-    def try_cell(self, runs: _Runs, from_s: Floats, to_s: Floats) -> None:
+    def try_cell(self, runs: _PossibleRuns, from_s: Floats, to_s: Floats) -> None:
         """Complete between these instants, at the utility that the first of them has."""
         utility = self.utility_before(runs, from_s)
         for end_s in (from_s, to_s):
@@ -193,11 +193,11 @@ class _Search:
                 place = place + 1
 
 
-def gains_of(work: Workload, market: Market) -> Floats:
+def gains_of(work: Workload, market: PricedMarket) -> Floats:
     """The most that each task gains over all its runs, and 0 if none gains it anything."""
     best, n_choices = np.zeros(work.n_tasks), np.diff(market.choices.first)
     tasks = np.flatnonzero(n_choices[work.task_type] > 0)
-    search, at_once = _Search(work, market, best), max(_RUNS_AT_ONCE // max(int(n_choices.max()), 1), 1)
+    search, at_once = _BestRuns(work, market, best), max(_RUNS_AT_ONCE // max(int(n_choices.max()), 1), 1)
     for first in range(0, tasks.size, at_once):
         search.try_all(tasks[first : first + at_once])
     return best
@@ -211,7 +211,7 @@ def _levels(work: Workload) -> Floats:
     return np.unique(np.quantile(stretch, np.arange(_STRETCH_LEVELS) / _STRETCH_LEVELS, method="lower"))
 
 
-def _least_payments(work: Workload, market: Market, stretch: float) -> Floats:
+def _least_payments(work: Workload, market: PricedMarket, stretch: float) -> Floats:
     """What runs pay at least for each share that counts, by [choice, instant from which on they start].
 
     Where a run counts by its share, its counted part pays its mean price, and so the whole run pays as much per
@@ -231,7 +231,7 @@ def _least_payments(work: Workload, market: Market, stretch: float) -> Floats:
     return np.pad(least, ((0, 0), (n_needless, 0)), mode="edge")
 
 
-def _payments(work: Workload, market: Market, exec_s: Floats, begin_s: Floats) -> Floats:
+def _payments(work: Workload, market: PricedMarket, exec_s: Floats, begin_s: Floats) -> Floats:
     """What runs from these starts pay for each share that counts, at least."""
     choices, start_s, end_s = market.choices, work.start_s, work.end_s
     run = (choices.machine_type[:, None], choices.nodes[:, None], choices.cost_w[:, None])

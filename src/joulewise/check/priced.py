@@ -18,7 +18,7 @@ SMALL = 1e-12
 """Relative to the window's end: instants closer than this count as one."""
 
 
-class Choices(NamedTuple):
+class PricedChoices(NamedTuple):
     """What tasks may choose, by task type: rows from `first[task type]` on.
 
     A run takes so many machines of a type for so many seconds, and adds so many watts to standby.
@@ -32,7 +32,7 @@ class Choices(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Market:
+class PricedMarket:
     """Prices between the instants `at_s` at which one changes, and what has been paid by each of them.
 
     `paid` is by [machine type, instant] per machine, `paid_j` by instant per watt.
@@ -42,7 +42,7 @@ class Market:
     paid: Floats
     paid_j: Floats
     per_j: Floats
-    choices: Choices
+    choices: PricedChoices
 
     def paid_by(self, machine_type: Counts, nodes: Floats, cost_w: Floats, at_s: Floats) -> Floats:
         """What runs that never stop have paid by these instants; nothing is paid after the last price."""
@@ -56,8 +56,8 @@ class Market:
 
 
 def priced(
-    work: Workload, supply: Supply, n_machine_types: int, choices: Choices, prices: tuple[Floats, ArrayLike]
-) -> Market:
+    work: Workload, supply: Supply, n_machine_types: int, choices: PricedChoices, prices: tuple[Floats, ArrayLike]
+) -> PricedMarket:
     """The choices at prices on one grid of instants; InputError when they do not fit."""
     per_s, per_j = prices[0], np.atleast_1d(np.asarray(prices[1], float))
     if not math.isfinite(work.end_s):
@@ -76,7 +76,7 @@ def priced(
     paid = np.pad(np.cumsum(per_s, axis=1) * (work.end_s / per_s.shape[1]), ((0, 0), (1, 0)))
     paid_j = np.pad(np.cumsum(per_j * np.diff(periods_s)), (1, 0))
     paid = np.stack([np.interp(at_s, edges_s, row) for row in paid])
-    return Market(at_s, paid, np.interp(at_s, periods_s, paid_j), per_j, choices)
+    return PricedMarket(at_s, paid, np.interp(at_s, periods_s, paid_j), per_j, choices)
 
 
 def period_edges_s(work: Workload, supply: Supply) -> Floats:
@@ -87,6 +87,6 @@ def period_edges_s(work: Workload, supply: Supply) -> Floats:
     return np.append(work.start_s + supply.day_s * np.arange(n_days), work.end_s)
 
 
-def energy_income(market: Market, left_j: Floats) -> float:
+def energy_income(market: PricedMarket, left_j: Floats) -> float:
     """What the owner gets for so many joules in each period; energy without a limit has no price."""
     return float(sum(price * joules for price, joules in zip(market.per_j, left_j, strict=True) if price > 0))

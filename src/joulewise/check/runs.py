@@ -17,7 +17,7 @@ LOST = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class SoundRuns:
     """The runs by a possible choice, as columns; `exec_s` is the time that the task would have taken."""
 
     task: Counts
@@ -29,13 +29,13 @@ class Runs:
     end_s: Floats
     fate: Ints
 
-    def by_machine(self, then: Floats | Counts) -> Runs:
+    def by_machine(self, then: Floats | Counts) -> SoundRuns:
         """The same rows sorted by machine, and on each machine by this column."""
         return self.only(np.lexsort((then, self.machine)))
 
-    def only(self, rows: Counts | Bools) -> Runs:
+    def only(self, rows: Counts | Bools) -> SoundRuns:
         """These rows, in this order."""
-        return Runs(*(column[rows] for column in vars(self).values()))
+        return SoundRuns(*(column[rows] for column in vars(self).values()))
 
     @property
     def freed_at_s(self) -> Floats:
@@ -51,7 +51,7 @@ class Runs:
         return np.asarray(np.abs(self.start_s - self.freed_at_s) <= rounding_s(self.start_s))
 
 
-def sound_runs(world: World, allocation: Allocation) -> Runs:
+def sound_runs(world: World, allocation: Allocation) -> SoundRuns:
     """The runs that the row rules leave nothing to say about: those of tasks in their order, then lost ones."""
     parts = placed_rows(world, allocation)
     names = ("task", "machine", "pstate", "start_s", "end_s")
@@ -63,24 +63,24 @@ def sound_runs(world: World, allocation: Allocation) -> Runs:
     work = world.workload
     if work.stretch is not None:
         exec_s = exec_s * work.stretch[task]
-    runs = Runs(task, machine, pstate, work.arrival_s[task], exec_s, start_s, end_s, fate)
+    runs = SoundRuns(task, machine, pstate, work.arrival_s[task], exec_s, start_s, end_s, fate)
     return runs.only(np.isfinite(exec_s) & np.isfinite(start_s) & np.isfinite(end_s))
 
 
-def _start_after_arrival(_world: World, runs: Runs) -> Iterator[str]:
+def _start_after_arrival(_world: World, runs: SoundRuns) -> Iterator[str]:
     wrong = runs.start_s < runs.arrival_s
     why = " (its arrival) or later"
     yield from findings("start_s", runs.task[wrong], runs.start_s[wrong], runs.arrival_s[wrong], why)
 
 
-def _end_after_the_etc(_world: World, runs: Runs) -> Iterator[str]:
+def _end_after_the_etc(_world: World, runs: SoundRuns) -> Iterator[str]:
     done = runs.only(runs.fate == Status.RAN)
     due_s = done.start_s + done.exec_s
     wrong = np.abs(done.end_s - due_s) > _slack_s(done)
     yield from findings("end_s", done.task[wrong], done.end_s[wrong], due_s[wrong], " (start plus ETC)")
 
 
-def _others_end_before(_world: World, runs: Runs) -> Iterator[str]:
+def _others_end_before(_world: World, runs: SoundRuns) -> Iterator[str]:
     cut = runs.only(runs.fate != Status.RAN)
     due_s = cut.start_s + cut.exec_s
     too_long, backwards = cut.end_s > due_s + _slack_s(cut), cut.end_s <= cut.start_s
@@ -89,11 +89,11 @@ def _others_end_before(_world: World, runs: Runs) -> Iterator[str]:
     yield from findings(what, cut.task[backwards], cut.end_s[backwards], "an instant after its start")
 
 
-def _slack_s(runs: Runs) -> Floats:
+def _slack_s(runs: SoundRuns) -> Floats:
     return RELATIVE_TOLERANCE * runs.exec_s + rounding_s(runs.start_s + runs.exec_s)
 
 
-def _one_at_a_time(_world: World, runs: Runs) -> Iterator[str]:
+def _one_at_a_time(_world: World, runs: SoundRuns) -> Iterator[str]:
     queue = runs.by_machine(then=runs.start_s)
     freed_at_s = queue.freed_at_s
     wrong = queue.start_s < freed_at_s - rounding_s(queue.start_s)
@@ -101,7 +101,7 @@ def _one_at_a_time(_world: World, runs: Runs) -> Iterator[str]:
     yield from findings("start_s", queue.task[wrong], queue.start_s[wrong], freed_at_s[wrong], why)
 
 
-def _one_run_of_a_task_at_a_time(_world: World, runs: Runs) -> Iterator[str]:
+def _one_run_of_a_task_at_a_time(_world: World, runs: SoundRuns) -> Iterator[str]:
     """A task runs again only after its run was lost, and not once it has ended."""
     turn = runs.only(np.lexsort((runs.start_s, runs.task)))
     again = np.flatnonzero(turn.task[1:] == turn.task[:-1]) + 1
@@ -110,7 +110,7 @@ def _one_run_of_a_task_at_a_time(_world: World, runs: Runs) -> Iterator[str]:
     yield from findings("start_s", turn.task[wrong], turn.start_s[wrong], expected)
 
 
-def _nothing_runs_while_down(world: World, runs: Runs) -> Iterator[str]:
+def _nothing_runs_while_down(world: World, runs: SoundRuns) -> Iterator[str]:
     outages = world.outages
     if not outages.machine.size:
         return
@@ -120,11 +120,11 @@ def _nothing_runs_while_down(world: World, runs: Runs) -> Iterator[str]:
     yield from findings("start_s", runs.task[wrong], runs.start_s[wrong], outages.end_s[down[wrong]], why)
 
 
-def _losses_need_an_outage(world: World, runs: Runs) -> Iterator[str]:
+def _losses_need_an_outage(world: World, runs: SoundRuns) -> Iterator[str]:
     lost = runs.only(runs.fate == LOST)
-    known = set(zip(world.outages.machine.tolist(), world.outages.start_s.tolist(), strict=True))
+    outages = set(zip(world.outages.machine.tolist(), world.outages.start_s.tolist(), strict=True))
     keys = zip(lost.machine.tolist(), lost.end_s.tolist(), strict=True)
-    wrong = np.array([key not in known for key in keys], bool)
+    wrong = np.array([key not in outages for key in keys], bool)
     expected = "the start of an outage of its machine"
     yield from findings("end_s of a lost run", lost.task[wrong], lost.end_s[wrong], expected)
 

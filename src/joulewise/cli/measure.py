@@ -14,11 +14,11 @@ from joulewise.cli.output import AsJson, following, note, print_json, print_tabl
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis.analysis import Analysis
-    from joulewise.measure.bench.laboratory import Outcome
-    from joulewise.measure.bench.store import Store
+    from joulewise.measure.bench.laboratory import LaboratoryOutcome
+    from joulewise.measure.bench.store import LaboratoryStore
     from joulewise.measure.machine.machine import Machine
     from joulewise.measure.plan.plan import Plan
-    from joulewise.measure.plan.schedule import Estimate, Run
+    from joulewise.measure.plan.schedule import PlanEstimate, PlannedRun
     from joulewise.present.measure.report import MeasureInfo
 
 _MOST_ROWS = 40
@@ -106,7 +106,7 @@ def _measure(path: Path, out: Path | None, *, is_agreed: bool, as_json: bool) ->
         raise typer.Exit(SOME_RUNS_FAILED)
 
 
-def _show_failures(outcome: Outcome) -> None:
+def _show_failures(outcome: LaboratoryOutcome) -> None:
     from joulewise.units import count
 
     n_left = outcome.n_runs - outcome.n_valid
@@ -122,7 +122,7 @@ def _show_failures(outcome: Outcome) -> None:
 # --- what follows ------------------------------------------------------------------------------------------------
 
 
-def _show_findings(folder: Path, outcome: Outcome | None, *, as_json: bool) -> None:
+def _show_findings(folder: Path, outcome: LaboratoryOutcome | None, *, as_json: bool) -> None:
     """Analyse a folder, write its tables and its report, and print what was found."""
     from joulewise.present.measure.findings import measure_findings
     from joulewise.present.measure.runs import run_counts
@@ -144,7 +144,7 @@ def _show_findings(folder: Path, outcome: Outcome | None, *, as_json: bool) -> N
     print(f"Report:  {page}")
 
 
-def _counts(outcome: Outcome) -> dict[str, Any]:
+def _counts(outcome: LaboratoryOutcome) -> dict[str, Any]:
     return {name: getattr(outcome, name) for name in ("n_runs", "n_valid", "n_reused", "problems")}
 
 
@@ -153,10 +153,10 @@ def _analysed(folder: Path) -> tuple[Analysis, MeasureInfo, Path]:
     from joulewise.files import locked
     from joulewise.measure.analysis.analysis import analyse
     from joulewise.measure.analysis.export import write_tables
-    from joulewise.measure.bench.store import Store, machine_from
+    from joulewise.measure.bench.store import LaboratoryStore, machine_from
     from joulewise.present.measure.report import write_measure_report
 
-    store = Store(folder)
+    store = LaboratoryStore(folder)
     machine = machine_from(store.existing()["machine"])
     with locked(folder):
         analysis = analyse(store.write_tables(), store.idle_powers())
@@ -166,7 +166,7 @@ def _analysed(folder: Path) -> tuple[Analysis, MeasureInfo, Path]:
         return analysis, info, write_measure_report(folder, analysis, info)
 
 
-def _info(store: Store, machine: Machine) -> MeasureInfo:
+def _info(store: LaboratoryStore, machine: Machine) -> MeasureInfo:
     from joulewise.measure.bench.store import last_runs
     from joulewise.measure.machine.availability import Availability
     from joulewise.present.measure.report import MeasureInfo
@@ -194,12 +194,12 @@ def _info(store: Store, machine: Machine) -> MeasureInfo:
 def _show_schedule(path: Path, out: Path | None, *, as_json: bool) -> None:
     from joulewise.measure.bench.laboratory import estimate_left, runs_of
     from joulewise.measure.bench.setting import machine_of
-    from joulewise.measure.bench.store import Store
+    from joulewise.measure.bench.store import LaboratoryStore
     from joulewise.measure.plan.file import read_plan
 
     plan = read_plan(path)
     folder, machine = _folder(plan, out), machine_of(plan)
-    records = Store(folder).records()
+    records = LaboratoryStore(folder).records()
     runs, left = runs_of(plan, machine, records)
     cost, noted = estimate_left(plan, runs, left, records), _noted(plan, machine, runs)
     if as_json:
@@ -218,7 +218,7 @@ def _show_schedule(path: Path, out: Path | None, *, as_json: bool) -> None:
     print(_how_long(len(runs), cost, is_made_up=plan.synthetic is not None))
 
 
-def _noted(plan: Plan, machine: Machine, runs: Iterable[Run]) -> dict[str, list[str]]:
+def _noted(plan: Plan, machine: Machine, runs: Iterable[PlannedRun]) -> dict[str, list[str]]:
     """The notes that runs will have for where their members are pinned, and the groups that have each."""
     from joulewise.measure.machine.places import place_notes
 
@@ -231,21 +231,21 @@ def _noted(plan: Plan, machine: Machine, runs: Iterable[Run]) -> dict[str, list[
     return {words: list(groups) for words, groups in noted.items()}
 
 
-def _how_noted(runs: Iterable[Run], words: str, groups: Sequence[str]) -> str:
+def _how_noted(runs: Iterable[PlannedRun], words: str, groups: Sequence[str]) -> str:
     from joulewise.units import count
 
     n_groups = len({run.experiment.group for run in runs})
     return f"Runs of {len(groups):,} of {count(n_groups, 'group')} will have a note: {words}."
 
 
-def _row(run: Run) -> dict[str, Any]:
+def _row(run: PlannedRun) -> dict[str, Any]:
     experiment = run.experiment
     cores = " ".join(",".join(map(str, member.cores)) for member in experiment.members)
     return {"group": experiment.group, "clock": experiment.clock.label, "way": experiment.way, "cores": cores,
             "repetition": run.repetition}  # fmt: skip
 
 
-def _how_long(n_runs: int, cost: Estimate, *, is_made_up: bool) -> str:
+def _how_long(n_runs: int, cost: PlanEstimate, *, is_made_up: bool) -> str:
     from joulewise.units import count, roughly
 
     done = f" ({n_runs - cost.n_runs:,} of {n_runs:,} are there already)" if cost.n_runs < n_runs else ""
@@ -259,7 +259,7 @@ def _how_long(n_runs: int, cost: Estimate, *, is_made_up: bool) -> str:
     return f"{told}, at most {roughly(cost.most_s)} by the time limits. {_unknown(cost.unknown)}{_agreement(cost)}"
 
 
-def _agreement(cost: Estimate) -> str:
+def _agreement(cost: PlanEstimate) -> str:
     """What a dry run says of --yes."""
     from joulewise.measure.plan.schedule import LONG_S
     from joulewise.units import duration

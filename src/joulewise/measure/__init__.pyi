@@ -5,7 +5,7 @@ from joulewise.measure.analysis.colocation_data import colocation_observations
 from joulewise.measure.analysis.export import tables_of, write_tables
 from joulewise.measure.bench.laboratory import measure
 from joulewise.measure.bench.setting import opened as open_setting
-from joulewise.measure.bench.store import Store
+from joulewise.measure.bench.store import LaboratoryStore as Store
 from joulewise.measure.machine.survey import survey
 from joulewise.measure.plan.file import read_plan
 from joulewise.measure.plan.plan import Plan

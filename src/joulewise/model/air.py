@@ -74,14 +74,14 @@ class Air:
 
         It is the series of what comes straight, by one node in between, by two, and so on, as long as that is short.
         """
-        passed = found = self._nodes_from_nodes[nodes]
+        passed = reached = self._nodes_from_nodes[nodes]
         for _ in range(_MOST_BETWEEN):
             passed = csr_array(passed @ self._nodes_from_nodes)
             passed.data[passed.data < _TINY] = 0.0
             passed.eliminate_zeros()
             if passed.nnz == 0:
-                return csr_array(found * self.heating_k_per_w[None, :])
-            found = found + passed
+                return csr_array(reached * self.heating_k_per_w[None, :])
+            reached = reached + passed
         return csr_array(self.rise_k_per_w(nodes))
 
     def rise_prices(self, price_per_k: Floats) -> Floats:

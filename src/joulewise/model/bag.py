@@ -65,16 +65,16 @@ class Bag:
 
 
 def _count_problems(system: System, counts: Counts) -> Iterator[Problem]:
-    found = np.asarray(counts)
-    if found.shape != (system.n_task_types,):
+    given = np.asarray(counts)
+    if given.shape != (system.n_task_types,):
         n_types = system.n_task_types
         yield Problem(
-            "bag.counts", f"found the shape {found.shape}", f"must be one for each of the {n_types} task types"
+            "bag.counts", f"found the shape {given.shape}", f"must be one for each of the {n_types} task types"
         )
-    elif not np.isfinite(found).all() or (found < 0).any() or (found != np.floor(found)).any():
-        yield Problem("bag.counts", f"found {found.tolist()}", "must be whole numbers, 0 or more")
-    elif not 0 < sum(map(int, found)) < MOST_TASKS:
-        total = sum(map(int, found))
+    elif not np.isfinite(given).all() or (given < 0).any() or (given != np.floor(given)).any():
+        yield Problem("bag.counts", f"found {given.tolist()}", "must be whole numbers, 0 or more")
+    elif not 0 < sum(map(int, given)) < MOST_TASKS:
+        total = sum(map(int, given))
         yield Problem(
             "bag.counts", f"found {total:,} tasks in all", f"must be at least 1 and below 2^53 ({MOST_TASKS:,})"
         )

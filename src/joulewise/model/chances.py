@@ -47,7 +47,7 @@ def _problems(chances: Chances) -> Iterator[Problem]:
             yield Problem(f"chances.{name}", f"found the shape {covs.shape}", f"must be {shape[:3]}, all 0 or more")
     for name, least in (("time_s", "above 0"), ("power_w", "0 or more")):
         points = getattr(chances, name)
-        known = points[np.isfinite(chances.time_s)]
-        is_wrong = np.isnan(known).any() or not (known > 0 if name == "time_s" else known >= 0).all()
+        finite = points[np.isfinite(chances.time_s)]
+        is_wrong = np.isnan(finite).any() or not (finite > 0 if name == "time_s" else finite >= 0).all()
         if is_wrong or (np.diff(points[np.isfinite(chances.time_s).all(axis=-1)], axis=-1) < 0).any():
             yield Problem(f"chances.{name}", "found points out of range or order", f"must be {least}, rising")

@@ -16,7 +16,7 @@ from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.kernels.dominance import Archive, empty_archive, remember, room_to_sort, select
 from joulewise.kernels.draws import draws_of
 from joulewise.model.arrays import Counts, Floats, Ints
-from joulewise.optimise.front import Front, Objective, front_of, non_dominated
+from joulewise.optimise.front import Front, FrontObjective, front_of, non_dominated
 from joulewise.optimise.population import Population
 from joulewise.rng import generator
 
@@ -52,7 +52,7 @@ class GeneticProblem(Protocol):
 
     gene_names: tuple[str, ...]
     n_genes: int
-    objectives: tuple[Objective, Objective]
+    objectives: tuple[FrontObjective, FrontObjective]
 
     @property
     def fingerprint(self) -> str:
@@ -118,11 +118,19 @@ class Evolution:
 
 @dataclass(frozen=True)
 class Ways:
-    """How one generation follows another: the chance of a mutation, how ranks are counted, if an archive is kept."""
+    """How evolution goes: the chance of a mutation, how ranks are counted, if an archive is kept, fronts on the way.
 
-    mutation: float
-    ranks: Ranks
-    archive: bool
+    Ranks are fronts taken off one by one, or as in the text the number of dominators. Without an archive the front is
+    that of the final population, as published. `snapshots` are the generations at which the front is kept.
+    """
+
+    mutation: float = 0.5
+    ranks: Ranks = "peeling"
+    archive: bool = True
+    snapshots: Collection[int] = ()
+
+
+_AS_USUAL = Ways()
 
 
 def evolve(
@@ -131,11 +139,8 @@ def evolve(
     *,
     generations: int,
     population: int | None = None,
-    mutation: float = 0.5,
-    archive: bool = True,
-    ranks: Ranks = "peeling",
+    ways: Ways = _AS_USUAL,
     seed: int = 0,
-    snapshots: Collection[int] = (),
     seconds: float = math.inf,
     start: Population | None = None,
     engine: Engine = "cores",
@@ -143,24 +148,22 @@ def evolve(
 ) -> Evolution:
     """Evolve a population (of 100) that starts from the seeds and random chromosomes, or go on from a saved one.
 
-    The front is everything non-dominated ever seen, or without `archive` the final population, as published. Ranks
-    are fronts taken off one by one, or as in the text the number of dominators. To go on is to do as if there had been
-    no stop; `generations`, `snapshots` and progress count from there. Raises InputError.
+    The front is everything non-dominated ever seen, or as `ways` say. To go on is to do as if there had been no stop;
+    `generations`, snapshots and progress count from there. Raises InputError.
     """
-    ways = Ways(mutation, ranks, archive)
     raise_if_any(problems_of(problem, len(seeds), generations, population, ways, seed, seconds))
     raise_if_any(start_problems(problem, len(seeds), population, start, 1))
     herd = _herd(problem, engine)(start or founders(problem, seeds, population or POPULATION, seed), ways)
-    wanted, taken = set(snapshots), {0: herd.front()} if 0 in set(snapshots) else {}
-    began = told = time.perf_counter()
+    wanted, taken = set(ways.snapshots), {0: herd.front()} if 0 in ways.snapshots else {}
+    began = shown = time.perf_counter()
     done, now = 0, began
     while done < generations and now - began < seconds:
         herd.step()
         done, now = done + 1, time.perf_counter()
         if done in wanted:
             taken[done] = herd.front()
-        if on_progress is not None and (now - told >= _PROGRESS_S or done == generations):
-            told = now
+        if on_progress is not None and (now - shown >= _PROGRESS_S or done == generations):
+            shown = now
             on_progress(done)
     final = herd.population()
     speed = done / (time.perf_counter() - began) if done else 0.0
@@ -260,9 +263,9 @@ def points_in(problem: GeneticProblem, population: Population) -> Floats:
 def front_in(problem: GeneticProblem, population: Population) -> Front:
     """The front of a population, with what its points stand for."""
     points, genes = population.best
-    found = front_of(points, range(len(points)), problem.objectives)
-    payload = tuple(problem.payload(genes[:, row]) for row in found.payload)
-    return Front(problem.objectives, found.points, payload)
+    best = front_of(points, range(len(points)), problem.objectives)
+    payload = tuple(problem.payload(genes[:, row]) for row in best.payload)
+    return Front(problem.objectives, best.points, payload)
 
 
 class Herd:

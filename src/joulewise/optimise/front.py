@@ -17,7 +17,7 @@ Pair: TypeAlias = Sequence[float] | Floats
 
 
 @dataclass(frozen=True)
-class Objective:
+class FrontObjective:
     """What an axis of a front means. A maximised objective is stored negated, and shown as it is."""
 
     name: str
@@ -25,7 +25,7 @@ class Objective:
     is_maximised: bool = False
 
 
-MAKESPAN_ENERGY = (Objective("makespan", "s"), Objective("energy", "J"))
+MAKESPAN_ENERGY = (FrontObjective("makespan", "s"), FrontObjective("energy", "J"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Front:
     of any points.
     """
 
-    objectives: tuple[Objective, Objective]
+    objectives: tuple[FrontObjective, FrontObjective]
     points: Floats
     payload: tuple[Any, ...] = ()
 
@@ -98,17 +98,17 @@ class Front:
         return self._within(1, budget)[0]
 
     def _within(self, axis: int, limit: float) -> list[int]:
-        found = np.flatnonzero(self.points[:, axis] <= limit).tolist()
-        if not found:
+        inside = np.flatnonzero(self.points[:, axis] <= limit).tolist()
+        if not inside:
             objective, least = self.objectives[axis], self.points[:, axis].min()
             raise InputError(
                 Problem(f"limit of {objective.name}", f"found {limit:g}", f"must be {least:g} {objective.unit} or more")
             )
-        return found
+        return inside
 
 
 def front_of(
-    points: Floats, payload: Sequence[Any] = (), objectives: tuple[Objective, Objective] = MAKESPAN_ENERGY
+    points: Floats, payload: Sequence[Any] = (), objectives: tuple[FrontObjective, FrontObjective] = MAKESPAN_ENERGY
 ) -> Front:
     """The front of any points: what is dominated is left out, and of equal points all but the first."""
     kept = non_dominated(points)

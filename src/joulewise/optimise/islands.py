@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,7 +24,6 @@ from joulewise.optimise.evolution import (
     GeneticProblem,
     Herd,
     Migrants,
-    Ranks,
     Ways,
     cores,
     founders,
@@ -37,46 +37,52 @@ from joulewise.optimise.population import Population
 from joulewise.processes import HEED_S, available_cpus, end, follow_parent, for_children
 
 
+@dataclass(frozen=True)
+class Archipelago:
+    """How many islands there are, how often how many of the best move on, and in how many processes (else: cores)."""
+
+    islands: int = 4
+    exchange_every: int = 50
+    n_exchanged: int = 5
+    workers: int | None = None
+
+
+_FOUR, _AS_USUAL = Archipelago(), Ways()
+
+
 def evolve_islands(
     make_problem: Callable[[], GeneticProblem],
     seeds: Sequence[Any] = (),
     *,
     generations: int,
-    islands: int = 4,
-    exchange_every: int = 50,
-    n_exchanged: int = 5,
-    workers: int | None = None,
+    archipelago: Archipelago = _FOUR,
     population: int | None = None,
-    mutation: float = 0.5,
-    archive: bool = True,
-    ranks: Ranks = "peeling",
+    ways: Ways = _AS_USUAL,
     seed: int = 0,
-    snapshots: Collection[int] = (),
     seconds: float = math.inf,
     start: Population | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Evolution:
     """Evolve a population on each island, and from time to time copy a few of its best to the next one, in a ring.
 
-    `make_problem` is called in each of the processes, as many as there are `workers` (by default processors), so it
-    must come from a module, such as `functools.partial(BagProblem, bag)`. The result does not depend on their number.
-    All else is as with `evolve`; the clock is looked at between exchanges. Raises InputError, and JoulewiseError when a
-    process dies.
+    `make_problem` is called in each of the processes, so it must come from a module, such as
+    `functools.partial(BagProblem, bag)`. The result does not depend on the number of processes. All else is as with
+    `evolve`; the clock is looked at between exchanges. Raises InputError, and JoulewiseError when a process dies.
     """
-    problem, ways = make_problem(), Ways(mutation, ranks, archive)
+    problem, islands, exchange_every = make_problem(), archipelago.islands, archipelago.exchange_every
     raise_if_any(problems_of(problem, len(seeds), generations, population, ways, seed, seconds))
-    raise_if_any(_problems(islands, exchange_every, n_exchanged, workers))
+    raise_if_any(_problems(archipelago))
     raise_if_any(start_problems(problem, len(seeds), population, start, islands))
     size = population or POPULATION
     begin = start or Population.joined([founders(problem, seeds, size, seed, island) for island in range(islands)])
-    jobs = _jobs(make_problem, ways, begin, min(workers or available_cpus(), islands))
-    log = _Log(problem, begin, snapshots)
+    jobs = _jobs(make_problem, ways, begin, min(archipelago.workers or available_cpus(), islands))
+    log = _SnapshotLog(problem, begin, ways.snapshots)
     with _crew(jobs) as crew:
         began = now = time.perf_counter()
         generation, last = begin.generation, begin.generation + generations
         while generation < last and now - began < seconds:
             is_due = generation > 0 and generation % exchange_every == 0
-            immigrants = _one_on(crew.ask("emigrants", n_exchanged)) if is_due else {}
+            immigrants = _one_on(crew.ask("emigrants", archipelago.n_exchanged)) if is_due else {}
             generation = min(last, generation - generation % exchange_every + exchange_every)
             log.note(crew.ask("live", immigrants, generation, log.wanted))
             now = time.perf_counter()
@@ -88,9 +94,8 @@ def evolve_islands(
     return Evolution(front_in(problem, final), log.fronts(), done, speed, generation == last, final, engine)
 
 
-def _problems(islands: int, exchange_every: int, n_exchanged: int, workers: int | None) -> Iterator[Problem]:
-    counts = {"islands": islands, "exchange_every": exchange_every, "n_exchanged": n_exchanged, "workers": workers}
-    for name, count in counts.items():
+def _problems(archipelago: Archipelago) -> Iterator[Problem]:
+    for name, count in vars(archipelago).items():
         if count is not None and count < 1:
             yield Problem(name, f"found {count}", "must be 1 or more")
 
@@ -100,7 +105,7 @@ def _one_on(emigrants: dict[int, Migrants]) -> dict[int, Migrants]:
     return {(island + 1) % len(emigrants): migrants for island, migrants in emigrants.items()}
 
 
-class _Log:
+class _SnapshotLog:
     """The points of fronts at the generations asked for, from all islands; they are counted from where it began."""
 
     def __init__(self, problem: GeneticProblem, begin: Population, snapshots: Collection[int]) -> None:
@@ -125,7 +130,7 @@ class _Log:
         }
 
 
-class _Group:
+class _IslandGroup:
     """Islands that one process looks after, by number."""
 
     def __init__(self, problem: GeneticProblem, ways: Ways, starts: dict[int, Population]) -> None:
@@ -199,7 +204,7 @@ class _Processes:
 
     def ask(self, what: str, *about: Any) -> dict[int, Any]:
         answers = _results([pool.submit(_answer, what, about) for pool in self.pools])
-        together = {island: found for answer in answers for island, found in answer.items()}
+        together = {island: part for answer in answers for island, part in answer.items()}
         return dict(sorted(together.items()))
 
 
@@ -237,7 +242,7 @@ def _results(futures: Sequence[Future[Any]]) -> list[Any]:
     return [future.result() for future in futures]
 
 
-_settled: list[_Group] = []
+_settled: list[_IslandGroup] = []
 """In a process of the islands: the group that it looks after."""
 
 
@@ -249,6 +254,6 @@ def _answer(what: str, about: tuple[Any, ...]) -> dict[int, Any]:
     return dict(getattr(_settled[0], what)(*about))
 
 
-def _group_of(job: bytes) -> _Group:
+def _group_of(job: bytes) -> _IslandGroup:
     make_problem, ways, starts = pickle.loads(job)
-    return _Group(make_problem(), ways, starts)
+    return _IslandGroup(make_problem(), ways, starts)

@@ -136,9 +136,9 @@ class Population:
     def load(path: Path) -> Population:
         """The population that was saved. Raises InputError when there is none, or only a part of one."""
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
-                arrays = {name: found[name] for name in _DTYPES}
-                return Population(str(found["fingerprint"]), int(found["generation"]), **arrays)
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
+                arrays = {name: saved[name] for name in _DTYPES}
+                return Population(str(saved["fingerprint"]), int(saved["generation"]), **arrays)
         except OSError as error:
             problem = Problem(str(path), f"cannot be read: {error.strerror}", "must be a file of a saved population")
             raise InputError(problem) from error
@@ -161,10 +161,10 @@ def _problems(population: Population) -> Iterator[Problem]:
         "archive_sizes": (n_islands,),
     }
     for name, shape in shapes.items():
-        found = getattr(population, name)
-        if found.shape != shape:
-            yield Problem(f"population.{name}", f"found the shape {found.shape}", f"must have the shape {shape}")
-        elif not np.isfinite(found).all():
+        values = getattr(population, name)
+        if values.shape != shape:
+            yield Problem(f"population.{name}", f"found the shape {values.shape}", f"must have the shape {shape}")
+        elif not np.isfinite(values).all():
             yield Problem(f"population.{name}", "found NaN or infinity", "must be finite")
     if not n_islands or (np.sort(population.rows, axis=-1) != np.arange(n_pool)).any():
         yield Problem("population.rows", "found other rows", "must be those of a pool, each once, for every island")

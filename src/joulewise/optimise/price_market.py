@@ -116,9 +116,9 @@ class PriceMarket:
             "machine types": (certificate.per_s.shape[0], self.counts.size),
             "energy periods": (certificate.per_j.size, self.budget_j.size),
         }
-        for what, (found, wanted) in fits.items():
-            if found != wanted:
-                raise InputError(Problem("certificate", f"found prices of {found} {what}", f"the world has {wanted}"))
+        for what, (given, wanted) in fits.items():
+            if given != wanted:
+                raise InputError(Problem("certificate", f"found prices of {given} {what}", f"the world has {wanted}"))
         return self.bound(certificate)
 
     def first_guess(self, n_slots: int) -> Certificate:

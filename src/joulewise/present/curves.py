@@ -19,7 +19,7 @@ from joulewise.units import count, energy
 TRACES = "traces"
 UTILITY_TRACE, ENERGY_TRACE, BUDGET_TRACE = "utility_cumulative", "energy_cumulative_j", "budget_cumulative_j"
 UTILITY_SAID = "Utility earned since the start of the counted time, for each {}; the slope is the rate of earning."
-ENERGY_SAID = "Energy used since the start of the counted time, for each {}; a line that ends flat ran out of it."
+ENERGY_SAID = "Energy used since the start of the counted time, for each {}; a line that ends flat ran out of energy."
 _N_TIMES = 145
 _TICK_STEPS_H = (0.25, 0.5, 1, 2, 4, 6, 12, 24, 48, 72, 168, 336, 720, 2160, 4320, 8760, 1e9)
 

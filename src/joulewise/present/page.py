@@ -13,7 +13,7 @@ from joulewise.present.findings import NONE_YET, Finding
 from joulewise.present.glossary import STATISTICS
 from joulewise.present.layout import Drawing
 from joulewise.present.records import Key, Records
-from joulewise.present.tables import Table
+from joulewise.present.tables import Table, full_table
 from joulewise.units import count
 
 ENTRY_POINTS = "joulewise.pages"
@@ -58,6 +58,11 @@ def count_results(records: Records) -> list[Finding]:
     return [Finding(f"{count(records.n_runs, 'run')} gave results.")] if records.n_runs else NONE_YET
 
 
+def all_metrics(records: Records) -> list[Table]:
+    """Every metric at every point, where nobody says which matter; none without results."""
+    return [full_table(records)] if records.n_runs else []
+
+
 @dataclass(frozen=True)
 class Page:
     """What the report of one kind of study says and shows; what is left out has a plain default.
@@ -67,7 +72,7 @@ class Page:
     """
 
     findings: Callable[[Records], list[Finding]] = count_results
-    tables: Callable[[Records], list[Table]] = lambda _: []
+    tables: Callable[[Records], list[Table]] = all_metrics
     figures: tuple[Figure, ...] = ()
     glossary: Mapping[str, str] = field(default_factory=lambda: STATISTICS)
     frames: Mapping[str, Sequence[str] | None] = field(default_factory=dict)

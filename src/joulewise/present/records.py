@@ -11,6 +11,7 @@ import polars as pl
 
 from joulewise.present.formats import is_missing, key_name, key_value, plain
 from joulewise.study import statistics
+from joulewise.study.store import FAILED
 
 METHOD = "optimise.method"
 SEEDS = "optimise.seeds"
@@ -19,7 +20,6 @@ TARIFF_UNIT = "supply.tariff_unit"
 VARIANT = "variant"
 UTILITY = "utility_percent"
 MODES = ("immediate", "batch")
-_FAILED = "failed"
 _TITLED = ("policy", "method", "recovery")
 """How keys end whose values have titles."""
 _COMPARED = ("policy", "scheduler")
@@ -119,7 +119,7 @@ class Records:
     def n_runs(self) -> int:
         """The number of runs that have a result."""
         return (
-            self.runs.filter(pl.col("status") != _FAILED).height if "status" in self.runs.columns else self.runs.height
+            self.runs.filter(pl.col("status") != FAILED).height if "status" in self.runs.columns else self.runs.height
         )
 
     def utility(self) -> pl.DataFrame:

@@ -53,8 +53,10 @@ class FrontParameters:
 
 def genetic_ways(p: FrontParameters | UtilityFrontParameters) -> dict[str, Any]:
     """How NSGA-II evolves, as `evolve` takes it."""
-    names = ("population", "generations", "mutation", "archive", "ranks", "snapshots")
-    return {name: getattr(p, name) for name in names}
+    from joulewise.optimise.evolution import Ways
+
+    ways = Ways(p.mutation, p.ranks, p.archive, p.snapshots)
+    return {"population": p.population, "generations": p.generations, "ways": ways}
 
 
 def _front_problems(p: FrontParameters | UtilityFrontParameters) -> Iterator[Problem]:

@@ -38,7 +38,7 @@ class CovSystemParameters(FailureParameters, IdleParameters, UncertainParameters
 
     def __post_init__(self) -> None:
         problems = (_value_problems(self), idle_problems(self), failure_problems(self), uncertain_problems(self))
-        raise_if_any(problem for found in problems for problem in found)
+        raise_if_any(problem for group in problems for problem in group)
 
 
 def generate_cov_system(parameters: CovSystemParameters, seed: int, trial: int) -> System:

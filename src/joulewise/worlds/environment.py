@@ -64,7 +64,7 @@ class SystemParameters(FailureParameters, StandbyParameters, UncertainParameters
 
     def __post_init__(self) -> None:
         problems = (_value_problems(self), standby_problems(self), failure_problems(self), uncertain_problems(self))
-        raise_if_any(problem for found in problems for problem in found)
+        raise_if_any(problem for group in problems for problem in group)
         raise_if_any(_special_problems(self))
 
     @property

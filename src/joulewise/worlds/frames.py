@@ -265,8 +265,8 @@ def _header_problems(name: str, header: list[str]) -> Iterator[Problem]:
 
 def _width_problems(name: str, rows: list[tuple[int, int]], width: int) -> Iterator[Problem]:
     allowed = f"must be {width}, as in the header"
-    for line, found in rows[:MAX_LISTED]:
-        yield Problem(f"{name}: line {line}", f"found {found} cells", allowed, "the file may be truncated")
+    for line, n_cells in rows[:MAX_LISTED]:
+        yield Problem(f"{name}: line {line}", f"found {n_cells} cells", allowed, "the file may be truncated")
     if len(rows) > MAX_LISTED:
         yield Problem(name, f"{len(rows) - MAX_LISTED} more lines of another width", allowed)
 

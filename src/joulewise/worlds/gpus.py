@@ -32,7 +32,7 @@ class GpuParameters(FailureParameters, IdleParameters, UncertainParameters):
 
     def __post_init__(self) -> None:
         problems = (_value_problems(self), idle_problems(self), failure_problems(self), uncertain_problems(self))
-        raise_if_any(problem for found in problems for problem in found)
+        raise_if_any(problem for group in problems for problem in group)
 
 
 def gpu_system(parameters: GpuParameters) -> System:

@@ -84,8 +84,8 @@ def _fitted_mass(standard: Floats, skewness: float, kurtosis: float) -> Floats:
         return np.asarray(_WEIGHTS * (_moments_of(_mass(standard, choice), standard) - wanted))
 
     start = np.clip(wanted, _LOW, _HIGH)
-    found = least_squares(misses, start, bounds=(_LOW, _HIGH), max_nfev=_MAX_STEPS)
-    return _mass(standard, found.x)
+    fit = least_squares(misses, start, bounds=(_LOW, _HIGH), max_nfev=_MAX_STEPS)
+    return _mass(standard, fit.x)
 
 
 def _mass(standard: Floats, choice: Floats) -> Floats:
@@ -137,9 +137,9 @@ def expansion_report(
     parts = [("row means", means, new_means)]
     parts += [(f"ratios on {machine_types[j]}", ratios[:, j], new_ratios[:, j]) for j in range(ratios.shape[1])]
     return [
-        {"of": name, "when": when, **dict(zip(("mean", "cov", "skewness", "kurtosis"), found, strict=True))}
+        {"of": name, "when": when, **dict(zip(("mean", "cov", "skewness", "kurtosis"), values, strict=True))}
         for name, before, after in parts
-        for when, found in (
+        for when, values in (
             ("given", moments(before)),
             ("density", gram_charlier(before).moments()),
             ("after", moments(after)),

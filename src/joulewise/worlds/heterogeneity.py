@@ -69,8 +69,8 @@ def heterogeneity_metrics(system: System) -> dict[str, float]:
     rows, columns = general_part(system)
     if not rows.size:
         return dict.fromkeys(SYSTEM_MEASURES, float("nan"))
-    found = heterogeneity(system.etc_s[rows][:, columns, 0])
-    return {name: getattr(found, measure) for name, measure in SYSTEM_MEASURES.items()}
+    measured = heterogeneity(system.etc_s[rows][:, columns, 0])
+    return {name: getattr(measured, measure) for name, measure in SYSTEM_MEASURES.items()}
 
 
 def moments(values: Floats) -> tuple[float, float, float, float]:

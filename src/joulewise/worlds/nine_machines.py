@@ -46,7 +46,7 @@ class NineMachineParameters(FailureParameters, IdleParameters, SpecialParameters
     def __post_init__(self) -> None:
         own = (_value_problems(self), special_problems(self, self.task_types))
         shared = (idle_problems(self), failure_problems(self), uncertain_problems(self))
-        raise_if_any(problem for found in (*own, *shared) for problem in found)
+        raise_if_any(problem for group in (*own, *shared) for problem in group)
 
 
 def generate_nine_machines(parameters: NineMachineParameters, seed: int) -> System:

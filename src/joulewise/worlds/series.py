@@ -37,8 +37,8 @@ def read_series(name: str, folder: Path, column: str | None, key: str, *, positi
     Without a column's name the table must have one column of values; `key` is the study key that would name it.
     """
     table = read_table(name, folder)
-    at = next((found for found in (_TIMESTAMP, _HOUR) if found in table.columns), table.columns[0])
-    choices = [found for found in table.columns if found != at]
+    at = next((heading for heading in (_TIMESTAMP, _HOUR) if heading in table.columns), table.columns[0])
+    choices = [heading for heading in table.columns if heading != at]
     raise_if_any(_choice_problems(table, choices, column, key))
     values = table.quantity(Column(column or choices[0], "", ""), positive=positive)
     if table.numbers(at).is_given.all():
@@ -77,16 +77,16 @@ def _check_timestamps(table: Table, at: str) -> None:
     instants = [_instant(value) for value in table.frame[at]]
     unreadable = np.array([instant is None for instant in instants])
     table.report_rows(at, unreadable, 'must be an instant in ISO 8601, such as "2026-01-31T13:00Z"')
-    known = [instant for instant in instants if instant is not None]
+    given = [instant for instant in instants if instant is not None]
     if unreadable.any():
         return
-    has_zone = np.array([instant.tzinfo is not None for instant in known])
+    has_zone = np.array([instant.tzinfo is not None for instant in given])
     if has_zone.any() and not has_zone.all():
         words = ("without", "with") if has_zone[0] else ("with", "without")
         allowed = f"must be {words[1]} a zone or UTC offset, as in the first row"
         table.report_rows(at, has_zone != has_zone[0], allowed, "give all times in UTC, or all with their offset")
         return
-    at_s = np.array([_utc(instant).timestamp() for instant in known])
+    at_s = np.array([_utc(instant).timestamp() for instant in given])
     _check_steps(table, at, at_s, is_local=not has_zone[0])
 
 

@@ -88,7 +88,7 @@ class _Matrix(NamedTuple):
     """The row of the table of each [task type, P-state]."""
 
 
-class _Machines(NamedTuple):
+class _MachineList(NamedTuple):
     """Counts, groups and standby in the order of the machine types of etc_s."""
 
     counts: tuple[int, ...]
@@ -131,7 +131,7 @@ def _attempt(
         return None
 
 
-def _system(etc: _Matrix, machines: _Machines, power_w: Floats | None) -> System:
+def _system(etc: _Matrix, machines: _MachineList, power_w: Floats | None) -> System:
     """The system; what is wrong in the tables, and reported, is passed over to find the other problems."""
     etc_s = np.where(np.isnan(etc.values).any(axis=2, keepdims=True), 1.0, etc.values)
     if power_w is not None:
@@ -214,14 +214,14 @@ def _rows(table: Table, key: str, names: pl.Series, task_types: tuple[str, ...],
     n_pstates = int(pstates.max()) + 1
     code_of = {task_type: code for code, task_type in enumerate(task_types)}
     codes = np.array([code_of.get(name, -1) for name in names], dtype=np.int32)
-    known = np.flatnonzero((codes >= 0) & (pstates >= 0))
-    pairs, first = np.unique(codes[known] * n_pstates + pstates[known], return_index=True)
+    named = np.flatnonzero((codes >= 0) & (pstates >= 0))
+    pairs, first = np.unique(codes[named] * n_pstates + pstates[named], return_index=True)
     rows: Ints = np.full(len(task_types) * n_pstates, -1, dtype=np.int32)
-    rows[pairs] = known[first]
+    rows[pairs] = named[first]
     what = "task type" if n_pstates == 1 else "task type and P-state"
-    table.report_rows(key, np.isin(np.arange(codes.size), np.delete(known, first)), f"each {what} may have one row")
+    table.report_rows(key, np.isin(np.arange(codes.size), np.delete(named, first)), f"each {what} may have one row")
     rows = rows.reshape(-1, n_pstates)
-    if known.size == codes.size:  # a row without name or P-state may be the one that is missed
+    if named.size == codes.size:  # a row without name or P-state may be the one that is missed
         _report_missing(table, task_types, rows)
     return rows
 
@@ -277,7 +277,7 @@ def _name_problems(
         yield Problem(table.name, f"{more} more names of a {what} do not match {wanted_in}")
 
 
-def _machines(tables: SystemTables, folder: Path, etc: _Matrix) -> _Machines:
+def _machines(tables: SystemTables, folder: Path, etc: _Matrix) -> _MachineList:
     """Counts and groups from the table, from the list, or one machine of each type."""
     if tables.machines is not None:
         return _read_machines(tables.machines, folder, etc, has_powers=tables.power_w is not None)
@@ -288,9 +288,9 @@ def _machines(tables: SystemTables, folder: Path, etc: _Matrix) -> _Machines:
     return one_each._replace(counts=tables.counts)
 
 
-def _one_each(etc: _Matrix) -> _Machines:
+def _one_each(etc: _Matrix) -> _MachineList:
     n = len(etc.machine_types)
-    return _Machines((1,) * n, (GENERAL,) * n)
+    return _MachineList((1,) * n, (GENERAL,) * n)
 
 
 def _count_problems(counts: tuple[int, ...], n_machine_types: int) -> Iterator[Problem]:
@@ -306,7 +306,7 @@ def _count_problems(counts: tuple[int, ...], n_machine_types: int) -> Iterator[P
         yield Problem("system.counts", f"found {sum(counts):,} machines", allowed)
 
 
-def _read_machines(name: str, folder: Path, etc: _Matrix, *, has_powers: bool) -> _Machines:
+def _read_machines(name: str, folder: Path, etc: _Matrix, *, has_powers: bool) -> _MachineList:
     table = read_table(name, folder)
     table.check_columns(MACHINE_COLUMNS)
     raise_if_any(table.problems)
@@ -324,7 +324,7 @@ def _read_machines(name: str, folder: Path, etc: _Matrix, *, has_powers: bool) -
     raise_if_any(table.problems)
     groups = table.texts("group").fill_null(GENERAL).to_list() if "group" in table.columns else [GENERAL] * len(names)
     order = [names.index(machine_type) for machine_type in etc.machine_types]
-    return _Machines(
+    return _MachineList(
         tuple(int(counts[row]) for row in order),
         tuple(groups[row] for row in order),
         Standby(*(values[order] for values in standby)) if standby else None,

@@ -41,7 +41,7 @@ class UncertainParameters:
 def uncertain_problems(p: UncertainParameters) -> Iterator[Problem]:
     """What is wrong with these keys."""
     ranges = [(name, getattr(p, name)) for name in KEYS[:2]]
-    given = [(name, found) for name, found in ranges if found is not None]
+    given = [(name, span) for name, span in ranges if span is not None]
     allowed = f"must be [least, most], coefficients of variation from 0 to {MAX_COV:g}"
     yield from broken_rules(
         "system", p, [(name, 0 <= least <= most <= MAX_COV, allowed) for name, (least, most) in given]

@@ -41,18 +41,18 @@ BY_HAND = (_UTILITY, _MAX_UTILITY, _HOLD, _DURATION, _POINTS)
 STRETCH = Column("stretch", "", "how long the task really runs over its estimated time; 1 if empty")
 
 
-class _Kind(NamedTuple):
+class _HandWritten(NamedTuple):
     """A shape that people write by hand: the column it needs, and how to make it from duration and points."""
 
     needs: Column | None
     shape: Callable[[float, str], Shape]
 
 
-KINDS: dict[str, _Kind] = {
-    "constant": _Kind(None, lambda _duration_s, _points: constant()),
-    "linear": _Kind(_DURATION, lambda duration_s, _points: linear(duration_s)),
-    "step": _Kind(_DURATION, lambda duration_s, _points: step(duration_s)),
-    "piecewise": _Kind(_POINTS, lambda _duration_s, points: piecewise(parse_points(points), points)),
+KINDS: dict[str, _HandWritten] = {
+    "constant": _HandWritten(None, lambda _duration_s, _points: constant()),
+    "linear": _HandWritten(_DURATION, lambda duration_s, _points: linear(duration_s)),
+    "step": _HandWritten(_DURATION, lambda duration_s, _points: step(duration_s)),
+    "piecewise": _HandWritten(_POINTS, lambda _duration_s, points: piecewise(parse_points(points), points)),
 }
 
 

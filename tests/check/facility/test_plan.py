@@ -17,7 +17,7 @@ from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility, FacilityPlan, FacilityPrices
 from joulewise.model.room import CopCurve
-from joulewise.optimise.facility.evaluation import Reading, Steady, steady
+from joulewise.optimise.facility.evaluation import EquationReading, Steady, steady
 from joulewise.rng import generator
 from tests.strategies.random_facilities import facilities, feasible_plan, random_facility, random_plan, seeds
 
@@ -34,7 +34,7 @@ def kept(facility: Facility, seed: int) -> FacilityPlan:
 def test_nothing_is_wrong_with_a_right_one(facility: Facility, seed: int) -> None:
     plan, air = kept(facility, seed), Air(facility.room)
     for as_printed in (False, True):
-        state = steady(facility, air, plan, Reading(as_printed))
+        state = steady(facility, air, plan, EquationReading(as_printed))
         assert check_facility(facility, plan, state, as_printed=as_printed) == []
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.kernels.bundled import STEPS
-from joulewise.measure.bench.bench import Clock, Experiment, GroupRead, Member, MemberRead, Program
+from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, Member, MemberRead, Program
 from joulewise.measure.bench.bundled import (
     KERNELS,
     kernel_program,
@@ -83,12 +83,12 @@ class Steady:
     def warm_up(self, program: Program, cores: tuple[int, ...]) -> str:
         return self.problem
 
-    def run(self, experiment: Experiment, repetition: int) -> GroupRead:
+    def run(self, experiment: GroupExperiment, repetition: int) -> GroupRead:
         self.n_runs += 1
         (member,) = experiment.members
         return GroupRead("", (MemberRead(int(member.program.command[-1]) * self.round_s),), problem=self.problem)
 
-    def idle_w(self, clock: Clock, seconds: float) -> float:
+    def idle_w(self, clock: ClockSetting, seconds: float) -> float:
         return math.nan
 
 
@@ -107,7 +107,7 @@ def test_a_kernel_that_does_not_run_is_told() -> None:
 
 def test_kernels_run_as_programs_that_begin_together_and_are_never_alone() -> None:
     members = tuple(Member(kernel_program("branchy", 4096, rounds), (core,)) for rounds, core in ROUNDS_AND_CORES)
-    read = MachineBench(CORES).run(Experiment(members), 0)
+    read = MachineBench(CORES).run(GroupExperiment(members), 0)
     assert read.problem == ""
     assert sum(member.restarts for member in read.members) > 0
     assert all(member.company_share > 0 and member.setup_s > 0 and member.wall_s > 0 for member in read.members)

@@ -19,13 +19,13 @@ import polars as pl
 import pytest
 
 from joulewise.errors import InputError, Problem
-from joulewise.measure.bench.bench import Experiment, GroupRead
+from joulewise.measure.bench.bench import GroupExperiment, GroupRead
 from joulewise.measure.bench.journal import Record, read_journal
 from joulewise.measure.bench.laboratory import (
     GIVE_UP_AFTER,
     GIVEN_UP,
     IDLE_WINDOWS,
-    Outcome,
+    LaboratoryOutcome,
     Setting,
     known_seconds,
     measure,
@@ -33,7 +33,7 @@ from joulewise.measure.bench.laboratory import (
 )
 from joulewise.measure.bench.observations import COLUMNS
 from joulewise.measure.bench.setting import opened
-from joulewise.measure.bench.store import Store, machine_from
+from joulewise.measure.bench.store import LaboratoryStore, machine_from
 from joulewise.measure.machine.holding import ending_in_order, only_laboratory
 from joulewise.measure.machine.places import SHARED_CORES
 from joulewise.measure.machine.quiet import Quiet, Ticks
@@ -44,7 +44,9 @@ from joulewise.progress import Progress
 from tests.strategies.small_lab import MACHINE, N_REAL_RUNS, N_RUNS, TEXT, FakeBench, small_plan
 
 
-def measured(folder: Path, bench: FakeBench | None = None, more: str = "", *, is_agreed: bool = False) -> Outcome:
+def measured(
+    folder: Path, bench: FakeBench | None = None, more: str = "", *, is_agreed: bool = False
+) -> LaboratoryOutcome:
     return measure(small_plan(more), folder, Setting(MACHINE, bench or FakeBench()), is_agreed=is_agreed)
 
 
@@ -61,7 +63,7 @@ def test_every_run_is_made_once_and_becomes_rows(tmp_path: Path) -> None:
     assert table["energy_j"].null_count() == table.height
     assert set(table.filter(pl.col("group") == "2 a")["cores"]) == {"0", "2"}
     assert pl.read_csv(tmp_path / "lab" / "observations.csv").height == table.height
-    assert Store(tmp_path / "lab").idle_powers().rows() == [("as is", 50.0)] * IDLE_WINDOWS
+    assert LaboratoryStore(tmp_path / "lab").idle_powers().rows() == [("as is", 50.0)] * IDLE_WINDOWS
     assert (tmp_path / "lab" / "plan.toml").read_text() == TEXT
 
 
@@ -79,7 +81,7 @@ def test_a_finished_laboratory_has_nothing_to_do_and_a_changed_plan_only_what_is
 
 
 def test_what_fails_is_told_given_up_and_tried_again_by_the_next_start(tmp_path: Path) -> None:
-    def fails(experiment: Experiment) -> str:
+    def fails(experiment: GroupExperiment) -> str:
         return "a: ended with 1" if experiment.group == "a + b" else ""
 
     found = measured(tmp_path, bench := FakeBench(problem=fails))
@@ -105,7 +107,7 @@ def test_a_program_that_cannot_be_warmed_up_is_not_measured(tmp_path: Path) -> N
 
 def test_a_note_is_kept_where_the_machine_was_not_idle(tmp_path: Path) -> None:
     measure(small_plan(), tmp_path, Setting(MACHINE, FakeBench(), lambda _: "busy", idle_w=lambda *_: 9.0))
-    assert {record["note"] for record in Store(tmp_path).records() if record["event"] == "idle"} == {"busy"}
+    assert {record["note"] for record in LaboratoryStore(tmp_path).records() if record["event"] == "idle"} == {"busy"}
     assert set(pl.read_parquet(tmp_path / "observations.parquet")["notes"]) == {"busy"}
 
 
@@ -202,7 +204,7 @@ def test_what_ends_it_before_the_first_run_is_no_hindrance_later(tmp_path: Path)
 
 def test_ctrl_c_and_being_told_to_end_leave_valid_tables(tmp_path: Path) -> None:
     class Interrupted(FakeBench):
-        def run(self, experiment: Experiment, repetition: int) -> GroupRead:
+        def run(self, experiment: GroupExperiment, repetition: int) -> GroupRead:
             if len(self.made) == 4:
                 os.kill(os.getpid(), signal.SIGTERM)
             return super().run(experiment, repetition)
@@ -221,10 +223,10 @@ def test_an_external_meter_reads_the_idle_machine_too(tmp_path: Path) -> None:
     meter.check()
     assert "not there yet" in meter.availability().found
     assert measure(small_plan(), tmp_path / "lab", setting).n_valid == N_RUNS
-    assert Store(tmp_path / "lab").uncovered() == f"energies: {table} is not there"
+    assert LaboratoryStore(tmp_path / "lab").uncovered() == f"energies: {table} is not there"
     now_s = time.time()
     table.write_text("t,Steckdose 2\n" + "".join(f"{now_s + second},30\n" for second in range(-60, 60)))
-    store = Store(tmp_path / "lab")
+    store = LaboratoryStore(tmp_path / "lab")
     assert store.write_tables()["energy_j"].null_count() > 0  # runs of another day
     assert [power_w for _, power_w in store.idle_powers().rows()] == pytest.approx([30.0] * IDLE_WINDOWS)
     assert f"energies of {N_RUNS} of {N_RUNS} runs: meter.csv covers " in store.uncovered()
@@ -252,7 +254,7 @@ idle = "50 ms"
 
 def test_energies_of_two_meters_are_not_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("joulewise.measure.machine.holding.SHARED", tmp_path)
-    store = Store(tmp_path / "lab")
+    store = LaboratoryStore(tmp_path / "lab")
     for repetitions, watts in ((2, 5), (3, 700)):
         plan = small_plan(text=METERED.format(repetitions, watts))
         with opened(plan, store.folder) as setting:
@@ -268,13 +270,13 @@ def test_energies_of_two_meters_are_not_joined(tmp_path: Path, monkeypatch: pyte
 
 def test_the_idle_machine_is_read_between_runs_and_not_again_by_the_next_start(tmp_path: Path) -> None:
     class Interrupted(FakeBench):
-        def run(self, experiment: Experiment, repetition: int) -> GroupRead:
+        def run(self, experiment: GroupExperiment, repetition: int) -> GroupRead:
             if len(self.made) == 4:
                 raise KeyboardInterrupt
             return super().run(experiment, repetition)
 
     def events() -> list[Record]:
-        return [record for record in Store(tmp_path).records() if record["event"] in ("run", "idle")]
+        return [record for record in LaboratoryStore(tmp_path).records() if record["event"] in ("run", "idle")]
 
     setting = Setting(MACHINE, bench := Interrupted(), idle_w=bench.idle_w, meter="it")
     with pytest.raises(KeyboardInterrupt):
@@ -303,7 +305,7 @@ def test_only_what_was_left_half_written_is_removed(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     (tmp_path / f".folder.{'2d' * 16}.tmp").mkdir()
-    Store(tmp_path).remove_leftovers()
+    LaboratoryStore(tmp_path).remove_leftovers()
     assert not any(path.exists() for path in ours)
     assert all(path.exists() for path in others)
 
@@ -314,7 +316,7 @@ def test_the_table_of_a_meter_that_cannot_be_read_hides_nothing(tmp_path: Path) 
     about = {"meter": {"csv": str(table), "zone": "UTC", "ahead_s": 0.0}}
 
     class Interrupted(FakeBench):
-        def run(self, experiment: Experiment, repetition: int) -> GroupRead:
+        def run(self, experiment: GroupExperiment, repetition: int) -> GroupRead:
             if len(self.made) == 4:
                 raise KeyboardInterrupt
             return super().run(experiment, repetition)
@@ -346,7 +348,7 @@ def test_days_must_be_agreed_to_before_or_after_warm_ups(tmp_path: Path) -> None
     assert (bench.made, bench.warmed, list(tmp_path.iterdir())) == ([], [], [])
     measure(small_plan(text=days), tmp_path, Setting(MACHINE, bench), is_agreed=True)
     assert len(bench.made) == N_RUNS
-    assert known_seconds(small_plan(), Store(tmp_path).records()) == {"a": 3.0, "b": 3.0}
+    assert known_seconds(small_plan(), LaboratoryStore(tmp_path).records()) == {"a": 3.0, "b": 3.0}
 
 
 def test_a_folder_belongs_to_one_plan_on_one_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from joulewise.measure.bench import machine_bench
-from joulewise.measure.bench.bench import Clock, Experiment, GroupRead, Member, Program, Way
+from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, Member, Program, Way
 from joulewise.measure.bench.machine_bench import MachineBench
 from joulewise.measure.bench.runner import LEFT_BEHIND, last_lines, run_group
 from joulewise.measure.bench.times import MemberTimes, Stay, company_share
@@ -36,7 +36,7 @@ def shell(script: str, name: str = "it", time_limit_s: float = 30.0, **more: str
 
 def run(*programs: Program, way: Way = "restart", bench: MachineBench | None = None) -> GroupRead:
     members = tuple(Member(program, (CORES[i % len(CORES)],)) for i, program in enumerate(programs))
-    return (bench or MachineBench(CORES)).run(Experiment(members, way=way), 0)
+    return (bench or MachineBench(CORES)).run(GroupExperiment(members, way=way), 0)
 
 
 def is_running(pid: int) -> bool:
@@ -175,7 +175,7 @@ def test_a_program_that_fails_when_it_is_started_again_is_told(tmp_path: Path) -
 
 
 def test_a_core_that_does_not_exist_is_told() -> None:
-    read = MachineBench(CORES).run(Experiment((Member(shell("true"), (9999,)),)), 0)
+    read = MachineBench(CORES).run(GroupExperiment((Member(shell("true"), (9999,)),)), 0)
     assert read.problem.startswith("could not be run: cores: found 9999; must be among ")
     unchecked = MachineBench((9999,)).warm_up(shell("true"), (9999,))
     assert unchecked.startswith("it could not be started: [Errno 22]")
@@ -306,7 +306,7 @@ class Clocks:
         self.held_at = datetime.max.replace(tzinfo=UTC)
 
     @contextmanager
-    def holding(self, clock: Clock, cores: Iterable[int], others: Iterable[int]) -> Iterator[None]:
+    def holding(self, clock: ClockSetting, cores: Iterable[int], others: Iterable[int]) -> Iterator[None]:
         self.held.append((clock.label, (*cores, *others)))
         time.sleep(0.002)
         self.held_at = datetime.now(UTC) - timedelta(milliseconds=1)  # times are told in whole ones
@@ -320,8 +320,8 @@ def test_counters_energy_and_clocks_are_read_where_there_are_any(monkeypatch: py
     with Watch(meter, now_s=meter.now_s) as watch:
         monkeypatch.setattr(watch, "mean_mhz", lambda *_: 1400.0)
         bench = MachineBench(CORES, watch, counters, clocks)
-        read = bench.run(Experiment(members, Clock(1500.0)), 0)
-        assert bench.idle_w(Clock(), 0.1) == pytest.approx(10.0)
+        read = bench.run(GroupExperiment(members, ClockSetting(1500.0)), 0)
+        assert bench.idle_w(ClockSetting(), 0.1) == pytest.approx(10.0)
     assert (read.problem, read.energy_meter) == ("", "a meter")
     assert (read.measured_mhz, read.notes) == (1400.0, (f"{OTHER_CLOCK} (1400 MHz)",))
     assert read.energy_j == pytest.approx(10 * read.group_s)
@@ -335,9 +335,9 @@ def test_counters_energy_and_clocks_are_read_where_there_are_any(monkeypatch: py
 
 
 def test_a_clock_that_cannot_be_set_is_told() -> None:
-    read = MachineBench(CORES).run(Experiment((Member(shell("true"), CORES[:1]),), Clock(1500.0)), 0)
+    read = MachineBench(CORES).run(GroupExperiment((Member(shell("true"), CORES[:1]),), ClockSetting(1500.0)), 0)
     assert read.problem == "could not be run: clock: found 1500 MHz; clocks of this machine cannot be set"
-    assert math.isnan(MachineBench(CORES).idle_w(Clock(), 1.0))
+    assert math.isnan(MachineBench(CORES).idle_w(ClockSetting(), 1.0))
 
 
 def test_a_step_of_the_time_of_day_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import pytest
 from joulewise.errors import InputError
 from joulewise.measure.analysis.clock_scaling import scaling_table
 from joulewise.measure.analysis.columns import shaped
-from joulewise.measure.bench.bench import Clock
+from joulewise.measure.bench.bench import ClockSetting
 from joulewise.measure.bench.observations import COLUMNS
 from joulewise.measure.bench.setting import clock_problems
 from joulewise.measure.machine.clocks import Clocks
@@ -56,7 +56,7 @@ def test_a_frequency_is_held_and_given_back(
     monkeypatch.setattr(Path, "write_text", as_kernel)
     clocks = Clocks(root, note)
     assert clocks.availability().is_available
-    with suppress(KeyboardInterrupt), clocks.holding(Clock(frequency_mhz=2600), (0, 1)):
+    with suppress(KeyboardInterrupt), clocks.holding(ClockSetting(frequency_mhz=2600), (0, 1)):
         assert {settings(root, core)[1:] for core in (0, 1)} == {("2600000", "2600000")}
         assert settings(root, 3) == before[3]
         assert note.exists()
@@ -67,7 +67,7 @@ def test_a_frequency_is_held_and_given_back(
 
 def test_a_governor_is_held_and_given_back(tmp_path: Path) -> None:
     root = trees.ivy_bridge(tmp_path)
-    with Clocks(root).holding(Clock(governor="performance"), (2,)):
+    with Clocks(root).holding(ClockSetting(governor="performance"), (2,)):
         assert [settings(root, core)[0] for core in (2, 3)] == ["performance", "ondemand"]
     assert settings(root, 2)[0] == "ondemand"
 
@@ -75,16 +75,16 @@ def test_a_governor_is_held_and_given_back(tmp_path: Path) -> None:
 def test_cores_that_nothing_runs_on_are_held_as_near_below_as_they_can(tmp_path: Path) -> None:
     root = trees.hybrid(tmp_path / "hybrid")
     before = [settings(root, core) for core in range(8)]
-    with Clocks(root).holding(Clock(frequency_mhz=4000), (0,), range(1, 8)):
+    with Clocks(root).holding(ClockSetting(frequency_mhz=4000), (0,), range(1, 8)):
         assert [settings(root, core)[1:] for core in (0, 1, 2, 7)] == [("4000000",) * 2] * 3 + [("3300000",) * 2]
     assert [settings(root, core) for core in range(8)] == before
     stepped = trees.ivy_bridge(tmp_path / "desktop")
     steps = {6: "3401000 2500000 1600000", 7: "3400000 3000000"}
     folder = f"{trees.CPU}/cpu{{}}/cpufreq/scaling_available_frequencies"
     trees.write(stepped, {folder.format(core): text for core, text in steps.items()})
-    with Clocks(stepped).holding(Clock(frequency_mhz=2600), (0,), (6, 7)):
+    with Clocks(stepped).holding(ClockSetting(frequency_mhz=2600), (0,), (6, 7)):
         assert [settings(stepped, core)[2] for core in (0, 6, 7)] == ["2600000", "2500000", "3000000"]
-    with Clocks(stepped).holding(Clock(frequency_mhz=3400), (0,), ()):
+    with Clocks(stepped).holding(ClockSetting(frequency_mhz=3400), (0,), ()):
         assert settings(stepped, 0)[2] == "3400000"  # not the step for turbo beside it
 
 
@@ -97,10 +97,13 @@ def test_a_plan_needs_its_clocks_only_on_cores_that_it_uses(tmp_path: Path) -> N
 
 
 def test_a_clock_that_was_not_seen_is_noted() -> None:
-    held = Clock(2000.0)
+    held = ClockSetting(2000.0)
     assert clock_notes(held, [[2100.0], []]) == clock_notes(held, [[2100.0, 800.0]]) == (f"{OTHER_CLOCK} (2100 MHz)",)
     assert (
-        clock_notes(held, [[1950.0], [2600.0, 2000.0]]) == clock_notes(held, []) == clock_notes(Clock(), [[9.0]]) == ()
+        clock_notes(held, [[1950.0], [2600.0, 2000.0]])
+        == clock_notes(held, [])
+        == clock_notes(ClockSetting(), [[9.0]])
+        == ()
     )
 
 
@@ -123,14 +126,14 @@ def test_what_is_not_offered_is_told_before_anything_is_set(tmp_path: Path) -> N
     root = trees.ivy_bridge(tmp_path / "desktop")
     with (
         pytest.raises(InputError, match="found 2500 MHz; must be one of 1600, 1700, 2600, 3400, 3401 MHz"),
-        Clocks(root).holding(Clock(frequency_mhz=2500), (0,)),
+        Clocks(root).holding(ClockSetting(frequency_mhz=2500), (0,)),
     ):
         pass
-    (problem,) = Clocks(root).problems(Clock(governor="performnce"), (0,))
+    (problem,) = Clocks(root).problems(ClockSetting(governor="performnce"), (0,))
     assert "did you mean 'performance'?" in str(problem)
     server = Clocks(trees.xeon(tmp_path / "server"))
-    assert not server.problems(Clock(frequency_mhz=2512.5), (0,))
-    assert "must be 800 to 3900 MHz" in str(server.problems(Clock(frequency_mhz=4000), (0,))[0])
+    assert not server.problems(ClockSetting(frequency_mhz=2512.5), (0,))
+    assert "must be 800 to 3900 MHz" in str(server.problems(ClockSetting(frequency_mhz=4000), (0,))[0])
 
 
 def test_a_refusal_gives_back_what_was_set_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +148,7 @@ def test_a_refusal_gives_back_what_was_set_already(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(Path, "write_text", refuse)
     with (
         pytest.raises(InputError, match=r"only root may set it; run as root, or .*chmod a\+w"),
-        Clocks(root).holding(Clock(frequency_mhz=2600), (0, 1)),
+        Clocks(root).holding(ClockSetting(frequency_mhz=2600), (0, 1)),
     ):
         pass
     assert settings(root, 0) == before
@@ -164,11 +167,11 @@ def test_what_cannot_be_given_back_is_not_forgotten(tmp_path: Path, monkeypatch:
     for _ in range(2):  # the second finds what the first left, and must not take it for what was there
         with (
             pytest.raises(InputError, match=f"could not be given back its '{before[0]}'"),
-            clocks.holding(Clock(governor="performance"), (0,)),
+            clocks.holding(ClockSetting(governor="performance"), (0,)),
         ):
             pass
     monkeypatch.setattr(Path, "write_text", write_text)
-    with clocks.holding(Clock(governor="performance"), (0,)):
+    with clocks.holding(ClockSetting(governor="performance"), (0,)):
         assert settings(root, 0)[0] == "performance"
     assert (settings(root, 0), note.exists()) == (before, False)
 
@@ -185,7 +188,7 @@ def test_ctrl_c_waits_until_clocks_are_given_back(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(Path, "write_text", interrupted)
     was = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background may ignore it
     try:
-        with pytest.raises(KeyboardInterrupt), Clocks(root).holding(Clock(governor="performance"), (0,)):
+        with pytest.raises(KeyboardInterrupt), Clocks(root).holding(ClockSetting(governor="performance"), (0,)):
             pass
     finally:
         signal.signal(signal.SIGINT, was)
@@ -197,7 +200,7 @@ def test_a_limit_that_stays_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Path, "write_text", lambda _, text, **__: len(text))
     with (
         pytest.raises(InputError, match=r"did not take '2600 MHz' \(it stays at '800000'"),
-        Clocks(root).holding(Clock(frequency_mhz=2600), (0,)),
+        Clocks(root).holding(ClockSetting(frequency_mhz=2600), (0,)),
     ):
         pass
 
@@ -205,7 +208,7 @@ def test_a_limit_that_stays_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_what_a_killed_laboratory_left_is_given_back(tmp_path: Path) -> None:
     root, note = trees.write(trees.xeon(tmp_path / "root"), {trees.BOOT: "first"}), tmp_path / "clocks.json"
     before = settings(root, 0)
-    with Clocks(root, note).holding(Clock(frequency_mhz=2600, governor="performance"), (0,)):
+    with Clocks(root, note).holding(ClockSetting(frequency_mhz=2600, governor="performance"), (0,)):
         left, held = note.read_text(), settings(root, 0)
     outside = tmp_path / "outside/scaling_governor"
     trees.write(tmp_path, {"outside/scaling_governor": "mine"})
@@ -228,9 +231,12 @@ def test_what_a_killed_laboratory_left_is_given_back(tmp_path: Path) -> None:
 def test_why_clocks_cannot_be_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bare = Clocks(trees.container(tmp_path / "bare"))
     assert "no choice of clock (cpufreq) for cores 0-1 (a container)" in bare.availability().found
-    with pytest.raises(InputError, match="leave the clock as it is"), bare.holding(Clock(governor="performance"), (0,)):
+    with (
+        pytest.raises(InputError, match="leave the clock as it is"),
+        bare.holding(ClockSetting(governor="performance"), (0,)),
+    ):
         pass
-    with bare.holding(Clock(), (0,)):
+    with bare.holding(ClockSetting(), (0,)):
         pass
     server = Clocks(trees.xeon(tmp_path / "server"))
     assert server.availability().found == "800 to 3900 MHz (intel_pstate)"

@@ -15,14 +15,14 @@ from joulewise.measure.machine.machine import Machine, read_machine
 from joulewise.measure.machine.places import BEYOND_QUOTA, MIXED_KINDS, SHARED_CORES, cores_used, place_notes
 from joulewise.measure.plan.groups import groups_of, sample_groups, tells_all
 from joulewise.measure.plan.plan import Plan
-from joulewise.measure.plan.schedule import LONG_S, OVERHEAD_S, Estimate, Run, estimate, schedule
+from joulewise.measure.plan.schedule import LONG_S, OVERHEAD_S, PlanEstimate, PlannedRun, estimate, schedule
 from tests.strategies import trees
 from tests.strategies.small_lab import MACHINE, TEXT, small_plan
 
 FOUR = replace(MACHINE, siblings=((0,), (1,), (2,), (3,)))
 
 
-def runs_of(plan: Plan, machine: Machine = MACHINE) -> tuple[Run, ...]:
+def runs_of(plan: Plan, machine: Machine = MACHINE) -> tuple[PlannedRun, ...]:
     return schedule(plan, machine, {program.name: Program(program.name, program.words) for program in plan.programs})
 
 
@@ -215,6 +215,6 @@ def test_estimates_never_pass_the_time_limits() -> None:
 
 def test_what_takes_long_must_be_agreed_to() -> None:
     least_s, most_s = 0.5 * LONG_S, 2 * LONG_S
-    assert Estimate(1, most_s, most_s, (), most_s).must_be_agreed_to is True
-    assert Estimate(1, most_s, most_s, ("a",), least_s).must_be_agreed_to is None
-    assert Estimate(1, least_s, most_s, (), least_s).must_be_agreed_to is False
+    assert PlanEstimate(1, most_s, most_s, (), most_s).must_be_agreed_to is True
+    assert PlanEstimate(1, most_s, most_s, ("a",), least_s).must_be_agreed_to is None
+    assert PlanEstimate(1, least_s, most_s, (), least_s).must_be_agreed_to is False

@@ -9,7 +9,7 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.measure.analysis.published import ALONE_J, TOGETHER_J
-from joulewise.measure.bench.bench import Bench, Clock, Program
+from joulewise.measure.bench.bench import ClockSetting, MeasuringBench, Program
 from joulewise.measure.plan.plan import parse_plan
 from joulewise.measure.synthetic.machine import LIKE_PUBLISHED, SyntheticMachine, SyntheticProgram
 from joulewise.measure.synthetic.section import SyntheticProgramSection, SyntheticSection, synthetic_machine
@@ -25,7 +25,7 @@ EXACT = SyntheticMachine(
 
 def test_members_that_are_not_started_again_leave_room() -> None:
     """short: 10 s (1 + 1.0 * 0.2) = 12 s; long: 10 s of work done in 12 s at 1 + 0.4 * 0.5, then 20 s alone."""
-    bench: Bench = SyntheticBench(EXACT)
+    bench: MeasuringBench = SyntheticBench(EXACT)
     read = bench.run(experiment(["short", "long"], way="once"), 0)
     assert [member.wall_s for member in read.members] == pytest.approx([12.0, 32.0])
     assert [member.company_share for member in read.members] == pytest.approx([1.0, 12 / 32])
@@ -43,7 +43,7 @@ def test_members_that_are_started_again_are_never_alone() -> None:
 
 def test_clocks_scale_what_scales() -> None:
     bench = SyntheticBench(EXACT)
-    clocks = (Clock(1000.0), Clock(None, "powersave"))
+    clocks = (ClockSetting(1000.0), ClockSetting(None, "powersave"))
     slow, asleep = (bench.run(replace(experiment(["short"]), clock=clock), 0) for clock in clocks)
     assert slow.members[0].wall_s == pytest.approx(15.0)
     assert slow.energy_j == asleep.energy_j == pytest.approx(15 * (20 + 4 / 4))

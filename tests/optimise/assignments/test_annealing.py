@@ -14,7 +14,7 @@ from joulewise.errors import InputError
 from joulewise.kernels.assignments.plans import SPENT, WORTH
 from joulewise.kernels.assignments.search import Sweep, anneal_plan
 from joulewise.model import Segment, Shape, UtilityShapes, World
-from joulewise.optimise.assignments.annealing import _curves, _Search, search_front
+from joulewise.optimise.assignments.annealing import _AssignmentSearch, _curves, search_front
 from joulewise.optimise.assignments.problem import assignment_facts, evaluated, genes_of
 from joulewise.optimise.assignments.seeds import SEEDS
 from tests.strategies.random_assignments import KINDS, later, random_assignment, random_world, tiny_world
@@ -24,14 +24,14 @@ from tests.twins.assignments.search import lanes_of, outcome_of
 _anneal: Any = anneal_plan
 
 
-def search_from_anywhere(world: World, seed: int, drop_below: float) -> _Search:
+def search_from_anywhere(world: World, seed: int, drop_below: float) -> _AssignmentSearch:
     """A search whose plan is any assignment."""
-    search = _Search(world, drop_below, seed, effort=1.0)
+    search = _AssignmentSearch(world, drop_below, seed, effort=1.0)
     search._load(genes_of(search.facts, random_assignment(world, seed, is_complete=drop_below == 0)))
     return search
 
 
-def assert_plan_is_that_of_the_twin(search: _Search) -> None:
+def assert_plan_is_that_of_the_twin(search: _AssignmentSearch) -> None:
     scene, plan = search.scene, search.scene.plan
     slow, lanes = outcome_of(scene), lanes_of(scene)
     assert sorted(i for lane in lanes for i in lane) == list(range(plan.place.size))

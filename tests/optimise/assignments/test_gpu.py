@@ -147,7 +147,7 @@ def _selected(points: Any, by_dominators: bool) -> tuple[Any, Any]:
 
     problem = AssignmentProblem(_world())
     start = evolve(problem, generations=0, population=len(points) // 2).population
-    pool, archive = gpu._Pool(problem, start), gpu._Archive(start, keeps=False)
+    pool, archive = gpu._GpuPool(problem, start), gpu._GpuArchive(start, keeps=False)
     pool.points = cupy.asarray(points)
     archive._settle(pool, pool.parents, gpu._SELECT, 1, by_dominators)
     return pool.next_parents.get(), pool.next_children.get()

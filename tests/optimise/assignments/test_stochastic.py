@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from joulewise.check.assignments.chances import Draws, fresh_draws, run_samples
+from joulewise.check.assignments.chances import SampleDraws, fresh_draws, run_samples
 from joulewise.errors import InputError
 from joulewise.kernels.draws import draws_of
 from joulewise.model import World
@@ -130,7 +130,7 @@ def _exact_means(world: World, chances: Chances, assignment: Assignment) -> tupl
     points = chances.time_s[kind, machine, assignment.pstate]
     combined = np.array([points[range(len(points)), each] for each in product(range(n), repeat=len(points))]).T
     power_w = np.asarray(world.system.power_w)[kind, machine, assignment.pstate][:, None] + 0 * combined
-    totals = run_samples(world, assignment, Draws(combined, power_w), 0.5, by_mean=False)
+    totals = run_samples(world, assignment, SampleDraws(combined, power_w), 0.5, by_mean=False)
     return float(np.mean(totals.energy_j)), float(np.mean(totals.utility))
 
 

@@ -16,7 +16,7 @@ from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility, FacilityPlan, NodeTypes, TaskFlows
 from joulewise.model.room import AIR_J_PER_M3_K, HP_UTILITY_DATA_CENTER, CopCurve, HeatFlow, Room, heat_flow
-from joulewise.optimise.facility.evaluation import Reading, margins, steady
+from joulewise.optimise.facility.evaluation import EquationReading, margins, steady
 from tests.strategies.random_facilities import facilities, random_facility, random_plan, seeds
 from tests.twins.facility.evaluation import steady_twin
 
@@ -29,7 +29,7 @@ HEAVY, MEDIUM, LIGHT = range(3)
 def test_the_steady_state_is_that_of_the_twin(facility: Facility, seed: int) -> None:
     plan, air = random_plan(facility, seed), Air(facility.room)
     for as_printed in (False, True):
-        state, twin = steady(facility, air, plan, Reading(as_printed)), steady_twin(facility, plan, as_printed)
+        state, twin = steady(facility, air, plan, EquationReading(as_printed)), steady_twin(facility, plan, as_printed)
         for field in dataclasses.fields(twin):
             np.testing.assert_allclose(getattr(state, field.name), getattr(twin, field.name), rtol=1e-8, atol=1e-8)
 
@@ -91,7 +91,7 @@ def plan_of(share: list[list[float]], supply_c: float = 15.0) -> FacilityPlan:
 
 def slowed(share: list[list[float]], as_printed: bool = False) -> Floats:
     facility = one_node(len(share))
-    return steady(facility, Air(facility.room), plan_of(share), Reading(as_printed)).slowed_per_s
+    return steady(facility, Air(facility.room), plan_of(share), EquationReading(as_printed)).slowed_per_s
 
 
 @pytest.mark.parametrize("as_printed", [False, True])

@@ -13,7 +13,7 @@ from joulewise.kernels.facility.genes import breed, measure
 from joulewise.model.air import Air
 from joulewise.model.facility import Facility
 from joulewise.optimise.facility import genetic as facility_genetic
-from joulewise.optimise.facility.genetic import _Herd, evolve_plans
+from joulewise.optimise.facility.genetic import _PlanHerd, evolve_plans
 from joulewise.optimise.facility.greedy import plan_greedily
 from joulewise.worlds.facility.site import generate_facility, sized
 from tests.strategies.facility_limits import kept_by
@@ -23,8 +23,8 @@ _breed: Any = breed
 _measure: Any = measure
 
 
-def _herd(facility: Facility, population: int = 10, counts_neighbours: bool = True) -> _Herd:
-    return _Herd(facility, Air(facility.room), counts_neighbours, population, 0, math.inf)
+def _herd(facility: Facility, population: int = 10, counts_neighbours: bool = True) -> _PlanHerd:
+    return _PlanHerd(facility, Air(facility.room), counts_neighbours, population, 0, math.inf)
 
 
 @pytest.mark.parametrize("counts_neighbours", [True, False])

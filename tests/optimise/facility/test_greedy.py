@@ -13,7 +13,7 @@ from joulewise.model.air import Air
 from joulewise.model.arrays import Floats
 from joulewise.model.facility import Facility, FacilityPlan, NodeTypes, TaskFlows
 from joulewise.model.room import HP_UTILITY_DATA_CENTER, CopCurve, Room, heat_flow
-from joulewise.optimise.facility.cooling import Cooling, within_limits
+from joulewise.optimise.facility.cooling import RoomCooling, within_limits
 from joulewise.optimise.facility.evaluation import steady
 from joulewise.optimise.facility.greedy import (
     GREEDIES,
@@ -38,7 +38,7 @@ def test_the_hottest_supply_keeps_redlines_and_a_hotter_one_does_not(seed: int) 
     air, room = Air(facility.room), facility.room
     node_w = facility.overhead_w * np.random.default_rng(seed).uniform(1.0, 1.3, facility.n_nodes)
     for base_c in (np.zeros(room.n_cracs), np.random.default_rng(seed).uniform(0.0, 2.0, room.n_cracs)):
-        cooled = Cooling(facility, air).cool(node_w, base_c=base_c)
+        cooled = RoomCooling(facility, air).cool(node_w, base_c=base_c)
         inlet_c = air.inlets_c(node_w, cooled.supply_c)[0]
         hotter_c = np.minimum(cooled.supply_c + 1e-6 * (cooled.supply_c > room.coldest_c), room.hottest_c)
         if cooled.keeps_redlines:
@@ -55,7 +55,7 @@ def test_the_hottest_supply_keeps_redlines_and_a_hotter_one_does_not(seed: int) 
 def test_by_degree_supply_is_that_of_lowering_it_step_by_step(seed: int) -> None:
     facility = random_facility(seed)
     air = Air(facility.room)
-    cooled = Cooling(facility, air, by_degree=True).cool(facility.overhead_w)
+    cooled = RoomCooling(facility, air, by_degree=True).cool(facility.overhead_w)
     assert cooled.supply_c == pytest.approx(_lowered_c(facility, air, facility.overhead_w))
 
 
@@ -88,7 +88,7 @@ def test_greedy_plans_keep_all_limits_and_fit_no_more(name: str) -> None:
         found = plan_greedily(facility, air, name)
         state = kept_by(facility, air, found.plan)
         assert found.history[-1][1] == pytest.approx(state.slowed_reward_per_s)
-        cooling = Cooling(facility, air, by_degree=GREEDIES[name].by_degree)
+        cooling = RoomCooling(facility, air, by_degree=GREEDIES[name].by_degree)
         for order in GREEDIES[name].orders(facility):
             assert np.unique(order.core).size == order.core.size
             assert how_many_fit(facility, cooling, order) == _one_at_a_time(facility, air, cooling, order)
@@ -107,7 +107,7 @@ def test_units_that_heat_only_for_a_while_end_nothing() -> None:
         np.zeros(1, np.int8), ("c",), np.zeros((1, 1, 1)),
     )  # fmt: skip
     facility = Facility(types, tasks, np.zeros(2, np.int32), room, 1e5)
-    (order,), cooling = by_efficiency(facility), Cooling(facility, Air(room))
+    (order,), cooling = by_efficiency(facility), RoomCooling(facility, Air(room))
     keeps = [cooling.fits(cooling.cool(node_w_of(facility, order.first(n)))) for n in range(9)]
     assert keeps[0]
     assert keeps.index(False) < 4
@@ -115,20 +115,20 @@ def test_units_that_heat_only_for_a_while_end_nothing() -> None:
     assert how_many_fit(facility, cooling, order) == 8
     assert how_many_fit(facility, cooling, order.first(6)) == keeps.index(False) - 1
     free = replace(facility, room=replace(room, may_heat=True))
-    assert how_many_fit(free, Cooling(free, Air(room)), order.first(6)) == 6
+    assert how_many_fit(free, RoomCooling(free, Air(room)), order.first(6)) == 6
 
 
 def test_where_hotter_air_costs_more_the_cheapest_is_taken() -> None:
     facility = generate_facility(sized("small"), 1, 0)
     falls = CopCurve(np.array([2.0, 5.0, 1.0]), np.array([10.0, 16.0, 25.0]))
     facility = replace(facility, room=replace(facility.room, cop=(falls,) * facility.room.n_cracs))
-    assert Cooling(facility, Air(facility.room)).cool(facility.overhead_w).supply_c == pytest.approx(16.0)
+    assert RoomCooling(facility, Air(facility.room)).cool(facility.overhead_w).supply_c == pytest.approx(16.0)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_plans_are_cut_as_far_as_limits_need_and_no_further(seed: int) -> None:
     facility = random_facility(seed)
-    cooling, plan = Cooling(facility, Air(facility.room)), random_plan(facility, seed)
+    cooling, plan = RoomCooling(facility, Air(facility.room)), random_plan(facility, seed)
     kept = within_limits(cooling, plan)
     assert kept is not None
     state = kept_by(facility, cooling.air, kept[0])
@@ -141,7 +141,7 @@ def test_plans_are_cut_as_far_as_limits_need_and_no_further(seed: int) -> None:
         assert not cooling.fits(cooling.cool(more_w, base_c=plan.supply_c))
 
 
-def _one_at_a_time(facility: Facility, air: Air, cooling: Cooling, order: Assignments) -> int:
+def _one_at_a_time(facility: Facility, air: Air, cooling: RoomCooling, order: Assignments) -> int:
     """How many assignments keep the limits, looked at after each."""
     share = np.zeros((facility.n_cores, facility.tasks.n_types))
     pstate = np.zeros(share.shape, np.int8)
@@ -227,7 +227,7 @@ def test_counting_neighbours_and_rates_earns_more() -> None:
 def test_a_cap_below_rest_is_refused_with_the_least_cap() -> None:
     facility = random_facility(3)
     air = Air(facility.room)
-    least_w = Cooling(facility, air).cool(facility.overhead_w).total_w
+    least_w = RoomCooling(facility, air).cool(facility.overhead_w).total_w
     with pytest.raises(InputError, match=f"must be {least_w:.6g} W or more"):
         plan_greedily(replace(facility, cap_w=0.9 * least_w), air, "apart")
     with pytest.raises(InputError, match="greedy: found 'apar'"):

@@ -17,7 +17,14 @@ from joulewise.model.facility import Facility, FacilityPlan, NodeTypes, TaskFlow
 from joulewise.model.room import HP_UTILITY_DATA_CENTER, CopCurve, Room, heat_flow
 from joulewise.optimise.facility.evaluation import steady
 from joulewise.optimise.facility.nlp import plan_by_nlp
-from joulewise.optimise.facility.nlp_program import Beliefs, Clock, Program, every_core, mixed_columns, stand_ins
+from joulewise.optimise.facility.nlp_program import (
+    Beliefs,
+    NonlinearProgram,
+    SolverClock,
+    every_core,
+    mixed_columns,
+    stand_ins,
+)
 from joulewise.rng import generator
 from tests.strategies.random_facilities import random_facility
 
@@ -112,10 +119,10 @@ def test_without_interference_it_earns_what_a_linear_program_does(cap_w: float) 
 def test_both_solvers_agree_on_what_is_linear() -> None:
     """With supplies fixed and no neighbours IPOPT, by exact derivatives, ends where HiGHS does."""
     facility = _facility(1.0)
-    air, supply_c, clock = Air(facility.room), np.array([18.0, 17.0]), Clock(np.inf)
+    air, supply_c, clock = Air(facility.room), np.array([18.0, 17.0]), SolverClock(np.inf)
     beliefs, members = Beliefs(facility.tasks.speed_per_s, facility.tasks.power_w), every_core(facility)
     columns = mixed_columns(facility, beliefs, members)
-    program = Program(facility, air, beliefs, members, columns, False)
+    program = NonlinearProgram(facility, air, beliefs, members, columns, False)
     start = program.point(np.full(columns.member.size, 0.05), supply_c)
     by_ipopt = program.by_ipopt(start, supply_c, clock, {"tol": 1e-8})
     by_highs = program.by_highs(supply_c, clock)

@@ -25,12 +25,12 @@ from joulewise.present.jobs.findings import job_findings
 from joulewise.present.jobs.gantt import gantt, lively, name_nodes
 from joulewise.present.jobs.keys import ADAPTS, FILTER, LENIENCY, LOAD, PLANNED, POLICY, SCHEDULER
 from joulewise.present.jobs.leniency import over_job_leniency
+from joulewise.present.jobs.logs import count_axis, time_axis
 from joulewise.present.jobs.tables import job_tables
 from joulewise.present.jobs.times import run_times, utility_by_size
 from joulewise.present.jobs.view import JOB_COLUMNS, by_scheduler, job_view
 from joulewise.present.jobs.waits import slowdown_by_user, wait_distribution, waits_by_queue
 from joulewise.present.layout import Drawing, group_colours
-from joulewise.present.logs import count_axis, time_axis
 from joulewise.present.page import all_figures, drawable
 from joulewise.present.records import VARIANT, Records
 from joulewise.present.report import render_report

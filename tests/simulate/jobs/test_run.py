@@ -230,7 +230,7 @@ def erlang_wait_s(arrivals_per_s: float, mean_s: float, n: int) -> float:
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_waits_are_those_of_the_formula(n: int) -> None:
-    rng = generator(0, "tests.simulate.jobs.test_run", n)
+    rng = generator(0, "tests.test_jobs", n)
     n_jobs, mean_s = 60_000, 10.0
     per_s = 0.7 * n / mean_s
     arrival_s, time_s = np.cumsum(rng.exponential(1 / per_s, n_jobs)), rng.exponential(mean_s, n_jobs)

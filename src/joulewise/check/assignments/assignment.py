@@ -24,7 +24,7 @@ _HALVINGS = 200
 _FOREVER_S = 1e15
 
 
-class Outcome(NamedTuple):
+class RecomputedAssignment(NamedTuple):
     """What an assignment comes to; start and end are NaN for tasks that do not run."""
 
     energy_j: float
@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
     end_s: Floats
 
 
-def recompute_assignment(world: World, assignment: Assignment, drop_below: float = 0.0) -> Outcome:
+def recompute_assignment(world: World, assignment: Assignment, drop_below: float = 0.0) -> RecomputedAssignment:
     """Run every machine's tasks one after the other, by order and then by arrival; all machines side by side."""
     work, system = from_begin(world).workload, world.system
     choice = (work.task_type, system.machine_type[assignment.machine], assignment.pstate)
@@ -50,7 +50,9 @@ def recompute_assignment(world: World, assignment: Assignment, drop_below: float
     ran = np.flatnonzero(np.isfinite(end_s))
     energy_j = world.supply.pue * float(system.eec_j[choice][ran].sum())
     since_s = begin_s(world.workload)
-    return Outcome(energy_j, float(work.utility(ran, end_s[ran]).sum()), since_s + start_s, since_s + end_s)
+    return RecomputedAssignment(
+        energy_j, float(work.utility(ran, end_s[ran]).sum()), since_s + start_s, since_s + end_s
+    )
 
 
 def _turns(assignment: Assignment) -> Iterator[Counts]:
@@ -106,7 +108,7 @@ def _place_findings(world: World, assignment: Assignment, drop_below: float) -> 
     yield from findings("ETC", task[cannot], etc_s[cannot], "a choice that can run its task type")
 
 
-def _time_findings(allocation: Allocation, outcome: Outcome) -> Iterator[str]:
+def _time_findings(allocation: Allocation, outcome: RecomputedAssignment) -> Iterator[str]:
     for name in ("start_s", "end_s"):
         found, expected = getattr(allocation, name), getattr(outcome, name)
         near = np.abs(found - expected) <= rounding_s(expected)
@@ -149,7 +151,7 @@ def _gains(world: World, per_j: Floats, per_s: Floats, slot_s: float, drop_below
     return total
 
 
-class _Run(NamedTuple):
+class _PricedRun(NamedTuple):
     """A choice: its time, the cost of its energy by price, and what has been paid for time by the edges of slots."""
 
     exec_s: float
@@ -180,13 +182,13 @@ class _Run(NamedTuple):
             np.maximum(best[price], (earned - pays).max(axis=1) - self.energy[price], out=best[price])
 
 
-def _runs(world: World, kind: int, per_j: Floats, per_s: Floats, slot_s: float) -> Iterator[_Run]:
+def _runs(world: World, kind: int, per_j: Floats, per_s: Floats, slot_s: float) -> Iterator[_PricedRun]:
     """The choices that a task type has."""
     system, edges_s = world.system, slot_s * np.arange(per_s.shape[2] + 1)
     for k, pstate in np.argwhere(np.isfinite(system.etc_s[kind]) & (system.counts > 0)[:, None]):
         paid = np.pad(np.cumsum(per_s[:, k] * slot_s, axis=1), ((0, 0), (1, 0)))
         energy = per_j * world.supply.pue * system.eec_j[kind, k, pstate]
-        yield _Run(float(system.etc_s[kind, k, pstate]), energy, edges_s, paid)
+        yield _PricedRun(float(system.etc_s[kind, k, pstate]), energy, edges_s, paid)
 
 
 def _by_segment(work: Workload, tasks: Counts, values: Floats) -> Floats:

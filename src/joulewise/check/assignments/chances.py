@@ -35,14 +35,14 @@ class Totals(NamedTuple):
     at_means: tuple[float, float]
 
 
-class Draws(NamedTuple):
+class SampleDraws(NamedTuple):
     """What each task of an assignment takes in each sample: seconds and watts, by [task, sample]."""
 
     time_s: Floats
     power_w: Floats
 
 
-def run_samples(world: World, assignment: Assignment, draws: Draws, drop_below: float, by_mean: bool) -> Totals:
+def run_samples(world: World, assignment: Assignment, draws: SampleDraws, drop_below: float, by_mean: bool) -> Totals:
     """Run an assignment in all samples; tasks are dropped by what they earn in each, or at their mean completion."""
     system, work, pue = world.system, world.workload, world.supply.pue
     n_samples = draws.time_s.shape[1]
@@ -81,16 +81,16 @@ def objective_of(totals: Totals, objective: str, percentile: tuple[int, int]) ->
     return at_rank(totals.energy_j, percentile[1], falling=False), at_rank(totals.utility, percentile[0], falling=True)
 
 
-def search_draws(world: World, chances: Chances, assignment: Assignment, n_samples: int, seed: int) -> Draws:
+def search_draws(world: World, chances: Chances, assignment: Assignment, n_samples: int, seed: int) -> SampleDraws:
     """The samples of a search: one of the equally likely points for each task."""
     n_drawn = -(-n_samples // _LANES) * _LANES
     shape = (2, world.workload.n_tasks, n_drawn)
     point = generator(seed, "chances.samples").integers(0, chances.n_points, shape, np.uint8)[:, :, :n_samples]
     tables = (_of_tasks(world, assignment, points) for points in (chances.time_s, chances.power_w))
-    return Draws(*(np.take_along_axis(points, at, axis=1) for points, at in zip(tables, point, strict=True)))
+    return SampleDraws(*(np.take_along_axis(points, at, axis=1) for points, at in zip(tables, point, strict=True)))
 
 
-def fresh_draws(world: World, chances: Chances, assignment: Assignment, n_samples: int, seed: int) -> Draws:
+def fresh_draws(world: World, chances: Chances, assignment: Assignment, n_samples: int, seed: int) -> SampleDraws:
     """Samples that no search has seen: of the gamma distributions where the chances have them, else of the points."""
     shape = (2, world.workload.n_tasks, n_samples)
     normal = generator(seed, "chances.fresh").standard_normal(shape, np.float32).astype(np.float64)
@@ -103,23 +103,23 @@ def fresh_draws(world: World, chances: Chances, assignment: Assignment, n_sample
             drawn.append(np.take_along_axis(own, place, axis=1))
         else:
             drawn.append(_gamma(own.mean(axis=1), _of_tasks(world, assignment, cov), z))
-    return Draws(*drawn)
+    return SampleDraws(*drawn)
 
 
 def _of_tasks(world: World, assignment: Assignment, table: Floats) -> Floats:
     """What a table by [task type, machine type, P-state] has for each task where it runs; 1 where it does not."""
     runs, system = assignment.machine != NOT_RUN, world.system
-    found = np.ones((assignment.n_tasks, *table.shape[3:]))
+    by_task = np.ones((assignment.n_tasks, *table.shape[3:]))
     kind, machine = world.workload.task_type[runs], system.machine_type[assignment.machine[runs]]
-    found[runs] = table[kind, machine, assignment.pstate[runs]]
-    return found
+    by_task[runs] = table[kind, machine, assignment.pstate[runs]]
+    return by_task
 
 
 def _gamma(mean: Floats, cov: Floats, normal: Floats) -> Floats:
     """Gamma quantiles as probable as standard normal ones, [task, sample]."""
     shape, tail = 1.0 / np.maximum(cov, _LEAST_COV)[:, None] ** 2, ndtr(-np.abs(normal))
-    found = np.where(normal > 0, gammainccinv(shape, tail), gammaincinv(shape, tail)) / shape
-    return np.asarray(mean[:, None] * np.where(cov[:, None] < _LEAST_COV, 1.0, found))
+    quantile = np.where(normal > 0, gammainccinv(shape, tail), gammaincinv(shape, tail)) / shape
+    return np.asarray(mean[:, None] * np.where(cov[:, None] < _LEAST_COV, 1.0, quantile))
 
 
 def check_objective(

@@ -30,8 +30,8 @@ def check_bag(allocation: BagAllocation) -> list[str]:
 
 def _negative(allocation: BagAllocation) -> Iterator[str]:
     for machine, task_type, pstate in _first(np.argwhere(allocation.counts < 0)):
-        found = allocation.counts[machine, task_type, pstate]
-        yield f"machine {machine}, {_choice(allocation, task_type, pstate)}: found {found} tasks; expected 0 or more"
+        n_tasks = allocation.counts[machine, task_type, pstate]
+        yield f"machine {machine}, {_choice(allocation, task_type, pstate)}: found {n_tasks} tasks; expected 0 or more"
 
 
 def _impossible(allocation: BagAllocation) -> Iterator[str]:
@@ -116,7 +116,7 @@ def _certified(bag: Bag, weight_w: float, task_price: Floats, machine_price: Flo
     return float(bag.counts @ np.minimum(task_price, cost))
 
 
-class Terms(Protocol):
+class Billing(Protocol):
     """What is paid for a bag and what it costs, and the limits it keeps."""
 
     @property
@@ -138,7 +138,7 @@ class Terms(Protocol):
 
 
 def certified_profit(
-    bag: Bag, terms: Terms, task_price: ArrayLike, machine_price: ArrayLike, cap_price: float = 0.0
+    bag: Bag, terms: Billing, task_price: ArrayLike, machine_price: ArrayLike, cap_price: float = 0.0
 ) -> float:
     """What prices prove: no allocation of the bag that keeps the limits earns more per second.
 

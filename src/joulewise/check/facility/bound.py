@@ -60,13 +60,15 @@ def facility_bound(facility: Facility, prices: FacilityPrices) -> float:
     spare = float(np.maximum(tasks.reward - prices.task, 0.0) @ tasks.rate_per_s)
     fixed = spare + prices.cap * facility.cap_w + float(prices.redline @ room.redline_c)
     close = _CLOSE * (tasks.most_reward_per_s + abs(fixed)) / room.n_cracs
-    air = _Air(room)
+    air = _TurnedAir(room)
     around = _Around(room, air, prices.supply_c)
-    worth = _Worth(facility, prices, prices.cap * around.cooling + air.watt_prices(prices.redline), around.range_of_d)
+    worth = _NodeWorth(
+        facility, prices, prices.cap * around.cooling + air.watt_prices(prices.redline), around.range_of_d
+    )
     warmth = air.supply_prices(prices.redline)
     fixed -= float(warmth @ around.supply_c + prices.cap * (around.g @ around.taken_w))
     parts = (
-        _Part(c, worth.of_unit(air.unit(c).heat_share), warmth[c], prices.cap, around) for c in range(room.n_cracs)
+        _UnitPart(c, worth.of_unit(air.unit(c).heat_share), warmth[c], prices.cap, around) for c in range(room.n_cracs)
     )
     return fixed + sum(part.most(close) for part in parts)
 
@@ -87,14 +89,14 @@ def _price_problems(facility: Facility, prices: FacilityPrices) -> Iterator[Prob
         yield Problem("prices.supply_c", f"found {prices.supply_c.tolist()}", f"must be {n_cracs} finite temperatures")
 
 
-class _Unit(NamedTuple):
+class _CracUnit(NamedTuple):
     """One CRAC unit: the share of each node's power it removes, and heat per kelvin that others pass to it."""
 
     heat_share: Floats
     from_others: Floats
 
 
-class _Air:
+class _TurnedAir:
     """Rows of W and M, and prices carried back through the air, by solving with I - A_nn turned round."""
 
     def __init__(self, room: Room) -> None:
@@ -112,19 +114,19 @@ class _Air:
         """H' nu."""
         return np.asarray(self._supplied.T @ self._turned.solve(per_k))
 
-    def unit(self, crac: int) -> _Unit:
+    def unit(self, crac: int) -> _CracUnit:
         n, w_per_k = self.room.n_nodes, AIR_J_PER_M3_K * self.room.crac_m3_per_s[crac]
         taken = self._to_cracs[[crac]].toarray()[0]
         through = self._turned.solve(taken[:n])
         from_others = w_per_k * (self._supplied.T @ through + taken[n:])
         from_others[crac] = 0.0
-        return _Unit(w_per_k * through * self._k_per_w, from_others)
+        return _CracUnit(w_per_k * through * self._k_per_w, from_others)
 
 
 class _Around:
     """Supplies t with g there, heat M t that each unit takes from others, g M, M_c, and what cooling costs by node."""
 
-    def __init__(self, room: Room, air: _Air, supply_c: Floats) -> None:
+    def __init__(self, room: Room, air: _TurnedAir, supply_c: Floats) -> None:
         n = room.n_cracs
         self.room, self.supply_c = room, np.minimum(np.maximum(supply_c, room.coldest_c), room.hottest_c)
         self.g = np.array([float(1.0 / room.cop[c](self.supply_c[c])) for c in range(n)])
@@ -166,7 +168,7 @@ def _turns(curve: CopCurve) -> Floats:
     return np.asarray(np.real(roots))
 
 
-class _Lines(NamedTuple):
+class _PriceLines(NamedTuple):
     """A falling convex function of a price: from `start[k]` on it is reward[k] - price x power_w[k]."""
 
     start: Floats
@@ -184,7 +186,7 @@ class _Bends(NamedTuple):
     less: Floats
 
 
-class _Worth:
+class _NodeWorth:
     """f_j of all nodes as functions of d: what a node earns at best, less the price of what it draws.
 
     Each is made of lines. All the places where any of them bends are sorted once; sums of a unit's weights times the
@@ -203,7 +205,7 @@ class _Worth:
         bends = _Bends._make(np.concatenate(columns) for columns in zip(*parts))
         self._bends = _Bends._make(column[np.argsort(bends.at_d, kind="stable")] for column in bends)
 
-    def _add(self, nodes: Counts, lines: _Lines, lowest: Floats, highest: Floats) -> Iterator[_Bends]:
+    def _add(self, nodes: Counts, lines: _PriceLines, lowest: Floats, highest: Floats) -> Iterator[_Bends]:
         """Note the first line of each of some nodes of a type, and give all the bends up to its highest price."""
         first, last = (np.searchsorted(lines.start[1:], price, side="right") for price in (lowest, highest))
         self._start[nodes] = lines.reward[first] - self._per_w[nodes] * lines.power_w[first]
@@ -236,7 +238,7 @@ class _UnitWorth(NamedTuple):
         return np.asarray(self.start[line] - d * self.fall[line])
 
 
-class _Part:
+class _UnitPart:
     """What one unit adds to the bound, as a function of its supply (5)."""
 
     def __init__(self, crac: int, worth: _UnitWorth, warmth: float, cap_price: float, around: _Around) -> None:
@@ -273,29 +275,29 @@ class _Part:
             a, b = np.concatenate((a[is_open], middle)), np.concatenate((middle, b[is_open]))
 
 
-def _best_lines(facility: Facility, task_price: Floats, kind: int, lowest: float, highest: float) -> _Lines:
+def _best_lines(facility: Facility, task_price: Floats, kind: int, lowest: float, highest: float) -> _PriceLines:
     """f of a node type between two prices of a watt: all its lines, found by where those already known cross."""
-    best = _Configurations(facility, task_price, kind)
-    found = [best.at(lowest), best.at(highest)]
+    best = _Patterns(facility, task_price, kind)
+    lines = [best.at(lowest), best.at(highest)]
     at = 0
-    while at < len(found) - 1:
-        (reward, power_w), (next_reward, next_w) = found[at], found[at + 1]
+    while at < len(lines) - 1:
+        (reward, power_w), (next_reward, next_w) = lines[at], lines[at + 1]
         if power_w <= next_w:
-            del found[at + 1]
+            del lines[at + 1]
             continue
         crossing = (reward - next_reward) / (power_w - next_w)
         between = best.at(crossing)
         value = reward - crossing * power_w
         if between[0] - crossing * between[1] > value + 1e-12 * (abs(value) + abs(reward)):
-            found.insert(at + 1, between)
+            lines.insert(at + 1, between)
         else:
             at += 1
-    rewards, powers = (np.array(column) for column in zip(*found))
+    rewards, powers = (np.array(column) for column in zip(*lines))
     start = np.concatenate(([-np.inf], np.diff(rewards) / np.diff(powers)))
-    return _Lines(start, rewards, powers)
+    return _PriceLines(start, rewards, powers)
 
 
-class _Configurations:
+class _Patterns:
     """All patterns of memory classes on one processor, and the best tasks and P-states for each at a price."""
 
     def __init__(self, facility: Facility, task_price: Floats, kind: int) -> None:

@@ -86,7 +86,7 @@ def check_facility(
     that meet deadlines, and no unit heats, unless the room allows that. What is `reported` of it is computed a
     second time and held equal up to 1e-6; `as_printed` reads eq. 10 word for word, without idle cores.
     """
-    case = _Case(facility, plan, as_printed)
+    case = _PlanCase(facility, plan, as_printed)
     for rules in _PLAN_RULES:
         lines = [line for rule in rules for line in rule(case)]
         if lines:
@@ -96,7 +96,7 @@ def check_facility(
 
 
 @dataclass(frozen=True, eq=False)
-class _Case:
+class _PlanCase:
     """What is checked; what comes of it is computed once."""
 
     facility: Facility
@@ -182,15 +182,15 @@ def _mean_sum(beside: Floats, idle: Floats, slowdown: Floats) -> Floats:
     return total
 
 
-def _shapes(case: _Case) -> Iterator[str]:
+def _shapes(case: _PlanCase) -> Iterator[str]:
     table = (case.facility.n_cores, case.facility.tasks.n_types)
     for name, shape in (("share", table), ("pstate", table), ("supply_c", (case.facility.room.n_cracs,))):
-        found = getattr(case.plan, name).shape
-        if found != shape:
-            yield f"{name}: found a table of shape {found}; expected {shape}"
+        given = getattr(case.plan, name).shape
+        if given != shape:
+            yield f"{name}: found a table of shape {given}; expected {shape}"
 
 
-def _shares(case: _Case) -> Iterator[str]:
+def _shares(case: _PlanCase) -> Iterator[str]:
     wrong = np.flatnonzero(~(case.plan.share >= 0.0).all(axis=1))
     yield from findings("share of time", wrong, case.plan.share[wrong].min(axis=1), 0.0, " or more", of="core")
     busy = case.plan.share.sum(axis=1)
@@ -198,15 +198,15 @@ def _shares(case: _Case) -> Iterator[str]:
     yield from findings("busy", wrong, busy[wrong], 1.0, " or less", of="core")
 
 
-def _pstates(case: _Case) -> Iterator[str]:
+def _pstates(case: _PlanCase) -> Iterator[str]:
     most = case.facility.node_types.n_pstates[_core_kind(case.facility)] - 1
     wrong = np.flatnonzero(((case.plan.pstate < 0) | (case.plan.pstate > most[:, None])).any(axis=1))
     lowest, highest = (getattr(case.plan.pstate[wrong], end)(axis=1) for end in ("min", "max"))
-    found = np.where(lowest < 0, lowest, highest)
-    yield from findings("P-state", wrong, found, most[wrong], " or less, and not below 0", of="core")
+    pstate = np.where(lowest < 0, lowest, highest)
+    yield from findings("P-state", wrong, pstate, most[wrong], " or less, and not below 0", of="core")
 
 
-def _usable(case: _Case) -> Iterator[str]:
+def _usable(case: _PlanCase) -> Iterator[str]:
     tasks, kind = case.facility.tasks, _core_kind(case.facility)
     speed = tasks.speed_per_s[np.arange(tasks.n_types), kind[:, None], case.plan.pstate]
     with np.errstate(divide="ignore"):
@@ -219,32 +219,32 @@ def _usable(case: _Case) -> Iterator[str]:
         yield f"deadlines: missed by {len(wrong) - N_SHOWN} more choices"
 
 
-def _supplies(case: _Case) -> Iterator[str]:
-    room, found = case.facility.room, case.plan.supply_c
-    kept = (found >= room.coldest_c - TOLERANCE) & (found <= room.hottest_c + TOLERANCE)
+def _supplies(case: _PlanCase) -> Iterator[str]:
+    room, supply_c = case.facility.room, case.plan.supply_c
+    kept = (supply_c >= room.coldest_c - TOLERANCE) & (supply_c <= room.hottest_c + TOLERANCE)
     for crac in np.flatnonzero(~kept)[:N_SHOWN]:
         allowed = f"{room.coldest_c[crac]} to {room.hottest_c[crac]} °C"
-        yield f"CRAC {crac}: supply: found {found[crac]} °C; expected {allowed}"
+        yield f"CRAC {crac}: supply: found {supply_c[crac]} °C; expected {allowed}"
 
 
-def _cap(case: _Case) -> Iterator[str]:
+def _cap(case: _PlanCase) -> Iterator[str]:
     if not case.state.total_w <= case.facility.cap_w * (1.0 + TOLERANCE):
         yield f"power: found {case.state.total_w} W; expected {case.facility.cap_w} W or less"
 
 
-def _redlines(case: _Case) -> Iterator[str]:
+def _redlines(case: _PlanCase) -> Iterator[str]:
     inlet_c, redline_c = case.state.node_inlet_c, case.facility.room.redline_c
     wrong = np.flatnonzero(~(inlet_c <= redline_c + TOLERANCE))
     yield from findings("inlet temperature", wrong, inlet_c[wrong], redline_c[wrong], " or less", of="node")
 
 
-def _no_heater(case: _Case) -> Iterator[str]:
+def _no_heater(case: _PlanCase) -> Iterator[str]:
     is_cooler = case.state.crac_inlet_c >= case.plan.supply_c - TOLERANCE
     wrong = np.flatnonzero(~(is_cooler | case.facility.room.may_heat))
     yield from findings("heat removed, W", wrong, case.state.heat_w[wrong], 0.0, " or more", of="CRAC")
 
 
-def _balance(case: _Case) -> Iterator[str]:
+def _balance(case: _PlanCase) -> Iterator[str]:
     """All heat is removed, but for what the shares of the air are off: they are held to 1e-6 themselves."""
     made_w, removed_w, room = float(case.state.node_w.sum()), float(case.state.heat_w.sum()), case.facility.room
     carried_w = AIR_J_PER_M3_K * float(room.m3_per_s.sum()) * float(np.abs(case.state.crac_inlet_c).max())
@@ -265,7 +265,7 @@ def _figures(reported: Reported, state: Recomputed) -> Iterator[str]:
             yield f"{where}: found {float(found[at])!r}; expected {float(expected[at])!r}"
 
 
-_Rule = Callable[[_Case], Iterator[str]]
+_Rule = Callable[[_PlanCase], Iterator[str]]
 _PLAN_RULES: tuple[tuple[_Rule, ...], ...] = ((_shapes,), (_pstates,), (_shares, _usable, _supplies))
 """Each needs those before it to hold."""
 

@@ -34,21 +34,21 @@ def check_jobs(world: JobWorld, allocation: JobAllocation, scheduler: SchedulerL
 def _fates_are_known(case: JobCase) -> Iterator[str]:
     fate = case.allocation.fate
     wrong = np.flatnonzero((fate < min(Fate)) | (fate > max(Fate)))
-    yield from job_findings("fate", wrong, fate[wrong], f"one of {', '.join(known.name for known in Fate)}")
+    yield from job_findings("fate", wrong, fate[wrong], f"one of {', '.join(one.name for one in Fate)}")
 
 
 def _only_what_ran_has_a_choice(case: JobCase) -> Iterator[str]:
     """An existing option and two instants for jobs that ran or were killed, and none for all others."""
-    found = case.allocation
-    wrong = np.flatnonzero(found.used & ~case.exists(np.arange(found.fate.size), found.option))
-    yield from job_findings("option", wrong, found.option[wrong], "one that its type has")
-    wrong = np.flatnonzero(~found.used & (found.option != -1))
-    yield from job_findings("option of a job that did not run", wrong, found.option[wrong], -1)
+    allocation = case.allocation
+    wrong = np.flatnonzero(allocation.used & ~case.exists(np.arange(allocation.fate.size), allocation.option))
+    yield from job_findings("option", wrong, allocation.option[wrong], "one that its type has")
+    wrong = np.flatnonzero(~allocation.used & (allocation.option != -1))
+    yield from job_findings("option of a job that did not run", wrong, allocation.option[wrong], -1)
     for name in ("start_s", "end_s"):
-        instant_s = getattr(found, name)
-        wrong = np.flatnonzero(found.used & ~np.isfinite(instant_s))
+        instant_s = getattr(allocation, name)
+        wrong = np.flatnonzero(allocation.used & ~np.isfinite(instant_s))
         yield from job_findings(name, wrong, instant_s[wrong], "an instant")
-        wrong = np.flatnonzero(~found.used & ~np.isnan(instant_s))
+        wrong = np.flatnonzero(~allocation.used & ~np.isnan(instant_s))
         yield from job_findings(f"{name} of a job that did not run", wrong, instant_s[wrong], "nan")
 
 
@@ -81,17 +81,17 @@ def _can_run(case: JobCase) -> Bools:
 
 
 def _ready_after_the_job_before(case: JobCase) -> Iterator[str]:
-    jobs, found = case.world.jobs, case.allocation
+    jobs, allocation = case.world.jobs, case.allocation
     due_s = jobs.work.arrival_s.copy()
     if jobs.after is not None:
         waits = np.flatnonzero(jobs.after != NO_JOB)
         before = jobs.after[waits]
         think_s = np.zeros(waits.size) if jobs.think_s is None else jobs.think_s[waits]
-        free_s = np.where(found.used[before], found.end_s[before] + think_s, math.inf)
+        free_s = np.where(allocation.used[before], allocation.end_s[before] + think_s, math.inf)
         due_s[waits] = np.maximum(due_s[waits], free_s)
-    is_s, must_be_s = (np.minimum(instant_s, _NEVER_S) for instant_s in (found.ready_s, due_s))
+    is_s, must_be_s = (np.minimum(instant_s, _NEVER_S) for instant_s in (allocation.ready_s, due_s))
     wrong = np.flatnonzero(~(np.abs(is_s - must_be_s) <= rounding_s(must_be_s)))
-    yield from job_findings("ready_s", wrong, found.ready_s[wrong], due_s[wrong])
+    yield from job_findings("ready_s", wrong, allocation.ready_s[wrong], due_s[wrong])
 
 
 def _start_when_ready(case: JobCase) -> Iterator[str]:
@@ -144,9 +144,9 @@ def _losses_need_a_failure(case: JobCase) -> Iterator[str]:
     rows, outages = case.stretches, case.world.outages
     lost = rows.only(rows.fate == LOST)
     fails = ~outages.is_planned
-    known = set(zip(outages.cluster[fails].tolist(), outages.start_s[fails].tolist(), strict=True))
+    failures = set(zip(outages.cluster[fails].tolist(), outages.start_s[fails].tolist(), strict=True))
     keys = zip(case.world.types.cluster[lost.option].tolist(), lost.end_s.tolist(), strict=True)
-    wrong = np.array([key not in known for key in keys], bool)
+    wrong = np.array([key not in failures for key in keys], bool)
     expected = "the start of a failure in its cluster"
     yield from job_findings("end_s of a lost stretch", lost.job[wrong], lost.end_s[wrong], expected)
 

@@ -36,7 +36,7 @@ class SchedulerLike(Protocol):
     def restart_s(self) -> float: ...
 
 
-class Stretches(NamedTuple):
+class JobStretches(NamedTuple):
     """Stretches of running of one job by one option, in order of job and then start."""
 
     job: Ints
@@ -45,10 +45,10 @@ class Stretches(NamedTuple):
     end_s: Floats
     fate: Codes
 
-    def only(self, rows: Bools | Counts) -> Stretches:
+    def only(self, rows: Bools | Counts) -> JobStretches:
         """These rows alone."""
         columns: Any = (column[rows] for column in self)
-        return Stretches(*columns)
+        return JobStretches(*columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,19 +60,19 @@ class JobCase:
     scheduler: SchedulerLike | None = None
 
     @cached_property
-    def stretches(self) -> Stretches:
+    def stretches(self) -> JobStretches:
         """All stretches by a choice that exists and between two instants; of others the row rules tell."""
-        found, pieces = self.allocation, self.allocation.pieces
-        last = np.flatnonzero(found.used)
+        allocation, pieces = self.allocation, self.allocation.pieces
+        last = np.flatnonzero(allocation.used)
         columns = (
             (last, pieces.job),
-            (found.option[last], pieces.option),
-            (found.start_s[last], pieces.start_s),
-            (found.end_s[last], pieces.end_s),
-            (found.fate[last], np.where(pieces.is_lost, LOST, CUT)),
+            (allocation.option[last], pieces.option),
+            (allocation.start_s[last], pieces.start_s),
+            (allocation.end_s[last], pieces.end_s),
+            (allocation.fate[last], np.where(pieces.is_lost, LOST, CUT)),
         )
         joined: Any = (np.concatenate(column) for column in columns)
-        rows = Stretches(*joined)
+        rows = JobStretches(*joined)
         rows = rows.only(self.exists(rows.job, rows.option) & np.isfinite(rows.start_s) & np.isfinite(rows.end_s))
         return rows.only(np.lexsort((rows.start_s, rows.job)))
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from joulewise.check.priced import SMALL, Market
+from joulewise.check.priced import SMALL, PricedMarket
 from joulewise.model import Workload
 from joulewise.model.arrays import Floats
 
@@ -33,7 +33,7 @@ class _Slots(NamedTuple):
     least_j: list[float]
 
 
-class _Need(NamedTuple):
+class _PieceNeed(NamedTuple):
     """What an option of a job needs."""
 
     cluster: int
@@ -46,11 +46,11 @@ class _Need(NamedTuple):
         return self.nodes * per_s[self.cluster][j] + self.cost_w * per_j[j]
 
 
-def gains_in_pieces(work: Workload, market: Market, per_s: Floats) -> Floats:
+def gains_in_pieces(work: Workload, market: PricedMarket, per_s: Floats) -> Floats:
     """The most that each job gains over all options and completions, and 0 if none gains it anything."""
     slots, choices = _slots(work, market, per_s), market.choices
     columns = (choices.machine_type, choices.nodes, choices.exec_s, choices.cost_w)
-    needs = [_Need(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    needs = [_PieceNeed(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
     gains = np.zeros(work.n_tasks)
     for job in np.flatnonzero(work.arrival_s < work.end_s).tolist():
         kind = int(work.task_type[job])
@@ -59,7 +59,7 @@ def gains_in_pieces(work: Workload, market: Market, per_s: Floats) -> Floats:
     return gains
 
 
-def _slots(work: Workload, market: Market, per_s: Floats) -> _Slots:
+def _slots(work: Workload, market: PricedMarket, per_s: Floats) -> _Slots:
     """The prices slot by slot; energy costs nothing in a slot that is not all in the window."""
     slot_s, n_slots = work.end_s / per_s.shape[1], per_s.shape[1]
     slack_s = 1e-9 * work.end_s
@@ -78,7 +78,7 @@ def _least_from(prices: list[float]) -> list[float]:
     return list(accumulate(reversed(prices), min))[::-1]
 
 
-def _best_gain(work: Workload, slots: _Slots, job: int, need: _Need, best: float) -> float:
+def _best_gain(work: Workload, slots: _Slots, job: int, need: _PieceNeed, best: float) -> float:
     """The most that an option gains, or the best so far."""
     arrival_s, slack_s, n_slots = float(work.arrival_s[job]), SMALL * max(work.end_s, 1.0), len(slots.per_j)
     soonest_s = arrival_s + need.time_s

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from joulewise.check.gains import gains_of
 from joulewise.check.jobs.pieces import gains_in_pieces
-from joulewise.check.priced import Choices, Market, energy_income, period_edges_s, priced
+from joulewise.check.priced import PricedChoices, PricedMarket, energy_income, period_edges_s, priced
 from joulewise.model.arrays import Floats
 from joulewise.model.jobs import JobWorld
 
@@ -35,12 +35,12 @@ def best_job_gains(world: JobWorld, per_s: Floats, per_j: ArrayLike, *, preempts
     return gains_in_pieces(world.jobs.work, market, per_s) if preempts else gains_of(world.jobs.work, market)
 
 
-def _market(world: JobWorld, per_s: Floats, per_j: ArrayLike) -> Market:
+def _market(world: JobWorld, per_s: Floats, per_j: ArrayLike) -> PricedMarket:
     types, clusters = world.types, world.clusters
     cost_w = world.supply.pue * (types.power_w - types.nodes * _standby_w(world)[types.cluster])
     cost_w = np.where(np.isnan(cost_w), 0.0, cost_w)  # what is not known costs nothing
     cluster, nodes = types.cluster.astype(np.int64), types.nodes.astype(np.float64)
-    choices = Choices(types.first, cluster, nodes, types.time_s, cost_w)
+    choices = PricedChoices(types.first, cluster, nodes, types.time_s, cost_w)
     return priced(world.jobs.work, world.supply, clusters.n_clusters, choices, (per_s, per_j))
 
 

@@ -30,7 +30,7 @@ class _Stretch(NamedTuple):
     is_lost: bool
 
 
-class _Job(NamedTuple):
+class _JobStory(NamedTuple):
     """A job with all stretches of its running, the last one last; `needs_s` is what it needs if nothing disturbs it."""
 
     number: int
@@ -75,7 +75,7 @@ def recompute_jobs(world: JobWorld, allocation: JobAllocation) -> dict[str, floa
     }
 
 
-def _jobs(world: JobWorld, allocation: JobAllocation) -> Iterator[_Job]:
+def _jobs(world: JobWorld, allocation: JobAllocation) -> Iterator[_JobStory]:
     pieces = defaultdict[int, list[_Stretch]](list)
     names = ("job", "option", "start_s", "end_s", "is_lost")
     for job, *rest in zip(*(getattr(allocation.pieces, name).tolist() for name in names), strict=True):
@@ -97,14 +97,14 @@ def _jobs(world: JobWorld, allocation: JobAllocation) -> Iterator[_Job]:
         own += [_Stretch(option, start_s, end_s, False)] if has_nodes else []
         needs_s = times_s[option] if fate == Fate.RAN else end_s - start_s
         arrived = work.start_s <= arrival_s <= work.end_s
-        yield _Job(number, Fate(fate), arrived, ready_s, needs_s, user, tuple(own))
+        yield _JobStory(number, Fate(fate), arrived, ready_s, needs_s, user, tuple(own))
 
 
 def _inside_s(start_s: float, end_s: float, window: tuple[float, float]) -> float:
     return max(0.0, min(end_s, window[1]) - max(start_s, window[0]))
 
 
-def _earned(world: JobWorld, job: _Job, window: tuple[float, float]) -> float:
+def _earned(world: JobWorld, job: _JobStory, window: tuple[float, float]) -> float:
     """What a job that ran to its end earned in the window."""
     work, end_s = world.jobs.work, job.stretches[-1].end_s
     share = 1.0 if work.start_s < end_s <= work.end_s else 0.0
@@ -115,7 +115,7 @@ def _earned(world: JobWorld, job: _Job, window: tuple[float, float]) -> float:
     return share * utility_of(work, job.number, end_s) if share else 0.0
 
 
-def _times(jobs: Sequence[_Job]) -> dict[str, float]:
+def _times(jobs: Sequence[_JobStory]) -> dict[str, float]:
     """Means, medians and the most of waits, turnarounds and slowdowns of jobs that arrived and had nodes."""
     found: dict[str, list[float]] = {"wait_s": [], "turnaround_s": [], "bounded_slowdown": []}
     for job in _served(jobs):
@@ -131,11 +131,11 @@ def _times(jobs: Sequence[_Job]) -> dict[str, float]:
     }
 
 
-def _served(jobs: Sequence[_Job]) -> list[_Job]:
+def _served(jobs: Sequence[_JobStory]) -> list[_JobStory]:
     return [job for job in jobs if job.arrived and job.fate in (Fate.RAN, Fate.KILLED)]
 
 
-def _slowdown(job: _Job) -> float:
+def _slowdown(job: _JobStory) -> float:
     return max(1.0, (job.stretches[-1].end_s - job.ready_s) / max(job.needs_s, SHORTEST_S))
 
 
@@ -157,7 +157,7 @@ def _nodes(world: JobWorld, runs: Sequence[_Stretch], window: tuple[float, float
     }
 
 
-def _waiting_s(job: _Job, window: tuple[float, float]) -> float:
+def _waiting_s(job: _JobStory, window: tuple[float, float]) -> float:
     """How long of the window a job could have run and did not; one that waits for ever does so to the end."""
     if job.fate in (Fate.DROPPED, Fate.IMPOSSIBLE) or math.isinf(job.ready_s):
         return 0.0
@@ -166,7 +166,7 @@ def _waiting_s(job: _Job, window: tuple[float, float]) -> float:
     return there_s - math.fsum(_inside_s(run.start_s, run.end_s, window) for run in job.stretches)
 
 
-def _users(world: JobWorld, jobs: Sequence[_Job]) -> dict[str, float]:
+def _users(world: JobWorld, jobs: Sequence[_JobStory]) -> dict[str, float]:
     """The number of users, and Jain's index of their mean slowdowns."""
     if "user" not in world.jobs.labels:
         return {"users": math.nan, "fairness": math.nan}

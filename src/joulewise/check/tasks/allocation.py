@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from joulewise.check.physics import check_physics, has_all_tasks
 from joulewise.check.runs import sound_runs
-from joulewise.check.tasks.case import Case, ManagerLike
+from joulewise.check.tasks.case import ManagedCase, ManagerLike
 from joulewise.check.tasks.manager import RULES_OF_ANY_MANAGER, RULES_OF_MODE
 from joulewise.model import Allocation, World
 
@@ -19,7 +19,7 @@ def check_allocation(world: World, allocation: Allocation, manager: ManagerLike 
     """
     lines = check_physics(world, allocation)
     if manager is not None and has_all_tasks(world, allocation):
-        case = Case(world, allocation, sound_runs(world, allocation), manager)
+        case = ManagedCase(world, allocation, sound_runs(world, allocation), manager)
         rules = (*RULES_OF_ANY_MANAGER, *RULES_OF_MODE[manager.policy.mode])
         lines += [line for rule in rules for line in rule(case)]
     return lines

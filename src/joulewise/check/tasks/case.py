@@ -10,8 +10,8 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from joulewise.check.runs import Runs
-from joulewise.check.tasks.clocks import Clock, EveryInterval, Unknown, by_arrivals
+from joulewise.check.runs import SoundRuns
+from joulewise.check.tasks.clocks import EventClock, EveryInterval, Unknown, by_arrivals
 from joulewise.model import Allocation, World
 from joulewise.model.arrays import Bools, Floats
 
@@ -51,16 +51,16 @@ class ManagerLike(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class ManagedCase:
     """An allocation and the manager that is said to have made it."""
 
     world: World
     allocation: Allocation
-    runs: Runs
+    runs: SoundRuns
     manager: ManagerLike
 
     @cached_property
-    def clock(self) -> Clock:
+    def clock(self) -> EventClock:
         """The mapping events of batch mode."""
         manager, work = self.manager, self.world.workload
         if manager.mapping_time != "free":
@@ -106,4 +106,4 @@ def _is_in_class(world: World, name: str) -> Bools:
     return np.asarray((system.best_types(1) & in_group).any(axis=1)[work.task_type])
 
 
-Rule: TypeAlias = Callable[[Case], Iterator[str]]
+Rule: TypeAlias = Callable[[ManagedCase], Iterator[str]]

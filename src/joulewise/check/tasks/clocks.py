@@ -13,7 +13,7 @@ from joulewise.check.findings import rounding_s
 from joulewise.model.arrays import Bools, Floats
 
 
-class Clock(Protocol):
+class EventClock(Protocol):
     """When mapping events happen."""
 
     def first_from(self, at_s: Floats) -> Floats:
@@ -59,7 +59,7 @@ class EveryInterval:
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class ListedEvents:
     """Events at these instants, in order of time."""
 
     events_s: Floats
@@ -88,9 +88,9 @@ class Unknown:
         return np.ones(at_s.shape, bool)
 
 
-def by_arrivals(arrival_s: Floats, n: int, interval_s: float, until_s: float) -> Listed:
+def by_arrivals(arrival_s: Floats, n: int, interval_s: float, until_s: float) -> ListedEvents:
     """Events at 0, as soon as n tasks have arrived since the last one, and each interval after such a one."""
-    return Listed(np.array(list(_events(arrival_s, n, interval_s, until_s)), float))
+    return ListedEvents(np.array(list(_events(arrival_s, n, interval_s, until_s)), float))
 
 
 def _events(arrival_s: Floats, n: int, interval_s: float, until_s: float) -> Iterator[float]:

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from joulewise.check.findings import RELATIVE_TOLERANCE
-from joulewise.check.tasks.case import Case
+from joulewise.check.tasks.case import ManagedCase
 from joulewise.model.arrays import Floats
 from joulewise.model.supply import HOUR_S
 
 
-def days_stay_within_budget(case: Case) -> Iterator[str]:
+def days_stay_within_budget(case: ManagedCase) -> Iterator[str]:
     """No day uses more than its budget, or its share of what is left of a total.
 
     All machines count as idle all day, and runs with what they draw on top of that.
@@ -37,7 +37,7 @@ def days_stay_within_budget(case: Case) -> Iterator[str]:
             before_j += day.used_j + reserve_j
 
 
-def _share_j(case: Case, day: int, before_j: float) -> float:
+def _share_j(case: ManagedCase, day: int, before_j: float) -> float:
     """The budget of a whole day, when so much was used on the counted days before it."""
     supply, work = case.world.supply, case.world.workload
     if not supply.is_total:
@@ -48,7 +48,7 @@ def _share_j(case: Case, day: int, before_j: float) -> float:
     return (supply.budget_j - before_j) / (n_days - max(day, 0))
 
 
-class _Day(NamedTuple):
+class _BudgetDay(NamedTuple):
     """A day, and what runs used in it on top of idle machines."""
 
     number: int
@@ -56,7 +56,7 @@ class _Day(NamedTuple):
     used_j: float
 
 
-def _days(case: Case) -> Iterator[_Day]:
+def _days(case: ManagedCase) -> Iterator[_BudgetDay]:
     """The days from instant 0 to the last run's end; day 0 is the first counted one."""
     runs, start_s, day_s = case.runs, case.world.workload.start_s, case.world.supply.day_s
     first = math.floor(-start_s / day_s)
@@ -70,10 +70,10 @@ def _days(case: Case) -> Iterator[_Day]:
         used_j += np.bincount(day - first, _extra_w(case) * inside_s, n_days)
     for i, energy_j in enumerate(used_j.tolist()):
         end_s = start_s + (first + i + 1) * day_s
-        yield _Day(first + i, min(end_s, day_s), energy_j)
+        yield _BudgetDay(first + i, min(end_s, day_s), energy_j)
 
 
-def power_stays_below_the_cap(case: Case) -> Iterator[str]:
+def power_stays_below_the_cap(case: ManagedCase) -> Iterator[str]:
     """While something runs, the power of all runs, with every other machine idle, is not above the hour's cap."""
     cap_w, runs = case.world.supply.cap_w, case.runs
     if cap_w is None or not case.is_as_planned:
@@ -94,13 +94,13 @@ def power_stays_below_the_cap(case: Case) -> Iterator[str]:
         yield f"power at {float(at_s[wrong[0]])!r} s: {found} (one of {wrong.size} instants)"
 
 
-def _idle_w(case: Case) -> float:
+def _idle_w(case: ManagedCase) -> float:
     """What all machines draw at the meter when all are idle."""
     system = case.world.system
     return 0.0 if system.standby is None else case.world.supply.pue * float(system.counts @ system.standby.idle_w)
 
 
-def _extra_w(case: Case) -> Floats:
+def _extra_w(case: ManagedCase) -> Floats:
     """What each run draws at the meter on top of an idle machine."""
     system, kind = case.world.system, case.world.system.machine_type[case.runs.machine]
     assert system.power_w is not None
@@ -109,7 +109,7 @@ def _extra_w(case: Case) -> Floats:
     return np.asarray(case.world.supply.pue * (power_w - idle_w[kind]))
 
 
-def _boot_j(case: Case) -> Floats:
+def _boot_j(case: ManagedCase) -> Floats:
     """What waking up its machine took, on top of an idle one, before each run."""
     standby, runs = case.world.system.standby, case.runs
     energy_j = np.zeros(runs.task.size)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joulewise.check.gains import gains_of
-from joulewise.check.priced import Choices, Market, energy_income, period_edges_s, priced
+from joulewise.check.priced import PricedChoices, PricedMarket, energy_income, period_edges_s, priced
 from joulewise.model import World
 from joulewise.model.arrays import Floats
 
@@ -31,7 +31,7 @@ def best_gains(world: World, per_s: Floats, per_j: ArrayLike) -> Floats:
     return gains_of(world.workload, _market(world, per_s, per_j))
 
 
-def _market(world: World, per_s: Floats, per_j: ArrayLike) -> Market:
+def _market(world: World, per_s: Floats, per_j: ArrayLike) -> PricedMarket:
     """The prices and the choices of a world; InputError when they do not fit."""
     system = world.system
     possible = np.isfinite(system.etc_s) & (system.counts > 0)[None, :, None]
@@ -39,7 +39,7 @@ def _market(world: World, per_s: Floats, per_j: ArrayLike) -> Market:
     watts = np.zeros(task_type.size) if system.power_w is None else system.power_w[possible]
     cost_w = world.supply.pue * (watts - _standby_w(world)[machine_type]) if system.power_w is not None else watts
     first = np.searchsorted(task_type, np.arange(system.n_task_types + 1))
-    choices = Choices(first, machine_type, np.ones(task_type.size), system.etc_s[possible], cost_w)
+    choices = PricedChoices(first, machine_type, np.ones(task_type.size), system.etc_s[possible], cost_w)
     return priced(world.workload, world.supply, system.n_machine_types, choices, (per_s, per_j))
 
 
@@ -52,7 +52,7 @@ def _standby_w(world: World) -> Floats:
     return np.where(standby.sleep_after_s < math.inf, np.minimum(standby.sleep_w, waking_w), standby.idle_w)
 
 
-def _energy_income(world: World, market: Market) -> float:
+def _energy_income(world: World, market: PricedMarket) -> float:
     """What the owner gets for the joules of each period that the standby of machines which are not down leaves."""
     edges_s, standby_w = period_edges_s(world.workload, world.supply), world.supply.pue * _standby_w(world)
     spent_j = np.diff(edges_s) * (world.system.counts * standby_w).sum()

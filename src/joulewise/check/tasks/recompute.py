@@ -56,7 +56,7 @@ def run_energy_j(world: World, allocation: Allocation) -> list[float]:
     return energy_j
 
 
-class _Run(NamedTuple):
+class _Spell(NamedTuple):
     """A machine at a power from an instant to another, with a task or without (-1)."""
 
     machine: int
@@ -67,11 +67,11 @@ class _Run(NamedTuple):
     is_lost: bool = False
 
 
-def _inside_s(run: _Run, from_s: float, to_s: float) -> float:
+def _inside_s(run: _Spell, from_s: float, to_s: float) -> float:
     return max(0.0, min(run.end_s, to_s) - max(run.start_s, from_s))
 
 
-def _window(world: World, runs: Sequence[_Run]) -> tuple[float, float]:
+def _window(world: World, runs: Sequence[_Spell]) -> tuple[float, float]:
     """The window's start and end; without an end it is over with the last run or arrival."""
     work = world.workload
     if math.isfinite(work.end_s):
@@ -79,7 +79,7 @@ def _window(world: World, runs: Sequence[_Run]) -> tuple[float, float]:
     return work.start_s, max([float(work.arrival_s[-1]), *(run.end_s for run in runs)])
 
 
-def _runs(world: World, allocation: Allocation) -> list[_Run]:
+def _runs(world: World, allocation: Allocation) -> list[_Spell]:
     """Every run, by machine and then by start, with its power at the meter."""
     names = ("machine", "pstate", "start_s", "end_s")
     tasks = zip(range(allocation.n_tasks), *(getattr(allocation, name).tolist() for name in names), strict=True)
@@ -87,7 +87,7 @@ def _runs(world: World, allocation: Allocation) -> list[_Run]:
     lost = zip(*(getattr(allocation.lost, name).tolist() for name in ("task", *names)), strict=True)
     rows = [*((row, False) for row in used), *((row, True) for row in lost)]
     return sorted(
-        _Run(machine, start_s, end_s, _power_w(world, task, machine, pstate), task, is_lost)
+        _Spell(machine, start_s, end_s, _power_w(world, task, machine, pstate), task, is_lost)
         for (task, machine, pstate, start_s, end_s), is_lost in rows
     )
 
@@ -101,7 +101,7 @@ def _power_w(world: World, task: int, machine: int, pstate: int) -> float:
     return world.supply.pue * float(system.power_w[choice])
 
 
-def _earned(world: World, run: _Run) -> float:
+def _earned(world: World, run: _Spell) -> float:
     """What a task earned in the window by a run to its end."""
     work = world.workload
     if work.is_prorated:
@@ -111,7 +111,7 @@ def _earned(world: World, run: _Run) -> float:
     return share * utility_of(world.workload, run.task, run.end_s)
 
 
-def _energies(world: World, runs: Sequence[_Run], start_s: float, end_s: float) -> dict[str, float]:
+def _energies(world: World, runs: Sequence[_Spell], start_s: float, end_s: float) -> dict[str, float]:
     """What was used in the window by runs and without them, of which budget, and its cost."""
     supply, is_known = world.supply, world.system.power_w is not None
     standby = list(_standby(world, runs)) if is_known else []
@@ -119,7 +119,7 @@ def _energies(world: World, runs: Sequence[_Run], start_s: float, end_s: float) 
     energy_j = math.fsum(_inside_s(run, start_s, end_s) * run.power_w for run in draws)
     n_days = max(1, math.ceil((end_s - start_s) / supply.day_s))
     budget_j = supply.budget_j if supply.is_total else n_days * supply.budget_j
-    found = {
+    energies = {
         "energy_j": energy_j,
         "standby_energy_j": math.fsum(_inside_s(run, start_s, end_s) * run.power_w for run in standby),
         "energy_peak_w": max((power_w for _, _, power_w in _steps(draws, start_s, end_s)), default=0.0),
@@ -128,17 +128,17 @@ def _energies(world: World, runs: Sequence[_Run], start_s: float, end_s: float) 
         "budget_percent": 100 * energy_j / budget_j if math.isfinite(budget_j) else math.nan,
         "exhausted_s": _exhausted_s(draws, start_s, min(end_s, start_s + supply.day_s), 0.99 * (budget_j / n_days)),
     }
-    return found if is_known else dict.fromkeys(found, math.nan)
+    return energies if is_known else dict.fromkeys(energies, math.nan)
 
 
-def _standby(world: World, runs: Sequence[_Run]) -> Iterator[_Run]:
+def _standby(world: World, runs: Sequence[_Spell]) -> Iterator[_Spell]:
     """What each machine draws between its runs: it is idle, then sleeps, and boots to run again; not while down."""
     standby, outages = world.system.standby, world.outages
     if standby is None:
         return
-    down = [_Run(*row, 0.0) for row in zip(outages.machine.tolist(), outages.start_s.tolist(), outages.end_s.tolist(),
+    down = [_Spell(*row, 0.0) for row in zip(outages.machine.tolist(), outages.start_s.tolist(), outages.end_s.tolist(),
                                            strict=True)]  # fmt: skip
-    last = [_Run(machine, math.inf, math.inf, 0.0) for machine in range(world.system.n_machines)]
+    last = [_Spell(machine, math.inf, math.inf, 0.0) for machine in range(world.system.n_machines)]
     timeline = sorted([*runs, *down, *last], key=lambda run: (run.machine, run.start_s, run.end_s))
     for machine, stays in groupby(timeline, key=lambda run: run.machine):
         kind = int(world.system.machine_type[machine])
@@ -152,12 +152,12 @@ def _standby(world: World, runs: Sequence[_Run]) -> Iterator[_Run]:
             if free_s + sleep_after_s < awake_s:
                 spans = [(idle_w, free_s + sleep_after_s), (sleep_w, awake_s), (boot_w, stay.start_s)]
             for power_w, until_s in spans:
-                yield _Run(machine, free_s, until_s, world.supply.pue * power_w)
+                yield _Spell(machine, free_s, until_s, world.supply.pue * power_w)
                 free_s = until_s
             free_s = stay.end_s
 
 
-def _steps(draws: Sequence[_Run], from_s: float, to_s: float) -> Iterator[tuple[float, float, float]]:
+def _steps(draws: Sequence[_Spell], from_s: float, to_s: float) -> Iterator[tuple[float, float, float]]:
     """The power of all draws together as steps (start, end, power) of a window, those without a length left out."""
     edges = sorted(
         edge
@@ -171,7 +171,7 @@ def _steps(draws: Sequence[_Run], from_s: float, to_s: float) -> Iterator[tuple[
             yield at_s, next_s, power_w
 
 
-def _exhausted_s(draws: Sequence[_Run], from_s: float, to_s: float, energy_j: float) -> float:
+def _exhausted_s(draws: Sequence[_Spell], from_s: float, to_s: float, energy_j: float) -> float:
     """When the draws of a window had used so much energy; NaN if never."""
     left_j = energy_j
     for start_s, end_s, power_w in _steps([run for run in draws if run.start_s < to_s], from_s, to_s):
@@ -182,13 +182,13 @@ def _exhausted_s(draws: Sequence[_Run], from_s: float, to_s: float, energy_j: fl
     return math.nan
 
 
-def _cost(world: World, draws: Sequence[_Run], from_s: float, to_s: float) -> float:
+def _cost(world: World, draws: Sequence[_Spell], from_s: float, to_s: float) -> float:
     """Energy by the tariff of each hour; NaN without a tariff."""
     tariff = world.supply.tariff
     return math.nan if tariff is None else math.fsum(_costs(tariff.tolist(), draws, from_s, to_s))
 
 
-def _costs(tariff: Sequence[float], draws: Sequence[_Run], from_s: float, to_s: float) -> Iterator[float]:
+def _costs(tariff: Sequence[float], draws: Sequence[_Spell], from_s: float, to_s: float) -> Iterator[float]:
     for run in draws:
         at_s, end_s = max(run.start_s, from_s), min(run.end_s, to_s)
         while at_s < end_s:
@@ -198,7 +198,7 @@ def _costs(tariff: Sequence[float], draws: Sequence[_Run], from_s: float, to_s: 
             at_s = next_s
 
 
-def _machine_time(world: World, runs: Sequence[_Run], start_s: float, end_s: float) -> dict[str, float]:
+def _machine_time(world: World, runs: Sequence[_Spell], start_s: float, end_s: float) -> dict[str, float]:
     """The parts of machine time with a run and without one; the rest of it machines were down."""
     outages = world.outages
     machine_s = world.system.n_machines * (end_s - start_s)
@@ -231,18 +231,18 @@ def _priorities(world: World, earned: dict[int, float], fates: Sequence[_Fate]) 
     """The tasks of each priority level; what they earned in percent of what those that arrived were worth at first."""
     work = world.workload
     tag = work.tags.get("priority")
-    found: dict[str, float] = {}
+    by_level: dict[str, float] = {}
     for code, name in enumerate(tag.names) if tag is not None else ():
         assert tag is not None
         level = [task for task, of in enumerate(tag.codes.tolist()) if of == code]
         worth = math.fsum(float(work.scale[task]) for task in level if fates[task][0] is not None)
         share = math.fsum(earned.get(task, 0.0) for task in level) / worth if worth > 0 else math.nan
-        found |= {f"{metric}:{name}": n for metric, n in _counts([fates[task] for task in level]).items()}
-        found[f"priority_percent:{name}"] = 100 * share
-    return found
+        by_level |= {f"{metric}:{name}": n for metric, n in _counts([fates[task] for task in level]).items()}
+        by_level[f"priority_percent:{name}"] = 100 * share
+    return by_level
 
 
-def _groups(world: World, done: Sequence[_Run], earned: dict[int, float]) -> dict[str, float]:
+def _groups(world: World, done: Sequence[_Spell], earned: dict[int, float]) -> dict[str, float]:
     """What was earned on the machines of each group, in percent of all."""
     system, total = world.system, math.fsum(earned.values())
     group_of = {run.task: system.machine_group[system.machine_type[run.machine]] for run in done}

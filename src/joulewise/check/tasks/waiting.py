@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from joulewise.check.findings import RELATIVE_TOLERANCE, findings, rounding_s
-from joulewise.check.tasks.case import Case
+from joulewise.check.tasks.case import ManagedCase
 from joulewise.check.tasks.clocks import EveryInterval, Unknown
 from joulewise.model import Status
 from joulewise.model.arrays import Bools, Floats
 
 
-def drops_were_hopeless(case: Case) -> Iterator[str]:
+def drops_were_hopeless(case: ManagedCase) -> Iterator[str]:
     """A dropped task could not earn the threshold even as the next one on any machine at the last event.
 
     Machines are free ever later from event to event, as long as they do what is expected, so what was hopeless at
@@ -40,14 +40,14 @@ def drops_were_hopeless(case: Case) -> Iterator[str]:
     yield from findings(what, task[wrong], utility[wrong], expected)
 
 
-def _last_event_at_s(case: Case) -> float:
+def _last_event_at_s(case: ManagedCase) -> float:
     """The last mapping event that a task may have met which was seen before all runs ended."""
     last_s = case.clock.last_until(case.world.workload.end_s)
     all_ended_s = float(case.clock.first_from(np.asarray(case.runs.end_s.max(initial=0.0))))
     return last_s if case.may_hold_back else min(all_ended_s, last_s)
 
 
-def _free_at_s(case: Case, event_at_s: float) -> Floats:
+def _free_at_s(case: ManagedCase, event_at_s: float) -> Floats:
     """When the first machine of each type is done, at the latest, with what was fixed before a mapping event.
 
     Fixed are at most the run that is executing and the one right after it. Types without machines: inf.
@@ -65,7 +65,7 @@ def _free_at_s(case: Case, event_at_s: float) -> Floats:
     return free_at_s
 
 
-def waiting_needs_a_queue(case: Case) -> Iterator[str]:
+def waiting_needs_a_queue(case: ManagedCase) -> Iterator[str]:
     """Whoever waits after a mapping event does so behind a run and the next one, on a machine that can run it.
 
     An idle machine alone proves nothing: a policy may prefer to wait for a faster one.
@@ -84,7 +84,7 @@ def waiting_needs_a_queue(case: Case) -> Iterator[str]:
     yield from findings(what, task[wrong], at_s, "none")
 
 
-def _last_event_without_queue(case: Case, clock: EveryInterval, last_event: float) -> Floats:
+def _last_event_without_queue(case: ManagedCase, clock: EveryInterval, last_event: float) -> Floats:
     """By task type, the last mapping event that left no machine for it with a run and the next one; -1: none."""
     queue, system = case.runs.by_machine(then=case.runs.start_s), case.world.system
     followed = np.flatnonzero(queue.right_after_another) - 1

@@ -50,23 +50,23 @@ class Additivity:
 
 def additive_table(company: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.DataFrame:
     """Members of groups of three and more: their slowdown, and the sum of those in pairs at the same clock."""
-    known = {
+    in_pairs = {
         (row["program"], neighbours(groups[row["group"]], row["program"])[0], row["clock"]): row
         for row in company.filter(pl.col("size") == 2).iter_rows(named=True)
     }
-    rows = [_compared(row, known, groups) for row in company.filter(pl.col("size") > 2).iter_rows(named=True)]
+    rows = [_compared(row, in_pairs, groups) for row in company.filter(pl.col("size") > 2).iter_rows(named=True)]
     return table(ADDITIVE, rows)
 
 
 def judged(additive: pl.DataFrame) -> Additivity:
     """How far predictions are off, and the verdict."""
-    told = additive.drop_nulls("error")
-    if told.is_empty():
+    compared = additive.drop_nulls("error")
+    if compared.is_empty():
         return Additivity()
-    errors = told.group_by("group", "program", maintain_order=True).agg(pl.col("error").mean())["error"].to_list()
+    errors = compared.group_by("group", "program", maintain_order=True).agg(pl.col("error").mean())["error"].to_list()
     mean, width = mean_of(errors)
     absolute = float(np.mean(np.abs(errors)))
-    sure = told.drop_nulls("error_ci")
+    sure = compared.drop_nulls("error_ci")
     beyond = sure.filter(pl.col("error").abs() > pl.col("error_ci"))["error"].to_list()
     held = 1 - len(beyond) / sure.height if sure.height else None
     half = float(sure["error_ci"].to_numpy().mean()) if held is not None else None
@@ -86,19 +86,19 @@ def fitted_table(company: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.D
 
 def _compared(
     row: Mapping[str, Any],
-    known: Mapping[tuple[str, str, str], Mapping[str, Any]],
+    in_pairs: Mapping[tuple[str, str, str], Mapping[str, Any]],
     groups: Mapping[str, list[str]],
 ) -> dict[str, Any]:
     """A member's slowdown beside its prediction, if all its pairs were measured."""
     beside = neighbours(groups[row["group"]], row["program"])
-    parts = {other: known.get((row["program"], other, row["clock"])) for other in beside}
-    found = {**row, "measured": row["slowdown"], "measured_ci": row["slowdown_ci"]}
+    parts = {other: in_pairs.get((row["program"], other, row["clock"])) for other in beside}
+    measured = {**row, "measured": row["slowdown"], "measured_ci": row["slowdown_ci"]}
     if not all(parts.values()):
-        return found
+        return measured
     summed = [(beside.count(other), part) for other, part in parts.items() if part]
     predicted, predicted_ci = _weighted(summed)
     error, error_ci = _weighted([*summed, (-1, row)])
-    return {**found, "predicted": predicted, "predicted_ci": predicted_ci, "error": error, "error_ci": error_ci}
+    return {**measured, "predicted": predicted, "predicted_ci": predicted_ci, "error": error, "error_ci": error_ci}
 
 
 def _weighted(parts: Sequence[tuple[int, Mapping[str, Any]]]) -> tuple[float, float | None]:
@@ -139,10 +139,10 @@ def _fitted(program: str, clock: str, met: pl.DataFrame, groups: Mapping[str, li
         for name in ("own_ci", "alone_part")
     )
     width = np.sqrt((own**2).sum(axis=1) + alone.sum(axis=1) ** 2)
-    is_told = np.abs(np.diag(inverse @ counts) - 1) < _ROUNDING
-    found = np.where(is_told, (slowdown, width), np.nan).T.tolist()
+    is_determined = np.abs(np.diag(inverse @ counts) - 1) < _ROUNDING
+    fitted = np.where(is_determined, (slowdown, width), np.nan).T.tolist()
     n_met = (counts > 0).sum(axis=0).tolist()
     return [
         {"program": program, "beside": other, "clock": clock, "n": n, "slowdown": value, "slowdown_ci": value_ci}
-        for other, n, (value, value_ci) in zip(others, n_met, found)
+        for other, n, (value, value_ci) in zip(others, n_met, fitted)
     ]

@@ -57,9 +57,9 @@ def analyse(observations: pl.DataFrame, idle: pl.DataFrame | None = None, n_clas
     `idle`, if power was read with nothing running, has the columns clock and idle_w, one row for each reading. Outliers
     are told by the rule of `outliers` where the observations do not say which runs are.
     """
-    told = with_outliers(shaped(observations, COLUMNS))
-    used, left_out = divided(told)
-    rows, groups = readings(used), groups_of(told)
+    marked = with_outliers(shaped(observations, COLUMNS))
+    used, left_out = divided(marked)
+    rows, groups = readings(used), groups_of(marked)
     alone = alone_table(rows)
     company = company_table(rows, alone)
     pairs = pair_table(company, groups)

@@ -25,7 +25,7 @@ _CIRCULAR = "classes follow from slowdowns here, as no counters could be read: t
 _ONE_CLASS = "no heavy and light programs can be told apart with intervals"
 
 
-class Claim(NamedTuple):
+class LaboratoryClaim(NamedTuple):
     """A claim of the chapter, what was published, and the function that judges it."""
 
     id: str
@@ -37,8 +37,8 @@ class Claim(NamedTuple):
 
 def findings(analysis: Analysis) -> list[Finding]:
     """Claims 8.1 to 8.8 judged on an analysis; a synthetic machine shows what the rules say, and is no evidence."""
-    found = [_judged(claim, analysis) for claim in CLAIMS]
-    return [_without_evidence(finding) for finding in found] if is_made_up(analysis) else found
+    judged = [_judged(claim, analysis) for claim in CLAIMS]
+    return [_without_evidence(finding) for finding in judged] if is_made_up(analysis) else judged
 
 
 def is_made_up(analysis: Analysis) -> bool:
@@ -46,7 +46,7 @@ def is_made_up(analysis: Analysis) -> bool:
     return bool(analysis.observations["notes"].str.contains(MADE_UP, literal=True).any())
 
 
-def _judged(claim: Claim, analysis: Analysis) -> Finding:
+def _judged(claim: LaboratoryClaim, analysis: Analysis) -> Finding:
     ours, verdict = claim.judge(analysis)
     circular = _CIRCULAR if claim.id in _BY_CLASS and _is_circular(analysis) else ""
     note = "; ".join(filter(None, (claim.note, circular)))
@@ -86,11 +86,11 @@ def _capped(analysis: Analysis, judged: tuple[str, Verdict]) -> tuple[str, Verdi
 
 def _intensities(analysis: Analysis) -> tuple[str, Verdict]:
     rows = analysis.programs.drop_nulls("class").sort("intensity", descending=True, nulls_last=True)
-    told = [
+    words = [
         f"{name} {kind}" if value is None else f"{name} {kind} ({value:.3g})"
         for name, kind, value in rows.select("program", "class", "intensity").iter_rows()
     ]
-    return ", ".join(told) or "no classes", "not testable"
+    return ", ".join(words) or "no classes", "not testable"
 
 
 def _energies(analysis: Analysis) -> tuple[str, Verdict]:
@@ -101,8 +101,8 @@ def _energies(analysis: Analysis) -> tuple[str, Verdict]:
     is_once = pl.col("way") == "once"
     rows = rows.filter(is_once | ~is_once.any())
     ends = [rows.row(at, named=True) for at in (0, -1)]
-    told = [f"{row['group']}: {row['alone_j']:,.0f} J apart, {row['together_j']:,.0f} J together" for row in ends]
-    return "; ".join(dict.fromkeys(told)), "not testable"
+    words = [f"{row['group']}: {row['alone_j']:,.0f} J apart, {row['together_j']:,.0f} J together" for row in ends]
+    return "; ".join(dict.fromkeys(words)), "not testable"
 
 
 def _heavy_together(analysis: Analysis) -> tuple[str, Verdict]:
@@ -129,9 +129,9 @@ def _miss_rises(analysis: Analysis, heavy: str) -> Iterator[Difference]:
     alone = analysis.alone.select("program", "clock", pl.col("intensity", "intensity_ci").name.prefix("alone_"))
     ratio, width = quotient("intensity", "intensity_ci", "alone_intensity", "alone_intensity_ci")
     rows = analysis.members.filter(~pl.col("group").is_in(mixed.implode())).join(alone, on=["program", "clock"])
-    told = rows.with_columns(rise=ratio - 1, rise_ci=width)
-    for found in _over_clocks(told, ["program", "group"], "rise", "rise_ci"):
-        yield found._replace(name=f"misses, {found.name}")
+    rises = rows.with_columns(rise=ratio - 1, rise_ci=width)
+    for difference in _over_clocks(rises, ["program", "group"], "rise", "rise_ci"):
+        yield difference._replace(name=f"misses, {difference.name}")
 
 
 def _light_unmoved(analysis: Analysis) -> tuple[str, Verdict]:
@@ -153,16 +153,16 @@ def _light_unmoved(analysis: Analysis) -> tuple[str, Verdict]:
 
 
 def _steady_misses(analysis: Analysis) -> tuple[str, Verdict]:
-    known = analysis.alone.drop_nulls(["clock_mhz", "intensity"]).sort("clock_mhz")
+    measured = analysis.alone.drop_nulls(["clock_mhz", "intensity"]).sort("clock_mhz")
     read = pl.col("intensity", "intensity_ci")
     ends = (
-        known.group_by("program", maintain_order=True)
+        measured.group_by("program", maintain_order=True)
         .agg(read.first().name.prefix("low_"), read.last().name.prefix("high_"), pl.len())
         .filter(pl.col("len") > 1)
     )
     ratio, width = quotient("high_intensity", "high_intensity_ci", "low_intensity", "low_intensity_ci")
-    told = ends.select("program", margin=HARDLY - (ratio - 1).abs(), width=width).drop_nulls("margin")
-    return ordering([Difference(*row) for row in told.iter_rows()], "misses were not read at two frequencies")
+    margins = ends.select("program", margin=HARDLY - (ratio - 1).abs(), width=width).drop_nulls("margin")
+    return ordering([Difference(*row) for row in margins.iter_rows()], "misses were not read at two frequencies")
 
 
 def _light_follow_clock(analysis: Analysis) -> tuple[str, Verdict]:
@@ -189,17 +189,17 @@ def _best_differs(analysis: Analysis) -> tuple[str, Verdict]:
     if rows.height < 2:
         return "energy was not read at two frequencies", "not judged"
     follows = best_clock_follows(rows.filter("is_clear"))
-    found = [words for words, is_so in zip(("programs", "companies"), follows) if is_so]
+    differing = [words for words, is_so in zip(("programs", "companies"), follows) if is_so]
     least = ", ".join(f"{mhz:g}" for mhz in sorted(rows["least_energy_mhz"].unique()))
-    told = f"least energy at {least} MHz; clear differences between {' and '.join(found) or 'none'}"
+    summary = f"least energy at {least} MHz; clear differences between {' and '.join(differing) or 'none'}"
     if all(follows):
-        return told, "reproduced"
-    return told, "partly" if any(best_clock_follows(rows)) else "not reproduced"
+        return summary, "reproduced"
+    return summary, "partly" if any(best_clock_follows(rows)) else "not reproduced"
 
 
 _BY_CLASS = ("8.3", "8.4")
 CLAIMS = tuple(
-    Claim(*row)
+    LaboratoryClaim(*row)
     for row in (
         ("8.1", "memory intensities and classes (table 8.2)", "canneal III (2.25e-2), streamcluster III (1.64e-2), "
          "blackscholes II (2.29e-5), bodytrack I (7.44e-6)", _intensities,

@@ -48,8 +48,8 @@ def mean_of(values: Sequence[float]) -> tuple[float | None, float | None]:
 
 def sum_width(*widths: float | None) -> float | None:
     """The half width of a sum of independent means; None where one of them has none."""
-    known = [width for width in widths if width is not None]
-    return math.hypot(*known) if len(known) == len(widths) else None
+    given = [width for width in widths if width is not None]
+    return math.hypot(*given) if len(given) == len(widths) else None
 
 
 def quotient(above: str, above_ci: str, below: str, below_ci: str) -> tuple[pl.Expr, pl.Expr]:

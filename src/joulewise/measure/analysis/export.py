@@ -142,8 +142,8 @@ def _node_types(grid: Grid, host: Host) -> pl.DataFrame:
 def _task_list(grid: Grid, host: Host, classes: Mapping[str, str | None]) -> pl.DataFrame:
     """The programs with the rate at which even parts of one machine's cores would just be busy."""
     rate = host.cores / len(grid.programs) / grid.time_s[:, 0]
-    known = {"class": [classes.get(name) for name in grid.programs]} if any(classes.values()) else {}
-    return pl.DataFrame({"task_type": grid.programs, "rate_per_s": rate, "reward": 1.0, **known})
+    classed = {"class": [classes.get(name) for name in grid.programs]} if any(classes.values()) else {}
+    return pl.DataFrame({"task_type": grid.programs, "rate_per_s": rate, "reward": 1.0, **classed})
 
 
 _Slowdowns = Mapping[tuple[str, str], float]
@@ -152,12 +152,12 @@ _Slowdowns = Mapping[tuple[str, str], float]
 def _by_class(analysis: Analysis, used: Sequence[str | None]) -> tuple[_Slowdowns, list[str]]:
     """Slowdowns of all pairs of classes that programs have, I first; empty, with a note, where one was not measured."""
     names = sorted({name for name in used if name}, key=class_order)
-    found = {(row["class"], row["beside"]): row["slowdown"] for row in analysis.by_class.iter_rows(named=True)}
+    slowdowns = {(row["class"], row["beside"]): row["slowdown"] for row in analysis.by_class.iter_rows(named=True)}
     pairs = [(a, b) for a in names for b in names]
-    missing = [f"{a} beside {b}" for a, b in pairs if _is_unknown(found.get((a, b)))]
+    missing = [f"{a} beside {b}" for a, b in pairs if _is_unknown(slowdowns.get((a, b)))]
     if missing or not pairs:
         return {}, [f"No table of slowdowns by class: not measured are {', '.join(missing)}."] if missing else []
-    return {pair: max(found[pair], 0.0) for pair in pairs}, []
+    return {pair: max(slowdowns[pair], 0.0) for pair in pairs}, []
 
 
 def _class_frame(slowdowns: _Slowdowns) -> pl.DataFrame | None:
@@ -173,11 +173,11 @@ def _by_pair(
     weighed = analysis.pairs.drop_nulls("slowdown").group_by("program", "beside", maintain_order=True).agg(
         slowdown=(pl.col("slowdown") * pl.col("n")).sum() / pl.col("n").sum()
     )  # fmt: skip
-    found = {(row["program"], row["beside"]): row["slowdown"] for row in weighed.iter_rows(named=True)}
+    measured = {(row["program"], row["beside"]): row["slowdown"] for row in weighed.iter_rows(named=True)}
     pairs = [(a, b) for a in programs for b in programs]
-    unmeasured = [pair for pair in pairs if _is_unknown(found.get(pair))]
+    unmeasured = [pair for pair in pairs if _is_unknown(measured.get(pair))]
     values = {(a, b): by_class.get((str(classes.get(a)), str(classes.get(b)))) for a, b in unmeasured} | {
-        pair: found[pair] for pair in pairs if pair not in unmeasured
+        pair: measured[pair] for pair in pairs if pair not in unmeasured
     }
     lacking = [f"{a} beside {b}" for (a, b), value in values.items() if value is None]
     if lacking:

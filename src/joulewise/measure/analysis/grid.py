@@ -82,8 +82,8 @@ def _is_timed(alone: _Rows, program: str, clock: str) -> bool:
 
 
 def _values(rows: _Rows, programs: Sequence[str], clocks: Sequence[str], column: str) -> Floats:
-    found = [[_number(rows.get((name, clock), {}).get(column)) for clock in clocks] for name in programs]
-    return np.array(found, np.float64).reshape(len(programs), len(clocks))
+    numbers = [[_number(rows.get((name, clock), {}).get(column)) for clock in clocks] for name in programs]
+    return np.array(numbers, np.float64).reshape(len(programs), len(clocks))
 
 
 def _number(value: float | None) -> float:
@@ -91,8 +91,8 @@ def _number(value: float | None) -> float:
 
 
 def _mean(values: Iterable[float | None]) -> float:
-    known = [value for value in map(_number, values) if math.isfinite(value)]
-    return sum(known) / len(known) if known else math.nan
+    finite = [value for value in map(_number, values) if math.isfinite(value)]
+    return sum(finite) / len(finite) if finite else math.nan
 
 
 def _evened(values: Floats, *, is_rising: bool) -> Floats:

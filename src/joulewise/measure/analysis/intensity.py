@@ -25,15 +25,15 @@ def program_table(rows: pl.DataFrame, pairs: pl.DataFrame, n_classes: int) -> pl
     """Programs with their intensity alone, sensitivity and pressure, and their class."""
     names = rows.select(pl.col("program").unique().sort())
     intensity = means(rows.filter(pl.col("size") == 1), ["program"], {"intensity": "intensity_ci"}).drop("n")
-    found = names.join(intensity, on="program", how="left", maintain_order="left")
+    programs = names.join(intensity, on="program", how="left", maintain_order="left")
     for side, name in (("program", "sensitivity"), ("beside", "pressure")):
         mean = pairs.group_by(pl.col(side).alias("program")).agg(pl.col("slowdown").mean().alias(name))
-        found = found.join(mean, on="program", how="left", maintain_order="left")
-    basis, scores = _scores(found)
+        programs = programs.join(mean, on="program", how="left", maintain_order="left")
+    basis, scores = _scores(programs)
     named = classes(scores, n_classes)
     kept = pl.col("program").replace_strict(named, default=None, return_dtype=pl.String)
-    told = found.with_columns(kept.alias("class"), pl.when(kept.is_not_null()).then(pl.lit(basis)).alias("basis"))
-    return shaped(told, PROGRAMS)
+    classed = programs.with_columns(kept.alias("class"), pl.when(kept.is_not_null()).then(pl.lit(basis)).alias("basis"))
+    return shaped(classed, PROGRAMS)
 
 
 def classes(scores: Mapping[str, float], n_classes: int) -> dict[str, str]:
@@ -44,7 +44,7 @@ def classes(scores: Mapping[str, float], n_classes: int) -> dict[str, str]:
     ordered = sorted(scores, key=lambda name: scores[name])
     logs = np.log([scores[name] for name in ordered])
     borders = next(
-        (found for k in range(min(n_classes, logs.size), 1, -1) if _are_apart(logs, found := _borders(logs, k))), ()
+        (apart for k in range(min(n_classes, logs.size), 1, -1) if _are_apart(logs, apart := _borders(logs, k))), ()
     )
     return {name: roman(1 + sum(at <= i for at in borders)) for i, name in enumerate(ordered)}
 
@@ -61,11 +61,11 @@ def _borders(logs: Floats, n_classes: int) -> tuple[int, ...]:
         costs = least[:, None] + spread
         begins.append(costs.argmin(axis=0))
         least = costs.min(axis=0)
-    found, end = [], n
+    borders, end = [], n
     for begin in reversed(begins):
         end = int(begin[end])
-        found.append(end)
-    return tuple(reversed(found))
+        borders.append(end)
+    return tuple(reversed(borders))
 
 
 def _are_apart(logs: Floats, borders: tuple[int, ...]) -> bool:

@@ -22,11 +22,11 @@ class Difference(NamedTuple):
 
 def ordering(differences: Sequence[Difference], why_none: str) -> tuple[str, Verdict]:
     """Judge differences; those without an interval are not looked at."""
-    known = [(name, mean, width) for name, mean, width in differences if width is not None]
-    if not known:
+    measured = [(name, mean, width) for name, mean, width in differences if width is not None]
+    if not measured:
         return why_none, "not judged"
-    held, verdict = of_positive([(mean, mean - width) for _, mean, width in known])
-    name, mean, width = min(known, key=lambda found: found[1] - found[2])
+    held, verdict = of_positive([(mean, mean - width) for _, mean, width in measured])
+    name, mean, width = min(measured, key=lambda difference: difference[1] - difference[2])
     smallest = f"the smallest difference: {100 * mean:.2f} ± {100 * width:.2f} points ({name})"
     return f"{held}; {smallest}", verdict
 

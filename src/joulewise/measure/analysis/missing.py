@@ -43,9 +43,9 @@ def _of_short_company(used: pl.DataFrame, pairs: pl.DataFrame) -> Iterator[str]:
     counts: Counter[tuple[str, str]] = Counter()
     for run, program in short.select("run", "program").unique(maintain_order=True).iter_rows():
         counts[program, neighbours(others[run,], program)[0]] += 1
-    told = set(pairs.select("program", "beside").iter_rows())
+    compared = set(pairs.select("program", "beside").iter_rows())
     for (program, beside), n in counts.items():
-        if (program, beside) not in told:
+        if (program, beside) not in compared:
             yield (
                 f"slowdown of {program} beside {beside}: together for less than {100 * LEAST_COMPANY_OF_PAIRS:g} % of "
                 f"its time in {n} run{'s' if n > 1 else ''}"

@@ -33,9 +33,9 @@ def with_outliers(observations: pl.DataFrame) -> pl.DataFrame:
     own, pooled = (pl.col("far").median().over(keys) for keys in (_SAME, "program"))
     times = times.with_columns(mad=pl.max_horizontal(own, pooled, _LEAST_MAD))
     is_far = (_TO_DEVIATIONS * pl.col("far") > MOST * pl.col("mad")).fill_null(False)
-    told = times.with_columns(is_far=is_far).select(pl.col("is_far").any().over("run"))["is_far"]
+    is_outlier = times.with_columns(is_far=is_far).select(pl.col("is_far").any().over("run"))["is_far"]
     given = pl.col("is_outlier").cast(pl.Boolean)
-    return observations.with_columns(pl.coalesce(given, pl.lit(told)).alias("is_outlier"))
+    return observations.with_columns(pl.coalesce(given, pl.lit(is_outlier)).alias("is_outlier"))
 
 
 def divided(observations: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -48,5 +48,5 @@ def divided(observations: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         .when(pl.col("is_outlier").fill_null(False))
         .then(pl.lit("far from the other repetitions"))
     )
-    told = observations.with_columns(why.alias("why"))
-    return told.filter(pl.col("why").is_null()).drop("why"), told.filter(pl.col("why").is_not_null())
+    explained = observations.with_columns(why.alias("why"))
+    return explained.filter(pl.col("why").is_null()).drop("why"), explained.filter(pl.col("why").is_not_null())

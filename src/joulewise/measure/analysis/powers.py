@@ -34,8 +34,8 @@ def power_table(
 ) -> pl.DataFrame:
     """Powers of programs alone, divided into static and dynamic power where static power is known."""
     statics = {clock: _static(clock, rows, idle, groups) for clock in alone["clock"].unique()}
-    known = alone.drop_nulls("power_w").iter_rows(named=True)
-    return table(POWERS, [_divided(row, statics[row["clock"]]) for row in known])
+    measured = alone.drop_nulls("power_w").iter_rows(named=True)
+    return table(POWERS, [_divided(row, statics[row["clock"]]) for row in measured])
 
 
 def _divided(row: Mapping[str, Any], static: _Static) -> dict[str, Any]:

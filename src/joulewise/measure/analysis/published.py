@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from joulewise.measure.analysis.claims import CLAIMS, Claim
+from joulewise.measure.analysis.claims import CLAIMS, LaboratoryClaim
 from joulewise.measure.analysis.columns import ALONE, TOGETHER, table
 from joulewise.measure.analysis.intensity import N_CLASSES, classes
 from joulewise.measure.analysis.together import beside_alone
@@ -41,7 +41,7 @@ class PrintedTables:
     title: str
     source: str
     reading: str
-    claims: tuple[Claim, ...] = CLAIMS
+    claims: tuple[LaboratoryClaim, ...] = CLAIMS
 
 
 CHAPTER_8 = PrintedTables(
@@ -77,15 +77,18 @@ def energy_table() -> pl.DataFrame:
 
 def published_findings() -> list[Finding]:
     """Claims 8.1 to 8.8 judged on what was printed."""
-    told = {"8.1": _classes_told(), "8.2": _energies_told(), "8.7": _savings_told()}
-    untold: tuple[str, Verdict] = (_ONLY_FIGURES, "not testable")
-    return [Finding(c.id, c.says, c.published, *told.get(c.id, untold), c.note if c.id in told else "") for c in CLAIMS]
+    judged = {"8.1": _classes_told(), "8.2": _energies_told(), "8.7": _savings_told()}
+    unjudged: tuple[str, Verdict] = (_ONLY_FIGURES, "not testable")
+    return [
+        Finding(c.id, c.says, c.published, *judged.get(c.id, unjudged), c.note if c.id in judged else "")
+        for c in CLAIMS
+    ]
 
 
 def _classes_told() -> tuple[str, Verdict]:
-    found = intensity_table()
-    n_same = found.filter(pl.col("class") == pl.col("our_class")).height
-    words = f"{n_same} of {found.height} classes follow from the values by the spread of their logarithms"
+    programs = intensity_table()
+    n_same = programs.filter(pl.col("class") == pl.col("our_class")).height
+    words = f"{n_same} of {programs.height} classes follow from the values by the spread of their logarithms"
     return f"{words}; the values hold for the machine of the authors", "not testable"
 
 

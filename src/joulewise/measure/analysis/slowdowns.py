@@ -46,8 +46,8 @@ def alone_table(rows: pl.DataFrame) -> pl.DataFrame:
 
 def member_table(rows: pl.DataFrame, alone: pl.DataFrame) -> pl.DataFrame:
     """Members of groups, as measured."""
-    found = means(rows.filter(pl.col("size") > 1), list(_EXPERIMENT), _WIDTHS)
-    joined = found.join(_baselines(alone), on=["program", "clock"], how="left", maintain_order="left")
+    members = means(rows.filter(pl.col("size") > 1), list(_EXPERIMENT), _WIDTHS)
+    joined = members.join(_baselines(alone), on=["program", "clock"], how="left", maintain_order="left")
     ratio, width = quotient("wall_s", "wall_ci_s", "alone_s", "alone_ci_s")
     return shaped(joined.with_columns((ratio - 1).alias("slowdown"), width.alias("slowdown_ci")), MEMBERS)
 
@@ -96,11 +96,11 @@ def class_table(pairs: pl.DataFrame, classes: Mapping[str, str]) -> pl.DataFrame
     The interval is that of the measurements, not of how much pairs differ: those of one program share its time alone,
     so that their errors are taken to be alike, and those of different programs independent.
     """
-    known = pairs.with_columns(
+    classed = pairs.with_columns(
         pl.col("program").replace_strict(classes, default=None, return_dtype=pl.String).alias("class"),
         pl.col("beside").replace_strict(classes, default=None, return_dtype=pl.String).alias("class beside"),
     ).drop_nulls(["class", "class beside"])
-    by_pair = known.group_by("class", "class beside", "program", "beside", maintain_order=True).agg(
+    by_pair = classed.group_by("class", "class beside", "program", "beside", maintain_order=True).agg(
         pl.col("slowdown").mean(), (pl.col("slowdown_ci").pow(2).sum().sqrt() / pl.len()).alias("own_ci"),
         pl.col("slowdown_ci").null_count().alias("lacking"),
     )  # fmt: skip

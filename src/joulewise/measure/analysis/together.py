@@ -40,10 +40,10 @@ def together_table(observations: pl.DataFrame, alone: pl.DataFrame, groups: Mapp
     return beside_alone(found, alone, groups)
 
 
-def beside_alone(found: pl.DataFrame, alone: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.DataFrame:
+def beside_alone(company: pl.DataFrame, alone: pl.DataFrame, groups: Mapping[str, list[str]]) -> pl.DataFrame:
     """Groups with the sums of their members alone, where all were measured, and what running together saves."""
-    known = {(row["program"], row["clock"]): row for row in alone.iter_rows(named=True)}
-    rows = [{**row, **_apart(groups[row["group"]], row["clock"], known)} for row in found.iter_rows(named=True)]
+    by_clock = {(row["program"], row["clock"]): row for row in alone.iter_rows(named=True)}
+    rows = [{**row, **_apart(groups[row["group"]], row["clock"], by_clock)} for row in company.iter_rows(named=True)]
     ratio, width = quotient("together_j", "together_ci_j", "alone_j", _ALONE_CI.name)
     summed = table((*TOGETHER, _ALONE_CI), rows).with_columns(saved_share=1 - ratio, saved_ci=width)
     return shaped(summed, TOGETHER)
@@ -82,10 +82,10 @@ def best_clock_follows(best_clock: pl.DataFrame) -> BestClockFollows:
 
 
 def _apart(
-    members: Sequence[str], clock: str, known: Mapping[tuple[str, str], Mapping[str, Any]]
+    members: Sequence[str], clock: str, by_clock: Mapping[tuple[str, str], Mapping[str, Any]]
 ) -> dict[str, float | None]:
     """Energy and time of members one after the other, as far as they are known of all."""
-    parts = [(members.count(name), known.get((name, clock), {})) for name in sorted(set(members))]
+    parts = [(members.count(name), by_clock.get((name, clock), {})) for name in sorted(set(members))]
     energies, widths, times = (_times(parts, column) for column in ("energy_j", "energy_ci_j", "wall_s"))
     return {"alone_j": _sum(energies), _ALONE_CI.name: sum_width(*widths), "alone_s": _sum(times)}
 
@@ -95,8 +95,8 @@ def _times(parts: Sequence[tuple[int, Mapping[str, Any]]], column: str) -> list[
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+    given = [value for value in values if value is not None]
+    return sum(given) if len(given) == len(values) else None
 
 
 def _by_clock(part: pl.DataFrame, static_w: Mapping[str, float | None]) -> Iterator[dict[str, Any]]:
@@ -104,12 +104,12 @@ def _by_clock(part: pl.DataFrame, static_w: Mapping[str, float | None]) -> Itera
     rows = [{**row, "dynamic_j": _dynamic_j(row, static_w)} for row in part.iter_rows(named=True)]
     least = min(rows, key=lambda row: row["energy_j"])
     dynamic = [row for row in rows if row["dynamic_j"] is not None]
-    found = {
+    static = {
         "least_energy_mhz": least["clock_mhz"],
         "least_dynamic_mhz": min(dynamic, key=lambda row: row["dynamic_j"])["clock_mhz"] if dynamic else None,
         "is_clear": all(_is_below(least, row) for row in rows if row is not least),
     }
-    return ({**row, **found} for row in rows)
+    return ({**row, **static} for row in rows)
 
 
 def _dynamic_j(row: Mapping[str, Any], static_w: Mapping[str, float | None]) -> float | None:

@@ -49,7 +49,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Clock:
+class ClockSetting:
     """How fast cores are asked to run: a frequency, or a governor of the system; as they are where both are missing."""
 
     frequency_mhz: float | None = None
@@ -70,11 +70,11 @@ def group_name(programs: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Experiment:
+class GroupExperiment:
     """A group of programs at one clock in one way; one member alone is a baseline."""
 
     members: tuple[Member, ...]
-    clock: Clock = Clock()
+    clock: ClockSetting = ClockSetting()
     way: Way = "restart"
 
     @property
@@ -122,17 +122,17 @@ class GroupRead:
     notes: tuple[str, ...] = field(default=())
 
 
-class Bench(Protocol):
+class MeasuringBench(Protocol):
     """What can run experiments."""
 
     def warm_up(self, program: Program, cores: tuple[int, ...]) -> str:
         """One unmeasured run; why it failed, or nothing."""
         ...
 
-    def run(self, experiment: Experiment, repetition: int) -> GroupRead:
+    def run(self, experiment: GroupExperiment, repetition: int) -> GroupRead:
         """One run of an experiment. Never raises for what a program does: that is its `problem`."""
         ...
 
-    def idle_w(self, clock: Clock, seconds: float) -> float:
+    def idle_w(self, clock: ClockSetting, seconds: float) -> float:
         """The mean power with nothing running; NaN where no meter reads energy."""
         ...

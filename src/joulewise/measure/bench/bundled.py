@@ -6,7 +6,7 @@ import sys
 from typing import Literal, NamedTuple
 
 from joulewise.errors import InputError, Problem
-from joulewise.measure.bench.bench import Bench, Experiment, Member, Program
+from joulewise.measure.bench.bench import GroupExperiment, MeasuringBench, Member, Program
 from joulewise.measure.machine.machine import Machine
 
 Level = Literal["first", "second", "last"]
@@ -85,7 +85,7 @@ def kernel_program(kernel: str, n_bytes: int, rounds: int) -> Program:
     return Program(kernel, (*program, kernel, *sizes), waits=True)
 
 
-def rounds_for(kernel: str, n_bytes: int, seconds: float, bench: Bench, cores: tuple[int, ...]) -> int:
+def rounds_for(kernel: str, n_bytes: int, seconds: float, bench: MeasuringBench, cores: tuple[int, ...]) -> int:
     """How many rounds take about so long, alone on some cores; found by a few short runs and one as long as asked for.
 
     InputError when it does not run.
@@ -101,8 +101,8 @@ def rounds_for(kernel: str, n_bytes: int, seconds: float, bench: Bench, cores: t
     return max(1, round(rounds * seconds / _seconds_of(kernel_program(kernel, n_bytes, rounds), bench, cores)))
 
 
-def _seconds_of(program: Program, bench: Bench, cores: tuple[int, ...]) -> float:
-    read = bench.run(Experiment((Member(program, cores),), way="once"), 0)
+def _seconds_of(program: Program, bench: MeasuringBench, cores: tuple[int, ...]) -> float:
+    read = bench.run(GroupExperiment((Member(program, cores),), way="once"), 0)
     if read.problem:
         advice = "run the command by hand: " + " ".join(program.command)
         raise InputError(Problem(program.name, read.problem, advice=advice))

@@ -67,13 +67,13 @@ def read_journal(path: Path) -> list[Record]:
 def _parsed(path: Path) -> tuple[list[Record], int]:
     """The records, and how many bytes of the file are whole lines; InputError for a line in the middle that is none."""
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-    found = [_record(line) for line in lines]
-    while found and found[-1] is None:
-        found.pop()
-    if None in found:
-        where = f"{path}: line {found.index(None) + 1}"
+    records = [_record(line) for line in lines]
+    while records and records[-1] is None:
+        records.pop()
+    if None in records:
+        where = f"{path}: line {records.index(None) + 1}"
         raise InputError(Problem(where, "is no line of a journal", advice="remove the line; the others are whole"))
-    return [record for record in found if record is not None], sum(map(len, lines[: len(found)]))
+    return [record for record in records if record is not None], sum(map(len, lines[: len(records)]))
 
 
 def _record(line: bytes) -> Record | None:

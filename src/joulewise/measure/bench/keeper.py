@@ -45,7 +45,7 @@ _CHUNK_BYTES = 65536
 _READY = b"r"
 
 
-class Job(TypedDict):
+class KeptJob(TypedDict):
     """What is to be run, and where."""
 
     command: list[str]
@@ -78,12 +78,12 @@ def _pipe() -> tuple[int, int]:
 
 def _parents() -> dict[int, tuple[int, int]]:
     """Every process of the machine with its parent and its group."""
-    found = {}
+    parents = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
             _, parent, group = file.read().rpartition(b")")[2].split()[:3]
-            found[int(name)] = (int(parent), int(group))
-    return found
+            parents[int(name)] = (int(parent), int(group))
+    return parents
 
 
 def _descendants() -> Iterator[tuple[int, int]]:
@@ -118,7 +118,7 @@ def _cpu_s_of_running() -> float:
 class _Start:
     """A process that is pinned and waits at its gate to become the program; `n_works` counts when it was let work."""
 
-    def __init__(self, job: Job, output: int) -> None:
+    def __init__(self, job: KeptJob, output: int) -> None:
         gate, self._gate = os.pipe()
         go, self._go = os.pipe()
         self._words, words = os.pipe()
@@ -151,7 +151,7 @@ class _Start:
         return words.decode(errors="replace")
 
 
-def _become(job: Job, gate: int, words: int, begin: int, go: int, output: int) -> None:
+def _become(job: KeptJob, gate: int, words: int, begin: int, go: int, output: int) -> None:
     """In the new process: settle, wait to be let go, and become the program. Never returns."""
     try:
         _settle(job, output)
@@ -160,15 +160,15 @@ def _become(job: Job, gate: int, words: int, begin: int, go: int, output: int) -
             words, begin, go = (fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, _GO + 1) for one in (words, begin, go))
             os.dup2(begin, _BEGIN)
             os.dup2(go, _GO, inheritable=job["waits"])
-            told = {"JOULEWISE_BEGIN": str(_BEGIN), **({"JOULEWISE_GO": str(_GO)} if job["waits"] else {})}
-            os.execvpe(job["command"][0], job["command"], {**os.environ, **job["environment"], **told})
+            pipes = {"JOULEWISE_BEGIN": str(_BEGIN), **({"JOULEWISE_GO": str(_GO)} if job["waits"] else {})}
+            os.execvpe(job["command"][0], job["command"], {**os.environ, **job["environment"], **pipes})
     except (OSError, ValueError) as error:
         os.write(words, str(error).encode(errors="replace"))
     finally:
         os._exit(_NOT_STARTED)
 
 
-def _settle(job: Job, output: int) -> None:
+def _settle(job: KeptJob, output: int) -> None:
     """A session of its own, its cores, its folder, its output."""
     os.setsid()
     _prctl(_DEATH_SIGNAL, signal.SIGKILL)
@@ -197,7 +197,7 @@ class _Keeper:
 
     def serve(self) -> None:
         """Until CONTROL closes."""
-        job: Job = json.loads(self._next_line())
+        job: KeptJob = json.loads(self._next_line())
         while True:
             start = _Start(job, self._mouth)
             self._tell("ready", pid=start.pid)

@@ -18,17 +18,17 @@ from typing import Any
 from joulewise import units
 from joulewise.errors import InputError, Problem
 from joulewise.files import locked
-from joulewise.measure.bench.bench import Bench, Clock, GroupRead, MemberRead, Program
+from joulewise.measure.bench.bench import ClockSetting, GroupRead, MeasuringBench, MemberRead, Program
 from joulewise.measure.bench.bundled import USUAL_SECONDS
 from joulewise.measure.bench.journal import Journal, Record, writing
-from joulewise.measure.bench.store import IDLE, PROGRAM, RUN, WARM_UP, Store, is_valid, last_runs, run_facts
+from joulewise.measure.bench.store import IDLE, PROGRAM, RUN, WARM_UP, LaboratoryStore, is_valid, last_runs, run_facts
 from joulewise.measure.machine.holding import ending_in_order
 from joulewise.measure.machine.machine import Machine
 from joulewise.measure.machine.places import place_notes
 from joulewise.measure.plan.keys import ProgramSection
 from joulewise.measure.plan.plan import Plan
 from joulewise.measure.plan.programs import resolved
-from joulewise.measure.plan.schedule import LONG_S, Estimate, Run, estimate, highest_mhz, schedule
+from joulewise.measure.plan.schedule import LONG_S, PlanEstimate, PlannedRun, estimate, highest_mhz, schedule
 from joulewise.progress import Progress
 
 GIVE_UP_AFTER = 2
@@ -59,17 +59,17 @@ class Setting:
     """
 
     machine: Machine
-    bench: Bench
+    bench: MeasuringBench
     wait_for_quiet: Callable[[Collection[Sequence[int]]], str] = lambda _: NO_PROBLEM
     kernel_command: Callable[[ProgramSection], tuple[str, ...]] = lambda _: ()
-    idle_w: Callable[[Clock, float], float] | None = None
+    idle_w: Callable[[ClockSetting, float], float] | None = None
     meter: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
     give_back: Callable[[], object] = lambda: None
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LaboratoryOutcome:
     """What a laboratory leaves: how many runs it was asked for, how many are valid, and why others are not."""
 
     folder: Path
@@ -84,13 +84,13 @@ Listener = Callable[[Progress], None]
 
 def measure(
     plan: Plan, folder: Path, setting: Setting, on_progress: Listener = lambda _: None, *, is_agreed: bool = False
-) -> Outcome:
+) -> LaboratoryOutcome:
     """Measure what is missing of a plan, and make the tables of all of it.
 
     InputError where the folder is another's, the machine lacks what is asked for, or it would take long and nobody
     agreed. When it is interrupted, what was measured is kept and the next call goes on from there.
     """
-    store = Store(folder)
+    store = LaboratoryStore(folder)
     store.check_owner(plan, setting.machine)
     records = store.records()
     runs, left = runs_of(plan, setting.machine, records)  # tells every problem before anything is made or run
@@ -120,35 +120,40 @@ def known_seconds(plan: Plan, records: Iterable[Record]) -> dict[str, float]:
         for program in plan.programs
         if program.kernel
     }
-    known = {**{name: seconds for name, seconds in said.items() if seconds}, **kernels}
+    seconds_of = {**{name: seconds for name, seconds in said.items() if seconds}, **kernels}
     clocks: dict[str, float] = {}
     for record in records:
         if record["event"] == WARM_UP and not record["problem"]:
-            known[record["program"]] = record["seconds"]
+            seconds_of[record["program"]] = record["seconds"]
         elif record["event"] == RUN and len(record["members"]) == 1 and record["members"][0]["wall_s"]:
             (member,) = record["members"]
             name, clock_mhz = member["program"], record["clock_mhz"] or 0.0
             if clock_mhz >= clocks.get(name, 0.0):
-                known[name], clocks[name] = member["setup_s"] + member["wall_s"], clock_mhz
-    return known
+                seconds_of[name], clocks[name] = member["setup_s"] + member["wall_s"], clock_mhz
+    return seconds_of
 
 
 def estimate_left(
-    plan: Plan, runs: Iterable[Run], left: Iterable[Run], records: Iterable[Record], *, is_warm: bool = False
-) -> Estimate:
+    plan: Plan,
+    runs: Iterable[PlannedRun],
+    left: Iterable[PlannedRun],
+    records: Iterable[Record],
+    *,
+    is_warm: bool = False,
+) -> PlanEstimate:
     """How long the runs of a plan that are left take, with all that comes before them."""
     left, records = list(left), list(records)
     n_unknown = len({program.identity for program in plan.programs if program.kernel} - _kernels(records).keys())
     n_clocks = len({run.experiment.clock for run in left})
     more_s = n_unknown * _CALIBRATION_S + n_clocks * plan.meter.idle
-    known = known_seconds(plan, records)
-    return estimate(left, known, top_mhz=highest_mhz(runs), more_s=more_s, is_warm=is_warm)
+    seconds_of = known_seconds(plan, records)
+    return estimate(left, seconds_of, top_mhz=highest_mhz(runs), more_s=more_s, is_warm=is_warm)
 
 
-def runs_of(plan: Plan, machine: Machine, records: Iterable[Record]) -> tuple[tuple[Run, ...], list[Run]]:
+def runs_of(plan: Plan, machine: Machine, records: Iterable[Record]) -> tuple[tuple[PlannedRun, ...], list[PlannedRun]]:
     """All runs of a plan and those that are still to be made, without calibrating or running anything."""
-    found = _kernels(records)
-    programs = resolved(plan, lambda section: found.get(section.identity, (section.kernel or "",)))
+    kernels = _kernels(records)
+    programs = resolved(plan, lambda section: kernels.get(section.identity, (section.kernel or "",)))
     runs, done = schedule(plan, machine, programs), last_runs(records)
     return runs, [run for run in runs if not is_valid(done.get(run.key))]
 
@@ -163,8 +168,8 @@ class _Work:
 
     def __init__(self, plan: Plan, setting: Setting, journal: Journal, on_progress: Listener) -> None:
         self.plan, self.setting, self.journal, self.on_progress = plan, setting, journal, on_progress
-        self.runs: tuple[Run, ...] = ()
-        self.left: list[Run] = []
+        self.runs: tuple[PlannedRun, ...] = ()
+        self.left: list[PlannedRun] = []
         self.cold: dict[str, str] = {}
         self.n_done = self.n_failed = 0
         self.programs = resolved(plan, self._kernel_command)
@@ -174,12 +179,12 @@ class _Work:
 
     def _kernel_command(self, section: ProgramSection) -> tuple[str, ...]:
         """The command of a bundled kernel: the same work as before, or else what a calibration finds now."""
-        known = _kernels(self.journal.records).get(section.identity)
-        if known is None:
+        command = _kernels(self.journal.records).get(section.identity)
+        if command is None:
             self._tell(f"calibrating {section.name}")
-            known = self.setting.kernel_command(section)
-            self.journal.append(PROGRAM, name=section.name, kernel=section.identity, command=list(known))
-        return known
+            command = self.setting.kernel_command(section)
+            self.journal.append(PROGRAM, name=section.name, kernel=section.identity, command=list(command))
+        return command
 
     def _tell(self, now: str) -> None:
         n_reused = len(self.runs) - len(self.left)
@@ -190,8 +195,8 @@ class _Work:
         self.warm_up()
         if not is_agreed:
             warm = [run for run in self.left if self.cold.keys().isdisjoint(_names(run))]
-            found = estimate_left(self.plan, self.runs, warm, self.journal.records, is_warm=True)
-            _check_length(self.plan, found, is_warm=True)
+            estimated = estimate_left(self.plan, self.runs, warm, self.journal.records, is_warm=True)
+            _check_length(self.plan, estimated, is_warm=True)
         self.run_all()
 
     def warm_up(self) -> None:
@@ -214,14 +219,14 @@ class _Work:
 
     def run_all(self) -> None:
         """Make the runs that are left, and read the power of the idle machine between them."""
-        failures: Counter[tuple[str, Clock, str]] = Counter()
+        failures: Counter[tuple[str, ClockSetting, str]] = Counter()
         windows = self._idle_windows()
         for run in self.left:
             kind = (run.experiment.group, run.experiment.clock, run.experiment.way)
             for _ in range(windows[run.key]):
                 self._read_idle_power(run.experiment.clock)
             clock = run.experiment.clock
-            self._tell(run.experiment.group if clock == Clock() else f"{run.experiment.group}, {clock.label}")
+            self._tell(run.experiment.group if clock == ClockSetting() else f"{run.experiment.group}, {clock.label}")
             read = self._read(run) if failures[kind] < GIVE_UP_AFTER else _unmade(run, GIVEN_UP)
             self.journal.append(RUN, **run_facts(run, read))
             self.setting.give_back()
@@ -241,12 +246,12 @@ class _Work:
             windows.update(keys[i * len(keys) // n_missing] for i in range(n_missing))
         return windows
 
-    def _n_idle(self, clock: Clock) -> int:
+    def _n_idle(self, clock: ClockSetting) -> int:
         """How often this meter has read the idle machine at a clock already."""
         read = (record for record in self.journal.records if record["event"] == IDLE)
         return sum((one["clock"], one.get("energy_meter")) == (clock.label, self.setting.meter) for one in read)
 
-    def _read_idle_power(self, clock: Clock) -> None:
+    def _read_idle_power(self, clock: ClockSetting) -> None:
         assert self.setting.idle_w is not None
         self._tell("reading the power of the idle machine")
         note, seconds = self.setting.wait_for_quiet(()), self.plan.meter.idle / IDLE_WINDOWS
@@ -255,7 +260,7 @@ class _Work:
                             energy_meter=self.setting.meter)  # fmt: skip
         self.setting.give_back()
 
-    def _read(self, run: Run) -> GroupRead:
+    def _read(self, run: PlannedRun) -> GroupRead:
         cold = [f"{name} failed when it was warmed up: {self.cold[name]}" for name in _names(run) if name in self.cold]
         if cold:
             return _unmade(run, "; ".join(cold))
@@ -265,35 +270,35 @@ class _Work:
         read = self.setting.bench.run(run.experiment, run.repetition)
         return replace(read, notes=(*read.notes, *placed, *([busy] if busy else [])))
 
-    def outcome(self, folder: Path) -> Outcome:
+    def outcome(self, folder: Path) -> LaboratoryOutcome:
         """What came of it."""
         records = last_runs(self.journal.records)
         made = [records[run.key] for run in self.runs if run.key in records]
-        found = ((record["group"], record["problem"]) for record in made)
-        problems = dict.fromkeys(one for one in found if one[1] not in (NO_PROBLEM, GIVEN_UP))
+        pairs = ((record["group"], record["problem"]) for record in made)
+        problems = dict.fromkeys(one for one in pairs if one[1] not in (NO_PROBLEM, GIVEN_UP))
         n_valid = sum(map(is_valid, made))
-        return Outcome(folder, len(self.runs), n_valid, len(self.runs) - len(self.left), tuple(problems))
+        return LaboratoryOutcome(folder, len(self.runs), n_valid, len(self.runs) - len(self.left), tuple(problems))
 
 
-def _check_length(plan: Plan, found: Estimate, *, is_warm: bool) -> None:
+def _check_length(plan: Plan, estimated: PlanEstimate, *, is_warm: bool) -> None:
     """InputError where it takes long; before the warm-ups only what is known counts, and nothing if it is made up."""
-    if plan.synthetic is None and (found.seconds if is_warm else found.least_s) > LONG_S:
-        raise InputError(too_long(plan, found))
+    if plan.synthetic is None and (estimated.seconds if is_warm else estimated.least_s) > LONG_S:
+        raise InputError(too_long(plan, estimated))
 
 
-def too_long(plan: Plan, found: Estimate) -> Problem:
+def too_long(plan: Plan, estimated: PlanEstimate) -> Problem:
     """The problem of a plan that takes longer than anybody may have meant."""
-    limits = f" ({', '.join(found.unknown)} counted with the time limit)" if found.unknown else ""
-    told = f"{units.count(found.n_runs, 'run')} would take about {units.roughly(found.seconds)}{limits}"
+    limits = f" ({', '.join(estimated.unknown)} counted with the time limit)" if estimated.unknown else ""
+    found = f"{units.count(estimated.n_runs, 'run')} would take about {units.roughly(estimated.seconds)}{limits}"
     advice = "agree with --yes, ask for fewer repetitions, groups or clocks, or say how long programs take (takes)"
-    return Problem(plan.file_name, told, f"more than {units.duration(LONG_S)} must be agreed to", advice)
+    return Problem(plan.file_name, found, f"more than {units.duration(LONG_S)} must be agreed to", advice)
 
 
-def _unmade(run: Run, why: str) -> GroupRead:
+def _unmade(run: PlannedRun, why: str) -> GroupRead:
     return GroupRead(_now(), (MemberRead(),) * len(run.experiment.members), problem=why)
 
 
-def _names(run: Run) -> list[str]:
+def _names(run: PlannedRun) -> list[str]:
     return list(dict.fromkeys(member.program.name for member in run.experiment.members))
 
 

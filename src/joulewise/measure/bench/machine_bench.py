@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from joulewise.errors import InputError, Problem
-from joulewise.measure.bench.bench import Clock, Experiment, GroupRead, Member, MemberRead, Program
+from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, Member, MemberRead, Program
 from joulewise.measure.bench.runner import run_group
 from joulewise.measure.bench.times import GroupTimes, company_share
 from joulewise.measure.meters.counters import NO_FILE, CounterReads, CounterSource, OpenCounters
@@ -61,7 +61,7 @@ class Watching(Protocol):
 class ClockHolder(Protocol):
     """What sets the clock of cores for a while."""
 
-    def holding(self, clock: Clock, cores: Iterable[int], others: Iterable[int]) -> AbstractContextManager[None]:
+    def holding(self, clock: ClockSetting, cores: Iterable[int], others: Iterable[int]) -> AbstractContextManager[None]:
         """The clock, inside a block, and others no faster; InputError or OSError where it cannot be set."""
         ...
 
@@ -81,9 +81,9 @@ class MachineBench:
 
     def warm_up(self, program: Program, cores: tuple[int, ...]) -> str:
         """One unmeasured run; why it failed, or nothing."""
-        return self.run(Experiment((Member(program, cores),), way="once"), 0).problem
+        return self.run(GroupExperiment((Member(program, cores),), way="once"), 0).problem
 
-    def run(self, experiment: Experiment, repetition: int) -> GroupRead:  # noqa: ARG002
+    def run(self, experiment: GroupExperiment, repetition: int) -> GroupRead:  # noqa: ARG002
         """One run of an experiment; what goes wrong with it is its `problem`."""
         offset_s = _time_of_day_offset_s()
         try:
@@ -99,7 +99,7 @@ class MachineBench:
         notes = (*times.notes, *_step_note(_time_of_day_offset_s() - offset_s))
         return self._group_read(started, times, reading.counts, experiment, notes)
 
-    def idle_w(self, clock: Clock, seconds: float) -> float:
+    def idle_w(self, clock: ClockSetting, seconds: float) -> float:
         """The mean power with nothing running; NaN where no meter reads energy."""
         if self._watch is None or not self._watch.meter_name:
             return math.nan
@@ -110,22 +110,22 @@ class MachineBench:
             to_s = time.monotonic()
             return self._watch.energy_j(from_s, to_s) / (to_s - from_s)
 
-    def _check_cores(self, experiment: Experiment) -> None:
+    def _check_cores(self, experiment: GroupExperiment) -> None:
         if beyond := set(_cores_of(experiment)) - self._cores:
             allowed = f"must be among {', '.join(map(str, sorted(self._cores)))}"
             raise InputError(Problem("cores", f"found {', '.join(map(str, sorted(beyond)))}", allowed))
 
-    def _holding(self, clock: Clock, cores: Sequence[int]) -> AbstractContextManager[None]:
-        if clock == Clock():
+    def _holding(self, clock: ClockSetting, cores: Sequence[int]) -> AbstractContextManager[None]:
+        if clock == ClockSetting():
             return nullcontext()
         if self._clocks is None:
             raise InputError(Problem("clock", f"found {clock.label}", "clocks of this machine cannot be set"))
         return self._clocks.holding(clock, cores, sorted(self._cores.difference(cores)))
 
     @contextmanager
-    def _reading(self) -> Iterator[_Reading]:
+    def _reading(self) -> Iterator[_MachineReading]:
         with TemporaryDirectory(prefix="joulewise-") if _writes(self._counters) else nullcontext() as folder:
-            reading = _Reading(self._watch, self._counters, Path(folder) if folder else None)
+            reading = _MachineReading(self._watch, self._counters, Path(folder) if folder else None)
             try:
                 yield reading
             finally:
@@ -136,7 +136,7 @@ class MachineBench:
         started: str,
         times: GroupTimes,
         counts: dict[int, CounterReads],
-        experiment: Experiment,
+        experiment: GroupExperiment,
         notes: tuple[str, ...],
     ) -> GroupRead:
         windows = [member.window_s for member in times.members]
@@ -155,8 +155,8 @@ class MachineBench:
 
     def _seen_mhz(self, cores: Sequence[int], from_s: float, to_s: float) -> list[float]:
         """The frequencies that were seen at cores of a member while it ran, as far as they show them."""
-        found = [math.nan if self._watch is None else self._watch.mean_mhz(from_s, to_s, [core]) for core in cores]
-        return [mhz for mhz in found if not math.isnan(mhz)]
+        means_mhz = [math.nan if self._watch is None else self._watch.mean_mhz(from_s, to_s, [core]) for core in cores]
+        return [mhz for mhz in means_mhz if not math.isnan(mhz)]
 
     def _member_read(self, times: GroupTimes, place: int, counted: CounterReads | None) -> MemberRead:
         member = times.members[place]
@@ -180,7 +180,7 @@ def _writes(counters: CounterSource | None) -> bool:
     return counters is not None and counters.wrapped(()) != ()
 
 
-def _cores_of(experiment: Experiment) -> list[int]:
+def _cores_of(experiment: GroupExperiment) -> list[int]:
     return sorted({core for member in experiment.members for core in member.cores})
 
 
@@ -197,7 +197,7 @@ def _step_note(step_s: float) -> tuple[str, ...]:
     return (f"the time of day stepped by {step_s:+.3g} s meanwhile",) if abs(step_s) > _STEP_S else ()
 
 
-class _Reading:
+class _MachineReading:
     """Reads counters and the whole machine while a group runs; `counts` are those of first runs, by place."""
 
     def __init__(self, watch: Watching | None, counters: CounterSource | None, folder: Path | None) -> None:

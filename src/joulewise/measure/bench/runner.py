@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from joulewise.measure.bench.bench import Member, Way
-from joulewise.measure.bench.keeper import Job
+from joulewise.measure.bench.keeper import KeptJob
 from joulewise.measure.bench.times import GroupTimes, MemberTimes, Stay
 from joulewise.units import count, duration
 
@@ -68,7 +68,7 @@ def run_group(members: Sequence[Member], way: Way, listener: Listener) -> GroupT
     """Run a group once; what programs do wrong is its `problem`. Nothing of them is left when this ends, however."""
     with ExitStack() as stack:
         keepers = [stack.enter_context(_keeping(member)) for member in members]
-        group = _Group(members, way, keepers, listener)
+        group = _RunningGroup(members, way, keepers, listener)
         try:
             group.run()
         finally:
@@ -76,7 +76,7 @@ def run_group(members: Sequence[Member], way: Way, listener: Listener) -> GroupT
         return GroupTimes(group.times, "; ".join(filter(None, (group.problem(), left))), group.notes())
 
 
-class _Keeper:
+class _MemberKeeper:
     """A member's keeper, as the laboratory sees it."""
 
     def __init__(self, process: subprocess.Popen[bytes], control: int, report: int) -> None:
@@ -122,10 +122,10 @@ class _Keeper:
 
 
 @contextmanager
-def _keeping(member: Member) -> Iterator[_Keeper]:
+def _keeping(member: Member) -> Iterator[_MemberKeeper]:
     """A keeper with its job; everything of it has ended when the block does."""
     program = member.program
-    job = Job(
+    job = KeptJob(
         command=list(program.command),
         folder=program.folder,
         environment=dict(program.environment),
@@ -143,7 +143,7 @@ def _keeping(member: Member) -> Iterator[_Keeper]:
     finally:
         os.close(heard)
         os.close(said)
-    keeper = _Keeper(process, control, report)
+    keeper = _MemberKeeper(process, control, report)
     try:
         keeper.tell(json.dumps(job).encode() + b"\n")
         yield keeper
@@ -152,7 +152,7 @@ def _keeping(member: Member) -> Iterator[_Keeper]:
         os.close(report)
 
 
-def _stop(keepers: Sequence[_Keeper]) -> str:
+def _stop(keepers: Sequence[_MemberKeeper]) -> str:
     """End everything of all of them; what could not be ended, if anything."""
     for keeper in keepers:
         keeper.let_go()
@@ -161,10 +161,12 @@ def _stop(keepers: Sequence[_Keeper]) -> str:
     return "" if all(gone) else "some of its processes could not be ended: look for them, and end them by hand"
 
 
-class _Group:
+class _RunningGroup:
     """A group while it runs."""
 
-    def __init__(self, members: Sequence[Member], way: Way, keepers: Sequence[_Keeper], listener: Listener) -> None:
+    def __init__(
+        self, members: Sequence[Member], way: Way, keepers: Sequence[_MemberKeeper], listener: Listener
+    ) -> None:
         self.times = tuple(MemberTimes() for _ in members)
         self._members, self._way, self._keepers, self._listener = members, way, keepers, listener
         self._processes: dict[int, int] = {}
@@ -301,12 +303,12 @@ def _end_session(leader: int) -> None:
 
 def _running_in(leader: int) -> list[int]:
     """The processes of a session that have not ended."""
-    found = []
+    running = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError):
             state, _, _, session = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()[:4]
-            found += [int(name)] if int(session) == leader and state != b"Z" else []
-    return found
+            running += [int(name)] if int(session) == leader and state != b"Z" else []
+    return running
 
 
 def how_it_failed(code: int, failure: str) -> str:
@@ -321,5 +323,5 @@ def how_it_failed(code: int, failure: str) -> str:
 def last_lines(text: str) -> str:
     """The end of what a program printed, on one line and without what would trouble a terminal."""
     lines = [line for part in text.splitlines() if (line := " ".join(part.split()))]
-    told = " / ".join(lines[-_LINES_TOLD:])[-_CHARACTERS_TOLD:]
-    return "".join(c if c.isprintable() else "?" for c in told)
+    end = " / ".join(lines[-_LINES_TOLD:])[-_CHARACTERS_TOLD:]
+    return "".join(c if c.isprintable() else "?" for c in end)

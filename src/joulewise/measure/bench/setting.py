@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from joulewise.errors import InputError, Problem, raise_if_any
-from joulewise.measure.bench.bench import Bench, Clock
+from joulewise.measure.bench.bench import ClockSetting, MeasuringBench
 from joulewise.measure.bench.bundled import USUAL_SECONDS, kernel_program, rounds_for, usual_bytes
 from joulewise.measure.bench.laboratory import Setting
 from joulewise.measure.bench.machine_bench import MachineBench
@@ -86,25 +86,25 @@ def why_not(plan: Plan, machine: Machine) -> Iterator[Problem]:
     if plan.synthetic is None:
         yield from clock_problems(plan, machine, Clocks())
         return
-    known = ", ".join(f"{mhz:g}" for mhz in machine.frequencies_mhz)
+    offered = ", ".join(f"{mhz:g}" for mhz in machine.frequencies_mhz)
     for clock in clocks_of(plan, machine):
         if clock.frequency_mhz is not None and clock.frequency_mhz not in machine.frequencies_mhz:
             where = f"{plan.file_name}: clock.frequencies"
-            yield Problem(where, f"found {clock.label}", f"must be one of those of [synthetic], in MHz: {known}")
+            yield Problem(where, f"found {clock.label}", f"must be one of those of [synthetic], in MHz: {offered}")
 
 
 def clock_problems(plan: Plan, machine: Machine, clocks: Clocks) -> Iterator[Problem]:
     """Why the clocks of a plan cannot be set here, on the cores that it uses."""
-    wanted = [clock for clock in clocks_of(plan, machine) if clock != Clock()]
+    wanted = [clock for clock in clocks_of(plan, machine) if clock != ClockSetting()]
     if not wanted:
         return
-    key, found = _clock_probe(plan, clocks)
-    if found.is_available:
+    key, availability = _clock_probe(plan, clocks)
+    if availability.is_available:
         cores = cores_named(plan, machine)
         yield from dict.fromkeys(problem for clock in wanted for problem in clocks.problems(clock, cores))
     else:
-        advice = f"leave [clock] out to measure as the machine is, or: {found.remedy}"
-        yield Problem(f"{plan.file_name}: clock.{key}", "cannot be set here", found.found, advice)
+        advice = f"leave [clock] out to measure as the machine is, or: {availability.remedy}"
+        yield Problem(f"{plan.file_name}: clock.{key}", "cannot be set here", availability.found, advice)
 
 
 def _clock_probe(plan: Plan, clocks: Clocks) -> tuple[str, Availability]:
@@ -121,10 +121,10 @@ def _table(plan: Plan) -> PowerTable | None:
     return PowerTable(str((plan.folder / meter.csv).resolve()), meter.time_zone, meter.ahead, meter.column)
 
 
-def _unread(clocks: Clocks, machine: Machine) -> Callable[[Clock, float], float]:
+def _unread(clocks: Clocks, machine: Machine) -> Callable[[ClockSetting, float], float]:
     """Leaves the machine idle for an external meter, whose table is read later."""
 
-    def idle_w(clock: Clock, seconds: float) -> float:
+    def idle_w(clock: ClockSetting, seconds: float) -> float:
         with clocks.holding(clock, (), machine.cores):
             time.sleep(seconds)
         return math.nan
@@ -140,9 +140,9 @@ def _meter(plan: Plan) -> EnergyMeter | None:
         rapl = Rapl()
         return rapl if rapl.availability().is_available else None
     meter = PowerCommand(plan.meter.command)
-    found = meter.availability()
-    if not found.is_available:
-        raise InputError(Problem(f"{plan.file_name}: meter.command", found.found, advice=found.remedy))
+    availability = meter.availability()
+    if not availability.is_available:
+        raise InputError(Problem(f"{plan.file_name}: meter.command", availability.found, advice=availability.remedy))
     return meter
 
 
@@ -159,7 +159,7 @@ def _watching(plan: Plan, machine: Machine, meter: EnergyMeter | None) -> Iterat
 
 
 def _calibration(
-    machine: Machine, bench: Bench, places: Sequence[Cores]
+    machine: Machine, bench: MeasuringBench, places: Sequence[Cores]
 ) -> Callable[[ProgramSection], tuple[str, ...]]:
     def command_of(section: ProgramSection) -> tuple[str, ...]:
         kernel = section.kernel or ""

@@ -24,7 +24,7 @@ from joulewise.measure.machine.system_files import core_list, text_of
 from joulewise.measure.meters.external import external_table, uncovered, with_energy, with_idle_power
 from joulewise.measure.meters.meters import meter_now, without_energy, without_idle_power
 from joulewise.measure.plan.plan import Plan
-from joulewise.measure.plan.schedule import Run
+from joulewise.measure.plan.schedule import PlannedRun
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +41,7 @@ MACHINE_ID = Path("/etc/machine-id")
 
 
 @dataclass(frozen=True)
-class Store:
+class LaboratoryStore:
     """The files of one laboratory."""
 
     folder: Path
@@ -101,7 +101,9 @@ class Store:
             allowed = f"this one differs in {', '.join(differing)}"
             raise InputError(Problem(str(self.folder), found, allowed, advice))
 
-    def claim(self, plan: Plan, machine: Machine, runs: Sequence[Run], about: Mapping[str, Any], meter: str) -> None:
+    def claim(
+        self, plan: Plan, machine: Machine, runs: Sequence[PlannedRun], about: Mapping[str, Any], meter: str
+    ) -> None:
         """Mark the folder as the plan's, with the runs that it asks for and the meter that reads energy."""
         marker = {
             "schema_version": SCHEMA_VERSION, "joulewise": __version__, "name": plan.name,
@@ -214,12 +216,12 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def run_facts(run: Run, read: GroupRead) -> dict[str, Any]:
+def run_facts(run: PlannedRun, read: GroupRead) -> dict[str, Any]:
     """A run and what was read of it, as a line of the journal."""
     experiment, whole = run.experiment, asdict(read)
     members = [
-        {"program": member.program.name, "cores": list(member.cores), **found}
-        for member, found in zip(experiment.members, whole.pop("members"))
+        {"program": member.program.name, "cores": list(member.cores), **reading}
+        for member, reading in zip(experiment.members, whole.pop("members"))
     ]
     what = {"group": experiment.group, "way": experiment.way, "clock": experiment.clock.label}
     return {"key": run.key, **what, "clock_mhz": experiment.clock.frequency_mhz, "repetition": run.repetition,
@@ -228,11 +230,11 @@ def run_facts(run: Run, read: GroupRead) -> dict[str, Any]:
 
 def last_runs(records: Iterable[Record]) -> dict[str, Record]:
     """The record that counts of each run: the last that is valid, or the last."""
-    found: dict[str, Record] = {}
+    last: dict[str, Record] = {}
     for record in records:
-        if record["event"] == RUN and not (record["problem"] and is_valid(found.get(record["key"]))):
-            found[record["key"]] = record
-    return found
+        if record["event"] == RUN and not (record["problem"] and is_valid(last.get(record["key"]))):
+            last[record["key"]] = record
+    return last
 
 
 def is_valid(record: Record | None) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
-from joulewise.measure.bench.bench import Clock
+from joulewise.measure.bench.bench import ClockSetting
 from joulewise.measure.machine.system_files import number_of, text_of
 
 LOW, HIGH, GOVERNOR = "scaling_min_freq", "scaling_max_freq", "scaling_governor"
@@ -51,12 +51,12 @@ def _in_order(folder: Path, values: Settings) -> list[str]:
     return [name for name in (GOVERNOR, *limits) if name in values]
 
 
-def touched(clock: Clock) -> tuple[str, ...]:
+def touched(clock: ClockSetting) -> tuple[str, ...]:
     """The files that a clock is set by."""
     return (GOVERNOR,) * (clock.governor is not None) + (LOW, HIGH) * (clock.frequency_mhz is not None)
 
 
-def hold(folder: Path, clock: Clock) -> None:
+def hold(folder: Path, clock: ClockSetting) -> None:
     """Set one clock, or the nearest below that is offered here, and look whether the system did what was asked."""
     values: Settings = {}
     if clock.governor is not None and clock.governor in _governors(folder):
@@ -70,7 +70,7 @@ def hold(folder: Path, clock: Clock) -> None:
             raise InputError(_not_taken(folder / name, clock, f"it stays at {text_of(folder / name)!r}"))
 
 
-def _write(path: Path, value: str, clock: Clock) -> None:
+def _write(path: Path, value: str, clock: ClockSetting) -> None:
     try:
         path.write_text(value, encoding="utf-8")
     except PermissionError as error:
@@ -80,7 +80,7 @@ def _write(path: Path, value: str, clock: Clock) -> None:
         raise InputError(_not_taken(path, clock, str(error.strerror))) from error
 
 
-def _not_taken(path: Path, clock: Clock, why: str) -> Problem:
+def _not_taken(path: Path, clock: ClockSetting, why: str) -> Problem:
     return Problem(
         str(path),
         f"the system did not take {clock.label!r} ({why})",
@@ -89,10 +89,10 @@ def _not_taken(path: Path, clock: Clock, why: str) -> Problem:
     )
 
 
-def _is_alike(found: str, value: str) -> bool:
-    if value.isdigit() and found.isdigit():
-        return abs(int(found) - int(value)) <= _NEAR_KHZ
-    return found == value
+def _is_alike(current: str, value: str) -> bool:
+    if value.isdigit() and current.isdigit():
+        return abs(int(current) - int(value)) <= _NEAR_KHZ
+    return current == value
 
 
 def _steps_khz(folder: Path) -> list[float]:
@@ -122,15 +122,15 @@ def _held_khz(folder: Path, khz: float) -> float:
     return max((step for step in steps if step < khz), default=min(steps))
 
 
-def problems_at(folder: Path, clock: Clock) -> list[Problem]:
+def problems_at(folder: Path, clock: ClockSetting) -> list[Problem]:
     """Why a clock is not offered here, as far as reading can tell."""
-    found = []
+    problems = []
     governors = _governors(folder)
     if clock.governor is not None and clock.governor not in governors:
-        found.append(unknown_name(str(folder / GOVERNOR), clock.governor, governors))
+        problems.append(unknown_name(str(folder / GOVERNOR), clock.governor, governors))
     if clock.frequency_mhz is not None and not _offers(folder, clock.frequency_mhz):
-        found.append(Problem(str(folder), f"found {clock.frequency_mhz:g} MHz", f"must be {_offer(folder)}"))
-    return found
+        problems.append(Problem(str(folder), f"found {clock.frequency_mhz:g} MHz", f"must be {_offer(folder)}"))
+    return problems
 
 
 def _offers(folder: Path, mhz: float) -> bool:

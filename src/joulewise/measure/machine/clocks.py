@@ -10,7 +10,7 @@ from pathlib import Path
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.files import write_atomic
-from joulewise.measure.bench.bench import Clock
+from joulewise.measure.bench.bench import ClockSetting
 from joulewise.measure.machine.availability import Availability
 from joulewise.measure.machine.clock_policy import (
     GOVERNOR,
@@ -63,18 +63,18 @@ class Clocks:
         refused = self._refusal("governor", machine.cores, (GOVERNOR,))
         return refused or Availability("governor", True, ", ".join(machine.governors))
 
-    def problems(self, clock: Clock, cores: Iterable[int]) -> list[Problem]:
+    def problems(self, clock: ClockSetting, cores: Iterable[int]) -> list[Problem]:
         """Why a clock cannot be held on some cores, as far as reading can tell; nothing where it can."""
-        found: list[Problem] = []
+        problems: list[Problem] = []
         for folder in self._policies(cores):
-            found += problems_at(folder, clock)
-        if clock != Clock():
+            problems += problems_at(folder, clock)
+        if clock != ClockSetting():
             lacking = [core for core in cores if not self._policy(core).is_dir()]
-            found += [_no_choice(core, clock) for core in lacking]
-        return found
+            problems += [_no_choice(core, clock) for core in lacking]
+        return problems
 
     @contextmanager
-    def holding(self, clock: Clock, cores: Iterable[int], others: Iterable[int] = ()) -> Iterator[None]:
+    def holding(self, clock: ClockSetting, cores: Iterable[int], others: Iterable[int] = ()) -> Iterator[None]:
         """Hold the clock of some cores inside the block, and give back what was there however it ends.
 
         A core runs as fast as the most that is asked of any core it shares a clock with, also of its siblings: `others`
@@ -84,7 +84,7 @@ class Clocks:
         wanted = tuple(cores)
         self.restore_left_behind()
         raise_if_any(self.problems(clock, wanted))
-        folders = self._policies((*wanted, *others)) if clock != Clock() else []
+        folders = self._policies((*wanted, *others)) if clock != ClockSetting() else []
         saved = {str(folder / name): text_of(folder / name) for folder in folders for name in touched(clock)}
         self._remember(saved)
         try:
@@ -164,7 +164,7 @@ class Clocks:
         return Availability(name, False, f"{closed[0]} may be written only by root", WRITE_REMEDY)
 
 
-def _no_choice(core: int, clock: Clock) -> Problem:
+def _no_choice(core: int, clock: ClockSetting) -> Problem:
     return Problem(
         f"core {core}",
         f"found the clock {clock.label!r}",

@@ -104,14 +104,14 @@ def undisturbed() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    told: list[int] = []
-    before = {number: signal.signal(number, lambda told_by, _: told.append(told_by)) for number in _ALL_SIGNALS}
+    waiting: list[int] = []
+    before = {number: signal.signal(number, lambda told_by, _: waiting.append(told_by)) for number in _ALL_SIGNALS}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler or signal.SIG_DFL)
-        for told_by in told:
+        for told_by in waiting:
             signal.raise_signal(told_by)
 
 

@@ -154,8 +154,8 @@ def _unique(groups: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
 
 
 def _caches(root: Path, cores: tuple[int, ...]) -> tuple[Cache, ...]:
-    found = dict.fromkeys(cache for core in cores for cache in _caches_of(root, core, cores))
-    return tuple(sorted(found, key=lambda cache: (cache.level, cache.kind, cache.cores)))
+    caches = dict.fromkeys(cache for core in cores for cache in _caches_of(root, core, cores))
+    return tuple(sorted(caches, key=lambda cache: (cache.level, cache.kind, cache.cores)))
 
 
 def _caches_of(root: Path, core: int, cores: tuple[int, ...]) -> Iterator[Cache]:
@@ -186,8 +186,8 @@ def _kinds(root: Path, cores: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     if any(lists):
         return _unique(_among(kind, cores) for kind in lists)
     capacities = {core: number_of(core_folder(root, core) / "cpu_capacity") for core in cores}
-    known = sorted({value for value in capacities.values() if not math.isnan(value)}, reverse=True)
-    return _unique(tuple(core for core in cores if capacities[core] == value) for value in known) or (cores,)
+    distinct = sorted({value for value in capacities.values() if not math.isnan(value)}, reverse=True)
+    return _unique(tuple(core for core in cores if capacities[core] == value) for value in distinct) or (cores,)
 
 
 def _memory_bytes(root: Path) -> int:
@@ -219,8 +219,8 @@ def _steps_mhz(folder: Path) -> tuple[float, ...]:
 
 def _ends_mhz(folder: Path) -> tuple[float, ...]:
     names = ("cpuinfo_min_freq", "base_frequency", "cpuinfo_max_freq")
-    known = (number_of(folder / name) / _KHZ_PER_MHZ for name in names)
-    return tuple(mhz for mhz in known if mhz > 0)
+    ends_mhz = (number_of(folder / name) / _KHZ_PER_MHZ for name in names)
+    return tuple(mhz for mhz in ends_mhz if mhz > 0)
 
 
 def _governors(root: Path, cores: tuple[int, ...]) -> tuple[str, ...]:

@@ -130,9 +130,9 @@ def _is_beyond_quota(plan: Plan, machine: Machine, members: Sequence[Cores]) -> 
 
 
 def _absent(where: str, places: Iterable[Cores], machine: Machine) -> Iterator[Problem]:
-    known = ", ".join(map(str, machine.cores))
+    present = ", ".join(map(str, machine.cores))
     for core in dict.fromkeys(core for place in places for core in place if core not in machine.cores):
-        yield Problem(where, f"found core {core}", f"cores that are there and may be used: {known}")
+        yield Problem(where, f"found core {core}", f"cores that are there and may be used: {present}")
 
 
 def _shared(where: str, places: Sequence[Cores]) -> Iterator[Problem]:

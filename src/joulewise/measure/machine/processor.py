@@ -55,12 +55,12 @@ def _name(fields: dict[str, str]) -> str:
 
 def surroundings(root: Path = Path("/")) -> str:
     """What surrounds this process: "a virtual machine", "a container", both, or nothing that shows."""
-    found = [
+    layers = [
         name
         for name, is_so in (("a container", _is_container(root)), ("a virtual machine", _is_virtual(root)))
         if is_so
     ]
-    return " in ".join(found)
+    return " in ".join(layers)
 
 
 def _is_container(root: Path) -> bool:

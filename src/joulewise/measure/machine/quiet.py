@@ -71,9 +71,9 @@ class Quiet:
         time.sleep(self.look_s)
         after = self._ticks()
         spent = {core: after[core] - before[core] for core in before.keys() & after.keys()}
-        found = [_Busy(_busy_share(spent, spent), "the cores")]
-        found += [_Busy(_busy_share(spent, place), _named(place)) for place in places]
-        return max(found, key=lambda busy: -1.0 if math.isnan(busy.share) else busy.share)
+        candidates = [_Busy(_busy_share(spent, spent), "the cores")]
+        candidates += [_Busy(_busy_share(spent, place), _named(place)) for place in places]
+        return max(candidates, key=lambda busy: -1.0 if math.isnan(busy.share) else busy.share)
 
     def _ticks(self) -> dict[int, Ticks]:
         """Of each core, all time since it was started, and that in which it did nothing; none that cannot be read."""

@@ -48,8 +48,8 @@ def best_counters(root: Path = Path("/"), opening: Opening = perf_event_open) ->
 
 def counter_availability(root: Path = Path("/"), opening: Opening = perf_event_open) -> Availability:
     """Whether anything counts here; where nothing does, why the best way does not."""
-    found = [source.availability() for source in counter_sources(root, opening)]
-    return next((one for one in found if one.is_available), found[0])
+    availabilities = [source.availability() for source in counter_sources(root, opening)]
+    return next((one for one in availabilities if one.is_available), availabilities[0])
 
 
 def pinning(machine: Machine) -> Availability:

@@ -49,15 +49,15 @@ class Heat:
 
 def _chip_sensors(root: Path) -> list[tuple[str, Path]]:
     """Sensors by name of their chip; the shown control temperature of AMD only where the true one is missing."""
-    found = []
+    sensors = []
     for folder in numbered(root / "sys/class/hwmon", "hwmon"):
         chip = text_of(folder / "name")
         if chip in _CHIPS:
             paths = sorted(folder.glob("temp*_input"))
             labels = {path: text_of(path.with_name(path.name.replace("input", "label"))) for path in paths}
             is_offset = "Tdie" in labels.values()
-            found += [(chip, path) for path in paths if not (is_offset and labels[path] == "Tctl")]
-    return found
+            sensors += [(chip, path) for path in paths if not (is_offset and labels[path] == "Tctl")]
+    return sensors
 
 
 def _zone_sensors(root: Path) -> list[tuple[str, Path]]:

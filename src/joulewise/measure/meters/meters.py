@@ -10,9 +10,9 @@ OTHER_METER = "energy left out, for it was read by another meter"
 """How the note of a run begins whose energy is not that of the meter that reads now."""
 
 
-def meter_now(told: str, records: Sequence[Record]) -> str:
+def meter_now(chosen: str, records: Sequence[Record]) -> str:
     """The meter whose energies count: the one that reads now or, where none does, the last one that did."""
-    return told or next((name for record in reversed(records) if (name := record.get("energy_meter"))), "")
+    return chosen or next((name for record in reversed(records) if (name := record.get("energy_meter"))), "")
 
 
 def without_energy(record: Record) -> Record:

@@ -80,17 +80,17 @@ _ARM_NAMES = {INSTRUCTIONS: "inst_retired", CYCLES: "cpu_cycles", LAST_LEVEL_REA
 _OWN_NUMBER = re.compile(r"event=(0x[0-9a-f]+)")
 
 
-class Unit(NamedTuple):
+class CountingUnit(NamedTuple):
     """A counting unit: its number for the kernel, and its own numbers of the events in ARM's list that it has."""
 
     number: int
     own: Mapping[Event, int]
 
 
-_WHICHEVER = Unit(0, {})
+_WHICHEVER = CountingUnit(0, {})
 
 
-def counting_units(root: Path) -> tuple[Unit, ...]:
+def counting_units(root: Path) -> tuple[CountingUnit, ...]:
     """The counting units of a processor whose cores are not all alike; whichever there is on all others.
 
     They are those that say which cores are theirs (`cpus`); units outside of cores say which core reads them.
@@ -100,9 +100,9 @@ def counting_units(root: Path) -> tuple[Unit, ...]:
     return units if len(units) > 1 else (_WHICHEVER,)
 
 
-def _unit(folder: Path) -> Unit:
+def _unit(folder: Path) -> CountingUnit:
     said = {event: _OWN_NUMBER.fullmatch(text_of(folder / "events" / name)) for event, name in _ARM_NAMES.items()}
-    return Unit(int(text_of(folder / "type")), {event: int(own[1], 16) for event, own in said.items() if own})
+    return CountingUnit(int(text_of(folder / "type")), {event: int(own[1], 16) for event, own in said.items() if own})
 
 
 Opening = Callable[[int, int, int], int]
@@ -124,7 +124,7 @@ def perf_event_open(kind: int, number: int, pid: int) -> int:
     return int(descriptor)
 
 
-def on_unit(event: Event, unit: Unit) -> tuple[int, int]:
+def on_unit(event: Event, unit: CountingUnit) -> tuple[int, int]:
     """Kind and number of an event on one counting unit."""
     if event in unit.own:
         return (unit.number, unit.own[event])

@@ -36,7 +36,7 @@ _EVENT = re.compile(r"(?:[\w]+/)?([A-Za-z][\w.-]*?)(?:[/:][A-Za-z]*)*")
 """An event's own name in cpu_core/cycles/u, instructions:u and cycles."""
 
 
-class _Line(NamedTuple):
+class _StatLine(NamedTuple):
     """What perf says of one event on one counting unit: an estimate for the whole time, and the share it counted."""
 
     event: str
@@ -50,14 +50,14 @@ def parse_perf_stat(text: str) -> CounterReads:
     return CounterReads(**{field: _count(lines, names) for field, names in _NAMES.items()})
 
 
-def _line(text: str) -> _Line | None:
+def _line(text: str) -> _StatLine | None:
     """The event of one line, wherever locale and version of perf put it; None for other lines."""
     cells = text.strip().split(";" if ";" in text else ",")
     for place, cell in enumerate(cells[1:], start=1):
         match = _EVENT.fullmatch(cell.strip())
         if match and any(match[1] in names for names in _NAMES.values()):
             value = "".join(cells[: max(1, place - 1)])
-            return _Line(match[1], _number(value), _share(cells[place + 1 :]))
+            return _StatLine(match[1], _number(value), _share(cells[place + 1 :]))
     return None
 
 
@@ -73,7 +73,7 @@ def _share(cells: Sequence[str]) -> float:
     return float(percentage[0]) / 100.0 if percentage else 1.0
 
 
-def _count(lines: Sequence[_Line], names: Sequence[str]) -> float:
+def _count(lines: Sequence[_StatLine], names: Sequence[str]) -> float:
     """The count of the first of these events that was counted.
 
     Counting units of a hybrid processor each give an estimate for the whole time: a program is on one of them at a

@@ -43,8 +43,8 @@ _MOST_BYTES = 1 << 16
 
 def parse_watts(text: str) -> list[float]:
     """All powers that a command printed in the way that counts; two supplies may well draw the same."""
-    found = next(filter(None, (pattern.findall(text) for pattern in _PATTERNS)), [])
-    return [float(number) * _FACTORS[(unit or "w").lower()] for number, unit in found]
+    matches = next(filter(None, (pattern.findall(text) for pattern in _PATTERNS)), [])
+    return [float(number) * _FACTORS[(unit or "w").lower()] for number, unit in matches]
 
 
 class PowerCommand:

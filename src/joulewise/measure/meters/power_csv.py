@@ -44,7 +44,7 @@ class _Row(NamedTuple):
     value: float
 
 
-class _Layout(NamedTuple):
+class _CsvLayout(NamedTuple):
     """Where time and value stand, what the value is worth, and whether it is energy counted so far."""
 
     times: tuple[int, ...]
@@ -102,7 +102,7 @@ def _heading(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
-def _layout(path: Path, headings: list[str], column: str, lines: list[tuple[int, list[str]]]) -> _Layout:
+def _layout(path: Path, headings: list[str], column: str, lines: list[tuple[int, list[str]]]) -> _CsvLayout:
     names = [_heading(text) for text in headings]
     times = tuple(names.index(name) for name in ("date", "time") if {"date", "time"} <= set(names))
     times = times or tuple(names.index(name) for name in _TIMES if name in names)[:1]
@@ -117,7 +117,7 @@ def _layout(path: Path, headings: list[str], column: str, lines: list[tuple[int,
     assert value is not None
     factor = _ENERGIES.get(names[value], _POWERS.get(names[value], _factor_of(names[value])))
     is_energy = names[value] in _ENERGIES or _unit_of(names[value]) in _ENERGIES
-    return _Layout(times, value, factor, is_energy, _has_comma(lines, value))
+    return _CsvLayout(times, value, factor, is_energy, _has_comma(lines, value))
 
 
 def _unit_of(name: str) -> str:
@@ -134,11 +134,11 @@ def _has_comma(lines: list[tuple[int, list[str]]], value: int) -> bool:
     return any("," in cell for cell in cells) and not any("." in cell for cell in cells)
 
 
-def _no_column(path: Path, headings: list[str], what: str, known: Sequence[str]) -> Problem:
+def _no_column(path: Path, headings: list[str], what: str, allowed: Sequence[str]) -> Problem:
     return Problem(
         str(path),
         f"found no column of {what} among {', '.join(headings)}",
-        f"must be one of {', '.join(known)}",
+        f"must be one of {', '.join(allowed)}",
         f"{_NAMED.get(what, '')}change the heading",
     )
 
@@ -165,7 +165,7 @@ def _known_zone(path: Path, text: str) -> tzinfo:
     return zone
 
 
-def _rows(path: Path, lines: list[tuple[int, list[str]]], layout: _Layout, zone: tzinfo) -> list[_Row]:
+def _rows(path: Path, lines: list[tuple[int, list[str]]], layout: _CsvLayout, zone: tzinfo) -> list[_Row]:
     """The rows; a last line that cannot be read is left out, as the meter may be writing it."""
     rows: list[_Row] = []
     problems: list[Problem] = []
@@ -202,7 +202,7 @@ def _time_s(text: str, zone: tzinfo) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
 
 
-def _value(text: str, layout: _Layout) -> float:
+def _value(text: str, layout: _CsvLayout) -> float:
     if text.lower() in _EMPTY:
         return math.nan
     try:
@@ -217,12 +217,12 @@ def _value(text: str, layout: _Layout) -> float:
 def _disorder(path: Path, rows: list[_Row]) -> list[Problem]:
     """Rows that go back in time, as when summer time ends in times without an offset."""
     advice = "write times with their offset from UTC, or in UTC"
-    found = [
+    problems = [
         Problem(f"{path}, line {row.line}", "goes back in time", "times must not fall", advice)
         for before, row in pairwise(rows)
         if row.time_s < before.time_s
     ]
-    return _shortened(path, found)
+    return _shortened(path, problems)
 
 
 def _usual_s(rows: list[_Row]) -> float:

@@ -10,19 +10,19 @@ from joulewise.measure.machine.system_files import number_of, numbered, text_of
 
 def sensor_remedy(root: Path) -> str:
     """What a plan's [meter] can be here without anything else; nothing where no sensor shows a power."""
-    found = [_command(path) for path in _sensors(root)]
-    several = f"; {len(found) - 1} more beside it: see what each of them covers" if len(found) > 1 else ""
-    return f"a sensor of this machine: {found[0]}{several}; " if found else ""
+    commands = [_command(path) for path in _sensors(root)]
+    several = f"; {len(commands) - 1} more beside it: see what each of them covers" if len(commands) > 1 else ""
+    return f"a sensor of this machine: {commands[0]}{several}; " if commands else ""
 
 
 def _sensors(root: Path) -> list[Path]:
     """The sensors that show a power now; means over a while in place of momentary powers. Some are their device's."""
-    found = []
+    sensors = []
     for chip in numbered(root / "sys/class/hwmon", "hwmon"):
         for folder in (chip, chip / "device"):
             paths = sorted(folder.glob("power*_average")) or sorted(folder.glob("power*_input"))
-            found += [path for path in paths if number_of(path) > 0]
-    return found
+            sensors += [path for path in paths if number_of(path) > 0]
+    return sensors
 
 
 def _command(path: Path) -> str:

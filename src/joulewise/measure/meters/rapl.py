@@ -100,9 +100,9 @@ class Rapl:
     def read_j(self) -> float:
         """Joules since the first reading; NaN where some may have gone uncounted since the last one."""
         now_s = self._now_s()
-        known = [zone.read(now_s) for zone in self._zones]
+        is_read = [zone.read(now_s) for zone in self._zones]
         is_first, self._is_first = self._is_first, False
-        if not known or any(math.isnan(zone.last_j) for zone in self._zones) or not (is_first or all(known)):
+        if not is_read or any(math.isnan(zone.last_j) for zone in self._zones) or not (is_first or all(is_read)):
             return math.nan
         return sum(zone.total_j for zone in self._zones)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from joulewise.measure.bench.bench import Clock
+from joulewise.measure.bench.bench import ClockSetting
 from joulewise.measure.machine.processor import read_processor
 from joulewise.measure.machine.system_files import core_folder, number_of, text_of
 
@@ -21,7 +21,7 @@ WORTH_TELLING = 0.03
 """From this share on it is told that a clock differs from another."""
 
 
-def clock_notes(asked: Clock, members: Iterable[Sequence[float]]) -> tuple[str, ...]:
+def clock_notes(asked: ClockSetting, members: Iterable[Sequence[float]]) -> tuple[str, ...]:
     """What is to be noted of the clock that was seen in a run, if anything, by what each core of each member shows.
 
     A core that a member leaves idle shows what it likes: each member counts with the core that is nearest.

@@ -10,7 +10,7 @@ from joulewise.measure.bench.setting import machine_of, why_not
 from joulewise.measure.machine.machine import Machine
 from joulewise.measure.machine.places import core_problems
 from joulewise.measure.plan.groups import Group, groups_of
-from joulewise.measure.plan.plan import START, Draft, Plan, drafted
+from joulewise.measure.plan.plan import START, Plan, PlanDraft, drafted
 from joulewise.measure.plan.programs import command_problems
 from joulewise.measure.plan.schedule import run_problems, unoffered
 from joulewise.measure.plan.table import SYNTHETIC
@@ -32,7 +32,7 @@ def read_plan(path: Path | str) -> Plan:
     return draft.plan
 
 
-def _problems_here(draft: Draft) -> Iterator[Problem]:
+def _problems_here(draft: PlanDraft) -> Iterator[Problem]:
     """What is not there of what a plan asks for, as far as that does not hang on what is wrong in the plan itself."""
     plan = draft.plan
     if plan.synthetic is None:
@@ -48,7 +48,7 @@ def _problems_here(draft: Draft) -> Iterator[Problem]:
         yield from _group_problems(plan, machine)
 
 
-def _absent_commands(draft: Draft) -> Iterator[Problem]:
+def _absent_commands(draft: PlanDraft) -> Iterator[Problem]:
     for i in range(len(draft.plan.programs)):
         place = draft.plan.place_of(i)
         if not draft.tells_of(*(f"{place}.{key}" for key in ("command", "folder", "environment"))):

@@ -20,7 +20,7 @@ PROGRAM = r"^[A-Za-z][A-Za-z0-9._-]*$"
 
 
 @dataclass(frozen=True)
-class Quantity:
+class PlanQuantity:
     """Marks a number that a plan gives as text with a unit."""
 
     kind: str
@@ -36,10 +36,10 @@ class Quantity:
         raise ValueError(f"found {as_written(value)} without a unit; {allowed}")
 
 
-_DURATION = Quantity("duration", "10 min", units.seconds, units.duration)
-_FREQUENCY = Quantity("frequency", "2.4 GHz", units.megahertz, lambda mhz: f"{mhz:g} MHz")
-_SIZE = Quantity("size", "64 MB", units.n_bytes, units.size)
-_POWER = Quantity("power", "55 W", units.watts, units.power)
+_DURATION = PlanQuantity("duration", "10 min", units.seconds, units.duration)
+_FREQUENCY = PlanQuantity("frequency", "2.4 GHz", units.megahertz, lambda mhz: f"{mhz:g} MHz")
+_SIZE = PlanQuantity("size", "64 MB", units.n_bytes, units.size)
+_POWER = PlanQuantity("power", "55 W", units.watts, units.power)
 
 AnyDuration = Annotated[float, _DURATION, BeforeValidator(_DURATION.read), Field(ge=0)]
 Duration = Annotated[float, _DURATION, BeforeValidator(_DURATION.read), Field(gt=0)]
@@ -53,13 +53,13 @@ CoreSets = Annotated[list[CoreSet], Field(min_length=1)]
 Group = Annotated[list[str], Field(min_length=2)]
 
 
-class Section(BaseModel):
+class PlanSection(BaseModel):
     """A table of a plan file: exact types, and no key that means nothing."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Heading(Section):
+class PlanHeading(PlanSection):
     """What a plan says outside its sections."""
 
     name: Annotated[str, Field(pattern=NAME, max_length=100)] = Field(
@@ -84,7 +84,7 @@ class Heading(Section):
     )
 
 
-class ProgramSection(Section):
+class ProgramSection(PlanSection):
     """A program: a command line, or a bundled kernel."""
 
     name: ProgramName = Field(description="what tables call it")
@@ -114,7 +114,7 @@ class ProgramSection(Section):
         return f"{self.kernel} on {self.footprint or 'its caches'} for {self.seconds or USUAL_SECONDS:g} s"
 
 
-class Sample(Section):
+class Sample(PlanSection):
     """How many groups of one size to choose."""
 
     size: Annotated[int, Field(ge=2, le=64)] = Field(description="programs in each group")
@@ -123,7 +123,7 @@ class Sample(Section):
     )
 
 
-class Together(Section):
+class Together(PlanSection):
     """Which programs run together; each runs alone as well."""
 
     pairs: Literal["all", "none"] | list[Group] = Field(
@@ -142,7 +142,7 @@ class Together(Section):
     )
 
 
-class ClockSection(Section):
+class ClockSection(PlanSection):
     """The clocks at which everything is run; left out, as the machine has it."""
 
     frequencies: Literal["all"] | list[Frequency] = Field(
@@ -151,7 +151,7 @@ class ClockSection(Section):
     governors: list[str] = Field([], description='governors of the system: ["performance", "powersave"]')
 
 
-class Meter(Section):
+class Meter(PlanSection):
     """What reads energy; left out, RAPL where the machine has it and lets us."""
 
     command: str | list[str] | None = Field(
@@ -170,7 +170,7 @@ class Meter(Section):
     )
 
 
-class Idle(Section):
+class Idle(PlanSection):
     """When the machine is quiet enough for a run."""
 
     most_busy: Annotated[float, Field(ge=0, le=1)] = Field(

@@ -13,7 +13,7 @@ from joulewise.errors import InputError, Problem, as_written, raise_if_any, unkn
 from joulewise.files import toml_of
 from joulewise.measure.bench.bundled import KERNELS, LEAST_BYTES
 from joulewise.measure.meters.power_csv import ZONES, zone_of
-from joulewise.measure.plan.keys import ClockSection, Heading, Idle, Meter, ProgramSection, Section, Together
+from joulewise.measure.plan.keys import ClockSection, Idle, Meter, PlanHeading, PlanSection, ProgramSection, Together
 from joulewise.measure.plan.problems import entry_place, table_problems
 from joulewise.measure.plan.table import PROGRAMS, SECTIONS, SYNTHETIC
 from joulewise.measure.synthetic.machine import SyntheticMachine
@@ -27,7 +27,7 @@ START = "`joulewise new measure.toml --kind measure` writes one to start from"
 class Plan:
     """A valid plan, and the text it came from; `folder` is where the files it names are looked up."""
 
-    heading: Heading
+    heading: PlanHeading
     programs: tuple[ProgramSection, ...]
     together: Together
     clock: ClockSection
@@ -52,7 +52,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Draft:
+class PlanDraft:
     """What a text gives: its problems, and the plan, without what is wrong in it as long as there are any."""
 
     plan: Plan
@@ -60,9 +60,9 @@ class Draft:
 
     def tells_of(self, *places: str) -> bool:
         """Whether a problem is at one of these places of the file, or below it."""
-        told = [problem.where.removeprefix(f"{self.plan.file_name}: ") for problem in self.problems]
+        noted = [problem.where.removeprefix(f"{self.plan.file_name}: ") for problem in self.problems]
         below = tuple(place + end for place in places for end in ".[")
-        return any(where in places or where.startswith(below) for where in told)
+        return any(where in places or where.startswith(below) for where in noted)
 
 
 def parse_plan(source: str, file_name: str, folder: Path) -> Plan:
@@ -72,17 +72,17 @@ def parse_plan(source: str, file_name: str, folder: Path) -> Plan:
     return draft.plan
 
 
-def drafted(source: str, file_name: str, folder: Path) -> Draft:
+def drafted(source: str, file_name: str, folder: Path) -> PlanDraft:
     """The plan that a text gives and every problem of it; InputError where it is no TOML, or a study."""
     raw = toml_of(source, file_name)
     _refuse_studies(raw, file_name)
-    reader = _Reader(raw, file_name)
+    reader = _PlanReader(raw, file_name)
     synthetic = reader.synthetic()
     heading, programs = reader.heading(), tuple(reader.programs(synthetic))
     sections: dict[str, Any] = {name: reader.section(name, kind) for name, kind in SECTIONS.items()}
     plan = Plan(heading, programs, **sections, synthetic=synthetic, source=source, file_name=file_name, folder=folder)
-    draft = Draft(plan, tuple(reader.problems))
-    return Draft(plan, (*draft.problems, *_cross_checks(draft)))
+    draft = PlanDraft(plan, tuple(reader.problems))
+    return PlanDraft(plan, (*draft.problems, *_cross_checks(draft)))
 
 
 def _refuse_studies(raw: Mapping[str, Any], file_name: str) -> None:
@@ -95,43 +95,43 @@ def _refuse_studies(raw: Mapping[str, Any], file_name: str) -> None:
 _OF_STUDIES = {"system", "workload"}
 """Sections that studies have, and plans never."""
 
-_T = TypeVar("_T", bound=Section)
+_T = TypeVar("_T", bound=PlanSection)
 
 
 @dataclass
-class _Reader:
+class _PlanReader:
     """A parsed file while its problems are being collected."""
 
     raw: Mapping[str, Any]
     file_name: str
     problems: list[Problem] = field(default_factory=list)
 
-    def heading(self) -> Heading:
+    def heading(self) -> PlanHeading:
         """The keys outside sections; unknown ones are told with the names of sections too."""
-        known = (*SECTIONS, SYNTHETIC, PROGRAMS)
-        own = {key: value for key, value in self.raw.items() if key not in known}
-        return self._read(Heading, own, f"{self.file_name}: ", known)
+        sections = (*SECTIONS, SYNTHETIC, PROGRAMS)
+        own = {key: value for key, value in self.raw.items() if key not in sections}
+        return self._read(PlanHeading, own, f"{self.file_name}: ", sections)
 
     def synthetic(self) -> SyntheticMachine | None:
         """The machine that is simulated in place of this one, if the plan has one."""
         if SYNTHETIC not in self.raw:
             return None
-        section, found = self.section(SYNTHETIC, SyntheticSection), self.raw[SYNTHETIC]
-        if isinstance(found, dict):
-            self.problems += _doubles(f"{self.file_name}: {SYNTHETIC}.{PROGRAMS}", _names(found.get(PROGRAMS)))
+        section, raw = self.section(SYNTHETIC, SyntheticSection), self.raw[SYNTHETIC]
+        if isinstance(raw, dict):
+            self.problems += _doubles(f"{self.file_name}: {SYNTHETIC}.{PROGRAMS}", _names(raw.get(PROGRAMS)))
         return synthetic_machine(section)
 
     def programs(self, synthetic: SyntheticMachine | None) -> Iterator[ProgramSection]:
         """The programs; all of a synthetic machine where the file names none."""
-        where, found = f"{self.file_name}: {PROGRAMS}", self.raw.get(PROGRAMS)
-        if found is None and synthetic is not None:
+        where, entries = f"{self.file_name}: {PROGRAMS}", self.raw.get(PROGRAMS)
+        if entries is None and synthetic is not None:
             yield from (ProgramSection.model_validate({"name": name}) for name in dict.fromkeys(synthetic.names))
-        elif found and isinstance(found, list) and all(isinstance(entry, dict) for entry in found):
-            for i, entry in enumerate(found):
+        elif entries and isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries):
+            for i, entry in enumerate(entries):
                 yield self._read(ProgramSection, entry, f"{where}{entry_place(i, entry.get('name'))}.")
         else:
-            told = "missing" if found is None else "found no list of tables"
-            self.problems.append(Problem(where, told, "must be written as [[program]], at least once", START))
+            found = "missing" if entries is None else "found no list of tables"
+            self.problems.append(Problem(where, found, "must be written as [[program]], at least once", START))
 
     def section(self, name: str, kind: type[_T]) -> _T:
         """A section, as it is by default where the file has none."""
@@ -147,7 +147,7 @@ class _Reader:
             return kind.model_validate(raw)
         except ValidationError as error:
             self.problems += table_problems(error, kind, raw, prefix, more)
-            wrong = {str(found["loc"][0]) for found in error.errors()}
+            wrong = {str(each["loc"][0]) for each in error.errors()}
             return _sound(kind, {key: value for key, value in raw.items() if key not in wrong}, raw.get("name"))
 
 
@@ -162,7 +162,7 @@ def _sound(kind: type[_T], rest: Mapping[str, Any], name: object) -> _T:
     return whole.model_copy(update={"name": name if isinstance(name, str) else ""})
 
 
-def _cross_checks(draft: Draft) -> Iterator[Problem]:
+def _cross_checks(draft: PlanDraft) -> Iterator[Problem]:
     """What keys say of each other, as far as they are right."""
     plan, synthetic = draft.plan, draft.plan.synthetic
     names = [program.name for program in plan.programs]
@@ -208,7 +208,7 @@ def _repeats(plan: Plan) -> Iterator[Problem]:
                 yield Problem(f"{plan.file_name}: {key}[{i}]", f"found {entry!r} twice", allowed, advice)
 
 
-def _command_problems(draft: Draft, i: int) -> Iterator[Problem]:
+def _command_problems(draft: PlanDraft, i: int) -> Iterator[Problem]:
     """What is wrong with the command or the kernel of a program, as far as its keys are right."""
     program, place = draft.plan.programs[i], draft.plan.place_of(i)
     has_command, has_kernel = program.command is not None, program.kernel is not None
@@ -237,7 +237,7 @@ def _command_problems(draft: Draft, i: int) -> Iterator[Problem]:
 _FIRST = next(iter(KERNELS))
 
 
-def _limit_problems(draft: Draft, i: int) -> Iterator[Problem]:
+def _limit_problems(draft: PlanDraft, i: int) -> Iterator[Problem]:
     """A program that is said to take longer than it may would fail in every run."""
     program, place = draft.plan.programs[i], draft.plan.place_of(i)
     if draft.tells_of(f"{place}.time_limit"):
@@ -249,7 +249,7 @@ def _limit_problems(draft: Draft, i: int) -> Iterator[Problem]:
             yield Problem(f"{draft.plan.file_name}: {place}.{key}", found, allowed, "raise `time_limit`")
 
 
-def _made_up_problems(draft: Draft, synthetic: SyntheticMachine, i: int) -> Iterator[Problem]:
+def _made_up_problems(draft: PlanDraft, synthetic: SyntheticMachine, i: int) -> Iterator[Problem]:
     """What is wrong with a program of a machine that is made up, which runs nothing."""
     program, place = draft.plan.programs[i], draft.plan.place_of(i)
     where = f"{draft.plan.file_name}: {place}"

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from joulewise.errors import Problem, as_written, nearest, unknown_name
-from joulewise.measure.plan.keys import NAME, PROGRAM, Section
+from joulewise.measure.plan.keys import NAME, PROGRAM, PlanSection
 from joulewise.measure.plan.table import arms_of, kind_of, table_in, words_of
 
 Steps = Sequence[int | str]
@@ -35,18 +35,18 @@ def entry_place(i: int, name: object) -> str:
 
 
 def table_problems(
-    error: ValidationError, kind: type[Section], raw: Mapping[str, Any], prefix: str, more: tuple[str, ...] = ()
+    error: ValidationError, kind: type[PlanSection], raw: Mapping[str, Any], prefix: str, more: tuple[str, ...] = ()
 ) -> Iterator[Problem]:
     """The problems of one table, which stands at `prefix`; `more` are keys that may stand there besides its own."""
     by_key: dict[str, list[Any]] = {}
-    for found in error.errors(include_url=False):
-        by_key.setdefault(str(found["loc"][0]), []).append(found)
+    for each in error.errors(include_url=False):
+        by_key.setdefault(str(each["loc"][0]), []).append(each)
     for key, errors in by_key.items():
         is_choice = key in kind.model_fields and len(arms_of(kind, key)) > 1
         if not is_choice:
-            yield from (_problem(found, found["loc"], kind, raw, prefix, more) for found in errors)
+            yield from (_problem(each, each["loc"], kind, raw, prefix, more) for each in errors)
         elif isinstance(raw[key], list):
-            yield from (_problem(found, (key, *found["loc"][2:]), kind, raw, prefix) for found in _meant(errors))
+            yield from (_problem(each, (key, *each["loc"][2:]), kind, raw, prefix) for each in _meant(errors))
         else:
             yield _no_choice(kind, key, raw[key], f"{prefix}{key}")
 
@@ -54,13 +54,13 @@ def table_problems(
 def _meant(errors: list[Any]) -> list[Any]:
     """Of the errors with a list, those of the type of list that it comes nearest to."""
     by_type: dict[str, list[Any]] = {}
-    for found in errors:
-        if str(found["loc"][1]).startswith("list"):
-            by_type.setdefault(found["loc"][1], []).append(found)
-    return min(by_type.values(), key=lambda found: (len(found), -max(len(one["loc"]) for one in found)))
+    for each in errors:
+        if str(each["loc"][1]).startswith("list"):
+            by_type.setdefault(each["loc"][1], []).append(each)
+    return min(by_type.values(), key=lambda each: (len(each), -max(len(one["loc"]) for one in each)))
 
 
-def _no_choice(kind: type[Section], key: str, value: object, place: str) -> Problem:
+def _no_choice(kind: type[PlanSection], key: str, value: object, place: str) -> Problem:
     """A value of none of the types that a key may have."""
     guess = nearest(value, words_of(kind, key)) if isinstance(value, str) else None
     advice = f"did you mean {guess!r}?" if guess else kind.model_fields[key].description or ""
@@ -69,7 +69,7 @@ def _no_choice(kind: type[Section], key: str, value: object, place: str) -> Prob
 
 
 def _problem(
-    error: Any, steps: Steps, kind: type[Section], raw: Mapping[str, Any], prefix: str, more: tuple[str, ...] = ()
+    error: Any, steps: Steps, kind: type[PlanSection], raw: Mapping[str, Any], prefix: str, more: tuple[str, ...] = ()
 ) -> Problem:
     """One of Pydantic's errors, at the steps that lead to it."""
     place, value = _at(raw, steps)

@@ -61,7 +61,7 @@ def _content(section: ProgramSection, folder: Path) -> str:
 
     Empty for programs of the system, which change with every update, and for those that may not be read.
     """
-    found = Path(_file(section, folder) or os.devnull)
-    is_own = "/" in section.words[0] or found.stat().st_uid != 0
-    is_readable = found.is_file() and os.access(found, os.R_OK)
-    return sha256_of(found) if is_own and is_readable and str(found) != sys.executable else ""
+    file = Path(_file(section, folder) or os.devnull)
+    is_own = "/" in section.words[0] or file.stat().st_uid != 0
+    is_readable = file.is_file() and os.access(file, os.R_OK)
+    return sha256_of(file) if is_own and is_readable and str(file) != sys.executable else ""

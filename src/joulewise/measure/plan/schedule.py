@@ -12,7 +12,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from joulewise.errors import Problem, raise_if_any, unknown_name
-from joulewise.measure.bench.bench import Clock, Experiment, Member, Program, Way
+from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, Member, Program, Way
 from joulewise.measure.machine.machine import Machine
 from joulewise.measure.machine.places import core_problems, group_problems, pinned, places_used
 from joulewise.measure.plan.groups import Group, groups_of
@@ -33,23 +33,23 @@ COMPANY = 1.25
 """How much longer than alone programs are taken to run together, before that was measured."""
 
 
-class Run(NamedTuple):
+class PlannedRun(NamedTuple):
     """One repetition of an experiment; the key is the same whenever the same is measured."""
 
     key: str
-    experiment: Experiment
+    experiment: GroupExperiment
     repetition: int
 
 
-def clocks_of(plan: Plan, machine: Machine) -> tuple[Clock, ...]:
+def clocks_of(plan: Plan, machine: Machine) -> tuple[ClockSetting, ...]:
     """The clocks of a plan."""
     clock = plan.clock
     frequencies = machine.frequencies_mhz if clock.frequencies == "all" else clock.frequencies
-    chosen = [Clock(frequency_mhz=float(mhz)) for mhz in frequencies]
-    return tuple(dict.fromkeys(chosen + [Clock(governor=name) for name in clock.governors])) or (Clock(),)
+    chosen = [ClockSetting(frequency_mhz=float(mhz)) for mhz in frequencies]
+    return tuple(dict.fromkeys(chosen + [ClockSetting(governor=name) for name in clock.governors])) or (ClockSetting(),)
 
 
-def schedule(plan: Plan, machine: Machine, programs: Mapping[str, Program]) -> tuple[Run, ...]:
+def schedule(plan: Plan, machine: Machine, programs: Mapping[str, Program]) -> tuple[PlannedRun, ...]:
     """All runs in their order; InputError where the machine does not have what the plan asks for.
 
     Every repetition is a round through all experiments, in an order of its own: what changes with time (heat, others'
@@ -62,7 +62,7 @@ def schedule(plan: Plan, machine: Machine, programs: Mapping[str, Program]) -> t
     kinds = [
         (group, clock, way) for group in groups for clock in clocks for way in plan.heading.ways[: _n_ways(plan, group)]
     ]
-    runs: list[Run] = []
+    runs: list[PlannedRun] = []
     for repetition in range(plan.heading.repetitions):
         order = generator(plan.heading.seed, "order", repetition).permutation(len(kinds))
         for group, clock, way in (kinds[i] for i in order):
@@ -81,10 +81,10 @@ def unoffered(plan: Plan, machine: Machine) -> Iterator[Problem]:
     if plan.clock.frequencies == "all" and not machine.frequencies_mhz:
         advice = "leave [clock] out to measure as the machine is; `joulewise measure --probes` tells what would help"
         yield Problem(f"{plan.file_name}: clock.frequencies", "found 'all'", "this machine offers none", advice)
-    known = machine.governors if plan.synthetic is None else GOVERNORS
+    governors = machine.governors if plan.synthetic is None else GOVERNORS
     for i, name in enumerate(plan.clock.governors):
-        if known and name not in known:
-            yield unknown_name(f"{plan.file_name}: clock.governors[{i}]", name, known)
+        if governors and name not in governors:
+            yield unknown_name(f"{plan.file_name}: clock.governors[{i}]", name, governors)
 
 
 def run_problems(plan: Plan, machine: Machine, groups: Sequence[Group]) -> Iterator[Problem]:
@@ -98,18 +98,18 @@ def run_problems(plan: Plan, machine: Machine, groups: Sequence[Group]) -> Itera
 def _run(
     group: Group,
     cores: Sequence[tuple[int, ...]],
-    clock: Clock,
+    clock: ClockSetting,
     way: Way,
     programs: Mapping[str, Program],
     repetition: int,
     plan: Plan,
-) -> Run:
+) -> PlannedRun:
     members = tuple(Member(programs[name], place) for name, place in zip(group, cores))
-    experiment = Experiment(members, clock, way)
-    return Run(_key(experiment, repetition, plan), experiment, repetition)
+    experiment = GroupExperiment(members, clock, way)
+    return PlannedRun(_key(experiment, repetition, plan), experiment, repetition)
 
 
-def _key(experiment: Experiment, repetition: int, plan: Plan) -> str:
+def _key(experiment: GroupExperiment, repetition: int, plan: Plan) -> str:
     """A hash of all that makes a difference to what is measured; limits and warm-ups do not."""
     members = [[*_identity(member.program), list(member.cores)] for member in experiment.members]
     machine = str(plan.synthetic)
@@ -125,7 +125,7 @@ def _identity(program: Program) -> tuple[object, ...]:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class PlanEstimate:
     """How long runs will take, with their warm-ups: as far as known, and at most by the time limits.
 
     `unknown` are programs of which nobody has said yet how long they take; in `seconds` they count with their time
@@ -145,13 +145,13 @@ class Estimate:
 
 
 def estimate(
-    runs: Iterable[Run],
+    runs: Iterable[PlannedRun],
     known_s: Mapping[str, float],
     *,
     top_mhz: float | None = None,
     more_s: float = 0.0,
     is_warm: bool = False,
-) -> Estimate:
+) -> PlanEstimate:
     """How long runs take if programs take so long alone at the highest clock (that of these runs by default).
 
     Times are taken to follow the clock wholly, which they do at most. `more_s` is what else takes time.
@@ -159,7 +159,7 @@ def estimate(
     runs = list(runs)
     programs = {member.program.name: member.program for run in runs for member in run.experiment.members}
     limits = {name: program.time_limit_s for name, program in programs.items()}
-    known = {name: min(seconds, limits[name]) for name, seconds in known_s.items() if name in limits}
+    seconds_of = {name: min(seconds, limits[name]) for name, seconds in known_s.items() if name in limits}
     top_mhz = top_mhz or highest_mhz(runs)
 
     def total_s(times: Mapping[str, float]) -> float:
@@ -167,21 +167,21 @@ def estimate(
         runs_s = sum(_seconds_of(run.experiment, times, top_mhz) + OVERHEAD_S for run in runs)
         return runs_s + (0.0 if is_warm else warm_ups) + more_s
 
-    return Estimate(
+    return PlanEstimate(
         len(runs),
-        total_s({**limits, **known}),
+        total_s({**limits, **seconds_of}),
         total_s(limits),
-        tuple(sorted(limits.keys() - known.keys())),
-        total_s({**dict.fromkeys(limits, 0.0), **known}),
+        tuple(sorted(limits.keys() - seconds_of.keys())),
+        total_s({**dict.fromkeys(limits, 0.0), **seconds_of}),
     )
 
 
-def highest_mhz(runs: Iterable[Run]) -> float:
+def highest_mhz(runs: Iterable[PlannedRun]) -> float:
     """The highest frequency that runs ask for; 0 where they ask for none."""
     return max((run.experiment.clock.frequency_mhz or 0.0 for run in runs), default=0.0)
 
 
-def _seconds_of(experiment: Experiment, times: Mapping[str, float], top_mhz: float) -> float:
+def _seconds_of(experiment: GroupExperiment, times: Mapping[str, float], top_mhz: float) -> float:
     """How long a run takes: longer in company and at a lower clock, but no longer than its members may."""
     alone_s = max(times[member.program.name] for member in experiment.members)
     slower = max(top_mhz / (experiment.clock.frequency_mhz or math.inf), 1.0)

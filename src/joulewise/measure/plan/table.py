@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 from joulewise.measure.plan.keys import (
     ClockSection,
-    Heading,
     Idle,
     Meter,
+    PlanHeading,
+    PlanQuantity,
+    PlanSection,
     ProgramSection,
-    Quantity,
     Sample,
-    Section,
     Together,
 )
 from joulewise.measure.synthetic.section import SyntheticProgramSection, SyntheticSection
@@ -24,11 +24,11 @@ PROGRAMS, SYNTHETIC = "program", "synthetic"
 
 _SAMPLES = "together.sampled"
 
-SECTIONS: dict[str, type[Section]] = {"together": Together, "clock": ClockSection, "meter": Meter, "idle": Idle}
+SECTIONS: dict[str, type[PlanSection]] = {"together": Together, "clock": ClockSection, "meter": Meter, "idle": Idle}
 """The sections that every plan has, as they are by default where it does not write them."""
 
-TABLES: dict[str, type[Section]] = {
-    "": Heading,
+TABLES: dict[str, type[PlanSection]] = {
+    "": PlanHeading,
     PROGRAMS: ProgramSection,
     "together": Together,
     _SAMPLES: Sample,
@@ -73,16 +73,16 @@ def plan_keys() -> tuple[PlanKey, ...]:
 
 
 @cache
-def _hints(section: type[Section]) -> dict[str, Any]:
+def _hints(section: type[PlanSection]) -> dict[str, Any]:
     return get_type_hints(section, include_extras=True)
 
 
-def kind_of(section: type[Section], key: str) -> str:
+def kind_of(section: type[PlanSection], key: str) -> str:
     """The type of a key in words, such as "duration" or "list of whole numbers"."""
     return " or ".join(_kind(arm) for arm in arms_of(section, key))
 
 
-def arms_of(section: type[Section], key: str) -> list[Any]:
+def arms_of(section: type[PlanSection], key: str) -> list[Any]:
     """The types that a value may have: one, or several to choose from."""
     hint = _hints(section)[key]
     if get_origin(hint) in (Union, types.UnionType):
@@ -90,15 +90,15 @@ def arms_of(section: type[Section], key: str) -> list[Any]:
     return [hint]
 
 
-def words_of(section: type[Section], key: str) -> list[str]:
+def words_of(section: type[PlanSection], key: str) -> list[str]:
     """The words that stand for themselves as a value."""
     return [word for arm in arms_of(section, key) if get_origin(arm) is Literal for word in get_args(arm)]
 
 
-def table_in(section: type[Section], key: str) -> type[Section] | None:
+def table_in(section: type[PlanSection], key: str) -> type[PlanSection] | None:
     """The table that a key is a list of, if it is one."""
     entries = get_args(_hints(section)[key]) if key in _hints(section) else ()
-    return entries[0] if entries and isinstance(entries[0], type) and issubclass(entries[0], Section) else None
+    return entries[0] if entries and isinstance(entries[0], type) and issubclass(entries[0], PlanSection) else None
 
 
 _KINDS: dict[Any, str] = {int: "whole number", float: "number", str: "text", bool: "true or false"}
@@ -121,8 +121,8 @@ def _bare(hint: Any) -> Any:
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
-def _quantity(hint: Any) -> Quantity | None:
-    return next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Quantity)), None)
+def _quantity(hint: Any) -> PlanQuantity | None:
+    return next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, PlanQuantity)), None)
 
 
 def _plural(kind: str) -> str:
@@ -133,7 +133,7 @@ def _plural(kind: str) -> str:
     return " of ".join([many, *rest])
 
 
-def _default(section: type[Section], key: str) -> str:
+def _default(section: type[PlanSection], key: str) -> str:
     field = section.model_fields[key]
     if field.is_required():
         return ""

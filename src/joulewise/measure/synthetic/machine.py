@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from joulewise.measure.bench.bench import Clock
+from joulewise.measure.bench.bench import ClockSetting
 
 MADE_UP = "read of a synthetic machine"
 """The note on every run of such a machine, so that nobody takes it for evidence."""
@@ -81,7 +81,7 @@ class SyntheticMachine:
         """The program of this name, if there is one."""
         return next((program for program in self.programs if program.name == name), None)
 
-    def mhz(self, clock: Clock) -> float:
+    def mhz(self, clock: ClockSetting) -> float:
         """The frequency that a clock comes to: the lowest of all for the governor powersave, else the highest."""
         if clock.frequency_mhz is not None:
             return clock.frequency_mhz

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from joulewise.measure.plan.keys import Duration, Power, ProgramName, Section
+from joulewise.measure.plan.keys import Duration, PlanSection, Power, ProgramName
 from joulewise.measure.synthetic.machine import LIKE_PUBLISHED, SyntheticMachine, SyntheticProgram
 
 _USUAL = SyntheticMachine()
@@ -15,7 +15,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 NotNegative = Annotated[float, Field(ge=0)]
 
 
-class SyntheticProgramSection(Section):
+class SyntheticProgramSection(PlanSection):
     """A program of the machine: everything must be said of it."""
 
     name: ProgramName = Field(description="name of the program, as in [[program]]")
@@ -28,7 +28,7 @@ class SyntheticProgramSection(Section):
     pressure: NotNegative = Field(description="slowdown of a program with the sensitivity 1 beside it")
 
 
-class SyntheticSection(Section):
+class SyntheticSection(PlanSection):
     """A machine that is simulated in place of this one."""
 
     seed: Annotated[int, Field(ge=0)] = Field(_USUAL.seed, description="seed of the noise")
@@ -70,5 +70,5 @@ def synthetic_machine(section: SyntheticSection) -> SyntheticMachine:
     return SyntheticMachine(programs=programs or LIKE_PUBLISHED, frequencies_mhz=steps, **rest)
 
 
-def _fields(section: Section, but: tuple[str, ...] = ()) -> dict[str, Any]:
+def _fields(section: PlanSection, but: tuple[str, ...] = ()) -> dict[str, Any]:
     return {_FIELDS.get(key, key): getattr(section, key) for key in type(section).model_fields if key not in but}

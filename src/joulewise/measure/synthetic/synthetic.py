@@ -14,7 +14,7 @@ from statistics import fmean
 
 import numpy as np
 
-from joulewise.measure.bench.bench import Clock, Experiment, GroupRead, MemberRead, Program, Way
+from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, MemberRead, Program, Way
 from joulewise.measure.synthetic.machine import MADE_UP, SyntheticMachine, SyntheticProgram
 from joulewise.rng import generator
 
@@ -51,14 +51,14 @@ class SyntheticBench:
         """Nothing to do: says if the machine does not have the program or the cores."""
         return _unfit(self.machine, program, cores)
 
-    def run(self, experiment: Experiment, repetition: int) -> GroupRead:
+    def run(self, experiment: GroupExperiment, repetition: int) -> GroupRead:
         """Compute what a run takes."""
         machine, members = self.machine, experiment.members
         problem = _problem(machine, experiment)
         if problem:
             return GroupRead(_STARTED, tuple(MemberRead() for _ in members), problem=problem)
         random = generator(machine.seed, experiment.group, experiment.clock.label, experiment.way, repetition)
-        programs = [found for member in members if (found := machine.program(member.program.name))]
+        programs = [program for member in members if (program := machine.program(member.program.name))]
         factors = _time_factors(random, machine, len(programs))
         company = _Company(machine, programs, factors, machine.mhz(experiment.clock))
         course = _COURSES[experiment.way](company)
@@ -75,7 +75,7 @@ class SyntheticBench:
             notes=(MADE_UP,),
         )
 
-    def idle_w(self, clock: Clock, seconds: float) -> float:  # noqa: ARG002 (a door of every bench)
+    def idle_w(self, clock: ClockSetting, seconds: float) -> float:  # noqa: ARG002 (a door of every bench)
         """Static power, read with noise; NaN where the machine reads no energy."""
         if not self.machine.has_energy:
             return math.nan
@@ -171,16 +171,16 @@ def _counted(random: np.random.Generator, company: _Company, place: int, read: M
     )
 
 
-def _problem(machine: SyntheticMachine, experiment: Experiment) -> str:
+def _problem(machine: SyntheticMachine, experiment: GroupExperiment) -> str:
     """Why the machine cannot run an experiment, or nothing."""
-    found = [
+    problems = [
         _unknown(machine, member.program.name) or _misplaced(machine, member.cores) for member in experiment.members
     ]
     mhz = experiment.clock.frequency_mhz
     if mhz is not None and mhz not in machine.frequencies_mhz:
-        known = ", ".join(f"{known_mhz:g}" for known_mhz in machine.frequencies_mhz)
-        found.append(f"found {mhz:g} MHz; the synthetic machine has {known} MHz")
-    return "; ".join(filter(None, dict.fromkeys(found)))
+        offered = ", ".join(f"{known_mhz:g}" for known_mhz in machine.frequencies_mhz)
+        problems.append(f"found {mhz:g} MHz; the synthetic machine has {offered} MHz")
+    return "; ".join(filter(None, dict.fromkeys(problems)))
 
 
 def _unfit(machine: SyntheticMachine, program: Program, cores: tuple[int, ...]) -> str:
@@ -190,8 +190,8 @@ def _unfit(machine: SyntheticMachine, program: Program, cores: tuple[int, ...]) 
 def _unknown(machine: SyntheticMachine, name: str) -> str:
     if machine.program(name):
         return ""
-    known = ", ".join(program.name for program in machine.programs)
-    return f"found the program {name!r}; the synthetic machine has {known}"
+    names = ", ".join(program.name for program in machine.programs)
+    return f"found the program {name!r}; the synthetic machine has {names}"
 
 
 def _misplaced(machine: SyntheticMachine, cores: tuple[int, ...]) -> str:

@@ -118,7 +118,7 @@ def search_front(
         raise InputError(Problem("annealing", f"found {moves} moves, {seconds} s", "must be 0 or more, above 0 s"))
     raise_if_any(_size_problems(world))
     ends_s, n_tasks = time.perf_counter() + seconds, world.workload.n_tasks
-    search = _Search(world, drop_below, seed, min(moves, seconds * _MOVES_PER_S) / n_tasks)
+    search = _AssignmentSearch(world, drop_below, seed, min(moves, seconds * _MOVES_PER_S) / n_tasks)
     search.keep(start)
     legs, begun = LEGS_TO_NOTHING if drop_below > 0 else LEGS, 0.0
     for k, leg in enumerate(legs):
@@ -134,7 +134,7 @@ def search_front(
     return search.front([*start, *heuristics])
 
 
-class _Search:
+class _AssignmentSearch:
     """A world made ready for annealing."""
 
     def __init__(self, world: World, drop_below: float, seed: int, effort: float) -> None:

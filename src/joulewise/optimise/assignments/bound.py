@@ -18,7 +18,7 @@ from joulewise.model.arrays import Floats, freeze_fields
 from joulewise.model.world import World
 from joulewise.optimise.assignments.prices import Auction
 from joulewise.optimise.assignments.problem import assignment_facts
-from joulewise.optimise.assignments.utility_measure import Measure, measure_of
+from joulewise.optimise.assignments.utility_measure import UtilityMeasure, measure_of
 from joulewise.optimise.front import Front, hypervolume_of_line
 
 N_SLOTS = 200
@@ -32,7 +32,7 @@ _DIGITS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class UtilityBound(Measure):
+class UtilityBound(UtilityMeasure):
     """Lines that no assignment is above: `utility <= value + per_j * energy`, one for each price of energy.
 
     `per_s` proves them: prices of machine time by [line, machine type, slot], of slots of `slot_s` seconds from
@@ -68,14 +68,14 @@ class UtilityBound(Measure):
 
     def _crossings_j(self) -> Floats:
         """Where the lowest line changes, from the steepest to the flattest."""
-        found: list[float] = []
+        crossings_j: list[float] = []
         line = int(np.lexsort((self.value, -self.per_j))[0])
         while (flatter := np.flatnonzero(self.per_j < self.per_j[line])).size:
             at_j = (self.value[flatter] - self.value[line]) / (self.per_j[line] - self.per_j[flatter])
             next_ = np.lexsort((self.per_j[flatter], at_j))[0]
-            found.append(float(at_j[next_]))
+            crossings_j.append(float(at_j[next_]))
             line = int(flatter[next_])
-        return np.array(found)
+        return np.array(crossings_j)
 
     @property
     def hypervolume(self) -> float:
@@ -106,13 +106,15 @@ def front_bound(world: World, drop_below: float = 0.0) -> UtilityBound:
     assignment_facts(world, drop_below)
     measure = measure_of(world, drop_below)
     least_j, most_utility = measure.least_j, measure.most_utility
-    search = _Search(Auction(world, drop_below, N_SLOTS), most_utility / least_j if least_j > 0 < most_utility else 1.0)
+    search = _PriceSearch(
+        Auction(world, drop_below, N_SLOTS), most_utility / least_j if least_j > 0 < most_utility else 1.0
+    )
     search.refine(from_j=measure.from_j, to_j=measure.reference[0])
     per_j, per_s, value = search.lines()
     return UtilityBound(least_j, most_utility, drop_below, per_j, search.auction.slot_s, per_s, value)
 
 
-class _Line(NamedTuple):
+class _BoundLine(NamedTuple):
     """Prices, the value they prove, and the energy of what tasks choose at them."""
 
     per_j: float
@@ -124,7 +126,7 @@ class _Line(NamedTuple):
         return self.value + self.per_j * energy_j
 
 
-class _Search:
+class _PriceSearch:
     """The search for lines: first the two extreme prices of energy, then where the bound may be lowered most."""
 
     def __init__(self, auction: Auction, unit: float) -> None:
@@ -132,14 +134,14 @@ class _Search:
         flat = self._line(0.0, auction.first_guess, *_FIRST)
         self.found = [flat, self._line(_MOST_PER_J * unit, flat.per_s, *_NEXT)]
 
-    def _line(self, per_j: float, per_s: Floats, evaluations: int, step: float) -> _Line:
+    def _line(self, per_j: float, per_s: Floats, evaluations: int, step: float) -> _BoundLine:
         """The best line of a price of energy; with machine time for nothing if that proves more."""
         per_s = _short(self.auction.descend(per_s, per_j, evaluations, step))
         value, for_nothing = (self.auction.proven(prices, per_j) for prices in (per_s, 0 * per_s))
         if for_nothing <= value:
             per_s, value = 0 * per_s, for_nothing
         self.auction.proven(per_s, per_j)
-        return _Line(per_j, per_s, value, self.auction.used_j())
+        return _BoundLine(per_j, per_s, value, self.auction.used_j())
 
     def refine(self, from_j: float, to_j: float) -> None:
         """Add lines between neighbours, where tasks chose points far below the crossing of both lines."""
@@ -161,7 +163,7 @@ class _Search:
         return np.array(per_j), np.stack(per_s), np.array(value)
 
 
-def _corner(flat: _Line, steep: _Line, from_j: float, to_j: float) -> tuple[float, float]:
+def _corner(flat: _BoundLine, steep: _BoundLine, from_j: float, to_j: float) -> tuple[float, float]:
     """The area between two lines and the chord of the points that tasks chose on them, and the chord's slope."""
     left_j, right_j = steep.used_j, flat.used_j
     cross_j = (flat.value - steep.value) / (steep.per_j - flat.per_j)

@@ -170,8 +170,8 @@ def _pairs(facts: AssignmentFacts, places: Ints) -> tuple[Counts, Counts]:
     """
     n_choices = facts.energy_j.shape[1]
     pair = np.where(places == NOWHERE, -1, facts.tasks.task_type * n_choices + facts.choice[places]).astype(np.int64)
-    found = np.unique(pair[pair >= 0])
-    return found, np.searchsorted(found, pair)
+    distinct = np.unique(pair[pair >= 0])
+    return distinct, np.searchsorted(distinct, pair)
 
 
 def _quantiles(world: World, chances: Chances, pairs: Counts, normals: Floats32, exact: bool) -> Quantiles:
@@ -196,18 +196,18 @@ def _gamma_roots(mean: Floats, cov: Floats) -> Floats:
     They are exact at a few places; their logarithms are smooth in between.
     """
     exact, all_ = np.cos(np.pi * (np.arange(_N_EXACT) + 0.5) / _N_EXACT), np.linspace(-1.0, 1.0, _N_NODES + 1)
-    known, wanted = (chebvander(places, _N_EXACT - 1).T for places in (exact, all_))
+    exact_terms, all_terms = (chebvander(places, _N_EXACT - 1).T for places in (exact, all_))
     shape = 1.0 / np.maximum(cov, _LEAST_COV)[:, None] ** 2
-    logs = _log_quantiles(shape, _FAR * exact) @ np.linalg.solve(known, wanted)
+    logs = _log_quantiles(shape, _FAR * exact) @ np.linalg.solve(exact_terms, all_terms)
     return np.cbrt(mean)[:, None] * np.where(cov[:, None] < _LEAST_COV, 1.0, np.exp(logs / 3.0) / np.cbrt(shape))
 
 
 def _log_quantiles(shape: Floats, normal: Floats) -> Floats:
     """Logarithms of quantiles of gamma distributions of scale 1; where these are tiny, by the series around 0."""
     tail = ndtr(-np.abs(normal))
-    found = np.where(normal > 0, gammainccinv(shape, tail), gammaincinv(shape, tail))
+    quantile = np.where(normal > 0, gammainccinv(shape, tail), gammaincinv(shape, tail))
     near_0 = (log_ndtr(normal) + gammaln(shape + 1)) / shape
-    return np.asarray(np.where(found < _TINY, near_0, np.log(np.maximum(found, _TINY))))
+    return np.asarray(np.where(quantile < _TINY, near_0, np.log(np.maximum(quantile, _TINY))))
 
 
 def draw_problems(n_tasks: int, n_samples: int, where: str = "n_samples") -> Iterator[Problem]:

@@ -72,8 +72,8 @@ class GpuHerd:
         raise_if_any(_size_problems(facts, start.size))
         self.problem, self.ways, self.states = problem, ways, start.states
         with _Memory():
-            self.evaluator, self.pool = _Evaluator(facts, start.size), _Pool(problem, start)
-            self.archive = _Archive(start, ways.archive)
+            self.evaluator, self.pool = _Evaluator(facts, start.size), _GpuPool(problem, start)
+            self.archive = _GpuArchive(start, ways.archive)
             self.evaluator.evaluate(self.pool, self.pool.parents)
             self.archive.remember(self.pool, self.pool.parents)
 
@@ -112,13 +112,13 @@ class GpuHerd:
         )
 
 
-class _Pool:
+class _GpuPool:
     """Chromosomes by row, and which rows are parents and children, now and in the next generation."""
 
     def __init__(self, problem: Any, start: Population) -> None:
         import cupy
 
-        known: AssignmentFacts = problem.facts
+        certain: AssignmentFacts = problem.facts
         self.leaves_out = np.int32(problem.leaves_out)
         n, self.kernels = start.size, _kernels()
         self.n, self.n_rows, self.n_tasks = n, 2 * n, start.genes.shape[2]
@@ -127,8 +127,8 @@ class _Pool:
         self.points, self.genes = cupy.zeros((2 * n, 2)), cupy.zeros((_KINDS, 2 * n, self.n_tasks), np.int32)
         self.genes[:, self.parents] = cupy.asarray(start.genes)
         self.generation = cupy.full(1, start.generation, np.int64)
-        self.task_type = _int32(known.tasks.task_type)
-        self.allowed, self.n_allowed = _int32(known.allowed), _int32(known.n_allowed)
+        self.task_type = _int32(certain.tasks.task_type)
+        self.allowed, self.n_allowed = _int32(certain.allowed), _int32(certain.n_allowed)
 
     def breed(self, seed: np.uint64, mutation: float) -> None:
         """Fill the children's rows."""
@@ -154,8 +154,8 @@ class _Evaluator:
     def __init__(self, facts: ChanceFacts, n: int) -> None:
         import cupy
 
-        known, self.kernels = facts.facts, _kernels()
-        self.n_tasks, self.n_machines = known.tasks.arrival_s.size, int(known.machine[-1]) + 1
+        certain, self.kernels = facts.facts, _kernels()
+        self.n_tasks, self.n_machines = certain.tasks.arrival_s.size, int(certain.machine[-1]) + 1
         self.n_points = facts.time_s.shape[2]
         self.n_samples, self.n_stored, self.n_choices = (
             facts.n_samples,
@@ -163,14 +163,14 @@ class _Evaluator:
             facts.time_s.shape[1],
         )
         self.ranks = (facts.utility_rank, facts.energy_rank) if facts.objective == PERCENTILE else (0, 0)
-        self.task_type, self.machine = _int32(known.tasks.task_type), _int32(known.machine)
-        self.choice = _int32(known.choice)
-        mean_j = _float32(known.energy_j) if facts.objective == MEAN_COMPLETIONS else np.uint64(0)
+        self.task_type, self.machine = _int32(certain.tasks.task_type), _int32(certain.machine)
+        self.choice = _int32(certain.choice)
+        mean_j = _float32(certain.energy_j) if facts.objective == MEAN_COMPLETIONS else np.uint64(0)
         self.by_mean = (mean_j,) if _is_by_mean(facts) else ()
         self.tables = (
-            _float32(_task_rows(facts)), _int32(known.utilities.first), _float32(_segment_rows(facts)),
+            _float32(_task_rows(facts)), _int32(certain.utilities.first), _float32(_segment_rows(facts)),
             np.int32(facts.segments[:, SLOPE].any()), _float32(facts.time_s), _float32(facts.power_w),
-            cupy.asarray(facts.time_point), cupy.asarray(facts.power_point), np.float32(known.drop_below),
+            cupy.asarray(facts.time_point), cupy.asarray(facts.power_point), np.float32(certain.drop_below),
         )  # fmt: skip
         self.chunk = self._chunk(n)
         self.keys = cupy.zeros((self.chunk, self.n_tasks), np.uint64)
@@ -188,7 +188,7 @@ class _Evaluator:
         per_row = 8 * self.n_machines * self.n_stored + 16 * self.n_tasks + 16 * self.n_samples
         return int(min(max(free // (_CHUNK_SHARE * per_row), 1), n))
 
-    def evaluate(self, pool: _Pool, rows: Any) -> None:
+    def evaluate(self, pool: _GpuPool, rows: Any) -> None:
         """Set the points of these rows."""
         for begin in range(0, int(rows.size), self.chunk):
             some = rows[begin : begin + self.chunk]
@@ -199,7 +199,7 @@ class _Evaluator:
             arguments = (*sizes, some, self.utility, self.energy_j, *ranks, self.totals, pool.points)
             self.kernels["judge"]((int(some.size),), (_SAMPLES_PER_WARP,), arguments)
 
-    def _arrange(self, pool: _Pool, rows: Any) -> None:
+    def _arrange(self, pool: _GpuPool, rows: Any) -> None:
         """The tasks of each row by machine, in their order."""
         sizes = map(np.int32, (self.n_tasks, pool.n_rows, self.n_machines, self.n_choices))
         facts = (self.task_type, self.machine, self.choice)
@@ -217,7 +217,7 @@ class _Evaluator:
             self.kernels["evaluate"](grid, (32 * _WARPS,), arguments)
 
 
-class _Archive:
+class _GpuArchive:
     """What is non-dominated so far, in slots of which some are free; selects, too, which is done at the same time."""
 
     def __init__(self, start: Population, keeps: bool) -> None:
@@ -238,13 +238,13 @@ class _Archive:
         self.points, self.alive = cupy.zeros((room, 2)), cupy.zeros(room, np.int32)
         self.genes = cupy.zeros((_KINDS, room, self.n_tasks), np.int32)
 
-    def remember(self, pool: _Pool, rows: Any) -> None:
+    def remember(self, pool: _GpuPool, rows: Any) -> None:
         """Add the rows that nothing in the archive dominates or equals, and drop what they dominate."""
         if self.keeps:
             self._settle(pool, rows, _REMEMBER, 1, by_dominators=False)
             self._store(pool, rows)
 
-    def remember_and_select(self, pool: _Pool, by_dominators: bool) -> None:
+    def remember_and_select(self, pool: _GpuPool, by_dominators: bool) -> None:
         """The children enter the archive, if there is one; the best rows become the parents of the next generation."""
         first = _REMEMBER if self.keeps else _SELECT
         self._settle(pool, pool.children, first, _SELECT + 1 - first, by_dominators)
@@ -252,7 +252,7 @@ class _Archive:
             self._store(pool, pool.children)
         pool.go_on()
 
-    def _settle(self, pool: _Pool, rows: Any, first: int, n_parts: int, by_dominators: bool) -> None:
+    def _settle(self, pool: _GpuPool, rows: Any, first: int, n_parts: int, by_dominators: bool) -> None:
         self._grow_if_full()
         n, room = np.int32(self.n), np.int32(self.alive.size)
         if first == _REMEMBER:
@@ -268,7 +268,7 @@ class _Archive:
             shared_mem=shared,
         )
 
-    def _store(self, pool: _Pool, rows: Any) -> None:
+    def _store(self, pool: _GpuPool, rows: Any) -> None:
         sizes = map(np.int32, (self.n_tasks, pool.n_rows, self.alive.size))
         self.kernels["store"]((self.n,), (_GENES_PER_BLOCK,), (*sizes, rows, pool.genes, self.slot, self.genes))
         self.at_most += self.n
@@ -290,15 +290,15 @@ class _Archive:
         return points[slots], self.genes[:, slots].get()
 
 
-def _certain(known: AssignmentFacts) -> ChanceFacts:
+def _certain(facts: AssignmentFacts) -> ChanceFacts:
     """Assignments in one sample in which everything takes its mean time and energy."""
     power_w = np.divide(
-        known.energy_j, known.exec_s, out=np.full_like(known.exec_s, np.inf), where=np.isfinite(known.exec_s)
+        facts.energy_j, facts.exec_s, out=np.full_like(facts.exec_s, np.inf), where=np.isfinite(facts.exec_s)
     )
-    time_s, power_w = (table[:, :, None].astype(np.float32) for table in (known.exec_s, power_w))
-    point = np.zeros((known.tasks.arrival_s.size, LANES), np.uint8)
-    segments = known.utilities.segments.astype(np.float32)
-    return ChanceFacts(known, time_s, power_w, point, point, segments, 1, EXPECTED, 1, 1, False)
+    time_s, power_w = (table[:, :, None].astype(np.float32) for table in (facts.exec_s, power_w))
+    point = np.zeros((facts.tasks.arrival_s.size, LANES), np.uint8)
+    segments = facts.utilities.segments.astype(np.float32)
+    return ChanceFacts(facts, time_s, power_w, point, point, segments, 1, EXPECTED, 1, 1, False)
 
 
 def _is_by_mean(facts: ChanceFacts) -> bool:

@@ -26,10 +26,10 @@ from joulewise.model.assignment import Assignment, begin_s, from_begin
 from joulewise.model.world import World
 from joulewise.optimise.assignments.gpu import GpuHerd
 from joulewise.optimise.evolution import Ways
-from joulewise.optimise.front import Objective
+from joulewise.optimise.front import FrontObjective
 from joulewise.optimise.population import Population, fingerprint_of
 
-ENERGY_UTILITY = (Objective("energy", "J"), Objective("utility", "", is_maximised=True))
+ENERGY_UTILITY = (FrontObjective("energy", "J"), FrontObjective("utility", "", is_maximised=True))
 _evaluate: Any = evaluate_assignments
 _time: Any = time_assignment
 _evaluate_pool: Any = evaluate_pool
@@ -146,7 +146,7 @@ class AssignmentProblem:
     """
 
     gene_names: tuple[str, ...] = ("place", "order")
-    objectives: tuple[Objective, Objective] = ENERGY_UTILITY
+    objectives: tuple[FrontObjective, FrontObjective] = ENERGY_UTILITY
     threads: int = 1
 
     def __init__(self, world: World, drop_below: float = 0.0, leaves_out: bool = False) -> None:

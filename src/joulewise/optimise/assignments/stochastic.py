@@ -123,10 +123,10 @@ class ChanceChromosomes:
         _cross_and_mutate(state, self.facts.facts, self.genes, parents, children, mutation)
         self._evaluate(parents, children)
 
-    def _evaluate(self, known: Counts, rows: Counts) -> None:
+    def _evaluate(self, evaluated: Counts, rows: Counts) -> None:
         """Set the points of rows, given others that have been evaluated as they are."""
         if self.pool is not None:
-            _know(self.pool, known)
+            _know(self.pool, evaluated)
         if self.workers is None:
             self._evaluate_share(self.rooms[0], rows)
             return
@@ -199,9 +199,9 @@ def _problems(
     drop_by: str,
     threads: int,
 ) -> Iterator[Problem]:
-    for name, found, known in (("objective", objective, StochasticObjective), ("drop_by", drop_by, DropBy)):
-        if found not in get_args(known):
-            yield unknown_name(name, found, get_args(known))
+    for name, chosen, choices in (("objective", objective, StochasticObjective), ("drop_by", drop_by, DropBy)):
+        if chosen not in get_args(choices):
+            yield unknown_name(name, chosen, get_args(choices))
     for name, percent in zip(("percentile_utility", "percentile_energy"), percentile, strict=True):
         if not (1 <= percent <= 100 and percent == int(percent)):
             yield Problem(name, f"found {percent}", "must be a whole number from 1 to 100")

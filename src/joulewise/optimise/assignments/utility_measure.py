@@ -13,7 +13,7 @@ REFERENCE_FACTOR = 1.8
 
 
 @dataclass(frozen=True, eq=False)
-class Measure:
+class UtilityMeasure:
     """The energy of all tasks on their cheapest choices, and what they are worth in all.
 
     Tasks may be left out where `drop_below` is above 0.
@@ -39,9 +39,9 @@ class Measure:
         return self.most_utility * (self.reference[0] - self.from_j)
 
 
-def measure_of(world: World, drop_below: float) -> Measure:
+def measure_of(world: World, drop_below: float) -> UtilityMeasure:
     """What the fronts of a world are measured against."""
     work, system = world.workload, world.system
     cheapest_j = system.eec_j[:, system.counts > 0].min(axis=(1, 2), initial=np.inf)
     least_j = world.supply.pue * float(cheapest_j[work.task_type].sum())
-    return Measure(least_j, float((work.scale * work.shapes.value(work.shape, 0.0)).sum()), drop_below)
+    return UtilityMeasure(least_j, float((work.scale * work.shapes.value(work.shape, 0.0)).sum()), drop_below)

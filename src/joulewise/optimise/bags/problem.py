@@ -14,7 +14,7 @@ from joulewise.errors import Problem, raise_if_any
 from joulewise.kernels.bags.genes import BagFacts, Pool, breed, evaluate
 from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.bag import Bag, BagAllocation
-from joulewise.optimise.front import MAKESPAN_ENERGY, Objective
+from joulewise.optimise.front import MAKESPAN_ENERGY, FrontObjective
 from joulewise.optimise.population import fingerprint_of
 
 _MOST_TICKS = 2**61
@@ -34,7 +34,7 @@ class BagProblem:
     """
 
     gene_names: tuple[str, ...] = ("place",)
-    objectives: tuple[Objective, Objective] = MAKESPAN_ENERGY
+    objectives: tuple[FrontObjective, FrontObjective] = MAKESPAN_ENERGY
     threads: int = 1
 
     def __init__(self, bag: Bag) -> None:

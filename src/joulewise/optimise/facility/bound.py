@@ -18,19 +18,19 @@ from joulewise.model.air import Air
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPrices
 from joulewise.model.room import Room
-from joulewise.optimise.facility.configurations import Curve
+from joulewise.optimise.facility.configurations import RewardCurve
 
 _CELLS, _FINER, _CHUNK, _DEPTH = 128, 16, 4096, 4
 _COSTS = 64
 _CLOSE = 2e-5
 
 
-def bound_per_s(facility: Facility, air: Air, curves: Sequence[Curve], prices: FacilityPrices) -> float:
+def bound_per_s(facility: Facility, air: Air, curves: Sequence[RewardCurve], prices: FacilityPrices) -> float:
     """The co-located reward rate that no plan exceeds; `curves` are those of the node types at the task prices."""
     flows = facility.tasks
     fixed = float(np.maximum(flows.reward - prices.task, 0.0) @ flows.rate_per_s)
     fixed += prices.cap * facility.cap_w + float(prices.redline @ facility.room.redline_c)
-    units = _Units(facility, air, curves, prices)
+    units = _UnitSums(facility, air, curves, prices)
     return fixed + units.at_known + units.most(_CLOSE * flows.most_reward_per_s)
 
 
@@ -45,14 +45,14 @@ class _Alike(NamedTuple):
     cost: Floats
 
 
-class _Units:
+class _UnitSums:
     """What the nodes earn above the price of their power, in parts by CRAC unit.
 
     A part is a function of how much warmer a unit blows than it does in the supplies that are known, and of how much
     more a watt of heat costs there, which follows. It is convex in each of the two.
     """
 
-    def __init__(self, facility: Facility, air: Air, curves: Sequence[Curve], prices: FacilityPrices) -> None:
+    def __init__(self, facility: Facility, air: Air, curves: Sequence[RewardCurve], prices: FacilityPrices) -> None:
         room, flow_w = facility.room, air.exchange_w_per_k
         self.facility, self.air, self.curves, self.cap_price = facility, air, curves, prices.cap
         self.groups = [_Alike(units, *_cells(room, int(units[0]))) for units in _alike(room)]

@@ -54,7 +54,7 @@ def joined(parts: list[Configurations]) -> Configurations:
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class RewardCurve:
     """What a processor earns most against the power of its cores, at prices of tasks: vertices of a concave curve.
 
     They are in order of power, from all cores at rest on; between the vertices k and k + 1 a watt earns `price[k]`.
@@ -97,7 +97,7 @@ class ProcessorMenu:
             option_first, self._task, flows.speed_per_s[at], flows.power_w[at],
         )  # fmt: skip
 
-    def curve(self, task_price: Floats) -> Curve:
+    def curve(self, task_price: Floats) -> RewardCurve:
         """What a processor earns against its power where a task done is worth its price."""
         size = min(self.size, self.counts.shape[1])
         pattern, option = np.empty(_VERTICES, np.int64), np.empty((_VERTICES, size), np.int64)
@@ -108,7 +108,7 @@ class ProcessorMenu:
         rows = np.lexsort((value[:n], power_w[:n]))
         rows = rows[np.append(True, np.diff(power_w[rows]) > 0)]
         prices = np.diff(value[rows]) / np.diff(power_w[rows])
-        return Curve(power_w[rows], value[rows], prices, self._configurations(pattern[rows], option[rows]))
+        return RewardCurve(power_w[rows], value[rows], prices, self._configurations(pattern[rows], option[rows]))
 
     @cached_property
     def _numbers(self) -> dict[bytes, int]:
@@ -172,10 +172,10 @@ def _classes(flows: TaskFlows, kind: int) -> tuple[Counts, Floats]:
 
 def _options(flows: TaskFlows, kind: int, of_task: Counts) -> tuple[Counts, Counts]:
     """The task types and P-states that can be best at some price, by class, then task type, then P-state."""
-    found = [
+    pairs = [
         (task, pstate) for task in np.argsort(of_task, kind="stable") for pstate in _on_hull(flows, int(task), kind)
     ]
-    columns = np.array(found, dtype=np.int64).reshape(-1, 2)
+    columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return columns[:, 0], columns[:, 1]
 
 

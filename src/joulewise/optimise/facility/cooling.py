@@ -36,7 +36,7 @@ class Cooled(NamedTuple):
     removes_heat: bool
 
 
-class Cooling:
+class RoomCooling:
     """The cooling of a facility, with all that depends on the room alone computed once.
 
     `by_degree` sets supply temperatures as published: from the redline downwards, a whole degree at a time, until all
@@ -186,7 +186,7 @@ class Cooling:
         return self._levels_of[key]
 
 
-def within_limits(cooling: Cooling, plan: FacilityPlan) -> tuple[FacilityPlan, Steady] | None:
+def within_limits(cooling: RoomCooling, plan: FacilityPlan) -> tuple[FacilityPlan, Steady] | None:
     """A plan with its steady state, changed as little as its limits need: other supplies, then cores less busy.
 
     Supplies are raised and lowered together, or, where that does not help, are made one for all units. None where even

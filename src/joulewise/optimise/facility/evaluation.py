@@ -16,7 +16,7 @@ _run_cores: Any = run_cores
 
 
 @dataclass(frozen=True)
-class Reading:
+class EquationReading:
     """How equations are read where the text leaves it open.
 
     `as_printed`: eq. 10 word for word; it knows no idle cores, so that one idle core ends the interference among all
@@ -50,7 +50,7 @@ class Steady:
         return float(self.node_w.sum() + self.crac_w.sum())
 
 
-def steady(facility: Facility, air: Air, plan: FacilityPlan, reading: Reading = Reading()) -> Steady:  # noqa: B008
+def steady(facility: Facility, air: Air, plan: FacilityPlan, reading: EquationReading = EquationReading()) -> Steady:  # noqa: B008
     """What comes of a plan; whether it keeps within the limits is told by `margins`."""
     flows, types = facility.tasks, facility.node_types
     alone, slowed, cores_w = np.zeros(flows.n_types), np.zeros(flows.n_types), np.zeros(facility.n_nodes)

@@ -36,9 +36,9 @@ from joulewise.kernels.facility.genes import (
 from joulewise.model.air import Air
 from joulewise.model.arrays import Counts
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.optimise.facility.cooling import Cooled, Cooling
+from joulewise.optimise.facility.cooling import Cooled, RoomCooling
 from joulewise.optimise.facility.evaluation import earned_per_s, keeps_limits, steady
-from joulewise.optimise.facility.search import Found, History
+from joulewise.optimise.facility.search import FoundPlan, History
 from joulewise.rng import generator
 
 POPULATION, GENERATIONS = 200, 10_000
@@ -73,7 +73,7 @@ def evolve_plans(
     mutation: float = MUTATION,
     gene_mutation: float = GENE_MUTATION,
     seed: int = 0,
-) -> Found:
+) -> FoundPlan:
     """The best plan by co-located reward rate (GACL), or, if neighbours do not count, by reward rate alone (GA).
 
     `seeds` are plans in the first population; the rest is random. The result is never worse than a seed that keeps the
@@ -82,14 +82,14 @@ def evolve_plans(
     children do better.
     """
     raise_if_any(_wishes_problems(population, mutation, gene_mutation))
-    herd = _Herd(facility, air, counts_neighbours, population, seed, time.perf_counter() + seconds)
+    herd = _PlanHerd(facility, air, counts_neighbours, population, seed, time.perf_counter() + seconds)
     try:
         why_stopped = herd.settle(seeds) or herd.evolve(generations, mutation, gene_mutation)
     except KeyboardInterrupt:
         if not herd.best.history.rows:
             raise
         why_stopped = "interrupted"
-    return Found(herd.best_plan(), tuple(herd.best.history.rows), why_stopped)
+    return FoundPlan(herd.best_plan(), tuple(herd.best.history.rows), why_stopped)
 
 
 def _wishes_problems(population: int, mutation: float, gene_mutation: float) -> Iterator[Problem]:
@@ -116,7 +116,7 @@ class _Best:
             self.history.note(slowed_per_s)
 
 
-class _Herd:
+class _PlanHerd:
     """A population of chromosomes, with two rows to spare for children."""
 
     def __init__(
@@ -126,7 +126,7 @@ class _Herd:
         self.facility, self.air, self.population, self.until_s = facility, air, population, until_s
         self.counted = SLOWED if counts_neighbours else ALONE
         self.best = _Best()
-        self.cooling = Cooling(facility, air)
+        self.cooling = RoomCooling(facility, air)
         self.cooling.raise_if_never_fits()
         self.usable = _usable_pstates(facility)
         self.facts = _facts_of(facility, air, self.usable)

@@ -19,9 +19,9 @@ from joulewise.errors import InputError, unknown_name
 from joulewise.model.air import Air
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.optimise.facility.cooling import Cooled, Cooling
+from joulewise.optimise.facility.cooling import Cooled, RoomCooling
 from joulewise.optimise.facility.evaluation import steady
-from joulewise.optimise.facility.search import Found, History
+from joulewise.optimise.facility.search import FoundPlan, History
 
 PRICES = 16
 """How many prices of power are tried."""
@@ -50,12 +50,12 @@ class Greedy:
     by_degree: bool = False
 
 
-def plan_greedily(facility: Facility, air: Air, name: str = "literal") -> Found:
+def plan_greedily(facility: Facility, air: Air, name: str = "literal") -> FoundPlan:
     """The plan of one of the `GREEDIES`: of the orders that it tries, the one with the most co-located reward."""
     if name not in GREEDIES:
         raise InputError(unknown_name("greedy", name, GREEDIES))
     history, greedy, plans = History(), GREEDIES[name], list[FacilityPlan]()
-    cooling = Cooling(facility, air, by_degree=greedy.by_degree)
+    cooling = RoomCooling(facility, air, by_degree=greedy.by_degree)
     cooling.raise_if_never_fits()
     for order in greedy.orders(facility):
         plan = plan_of(facility, cooling, order.first(how_many_fit(facility, cooling, order)))
@@ -63,10 +63,10 @@ def plan_greedily(facility: Facility, air: Air, name: str = "literal") -> Found:
         if earned > history.highest:
             plans.append(plan)
             history.note(earned)
-    return Found(plans[-1], tuple(history.rows), "done")
+    return FoundPlan(plans[-1], tuple(history.rows), "done")
 
 
-def how_many_fit(facility: Facility, cooling: Cooling, order: Assignments) -> int:
+def how_many_fit(facility: Facility, cooling: RoomCooling, order: Assignments) -> int:
     """The most of the assignments, from the first on, that keep the limits.
 
     Each needs air as cold or colder, and more power: once redlines or the cap are broken they stay so, and halving
@@ -95,7 +95,7 @@ def node_w_of(facility: Facility, assignments: Assignments) -> Floats:
     return np.asarray(facility.overhead_w + np.bincount(node, core_w, facility.n_nodes))
 
 
-def plan_of(facility: Facility, cooling: Cooling, assignments: Assignments) -> FacilityPlan:
+def plan_of(facility: Facility, cooling: RoomCooling, assignments: Assignments) -> FacilityPlan:
     """The plan of assignments, with the hottest supply that goes with them."""
     share = np.zeros((facility.n_cores, facility.tasks.n_types))
     pstate = np.zeros(share.shape, np.int8)

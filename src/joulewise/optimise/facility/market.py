@@ -12,9 +12,16 @@ from joulewise.model.air import Air
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPrices
 from joulewise.optimise.facility.configurations import ProcessorMenu
-from joulewise.optimise.facility.cooling import Cooling
-from joulewise.optimise.facility.pool import Allowed, Pool
-from joulewise.optimise.facility.program import Background, Groups, NoSolutionError, Program, Solution, groups_of_nodes
+from joulewise.optimise.facility.cooling import RoomCooling
+from joulewise.optimise.facility.pool import Allowed, ConfigurationPool
+from joulewise.optimise.facility.program import (
+    Background,
+    Groups,
+    LinearisedProgram,
+    NoSolutionError,
+    Solution,
+    groups_of_nodes,
+)
 
 _ROUNDS, _FIRST_ROUNDS = 30, 10
 _HOTTEST = 3
@@ -41,14 +48,14 @@ class Effort:
     primal: bool = False
 
 
-class Market:
+class FacilityMarket:
     """What all programs of one facility share: configurations worth a look, and redlines worth keeping."""
 
     def __init__(self, facility: Facility, air: Air, is_late: Callable[[], bool]) -> None:
         self.facility, self.air, self.is_late = facility, air, is_late
-        self.cooling = Cooling(facility, air)
+        self.cooling = RoomCooling(facility, air)
         menus = [ProcessorMenu(facility, kind) for kind in range(facility.node_types.n_types)]
-        self.pool = Pool(menus, [menu.curve(facility.tasks.reward).configurations for menu in menus])
+        self.pool = ConfigurationPool(menus, [menu.curve(facility.tasks.reward).configurations for menu in menus])
         self.zone = air.heat_share.argmax(axis=0)
         self.watched = np.empty(0, np.int64)
 
@@ -70,7 +77,7 @@ class Market:
         """All nodes of a type alike, and one supply: prices to start with."""
         facility, pool = self.facility, self.pool
         groups = groups_of_nodes(facility, np.unique(facility.node_type, return_inverse=True)[1])
-        program = Program(facility, self.air, groups, self.at_rest, 0.0)
+        program = LinearisedProgram(facility, self.air, groups, self.at_rest, 0.0)
         program.offer(_all_pairs(groups, pool), pool)
         program.centre(self.common_supply_c(facility.overhead_w), facility.overhead_w, 0.0)
         solution = program.solve()
@@ -85,7 +92,7 @@ class Market:
                 break
         group, row = program.pairs[:, : solution.x.size][:, solution.x > _USED]
         used = [np.unique(np.append(row[groups.kind[group] == k], 0)) for k in range(len(curves))]
-        self.pool = Pool(pool.menus, [table.taken(rows) for table, rows in zip(pool.tables, used)])
+        self.pool = ConfigurationPool(pool.menus, [table.taken(rows) for table, rows in zip(pool.tables, used)])
         self.pool.add_near(curves, facility.node_type, self.watt_price(solution.prices, solution.supply_c), 0.5, 2)
         return solution
 
@@ -101,7 +108,9 @@ class Market:
             key = key * (step.max() + 1) + step
         return groups_of_nodes(self.facility, np.unique(key, return_inverse=True)[1])
 
-    def settle(self, program: Program, start: Solution, effort: Effort, allowed: Allowed | None = None) -> Solution:
+    def settle(
+        self, program: LinearisedProgram, start: Solution, effort: Effort, allowed: Allowed | None = None
+    ) -> Solution:
         """Solve until no configuration and no redline is missing that matters much, or it is late."""
         program.go_primal(effort.primal)
         program.watch(self.watched)
@@ -124,7 +133,9 @@ class Market:
         self.watched = program.watched
         return solution
 
-    def _offer(self, program: Program, solution: Solution, supply_c: Floats, n: int, allowed: Allowed | None) -> None:
+    def _offer(
+        self, program: LinearisedProgram, solution: Solution, supply_c: Floats, n: int, allowed: Allowed | None
+    ) -> None:
         """Offer every group what is best for it at the prices."""
         kind, prices = program.groups.kind, solution.prices
         price = program.groups.weight.T @ self.watt_price(prices, supply_c)
@@ -132,7 +143,7 @@ class Market:
             self.pool.add_near(self.pool.curves(prices.task), kind, price, _AROUND, 1)
         program.offer(self.pool.best(kind, price, prices.task, n, allowed), self.pool)
 
-    def _hottest(self, program: Program, solution: Solution, over_k: float) -> Counts:
+    def _hottest(self, program: LinearisedProgram, solution: Solution, over_k: float) -> Counts:
         """Of the nodes that are too hot and not watched yet, the hottest few of each zone."""
         inlet_c, _ = self.air.inlets_c(solution.node_w, solution.supply_c)
         excess_k = inlet_c - self.facility.room.redline_c
@@ -142,7 +153,7 @@ class Market:
         place = np.arange(order.size) - np.searchsorted(self.zone[order], self.zone[order])
         return np.asarray(order[place < _HOTTEST])
 
-    def _missing(self, program: Program, solution: Solution, supply_c: Floats) -> float:
+    def _missing(self, program: LinearisedProgram, solution: Solution, supply_c: Floats) -> float:
         """The share of all reward that configurations could add at most which the program does not have."""
         groups = program.groups
         price = groups.weight.T @ self.watt_price(solution.prices, supply_c)
@@ -153,7 +164,7 @@ class Market:
         return float(gain @ groups.n_processors) / self.facility.tasks.most_reward_per_s
 
 
-def _solved(program: Program, supply_c: Floats, node_w: Floats, reach_k: float) -> Solution:
+def _solved(program: LinearisedProgram, supply_c: Floats, node_w: Floats, reach_k: float) -> Solution:
     """The best within reach of supplies; further off where none of these keeps the redlines watched by now."""
     try:
         return program.solve()
@@ -162,7 +173,7 @@ def _solved(program: Program, supply_c: Floats, node_w: Floats, reach_k: float) 
         return program.solve()
 
 
-def _all_pairs(groups: Groups, pool: Pool) -> Counts:
+def _all_pairs(groups: Groups, pool: ConfigurationPool) -> Counts:
     """Every group with every configuration of its node type."""
     sizes = np.array([len(table) for table in pool.tables])[groups.kind]
     group = np.repeat(np.arange(groups.n_groups), sizes)

@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.facility import Facility, FacilityPlan
 from joulewise.optimise.facility.configurations import Configurations, joined
-from joulewise.optimise.facility.pool import Allowed, Pool
-from joulewise.optimise.facility.program import Background, Groups, Program, Solution
+from joulewise.optimise.facility.pool import Allowed, ConfigurationPool
+from joulewise.optimise.facility.program import Background, Groups, LinearisedProgram, Solution
 
 _NONE, _LITTLE = 1e-9, 1e-3
 
@@ -55,14 +55,16 @@ class Mixture:
         return np.asarray(np.bincount(self.processor, self.amount > 1 - _NONE, n) < 1)
 
 
-def drawn_by(facility: Facility, pool: Pool, processors: Processors, mixture: Mixture) -> Background:
+def drawn_by(facility: Facility, pool: ConfigurationPool, processors: Processors, mixture: Mixture) -> Background:
     """The power of all nodes and the tasks done, with a mixture and all other processors at rest."""
     kind, node = processors.kind[mixture.processor], processors.node[mixture.processor]
     power_w = np.bincount(node, mixture.amount * pool.power_w(kind, mixture.row), facility.n_nodes)
     return Background(facility.overhead_w + power_w, mixture.amount @ pool.rates_per_s(kind, mixture.row))
 
 
-def handed_out(pool: Pool, processors: Processors, program: Program, solution: Solution, watt_price: Floats) -> Mixture:
+def handed_out(
+    pool: ConfigurationPool, processors: Processors, program: LinearisedProgram, solution: Solution, watt_price: Floats
+) -> Mixture:
     """The shares of each group on its processors, one after the other: most power where a watt costs least."""
     groups, (group, row) = program.groups, program.pairs
     entries = groups.weight.tocoo()
@@ -84,8 +86,8 @@ def handed_out(pool: Pool, processors: Processors, program: Program, solution: S
     entry = np.repeat(np.arange(used.size), sizes)
     place = np.arange(entry.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + first[entry]
     covered = np.minimum(ends[entry], place + 1.0) - np.maximum(starts[entry], place)
-    found = Mixture(order[begins[group[entry]] + place], row[entry], covered)
-    return found.taken(covered > _NONE)
+    mixture = Mixture(order[begins[group[entry]] + place], row[entry], covered)
+    return mixture.taken(covered > _NONE)
 
 
 def _places(group: Counts, amount: Floats, is_busy: Bools, n: Counts) -> tuple[Floats, Floats]:
@@ -103,7 +105,7 @@ def _places(group: Counts, amount: Floats, is_busy: Bools, n: Counts) -> tuple[F
 
 
 def with_patterns(
-    pool: Pool, processors: Processors, mixture: Mixture, task_price: Floats, is_light: bool
+    pool: ConfigurationPool, processors: Processors, mixture: Mixture, task_price: Floats, is_light: bool
 ) -> tuple[Mixture, Allowed]:
     """Leave each processor the pattern that fills most of it; adds to the pool what is best with each such pattern.
 
@@ -122,7 +124,7 @@ def with_patterns(
     return mixture.taken(code == pattern[mixture.processor]), allowed
 
 
-def pattern_codes(pool: Pool, processors: Processors, mixture: Mixture) -> Counts:
+def pattern_codes(pool: ConfigurationPool, processors: Processors, mixture: Mixture) -> Counts:
     """The number of each entry's pattern in the menu of its node type."""
     kind = processors.kind[mixture.processor]
     code = np.empty(mixture.row.size, np.int64)
@@ -131,7 +133,7 @@ def pattern_codes(pool: Pool, processors: Processors, mixture: Mixture) -> Count
     return code
 
 
-def add_best_of(pool: Pool, processors: Processors, pattern: Counts, task_price: Floats) -> None:
+def add_best_of(pool: ConfigurationPool, processors: Processors, pattern: Counts, task_price: Floats) -> None:
     """Add to the pool what is best with each of the patterns that some processor has."""
     tables = []
     for k, menu in enumerate(pool.menus):
@@ -153,7 +155,7 @@ def fullest(mixture: Mixture, code: Counts, n: int) -> tuple[Counts, Floats]:
     return np.asarray(pattern[last]), np.asarray(amount[last])
 
 
-def _make_room(pool: Pool, processors: Processors, mixture: Mixture, pattern: Counts) -> None:
+def _make_room(pool: ConfigurationPool, processors: Processors, mixture: Mixture, pattern: Counts) -> None:
     """Give mixed processors, in place, a pattern with cores for all that they do, if they have so many."""
     is_mixed, kind = mixture.is_mixed(len(processors)), processors.kind[mixture.processor]
     for k, menu in enumerate(pool.menus):
@@ -168,7 +170,7 @@ def _make_room(pool: Pool, processors: Processors, mixture: Mixture, pattern: Co
 
 
 def regrets(
-    pool: Pool, processors: Processors, mixture: Mixture, task_price: Floats, watt_price: Floats
+    pool: ConfigurationPool, processors: Processors, mixture: Mixture, task_price: Floats, watt_price: Floats
 ) -> tuple[Floats, Floats]:
     """How much more each processor could earn at the prices, and how much worse its next best choice would be."""
     n, own = len(processors), watt_price[processors.node]
@@ -259,7 +261,7 @@ def _core_columns(table: Configurations, column: Ints, size: int) -> Counts:
 
 
 def made_plan(
-    facility: Facility, pool: Pool, processors: Processors, mixture: Mixture, supply_c: Floats
+    facility: Facility, pool: ConfigurationPool, processors: Processors, mixture: Mixture, supply_c: Floats
 ) -> FacilityPlan:
     """The plan of a mixture in which each processor has one pattern."""
     maker = PlanMaker(facility, processors)

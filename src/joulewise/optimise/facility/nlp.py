@@ -24,14 +24,14 @@ import numpy as np
 from joulewise.model.air import Air
 from joulewise.model.arrays import Bools, Codes, Counts, Floats
 from joulewise.model.facility import Facility, FacilityPlan
-from joulewise.optimise.facility.cooling import Cooling, within_limits
+from joulewise.optimise.facility.cooling import RoomCooling, within_limits
 from joulewise.optimise.facility.evaluation import steady
 from joulewise.optimise.facility.nlp_program import (
     Beliefs,
-    Clock,
     Members,
+    NonlinearProgram,
     Options,
-    Program,
+    SolverClock,
     casadi_or_say_how,
     every_core,
     fixed_columns,
@@ -40,7 +40,7 @@ from joulewise.optimise.facility.nlp_program import (
     one_for_each_node,
     stand_ins,
 )
-from joulewise.optimise.facility.search import Found, History
+from joulewise.optimise.facility.search import FoundPlan, History
 from joulewise.rng import generator
 
 _STAND_INS = 8
@@ -58,19 +58,19 @@ _AT_LAST: Options = {"mu_init": 1e-4, "bound_push": 1e-4, "bound_frac": 1e-4}
 
 def plan_by_nlp(
     facility: Facility, air: Air, *, counts_neighbours: bool, seconds: float = math.inf, seed: int = 0
-) -> Found:
+) -> FoundPlan:
     """The plan of NLPCL (`counts_neighbours`) or NLP, or the best one so far when the seconds are over.
 
     The seed breaks the symmetry of equal cores. Raises InputError where CasADi is missing, or where the nodes at rest
     already break a limit.
     """
     casadi_or_say_how()
-    search = _Search(facility, air, counts_neighbours, seconds, seed)
+    search = _NlpSearch(facility, air, counts_neighbours, seconds, seed)
     search.begin()
     return search.run()
 
 
-class _Shares(NamedTuple):
+class _CoreShares(NamedTuple):
     """What cores do, without the supply of the CRAC units: `share` and `pstate` of [core, task type]."""
 
     share: Floats
@@ -97,7 +97,7 @@ def _scaling(facility: Facility) -> Floats:
     return np.asarray(ratio[steepest, kinds])
 
 
-def _rounded(facility: Facility, program: Program, values: Floats, beliefs: Beliefs) -> Codes:
+def _rounded(facility: Facility, program: NonlinearProgram, values: Floats, beliefs: Beliefs) -> Codes:
     """Step 2: a P-state for each [member, task type], so that all cores together draw about what they did.
 
     A pair whose power lies between two P-states gets the slower one; then those nearest to the faster one get that,
@@ -135,15 +135,15 @@ def _slowest(usable: Bools) -> Counts:
     return np.where(usable.any(axis=2), usable.shape[2] - 1 - from_behind, 0).astype(np.int64)
 
 
-def _a_little_of_all(facility: Facility) -> _Shares:
+def _a_little_of_all(facility: Facility) -> _CoreShares:
     """All cores do the same of every task type that they can, in the slowest usable P-state."""
     flows, kind = facility.tasks, facility.node_type[node_of_core(facility)]
     usable = flows.is_usable[:, kind]
     can = usable.any(axis=2)
-    return _Shares((can / np.maximum(can.sum(axis=0), 1)).T, _slowest(usable).T.astype(np.int8))
+    return _CoreShares((can / np.maximum(can.sum(axis=0), 1)).T, _slowest(usable).T.astype(np.int8))
 
 
-class _Search:
+class _NlpSearch:
     """One search: the clock, the best plan so far, and the steps.
 
     Which plan is the best is told by what the technique maximises: the reward rate, co-located if neighbours count.
@@ -152,11 +152,11 @@ class _Search:
     def __init__(self, facility: Facility, air: Air, counts_neighbours: bool, seconds: float, seed: int) -> None:
         self.facility, self.air, self.counts_neighbours = facility, air, counts_neighbours
         self.beliefs = _believed(facility, counts_neighbours)
-        self.rng, self.clock = generator(seed, "optimise.facility_nlp"), Clock(seconds)
-        self.cooling, self.history = Cooling(facility, air), History()
+        self.rng, self.clock = generator(seed, "optimise.facility_nlp"), SolverClock(seconds)
+        self.cooling, self.history = RoomCooling(facility, air), History()
         self.best: tuple[float, FacilityPlan] | None = None
 
-    def offer(self, members: Members, does: _Shares, supply_c: Floats) -> float:
+    def offer(self, members: Members, does: _CoreShares, supply_c: Floats) -> float:
         """Keep a plan, within the limits, if it is the best so far; what it earns, -1 where it cannot be kept."""
         share, pstate = does.share[members.of_core], does.pstate[members.of_core]
         kept = within_limits(self.cooling, FacilityPlan(share, pstate, supply_c))
@@ -177,7 +177,7 @@ class _Search:
         for node_w in (steady(self.facility, self.air, plan).node_w, self.facility.overhead_w):
             self.offer(every_core(self.facility), does, self.cooling.cool(node_w).supply_c)
 
-    def run(self) -> Found:
+    def run(self) -> FoundPlan:
         """The three steps."""
         program, values = self.between_pstates()
         does, supply_c, _ = self.rounded(program, values)
@@ -185,9 +185,9 @@ class _Search:
             self.with_pstates(program.members, does, supply_c)
         assert self.best is not None
         why = "time" if self.clock.was_cut or self.clock.is_over else "done"
-        return Found(self.best[1], tuple(self.history.rows), why)
+        return FoundPlan(self.best[1], tuple(self.history.rows), why)
 
-    def between_pstates(self) -> tuple[Program, Floats]:
+    def between_pstates(self) -> tuple[NonlinearProgram, Floats]:
         """Step 1: what cores do with P-states mixed, and the supplies."""
         all_members = self.members()
         few = stand_ins(self.facility, self.rng, _STAND_INS)
@@ -201,7 +201,7 @@ class _Search:
         start = full.point(_copied(program, values, full), program.supply_c(values))
         return full, full.by_ipopt(start, None, self.clock, _NEAR_START, _STEP_1_PART)
 
-    def from_afar(self, program: Program) -> Floats:
+    def from_afar(self, program: NonlinearProgram) -> Floats:
         """The best of where IPOPT ends from some starts: several where CRAC units differ, as their best supplies do."""
         ends = []
         for supply_c in self.start_supplies_c():
@@ -232,25 +232,27 @@ class _Search:
         n_processors = facility.node_types.processors[facility.node_type].sum()
         return stand_ins(facility, self.rng, int(n_processors * _MOST_PAIRS / n_pairs / facility.node_types.n_types))
 
-    def program(self, members: Members) -> Program:
+    def program(self, members: Members) -> NonlinearProgram:
         columns = mixed_columns(self.facility, self.beliefs, members)
-        return Program(self.facility, self.air, self.beliefs, members, columns, self.counts_neighbours)
+        return NonlinearProgram(self.facility, self.air, self.beliefs, members, columns, self.counts_neighbours)
 
-    def any_shares(self, program: Program) -> Floats:
+    def any_shares(self, program: NonlinearProgram) -> Floats:
         """Shares from which IPOPT can go anywhere: all cores do something of everything, and no two the same."""
         share, member = self.rng.random(program.columns.member.size) ** 2, program.columns.member
         return np.asarray(_START_TIME * share / np.bincount(member, share, program.members.kind.size)[member])
 
-    def rounded(self, program: Program, values: Floats) -> tuple[_Shares, Floats, float]:
+    def rounded(self, program: NonlinearProgram, values: Floats) -> tuple[_CoreShares, Floats, float]:
         """Step 2: the answer of step 1 with P-states, and what it earns; it is offered as a plan."""
-        does = _Shares(program.by_pair(program.shares(values)), _rounded(self.facility, program, values, self.beliefs))
+        does = _CoreShares(
+            program.by_pair(program.shares(values)), _rounded(self.facility, program, values, self.beliefs)
+        )
         supply_c = program.supply_c(values)
         return does, supply_c, self.offer(program.members, does, supply_c)
 
-    def with_pstates(self, members: Members, does: _Shares, supply_c: Floats) -> None:
+    def with_pstates(self, members: Members, does: _CoreShares, supply_c: Floats) -> None:
         """Step 3: the best shares with P-states and supplies fixed."""
         columns = fixed_columns(self.facility, members, does.pstate)
-        program = Program(self.facility, self.air, self.beliefs, members, columns, self.counts_neighbours)
+        program = NonlinearProgram(self.facility, self.air, self.beliefs, members, columns, self.counts_neighbours)
         start = program.point(does.share[columns.member, columns.task], supply_c)
         values = (
             program.by_ipopt(start, supply_c, self.clock, _AT_LAST)
@@ -258,10 +260,10 @@ class _Search:
             else program.by_highs(supply_c, self.clock)
         )
         if values is not None:
-            self.offer(members, _Shares(program.by_pair(program.shares(values)), does.pstate), supply_c)
+            self.offer(members, _CoreShares(program.by_pair(program.shares(values)), does.pstate), supply_c)
 
 
-def _copied(few: Program, values: Floats, many: Program) -> Floats:
+def _copied(few: NonlinearProgram, values: Floats, many: NonlinearProgram) -> Floats:
     """The shares where many members do what those few do that stand for the same cores."""
     a_core = np.zeros(many.members.kind.size, np.int64)
     a_core[many.members.of_core] = np.arange(many.members.of_core.size)

@@ -46,7 +46,7 @@ def casadi_or_say_how() -> Any:
     return casadi
 
 
-class Clock:
+class SolverClock:
     """The seconds of a search; `was_cut` when a solver ran out of them."""
 
     def __init__(self, seconds: float) -> None:
@@ -196,7 +196,7 @@ def fixed_columns(facility: Facility, members: Members, pstate: Codes) -> Column
     return Columns(member, task, pstate[member, task].astype(np.int64))
 
 
-class Program:
+class NonlinearProgram:
     """What members do, and all that comes of it, as variables with sparse linear rows and a few non-linear ones.
 
     Variables: `share` of each column; `pace`, the share of its top speed at which each [member, task type] goes alone,
@@ -362,7 +362,7 @@ class Program:
         return np.asarray((pace.reshape(n_members, -1) * self.cores_at_top).sum(axis=0))
 
     def by_ipopt(
-        self, start: Floats, supply_c: Floats | None, clock: Clock, options: Options, part: float = 1.0
+        self, start: Floats, supply_c: Floats | None, clock: SolverClock, options: Options, part: float = 1.0
     ) -> Floats:
         """Where IPOPT ends from some values on, or stands when the time is over."""
         casadi = casadi_or_say_how()
@@ -386,9 +386,9 @@ class Program:
         row_low, row_high = (
             np.concatenate(ends) for ends in ((self.low, np.full(no_more.size, -math.inf)), (self.high, no_more))
         )
-        found = solver(x0=start, lbx=low, ubx=high, lbg=row_low, ubg=row_high)
+        answer = solver(x0=start, lbx=low, ubx=high, lbg=row_low, ubg=row_high)
         clock.note(solver.stats()["return_status"])
-        return np.asarray(found["x"]).ravel()
+        return np.asarray(answer["x"]).ravel()
 
     def _cap(self, casadi: Any, variables: Any) -> Any:
         """The power of nodes and cooling together; the cap is `scale`."""
@@ -406,7 +406,7 @@ class Program:
         done = casadi.DM(self.cores_at_top.ravel()) * variables[self.at["pace"]] / (1.0 + slower)
         return [variables[self.at["rate"]] - casadi.sum2(casadi.reshape(done, n_tasks, n_members))]
 
-    def by_highs(self, supply_c: Floats, clock: Clock) -> Floats | None:
+    def by_highs(self, supply_c: Floats, clock: SolverClock) -> Floats | None:
         """The best values with the supplies fixed, where neighbours do not count: a linear program."""
         low, high = self.bounds(supply_c)
         cap = np.zeros(self.n)
@@ -418,8 +418,8 @@ class Program:
             LinearConstraint(self.rows, self.low, self.high),
             LinearConstraint(cap[None], -math.inf, self.facility.cap_w / self.unit_w),
         ]
-        found = milp(cost, constraints=limits, bounds=Bounds(low, high), options={"time_limit": clock.left_s})
-        return None if found.x is None else np.asarray(found.x)
+        answer = milp(cost, constraints=limits, bounds=Bounds(low, high), options={"time_limit": clock.left_s})
+        return None if answer.x is None else np.asarray(answer.x)
 
     def shares(self, values: Floats) -> Floats:
         """The shares of all columns, with what a solver oversteps cut off."""

@@ -15,10 +15,10 @@ from joulewise.model.air import Air
 from joulewise.model.arrays import Bools, Floats
 from joulewise.model.facility import Facility, FacilityPlan, FacilityPrices
 from joulewise.optimise.facility.bound import bound_per_s
-from joulewise.optimise.facility.cooling import Cooling, within_limits
+from joulewise.optimise.facility.cooling import RoomCooling, within_limits
 from joulewise.optimise.facility.dive import decided, mixes_much
 from joulewise.optimise.facility.greedy import plan_greedily
-from joulewise.optimise.facility.market import Effort, Market
+from joulewise.optimise.facility.market import Effort, FacilityMarket
 from joulewise.optimise.facility.mixture import (
     Mixture,
     Processors,
@@ -31,8 +31,8 @@ from joulewise.optimise.facility.mixture import (
     with_patterns,
 )
 from joulewise.optimise.facility.pool import Allowed
-from joulewise.optimise.facility.program import NoSolutionError, Program, Solution
-from joulewise.optimise.facility.search import Found, History
+from joulewise.optimise.facility.program import LinearisedProgram, NoSolutionError, Solution
+from joulewise.optimise.facility.search import FoundPlan, History
 from joulewise.units import count, power
 
 _LEVELS = (math.inf, 0.3, 0.1, 0.03, 0.01, 0.003)
@@ -47,7 +47,7 @@ _LIGHT = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Proven(Found):
+class Proven(FoundPlan):
     """A plan with the prices that prove the bound on every plan's co-located reward rate, and that bound."""
 
     prices: FacilityPrices
@@ -87,7 +87,7 @@ class _Planner:
         self.facility, self.air, self.seconds, self.history = facility, air, seconds, History(start_s)
         self.on_plan = on_plan or (lambda _rate, _bound: None)
         self.processors: Processors = processors_of(facility)
-        self.market = Market(facility, air, self.is_late)
+        self.market = FacilityMarket(facility, air, self.is_late)
         self.bound_per_s, self.prices = facility.tasks.most_reward_per_s, _no_prices(facility)
         self.best: FacilityPlan | None = None
 
@@ -116,7 +116,7 @@ class _Planner:
         solution = self.market.first_look()
         for by in _LEVELS:
             groups = self.market.grouped(solution, by)
-            program = Program(self.facility, self.air, groups, self.market.at_rest, _ROUGH)
+            program = LinearisedProgram(self.facility, self.air, groups, self.market.at_rest, _ROUGH)
             solution = self.market.settle(program, solution, _LATER if math.isfinite(by) else _FIRST)
             self._prove(solution.prices)
             for plan in self._plans(program, solution):
@@ -150,7 +150,7 @@ class _Planner:
             self.history.note(earned)
             self.on_plan(earned, self.bound_per_s)
 
-    def _plans(self, program: Program, solution: Solution) -> Iterator[FacilityPlan]:
+    def _plans(self, program: LinearisedProgram, solution: Solution) -> Iterator[FacilityPlan]:
         """Cores for the shares of groups; where many processors would mix patterns, in two ways: either may win."""
         price = self.market.watt_price(solution.prices, solution.supply_c)
         mixture = handed_out(self.market.pool, self.processors, program, solution, price)
@@ -186,7 +186,7 @@ class _Planner:
         fixed = mixture.taken(~is_free[mixture.processor])
         background = drawn_by(self.facility, pool, self.processors, fixed)
         groups = single_groups(self.facility, self.processors, free)
-        program = Program(self.facility, self.air, groups, background, _EXACT)
+        program = LinearisedProgram(self.facility, self.air, groups, background, _EXACT)
         start = replace(start, node_w=drawn_by(self.facility, pool, self.processors, mixture).node_w)
         solution = self.market.settle(program, start, _LAST, lambda k, asked: allowed(k, free[asked]))
         used = solution.x > _NONE
@@ -224,4 +224,4 @@ def _no_plan(facility: Facility, air: Air) -> list[Problem]:
 
 def least_cap_w(facility: Facility, air: Air) -> float:
     """What nodes with all cores at rest and their cooling draw, with the cheapest supply for all units."""
-    return Cooling(facility, air).cool(facility.overhead_w).total_w
+    return RoomCooling(facility, air).cool(facility.overhead_w).total_w

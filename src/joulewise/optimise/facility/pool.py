@@ -8,19 +8,19 @@ from typing import TypeAlias
 import numpy as np
 
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
-from joulewise.optimise.facility.configurations import Configurations, Curve, ProcessorMenu, joined
+from joulewise.optimise.facility.configurations import Configurations, ProcessorMenu, RewardCurve, joined
 
 Allowed: TypeAlias = Callable[[int, Counts], Bools]
 """Which rows of a node type's table [asked, row] some of the asked processors of that type may run."""
 
 
-class Pool:
+class ConfigurationPool:
     """Tables of configurations, one for each node type; rows are added and never move."""
 
     def __init__(self, menus: Sequence[ProcessorMenu], tables: Sequence[Configurations]) -> None:
         self.menus, self.tables = menus, list(tables)
 
-    def curves(self, task_price: Floats) -> list[Curve]:
+    def curves(self, task_price: Floats) -> list[RewardCurve]:
         """What a processor of each type earns against its power, at prices of tasks."""
         return [menu.curve(task_price) for menu in self.menus]
 
@@ -28,7 +28,9 @@ class Pool:
         """Add what is new."""
         self.tables = [joined([old, new]) for old, new in zip(self.tables, tables)]
 
-    def add_near(self, curves: Sequence[Curve], kind: Counts | Ints, price: Floats, slack: float, more: int) -> None:
+    def add_near(
+        self, curves: Sequence[RewardCurve], kind: Counts | Ints, price: Floats, slack: float, more: int
+    ) -> None:
         """Add what is best, for processors of these types, at prices of a watt within a share of these."""
         self.add([_near(curve, price[kind == k], slack, more) for k, curve in enumerate(curves)])
 
@@ -65,7 +67,7 @@ class Pool:
         return np.array([self.menus[kind].number(row) for row in self.tables[kind].counts], dtype=np.int64)
 
 
-def _near(curve: Curve, price: Floats, slack: float, more: int) -> Configurations:
+def _near(curve: RewardCurve, price: Floats, slack: float, more: int) -> Configurations:
     """The configurations of a curve that are best from the lowest to the highest price, and some around."""
     if price.size == 0:
         return curve.configurations.taken(np.arange(1))

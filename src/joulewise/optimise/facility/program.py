@@ -14,7 +14,7 @@ from joulewise.errors import JoulewiseError
 from joulewise.model.air import Air
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPrices
-from joulewise.optimise.facility.pool import Pool
+from joulewise.optimise.facility.pool import ConfigurationPool
 
 _new_highs: Any = highspy.Highs
 _INF = highspy.kHighsInf
@@ -82,7 +82,7 @@ class NoSolutionError(JoulewiseError):
     """No plan keeps the limits of the program."""
 
 
-class Program:
+class LinearisedProgram:
     """The program around given supply temperatures: exact in power there, and linear in changes of temperature.
 
     It starts with no configurations, and keeps the redlines of nodes that are watched only; of what heats a watched
@@ -136,7 +136,7 @@ class Program:
         lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
         return lp
 
-    def offer(self, pairs: Counts, pool: Pool) -> None:
+    def offer(self, pairs: Counts, pool: ConfigurationPool) -> None:
         """Let groups run configurations: pairs of (group, row of the table of its node type), those that are new."""
         n_rows = max(len(table) for table in pool.tables)
         new = pairs[:, ~np.isin(pairs[0] * n_rows + pairs[1], self.pairs[0] * n_rows + self.pairs[1])]
@@ -231,8 +231,8 @@ class Program:
         if status != highspy.HighsModelStatus.kOptimal:
             raise JoulewiseError(f"the program of the facility ended with {status}")
         facility, groups, n_tasks = self.facility, self.groups, self.facility.tasks.n_types
-        found = self.highs.getSolution()
-        values, duals = np.array(found.col_value), np.maximum(-np.array(found.row_dual), 0.0)
+        solution = self.highs.getSolution()
+        values, duals = np.array(solution.col_value), np.maximum(-np.array(solution.row_dual), 0.0)
         duals *= facility.tasks.most_reward_per_s
         redline = np.zeros(facility.n_nodes)
         redline[self.watched] = duals[self._watched_row]
@@ -249,7 +249,7 @@ class Program:
         )
 
 
-class _Cooling(NamedTuple):
+class _LinearCooling(NamedTuple):
     """Cooling power around given supplies: per watt of each node, per degree of each supply, and what is left."""
 
     per_watt: Floats
@@ -257,13 +257,13 @@ class _Cooling(NamedTuple):
     standing_w: float
 
 
-def _cooling(facility: Facility, air: Air, supply_c: Floats, node_w: Floats) -> _Cooling:
+def _cooling(facility: Facility, air: Air, supply_c: Floats, node_w: Floats) -> _LinearCooling:
     room = facility.room
     cost = 1.0 / room.cop_at(supply_c)
     slope = (1.0 / room.cop_at(supply_c + _STEP_C) - 1.0 / room.cop_at(supply_c - _STEP_C)) / (2 * _STEP_C)
     exchanged_w = air.exchange_w_per_k @ supply_c
     w_per_k = slope * (air.heat_share @ node_w + exchanged_w) + cost @ air.exchange_w_per_k
-    return _Cooling(cost @ air.heat_share, w_per_k, float(cost @ exchanged_w - w_per_k @ supply_c))
+    return _LinearCooling(cost @ air.heat_share, w_per_k, float(cost @ exchanged_w - w_per_k @ supply_c))
 
 
 def _worth(facility: Facility) -> Floats:

@@ -32,7 +32,7 @@ class History:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundPlan:
     """The best plan that a technique found, and how it got there.
 
     `history` is that of `History.rows`.

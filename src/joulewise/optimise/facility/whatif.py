@@ -12,7 +12,7 @@ from joulewise.errors import InputError, unknown_name
 from joulewise.model.air import Air
 from joulewise.model.facility import Facility
 from joulewise.optimise.facility.bound import bound_per_s
-from joulewise.optimise.facility.configurations import Curve, ProcessorMenu
+from joulewise.optimise.facility.configurations import ProcessorMenu, RewardCurve
 from joulewise.optimise.facility.evaluation import Steady, steady
 from joulewise.optimise.facility.planner import Proven, plan_facility
 from joulewise.optimise.facility.words import set_points
@@ -126,7 +126,7 @@ class Advice:
         }
 
     @cached_property
-    def _curves(self) -> list[Curve]:
+    def _curves(self) -> list[RewardCurve]:
         """What processors of each node type earn at the prices of the bound."""
         kinds = range(self.facility.node_types.n_types)
         return [ProcessorMenu(self.facility, kind).curve(self.found.prices.task) for kind in kinds]
@@ -139,8 +139,8 @@ _TEXTS: dict[str, Any] = {"limit": str, "unit": str}
 def advise_facility(facility: Facility, *, gap: float = 0.002, seconds: float = math.inf) -> Advice:
     """Plan a facility, and say what to set. Raises InputError where the limits leave no plan."""
     air = Air(facility.room)
-    found = plan_facility(facility, air, gap=gap, seconds=seconds)
-    return Advice(facility, air, found, steady(facility, air, found.plan))
+    proven = plan_facility(facility, air, gap=gap, seconds=seconds)
+    return Advice(facility, air, proven, steady(facility, air, proven.plan))
 
 
 # --- several -----------------------------------------------------------------------------------------------------

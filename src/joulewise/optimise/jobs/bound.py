@@ -69,15 +69,15 @@ def job_bound(world: JobWorld, kind: BoundKind = "prices", *, preempts: bool = F
     if kind == "trivial" or not math.isfinite(world.jobs.work.end_s) or not world.types.n_options:
         return JobBound("trivial", job_ceiling(world), preempts=preempts)
     market = job_market(world)
-    found = market.search(STAGES)
+    best = market.search(STAGES)
     if preempts:
         if (market.facts.runs.cost_w < 0).any():  # no second costs least where energy does
             return JobBound("trivial", job_ceiling(world), preempts=True)
         market = job_market(world, preempts=True)
-        certificate = market.improve(found.certificate, _IN_PIECES)
-        found = PriceBound(market.bound(certificate), certificate)
-    found = min(found, market.for_nothing(), key=lambda bound: bound.value)
-    return JobBound("prices", found.value, found.certificate, preempts)
+        certificate = market.improve(best.certificate, _IN_PIECES)
+        best = PriceBound(market.bound(certificate), certificate)
+    best = min(best, market.for_nothing(), key=lambda bound: bound.value)
+    return JobBound("prices", best.value, best.certificate, preempts)
 
 
 def certified_job_bound(world: JobWorld, certificate: Certificate, *, preempts: bool = False) -> float:

@@ -36,10 +36,10 @@ def price_bound(world: World) -> PriceBound:
     Takes a few seconds for a day of 50,000 tasks. Raises InputError for a window without an end.
     """
     market = market_of(world)
-    found = market.search(STAGES)
-    if found.value <= maximum_utility(world):  # what free machines would let tasks earn, at least
-        return found
-    return min(found, market.for_nothing(), key=lambda bound: bound.value)
+    best = market.search(STAGES)
+    if best.value <= maximum_utility(world):  # what free machines would let tasks earn, at least
+        return best
+    return min(best, market.for_nothing(), key=lambda bound: bound.value)
 
 
 def certified_bound(world: World, certificate: Certificate) -> float:

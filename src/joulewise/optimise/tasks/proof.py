@@ -40,6 +40,6 @@ class Proof:
 def prove(world: World, kind: BoundKind) -> Proof:
     """The proof of a world; prices need a window that ends, so without one the bound is the trivial one."""
     if kind == "prices" and math.isfinite(world.workload.end_s):
-        found = price_bound(world)
-        return Proof("prices", maximum_utility(world), found.value, found.certificate)
+        bound = price_bound(world)
+        return Proof("prices", maximum_utility(world), bound.value, bound.certificate)
     return Proof("trivial", maximum_utility(world), utility_ceiling(world))

@@ -83,10 +83,10 @@ def _installed() -> dict[str, EntryPoint]:
 def _origin(module: str) -> Path | None:
     """The file of an installed module, or None when it has none that can be read."""
     try:
-        found = importlib.util.find_spec(module)
+        spec = importlib.util.find_spec(module)
     except Exception:  # a package may raise anything when it is looked into; using the heuristic will say what
         return None
-    origin = None if found is None or found.origin is None else Path(found.origin)
+    origin = None if spec is None or spec.origin is None else Path(spec.origin)
     return origin if origin is not None and origin.is_file() else None
 
 

@@ -11,10 +11,10 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import fixed
 from joulewise.present.jobs.keys import PLANNED
+from joulewise.present.jobs.logs import log_of, time_axis
 from joulewise.present.jobs.view import JOB_TYPES, JOBS, by_scheduler, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
 from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
-from joulewise.present.logs import log_of, time_axis
 from joulewise.present.records import Records
 from joulewise.units import count
 

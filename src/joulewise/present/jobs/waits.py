@@ -11,10 +11,10 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import fixed
 from joulewise.present.jobs.keys import SCHEDULER
+from joulewise.present.jobs.logs import count_axis, log_of, time_axis
 from joulewise.present.jobs.view import JOBS, QUEUES, USERS, job_view, kept
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, sentence
 from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
-from joulewise.present.logs import count_axis, log_of, time_axis
 from joulewise.present.records import Records
 from joulewise.present.views import looks_of
 

@@ -70,7 +70,7 @@ _NOTED = (
     ),
     (
         OTHER_CLOCK,
-        "did not run at the clock that was asked for, and tell nothing of what clocks do to times",
+        "did not run at the clock that was asked for, so they say nothing about what clocks do to times",
         "Heat, a limit of power or of the firmware, turbo, or others on the same processor may be why.",
     ),
 )

@@ -57,10 +57,11 @@ def _evolved(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Found:
 def _evolution(p: UtilityFrontParameters) -> Callable[..., Evolution]:
     """What evolves: islands, a GPU, or as many cores as asked for."""
     from joulewise.optimise.evolution import evolve
-    from joulewise.optimise.islands import evolve_islands
+    from joulewise.optimise.islands import Archipelago, evolve_islands
 
     if p.islands > 1:
-        return partial(evolve_islands, islands=p.islands, exchange_every=p.exchange_every, workers=n_cores(p))
+        archipelago = Archipelago(p.islands, p.exchange_every, workers=n_cores(p))
+        return partial(evolve_islands, archipelago=archipelago)
     engine: Engine = "gpu" if on_gpu(p) else "cores"
     return lambda made, seeds, **ways: evolve(made(n_cores(p)), seeds, engine=engine, **ways)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from joulewise.model.assignment import Assignment
     from joulewise.optimise.assignments.bound import UtilityBound
     from joulewise.optimise.assignments.fuzzy import FuzzyFront
-    from joulewise.optimise.assignments.utility_measure import Measure
+    from joulewise.optimise.assignments.utility_measure import UtilityMeasure
 
 _MJ = 1e6
 
@@ -31,7 +31,7 @@ class FoundFront:
     """
 
     world: World
-    measure: Measure
+    measure: UtilityMeasure
     points: Floats
     dropped: Floats
     bound: UtilityBound | None = None
@@ -94,7 +94,7 @@ def _share(bound: UtilityBound, points: Floats) -> float:
     return bound.share(Front(ENERGY_UTILITY, points)) if bound.hypervolume > 0 else math.nan
 
 
-def _normalised_percent(measure: Measure, points: Floats) -> float:
+def _normalised_percent(measure: UtilityMeasure, points: Floats) -> float:
     """The hypervolume in percent of what there would be if everything were worth its most; NaN of nothing."""
     from joulewise.optimise.assignments.problem import ENERGY_UTILITY
     from joulewise.optimise.front import front_of

@@ -18,7 +18,7 @@ from joulewise.study.store import NO_BOUND
 if TYPE_CHECKING:
     from joulewise.model.facility import Facility, FacilityPrices
     from joulewise.optimise.facility.evaluation import Steady
-    from joulewise.optimise.facility.search import Found
+    from joulewise.optimise.facility.search import FoundPlan
 
 PRICES, TIME = "facility-prices", "time"
 _LOOSE = 1e-9
@@ -36,7 +36,7 @@ def name_of(point: Point, _said: str) -> str:
     return NO_BOUND if point.decision.parameters.as_printed else PRICES
 
 
-def proven(case: Case, found: Found | None = None) -> Bound | None:
+def proven(case: Case, found: FoundPlan | None = None) -> Bound | None:
     """The bound of a run: stored if known, else that of what was found, or found now, and stored for its world.
 
     It is that of a plan made with the defaults, so that it does not matter which run of a world comes first.

@@ -18,7 +18,7 @@ from joulewise.study.optimising import RewardParameters
 if TYPE_CHECKING:
     from joulewise.model.air import Air
     from joulewise.model.facility import Facility
-    from joulewise.optimise.facility.search import Found
+    from joulewise.optimise.facility.search import FoundPlan
 
 # Rough figures of one ordinary processor of 2024.
 _PLAN_S, _NODE_S, _GREEDY_NODE_S, _GENE_S, _NLP_NODE_S = 0.3, 4e-4, 1e-4, 1e-7, 0.15
@@ -30,19 +30,19 @@ def _limit_s(p: RewardParameters) -> float:
     return math.inf if p.time_limit_s is None else p.time_limit_s
 
 
-def _planned(facility: Facility, air: Air, p: RewardParameters, _seed: int) -> Found:
+def _planned(facility: Facility, air: Air, p: RewardParameters, _seed: int) -> FoundPlan:
     from joulewise.optimise.facility.planner import plan_facility
 
     return plan_facility(facility, air, gap=p.gap, seconds=_limit_s(p))
 
 
-def _greedy(facility: Facility, air: Air, _p: RewardParameters, _seed: int, name: str) -> Found:
+def _greedy(facility: Facility, air: Air, _p: RewardParameters, _seed: int, name: str) -> FoundPlan:
     from joulewise.optimise.facility.greedy import plan_greedily
 
     return plan_greedily(facility, air, name)
 
 
-def _evolved(facility: Facility, air: Air, p: RewardParameters, seed: int, *, co_located: bool) -> Found:
+def _evolved(facility: Facility, air: Air, p: RewardParameters, seed: int, *, co_located: bool) -> FoundPlan:
     from joulewise.optimise.facility.genetic import evolve_plans
 
     return evolve_plans(
@@ -59,7 +59,7 @@ def _evolved(facility: Facility, air: Air, p: RewardParameters, seed: int, *, co
     )
 
 
-def _programmed(facility: Facility, air: Air, p: RewardParameters, seed: int, *, co_located: bool) -> Found:
+def _programmed(facility: Facility, air: Air, p: RewardParameters, seed: int, *, co_located: bool) -> FoundPlan:
     from joulewise.optimise.facility.nlp import plan_by_nlp
 
     return plan_by_nlp(facility, air, counts_neighbours=co_located, seconds=_limit_s(p), seed=seed)
@@ -162,8 +162,8 @@ def run_s(p: RewardParameters, n_nodes: float) -> float:
     return min(METHODS[p.method].seconds(p, n_nodes), _limit_s(p))
 
 
-def search(facility: Facility, air: Air, p: RewardParameters, seed: int) -> Found:
+def search(facility: Facility, air: Air, p: RewardParameters, seed: int) -> FoundPlan:
     """What the method of a study finds; P-states of what a core spends no time on are 0, as tables have them."""
-    found: Found = METHODS[p.method].search(facility, air, p, seed)
+    found: FoundPlan = METHODS[p.method].search(facility, air, p, seed)
     pstate = np.where(found.plan.share > 0, found.plan.pstate, 0)
     return replace(found, plan=replace(found.plan, pstate=pstate))

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from joulewise.model.arrays import Floats
     from joulewise.model.facility import Facility, FacilityPlan
     from joulewise.optimise.facility.evaluation import Steady
-    from joulewise.optimise.facility.search import Found
+    from joulewise.optimise.facility.search import FoundPlan
     from joulewise.study.facility.bounds import Bound
     from joulewise.study.planning import Run
     from joulewise.study.store import Store
@@ -109,9 +109,9 @@ def _check_world(parts: WorldParts, draw: Draw) -> None:
 
 def _rest_problems(parts: WorldParts, world: FacilityWorld) -> Iterator[Problem]:
     """Limits that are broken even with all cores at rest; a share of the power that is too small, as such a share."""
-    from joulewise.optimise.facility.cooling import Cooling
+    from joulewise.optimise.facility.cooling import RoomCooling
 
-    facility, cooling = world.facility, Cooling(world.facility, world.air)
+    facility, cooling = world.facility, RoomCooling(world.facility, world.air)
     try:
         cooling.raise_if_never_fits()
     except InputError as error:
@@ -196,9 +196,9 @@ def _raise_if_broken(facility: Facility, plan: FacilityPlan) -> None:
 
 
 def _steady(world: FacilityWorld, plan: FacilityPlan, p: RewardParameters) -> Steady:
-    from joulewise.optimise.facility.evaluation import Reading, steady
+    from joulewise.optimise.facility.evaluation import EquationReading, steady
 
-    return steady(world.facility, world.air, plan, Reading(as_printed=p.as_printed))
+    return steady(world.facility, world.air, plan, EquationReading(as_printed=p.as_printed))
 
 
 def _columns(facility: Facility, plan: FacilityPlan, state: Steady, bound: Bound | None) -> dict[str, Any]:
@@ -296,16 +296,18 @@ def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[st
     yield from bags.judge_tables(stored or {}, facility_tables.tables(world.facility, found, state))
 
 
-def _again(case: Case) -> Found:
+def _again(case: Case) -> FoundPlan:
     return facility_methods.search(case.world.facility, case.world.air, case.decision, search_seed(case.run))
 
 
-def _stored(facility: Facility, row: dict[str, Any], tables: Tables) -> Found:
+def _stored(facility: Facility, row: dict[str, Any], tables: Tables) -> FoundPlan:
     """What was found, as its tables have it."""
-    from joulewise.optimise.facility.search import Found
+    from joulewise.optimise.facility.search import FoundPlan
 
     history = tables[PROGRESS].select("at_s", "slowed_reward_per_s").iter_rows()
-    return Found(facility_tables.plan_of(facility, tables[CORES], tables[CRACS]), tuple(history), row["why_stopped"])
+    return FoundPlan(
+        facility_tables.plan_of(facility, tables[CORES], tables[CRACS]), tuple(history), row["why_stopped"]
+    )
 
 
 # --- words -------------------------------------------------------------------------------------------------------

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from joulewise.model.arrays import Counts
     from joulewise.model.facility import Facility, FacilityPlan
     from joulewise.optimise.facility.evaluation import Steady
-    from joulewise.optimise.facility.search import Found
+    from joulewise.optimise.facility.search import FoundPlan
     from joulewise.study.case import Tables
 
 
-def tables(facility: Facility, found: Found, state: Steady) -> Tables:
+def tables(facility: Facility, found: FoundPlan, state: Steady) -> Tables:
     """Every detail table of a plan with its steady state."""
     return {
         NODES: nodes_table(facility, state),
@@ -106,7 +106,7 @@ def rates_table(facility: Facility, state: Steady) -> pl.DataFrame:
     )
 
 
-def progress_table(facility: Facility, found: Found) -> pl.DataFrame:
+def progress_table(facility: Facility, found: FoundPlan) -> pl.DataFrame:
     """Each improvement of a search."""
     import polars as pl
 

@@ -36,11 +36,11 @@ def read_chances(name: str, system: System, folder: Path = Path(), points: int =
     cells = _cells(table, system)
     columns = [table.quantity(column, positive=column.unit == "s") for column in SAMPLE_COLUMNS[3:]]
     raise_if_any(table.problems)
-    found = [
+    tables = [
         _with_samples(means, cells, values, points)
         for means, values in zip((system.etc_s, power_w), columns, strict=True)
     ]
-    time_s, power_w = (np.where(np.isfinite(each), each, np.inf) for each in found)
+    time_s, power_w = (np.where(np.isfinite(each), each, np.inf) for each in tables)
     means = replace(system, etc_s=_mean(time_s), power_w=np.where(np.isfinite(system.etc_s), _mean(power_w), 0.0))
     return Chances(time_s, power_w), means
 

@@ -87,12 +87,12 @@ def read_bag(parameters: BagTable, system: System, folder: Path = Path()) -> Bag
     task_type, count = BAG_COLUMNS
     codes = table.codes(task_type.name, system.task_types, "task type")
     _check_repeats(table, task_type, codes.tolist())
-    found = table.quantity(count)
-    table.report_rows(count.name, np.isfinite(found) & (found != np.floor(found)), "must be a whole number")
-    table.report_rows(count.name, found >= MOST_TASKS, f"must be below 2^53 ({MOST_TASKS:,})")
+    numbers = table.quantity(count)
+    table.report_rows(count.name, np.isfinite(numbers) & (numbers != np.floor(numbers)), "must be a whole number")
+    table.report_rows(count.name, numbers >= MOST_TASKS, f"must be below 2^53 ({MOST_TASKS:,})")
     raise_if_any(table.problems)
     counts = np.zeros(system.n_task_types, np.int64)
-    counts[codes] = found.astype(np.int64)
+    counts[codes] = numbers.astype(np.int64)
     return Bag(system, counts, parameters.off_when_done)
 
 

@@ -27,7 +27,7 @@ _MOST_MATRIX = 10_000
 _TOLERANCE, _ROUNDING = 1e-6, 1e-12
 
 
-class Places(NamedTuple):
+class RoomPlaces(NamedTuple):
     """The nodes and then the CRAC units of a room by name, and the air through each."""
 
     names: tuple[str, ...]
@@ -42,7 +42,7 @@ class HeatReading(NamedTuple):
     notes: tuple[str, ...]
 
 
-class _Shares(NamedTuple):
+class _IntakeShares(NamedTuple):
     """Shares of what places take in, as read: `where` says where in the file a place's row is."""
 
     taker: Counts
@@ -51,29 +51,29 @@ class _Shares(NamedTuple):
     where: tuple[str, ...]
 
 
-class _Matrix(NamedTuple):
+class _PlaceMatrix(NamedTuple):
     """Numbers by place, [row, column], and where in the file each row is."""
 
     values: Floats
     where: tuple[str, ...]
 
 
-def read_heat(name: str, folder: Path, places: Places, within: float) -> HeatReading:
+def read_heat(name: str, folder: Path, places: RoomPlaces, within: float) -> HeatReading:
     """The air that a file of shares describes; InputError where rows or flows are off by more than `within`."""
     shares = _read_shares(name, folder, places.names)
     raise_if_any(_share_problems(name, shares, places, max(within, _TOLERANCE)))
     return _balanced(name, Links(*shares[:2], shares.share * places.m3_per_s[shares.taker]), places)
 
 
-def read_distribution(name: str, folder: Path, places: Places) -> HeatReading:
+def read_distribution(name: str, folder: Path, places: RoomPlaces) -> HeatReading:
     """The air that a file of kelvins per watt implies, [node that heats up, node that draws]."""
     matrix = _matrix(name, _cells(name, folder), places.names[: places.n_nodes])
     links, notes = links_of_distribution(matrix.values, places.m3_per_s, name)
-    found = _balanced(name, links, places)
-    return found._replace(notes=(*notes, *found.notes, *_off_inlets(name, matrix.values, found.flow, places)))
+    balanced = _balanced(name, links, places)
+    return balanced._replace(notes=(*notes, *balanced.notes, *_off_inlets(name, matrix.values, balanced.flow, places)))
 
 
-def _off_inlets(name: str, d_k_per_w: Floats, flow: HeatFlow, places: Places) -> Iterator[str]:
+def _off_inlets(name: str, d_k_per_w: Floats, flow: HeatFlow, places: RoomPlaces) -> Iterator[str]:
     """By how much inlets differ from those of the matrix, with one power at all nodes, if that is worth a word."""
     n = places.n_nodes
     between = np.zeros((n, n))
@@ -86,14 +86,14 @@ def _off_inlets(name: str, d_k_per_w: Floats, flow: HeatFlow, places: Places) ->
         yield f"{name}: with one power at all nodes, inlets are off by up to {100 * off:.3g} % of the largest rise"
 
 
-def _balanced(name: str, links: Links, places: Places) -> HeatReading:
+def _balanced(name: str, links: Links, places: RoomPlaces) -> HeatReading:
     even = balanced(links, places.m3_per_s, places.n_nodes)
     moved = np.abs(even.m3_per_s - links.m3_per_s).sum() / 2 / places.m3_per_s.sum()
     note = f"{name}: {100 * moved:.3g} % of the air was moved so that no place loses any"
     return HeatReading(flow_of(even, places.m3_per_s), (note,) if moved > _TOLERANCE else ())
 
 
-def _read_shares(name: str, folder: Path, places: Sequence[str]) -> _Shares:
+def _read_shares(name: str, folder: Path, places: Sequence[str]) -> _IntakeShares:
     if Path(name).suffix.lower() == ".parquet":
         return _listed_shares(read_table(name, folder), places)
     rows = _cells(name, folder)
@@ -101,10 +101,10 @@ def _read_shares(name: str, folder: Path, places: Sequence[str]) -> _Shares:
         return _listed_shares(read_table(name, folder), places)
     matrix = _matrix(name, rows, places)
     taker, source = np.nonzero(matrix.values)
-    return _Shares(taker, source, matrix.values[taker, source], matrix.where)
+    return _IntakeShares(taker, source, matrix.values[taker, source], matrix.where)
 
 
-def _listed_shares(table: Table, places: Sequence[str]) -> _Shares:
+def _listed_shares(table: Table, places: Sequence[str]) -> _IntakeShares:
     table.check_columns(HEAT_COLUMNS)
     raise_if_any(table.problems)
     ends = [table.codes(column.name, places, "node or CRAC unit").astype(np.int64) for column in (_TAKER, _SOURCE)]
@@ -114,10 +114,10 @@ def _listed_shares(table: Table, places: Sequence[str]) -> _Shares:
     table.report_rows(_SHARE.name, repeated & (np.minimum(*ends) >= 0), "each taker and source may have one row")
     raise_if_any(table.problems)
     where = tuple(f"{table.name}: taker {place}" for place in places)
-    return _Shares(ends[0], ends[1], share, where)
+    return _IntakeShares(ends[0], ends[1], share, where)
 
 
-def _share_problems(name: str, shares: _Shares, places: Places, within: float) -> Iterator[Problem]:
+def _share_problems(name: str, shares: _IntakeShares, places: RoomPlaces, within: float) -> Iterator[Problem]:
     """Shares below 0, rows that do not add up to 1, and places whose air gets lost or comes from nowhere."""
     through, n = places.m3_per_s, len(places.names)
     for at in np.flatnonzero(shares.share < 0)[:MAX_LISTED]:
@@ -213,7 +213,7 @@ def _cells(name: str, folder: Path) -> list[list[str]]:
     return rows
 
 
-def _matrix(name: str, rows: list[list[str]], places: Sequence[str]) -> _Matrix:
+def _matrix(name: str, rows: list[list[str]], places: Sequence[str]) -> _PlaceMatrix:
     """A square matrix, in the order of the places: numbers only, or with their names above and before the numbers."""
     n, columns = len(places), list(range(len(places)))
     where = tuple(f"{name}: row {at + 1}, {place}" for at, place in enumerate(places))
@@ -226,7 +226,7 @@ def _matrix(name: str, rows: list[list[str]], places: Sequence[str]) -> _Matrix:
         advice = "list taker, source and share of a larger room"
         raise InputError(Problem(name, f"found {len(rows)} rows", f"must be {n}, and at most {_MOST_MATRIX:,}", advice))
     raise_if_any(_cell_problems(where, rows, n))
-    return _Matrix(np.array(rows, np.float64)[:, columns], where)
+    return _PlaceMatrix(np.array(rows, np.float64)[:, columns], where)
 
 
 def _order(where: str, names: list[str], places: Sequence[str]) -> list[int]:

@@ -82,7 +82,7 @@ class Links(NamedTuple):
     m3_per_s: Floats
 
 
-class _Layout(NamedTuple):
+class _RoomLayout(NamedTuple):
     """Where the nodes stand: the row of each, the place of its rack in that row, its level, and where that is."""
 
     row: Counts
@@ -113,7 +113,7 @@ def generate_room(parameters: RoomParameters, node_m3_per_s: Floats, seed: int, 
     )
 
 
-def _layout(n_nodes: int, nodes_per_rack: int) -> _Layout:
+def _layout(n_nodes: int, nodes_per_rack: int) -> _RoomLayout:
     """Racks in rows that make the room about square; nodes are numbered rack by rack from the bottom up."""
     rack, level = np.divmod(np.arange(n_nodes), nodes_per_rack)
     n_racks = int(rack[-1]) + 1
@@ -121,10 +121,10 @@ def _layout(n_nodes: int, nodes_per_rack: int) -> _Layout:
     racks_per_row = -(-n_racks // n_rows)
     row, column = np.divmod(rack, racks_per_row)
     place_m = np.column_stack((column * _RACK_WIDTH_M, row * _ROW_PITCH_M, (level + 0.5) * _NODE_HEIGHT_M))
-    return _Layout(row, column, level, racks_per_row, place_m)
+    return _RoomLayout(row, column, level, racks_per_row, place_m)
 
 
-def _drawn_links(p: RoomParameters, layout: _Layout, node_m3_per_s: Floats, stream: np.random.Generator) -> Links:
+def _drawn_links(p: RoomParameters, layout: _RoomLayout, node_m3_per_s: Floats, stream: np.random.Generator) -> Links:
     """The air of an uneven room, before it is balanced."""
     n = node_m3_per_s.size
     height = layout.level / max(p.nodes_per_rack - 1, 1)
@@ -160,7 +160,7 @@ Whether from the other row at its cold aisle, and how many racks and levels away
 """
 
 
-def _between_nodes(layout: _Layout, m3_per_s: Floats) -> Links:
+def _between_nodes(layout: _RoomLayout, m3_per_s: Floats) -> Links:
     """What nodes take in from their neighbours; one without any takes in what it blew out itself."""
     n, per_rack = m3_per_s.size, int(layout.level.max()) + 1
     parts = []
@@ -180,7 +180,7 @@ def _between_nodes(layout: _Layout, m3_per_s: Floats) -> Links:
 _UNITS_LINKED = 4
 
 
-def _zones(layout: _Layout, node_m3_per_s: Floats, cracs: int) -> tuple[Counts, Counts]:
+def _zones(layout: _RoomLayout, node_m3_per_s: Floats, cracs: int) -> tuple[Counts, Counts]:
     """The zone of each node, all of about one flow, and for each unit itself and the units nearest to it.
 
     Zones follow the rows to and fro, so that each is one piece of the room.

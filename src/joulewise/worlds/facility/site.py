@@ -280,8 +280,8 @@ def generate_flows(parameters: FlowParameters, site: Site, seed: int, trial: int
 
 
 def _unknown_speeds(site: Site) -> Iterator[Problem]:
-    known = np.isfinite(site.clock + site.core_w).all(axis=1) & np.isfinite(site.ratio_per_core)
-    for at in np.flatnonzero(~known):
+    is_given = np.isfinite(site.clock + site.core_w).all(axis=1) & np.isfinite(site.ratio_per_core)
+    for at in np.flatnonzero(~is_given):
         found, allowed = "found no core_w, least_clock or ratio_per_core", "generated flows need all three"
         advice = "give them in the table of node types, or speeds in a table of your own"
         yield Problem(f"system.node_types: {site.node_types.names[at]}", found, allowed, advice)

@@ -16,7 +16,7 @@ from joulewise.model.arrays import Codes, Counts, Floats, Ints
 from joulewise.model.facility import TaskFlows
 from joulewise.model.room import AIR_J_PER_M3_K, HP_UTILITY_DATA_CENTER, CopCurve, Room
 from joulewise.worlds.facility.colocation import Colocation, class_problems, read_colocation
-from joulewise.worlds.facility.heat_tables import HeatReading, Places, read_distribution, read_heat
+from joulewise.worlds.facility.heat_tables import HeatReading, RoomPlaces, read_distribution, read_heat
 from joulewise.worlds.facility.rooms import AIR_ALLOWED, AIR_C, air_rule
 from joulewise.worlds.facility.site import CLASS_NAMES, NODE_MODELS, TABLE_I, NodeModel, Site, cap_rule, site_of
 from joulewise.worlds.frames import MAX_LISTED, Column, Table, read_table
@@ -152,7 +152,7 @@ def read_site(tables: SiteTables, folder: Path = Path()) -> Site:
         models, nodes = tuple(models[at] for at in used), nodes._replace(node_type=node_type.astype(np.int32))
     cracs = _cracs(read_table(tables.crac_list, folder), float(nodes.m3_per_s.sum()))
     raise_if_any((*_redline_problems(tables, nodes, cracs), *_name_problems(tables, nodes, cracs)))
-    places = Places(nodes.names + cracs.names, np.concatenate((nodes.m3_per_s, cracs.m3_per_s)), len(nodes.names))
+    places = RoomPlaces(nodes.names + cracs.names, np.concatenate((nodes.m3_per_s, cracs.m3_per_s)), len(nodes.names))
     flow, notes = _heat(tables, folder, places)
     redlines_and_units = (nodes.redline_c, cracs.coldest_c, cracs.hottest_c, cracs.cop)
     try:
@@ -165,13 +165,13 @@ def read_site(tables: SiteTables, folder: Path = Path()) -> Site:
     return replace(site_of(models, nodes.node_type, room, tables.cap_share), notes=notes)
 
 
-def _heat(tables: SiteTables, folder: Path, places: Places) -> HeatReading:
+def _heat(tables: SiteTables, folder: Path, places: RoomPlaces) -> HeatReading:
     if tables.heat_k_per_w is not None:
         return read_distribution(tables.heat_k_per_w, folder, places)
     return read_heat(str(tables.heat), folder, places, tables.balance_within)
 
 
-def _named(problem: Problem, places: Places) -> Problem:
+def _named(problem: Problem, places: RoomPlaces) -> Problem:
     """A problem of a room, with places by their names in place of their numbers."""
 
     def name_of(match: re.Match[str]) -> str:
@@ -297,7 +297,7 @@ def _name_problems(tables: SiteTables, nodes: _Nodes, cracs: _Cracs) -> Iterator
         yield Problem(f"{tables.crac_list}: {name}", f"found a node of this name in {tables.node_list}", allowed)
 
 
-class _Tasks(NamedTuple):
+class _FlowTasks(NamedTuple):
     names: tuple[str, ...]
     rate_per_s: Floats
     reward: Floats
@@ -326,7 +326,7 @@ def read_flows(tables: FlowTables, site: Site, folder: Path = Path()) -> TaskFlo
     return TaskFlows(tasks.names, tasks.rate_per_s, tasks.reward, tasks.deadline_s, speed, power, *slowing)
 
 
-def _tasks(table: Table) -> _Tasks:
+def _tasks(table: Table) -> _FlowTasks:
     table.check_columns(TASK_COLUMNS)
     raise_if_any(table.problems)
     names = _names(table, _TASK)
@@ -338,10 +338,10 @@ def _tasks(table: Table) -> _Tasks:
     if not (table.problems or rate.any()):
         table.add("found no task that arrives", "one rate at least must be above 0", column=_RATE.name)
     raise_if_any(table.problems)
-    return _Tasks(names, rate, reward, deadline, steps)
+    return _FlowTasks(names, rate, reward, deadline, steps)
 
 
-def _speeds(table: Table, tasks: _Tasks, site: Site) -> tuple[Floats, Floats]:
+def _speeds(table: Table, tasks: _FlowTasks, site: Site) -> tuple[Floats, Floats]:
     """Speeds and powers as [task type, node type, P-state]; what is not listed cannot run."""
     table.check_columns(SPEED_COLUMNS)
     raise_if_any(table.problems)
@@ -432,29 +432,32 @@ def _by_pair(table: Table, tasks: tuple[str, ...], types: tuple[str, ...]) -> _S
     return _Slowing(np.arange(len(tasks), dtype=np.int8), tasks, values)
 
 
-def _of_colocation(found: Colocation, tasks: _Tasks, site: Site, tables: FlowTables) -> tuple[Floats, Floats, _Slowing]:
+def _of_colocation(
+    colocation: Colocation, tasks: _FlowTasks, site: Site, tables: FlowTables
+) -> tuple[Floats, Floats, _Slowing]:
     """Speeds, powers and slowdowns of the tasks on the GPUs that are node types of the site, in P-state 0."""
     types = site.node_types
-    raise_if_any(_unknown_in(found, tasks, site, tables))
-    job = [found.jobs.index(name) for name in tasks.names]
-    gpu = [found.gpus.index(name) for name in types.names]
+    raise_if_any(_unknown_in(colocation, tasks, site, tables))
+    job = [colocation.jobs.index(name) for name in tasks.names]
+    gpu = [colocation.gpus.index(name) for name in types.names]
     shape = (len(tasks.names), types.n_types, int(types.n_pstates.max()))
     speed, power = np.zeros(shape), np.zeros(shape)
-    speed[:, :, 0] = found.steps_per_s[np.ix_(job, gpu)] / tasks.steps[:, None]
+    speed[:, :, 0] = colocation.steps_per_s[np.ix_(job, gpu)] / tasks.steps[:, None]
     power[:, :, 0] = site.core_w[:, 0]
     return (
         speed,
         power,
-        _Slowing(np.arange(len(job), dtype=np.int8), tasks.names, found.slowdown[np.ix_(gpu, job, job)]),
+        _Slowing(np.arange(len(job), dtype=np.int8), tasks.names, colocation.slowdown[np.ix_(gpu, job, job)]),
     )
 
 
-def _unknown_in(found: Colocation, tasks: _Tasks, site: Site, tables: FlowTables) -> Iterator[Problem]:
+def _unknown_in(colocation: Colocation, tasks: _FlowTasks, site: Site, tables: FlowTables) -> Iterator[Problem]:
     types = site.node_types
-    for names, known, where in ((tasks.names, found.jobs, tables.task_list), (types.names, found.gpus, "system")):
-        for name in [name for name in names if name not in known][:MAX_LISTED]:
+    sides = ((tasks.names, colocation.jobs, tables.task_list), (types.names, colocation.gpus, "system"))
+    for names, allowed, where in sides:
+        for name in [name for name in names if name not in allowed][:MAX_LISTED]:
             yield Problem(
-                f"{where}: {name}", f"found no such name in {tables.colocation}", f"there are {', '.join(known)}"
+                f"{where}: {name}", f"found no such name in {tables.colocation}", f"there are {', '.join(allowed)}"
             )
     for at in np.flatnonzero(~np.isfinite(site.core_w[:, 0])):
         yield Problem(f"system: {types.names[at]}", "found no core_w", "the power of a busy core must be given")

@@ -48,7 +48,7 @@ Numbers: TypeAlias = NDArray[Any]
 _MOST_PSTATE = 127
 
 
-class Options(NamedTuple):
+class TypeOptions(NamedTuple):
     """Options of job types, one row each."""
 
     cluster: Numbers
@@ -120,15 +120,15 @@ def _job_types(table: Table, clusters: Clusters) -> JobTypes:
     raise_if_any(table.problems)
     order = np.lexsort((nodes, pstate, cluster, job_type))
     first = np.searchsorted(job_type[order], np.arange(len(names) + 1))
-    options = Options(cluster, pstate, nodes, time_s, power_w)
-    return types_of(names, first, Options(*(column[order] for column in options)))
+    options = TypeOptions(cluster, pstate, nodes, time_s, power_w)
+    return types_of(names, first, TypeOptions(*(column[order] for column in options)))
 
 
 def _check_options(table: Table, clusters: Clusters, keys: tuple[Counts | Ints, ...]) -> None:
     """Note options that stand twice, and those of more nodes than their cluster has."""
     _, cluster, pstate, nodes = keys
-    known = cluster >= 0
-    too_large = known & (nodes > clusters.n_nodes[cluster])
+    has_cluster = cluster >= 0
+    too_large = has_cluster & (nodes > clusters.n_nodes[cluster])
     table.report_rows(_NODES.name, too_large, "must be at most the nodes that the cluster has")
     if _PSTATE.name in table.columns:
         table.report_rows(_PSTATE.name, pstate > _MOST_PSTATE, f"must be at most {_MOST_PSTATE}")
@@ -137,16 +137,16 @@ def _check_options(table: Table, clusters: Clusters, keys: tuple[Counts | Ints, 
     repeated = np.ones(len(rows), np.bool_)
     repeated[at] = False
     allowed = "each number of nodes may have one row for a job type, cluster and P-state"
-    table.report_rows(_NODES.name, repeated & known, allowed)
+    table.report_rows(_NODES.name, repeated & has_cluster, allowed)
 
 
-def options_of(types: JobTypes, job_type: int) -> Options:
+def options_of(types: JobTypes, job_type: int) -> TypeOptions:
     """The options of a job type."""
     rows = slice(int(types.first[job_type]), int(types.first[job_type + 1]))
-    return Options(*(getattr(types, name)[rows] for name in Options._fields))
+    return TypeOptions(*(getattr(types, name)[rows] for name in TypeOptions._fields))
 
 
-def types_of(names: tuple[str, ...], first: Counts, options: Options, stretch: Numbers | float = 1.0) -> JobTypes:
+def types_of(names: tuple[str, ...], first: Counts, options: TypeOptions, stretch: Numbers | float = 1.0) -> JobTypes:
     """Job types of these options, of which the first rows are given; true times are `stretch` times what is planned."""
     cluster, nodes = (options[column].astype(np.int32) for column in (0, 2))
     true_s, pstate = options.time_s * stretch, options.pstate.astype(np.int8)
@@ -161,21 +161,21 @@ def rigid_types(clusters: Clusters, nodes: Numbers, time_s: Numbers, planned_s: 
     job, cluster = np.nonzero(nodes <= clusters.n_nodes)
     first = np.searchsorted(job, np.arange(len(nodes) + 1))
     n = nodes[job, cluster]
-    options = Options(cluster, np.zeros(job.size, np.int8), n, planned_s[job], n * node_w[job])
+    options = TypeOptions(cluster, np.zeros(job.size, np.int8), n, planned_s[job], n * node_w[job])
     return replace(types_of((), first, options), time_s=time_s[job])
 
 
-def with_nodes(options: Options, n_nodes: Counts) -> Options:
+def with_nodes(options: TypeOptions, n_nodes: Counts) -> TypeOptions:
     """What a job type may choose with given numbers of nodes, one for each cluster.
 
     Times and powers lie on straight lines between those of the numbers of nodes that are listed. A cluster for which
     the number is below or above all listed ones is no option.
     """
-    rows = np.array(list(_interpolated(options, n_nodes))).reshape(-1, len(Options._fields))
-    return Options(*rows.T)
+    rows = np.array(list(_interpolated(options, n_nodes))).reshape(-1, len(TypeOptions._fields))
+    return TypeOptions(*rows.T)
 
 
-def _interpolated(options: Options, n_nodes: Counts) -> Iterator[tuple[int, int, int, float, float]]:
+def _interpolated(options: TypeOptions, n_nodes: Counts) -> Iterator[tuple[int, int, int, float, float]]:
     pairs = np.unique(np.stack((options.cluster, options.pstate), axis=1), axis=0)
     for cluster, pstate in pairs.tolist():
         listed = (options.cluster == cluster) & (options.pstate == pstate)

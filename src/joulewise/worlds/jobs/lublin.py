@@ -33,7 +33,7 @@ _LOG_NODES = 7.0
 """The table is that of machines of 2^7 nodes."""
 
 
-class Kind(NamedTuple):
+class LublinKind(NamedTuple):
     """The parameters of one kind of jobs; gamma distributions are (shape, scale).
 
     Jobs are serial with `serial`, and of 2^k nodes with `power_of_2`. Otherwise they have 2^u nodes, u even from `low`
@@ -57,15 +57,15 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "batch": Kind(
+    "batch": LublinKind(
         0.2927, 0.6686, 1.2, 5.0, 7.0, 0.875, (6.57, 0.823), (639.1, 0.0156), -0.003, 0.6986,
         (6.0415 * 1.0519, 0.8531), (6.1271, 5.274),
     ),
-    "interactive": Kind(
+    "interactive": LublinKind(
         0.1541, 0.625, 1.0, 3.0, 5.5, 0.705, (3.8351, 0.6605), (7.073, 0.6856), -0.0118, 0.9156,
         (6.551 * 0.9797, 0.6621), (8.9186, 3.668),
     ),
-    "undivided": Kind(
+    "undivided": LublinKind(
         0.244, 0.576, 0.8, 4.5, 7.0, 0.86, (4.2, 0.94), (312.0, 0.03), -0.0054, 0.78,
         (10.2303 * 1.0225, 0.4871), (8.1737, 3.9631),
     ),
@@ -135,7 +135,7 @@ def _drawn(p: LublinParameters, name: str, most: int, seed: int, trial: int) -> 
     return _Drawn(arrival_s, nodes, run_s, nodes)
 
 
-def _nodes(kind: Kind, most: int, n: int, stream: np.random.Generator) -> Ints:
+def _nodes(kind: LublinKind, most: int, n: int, stream: np.random.Generator) -> Ints:
     """Numbers of nodes up to `most`; the limits of the table move with the size of the machine."""
     shift = math.log2(most) - _LOG_NODES
     high = max(kind.high + shift, 0.0)
@@ -149,13 +149,13 @@ def _nodes(kind: Kind, most: int, n: int, stream: np.random.Generator) -> Ints:
     return np.clip(nodes, 1, most).astype(np.int32)
 
 
-def _run_times_s(kind: Kind, nodes: Ints, stream: np.random.Generator) -> Floats:
+def _run_times_s(kind: LublinKind, nodes: Ints, stream: np.random.Generator) -> Floats:
     is_short = stream.random(nodes.size) <= np.clip(kind.slope * nodes + kind.intercept, 0, 1)
     shape, scale = np.where(is_short[:, None], kind.short, kind.long).T
     return np.maximum(np.floor(np.exp(_gamma_up_to(_MOST_LOG_RUN, shape, scale, stream))), 1.0)
 
 
-def _arrivals_s(kind: Kind, p: LublinParameters, stream: np.random.Generator) -> Floats:
+def _arrivals_s(kind: LublinKind, p: LublinParameters, stream: np.random.Generator) -> Floats:
     """Instants of arrival: each waits for points that are drawn, and rush hours give more points than others."""
     shape, scale = (np.full(p.n_jobs, value) for value in kind.gap)
     points_s = np.cumsum(p.gap_factor * np.exp(_gamma_up_to(_MOST_LOG_GAP, shape, scale, stream)))
@@ -166,7 +166,7 @@ def _arrivals_s(kind: Kind, p: LublinParameters, stream: np.random.Generator) ->
     return np.asarray(np.floor(days * _BUCKETS * _BUCKET_S + of_day_s))
 
 
-def _weights(kind: Kind) -> Floats:
+def _weights(kind: LublinKind) -> Floats:
     """How many jobs arrive in each half hour of the day, of mean 1."""
     from scipy.special import gammainc
 

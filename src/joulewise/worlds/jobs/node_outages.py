@@ -81,10 +81,10 @@ def _joined(parts: Sequence[NodeOutages]) -> NodeOutages:
     return NodeOutages(**{name: column[order] for name, column in columns.items()})
 
 
-def _without_doubles(found: NodeOutages, n_nodes: int) -> NodeOutages:
+def _without_doubles(outages: NodeOutages, n_nodes: int) -> NodeOutages:
     """The outages of a cluster, each in as many rows as it takes to have out only what others leave."""
-    order = np.lexsort((found.start_s, ~found.is_planned))
-    start_s, end_s, wanted = found.start_s[order], found.end_s[order], found.nodes[order].astype(np.int64)
+    order = np.lexsort((outages.start_s, ~outages.is_planned))
+    start_s, end_s, wanted = outages.start_s[order], outages.end_s[order], outages.nodes[order].astype(np.int64)
     since: list[list[tuple[int, float]]] = [[] for _ in order]
     rows: list[tuple[int, int, float, float]] = []
     had = np.zeros_like(wanted)
@@ -97,7 +97,7 @@ def _without_doubles(found: NodeOutages, n_nodes: int) -> NodeOutages:
     of, nodes, from_s, to_s = np.array(rows).T
     at = order[of.astype(np.int64)]
     return NodeOutages(
-        found.cluster[at], nodes.astype(np.int32), from_s, to_s, found.is_planned[at], found.lot[at]
+        outages.cluster[at], nodes.astype(np.int32), from_s, to_s, outages.is_planned[at], outages.lot[at]
     )  # fmt: skip
 
 
@@ -115,11 +115,11 @@ def _changed(since: list[tuple[int, float]], by: int, at_s: float) -> Iterator[t
 
 
 def _failures(p: FailureParameters, clusters: Clusters, end_s: float, seed: int, trial: int) -> NodeOutages:
-    found = draw_outages(p, int(clusters.n_nodes.sum()), end_s, seed, trial)
-    n = found.start_s.size
-    cluster = np.repeat(np.arange(clusters.n_clusters, dtype=np.int32), clusters.n_nodes)[found.machine]
+    outages = draw_outages(p, int(clusters.n_nodes.sum()), end_s, seed, trial)
+    n = outages.start_s.size
+    cluster = np.repeat(np.arange(clusters.n_clusters, dtype=np.int32), clusters.n_nodes)[outages.machine]
     lot = generator(seed, trial, "system.outages", "lots").random(n)
-    return NodeOutages(cluster, np.ones(n, np.int32), found.start_s, found.end_s, np.zeros(n, np.bool_), lot)
+    return NodeOutages(cluster, np.ones(n, np.int32), outages.start_s, outages.end_s, np.zeros(n, np.bool_), lot)
 
 
 def _read(name: str, clusters: Clusters, seed: int, trial: int, folder: Path) -> NodeOutages:
@@ -137,9 +137,9 @@ def _read(name: str, clusters: Clusters, seed: int, trial: int, folder: Path) ->
     table.report_rows(_END.name, ~(end_s > start_s), f"must be after {_START.name}")
     raise_if_any(table.problems)
     lot = generator(seed, trial, "system.outages", "listed").random(n)
-    found = NodeOutages(cluster, nodes.astype(np.int32), start_s, end_s, is_planned, lot)
-    raise_if_any(_too_many(table, clusters, found))
-    return found
+    outages = NodeOutages(cluster, nodes.astype(np.int32), start_s, end_s, is_planned, lot)
+    raise_if_any(_too_many(table, clusters, outages))
+    return outages
 
 
 def _cluster(table: Table, clusters: Clusters) -> Ints:
@@ -151,13 +151,13 @@ def _cluster(table: Table, clusters: Clusters) -> Ints:
     return np.zeros(table.frame.height, np.int32)
 
 
-def _too_many(table: Table, clusters: Clusters, found: NodeOutages) -> Iterator[Problem]:
+def _too_many(table: Table, clusters: Clusters, outages: NodeOutages) -> Iterator[Problem]:
     """Clusters of which more nodes than there are would be out at one instant, as is planned."""
     for cluster, name in enumerate(clusters.names):
-        most = found.most_out((found.cluster == cluster) & found.is_planned)
+        most = outages.most_out((outages.cluster == cluster) & outages.is_planned)
         if most > clusters.n_nodes[cluster]:
-            told = f"found {most} nodes of cluster {name} out at once"
-            yield Problem(table.name, told, f"it has {clusters.n_nodes[cluster]}")
+            found = f"found {most} nodes of cluster {name} out at once"
+            yield Problem(table.name, found, f"it has {clusters.n_nodes[cluster]}")
 
 
 def last_failure_s(end_s: float, last_arrival_s: float) -> float:

@@ -12,7 +12,7 @@ from joulewise.model import Segment, Shape, Tag, UtilityShapes
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.clusters import Clusters
 from joulewise.worlds.jobs.rules import Rule, default_rules
-from joulewise.worlds.jobs.trace_jobs import Finding, TraceJobs
+from joulewise.worlds.jobs.trace_jobs import TraceFinding, TraceJobs
 from joulewise.worlds.utilities import PRIORITIES, URGENCIES, UtilityParameters, utility_shapes
 from joulewise.worlds.utility_tables import KINDS
 
@@ -48,12 +48,12 @@ class RuledJobs:
         return RuledJobs(jobs, clusters, rules, tuple(_holds(jobs, rule) for rule in rules))
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[TraceFinding]:
         """Rules of the study that hold for no job."""
         pairs = zip(self.rules, self.holds, strict=True)
         idle = [rule.name for rule, holds in pairs if not holds.any() and rule not in default_rules()]
         reason = f"rules that hold for no job: {', '.join(idle)}"
-        return [Finding("idle rule", len(idle), reason, "they change nothing")] if idle else []
+        return [TraceFinding("idle rule", len(idle), reason, "they change nothing")] if idle else []
 
     def worth(self) -> Worth:
         """What each job is worth: the first rule that gives the most of it, its shape, and its hold."""
@@ -90,12 +90,12 @@ class RuledJobs:
 
     def _first(self, *keys: str, on: int | None = None) -> Ints:
         """The first rule, for each job, that gives one of these; -1 where none does."""
-        found = np.full(self.jobs.cores.size, -1, np.int32)
+        first_rule = np.full(self.jobs.cores.size, -1, np.int32)
         for number, (rule, holds) in reversed(list(enumerate(zip(self.rules, self.holds, strict=True)))):
             is_there = on is None or self.clusters.names[on] in rule.conditions.get("cluster", self.clusters.names)
             if is_there and any(key in rule.given for key in keys):
-                found[holds] = number
-        return found
+                first_rule[holds] = number
+        return first_rule
 
     def _tags(self, of_worth: Ints) -> dict[str, Tag]:
         """The priority of each job, where all have one."""

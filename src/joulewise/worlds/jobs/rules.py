@@ -28,7 +28,7 @@ class Rule(NamedTuple):
     given: Mapping[str, Any]
 
 
-class Key(NamedTuple):
+class RuleKey(NamedTuple):
     """A key of a rule: how its value is read, and what it means. Values that cannot be read are ValueErrors."""
 
     read: Callable[[Any], Any]
@@ -67,10 +67,10 @@ def _quantity(read: Callable[[str], float], example: str, *, positive: bool = Fa
     allowed = f'must be text with a unit, {"above 0" if positive else "0 or more"}, for example "{example}"'
 
     def parse(value: Any) -> float:
-        found = read(value) if isinstance(value, str) else -1.0
-        if not (is_positive(found) if positive else is_not_negative(found)):
+        quantity = read(value) if isinstance(value, str) else -1.0
+        if not (is_positive(quantity) if positive else is_not_negative(quantity)):
             raise ValueError(allowed)
-        return found
+        return quantity
 
     return parse
 
@@ -105,35 +105,35 @@ def _points(value: Any) -> str:
 _SHARE = _range(_number(lambda share: 0 <= share <= 1, "must be a share from 0 to 1"), "[0.9, 1.0]")
 _LENGTH = _quantity(seconds, "2 h")
 
-CONDITIONS: dict[str, Key] = {
-    "user": Key(_names, "names of users"),
-    "group": Key(_names, "names of groups or accounts"),
-    "queue": Key(_names, "names of queues"),
-    "partition": Key(_names, "names of partitions"),
-    "cores": Key(_range(_number(is_not_negative, "must be 0 or more"), "[1, 64]"), "least and most processors"),
-    "requested": Key(_range(_LENGTH, '["0 s", "1 h"]'), "least (not included, unless 0) and most requested time"),
-    "cores_share": Key(_SHARE, "from which to which share of all jobs, by processors; the largest jobs are at 1"),
-    "requested_share": Key(_SHARE, "from which to which share of all jobs, by requested time"),
-    "work_share": Key(_SHARE, "from which to which share of all jobs, by processors times requested time"),
-    "cluster": Key(_names, "names of the clusters on which the rule holds, for power and speed"),
+CONDITIONS: dict[str, RuleKey] = {
+    "user": RuleKey(_names, "names of users"),
+    "group": RuleKey(_names, "names of groups or accounts"),
+    "queue": RuleKey(_names, "names of queues"),
+    "partition": RuleKey(_names, "names of partitions"),
+    "cores": RuleKey(_range(_number(is_not_negative, "must be 0 or more"), "[1, 64]"), "least and most processors"),
+    "requested": RuleKey(_range(_LENGTH, '["0 s", "1 h"]'), "least (not included, unless 0) and most requested time"),
+    "cores_share": RuleKey(_SHARE, "from which to which share of all jobs, by processors; the largest jobs are at 1"),
+    "requested_share": RuleKey(_SHARE, "from which to which share of all jobs, by requested time"),
+    "work_share": RuleKey(_SHARE, "from which to which share of all jobs, by processors times requested time"),
+    "cluster": RuleKey(_names, "names of the clusters on which the rule holds, for power and speed"),
 }
 """What a rule may ask of a job; a job must meet all that its rule asks."""
 
-GIVEN: dict[str, Key] = {
-    "priority": Key(_one_of(PRIORITIES), "level of the most that the job is worth: 8, 4, 2 or 1"),
-    "max_utility": Key(_number(is_not_negative, "must be a number of 0 or more"), "the most that it is worth"),
-    "utility": Key(_one_of(KINDS), "how the worth falls after the hold: constant, linear, step or piecewise"),
-    "duration": Key(_quantity(seconds, "6 h", positive=True), "linear: time to fall to 0; step: deadline"),
-    "points": Key(_points, "piecewise: seconds:value pairs"),
-    "urgency": Key(_one_of(URGENCIES), "level of urgency, with utility_class, in place of utility"),
-    "utility_class": Key(_one_of(UTILITY_CLASSES), "utility class, with urgency"),
-    "hold": Key(_LENGTH, "time after submission in which the worth does not fall"),
-    "hold_requests": Key(_number(is_not_negative, "must be 0 or more"), "the same, in requested times of the job"),
-    "power_per_node": Key(_quantity(watts, "200 W"), "power of each node of the job"),
-    "power_per_core": Key(_quantity(watts, "10 W"), "power of each processor of the job, on top of that"),
-    "measured_power": Key(_flag, "power as the log has measured it, where it has"),
-    "speed": Key(_number(is_positive, "must be a number above 0"), "how much faster than in the log it runs"),
-    "clusters": Key(_names, "names of the clusters on which it may run"),
+GIVEN: dict[str, RuleKey] = {
+    "priority": RuleKey(_one_of(PRIORITIES), "level of the most that the job is worth: 8, 4, 2 or 1"),
+    "max_utility": RuleKey(_number(is_not_negative, "must be a number of 0 or more"), "the most that it is worth"),
+    "utility": RuleKey(_one_of(KINDS), "how the worth falls after the hold: constant, linear, step or piecewise"),
+    "duration": RuleKey(_quantity(seconds, "6 h", positive=True), "linear: time to fall to 0; step: deadline"),
+    "points": RuleKey(_points, "piecewise: seconds:value pairs"),
+    "urgency": RuleKey(_one_of(URGENCIES), "level of urgency, with utility_class, in place of utility"),
+    "utility_class": RuleKey(_one_of(UTILITY_CLASSES), "utility class, with urgency"),
+    "hold": RuleKey(_LENGTH, "time after submission in which the worth does not fall"),
+    "hold_requests": RuleKey(_number(is_not_negative, "must be 0 or more"), "the same, in requested times of the job"),
+    "power_per_node": RuleKey(_quantity(watts, "200 W"), "power of each node of the job"),
+    "power_per_core": RuleKey(_quantity(watts, "10 W"), "power of each processor of the job, on top of that"),
+    "measured_power": RuleKey(_flag, "power as the log has measured it, where it has"),
+    "speed": RuleKey(_number(is_positive, "must be a number above 0"), "how much faster than in the log it runs"),
+    "clusters": RuleKey(_names, "names of the clusters on which it may run"),
 }
 """What a rule may give; of all rules that hold for a job, the first that gives a thing counts."""
 
@@ -193,10 +193,10 @@ def _place(table: Mapping[str, Any], number: int, lines: list[int]) -> str:
 def _rule(table: Mapping[str, Any], number: int, where: str, problems: list[Problem]) -> Rule:
     n_before, values = len(problems), dict[str, Any]()
     for key, value in table.items():
-        known = CONDITIONS.get(key) or GIVEN.get(key)
-        if known is not None:
+        meaning = CONDITIONS.get(key) or GIVEN.get(key)
+        if meaning is not None:
             try:
-                values[key] = known.read(value)
+                values[key] = meaning.read(value)
             except ValueError as error:
                 allowed = str(error).rpartition("; ")[2]
                 problems.append(Problem(f"{where}, {key}", f"found {as_written(value)}", allowed))

@@ -71,15 +71,15 @@ def is_sacct(start: str) -> bool:
 
 def read_sacct(path: Path, texts: Iterable[bytes]) -> Log:
     """The log in pieces of text, each of whole lines; InputError where its first line does not name what is needed."""
-    reader = _Reader(path, Log(LogAbout("sacct --parsable2", start_unix_s=0, clock="local time")))
+    reader = _SacctReader(path, Log(LogAbout("sacct --parsable2", start_unix_s=0, clock="local time")))
     reader.log.pieces = reader.frames(texts)
     return reader.log
 
 
 def frame_of_records(log: Log, records: pl.DataFrame) -> pl.DataFrame:
     """A table of jobs from records of text, by the keys of `NAMES`; steps and what never was a job are left out."""
-    for key, found in (("job step", r"\."), ("waiting array", r"\[")):
-        is_odd = records["id"].str.contains(found).fill_null(False)
+    for key, pattern in (("job step", r"\."), ("waiting array", r"\[")):
+        is_odd = records["id"].str.contains(pattern).fill_null(False)
         log.note(key, int(is_odd.sum()))
         records = records.filter(~is_odd)
     log.note("part of a mixed job", int(records["id"].str.contains(r"\+").sum()))
@@ -91,7 +91,7 @@ def frame_of_records(log: Log, records: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclass
-class _Reader:
+class _SacctReader:
     """What is carried from piece to piece: the names of the cells, once the first line has been read."""
 
     path: Path
@@ -114,9 +114,9 @@ class _Reader:
             lines, first_line = lines[at:], first_line + at
             self._take_header(lines[0] if lines else b"")
         n_bars = self.header.count(b"|")
-        told = [(i, line) for i, line in enumerate(lines) if line.strip() and line.strip() != self.header]
-        good = [line for _, line in told if line.count(b"|") == n_bars]
-        wrong = [i for i, line in told if line.count(b"|") != n_bars]
+        filled = [(i, line) for i, line in enumerate(lines) if line.strip() and line.strip() != self.header]
+        good = [line for _, line in filled if line.count(b"|") == n_bars]
+        wrong = [i for i, line in filled if line.count(b"|") != n_bars]
         self.log.note("wrong number of cells", len(wrong), first_line + (wrong[0] if wrong else 0))
         return good
 
@@ -124,9 +124,9 @@ class _Reader:
         self.header = line.strip()
         names = [name.strip().casefold() for name in text_of(self.header)[0].split("|")]
         for key, choices in NAMES.items():
-            found = next((name.casefold() for name in choices if name.casefold() in names), None)
-            if found is not None:
-                self.places[key] = names.index(found)
+            name_here = next((name.casefold() for name in choices if name.casefold() in names), None)
+            if name_here is not None:
+                self.places[key] = names.index(name_here)
         missing = [keys for keys in _NEEDED if not any(key in self.places for key in keys)]
         if missing:
             words = ("one of " * (len(keys) > 1) + ", ".join(NAMES[key][0] for key in keys) for keys in missing)

@@ -73,8 +73,8 @@ def _jobs(path: Path, pieces: Iterable[bytes]) -> Iterator[Any]:
     for piece in _texts(pieces):
         text += piece
         if at < 0:
-            found = _JOBS.search(text)
-            at = found.end() if found else -1
+            opening = _JOBS.search(text)
+            at = opening.end() if opening else -1
         while at >= 0:
             at = _after(_BETWEEN, text, at)
             if text[at : at + 1] == "]":
@@ -112,7 +112,7 @@ def _record(job: Any) -> dict[str, str | None] | None:
         return None
     time, tres = _table(job, "time"), _table(job, "tres")
     given, asked = (_amounts(tres.get(name)) for name in ("allocated", "requested"))
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": _id(job),
         "submit": _number(time.get("submission")),
         "start": _number(time.get("start")),
@@ -134,7 +134,7 @@ def _record(job: Any) -> dict[str, str | None] | None:
         "application": job.get("name"),
         "reservation": _table(job, "reservation").get("name") or None,
     }
-    return {key: None if found.get(key) in (None, "") else str(found[key]) for key in NAMES}
+    return {key: None if fields.get(key) in (None, "") else str(fields[key]) for key in NAMES}
 
 
 def _table(job: dict[str, Any], key: str) -> dict[str, Any]:

@@ -44,13 +44,13 @@ def is_swf(start: str) -> bool:
 
 def read_swf(texts: Iterable[bytes]) -> Log:
     """The log in pieces of text, each of whole lines; what cannot be read is left out and counted."""
-    reader = _Reader(Log(LogAbout("SWF")))
+    reader = _SwfReader(Log(LogAbout("SWF")))
     reader.log.pieces = reader.frames(texts)
     return reader.log
 
 
 @dataclass
-class _Reader:
+class _SwfReader:
     """What is carried from piece to piece: the header so far, names of queues and partitions, the last job."""
 
     log: Log
@@ -65,7 +65,7 @@ class _Reader:
 
     def _numbers(self, text: bytes) -> Floats:
         """The lines of a piece as rows of 18 numbers; comments go to the header."""
-        lines = _Lines.of(text)
+        lines = _SwfLines.of(text)
         first_line, self.log.n_lines = self.log.n_lines + 1, self.log.n_lines + lines.end.size
         for row in np.flatnonzero(lines.is_comment):
             self._comment(lines.text(row))
@@ -80,7 +80,7 @@ class _Reader:
         good = is_job & lines.is_numeric & (lines.n_fields >= _N)
         return self._parsed(lines, good, first_line)
 
-    def _parsed(self, lines: _Lines, good: Bools, first_line: int) -> Floats:
+    def _parsed(self, lines: _SwfLines, good: Bools, first_line: int) -> Floats:
         """The good lines as numbers, without those that have something else, or too large a number, after all."""
         rows = np.flatnonzero(good)
         if rows.size == good.size and (lines.n_fields == _N).all():
@@ -113,16 +113,16 @@ class _Reader:
             broken |= column[name] != np.floor(column[name])
             column[name] = np.ceil(column[name]) if name in _UP else np.floor(column[name])
         self.log.note("fraction of a second", int(broken.sum()))
-        known: dict[str, Any] = {name: _known(column[name], column[name] >= 0, pl.Int64) for name in _WHOLE}
-        known |= {name: _known(column[name], column[name] > 0, pl.Int64) for name in _COUNTS}
-        known |= {name: _known(column[name], column[name] >= 0, pl.Float64) for name in _NUMBERS}
-        known |= {name: self._named(name, column[name]) for name in _NAMES}
-        known["job_id"] = pl.Series(column["job_id"]).cast(pl.Int64).cast(pl.String)
-        known["after_job"] = _known(column["after_job"], column["after_job"] > 0, pl.Int64).cast(pl.String)
-        known["status"] = (
+        columns: dict[str, Any] = {name: _known(column[name], column[name] >= 0, pl.Int64) for name in _WHOLE}
+        columns |= {name: _known(column[name], column[name] > 0, pl.Int64) for name in _COUNTS}
+        columns |= {name: _known(column[name], column[name] >= 0, pl.Float64) for name in _NUMBERS}
+        columns |= {name: self._named(name, column[name]) for name in _NAMES}
+        columns["job_id"] = pl.Series(column["job_id"]).cast(pl.Int64).cast(pl.String)
+        columns["after_job"] = _known(column["after_job"], column["after_job"] > 0, pl.Int64).cast(pl.String)
+        columns["status"] = (
             pl.Series(column["status"]).cast(pl.Int64).replace_strict(STATUSES, default=None, return_dtype=pl.String)
         )
-        return frame_of(known, len(values))
+        return frame_of(columns, len(values))
 
     def _named(self, name: str, codes: Floats) -> pl.Series:
         """A column of numbers as text, by the names that the header has for them."""
@@ -147,9 +147,9 @@ class _Reader:
             self._name(self.names[key], value)
         elif key in _ABOUT and value:
             name, convert = _ABOUT[key]
-            found = convert(value)
-            if found and not getattr(about, name):
-                self.log.about = replace(about, **{name: found})
+            converted = convert(value)
+            if converted and not getattr(about, name):
+                self.log.about = replace(about, **{name: converted})
 
     @staticmethod
     def _name(names: dict[int, str], value: str) -> None:
@@ -163,7 +163,7 @@ class _Reader:
 
 
 @dataclass(frozen=True)
-class _Lines:
+class _SwfLines:
     """The lines of a piece of text, one row each: where they start and end, their fields, and what they are."""
 
     data: bytes
@@ -174,7 +174,7 @@ class _Lines:
     is_numeric: Bools
 
     @staticmethod
-    def of(data: bytes) -> _Lines:
+    def of(data: bytes) -> _SwfLines:
         text = np.frombuffer(data, np.uint8)
         end = np.flatnonzero(text == ord("\n"))
         is_field = text > ord(" ")
@@ -186,7 +186,7 @@ class _Lines:
         is_numeric = np.ones(end.size, np.bool_)
         is_numeric[np.searchsorted(end, np.flatnonzero(~_NUMERIC[text]))] = False
         start = np.concatenate(([0], end[:-1] + 1))
-        return _Lines(data, start, end, n_fields, (n_fields > 0) & (starts_with == ord(";")), is_numeric)
+        return _SwfLines(data, start, end, n_fields, (n_fields > 0) & (starts_with == ord(";")), is_numeric)
 
     def text(self, row: int | np.intp) -> bytes:
         return self.data[self.start[row] : self.end[row]]

@@ -17,7 +17,7 @@ from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
 from joulewise.model.jobs import NO_JOB, Jobs, Label
 from joulewise.worlds.frames import Column, Table, read_table
-from joulewise.worlds.jobs.cluster_tables import Numbers, Options, options_of, rigid_types, types_of, with_nodes
+from joulewise.worlds.jobs.cluster_tables import Numbers, TypeOptions, options_of, rigid_types, types_of, with_nodes
 from joulewise.worlds.jobs.parallel_day import mean_times_s
 from joulewise.worlds.parameters import broken_rules, explained, is_not_negative
 from joulewise.worlds.utilities import UtilityParameters, utility_problems, workload_of_times
@@ -156,16 +156,16 @@ def _typed(table: Table, system: ClusterSystem) -> _Kinds:
         np.column_stack((job_type, nodes, stretch)), axis=0, return_index=True, return_inverse=True
     )
     options = [_options(system.types, int(row[0]), row[1:-1].astype(np.int64)) for row in asked]
-    _report_sizes(table, at, np.array([found.nodes.size == 0 for found in options]))
+    _report_sizes(table, at, np.array([choices.nodes.size == 0 for choices in options]))
     raise_if_any(table.problems)
-    n_options = np.array([found.nodes.size for found in options])
-    joined = Options(*(np.concatenate(column) for column in zip(*options, strict=True)))
+    n_options = np.array([choices.nodes.size for choices in options])
+    joined = TypeOptions(*(np.concatenate(column) for column in zip(*options, strict=True)))
     first = np.concatenate(([0], np.cumsum(n_options)))
     names = tuple(system.types.names[int(row[0])] for row in asked)
     return _Kinds(types_of(names, first, joined, np.repeat(asked[:, -1], n_options)), kind.ravel().astype(np.int32))
 
 
-def _options(types: JobTypes, job_type: int, nodes: Counts) -> Options:
+def _options(types: JobTypes, job_type: int, nodes: Counts) -> TypeOptions:
     """What a job of this type may choose: with these numbers of nodes, or with any listed one if it gives none."""
     listed = options_of(types, job_type)
     return listed if nodes[0] < 0 else with_nodes(listed, nodes)

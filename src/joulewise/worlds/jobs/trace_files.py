@@ -84,7 +84,7 @@ def read_trace_table(name: str, folder: Path = Path(), columns: Iterable[str] = 
     if _is_parquet(path):
         return _read_parquet(path, wanted)
     with _log(path) as (log, frames):
-        order = _Order()
+        order = _ArrivalOrder()
         jobs = pl.concat([frame_of({}, 0), *order.watched(log, frames)]).lazy()
         ordered, odd = order.put_right(jobs)
         table = ordered.select(wanted).collect()
@@ -94,7 +94,7 @@ def read_trace_table(name: str, folder: Path = Path(), columns: Iterable[str] = 
 def import_log(path: Path, out: Path) -> TraceTable:
     """Write a log's jobs to a Parquet file, piece by piece; InputError when it has none. The jobs stay in the file."""
     with _log(path) as (log, frames), _written(out), TemporaryDirectory(dir=out.parent) as folder:
-        order, parts = _Order(), []
+        order, parts = _ArrivalOrder(), []
         for number, frame in enumerate(order.watched(log, frames)):
             parts.append(Path(folder) / f"{number}.parquet")
             frame.write_parquet(parts[-1], compression="lz4")
@@ -121,7 +121,7 @@ def _written(out: Path) -> Iterator[None]:
 
 
 @dataclass
-class _Order:
+class _ArrivalOrder:
     """Whether jobs came in order of submission, each with a number above that of the one before."""
 
     last_submit_s: int = 0
@@ -170,10 +170,10 @@ def _log(path: Path) -> Iterator[tuple[Log, Iterator[pl.DataFrame]]]:
         text, _ = text_of(start.removeprefix(b"\xef\xbb\xbf"))
         form = next((form for form in FORMATS if form.recognises(text)), None)
         if form is None:
-            told = f"found a text that starts {text[:40]!r}" if text.strip() else "is empty"
+            found = f"found a text that starts {text[:40]!r}" if text.strip() else "is empty"
             allowed = f"must be one of {', '.join(form.name for form in FORMATS)}, plain or packed by gzip"
             advice = "`sacct` needs --parsable2 or --json"
-            raise InputError(Problem(path.name, told, allowed, advice))
+            raise InputError(Problem(path.name, found, allowed, advice))
         log = form.read(path, start.removeprefix(b"\xef\xbb\xbf"), file)
         yield log, log.pieces
 

@@ -52,7 +52,7 @@ class TraceConventions:
     span_s: float | None = explained(None, "replay jobs submitted within so long; left out: to the end of the log")
 
 
-class Finding(NamedTuple):
+class TraceFinding(NamedTuple):
     """So many lines or jobs of a trace are odd: for which reason, and what became of them."""
 
     key: str
@@ -81,19 +81,19 @@ def convention_problems(p: TraceConventions) -> Iterator[Problem]:
     yield from broken_rules("workload", p, rules)
 
 
-def findings_of_reading(table: TraceTable) -> list[Finding]:
+def findings_of_reading(table: TraceTable) -> list[TraceFinding]:
     """What was odd when the log was read."""
-    found = []
+    findings = []
     for key, n in table.odd.items():
         oddity = READING[key]
         at = f" (first in line {table.at[key]:,})" if key in table.at else ""
-        found.append(Finding(key, n, oddity.reason + at, oddity.done))
-    return found
+        findings.append(TraceFinding(key, n, oddity.reason + at, oddity.done))
+    return findings
 
 
-def jobs_to_replay(table: TraceTable, p: TraceConventions) -> tuple[TraceJobs | None, list[Finding]]:
+def jobs_to_replay(table: TraceTable, p: TraceConventions) -> tuple[TraceJobs | None, list[TraceFinding]]:
     """The jobs that can be replayed, None if there are none, and what was missing or odd in the others."""
-    log, findings = _in_span(table.jobs, p), list[Finding]()
+    log, findings = _in_span(table.jobs, p), list[TraceFinding]()
     log = _with_run_time(log, p, findings)
     log = _with_processors(log, p, findings)
     log = _with_request(log, p, findings)
@@ -117,7 +117,7 @@ def labels_of(log: pl.DataFrame) -> dict[str, Label]:
     return {name: _label(log[name]) for name in LABELS if log[name].null_count() < log.height}
 
 
-def dependencies_of(jobs: TraceJobs, fits: Bools, findings: list[Finding]) -> tuple[Ints, Floats] | None:
+def dependencies_of(jobs: TraceJobs, fits: Bools, findings: list[TraceFinding]) -> tuple[Ints, Floats] | None:
     """The job that each one follows, and how long after; None where none does. What cannot be kept is noted."""
     log = jobs.log
     if log["after_job"].null_count() == log.height:
@@ -125,14 +125,14 @@ def dependencies_of(jobs: TraceJobs, fits: Bools, findings: list[Finding]) -> tu
     row = pl.int_range(pl.len(), dtype=pl.Int32)
     followers = log.select("after_job", row=row).filter(pl.col("after_job").is_not_null())
     others = log.select(after_job="job_id", row=row, other=row)
-    found = followers.join_asof(others, on="row", by="after_job", allow_exact_matches=False, check_sortedness=False)
+    joined = followers.join_asof(others, on="row", by="after_job", allow_exact_matches=False, check_sortedness=False)
     is_absent = ~followers["after_job"].is_in(others["after_job"].implode())
     _note(findings, "follows an absent job", int(is_absent.sum()),
           "jobs that follow one which is not replayed", "submitted when they were")  # fmt: skip
-    _note(findings, "follows a later job", found["other"].null_count() - int(is_absent.sum()),
+    _note(findings, "follows a later job", joined["other"].null_count() - int(is_absent.sum()),
           "jobs that follow one which was submitted later", "submitted when they were")  # fmt: skip
     after = np.full(log.height, NO_JOB, np.int32)
-    after[found["row"].to_numpy()] = found["other"].fill_null(NO_JOB).to_numpy()
+    after[joined["row"].to_numpy()] = joined["other"].fill_null(NO_JOB).to_numpy()
     too_large = (after != NO_JOB) & ~fits[after]
     _note(findings, "follows a job that fits nowhere", int(too_large.sum()),
           "jobs that follow one which fits nowhere", "submitted when they were")  # fmt: skip
@@ -162,9 +162,9 @@ def recent_times(log: pl.DataFrame, run_s: Floats, requested_s: Floats) -> Float
     return planned_s
 
 
-def _note(findings: list[Finding], key: str, n: int, reason: str, done: str) -> None:
+def _note(findings: list[TraceFinding], key: str, n: int, reason: str, done: str) -> None:
     if n:
-        findings.append(Finding(key, n, reason, done))
+        findings.append(TraceFinding(key, n, reason, done))
 
 
 def _in_span(jobs: pl.DataFrame, p: TraceConventions) -> pl.DataFrame:
@@ -174,7 +174,7 @@ def _in_span(jobs: pl.DataFrame, p: TraceConventions) -> pl.DataFrame:
     return jobs.filter((since >= 0) & ((since < p.span_s) if p.span_s is not None else pl.lit(True)))
 
 
-def _with_run_time(log: pl.DataFrame, p: TraceConventions, findings: list[Finding]) -> pl.DataFrame:
+def _with_run_time(log: pl.DataFrame, p: TraceConventions, findings: list[TraceFinding]) -> pl.DataFrame:
     has_run = pl.col("run_s").fill_null(0) > 0
     is_kept = p.no_run_time == "one-second"
     n = log.height - log.select(has_run.sum()).item()
@@ -183,7 +183,7 @@ def _with_run_time(log: pl.DataFrame, p: TraceConventions, findings: list[Findin
     return log.with_columns(run_s=pl.when(has_run).then("run_s").otherwise(1)) if is_kept else log.filter(has_run)
 
 
-def _with_processors(log: pl.DataFrame, p: TraceConventions, findings: list[Finding]) -> pl.DataFrame:
+def _with_processors(log: pl.DataFrame, p: TraceConventions, findings: list[TraceFinding]) -> pl.DataFrame:
     names = {"requested": "requested_cores", "allocated": "cores"}
     wanted = names.pop(p.processors)
     ((other_word, other),) = names.items()
@@ -198,7 +198,7 @@ def _with_processors(log: pl.DataFrame, p: TraceConventions, findings: list[Find
     return needed.filter(pl.col("needed").is_not_null()) if n_none else needed
 
 
-def _with_request(log: pl.DataFrame, p: TraceConventions, findings: list[Finding]) -> pl.DataFrame:
+def _with_request(log: pl.DataFrame, p: TraceConventions, findings: list[TraceFinding]) -> pl.DataFrame:
     has_request = pl.col("requested_s").fill_null(0) > 0
     is_dropped = p.no_request == "drop"
     n = log.height - log.select(has_request.sum()).item()

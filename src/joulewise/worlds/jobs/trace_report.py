@@ -12,7 +12,13 @@ import polars as pl
 from joulewise.model.arrays import Bools
 from joulewise.worlds.jobs.logs import LogAbout
 from joulewise.worlds.jobs.trace_files import TraceTable
-from joulewise.worlds.jobs.trace_jobs import COLUMNS, Finding, TraceConventions, findings_of_reading, jobs_to_replay
+from joulewise.worlds.jobs.trace_jobs import (
+    COLUMNS,
+    TraceConventions,
+    TraceFinding,
+    findings_of_reading,
+    jobs_to_replay,
+)
 
 _ROWS_AT_ONCE = 100_000
 
@@ -34,7 +40,7 @@ class TraceReport:
     first_s: int
     span_s: int
     load_percent: float | None
-    findings: tuple[Finding, ...]
+    findings: tuple[TraceFinding, ...]
 
     @property
     def first_at(self) -> str:
@@ -60,10 +66,10 @@ def report_on(path: Path, table: TraceTable) -> TraceReport:
         .row(0)
     )
     cores, work_core_s, n_jobs = table.about.cores or table.about.nodes, 0.0, 0
-    findings: dict[str, Finding] = {}
+    findings: dict[str, TraceFinding] = {}
     for part in _parts(jobs, n_logged):
-        kept, found = jobs_to_replay(replace(table, jobs=part), TraceConventions())
-        _add(findings, found)
+        kept, more = jobs_to_replay(replace(table, jobs=part), TraceConventions())
+        _add(findings, more)
         if kept is not None:
             fits = kept.cores <= (cores or kept.cores.max())
             _add(findings, _of_machine(~fits, kept.log))
@@ -81,27 +87,29 @@ def _parts(jobs: pl.LazyFrame, n: int) -> Iterator[pl.DataFrame]:
         yield jobs.slice(first, _ROWS_AT_ONCE).select(COLUMNS).collect()
 
 
-def _of_header(about: LogAbout, n: int) -> list[Finding]:
+def _of_header(about: LogAbout, n: int) -> list[TraceFinding]:
     n_missing = (about.records or n) - n
     reason = f"jobs of the {about.records or n:,} that the header counts are not in the log"
-    return [Finding("not in the log", n_missing, reason, "nothing is known of them")] if n_missing > 0 else []
+    return [TraceFinding("not in the log", n_missing, reason, "nothing is known of them")] if n_missing > 0 else []
 
 
-def _of_machine(is_too_large: Bools, log: pl.DataFrame) -> list[Finding]:
+def _of_machine(is_too_large: Bools, log: pl.DataFrame) -> list[TraceFinding]:
     n_following = log.height - log["after_job"].null_count()
-    found = [
-        Finding("too large", int(is_too_large.sum()), "jobs larger than the log's own machine", "impossible on it"),
-        Finding(
+    findings = [
+        TraceFinding(
+            "too large", int(is_too_large.sum()), "jobs larger than the log's own machine", "impossible on it"
+        ),
+        TraceFinding(
             "follows another job",
             n_following,
             "jobs that follow another",
             "submitted after it has ended, if it is an earlier job of the log that can run",
         ),
     ]
-    return [finding for finding in found if finding.n]
+    return [finding for finding in findings if finding.n]
 
 
-def _add(findings: dict[str, Finding], found: list[Finding]) -> None:
-    for finding in found:
+def _add(findings: dict[str, TraceFinding], more: list[TraceFinding]) -> None:
+    for finding in more:
         before = findings.get(finding.key)
         findings[finding.key] = finding._replace(n=finding.n + (before.n if before else 0))

@@ -23,8 +23,8 @@ from joulewise.worlds.jobs.rules import read_rules
 from joulewise.worlds.jobs.trace_files import TraceTable, read_trace_table
 from joulewise.worlds.jobs.trace_jobs import (
     COLUMNS,
-    Finding,
     TraceConventions,
+    TraceFinding,
     TraceJobs,
     convention_problems,
     dependencies_of,
@@ -80,7 +80,7 @@ class Trace(NamedTuple):
     requested_s: Floats
     cores: Counts
     about: LogAbout
-    findings: tuple[Finding, ...]
+    findings: tuple[TraceFinding, ...]
 
 
 def read_trace(
@@ -113,12 +113,12 @@ def load_trace(p: TraceParameters, system: ClusterSystem | None = None, folder: 
     if not fits.all():
         largest, n = int(jobs.cores[~fits].max()), int((~fits).sum())
         reason = f"jobs that no cluster allowed to them is large enough for (the largest needs {largest:,} processors)"
-        findings.append(Finding("too large", n, reason, "reported as impossible, they never start"))
+        findings.append(TraceFinding("too large", n, reason, "reported as impossible, they never start"))
     followed = dependencies_of(jobs, fits, findings) if p.dependencies == "replay" else None
     after, think_s = followed or (None, None)
     made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log))
-    found = ClusterSystem(clusters, types)
-    return Trace(found, made, jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings))
+    replayed = ClusterSystem(clusters, types)
+    return Trace(replayed, made, jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings))
 
 
 def own_machine(p: TraceParameters, table: TraceTable, jobs: TraceJobs) -> Clusters:
@@ -164,15 +164,15 @@ def _spare(p: TraceParameters) -> Iterator[Problem]:
             yield Problem(f"workload.{name}", f"found {as_written(getattr(p, name))}", allowed, "leave one of them out")
 
 
-def _nothing_left(p: TraceParameters, findings: list[Finding]) -> InputError:
+def _nothing_left(p: TraceParameters, findings: list[TraceFinding]) -> InputError:
     why = "; ".join(f"{found.reason}: {found.n:,}, {found.done}" for found in findings)
     advice = 'choose an earlier from, a longer span, or other conventions, such as no_run_time = "one-second"'
     return InputError(Problem(p.trace, f"no job is left to replay ({why or 'none in the span'})", advice=advice))
 
 
-def _no_size(p: TraceParameters, table: TraceTable, jobs: TraceJobs, told: dict[str, int | None]) -> InputError:
-    needed = ("processors",) if p.unit == "processor" else tuple(told)
-    missing = [what for what in needed if not told[what]]
+def _no_size(p: TraceParameters, table: TraceTable, jobs: TraceJobs, sizes: dict[str, int | None]) -> InputError:
+    needed = ("processors",) if p.unit == "processor" else tuple(sizes)
+    missing = [what for what in needed if not sizes[what]]
     largest = f"its largest job has {count(int(jobs.cores.max()), 'processor')}"
     found = f"does not say how many {' and '.join(missing)} its machine has; {largest}"
     advice = f"give {' and '.join(f'workload.machine_{what}' for what in missing)}, or describe clusters in [system]"
