@@ -8,21 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from typer.core import TyperArgument, TyperGroup, TyperOption
 from typer.main import get_command
 
 from joulewise.cli.app import app
-from joulewise.cli.catalogue import KINDS
+from joulewise.cli.catalogue import lists
 from joulewise.files import write_atomic
 from joulewise.measure.bench.bundled import KERNELS as KERNELS_OF_LABORATORY
 from joulewise.measure.bench.observations import COLUMNS as OBSERVATIONS
 from joulewise.measure.plan.table import SYNTHETIC, PlanKey, plan_keys, title_of
 from joulewise.present.page import all_figures
-from joulewise.study.columns import COLUMNS
+from joulewise.study.columns import Described, all_columns
 from joulewise.study.schema import Key, study_keys
-from joulewise.study.sources import SECTIONS
+from joulewise.study.systems import all_sections
 from joulewise.worlds.assignments.chance_tables import SAMPLE_COLUMNS
 from joulewise.worlds.bags.bag import BAG_COLUMNS
 from joulewise.worlds.facility.colocation import COLOCATION_COLUMNS
@@ -90,7 +89,7 @@ def policies() -> str:
         "`manager.policy` names one of these, or [a heuristic of your own](../how-to/write-a-heuristic.md). The works "
         "are in the [bibliography](../bibliography.md)."
     )
-    rows = [entry.facts for entry in KINDS["policies"]()]
+    rows = [entry.facts for entry in lists()["policies"]()]
     cells = ((code(row["name"]), row["title"], row["mode"], row["summary"], row["source"]) for row in rows)
     tasks = f"{intro}\n\n" + table(("name", "title", "mode", "what it does", "published in"), cells)
     return f"{tasks}\n\n## For parallel jobs\n\n{_job_policies()}"
@@ -98,7 +97,7 @@ def policies() -> str:
 
 def _job_policies() -> str:
     intro = "`scheduler.policy` names one of these, or [a function of your own](../how-to/clusters.md)."
-    rows = [entry.facts for entry in KINDS["job-policies"]()]
+    rows = [entry.facts for entry in lists()["job-policies"]()]
     facts = ("title", "rule", "summary", "nodes held ahead", "source")
     cells = ((code(row["name"]), *(row[fact] for fact in facts)) for row in rows)
     heads = ("name", "title", "rule", "what it does", "nodes held ahead", "published in")
@@ -119,12 +118,12 @@ unit ("10 min", "66 W", "1.11 GJ"). A list in place of a single value is a sweep
 A key whose value is a list is swept by a list of lists. `[[variant]]` gives named combinations, which replace values of
 the sections. Files are named relative to the study. `joulewise schema` prints the JSON schema, with which editors
 complete and check study files. The works named here are in the [bibliography](../bibliography.md)."""
-_SECTIONS = ("", *SECTIONS)
 
 
 def study_file() -> str:
     """Every key of a study file by section and source, then the columns of the tables that it may name."""
-    by_section = sorted(study_keys(), key=lambda key: _SECTIONS.index(key.path.rpartition(".")[0]))
+    sections = ("", *all_sections())
+    by_section = sorted(study_keys(), key=lambda key: sections.index(key.path.rpartition(".")[0]))
     groups = groupby(by_section, key=lambda key: (key.path.rpartition(".")[0], key.source))
     keys = [_key_table(section, source, list(members)) for (section, source), members in groups]
     return "\n\n".join((_STUDY_INTRO, *keys, *_input_tables()))
@@ -160,8 +159,10 @@ files."""
 
 def results() -> str:
     """Every column of every table of results, and every figure."""
-    order = list(dict.fromkeys(column.table for column in COLUMNS))
-    tables = groupby(sorted(COLUMNS, key=lambda column: order.index(column.table)), key=lambda column: column.table)
+    columns = all_columns()
+    order = list(dict.fromkeys(described.column.table for described in columns))
+    by_table = sorted(columns, key=lambda described: order.index(described.column.table))
+    tables = groupby(by_table, key=lambda described: described.column.table)
     parts = (f"## {_title(name)}\n\n" + _columns(list(members)) for name, members in tables)
     cells = ((code(figure.name), figure.title, figure.needs_words) for figure in all_figures())
     figures = f"## Figures\n\n{_FIGURES_INTRO}\n\n" + table(("figure", "title", "needs"), cells)
@@ -172,8 +173,10 @@ def _title(table_name: str) -> str:
     return table_name.replace("_", " ").capitalize()
 
 
-def _columns(columns: list[Any]) -> str:
-    cells = ((code(column.name), column.unit, column.kinds or "all", column.meaning) for column in columns)
+def _columns(columns: list[Described]) -> str:
+    cells = (
+        (code(column.name), column.unit, each.studies, column.meaning) for each in columns for column in [each.column]
+    )
     return table(("column", "unit", "studies", "meaning"), cells)
 
 

@@ -1,8 +1,36 @@
-"""How far long work is, as a study and a laboratory tell it."""
+"""How far long work is, as a study and a laboratory tell it, and how to end it early."""
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
+
+from joulewise.errors import JoulewiseError
+
+
+class Cancelled(JoulewiseError):  # noqa: N818 - it tells what happened, like KeyboardInterrupt
+    """Long work was ended early, because it was asked to; what was finished is kept."""
+
+
+class CancelToken:
+    """Ends long work early: whoever has it may ask for that, from any thread, and the work looks at it now and then."""
+
+    def __init__(self) -> None:
+        self._asked = threading.Event()
+
+    def cancel(self) -> None:
+        """Ask the work to end."""
+        self._asked.set()
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the work was asked to end."""
+        return self._asked.is_set()
+
+    def raise_if_cancelled(self) -> None:
+        """Raise Cancelled where the work was asked to end."""
+        if self.is_cancelled:
+            raise Cancelled("cancelled; finished runs are kept, and the same call goes on from there")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from joulewise.cli.app import VERBS
-from joulewise.cli.catalogue import KINDS
+from joulewise.cli.catalogue import lists
 from joulewise.cli.explain import explain
 from joulewise.policies.tasks.table import POLICIES
 from tests.strategies.calling import COMMAND, call
@@ -282,14 +282,14 @@ def test_list_names_the_policies_and_every_kind_has_json(capsys: Capture) -> Non
     said = call(capsys, "list")
     assert said.code == 0
     assert all(f" {policy} " in said.out for policy in POLICIES)
-    for kind in KINDS:
+    for kind in lists():
         rows = json.loads(call(capsys, "list", kind, "--json").out)[kind]
         assert rows
         assert call(capsys, "list", kind).code == 0
 
 
 def test_everything_that_is_listed_is_explained(capsys: Capture) -> None:
-    for kind, entries in KINDS.items():
+    for kind, entries in lists().items():
         for entry in entries():
             explain(entry.names[0])
             assert entry.names[0] in capsys.readouterr().out, kind

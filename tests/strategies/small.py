@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from joulewise.study import Results, Study, parse_study, run_study
-from joulewise.study.columns import COLUMNS
+from joulewise.study.columns import all_columns
 
 SYSTEM = """
 [system]
@@ -36,7 +36,7 @@ trials = 2
 """
 TEXT = HEADING + SYSTEM + WORKLOAD + MANAGER
 
-MEASURED = [column.name for column in COLUMNS if column.is_measured]
+MEASURED = [described.column.name for described in all_columns() if described.column.is_measured]
 
 HEURISTIC = """
 import joulewise

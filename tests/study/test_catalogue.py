@@ -14,10 +14,10 @@ from joulewise.policies.tasks.table import POLICIES
 from joulewise.present.page import all_figures
 from joulewise.study import plan
 from joulewise.study.catalogue import EXPERIMENTS, Experiment, judging
-from joulewise.study.column import MANAGED, RUNS
-from joulewise.study.columns import COLUMNS
+from joulewise.study.column import RUNS
+from joulewise.study.columns import all_columns
 from joulewise.study.source import Draw
-from joulewise.study.sources import build_manager
+from joulewise.study.tasks.sources import build_manager
 from joulewise.verdicts import Verdict
 from tests.strategies.true_tables import TRUE
 
@@ -38,7 +38,8 @@ every_experiment = pytest.mark.parametrize("experiment", EXPERIMENTS.values(), i
 
 def metric_names() -> list[str]:
     """Every metric, those of levels and groups under the names of the published environment."""
-    names = [column.name for column in COLUMNS if column.table == RUNS and column.is_metric]
+    columns = [described.column for described in all_columns()]
+    names = [column.name for column in columns if column.table == RUNS and column.is_metric]
     return [
         name.replace("*", level)
         for name in names
@@ -63,7 +64,7 @@ def test_the_study_of_an_experiment_is_sound(experiment: Experiment) -> None:
     assert study.heading.name == experiment.id
     assert study.heading.description
     assert experiment.figure in {figure.name for figure in all_figures()}
-    if study.kind.name == MANAGED:
+    if study.kind.name == "managed":
         for point in study.points:
             assert point.decision.parameters.policy in POLICIES
             build_manager(point.decision, Draw(0, 0, Path()))

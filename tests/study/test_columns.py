@@ -6,16 +6,18 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from joulewise.study.column import MANAGED, RECORDS, RUNS, TRACES
-from joulewise.study.columns import COLUMNS, metrics
-from joulewise.study.kinds import KINDS
+from joulewise.study.built_in import BUILT_IN
+from joulewise.study.column import RECORDS, RUNS, TRACES
+from joulewise.study.columns import all_columns
 from joulewise.study.schema import study_keys
 from joulewise.study.store import Store
+from joulewise.study.systems import all_kinds, built_in
+from joulewise.study.tasks.day import ManagedKind
 from tests.strategies.small import run_small
 
 
-def documented(table: str, kind: str = MANAGED) -> list[str]:
-    return [column.name for column in COLUMNS if column.table == table and column.is_of(kind)]
+def documented(table: str) -> list[str]:
+    return [column.name for column in ManagedKind().all_columns() if column.table == table]
 
 
 def test_every_column_that_is_written_is_documented(tmp_path: Path) -> None:
@@ -29,18 +31,44 @@ def test_every_column_that_is_written_is_documented(tmp_path: Path) -> None:
     )
     assert results.records(run).columns == documented(RECORDS)
     assert Store(tmp_path).read_table(Store(tmp_path).detail_file(TRACES, run)).columns == documented(TRACES)
-    found = metrics(results.runs.columns)
-    assert found[0] == "utility"
-    assert found[-6:-2] == [f"priority_percent:{level}" for level in ("critical", "high", "medium", "low")]
-    assert set(found[-2:]) == {"group_percent:special", "group_percent:general"}
+    metrics = results.study.kind.metrics(results.runs.columns)
+    assert metrics[0] == "utility"
+    assert metrics[-7:-3] == [f"priority_percent:{level}" for level in ("critical", "high", "medium", "low")]
+    assert set(metrics[-3:-1]) == {"group_percent:special", "group_percent:general"}
+    assert metrics[-1] == "run_s"
 
 
 def test_no_column_is_documented_twice() -> None:
-    for kind in KINDS:
-        names = [(column.table, column.name) for column in COLUMNS if column.is_of(kind)]
+    for kind in all_kinds().values():
+        names = [(column.table, column.name) for column in kind.all_columns()]
         assert len(set(names)) == len(names)
+    described = [each.column for each in all_columns()]
+    assert len({(each.table, each.name, each.meaning) for each in described}) == len(described)
+
+
+def test_what_people_see_first_has_a_title_of_its_own_and_is_averaged() -> None:
+    for kind in all_kinds().values():
+        shown = kind.shown()
+        assert shown, kind.name
+        assert all(column.is_metric and column.title for column in shown)
+        assert len({column.title for column in shown}) == len({column.rank for column in shown}) == len(shown)
+
+
+def test_the_table_of_systems_says_what_they_say() -> None:
+    for name, kinds in BUILT_IN.items():
+        system = built_in(name)
+        assert system.name == name
+        assert {kind.name: (kind.section.name, kind.decision.name) for kind in system.kinds} == kinds
+
+
+def test_the_methods_that_parameters_allow_are_those_of_the_table() -> None:
+    allowed = {key.source: key.kind for key in study_keys() if key.path == "optimise.method"}
+    searches = [kind for kind in all_kinds().values() if kind.methods]
+    assert len(searches) == 3
+    for kind in searches:
+        assert allowed[kind.decision.name] == " or ".join(f'"{name}"' for name in kind.methods)
 
 
 def test_every_column_and_every_key_is_explained() -> None:
-    assert all(column.meaning for column in COLUMNS)
+    assert all(described.column.meaning for described in all_columns())
     assert all(key.meaning and key.kind for key in study_keys())

@@ -11,7 +11,7 @@ import pytest
 from joulewise.study import Run, parse_study, plan
 from joulewise.study.estimate import estimate
 from joulewise.study.source import Draw
-from joulewise.study.sources import build_world
+from joulewise.study.systems import kind_of
 from tests.strategies.small import HEURISTIC, TEXT, small
 
 Change = Callable[[str], str]
@@ -123,7 +123,7 @@ def test_every_part_of_a_world_is_built(tmp_path: Path) -> None:
         return text.replace("[workload]", f"{system}[workload]\ntime_spread = 0.2\ndays = 2") + supply
 
     (run, *_) = plan(small(change, tmp_path))
-    world = build_world(run.point.world, Draw(0, 0, tmp_path))
+    world = kind_of(run.point.decision).build_world(run.point.world, Draw(0, 0, tmp_path))
     assert (world.supply.budget_j, world.supply.is_total) == (1e9, True)
     assert (world.workload.stretch is not None, world.system.standby is not None) == (True, True)
     assert world.outages.machine.size > 0

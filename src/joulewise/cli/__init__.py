@@ -9,11 +9,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from joulewise.cli.codes import INTERRUPTED, OUR_FAULT, USERS_MISTAKE
+
 if TYPE_CHECKING:
     from joulewise.errors import InputError, Problem
-
-OUR_FAULT, USERS_MISTAKE, SOME_RUNS_FAILED, INTERRUPTED = 1, 2, 3, 130
-"""Exit codes besides 0: a fault of ours or a bar missed, wrong input, runs without result, Ctrl-C."""
 
 _DEBUG = "JOULEWISE_DEBUG"
 

@@ -2,83 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from joulewise.policies.jobs.policy import JobPolicy
-    from joulewise.policies.tasks.policy import Policy
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One thing with a name: how people may call it, its row in a list, and all there is to say of it."""
-
-    kind: str
-    names: tuple[str, ...]
-    row: dict[str, Any]
-    facts: dict[str, Any]
-
-
-def _policies() -> list[Entry]:
-    from joulewise.errors import InputError
-    from joulewise.policies.tasks.heuristic import find_policy, installed_heuristics, installed_identity
-    from joulewise.policies.tasks.table import POLICIES
-
-    found, broken = dict(POLICIES), []
-    for name in installed_heuristics():
-        try:
-            found[name] = replace(find_policy(name), name=name, source=installed_identity(name) or "")
-        except InputError as error:
-            row = {"name": name, "mode": "", "summary": str(error)}
-            broken.append(Entry("policy", (name,), row, row))
-    return _named_policies(found.values()) + broken
-
-
-def _named_policies(policies: Iterable[Policy]) -> list[Entry]:
-    return [
-        Entry(
-            "policy",
-            (policy.name, policy.title),
-            {"name": policy.name, "mode": policy.mode, "summary": policy.summary},
-            {"name": policy.name, "title": policy.title, "mode": policy.mode, "summary": policy.summary,
-             "source": policy.source, "use": f'manager.policy = "{policy.name}"'},
-        )
-        for policy in policies
-    ]  # fmt: skip
-
-
-def _job_policies() -> list[Entry]:
-    from joulewise.policies.jobs.table import JOB_POLICIES
-
-    return [
-        Entry(
-            "job policy",
-            (policy.name, policy.title),
-            {"name": policy.name, "rule": policy.rule, "summary": policy.summary},
-            {"name": policy.name, "title": policy.title, "rule": policy.rule, "summary": policy.summary,
-             "nodes held ahead": _held(policy), "source": policy.source, "use": f'scheduler.policy = "{policy.name}"'},
-        )
-        for policy in JOB_POLICIES.values()
-    ]  # fmt: skip
-
-
-def _held(policy: JobPolicy) -> str:
-    """For whom a policy holds nodes ahead, and until when."""
-    from joulewise.policies.jobs.policy import ALL_JOBS
-
-    if policy.reservations == 0:
-        return "for nobody"
-    whom = "every job" if policy.reservations == ALL_JOBS else f"{policy.reservations} of the jobs"
-    until = {"reservations": "it starts", "place-holders": "the next mapping event"}[policy.commitment]
-    return f"for {whom} that cannot start at once, until {until}"
+from joulewise.study.system import Entry
 
 
 def _generators() -> list[Entry]:
     from joulewise.study.schema import study_keys
-    from joulewise.study.sources import SECTIONS
+    from joulewise.study.systems import all_sections
 
     keys = study_keys()
     return [
@@ -94,54 +26,32 @@ def _generators() -> list[Entry]:
                 "use": f'{section.name}.generator = "{name}"',
             },
         )
-        for section in SECTIONS.values()
+        for section in all_sections().values()
         if section.selector == "generator"
         for name in section.choices
     ]
 
 
 def _methods() -> list[Entry]:
-    from joulewise.study.assignments import methods as utility_methods
-    from joulewise.study.bags import front as fronts
-    from joulewise.study.column import FRONT, UTILITY
-    from joulewise.study.facility import methods as facility_methods
-    from joulewise.study.facility.sources import REWARD
-
-    tables = {FRONT: fronts.METHODS, UTILITY: utility_methods.METHODS, REWARD: facility_methods.METHODS}
+    from joulewise.study.systems import all_kinds
 
     return [
         Entry(
             "method",
             (name, method.title),
-            {"goal": goal, "name": name, "summary": method.summary},
-            {"goal": goal, "name": name, "title": method.title, "summary": method.summary, "source": method.source,
-             "keys": ", ".join(method.keys), "use": f'optimise.method = "{name}"'},
+            {"goal": kind.decision.name, "name": name, "summary": method.summary},
+            {"goal": kind.decision.name, "name": name, "title": method.title, "summary": method.summary,
+             "source": method.source, "keys": ", ".join(method.keys), "use": f'{kind.main_axis} = "{name}"'},
         )
-        for goal, methods in tables.items()
-        for name, method in methods.items()
+        for kind in all_kinds().values()
+        for name, method in kind.methods.items()
     ]  # fmt: skip
 
 
-_VALUES = {
-    'optimise.objective = "{}"': {
-        "mean-times": "energy and utility if everything takes its mean time and power; it has a proven bound",
-        "mean-completions": "mean energy, and utility at the mean completion of each task over the samples",
-        "expected": "mean energy and mean utility over the samples",
-        "percentile": "the utility that percentile_utility percent of the samples earn at least, and the energy that "
-        "percentile_energy percent of them use at most",
-    },
-    'optimise.seeds = ["{}"]': {
-        "min-energy": "in order of arrival, every task where it uses the least energy",
-        "max-utility": "in order of arrival, every task where it earns most",
-        "max-utility-per-energy": "in order of arrival, every task where it earns most per joule",
-        "min-min": "again and again the task that can complete first, where it does",
-        "all": "the four heuristics, and what max-max-util, max-max-upt, max-max-upp and max-max-upe do in simulation",
-    },
-}
-"""Values with a meaning of their own that no other table tells, by how a study has them."""
-
-
 def _values() -> list[Entry]:
+    """Values with a meaning of their own that no other table tells."""
+    from joulewise.study.systems import all_kinds
+
     return [
         Entry(
             "value of a study key",
@@ -149,31 +59,32 @@ def _values() -> list[Entry]:
             {"key": use.split()[0], "value": value, "meaning": meaning},
             {"key": use.split()[0], "meaning": meaning, "use": use.format(value)},
         )
-        for use, values in _VALUES.items()
+        for kind in all_kinds().values()
+        for use, values in kind.values.items()
         for value, meaning in values.items()
     ]
 
 
 def _kinds() -> list[Entry]:
     from joulewise.study.column import RUNS
-    from joulewise.study.columns import COLUMNS
-    from joulewise.study.kinds import KINDS as STUDY_KINDS
+    from joulewise.study.systems import all_kinds, installed
 
     tables = {
-        name: dict.fromkeys(column.table for column in COLUMNS if column.table != RUNS and column.is_of(name))
-        for name in STUDY_KINDS
+        name: dict.fromkeys(column.table for column in kind.columns if column.table != RUNS)
+        for name, kind in all_kinds().items()
     }
+    broken = [{"name": problem.where, "summary": problem.found} for problem in installed().problems]
     return [
         Entry(
             "kind of study",
             (name,),
             {"name": name, "summary": kind.summary},
-            {"name": name, "summary": kind.summary, "section": f"[{kind.section}]",
-             "workloads": ", ".join(kind.workloads), "tables": ", ".join(tables[name]),
+            {"name": name, "summary": kind.summary, "section": f"[{kind.section.name}]",
+             "workloads": ", ".join(source.name for source in kind.workloads), "tables": ", ".join(tables[name]),
              "use": f"joulewise new --kind {name}"},
         )
-        for name, kind in STUDY_KINDS.items()
-    ] + [_measure()]  # fmt: skip
+        for name, kind in all_kinds().items()
+    ] + [_measure()] + [Entry("broken system", (row["name"],), row, row) for row in broken]  # fmt: skip
 
 
 def _measure() -> Entry:
@@ -256,17 +167,18 @@ def _plan_sections() -> list[Entry]:
 
 
 def _columns() -> list[Entry]:
-    from joulewise.study.columns import COLUMNS
+    from joulewise.study.columns import all_columns
 
     return [
         Entry(
             "output column",
             (column.name, f"{column.table}.{column.name}"),
-            {"table": column.table, "column": column.name, "unit": column.unit, "studies": column.kinds or "all",
+            {"table": column.table, "column": column.name, "unit": column.unit, "studies": described.studies,
              "meaning": column.meaning},
-            {"table": column.table, "studies": column.kinds or "all", "unit": column.unit, "meaning": column.meaning},
+            {"table": column.table, "studies": described.studies, "unit": column.unit, "meaning": column.meaning},
         )
-        for column in COLUMNS
+        for described in all_columns()
+        for column in [described.column]
     ]  # fmt: skip
 
 
@@ -311,25 +223,34 @@ def _rules() -> list[Entry]:
     return [Entry("rule", ("verdict",), {"name": "verdict", "summary": text}, {"meaning": text})]
 
 
-KINDS: dict[str, Callable[[], list[Entry]]] = {
-    name: cache(entries)
-    for name, entries in {
-        "kinds": _kinds,
-        "policies": _policies,
-        "job-policies": _job_policies,
-        "methods": _methods,
-        "generators": _generators,
-        "figures": _figures,
-        "experiments": _experiments,
-        "kernels": _kernels,
-        "keys": _keys,
-        "plan-sections": _plan_sections,
-        "plan-keys": _plan_keys,
-        "columns": _columns,
-        "words": _words,
-        "rules": _rules,
-        "values": _values,
-    }.items()
+_FIRST: Mapping[str, Callable[[], Sequence[Entry]]] = {"kinds": _kinds}
+_LAST: Mapping[str, Callable[[], Sequence[Entry]]] = {
+    "methods": _methods,
+    "generators": _generators,
+    "figures": _figures,
+    "experiments": _experiments,
+    "kernels": _kernels,
+    "keys": _keys,
+    "plan-sections": _plan_sections,
+    "plan-keys": _plan_keys,
+    "columns": _columns,
+    "words": _words,
+    "rules": _rules,
+    "values": _values,
 }
-SHORT = ("kinds", "policies", "job-policies", "methods", "generators", "figures", "experiments", "kernels")
-"""The kinds that a plain `list` shows."""
+_LONG = ("keys", "plan-sections", "plan-keys", "columns", "words", "rules", "values")
+"""What a plain `list` does not show."""
+
+
+@cache
+def lists() -> Mapping[str, Callable[[], Sequence[Entry]]]:
+    """Everything there is to list, by kind: what systems bring of their own among it."""
+    from joulewise.study.systems import all_systems
+
+    of_systems = {name: entries for system in all_systems() for name, entries in system.lists.items()}
+    return {name: cache(entries) for name, entries in {**_FIRST, **of_systems, **_LAST}.items()}
+
+
+def short_lists() -> list[str]:
+    """The kinds that a plain `list` shows."""
+    return [name for name in lists() if name not in _LONG]

@@ -16,20 +16,20 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Explain a policy, key, column, ..."""
-    from joulewise.cli.catalogue import KINDS
+    from joulewise.cli.catalogue import lists
     from joulewise.errors import InputError, unknown_name
 
-    entries = [entry for entries in KINDS.values() for entry in entries()]
-    found = [entry for entry in entries if name in entry.names]
-    if not found:
-        problem = unknown_name("explain", name, sorted({known for entry in entries for known in entry.names}))
+    entries = [entry for entries in lists().values() for entry in entries()]
+    meant = [entry for entry in entries if name in entry.names]
+    if not meant:
+        problem = unknown_name("explain", name, sorted({each for entry in entries for each in entry.names}))
         raise InputError(
             replace(problem, found=f"nothing is called {name!r}", allowed="`joulewise list` names what there is")
         )
     if as_json:
-        print_json([{"kind": entry.kind, **entry.facts} for entry in found])
+        print_json([{"kind": entry.kind, **entry.facts} for entry in meant])
         return
-    for number, entry in enumerate(found):
+    for number, entry in enumerate(meant):
         print("\n" * (number > 0) + f"{entry.names[0]} ({entry.kind})")
         for fact, value in entry.facts.items():
             if value not in ("", None):

@@ -21,17 +21,18 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List policies, generators, figures, ..."""
-    from joulewise.cli.catalogue import KINDS, SHORT
+    from joulewise.cli.catalogue import lists, short_lists
     from joulewise.errors import InputError, unknown_name
 
-    if kind and kind not in KINDS:
-        raise InputError(unknown_name("list", kind, KINDS))
-    found = {name: [entry.row for entry in KINDS[name]()] for name in ([kind] if kind else SHORT)}
+    offered, short = lists(), short_lists()
+    if kind and kind not in offered:
+        raise InputError(unknown_name("list", kind, offered))
+    listed = {name: [entry.row for entry in offered[name]()] for name in ([kind] if kind else short)}
     if as_json:
-        print_json(found)
+        print_json(listed)
         return
-    for name, rows in found.items():
+    for name, rows in listed.items():
         print_table(name, rows)
     if not kind:
-        others = ", ".join(name for name in KINDS if name not in SHORT)
+        others = ", ".join(name for name in offered if name not in short)
         print(f"`joulewise explain NAME` tells more about one; `joulewise list KIND` also has {others}.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from joulewise.cli import SOME_RUNS_FAILED
+from joulewise.cli.codes import SOME_RUNS_FAILED
 from joulewise.cli.output import AsJson, following, note, print_json, print_table, working
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import typer
 
-from joulewise.cli import INTERRUPTED
+from joulewise.cli.codes import INTERRUPTED
 from joulewise.progress import Progress
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from joulewise.cli import SOME_RUNS_FAILED
+from joulewise.cli.codes import SOME_RUNS_FAILED
 from joulewise.cli.output import AsJson, note, print_json, print_table
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from joulewise.study import Results
-    from joulewise.study.kinds import Shown
+    from joulewise.study.column import Column
 
 _MOST_ROWS = 60
 _MOST_FAILURES = 5
@@ -26,11 +26,11 @@ def show_summary(results: Results, page: Path | None) -> None:
     from joulewise.units import count
 
     summary, kind = results.summary(), results.study.kind
-    headline, *others = _told(kind.shown, summary)
-    rows = [row for row in summary.iter_rows(named=True) if row["metric"] == headline.metric]
+    headline, *others = _ranked(kind.shown(), summary)
+    rows = [row for row in summary.iter_rows(named=True) if row["metric"] == headline.name]
     is_whole = results.failed.is_empty()  # on fewer trials nobody is the best
     differ = len({row["mean"] for row in rows}) > 1 or len(rows) == 1
-    winner = best(summary, headline.metric) if kind.has_best and is_whole and differ else None
+    winner = best(summary, headline.name) if kind.has_best and is_whole and differ else None
     means = {(row["metric"], *_place(row, results.study.axes)): row["mean"] for row in summary.iter_rows(named=True)}
     shown = [
         {**_line(row, results.study.axes, headline), **_others(row, results.study.axes, others, means),
@@ -38,7 +38,7 @@ def show_summary(results: Results, page: Path | None) -> None:
         for row in rows[:_MOST_ROWS]
     ]  # fmt: skip
     title = f"{results.study.name}: {kind.title}, mean and 95 % interval over trials"
-    print_table(title, shown, numbers=(headline.head, "±", "trials", *(other.head for other in others)))
+    print_table(title, shown, numbers=(headline.title, "±", "trials", *(other.title for other in others)))
     if len(rows) > len(shown):
         print(f"... and {count(len(rows) - len(shown), 'more point')}.")
     for sentence in kind.sentences(results.runs, results.study.axes):
@@ -49,12 +49,12 @@ def show_summary(results: Results, page: Path | None) -> None:
         print(f"Report:  {page}")
 
 
-def _told(shown: Sequence[Shown], summary: pl.DataFrame) -> list[Shown]:
+def _ranked(shown: Sequence[Column], summary: pl.DataFrame) -> list[Column]:
     """The metrics that some point has, after the first of those that all points have."""
     n_points = dict(summary.group_by("metric").len().iter_rows())
-    there = [each for each in shown if n_points.get(each.metric)] or list(shown)
-    most = max(n_points.get(each.metric, 0) for each in there)
-    headline = next(each for each in there if n_points.get(each.metric, 0) == most)
+    there = [each for each in shown if n_points.get(each.name)] or list(shown)
+    most = max(n_points.get(each.name, 0) for each in there)
+    headline = next(each for each in there if n_points.get(each.name, 0) == most)
     return [headline, *(each for each in there if each != headline)]
 
 
@@ -82,16 +82,16 @@ def _cell(value: object) -> object:
     return as_written(value) if isinstance(value, bool | list) else value
 
 
-def _line(row: dict[str, Any], axes: tuple[str, ...], headline: Shown) -> dict[str, Any]:
+def _line(row: dict[str, Any], axes: tuple[str, ...], headline: Column) -> dict[str, Any]:
     """The axes of a point and its headline."""
     half = None if row["high"] is None else headline.form(row["high"] - row["mean"])
     cells = {axis.rpartition(".")[2]: _cell(row[axis]) for axis in axes}
-    return {**cells, headline.head: headline.form(row["mean"]), "±": half, "trials": row["n"]}
+    return {**cells, headline.title: headline.form(row["mean"]), "±": half, "trials": row["n"]}
 
 
 def _others(
-    row: dict[str, Any], axes: tuple[str, ...], others: Sequence[Shown], means: Mapping[tuple[Any, ...], float]
+    row: dict[str, Any], axes: tuple[str, ...], others: Sequence[Column], means: Mapping[tuple[Any, ...], float]
 ) -> dict[str, str | None]:
     """The other metrics of a point, None where it has none."""
-    found = {other: means.get((other.metric, *_place(row, axes))) for other in others}
-    return {other.head: None if mean is None else other.form(mean) for other, mean in found.items()}
+    values = {other: means.get((other.name, *_place(row, axes))) for other in others}
+    return {other.title: None if mean is None else other.form(mean) for other, mean in values.items()}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from joulewise.cli import SOME_RUNS_FAILED
+from joulewise.cli.codes import SOME_RUNS_FAILED
 from joulewise.cli.output import AsJson, StudyPath, following, note, print_json, working
 
 if TYPE_CHECKING:

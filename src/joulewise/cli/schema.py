@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from joulewise.cli.output import print_json
+from joulewise.cli.output import note, print_json
 
 
 def schema() -> None:
@@ -11,5 +11,8 @@ def schema() -> None:
     Editors complete and check studies with it.
     """
     from joulewise.study.schema import json_schema
+    from joulewise.study.systems import installed
 
     print_json(json_schema())
+    for problem in installed().problems:
+        note(f"Left out: {problem}")

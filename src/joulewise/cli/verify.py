@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from joulewise.cli import OUR_FAULT
+from joulewise.cli.codes import OUR_FAULT
 from joulewise.cli.output import AsJson, FolderPath, print_json, print_table, progress
 
 

@@ -269,15 +269,28 @@ METRICS = {
 }
 
 
+def metric_words(metric: str) -> Metric:
+    """How a metric is shown; one without an entry is read out from its own name, in the unit at its end."""
+    return METRICS.get(metric) or _read_out(metric)
+
+
+def _read_out(metric: str) -> Metric:
+    if ":" in metric or metric.endswith("_per_s"):  # of a level, whose name ends in no unit, or a rate
+        return Metric(metric.replace("_", " "))
+    if metric.endswith("_percent"):
+        return Metric(key_name(metric.removesuffix("_percent")), "%")
+    return Metric(key_name(metric), "", _QUANTITIES.get(metric[-2:]))
+
+
 def metric_title(metric: str) -> str:
-    """A metric as a column heading, with its level and unit; one without an entry is shown under its own name."""
+    """A metric as a column heading, with its level and unit."""
     stem, _, level = metric.partition(":")
-    words = METRICS.get(stem) or Metric(stem)
+    words = metric_words(stem)
     name = f"{words.name}, {level}" if level else words.name
     return f"{name} ({words.unit})" if words.unit else name
 
 
 def metric_value(metric: str, value: float | None) -> str:
     """One value of a metric, with a unit where its column heading carries none."""
-    show = METRICS[metric].show if metric in METRICS else None
+    show = metric_words(metric).show
     return number(value) if value is None or show is None or not math.isfinite(value) else show(value)

@@ -14,15 +14,13 @@ from joulewise.present.glossary import STATISTICS
 from joulewise.present.layout import Drawing
 from joulewise.present.records import Key, Records
 from joulewise.present.tables import Table, full_table
+from joulewise.study.built_in import BUILT_IN
 from joulewise.units import count
 
 ENTRY_POINTS = "joulewise.pages"
 """The group of entry points by which other packages bring pages: the name is that of the kind, the value a Page."""
 
-_SYSTEMS = {
-    "managed": "tasks", "jobs": "jobs", "front": "bags", "profit": "bags", "utility": "assignments",
-    "facility": "facility",
-}  # fmt: skip
+_SYSTEMS = {kind: system for system, kinds in BUILT_IN.items() for kind in kinds}
 """The folder of each of our kinds; its module `page` has `PAGES`, by kind."""
 
 

@@ -10,13 +10,12 @@ from typing import Any
 import polars as pl
 
 from joulewise.present.formats import (
-    METRICS,
     MISSING,
-    Metric,
     decimals_for,
     fixed,
     metric_title,
     metric_value,
+    metric_words,
     signed,
     small,
 )
@@ -194,7 +193,7 @@ def _metric_text(metric: str, row: Mapping[str, Any] | None) -> str:
     """Mean and half-width of a metric with the unit that its formatter gives."""
     if row is None or row["mean"] is None:
         return MISSING
-    words = METRICS.get(metric) or Metric(metric)
+    words = metric_words(metric)
     is_degrees = words.unit in _DEGREES
     least = _LEAST_K if is_degrees else _LEAST_W if words.show is power else 0.0
     mean = 0.0 if abs(row["mean"]) < least else row["mean"]

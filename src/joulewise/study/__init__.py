@@ -6,22 +6,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from joulewise.progress import Progress
-    from joulewise.study.planning import Run, plan
+    from joulewise.progress import Cancelled, CancelToken, Progress
+    from joulewise.study.planning import plan
     from joulewise.study.results import Results, open_results
+    from joulewise.study.run import Run
     from joulewise.study.running import run_study
     from joulewise.study.study import Study, parse_study, read_study
     from joulewise.study.verifying import Verdict, verify
 
 __all__ = [
-    "Progress", "Results", "Run", "Study", "Verdict",
+    "CancelToken", "Cancelled", "Progress", "Results", "Run", "Study", "Verdict",
     "open_results", "parse_study", "plan", "read_study", "run_study", "verify",
 ]  # fmt: skip
 
 _HOMES = {
-    "planning": ("Run", "plan"),
+    "joulewise.progress": ("CancelToken", "Cancelled", "Progress"),
+    "planning": ("plan",),
     "results": ("Results", "open_results"),
-    "running": ("Progress", "run_study"),
+    "run": ("Run",),
+    "running": ("run_study",),
     "study": ("Study", "parse_study", "read_study"),
     "verifying": ("Verdict", "verify"),
 }
@@ -31,5 +34,5 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names:
-            return getattr(import_module(f"{__name__}.{home}"), name)
+            return getattr(import_module(home if "." in home else f"{__name__}.{home}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

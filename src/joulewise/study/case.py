@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from joulewise.study.planning import Run
-    from joulewise.study.spec import Part, Point, WorldParts
-    from joulewise.study.store import Store
-
-Tables = Mapping[str, "pl.DataFrame"]
-"""Detail tables of one run, by their names."""
-
+from joulewise.study.run import Run
+from joulewise.study.spec import Part, Point, WorldParts
+from joulewise.study.store import Store, Tables
 
 NOT_CHECKED = "not checked"
 """How notes on runs begin that could not be judged; why follows."""
@@ -44,9 +37,13 @@ class Outcome:
 
 
 class Candidates(NamedTuple):
-    """What a study file asks for, as far as it could be read: decisions, worlds, both together, and trials of each."""
+    """What a study file asks for, as far as it could be read: decisions, worlds, both together, and trials of each.
+
+    `world_of` makes the world of the first trial, once for all who ask; InputError when there is none.
+    """
 
     decisions: tuple[Part, ...]
     worlds: tuple[WorldParts, ...]
     points: tuple[Point, ...]
     trials: int
+    world_of: Callable[[WorldParts], Any]

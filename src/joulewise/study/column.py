@@ -1,7 +1,8 @@
-"""What a column of a results table is, and the names of tables and kinds of studies."""
+"""What a column of a results table is, the names of tables, and the columns that all studies have."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 RUNS, RECORDS, TRACES, LOSSES = "runs", "records", "traces", "losses"
@@ -10,18 +11,49 @@ CLOUDS, ASSIGNMENTS = "clouds", "assignments"
 JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES = "jobs", "job_traces", "job_types", "users", "queues"
 CLUSTERS, PIECES, FINDINGS = "clusters", "pieces", "findings"
 NODES, CRACS, CORES, RATES, PROGRESS = "nodes", "cracs", "cores", "rates", "progress"
-MANAGED, FRONT, PROFIT, UTILITY, JOBS_KIND = "managed", "front", "profit", "utility", "jobs"
-FACILITY = "facility"
-BAGS, SEARCHES, BOTH_FRONTS = f"{FRONT}, {PROFIT}", f"{FRONT}, {PROFIT}, {UTILITY}", f"{FRONT}, {UTILITY}"
-"""Of which kinds of studies a column is."""
+
+
+def one_digit(value: float) -> str:
+    """A number with one digit after the point."""
+    return f"{value:.1f}"
+
+
+def two_digits(value: float) -> str:
+    """A number with two digits after the point."""
+    return f"{round(value, 2) + 0.0:.2f}"  # never -0.00
+
+
+def whole(value: float) -> str:
+    """A number without digits after the point."""
+    return f"{value:.0f}"
+
+
+def three_figures(value: float) -> str:
+    """A number with three figures."""
+    return f"{value:.3g}"
+
+
+def four_figures(value: float) -> str:
+    """A number with four figures."""
+    return f"{value:.4g}"
+
+
+def five_figures(value: float) -> str:
+    """A number with five figures."""
+    return f"{value:.5g}"
+
+
+def at_least_percent(value: float) -> str:
+    """A share that is no more than proven."""
+    return f"≥ {value:.1f} %"
 
 
 @dataclass(frozen=True)
 class Column:
     """One column; `is_metric`: averaged over trials; `is_measured`: a time of the machine.
 
-    `kinds` names the kinds of studies that have it, "" all of them. A `*` in its name stands for any text: there is a
-    column for each level, group or machine type that the world has.
+    A `*` in its name stands for any text: there is a column for each level, group or machine type that the world has.
+    The table of `joulewise run` shows those with a `rank`, the lowest first, under their `title` and in their `form`.
     """
 
     table: str
@@ -30,13 +62,42 @@ class Column:
     meaning: str
     is_metric: bool = False
     is_measured: bool = False
-    kinds: str = MANAGED
-
-    def is_of(self, kind: str) -> bool:
-        """Whether studies of a kind have it."""
-        return not self.kinds or kind in self.kinds.split(", ")
+    title: str = ""
+    form: Callable[[float], str] = two_digits
+    rank: int = 0
 
 
-def metric(name: str, unit: str, meaning: str, *, is_measured: bool = False, kinds: str = MANAGED) -> Column:
+def metric(
+    name: str,
+    unit: str,
+    meaning: str,
+    *,
+    is_measured: bool = False,
+    title: str = "",
+    form: Callable[[float], str] = two_digits,
+    rank: int = 0,
+) -> Column:
     """A number of each run, averaged over trials."""
-    return Column(RUNS, name, unit, meaning, is_metric=True, is_measured=is_measured, kinds=kinds)
+    return Column(RUNS, name, unit, meaning, True, is_measured, title, form, rank)
+
+
+FIRST_COLUMNS = (
+    Column(RUNS, "run", "", "key of the run: a hash of its world, decisions, seed, trial and files"),
+    Column(RUNS, "world", "", "key of the world; runs with the same one met the same machines and tasks"),
+    Column(RUNS, "variant", "", "name of the variant, null in a study without variants"),
+    Column(RUNS, "trial", "", "number of the trial, from 0"),
+    Column(RUNS, "seed", "", "seed of the study"),
+    Column(
+        RUNS, "bound", "",
+        "how bounds are proven: of utility by prices, or trivially (each task alone), of jobs that may be suspended by "
+        "preemptive-prices; of bags by the duals of an lp; "
+        "of fronts of utility by prices at a drop_below, none for objectives of chance; of facilities by "
+        "facility-prices",
+    ),
+    Column(RUNS, "status", "", "done or failed"),
+    Column(RUNS, "error", "", "why the run failed, null if it did not"),
+)  # fmt: skip
+"""What every run has first."""
+
+LAST_COLUMNS = (metric("run_s", "s", "wall-clock time of a run: checks, files and compiling too", is_measured=True),)
+"""What every run has last."""

@@ -44,7 +44,7 @@ class Estimate:
 def estimate(study: Study, folder: Path) -> Estimate:
     """What running the study into this folder would take; InputError when that belongs to something else."""
     store = Store(folder)
-    store.check_owner(study)
+    store.check_owner(study.owner)
     runs = plan(study)
     missing = missing_runs(study, store, runs)
     workers = available_cpus()

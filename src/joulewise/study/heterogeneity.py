@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from joulewise.errors import InputError, Problem
-from joulewise.study.column import FACILITY, JOBS_KIND
+from joulewise.study.machines import MACHINES, build_machines
 from joulewise.study.source import Draw
-from joulewise.study.sources import build_system, is_random_part
 from joulewise.study.spec import Part
 from joulewise.study.study import Study
 from joulewise.worlds.heterogeneity import heterogeneity_metrics
@@ -31,7 +30,7 @@ class SystemMeasures:
 
 def measure_systems(study: Study) -> Iterator[SystemMeasures]:
     """TMA, TDH and MPH of the general-purpose part of each distinct system; InputError for clusters and nodes."""
-    if study.kind.name in (JOBS_KIND, FACILITY):
+    if study.kind.systems != MACHINES:
         found = f"found a study of the kind {study.kind.name!r}"
         raise InputError(Problem("--measures", found, "TMA, TDH and MPH are measures of machines", "leave it out"))
     parts = list(dict.fromkeys(point.system for point in study.points))
@@ -39,13 +38,13 @@ def measure_systems(study: Study) -> Iterator[SystemMeasures]:
     keys = dict.fromkeys(key for row in cells for key in row)
     swept = [key for key in keys if any(row.get(key) != cells[0].get(key) for row in cells)]
     for part, row in zip(parts, cells, strict=True):
-        n_trials = study.heading.trials if is_random_part(part) else 1
+        n_trials = study.heading.trials if study.kind.source_of(part).is_random(part.parameters) else 1
         differs = {key: row.get(key) for key in swept}
         yield SystemMeasures(part.source, differs, n_trials, _ranges(study, part, n_trials))
 
 
 def _ranges(study: Study, part: Part, n_trials: int) -> dict[str, tuple[float, float] | None]:
     draws = (Draw(study.heading.seed, trial, study.folder) for trial in range(n_trials))
-    measured = [heterogeneity_metrics(build_system(part, draw)) for draw in draws]
+    measured = [heterogeneity_metrics(build_machines(part, draw)) for draw in draws]
     values = {name: [measures[name] for measures in measured] for name in measured[0]}
     return {name: None if any(map(math.isnan, found)) else (min(found), max(found)) for name, found in values.items()}

@@ -56,6 +56,13 @@ class Table:
     example: str
 
 
+@dataclasses.dataclass(frozen=True)
+class OneOf:
+    """Marks text that must be one of some names, such as those of a table of methods."""
+
+    names: tuple[str, ...]
+
+
 Thresholds: TypeAlias = Annotated[tuple[tuple[str, float], ...], Table("{special = 0.5}")]
 """Names with a number of 0 or more each, sorted by name."""
 
@@ -152,7 +159,15 @@ def _plural(kind: str) -> str:
 @cache
 def hints_of(parameters: type) -> dict[str, Any]:
     """The types of the fields of a parameter class, with their bounds."""
-    return get_type_hints(parameters, include_extras=True)
+    return {name: _with_names(hint) for name, hint in get_type_hints(parameters, include_extras=True).items()}
+
+
+def _with_names(hint: Any) -> Any:
+    """The type with names to choose from in place of what marks them."""
+    if get_origin(hint) is tuple:
+        return tuple[tuple(map(_with_names, get_args(hint)))]  # type: ignore[misc]
+    names = [mark.names for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, OneOf)]
+    return Literal[names[0]] if names else hint
 
 
 @cache

@@ -12,7 +12,6 @@ import polars as pl
 from joulewise.errors import InputError, Problem
 from joulewise.study import statistics
 from joulewise.study.column import CLOUDS, FRONTS, JOBS, MACHINES, RECORDS, TRACES
-from joulewise.study.columns import COLUMNS, metrics
 from joulewise.study.store import FAILED, MARKER, Store
 from joulewise.study.study import VARIANT, Study, parse_study, read_source
 
@@ -82,7 +81,7 @@ class Results:
         ]
         if len({tuple(frame.schema.items()) for frame in named}) > 1:
             named = [frame.with_columns(pl.col(pl.Enum).cast(pl.String)) for frame in named]
-        numbers = {column.name: pl.Float64 for column in COLUMNS if column.table == table}
+        numbers = {column.name: pl.Float64 for column in self.study.kind.columns if column.table == table}
         return pl.concat(named, how="diagonal") if named else pl.DataFrame(schema={"run": pl.String, **numbers})
 
     def records(self, run: str) -> pl.DataFrame:
@@ -91,7 +90,7 @@ class Results:
         return store.read_table(store.detail_file(RECORDS, run))
 
     def _metrics(self) -> list[str]:
-        return metrics(self.runs.columns)
+        return self.study.kind.metrics(self.runs.columns)
 
 
 _RESULTS = "give the folder that `joulewise run` wrote"

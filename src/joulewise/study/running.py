@@ -16,10 +16,11 @@ from joulewise._version import __version__
 from joulewise.errors import InputError, Problem
 from joulewise.files import locked
 from joulewise.processes import available_cpus
-from joulewise.progress import Progress
+from joulewise.progress import CancelToken, Progress
 from joulewise.study.execute import execute
-from joulewise.study.planning import Run, plan
+from joulewise.study.planning import plan
 from joulewise.study.results import Results
+from joulewise.study.run import Run
 from joulewise.study.spec import RESULTS_VERSION
 from joulewise.study.store import Store
 from joulewise.study.study import Study
@@ -35,28 +36,30 @@ def default_folder(study: Study) -> Path:
 
 def run_study(
     study: Study,
-    out: Path | None = None,
+    folder: Path | None = None,
     workers: int | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
+    cancel: CancelToken | None = None,
 ) -> Results:
     """Run what is missing of a study in `workers` processes (all processors by default) and merge everything.
 
-    The results are the same for any number of workers. When interrupted, finished runs are kept and the next
-    call goes on from there. Raises InputError when the folder belongs to something else or is being written.
+    The results are the same for any number of workers. `on_progress` is called in this thread when runs finish. When
+    interrupted, or cancelled by `cancel`, finished runs are kept and the next call goes on from there. Raises Cancelled
+    then, and InputError when the folder belongs to something else or is being written.
     """
-    workers = _checked_workers(workers)
-    store = Store(out or default_folder(study))
-    store.check_owner(study)
+    workers, cancel = _checked_workers(workers), cancel or CancelToken()
+    store = Store(folder or default_folder(study))
+    store.check_owner(study.owner)
     runs = plan(study)
     with locked(store.folder):
         store.remove_leftovers()
         missing = missing_runs(study, store, runs)
         about = _about(study, store, runs)
-        store.claim(study, about)
+        store.claim(study.owner, about)
         began = time.perf_counter()
-        execute(missing, study.folder, store.folder, workers, _counter(missing, runs, on_progress))
+        execute(missing, (study.folder, store.folder), workers, _counter(missing, runs, on_progress), cancel)
         about["seconds"] += time.perf_counter() - began
-        table = store.finish(study, runs, about)
+        table = store.finish(study.owner, runs, about)
     return Results(store.folder, study, table, about)
 
 
@@ -65,8 +68,8 @@ def missing_runs(study: Study, store: Store, runs: tuple[Run, ...]) -> list[Run]
     results, details = store.results(), study.kind.tables
     by_key: dict[str, Run] = {}
     for run in runs:
-        known = by_key.get(run.key)
-        by_key[run.key] = replace(run, keep=run.keep or (known is not None and known.keep))
+        same = by_key.get(run.key)
+        by_key[run.key] = replace(run, keep=run.keep or (same is not None and same.keep))
     return [run for run in by_key.values() if not store.is_finished(run, results.get(run.key), details)]
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from joulewise import units
 from joulewise.study import parameters
 from joulewise.study.source import Section, Source
-from joulewise.study.sources import SECTIONS
 from joulewise.study.study import Heading
+from joulewise.study.systems import all_sections
 
 _SHOWN: dict[str, Callable[[float], str]] = {
     "_s": lambda value_s: units.duration(value_s) if value_s else "0 s",
@@ -45,7 +45,7 @@ def study_keys() -> tuple[Key, ...]:
     heading = tuple(_keys_of("", "", Heading, is_swept=False))
     sections = (
         key
-        for section in SECTIONS.values()
+        for section in all_sections().values()
         for source in section.sources.values()
         for key in _keys_of(f"{section.name}.", _shown_source(section, source), source.parameters, is_swept=True)
     )
@@ -56,11 +56,12 @@ def json_schema() -> Json:
     """The JSON schema of a study file; wherever a sweep is allowed, so is a list."""
     heading = parameters.model_of(Heading).model_json_schema()
     defaults = {key.path: key.default for key in _keys_of("", "", Heading, is_swept=False)}
-    sections = {name: _section_schema(section, partial=False) for name, section in SECTIONS.items()}
-    overrides = {name: _section_schema(section, partial=True) for name, section in SECTIONS.items()}
-    required = [name for name, section in SECTIONS.items() if section.is_required and not section.decides]
-    deciding = {name: section for name, section in SECTIONS.items() if section.decides}
-    needed = [[*(key for key in required if key not in found.spares), name] for name, found in deciding.items()]
+    every = all_sections()
+    sections = {name: _section_schema(section, partial=False) for name, section in every.items()}
+    overrides = {name: _section_schema(section, partial=True) for name, section in every.items()}
+    required = [name for name, section in every.items() if section.is_required and not section.decides]
+    deciding = {name: section for name, section in every.items() if section.decides}
+    needed = [[*(key for key in required if key not in section.spares), name] for name, section in deciding.items()]
     variant = {
         "type": "object",
         "description": "a named combination: its keys are laid over those of the file",
@@ -100,7 +101,7 @@ def _keys_of(prefix: str, source: str, owner: type, *, is_swept: bool) -> Iterat
 
 
 def _selector_keys() -> Iterator[Key]:
-    for section in SECTIONS.values():
+    for section in all_sections().values():
         if section.selector:
             names = " or ".join(f'"{name}"' for name in section.choices)
             path = f"{section.name}.{section.selector}"

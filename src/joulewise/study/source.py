@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-SYSTEM, WORKLOAD, SUPPLY, MANAGER, OPTIMISE = "system", "workload", "supply", "manager", "optimise"
-SCHEDULER = "scheduler"
+SYSTEM, WORKLOAD, SUPPLY, OPTIMISE = "system", "workload", "supply", "optimise"
+GOAL = "goal"
+"""The key by which kinds of studies that share a section which decides are told apart."""
 
 
 @dataclass(frozen=True)
@@ -22,17 +23,19 @@ class Draw:
 
 @dataclass(frozen=True)
 class Source:
-    """One way to fill a section: its parameter class, what makes a model of it, and whether trials differ.
+    """One way to fill a section: parameters, what makes a model of them, if not they, and whether trials differ.
 
-    `n_tasks` says about how many tasks a workload will have, without making it.
+    `n_tasks` says about how many tasks a workload will have, without making it. A key `table` of the section stands
+    for the source without naming it.
     """
 
     name: str
     summary: str
     parameters: type
-    build: Callable[..., Any]
+    build: Callable[..., Any] = lambda parameters, _draw: parameters
     is_random: Callable[[Any], bool] = lambda _parameters: False
     n_tasks: Callable[[Any, Draw], float] = lambda _parameters, _draw: 0.0
+    table: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,16 +49,24 @@ class Section:
 
     name: str
     summary: str
-    sources: Mapping[str, Source]
+    sources: Mapping[str, Source] = field(default_factory=dict)
     selector: str = ""
-    tables: Mapping[str, str] = field(default_factory=dict)
     chosen: str = ""
     is_required: bool = True
     decides: bool = False
     spares: tuple[str, ...] = ()
     default: str = ""
 
+    def of(self, sources: Iterable[Source], default: str = "") -> Section:
+        """The section, filled by these."""
+        return replace(self, sources={source.name: source for source in sources}, default=default)
+
+    @property
+    def tables(self) -> dict[str, str]:
+        """The keys that stand for a source without naming it."""
+        return {source.table: source.name for source in self.sources.values() if source.table}
+
     @property
     def choices(self) -> list[str]:
         """The names that the key `selector` may have."""
-        return [name for name in self.sources if self.selector and name not in self.tables.values()]
+        return [name for name, source in self.sources.items() if self.selector and not source.table]

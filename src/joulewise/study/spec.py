@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,11 +21,15 @@ _LONGEST_CELL = 100
 
 @dataclass(frozen=True)
 class Part:
-    """One resolved section: its name, that of its source (a generator, or "tables") and the values, in SI units."""
+    """One resolved section: its name, that of its source (a generator, or "tables") and the values, in SI units.
+
+    `selector` is the key by which the section names its source, if it has one.
+    """
 
     section: str
     source: str
     parameters: Any
+    selector: str = ""
 
     def files(self) -> Iterator[tuple[str, str]]:
         """The fields that name files, with the names as the study gives them."""
@@ -76,17 +80,21 @@ class Point:
 
 
 class Fingerprints:
-    """Identities of worlds and runs: hashes of resolved values, with content in place of file names."""
+    """Identities of worlds and runs: hashes of resolved values, with content in place of file names.
 
-    def __init__(self, folder: Path) -> None:
+    `identity_of` says what stands for a name that is no file but installed code, None where there is none.
+    """
+
+    def __init__(self, folder: Path, identity_of: Callable[[str], str | None] = lambda _name: None) -> None:
         self.folder = folder
+        self.identity_of = identity_of
         self._parts: dict[Part, str] = {}
         self._contents: dict[str, str] = {}
 
-    def of_world(self, point: Point, seed: int, trial: int, is_random: bool) -> str:
+    def of_world(self, parts: WorldParts, seed: int, trial: int, is_random: bool) -> str:
         """The key of a world; a world that is read from tables alone is the same in every trial."""
         drawn = (str(seed), str(trial)) if is_random else ()
-        return _digest("world", *map(self._part, point.world), *drawn)
+        return _digest("world", *map(self._part, parts), *drawn)
 
     def of_run(self, world_key: str, point: Point, seed: int, trial: int, bound: str) -> str:
         """The key of a run: its world, what decides, the trial that this may draw from, and the bound's kind."""
@@ -100,13 +108,11 @@ class Fingerprints:
     def _part(self, part: Part) -> str:
         """A section as text that says all that matters of it and nothing else."""
         if part not in self._parts:
-            from joulewise.policies.tasks.heuristic import installed_identity
-
             values = {**dataclasses.asdict(part.parameters), "source": part.source}
             for field, name in part.files():
                 if (self.folder / name).is_file():
                     values[field] = values[field].replace(name, self._content(name), 1)
-                elif (identity := installed_identity(name)) is not None:
+                elif (identity := self.identity_of(name)) is not None:
                     values[field] = identity
             self._parts[part] = json.dumps(values, sort_keys=True)
         return self._parts[part]

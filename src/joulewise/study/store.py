@@ -15,13 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise.errors import InputError, Problem
 from joulewise.files import remove_leftovers, write_atomic
+from joulewise.study.run import Run
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from joulewise.study.case import Tables
-    from joulewise.study.planning import Run
-    from joulewise.study.study import Study
 
 SCHEMA_VERSION = 2
 """Raised whenever a file of a results folder changes its meaning."""
@@ -40,8 +37,20 @@ _MARKED = (
 
 _REMOVE = "remove it and run the study again"
 
+Tables = Mapping[str, "pl.DataFrame"]
+"""Detail tables of one run, by their names."""
+
 Result = dict[str, Any]
 """What came out of one run: `status`, `error` and the metrics; in tables after what was run."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Whose results a folder holds: the name of a study, the whole path of its file, and the text of it."""
+
+    name: str
+    path: Path
+    source: str
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ class Store:
             raise InputError(Problem(str(path), f"found schema version {version}", allowed, advice))
         return _read_json(path, *_MARKED)
 
-    def check_owner(self, study: Study) -> None:
+    def check_owner(self, owner: Owner) -> None:
         """InputError when the folder holds anything but results of this study.
 
         A study may be edited, and its file may be moved; a file elsewhere with another text is another study.
@@ -100,32 +109,32 @@ class Store:
             raise InputError(Problem(str(self.folder), "found a file", "the output must be a folder"))
         advice = "choose another folder with --out, or remove this one"
         marker = self.marker()
-        if marker is not None and marker["name"] != study.name:
+        if marker is not None and marker["name"] != owner.name:
             found = f"holds the results of the study {marker['name']!r}"
-            raise InputError(Problem(str(self.folder), found, f"this study is {study.name!r}", advice))
-        if marker is not None and _path_of(marker) != study.path and not self._holds_text(study.source):
+            raise InputError(Problem(str(self.folder), found, f"this study is {owner.name!r}", advice))
+        if marker is not None and _path_of(marker) != owner.path and not self._holds_text(owner.source):
             found = f"holds the results of another study of this name, {_path_of(marker)}"
-            raise InputError(Problem(str(self.folder), found, f"this study is {study.path}", advice))
+            raise InputError(Problem(str(self.folder), found, f"this study is {owner.path}", advice))
         if marker is None and self._is_in_use():
             found = "holds files that are not the results of a study"
             raise InputError(Problem(str(self.folder), found, "the output must be a new or empty folder", advice))
 
-    def claim(self, study: Study, details: Mapping[str, Any]) -> None:
+    def claim(self, owner: Owner, details: Mapping[str, Any]) -> None:
         """Mark a new folder as the study's; one that holds results keeps its heading until others replace them."""
         if self.marker() is None:
-            self._mark(study, details, is_finished=False)
-            write_atomic(self.study_file, study.source)
+            self._mark(owner, details, is_finished=False)
+            write_atomic(self.study_file, owner.source)
 
-    def finish(self, study: Study, runs: Sequence[Run], details: Mapping[str, Any]) -> pl.DataFrame:
+    def finish(self, owner: Owner, runs: Sequence[Run], details: Mapping[str, Any]) -> pl.DataFrame:
         """Replace the table of runs and the heading together: nobody reads one with an older other."""
-        self._mark(study, details, is_finished=False)
+        self._mark(owner, details, is_finished=False)
         table = self.merge(runs)
-        write_atomic(self.study_file, study.source)
-        self._mark(study, details, is_finished=True)
+        write_atomic(self.study_file, owner.source)
+        self._mark(owner, details, is_finished=True)
         return table
 
-    def _mark(self, study: Study, details: Mapping[str, Any], *, is_finished: bool) -> None:
-        marker = {"schema_version": SCHEMA_VERSION, "name": study.name, "is_finished": is_finished, **details}
+    def _mark(self, owner: Owner, details: Mapping[str, Any], *, is_finished: bool) -> None:
+        marker = {"schema_version": SCHEMA_VERSION, "name": owner.name, "is_finished": is_finished, **details}
         write_atomic(self.folder / MARKER, json.dumps(marker, indent=2) + "\n")
 
     def remove_leftovers(self) -> None:

@@ -15,10 +15,12 @@ from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.files import toml_of
 from joulewise.study import parameters, sweep
 from joulewise.study.case import Candidates
-from joulewise.study.kinds import KINDS, Kind
-from joulewise.study.source import MANAGER, SUPPLY, SYSTEM, WORKLOAD, Draw, Section, Source
-from joulewise.study.sources import SECTIONS
+from joulewise.study.keeping import FirstWorlds
+from joulewise.study.kind import Kind
+from joulewise.study.source import GOAL, SUPPLY, SYSTEM, WORKLOAD, Draw, Section, Source
 from joulewise.study.spec import Part, Point, WorldParts
+from joulewise.study.store import Owner
+from joulewise.study.systems import all_kinds, all_sections, installed, kind_at, section_names
 
 MAX_RUNS = 1_000_000
 """No study may ask for more runs than this."""
@@ -81,6 +83,11 @@ class Study:
         """The whole path of the study file."""
         return self.folder.resolve() / self.file_name
 
+    @property
+    def owner(self) -> Owner:
+        """What a results folder knows of the study."""
+        return Owner(self.name, self.path, self.source)
+
 
 def read_study(path: Path | str) -> Study:
     """The study in a TOML file; InputError with every problem of it and of the files it names."""
@@ -107,7 +114,7 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
     """
     raw = toml_of(source, file_name)
     _refuse_plans(raw, file_name)
-    draft = _Draft(raw, file_name)
+    draft = _Draft(raw, file_name, _section_names(raw))
     heading = draft.heading()
     combinations = [draft.combination(variant) for variant in draft.variants()]
     draft.check_kinds(combinations)
@@ -123,13 +130,16 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
 
 def _refuse_plans(raw: Mapping[str, Any], file_name: str) -> None:
     """InputError where a file is a plan of the laboratory, whose keys would all be wrong here."""
-    if _OF_PLANS & raw.keys() and not SECTIONS.keys() & raw.keys():
+    if _OF_PLANS & raw.keys() and not raw.keys() & set(section_names()):
         advice = "run it with `joulewise measure`; `joulewise new` writes a study to start from"
         raise InputError(Problem(file_name, "found a plan of the laboratory", "must be a study", advice))
 
 
 _OF_PLANS = {"program", "synthetic"}
 """What plans of the laboratory have, and studies never."""
+
+_OF_WORLDS = (SYSTEM, WORKLOAD, SUPPLY)
+"""The sections that say what there is; others decide."""
 
 
 @dataclass
@@ -152,7 +162,7 @@ class _Combination:
     @property
     def decisions(self) -> list[Part]:
         """What its section that decides stands for."""
-        return self.sections[self.kind.section].values
+        return self.sections[self.kind.section.name].values
 
 
 @dataclass
@@ -161,18 +171,21 @@ class _Draft:
 
     raw: Mapping[str, Any]
     file_name: str
+    section_names: tuple[str, ...]
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
 
     def heading(self) -> Heading | None:
         """The heading; unknown keys at the top of the file are reported here."""
-        known = {**SECTIONS, VARIANT: None}
-        own = {key: value for key, value in self.raw.items() if key not in known}
+        below = (*self.section_names, VARIANT)
+        own = {key: value for key, value in self.raw.items() if key not in below}
         unknown = [key for key in own if key not in parameters.hints_of(Heading)]
         for key in unknown:
-            choices = [*parameters.hints_of(Heading), *known]
+            choices = [*parameters.hints_of(Heading), *below]
             self.problems.append(_no_such_key(f"{self.file_name}: {key}", key, choices))
             del own[key]
+        if unknown:
+            self.problems += installed().problems
         heading, problems = parameters.read(Heading, own, lambda key: f"{self.file_name}: {key}")
         self.problems += problems
         return cast(Heading | None, heading)
@@ -198,8 +211,8 @@ class _Draft:
                 self.problems.append(Problem(f"{where}.name", f"found {name!r}", "must be a name"))
             elif name in seen:
                 self.problems.append(Problem(f"{where}.name", f"found {name!r} twice", "names must differ"))
-            for key in variant.keys() - {"name", *SECTIONS}:
-                self.problems.append(_no_such_key(f"{where}.{key}", key, ["name", *SECTIONS]))
+            for key in variant.keys() - {"name", *self.section_names}:
+                self.problems.append(_no_such_key(f"{where}.{key}", key, ["name", *self.section_names]))
             seen.add(str(name))
             yield variant
 
@@ -207,26 +220,25 @@ class _Draft:
         """The sections with a variant laid over them."""
         name = None if variant is None else str(variant.get("name"))
         kind = self._kind(variant or {})
-        wanted = [section for section in SECTIONS.values() if not section.decides or section.name == kind.section]
-        return _Combination(
-            name, kind, {section.name: self._section(kind.of(section), variant or {}, name) for section in wanted}
-        )
+        parts = {section.name: self._section(section, variant or {}, name) for section in kind.sections()}
+        return _Combination(name, kind, parts)
 
     def _kind(self, variant: Mapping[str, Any]) -> Kind:
         """The kind of study that the section which decides makes it; where that cannot be told, the nearest one."""
-        present = self._deciding()
-        kinds = [kind for kind in KINDS.values() if kind.section == (present[0] if present else MANAGER)]
-        section = SECTIONS[kinds[0].section]
-        named = [found.get(section.name) for found in (variant, self.raw)]
-        goals = [found[section.selector] for found in named if isinstance(found, dict) and section.selector in found]
-        return next((kind for kind in kinds if goals and kind.goal == goals[0]), kinds[0])
+        section = [*self._deciding(), self._deciding_names()[0]][0]
+        said = [place.get(section) for place in (variant, self.raw)]
+        goals = [values[GOAL] for values in said if isinstance(values, dict) and GOAL in values]
+        return kind_at(section, goals[0] if goals else "")
+
+    def _deciding_names(self) -> list[str]:
+        return [name for name in self.section_names if name not in _OF_WORLDS]
 
     def _deciding(self) -> list[str]:
         """The sections of the file, variants included, that say how decisions are made."""
         variants = self.raw.get(VARIANT)
         places = [self.raw, *(variants if isinstance(variants, list) else [])]
-        names = [name for name, section in SECTIONS.items() if section.decides]
-        return [name for name in names if any(isinstance(place, dict) and name in place for place in places)]
+        deciding = self._deciding_names()
+        return [name for name in deciding if any(isinstance(place, dict) and name in place for place in places)]
 
     def check_kinds(self, combinations: list[_Combination]) -> None:
         """A study is of one kind, so that its runs can be compared."""
@@ -236,7 +248,7 @@ class _Draft:
             allowed, advice = "a study has one of them", "make two studies of it"
             self.problems.append(Problem(self.file_name, found, allowed, advice))
         elif len(kinds) > 1:
-            where = f"{self.file_name}: {combinations[0].kind.section}"
+            where = f"{self.file_name}: {combinations[0].kind.section.name}"
             found = f"found variants of the kinds {' and '.join(kinds)}"
             self.problems.append(Problem(where, found, "a study is of one kind", "make two studies of it"))
 
@@ -251,14 +263,15 @@ class _Draft:
 
     def check_inputs(self, combinations: list[_Combination], draw: Draw, trials: int) -> None:
         """Hold what the sections ask for against each other, against the files they name and the first trial."""
-        known = {_key_at(problem) for problem in self.problems}  # what is wrong is not missed as well
+        wrong = {_key_at(problem) for problem in self.problems}  # what is wrong is not missed as well
         n_before = len(self.problems)
         for kind in dict.fromkeys(found.kind for found in combinations):
-            candidates = _candidates([found for found in combinations if found.kind == kind], trials)
-            for check in kind.checks(candidates, draw):
+            worlds = FirstWorlds(kind, draw)
+            asked = _candidates([found for found in combinations if found.kind == kind], trials, worlds.of)
+            for check in kind.checks(asked, draw):
                 self._collect(check)
-            self.warnings += map(self._in_file, kind.warnings(candidates, draw))
-        self.problems[n_before:] = [found for found in self.problems[n_before:] if _key_at(found) not in known]
+            self.warnings += map(self._in_file, kind.warnings(asked, draw))
+        self.problems[n_before:] = [found for found in self.problems[n_before:] if _key_at(found) not in wrong]
 
     def _section(self, section: Section, variant: Mapping[str, Any], name: str | None) -> _Parts:
         base, override = self.raw.get(section.name, {}), variant.get(section.name, {})
@@ -275,11 +288,11 @@ class _Draft:
             prefix = f"variant {name!r}: " if name and _name_of(key) in own else ""
             return f"{self.file_name}: {prefix}{section.name}" + (f".{key}" if key else "")
 
-        found = self._collect(lambda: _choose(section, merged, where_of))
-        if found is None:
+        source = self._collect(lambda: _choose(section, merged, where_of))
+        if source is None:
             return _Parts([], [], 0)
         plain = {key: value for key, value in merged.items() if key != section.selector}
-        return self._expand(section, found, plain, where_of)
+        return self._expand(section, source, plain, where_of)
 
     def _expand(self, section: Section, source: Source, raw: sweep.Raw, where_of: parameters.Where) -> _Parts:
         hints = parameters.hints_of(source.parameters)
@@ -315,9 +328,9 @@ class _Draft:
         return [part(point, position) for point, position in sweep.one_at_a_time(raw, swept)]
 
     def _part(self, section: Section, source: Source, raw: sweep.Raw, where_of: parameters.Where) -> Part | None:
-        found, problems = parameters.read(source.parameters, raw, where_of)
+        values, problems = parameters.read(source.parameters, raw, where_of)
         self.problems += problems
-        return None if found is None else Part(section.name, source.name, found)
+        return None if values is None else Part(section.name, source.name, values, section.selector)
 
     def _collect(self, attempt: Callable[[], Any]) -> Any:
         try:
@@ -328,8 +341,16 @@ class _Draft:
 
     def _in_file(self, problem: Problem) -> Problem:
         """The problem with the file's name before the key, where the key alone is named."""
-        is_key = problem.where.partition(".")[0] in SECTIONS
+        is_key = problem.where.partition(".")[0] in self.section_names
         return replace(problem, where=f"{self.file_name}: {problem.where}") if is_key else problem
+
+
+def _section_names(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of sections, those of installed packages too where the file has keys that nobody here knows."""
+    variants = raw.get(VARIANT)
+    places = [raw, *(place for place in (variants if isinstance(variants, list) else []) if isinstance(place, dict))]
+    keys = {key for place in places for key in place} - {VARIANT, *parameters.hints_of(Heading)}
+    return section_names(keys)
 
 
 def _choose(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Source:
@@ -337,6 +358,9 @@ def _choose(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Sou
     selector = section.selector
     if not selector:
         return section.sources[section.name]
+    is_strange = section.decides and raw.get(selector) not in list(section.sources)
+    section = all_sections()[section.name] if is_strange else section
+    broken = installed().problems if is_strange else ()
     tables = [source for key, source in section.tables.items() if key in raw]
     raise_if_any(_for_others(section, raw, where_of))
     if selector not in raw and not tables and not section.default:
@@ -344,19 +368,21 @@ def _choose(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Sou
         keys = " or ".join(sorted([selector, *section.tables]))
         problem = Problem(where_of(""), "says nothing of where its values come from", f"must have {keys}",
                           f"{selector}s are {choices}")  # fmt: skip
-        raise InputError(problem)
+        raise InputError(problem, *broken)
     name = raw.get(selector, (*tables, section.default)[0])
     if not isinstance(name, str):
         advice = "give several as variants, [[variant]]"
         raise InputError(Problem(where_of(selector), f"found {name!r}", "must be one name", advice))
     if selector in raw and name not in section.choices:
-        raise InputError(unknown_name(where_of(selector), name, section.choices))
+        raise InputError(unknown_name(where_of(selector), name, section.choices), *broken)
     return section.sources[name]
 
 
 def _for_others(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Iterator[Problem]:
     """The source that a section names, where it is for studies of other kinds than this one."""
-    every = SECTIONS[section.name]
+    if _knows_all(section, raw):
+        return
+    every = all_sections()[section.name]
     named = {every.selector: raw.get(every.selector)} if every.selector in raw else {}
     named |= {key: source for key, source in every.tables.items() if key in raw}
     for key, name in named.items():
@@ -366,12 +392,21 @@ def _for_others(section: Section, raw: sweep.Raw, where_of: parameters.Where) ->
             yield Problem(where_of(key), f"found {raw[key]!r}", allowed, advice)
 
 
+def _knows_all(section: Section, raw: sweep.Raw) -> bool:
+    """Whether all that a section says is of this kind of study, so that no other need be asked."""
+    hints = [parameters.hints_of(source.parameters) for source in section.sources.values()]
+    keys = {parameters.key_of(name, hint) for of_source in hints for name, hint in of_source.items()}
+    named = raw.get(section.selector)
+    return raw.keys() <= {section.selector, *keys} and (named is None or named in list(section.sources))
+
+
 def _users(section: str, source: str) -> Iterator[str]:
     """What makes studies of a system or a workload, such as [manager]."""
-    kinds = [kind for kind in KINDS.values() if source in kind.uses(section)]
-    for name in dict.fromkeys(kind.section for kind in kinds):
-        selector, goals = SECTIONS[name].selector, [kind.goal for kind in kinds if kind.section == name]
-        yield f"[{name}] and {selector} = {_quoted(goals)}" if selector else f"[{name}]"
+    kinds = [kind for kind in all_kinds().values() if source in (each.name for each in kind.uses(section))]
+    for deciding in {kind.section.name: kind.section for kind in kinds}.values():
+        goals = [kind.decision.name for kind in kinds if kind.section.name == deciding.name]
+        selector = deciding.selector
+        yield f"[{deciding.name}] and {selector} = {_quoted(goals)}" if selector else f"[{deciding.name}]"
 
 
 def _quoted(names: Iterable[str]) -> str:
@@ -411,13 +446,14 @@ def _points(combination: _Combination) -> Iterator[Point]:
             yield Point(combination.variant, *parts, decision)
 
 
-def _candidates(combinations: list[_Combination], trials: int) -> Candidates:
+def _candidates(combinations: list[_Combination], trials: int, world_of: Callable[[WorldParts], Any]) -> Candidates:
     """The decisions, worlds and points of combinations, each once."""
     return Candidates(
         tuple(dict.fromkeys(part for found in combinations for part in found.decisions)),
         tuple(dict.fromkeys(parts for found in combinations for parts in _worlds(found))),
         tuple(dict.fromkeys(point for found in combinations for point in _points(found))),
         trials,
+        world_of,
     )
 
 

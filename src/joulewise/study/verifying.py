@@ -9,10 +9,10 @@ from typing import Any
 
 from joulewise.errors import InputError, Problem
 from joulewise.study.case import Case, Note
-from joulewise.study.planning import Run, plan
+from joulewise.study.planning import plan
 from joulewise.study.results import Results, open_results
+from joulewise.study.run import Run
 from joulewise.study.source import Draw
-from joulewise.study.sources import build_part
 from joulewise.study.store import DONE, Store
 from joulewise.study.worker import world_of
 
@@ -55,7 +55,7 @@ def verify(folder: Path, on_progress: Callable[[int, int], None] = lambda *_: No
 def _verdict(run: Run, row: dict[str, Any], results: Results) -> Verdict:
     store, kind = Store(results.folder), results.study.kind
     draw = Draw(run.seed, run.trial, results.study.folder)
-    case = Case(run, world_of(run, draw), build_part(run.point.decision, draw), store)
+    case = Case(run, world_of(run, draw), kind.build(run.point.decision, draw), store)
     stored = store.read_details(run, kind.tables)
     said = list(kind.judge(case, row, stored))
     problems = tuple(line for line in said if not isinstance(line, Note))

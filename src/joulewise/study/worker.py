@@ -11,15 +11,12 @@ from typing import Any
 
 from joulewise.errors import InputError, JoulewiseError
 from joulewise.files import sha256_of
-from joulewise.processes import give_back_memory
 from joulewise.study.case import Case
-from joulewise.study.kinds import kind_of
-from joulewise.study.planning import Run
+from joulewise.study.keeping import kept_world
+from joulewise.study.run import Run
 from joulewise.study.source import Draw
-from joulewise.study.sources import build_part
 from joulewise.study.store import DONE, FAILED, Result, Store
-
-CACHED_WORLDS = 2
+from joulewise.study.systems import kind_of
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ def _compute(run: Run, job: Job, store: Store) -> Result:
     draw, kind = Draw(run.seed, run.trial, job.study_folder), kind_of(run.point.decision)
     _check_files(run, job.study_folder)
     world = world_of(run, draw)
-    decision = build_part(run.point.decision, draw)
+    decision = kind.build(run.point.decision, draw)
     _check_files(run, job.study_folder)  # once more, for what changed while it was read
     outcome = kind.compute(Case(run, world, decision, store))
     if run.keep:
@@ -76,25 +73,15 @@ def _check_files(run: Run, folder: Path) -> None:
             raise JoulewiseError(f"{name} changed while the study was running; run it again")
 
 
-_worlds: dict[str, Any] = {}
-"""The last worlds of this process, by key; consecutive runs share them."""
-
-
 def world_of(run: Run, draw: Draw) -> Any:
     """The world of a run, made anew unless this process has just made it."""
-    if run.world_key not in _worlds:
-        if len(_worlds) == CACHED_WORLDS:
-            del _worlds[next(iter(_worlds))]
+
+    def make() -> Any:
         world = kind_of(run.point.decision).build_world(run.point.world, draw)
         _check_files(run, draw.folder)
-        _worlds[run.world_key] = world
-    return _worlds[run.world_key]
+        return world
 
-
-def forget_worlds() -> None:
-    """Let go of the worlds of this process, which may be large."""
-    _worlds.clear()
-    give_back_memory()
+    return kept_world(run.world_key, make)
 
 
 def _without_nan(metrics: dict[str, Any]) -> dict[str, Any]:

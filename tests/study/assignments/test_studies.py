@@ -17,11 +17,9 @@ from joulewise.optimise.assignments.gpu import gpu_name
 from joulewise.optimise.front import front_of
 from joulewise.study import Results, open_results, plan, run_study, verify
 from joulewise.study.assignments.methods import seeds_of
-from joulewise.study.assignments.world import build_world
+from joulewise.study.assignments.parameters import UtilityFrontParameters
 from joulewise.study.case import NOT_CHECKED
 from joulewise.study.column import ASSIGNMENTS, CLOUDS, FRONTS, RUNS
-from joulewise.study.columns import COLUMNS
-from joulewise.study.optimising import UtilityFrontParameters
 from joulewise.study.schema import study_keys
 from joulewise.study.source import Draw
 from joulewise.study.store import Store
@@ -66,11 +64,11 @@ def test_every_run_is_done_and_holds(results: Results) -> None:
 
 
 def test_every_column_that_is_written_is_documented(results: Results) -> None:
-    store, run, kind = Store(results.folder), results.runs["run"][0], results.study.kind.name
+    store, run, kind = Store(results.folder), results.runs["run"][0], results.study.kind
     for table in (FRONTS, ASSIGNMENTS, *([CLOUDS] if results.study.axes == ("optimise.objective",) else [])):
-        wanted = [column.name for column in COLUMNS if column.table == table and column.is_of(kind)]
+        wanted = [column.name for column in kind.columns if column.table == table]
         assert store.read_table(store.detail_file(table, run)).columns == wanted
-    wanted = [column.name for column in COLUMNS if column.table == RUNS and column.is_of(kind)]
+    wanted = [column.name for column in kind.all_columns() if column.table == RUNS]
     written = [name for name in results.runs.columns if "." not in name.partition(":")[0]]
     patterns = {next((w for w in wanted if fnmatchcase(name, w)), name) for name in written}
     assert patterns >= {name for name in wanted if ":" not in name}
@@ -306,8 +304,8 @@ def test_times_and_powers_may_be_those_that_were_observed(tmp_path: Path) -> Non
 
 
 def test_what_policies_do_can_be_seeds() -> None:
-    parts = bag_study(ONCE).points[0]
-    world = build_world(parts.world, Draw(0, 0, Path())).world
+    study = bag_study(ONCE)
+    world = study.kind.build_world(study.points[0].world, Draw(0, 0, Path())).world
     seeds = seeds_of(world, UtilityFrontParameters(method="nsga2", seeds=("all",)))
     assert len(seeds) == 8
     assert all(seed.runs.all() for seed in seeds)

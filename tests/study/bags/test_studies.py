@@ -11,7 +11,6 @@ import pytest
 
 from joulewise.study import Results, open_results, parse_study, plan, run_study, verify
 from joulewise.study.column import COUNTS, FRONTS, MACHINES, RUNS
-from joulewise.study.columns import COLUMNS
 from joulewise.study.schema import study_keys
 from joulewise.study.store import Store
 from tests.strategies.small import lasting
@@ -42,12 +41,12 @@ def test_every_run_is_done_and_holds(results: Results) -> None:
 
 
 def test_every_column_that_is_written_is_documented(results: Results) -> None:
-    kind = results.study.kind.name
+    kind = results.study.kind
     store, run = Store(results.folder), results.runs["run"][-2]
     for table in (FRONTS, MACHINES, COUNTS):
-        wanted = [column.name for column in COLUMNS if column.table == table and column.is_of(kind)]
+        wanted = [column.name for column in kind.columns if column.table == table]
         assert store.read_table(store.detail_file(table, run)).columns == wanted
-    wanted = [column.name for column in COLUMNS if column.table == RUNS and column.is_of(kind)]
+    wanted = [column.name for column in kind.all_columns() if column.table == RUNS]
     written = [name for name in results.runs.columns if "." not in name]
     assert {next((w for w in wanted if fnmatchcase(name, w)), name) for name in written} == set(wanted)
     assert {name for name in results.runs.columns if "." in name.partition(":")[0]} <= {

@@ -12,10 +12,8 @@ from joulewise.cli.result import show_summary
 from joulewise.errors import InputError
 from joulewise.study import Results, Study, open_results, parse_study, plan, run_study, verify
 from joulewise.study.case import NOT_CHECKED
-from joulewise.study.column import CORES, CRACS, FACILITY, NODES, PROGRESS, RATES, RUNS
-from joulewise.study.columns import COLUMNS
+from joulewise.study.column import CORES, CRACS, NODES, PROGRESS, RATES, RUNS
 from joulewise.study.facility.methods import METHODS
-from joulewise.study.kinds import KINDS
 from joulewise.study.schema import study_keys
 from joulewise.study.store import Store
 from tests.strategies.small import lasting
@@ -80,9 +78,10 @@ def test_every_run_is_done_and_holds(results: Results) -> None:
 
 def test_every_column_that_is_written_is_documented(results: Results) -> None:
     store, run = Store(results.folder), results.runs["run"][0]
-    documented = {table: [c.name for c in COLUMNS if c.table == table and c.is_of(FACILITY)]
+    kind = results.study.kind
+    documented = {table: [c.name for c in kind.all_columns() if c.table == table]
                   for table in (NODES, CRACS, CORES, RATES, PROGRESS, RUNS)}  # fmt: skip
-    for table in KINDS[FACILITY].tables:
+    for table in kind.tables:
         assert store.read_table(store.detail_file(table, run)).columns == documented[table]
     assert {name for name in results.runs.columns if "." not in name} == set(documented[RUNS])
     assert {name for name in results.runs.columns if "." in name} <= {key.column for key in study_keys()}
@@ -101,7 +100,7 @@ def test_plans_keep_their_limits_and_stay_below_the_bound(results: Results) -> N
 def test_tables_add_up_to_what_runs_say(results: Results) -> None:
     (run,) = results.runs.filter((pl.col("optimise.method") == "greedy") & (pl.col("trial") == 0)).iter_rows(named=True)
     nodes, cracs, cores, rates, progress = (
-        results.details(table).filter(pl.col("run") == run["run"]) for table in KINDS[FACILITY].tables
+        results.details(table).filter(pl.col("run") == run["run"]) for table in results.study.kind.tables
     )
     assert nodes["power_w"].sum() == pytest.approx(run["nodes_w"])
     assert cracs["power_w"].sum() == pytest.approx(run["cooling_w"])

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,17 +16,18 @@ import pytest
 from joulewise.errors import InputError
 from joulewise.study import Results, read_study, verify
 from joulewise.study.column import CLUSTERS as CLUSTER_TABLE
-from joulewise.study.column import FINDINGS, JOB_TRACES, JOB_TYPES, JOBS, JOBS_KIND, PIECES, QUEUES, RUNS, USERS
-from joulewise.study.columns import COLUMNS
-from joulewise.study.jobs.schedule import scheduler_of
+from joulewise.study.column import FINDINGS, JOB_TRACES, JOB_TYPES, JOBS, PIECES, QUEUES, RUNS, USERS
+from joulewise.study.jobs.schedule import JobsKind, build_scheduler, scheduler_of
+from joulewise.study.keeping import forget_worlds
 from joulewise.study.planning import plan
 from joulewise.study.schema import study_keys
 from joulewise.study.source import Draw
-from joulewise.study.sources import build_part
 from joulewise.study.store import Store
+from joulewise.worlds.jobs.traces import Trace, TraceParameters, load_trace
 from tests.strategies.small import MANAGER, SYSTEM
 from tests.strategies.small_jobs import (
     CLUSTERS,
+    LOG,
     LOGGED,
     TABLED,
     Change,
@@ -59,7 +61,7 @@ def results(request: pytest.FixtureRequest) -> Results:
 
 
 def documented(table: str) -> list[str]:
-    return [column.name for column in COLUMNS if column.table == table and column.is_of(JOBS_KIND)]
+    return [column.name for column in JobsKind().all_columns() if column.table == table]
 
 
 def test_every_run_is_done_and_holds(results: Results) -> None:
@@ -141,10 +143,27 @@ def test_a_changed_start_is_found(logged: Results, tmp_path: Path) -> None:
     assert any("end_s" in problem for problem in verdict.problems)
 
 
+def test_a_log_is_read_once_to_check_and_to_run_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(parameters: TraceParameters, *rest: Any) -> Trace:
+        read.append(parameters.trace)
+        return load_trace(parameters, *rest)
+
+    forget_worlds()
+    monkeypatch.setattr("joulewise.study.jobs.sources.load_trace", counted)
+    study = logged_study(tmp_path, check=True)
+    assert run_jobs(study, tmp_path / "results").runs.height == 2
+    assert read == ["log.swf"]
+    (tmp_path / "log.swf").write_text(LOG.replace("1 0 -1 100", "1 0 -1 90"))
+    run_jobs(study, tmp_path / "changed")
+    assert read == ["log.swf"] * 2  # another content is another world
+
+
 def test_a_day_of_the_papers_is_mapped_each_minute_and_a_log_at_every_change(tmp_path: Path) -> None:
     day, log = job_study(CLUSTERS).points[0], logged_study(tmp_path).points[0]
     for point, interval_s in ((day, 60.0), (log, math.inf)):
-        scheduler = scheduler_of(point, build_part(point.decision, Draw(0, 0, tmp_path)))
+        scheduler = scheduler_of(point, build_scheduler(point.decision, Draw(0, 0, tmp_path)))
         assert scheduler.mapping_interval_s == interval_s
 
 
@@ -328,7 +347,7 @@ def test_a_log_needs_no_system(change: Callable[[str], str], tmp_path: Path) -> 
 
 def test_the_examples_are_of_this_kind() -> None:
     folder = Path(__file__).parents[3] / "examples"
-    assert {read_study(folder / name).kind.name for name in ("clusters.toml", "trace.toml")} == {JOBS_KIND}
+    assert {read_study(folder / name).kind.name for name in ("clusters.toml", "trace.toml")} == {"jobs"}
 
 
 def test_the_log_of_the_examples_is_what_its_maker_writes() -> None:

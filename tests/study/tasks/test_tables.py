@@ -11,8 +11,8 @@ import pytest
 from joulewise.model import Allocation
 from joulewise.study import plan
 from joulewise.study.source import Draw
-from joulewise.study.sources import build_world
 from joulewise.study.tasks import tables as details
+from joulewise.study.tasks.day import ManagedKind
 from tests.strategies.small import run_small, small
 
 
@@ -42,7 +42,7 @@ def test_what_a_task_never_had_is_null(tmp_path: Path) -> None:
 
 def test_records_give_the_allocation_back() -> None:
     run = plan(small())[0]
-    world = build_world(run.point.world, Draw(run.seed, run.trial, Path()))
+    world = ManagedKind().build_world(run.point.world, Draw(run.seed, run.trial, Path()))
     rng = np.random.default_rng(0)
     n = world.workload.n_tasks
     status = rng.integers(0, 3, n, dtype=np.int8)
@@ -61,7 +61,7 @@ def test_records_give_the_allocation_back() -> None:
 
 def test_a_trace_without_any_task_that_ran_stays_at_zero() -> None:
     run = plan(small())[0]
-    world = build_world(run.point.world, Draw(run.seed, run.trial, Path()))
+    world = ManagedKind().build_world(run.point.world, Draw(run.seed, run.trial, Path()))
     n = world.workload.n_tasks
     nothing = Allocation(np.full(n, -1), np.full(n, -1), np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, np.int8))
     assert details.trace(world, nothing)["utility_cumulative"].to_list() == [0.0] * 121

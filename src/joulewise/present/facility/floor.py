@@ -75,11 +75,10 @@ def rooms_of(records: Records) -> tuple[list[Room], str]:
     best = [ranked_runs(records, panel.rows)[0] for panel in few]
     names = [records.phrases(run, [*settings, *([key] if records.varies(key) else [])]) for run in best]
     rooms = [_room(records, run["run"], name) for run, name in zip(best, names, strict=True)]
-    of_best = " Shown is the plan that earned most." if records.varies(key) else ""
-    left = f" Shown are {len(few)} of {len(panels)} settings." if len(few) < len(panels) else ""
-    unknown = (
-        "" if is_placed(records.frame(NODES)) else " Where nodes stand is not known: they are drawn in their order."
-    )
+    of_best = " The plan that earned most is shown." if records.varies(key) else ""
+    left = f" {len(few)} of {len(panels)} settings are shown." if len(few) < len(panels) else ""
+    has_places = is_placed(records.frame(NODES))
+    unknown = "" if has_places else " It is not known where nodes stand, so they are drawn in their order."
     return rooms, f"{unknown}{of_best}{left} First kept trial."
 
 

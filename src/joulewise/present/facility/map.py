@@ -85,9 +85,9 @@ def map_of_temperatures(records: Records) -> Drawing:
     parts = [_room_part(frame.room.title, _warm_parts(frame, shown), _supplies(frame.room, shown)) for frame in frames]
     what = "each node takes in" if rooms[0].is_standing else "the node with the warmest inlet of each rack takes in"
     is_near = any(frame.cells.rows["near"].any() for frame in frames)
-    near = " The blue dots mark where that is the redline." if is_near else ""
-    right = " At the right, its range and mean by height, with the redline." if rooms[0].is_placed else ""
-    below = "" if rooms[0].cracs.is_empty() else " Below, what each CRAC unit blows."
+    near = " Blue dots mark air as warm as the redline allows." if is_near else ""
+    right = " The right panel has its range and mean by height, with the redline." if rooms[0].is_placed else ""
+    below = "" if rooms[0].cracs.is_empty() else " Below is the supply temperature of each CRAC unit."
     caption = f"Temperature of the air that {what}{_view(rooms[0])}.{near}{right}{below}{note}"
     return Drawing(assemble(parts, across=2), caption)
 

@@ -134,7 +134,7 @@ def _caption(shown: _Shown, programs: Sequence[str], meter: str) -> str:
     company = _company_phrase(shown) if shown.has_company else ", alone."
     whiskers = whiskers_phrase(shown.rows, {each.value: each.half for each in shown.quantities})
     more = (
-        f" Shown are the first {_MOST_PROGRAMS} of {len(programs)} programs." if len(programs) > _MOST_PROGRAMS else ""
+        f" The first {_MOST_PROGRAMS} of {len(programs)} programs are shown." if len(programs) > _MOST_PROGRAMS else ""
     )
     return f"Each {row} is a program: its {listed}{against}{company}{whiskers}{more}"
 

@@ -46,7 +46,7 @@ def energy_together(analysis: Analysis) -> Drawing:
     together_j = shown["together_j"]
     end_j, edge = axis_end([*shown["alone_j"], *together_j], together_j, shown["together_ci_j"])
     whiskers = f"{whiskers_phrase(shown, {'together_j': 'together_ci_j'})}{edge}"
-    more = f" Shown are the first {_MOST_GROUPS} of {rows.height} groups." if rows.height > _MOST_GROUPS else ""
+    more = f" The first {_MOST_GROUPS} of {rows.height} groups are shown." if rows.height > _MOST_GROUPS else ""
     widths = ", with half of the 95 % interval of both energies" if rows["saved_ci"].is_not_null().any() else ""
     caption = (
         f"Energy{meter_phrase(analysis)}{clock_phrase(clock)} until each program of a group has run once: one after "

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
+from joulewise.study.assignments.parameters import UtilityFrontParameters
 from joulewise.study.case import Case
-from joulewise.study.spec import Point
 from joulewise.study.store import NO_BOUND
 
 if TYPE_CHECKING:
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-9
 
 
-def name_of(point: Point, _said: str) -> str:
-    """How the bound of a point is proven: its prices are of a way to drop tasks, and of no chance."""
-    p = point.decision.parameters
+def name_of(p: UtilityFrontParameters) -> str:
+    """How the bound of a search is proven: its prices are of a way to drop tasks, and of no chance."""
     return f"front-prices-{repr(p.drop_below).removesuffix('.0')}" if p.is_certain else NO_BOUND
 
 

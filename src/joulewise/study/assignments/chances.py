@@ -9,17 +9,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from joulewise.study.assignments.parameters import (
+    EXPECTED,
+    MEAN_COMPLETIONS,
+    PERCENTILE,
+    UtilityFrontParameters,
+)
 from joulewise.study.assignments.world import KnownWorld
-from joulewise.study.bags.front import search_seed
-from joulewise.study.case import Case, Note, Tables
+from joulewise.study.case import Case, Note
 from joulewise.study.column import CLOUDS, FRONTS
-from joulewise.study.optimising import EXPECTED, MEAN_COMPLETIONS, PERCENTILE, UtilityFrontParameters
+from joulewise.study.run import Run
+from joulewise.study.seeds import search_seed
+from joulewise.study.store import Tables
 
 if TYPE_CHECKING:
     from joulewise.model.arrays import Floats
     from joulewise.model.assignment import Assignment
     from joulewise.optimise.assignments.fuzzy import FuzzyFront
-    from joulewise.study.planning import Run
 
 _MJ = 1e6
 _VALUES = (

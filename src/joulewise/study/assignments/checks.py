@@ -8,14 +8,16 @@ from functools import partial
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.study.assignments.methods import METHODS, problem_of, start_of
-from joulewise.study.assignments.world import KnownWorld, build_world
-from joulewise.study.bags import world as bags
-from joulewise.study.bags.front import idle_keys, seed_of
+from joulewise.study.assignments.parameters import ALL_CORES, GPU, PERCENTILE, UtilityFrontParameters
+from joulewise.study.assignments.world import KnownWorld
 from joulewise.study.case import Candidates
-from joulewise.study.optimising import ALL_CORES, GPU, NSGA2, PERCENTILE, UtilityFrontParameters
+from joulewise.study.genetic import NSGA2
+from joulewise.study.judging import unused_supply
+from joulewise.study.machines import failures
+from joulewise.study.methods import idle_keys
 from joulewise.study.parameters import shown
+from joulewise.study.seeds import seed_of
 from joulewise.study.source import Draw
-from joulewise.study.sources import is_random_part
 from joulewise.study.spec import WorldParts
 
 _PLACES = {
@@ -39,19 +41,19 @@ _USES: Mapping[str, tuple[Callable[[UtilityFrontParameters], bool], str]] = {
 """What keys need that matter in some searches only."""
 
 
-def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
-    """What must hold before anything is run."""
-    parameters = [part.parameters for part in found.decisions]
-    systems, supplies = ({getattr(parts, name): None for parts in found.worlds} for name in ("system", "supply"))
+def checks(asked: Candidates, draw: Draw, is_random: Callable[[WorldParts], bool]) -> Iterator[Callable[[], object]]:
+    """What must hold before anything is run; `is_random` tells of worlds that differ between trials."""
+    parameters = [part.parameters for part in asked.decisions]
+    systems, supplies = ({getattr(parts, name): None for parts in asked.worlds} for name in ("system", "supply"))
     yield lambda: raise_if_any(idle_keys(UtilityFrontParameters, parameters, METHODS))
     yield lambda: raise_if_any(_unused_keys(parameters))
-    yield lambda: raise_if_any(_trial_problems(found))
-    yield lambda: raise_if_any(problem for system in systems for problem in bags.failures(system))
-    yield lambda: raise_if_any(problem for supply in supplies for problem in bags.unused_supply(supply, ("pue",)))
-    decisions: dict[WorldParts, list[UtilityFrontParameters]] = {parts: [] for parts in found.worlds}
-    for point in found.points:
-        decisions[point.world].append(point.decision.parameters)
-    yield from (partial(_check_world, parts, draw, sought) for parts, sought in decisions.items())
+    yield lambda: raise_if_any(_trial_problems(asked, is_random))
+    yield lambda: raise_if_any(problem for system in systems for problem in failures(system))
+    yield lambda: raise_if_any(problem for supply in supplies for problem in unused_supply(supply, ("pue",)))
+    sought: dict[WorldParts, list[UtilityFrontParameters]] = {parts: [] for parts in asked.worlds}
+    for point in asked.points:
+        sought[point.world].append(point.decision.parameters)
+    yield from (partial(_check_world, asked, parts, draw, searches) for parts, searches in sought.items())
 
 
 def _unused_keys(parameters: Sequence[UtilityFrontParameters]) -> Iterator[Problem]:
@@ -63,18 +65,18 @@ def _unused_keys(parameters: Sequence[UtilityFrontParameters]) -> Iterator[Probl
             yield Problem(f"optimise.{name}", found, f"is for {needed}", "leave it out")
 
 
-def _trial_problems(found: Candidates) -> Iterator[Problem]:
+def _trial_problems(asked: Candidates, is_random: Callable[[WorldParts], bool]) -> Iterator[Problem]:
     """Populations to start from, where trials have worlds of their own: a population belongs to one world."""
-    started = [point for point in found.points if point.decision.parameters.start_from is not None]
-    if found.trials > 1 and any(is_random_part(part) for point in started for part in point.world):
-        told = f"found {started[0].decision.parameters.start_from!r} with trials = {found.trials}"
-        yield Problem("optimise.start_from", told, "is of one trial: the others have other worlds", "set trials = 1")
+    started = [point for point in asked.points if point.decision.parameters.start_from is not None]
+    if asked.trials > 1 and any(is_random(point.world) for point in started):
+        found = f"found {started[0].decision.parameters.start_from!r} with trials = {asked.trials}"
+        yield Problem("optimise.start_from", found, "is of one trial: the others have other worlds", "set trials = 1")
 
 
-def _check_world(parts: WorldParts, draw: Draw, sought: Sequence[UtilityFrontParameters]) -> None:
+def _check_world(asked: Candidates, parts: WorldParts, draw: Draw, sought: Sequence[UtilityFrontParameters]) -> None:
     """InputError when a world of the first trial is none of tasks known in advance, or not what searches need."""
     try:
-        known = build_world(parts, draw)
+        known = asked.world_of(parts)
         raise_if_any(problem for p in sought for problem in _search_problems(known, p, draw))
     except InputError as error:
         raise InputError(*map(_in_study, error.problems)) from None

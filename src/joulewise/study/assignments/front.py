@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 
 from joulewise import units
 from joulewise.study.assignments import bounds as utility_bounds
+from joulewise.study.assignments import checks as utility_checks
 from joulewise.study.assignments import tables as utility_tables
 from joulewise.study.assignments.chances import (
     cautious_choice,
@@ -22,18 +23,24 @@ from joulewise.study.assignments.chances import (
     judge_samples,
     spread_of,
 )
+from joulewise.study.assignments.columns import UTILITY_COLUMNS
 from joulewise.study.assignments.methods import METHODS, on_gpu, stochastic_problem
+from joulewise.study.assignments.parameters import AUTO, GPU, OBJECTIVES, ONE_CORE, UtilityFrontParameters
+from joulewise.study.assignments.sources import UTILITY_GOAL, WORKLOADS
 from joulewise.study.assignments.tables import FoundFront
-from joulewise.study.assignments.world import KnownWorld
-from joulewise.study.bags import world as bags
-from joulewise.study.bags.front import search_seed
-from joulewise.study.case import NOT_CHECKED, Case, Note, Outcome, Tables
+from joulewise.study.assignments.template import UTILITY_TEMPLATE
+from joulewise.study.assignments.world import KnownWorld, with_chances
+from joulewise.study.case import NOT_CHECKED, Candidates, Case, Note, Outcome
 from joulewise.study.column import ASSIGNMENTS, CLOUDS, FRONTS
-from joulewise.study.optimising import AUTO, GPU, ONE_CORE, UtilityFrontParameters
+from joulewise.study.judging import judge_columns, judge_tables, place_of
+from joulewise.study.kind import Kind
+from joulewise.study.machines import MACHINES, build_machines, tiny_machines
+from joulewise.study.run import Run
+from joulewise.study.sections import OPTIMISE_SECTION, build_supply
+from joulewise.study.seeds import search_seed
 from joulewise.study.source import Draw
-from joulewise.study.sources import expected_tasks
-from joulewise.study.spec import Point
-from joulewise.study.store import DONE, Store
+from joulewise.study.spec import Point, WorldParts
+from joulewise.study.store import DONE, Store, Tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,7 +49,6 @@ if TYPE_CHECKING:
     from joulewise.model.arrays import Floats
     from joulewise.model.assignment import Assignment
     from joulewise.optimise.assignments.bound import UtilityBound
-    from joulewise.study.planning import Run
 
 # Rough figures of one ordinary processor of 2024.
 _RUN_S, _BOUND_TASK_S = 0.5, 1e-3
@@ -51,73 +57,145 @@ _KEPT_POINTS, _GENE_BYTES = 200, 4
 _COMPARED = ("fresh_mean_percent", "hypervolume_percent", "normalised_percent")
 """By which column the best run is told: the first that all have."""
 
-
-# --- plans -------------------------------------------------------------------------------------------------------
-
-
-def draws(point: Point, _folder: Path) -> bool:
-    """Whether the method draws from the trial; a search that goes on draws as the one before it."""
-    p = point.decision.parameters
-    return METHODS[p.method].draws and p.start_from is None
-
-
-def settled(point: Point, has_gpu: bool | None = None) -> Point:
-    """A point as it is computed where there is a GPU or none, by default here: GPUs draw otherwise than cores."""
-    p = point.decision.parameters
-    if not on_gpu(p, has_gpu):
-        return point
-    return replace(point, decision=replace(point.decision, parameters=replace(p, engine=GPU)))
+VALUES = {
+    'optimise.objective = "{}"': OBJECTIVES,
+    'optimise.seeds = ["{}"]': {
+        "min-energy": "in order of arrival, every task where it uses the least energy",
+        "max-utility": "in order of arrival, every task where it earns most",
+        "max-utility-per-energy": "in order of arrival, every task where it earns most per joule",
+        "min-min": "again and again the task that can complete first, where it does",
+        "all": "the four heuristics, and what max-max-util, max-max-upt, max-max-upp and max-max-upe do in simulation",
+    },
+}
+"""What values of keys mean that no other table tells."""
 
 
-def titles(points: Sequence[Point], _folder: Path) -> dict[str, dict[str, str]]:
-    """How reports are to call the methods."""
-    names = dict.fromkeys(point.decision.parameters.method for point in points)
-    return {name: {"title": METHODS[name].title, "mode": ""} for name in names}
+class UtilityKind(Kind):
+    """The front of energy and utility."""
+
+    name = "utility"
+    summary = "tasks known in advance, and the trade-off between their energy and their utility"
+    section = OPTIMISE_SECTION
+    decision = UTILITY_GOAL
+    systems = MACHINES
+    workloads = WORKLOADS
+    main = "method"
+    methods = METHODS
+    values = VALUES
+    title = "percent of hypervolume"
+    columns = UTILITY_COLUMNS
+    tables = (FRONTS, ASSIGNMENTS)
+    template = UTILITY_TEMPLATE
+
+    def build_world(self, parts: WorldParts, draw: Draw) -> KnownWorld:
+        """The tasks of one trial and what may become of them; InputError when tables do not describe them."""
+        from joulewise.model import World
+
+        system, chances = with_chances(build_machines(parts.system, draw), parts.system.parameters, draw)
+        workload = self.build_workload(parts.workload, system, draw)
+        return KnownWorld(World(system, workload, build_supply(parts.supply, draw)), chances)
+
+    def checks(self, asked: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
+        """What must hold before anything is run."""
+        return utility_checks.checks(asked, draw, self.is_random)
+
+    def bound(self, point: Point, _said: str) -> str:
+        """Prices of a way to drop tasks, and none for chance."""
+        return utility_bounds.name_of(point.decision.parameters)
+
+    def draws(self, point: Point, folder: Path) -> bool:
+        """Whether the method draws from the trial; a search that goes on draws as the one before it."""
+        return super().draws(point, folder) and point.decision.parameters.start_from is None
+
+    def settled(self, point: Point, has_gpu: bool | None = None) -> Point:
+        """A point as it is computed where there is a GPU or none, by default here: GPUs draw otherwise than cores."""
+        p = point.decision.parameters
+        if not on_gpu(p, has_gpu):
+            return point
+        return replace(point, decision=replace(point.decision, parameters=replace(p, engine=GPU)))
+
+    def seconds(self, missing: Sequence[Run], store: Store, folder: Path) -> float:
+        """The time of one process for the runs, and for the bound of each world that has none yet."""
+        n_tasks = self.task_counts(missing, folder)
+        runs_s = sum(_RUN_S + _search_s(run.point.decision.parameters, n_tasks[run.key]) for run in missing)
+        worlds = {
+            (run.world_key, run.bound): n_tasks[run.key] for run in missing if run.point.decision.parameters.is_certain
+        }
+        new = (n for (key, bound), n in worlds.items() if not store.proof_file(key, bound).is_file())
+        return runs_s + _BOUND_TASK_S * sum(new)
+
+    def size(self, kept: Sequence[Run], folder: Path) -> float:
+        """The bytes of the detail tables of these runs."""
+        return _GENE_BYTES * _KEPT_POINTS * sum(self.task_counts(kept, folder).values())
+
+    def compute(self, case: Case) -> Outcome:
+        """Search the front, hold it against the bound, and evaluate it in fresh samples where there is chance."""
+        p = case.decision
+        _warm_up(p.method)
+        bound = utility_bounds.proven(case)
+        began_s = time.perf_counter()
+        found = METHODS[p.method].search(case.world, p, search_seed(case.run))
+        solve_s = time.perf_counter() - began_s
+        if case.run.keep and found.population is not None:
+            found.population.save(case.store.population_file(case.run.key))
+        assignments = _front_of(case, found.front.payload)
+        front = found_front(case, assignments, bound, found.snapshots)
+        speed = {"engine": found.engine, "generations_per_s": found.generations_per_s, "solve_s": solve_s}
+        return Outcome({**_columns(case, front), **speed}, lambda: _tables(front, assignments))
+
+    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
+        """What does not hold of a run: the certificate of the bound, the assignments and all that follows from them.
+
+        Assignments that are not stored are searched again, if what searched is there.
+        """
+        from joulewise.optimise.assignments.gpu import gpu_name
+
+        broken = [*utility_bounds.judge(case)]
+        yield from broken
+        if broken:
+            return
+        bound = utility_bounds.proven(case)
+        if stored is None:
+            p = _with_engine(case.decision, row["engine"])
+            if on_gpu(p) and not gpu_name():
+                yield Note(f"{NOT_CHECKED}: needs a GPU")
+                return
+            found = METHODS[p.method].search(case.world, p, search_seed(case.run))
+            assignments, snapshots = _front_of(case, found.front.payload), found.snapshots
+        else:
+            snapshots = utility_tables.snapshots_of(stored[FRONTS])
+            assignments = utility_tables.assignments_of(stored[ASSIGNMENTS])
+            broken = [*_judge_assignments(case, assignments, stored[FRONTS])]
+            yield from broken
+            if broken:
+                return
+            if case.world.chances is not None:
+                yield from judge_samples(case, assignments, stored)
+        front = found_front(case, assignments, bound, snapshots)
+        yield from judge_columns(row, _columns(case, front))
+        yield from judge_tables(stored or {}, _tables(front, assignments))
+
+    def sentences(self, runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+        """What was found, in words: the best run's front."""
+        done = runs.filter(runs["status"] == DONE)
+        if done.is_empty():
+            return
+        measure = next((name for name in _COMPARED if done[name].count() == done.height), _COMPARED[-1])
+        ranking = done.sort(measure, "least_energy_j", descending=[True, False], nulls_last=True, maintain_order=True)
+        best = ranking.row(0, named=True)
+        place = place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
+        yield (
+            f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: "
+            f"{best['points']:.0f} point{'' if best['points'] == 1 else 's'}{_share(best)}; "
+            f"from {best['least_energy_utility']:.5g} with {units.energy(best['least_energy_j'])} "
+            f"to {best['most_utility']:.5g} with {units.energy(best['most_utility_energy_j'])}; "
+            f"the most utility per energy is {best['peak_utility_per_mj']:.4g} per MJ, "
+            f"at {best['peak_utility']:.5g} with {units.energy(best['peak_energy_j'])}."
+        )
 
 
-def seconds(missing: Sequence[Run], store: Store, folder: Path) -> float:
-    """The time of one process for the runs, and for the bound of each world that has none yet."""
-    n_tasks = _task_counts(missing, folder)
-    runs_s = sum(_RUN_S + _run_s(run.point.decision.parameters, n_tasks[run.key]) for run in missing)
-    worlds = {
-        (run.world_key, run.bound): n_tasks[run.key] for run in missing if run.point.decision.parameters.is_certain
-    }
-    new = (n for (key, bound), n in worlds.items() if not store.proof_file(key, bound).is_file())
-    return runs_s + _BOUND_TASK_S * sum(new)
-
-
-def _run_s(p: UtilityFrontParameters, n_tasks: float) -> float:
+def _search_s(p: UtilityFrontParameters, n_tasks: float) -> float:
     return METHODS[p.method].seconds(p, n_tasks)
-
-
-def size(kept: Sequence[Run], folder: Path) -> float:
-    """The bytes of the detail tables of these runs."""
-    return _GENE_BYTES * _KEPT_POINTS * sum(_task_counts(kept, folder).values())
-
-
-def _task_counts(runs: Sequence[Run], folder: Path) -> dict[str, float]:
-    workloads = {run.point.workload for run in runs}
-    n_tasks = {part: expected_tasks(part, Draw(0, 0, folder)) for part in workloads}
-    return {run.key: n_tasks[run.point.workload] for run in runs}
-
-
-# --- runs --------------------------------------------------------------------------------------------------------
-
-
-def compute(case: Case) -> Outcome:
-    """Search the front, hold it against the bound, and evaluate it in fresh samples where there is chance."""
-    p = case.decision
-    _warm_up(p.method)
-    bound = utility_bounds.proven(case)
-    began_s = time.perf_counter()
-    found = METHODS[p.method].search(case.world, p, search_seed(case.run))
-    solve_s = time.perf_counter() - began_s
-    if case.run.keep and found.population is not None:
-        found.population.save(case.store.population_file(case.run.key))
-    assignments = _front_of(case, found.front.payload)
-    front = found_front(case, assignments, bound, found.snapshots)
-    speed = {"engine": found.engine, "generations_per_s": found.generations_per_s, "solve_s": solve_s}
-    return Outcome({**_columns(case, front), **speed}, lambda: _tables(front, assignments))
 
 
 def _front_of(case: Case, assignments: Sequence[Assignment]) -> list[Assignment]:
@@ -185,46 +263,10 @@ def _warm_up(method: str) -> None:
     from joulewise.model import World
     from joulewise.worlds.assignments.known import KnownParameters, generate_known
 
-    system = bags.tiny_bag().system
+    system = tiny_machines()
     tiny = KnownWorld(World(system, generate_known(KnownParameters(n_tasks=3), system, 0, 0)), None)
     METHODS[method].search(tiny, UtilityFrontParameters(moves=2, population=4, generations=1), 0)
     mark_kernels_compiled()
-
-
-# --- judging -----------------------------------------------------------------------------------------------------
-
-
-def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-    """What does not hold of a run: the certificate of the bound, the assignments and all that follows from them.
-
-    Assignments that are not stored are searched again, if what searched is there.
-    """
-    from joulewise.optimise.assignments.gpu import gpu_name
-
-    broken = [*utility_bounds.judge(case)]
-    yield from broken
-    if broken:
-        return
-    bound = utility_bounds.proven(case)
-    if stored is None:
-        p = _with_engine(case.decision, row["engine"])
-        if on_gpu(p) and not gpu_name():
-            yield Note(f"{NOT_CHECKED}: needs a GPU")
-            return
-        found = METHODS[p.method].search(case.world, p, search_seed(case.run))
-        assignments, snapshots = _front_of(case, found.front.payload), found.snapshots
-    else:
-        snapshots = utility_tables.snapshots_of(stored[FRONTS])
-        assignments = utility_tables.assignments_of(stored[ASSIGNMENTS])
-        broken = [*_judge_assignments(case, assignments, stored[FRONTS])]
-        yield from broken
-        if broken:
-            return
-        if case.world.chances is not None:
-            yield from judge_samples(case, assignments, stored)
-    front = found_front(case, assignments, bound, snapshots)
-    yield from bags.judge_columns(row, _columns(case, front))
-    yield from bags.judge_tables(stored or {}, _tables(front, assignments))
 
 
 def _with_engine(p: UtilityFrontParameters, engine: str) -> UtilityFrontParameters:
@@ -240,32 +282,13 @@ def _judge_assignments(case: Case, assignments: Sequence[Assignment], fronts: pl
 
     world, p = case.world.world, case.decision
     said = fronts.filter(fronts["curve"] == "front").select("energy_j", "utility").iter_rows(named=True)
-    told = [row if p.is_certain else {} for row in said]
-    if len(told) != len(assignments):
-        yield f"fronts: {len(told)} points are stored for {len(assignments)} assignments"
+    objectives = [row if p.is_certain else {} for row in said]
+    if len(objectives) != len(assignments):
+        yield f"fronts: {len(objectives)} points are stored for {len(assignments)} assignments"
         return
-    for point, (assignment, values) in enumerate(zip(assignments, told, strict=True)):
+    for point, (assignment, values) in enumerate(zip(assignments, objectives, strict=True)):
         findings = check_assignment(world, assignment, p.drop_below, **values)
         yield from (f"point {point}: {finding}" for finding in findings)
-
-
-def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
-    """What was found, in words: the best run's front."""
-    done = runs.filter(runs["status"] == DONE)
-    if done.is_empty():
-        return
-    measure = next((name for name in _COMPARED if done[name].count() == done.height), _COMPARED[-1])
-    ranking = done.sort(measure, "least_energy_j", descending=[True, False], nulls_last=True, maintain_order=True)
-    best = ranking.row(0, named=True)
-    place = bags.place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
-    yield (
-        f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: "
-        f"{best['points']:.0f} point{'' if best['points'] == 1 else 's'}{_share(best)}; "
-        f"from {best['least_energy_utility']:.5g} with {units.energy(best['least_energy_j'])} "
-        f"to {best['most_utility']:.5g} with {units.energy(best['most_utility_energy_j'])}; "
-        f"the most utility per energy is {best['peak_utility_per_mj']:.4g} per MJ, "
-        f"at {best['peak_utility']:.5g} with {units.energy(best['peak_energy_j'])}."
-    )
 
 
 def _share(row: Mapping[str, Any]) -> str:

@@ -7,17 +7,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from joulewise.study.assignments.parameters import ALL_CORES, ANNEALING, AUTO, GPU, SIMULATED, UtilityFrontParameters
 from joulewise.study.assignments.world import KnownWorld
-from joulewise.study.bags.front import Method
-from joulewise.study.optimising import ALL_CORES, AUTO, GPU, NSGA2, SIMULATED, UtilityFrontParameters, genetic_ways
+from joulewise.study.genetic import GENETIC_KEYS, NSGA2, genetic_ways
+from joulewise.study.methods import Method
+from joulewise.study.simulating import simulated
 
 if TYPE_CHECKING:
     from joulewise.model import World
     from joulewise.model.arrays import Floats
     from joulewise.model.assignment import Assignment
-    from joulewise.optimise.assignments.stochastic import StochasticProblem
+    from joulewise.optimise.assignments.stochastic import StochasticObjective, StochasticProblem
     from joulewise.optimise.evolution import Engine, Evolution, GeneticProblem
     from joulewise.optimise.front import Front
     from joulewise.optimise.population import Population
@@ -49,9 +51,9 @@ def _annealed(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Found:
 def _evolved(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Found:
     start = start_of(p)
     seeds = () if start else seeds_of(known.world, p)
-    found = _evolution(p)(partial(problem_of, known, p, seed), seeds, **genetic_ways(p), seed=seed, start=start)
-    snapshots = {n: front.points for n, front in found.snapshots.items()}
-    return Found(found.front, snapshots, found.generations_per_s, found.engine, found.population)
+    evolution = _evolution(p)(partial(problem_of, known, p, seed), seeds, **genetic_ways(p), seed=seed, start=start)
+    snapshots = {n: front.points for n, front in evolution.snapshots.items()}
+    return Found(evolution.front, snapshots, evolution.generations_per_s, evolution.engine, evolution.population)
 
 
 def _evolution(p: UtilityFrontParameters) -> Callable[..., Evolution]:
@@ -106,7 +108,7 @@ def stochastic_problem(known: KnownWorld, p: UtilityFrontParameters, seed: int, 
     return StochasticProblem(
         known.world,
         known.chances,
-        objective=p.objective,
+        objective=cast("StochasticObjective", p.objective),
         percentile=(p.percentile_utility, p.percentile_energy),
         n_samples=p.n_samples,
         drop_below=p.drop_below,
@@ -122,19 +124,9 @@ def seeds_of(world: World, p: UtilityFrontParameters) -> list[Assignment]:
 
     made: dict[str, Callable[[World, float], Assignment]] = {
         **SEEDS,
-        **{name: partial(_simulated, name) for name in SIMULATED},
+        **{name: partial(simulated, name) for name in SIMULATED},
     }
     return [made[name](world, p.drop_below) for name in p.seed_names]
-
-
-def _simulated(policy: str, world: World, drop_below: float) -> Assignment:
-    """What a policy does with the tasks as they arrive."""
-    from joulewise.model.assignment import Assignment
-    from joulewise.policies.tasks.heuristic import find_policy
-    from joulewise.simulate.tasks.manager import Manager
-    from joulewise.simulate.tasks.serial import simulate
-
-    return Assignment.of(simulate(world, Manager(find_policy(policy), drop_below)).allocation)
 
 
 def _generations_s(p: UtilityFrontParameters, n_tasks: float) -> float:
@@ -143,7 +135,7 @@ def _generations_s(p: UtilityFrontParameters, n_tasks: float) -> float:
 
 
 METHODS = {
-    "annealing": Method(
+    ANNEALING: Method(
         "Annealing",
         "assignments improved move by move, from the most utility to the least energy",
         "ours",
@@ -160,9 +152,8 @@ METHODS = {
         _generations_s,
         draws=True,
         keys=(
-            "population", "generations", "mutation", "archive", "ranks", "seeds", "snapshots", "objective",
-            "percentile_utility", "percentile_energy", "n_samples", "drop_by", "engine", "islands", "exchange_every",
-            "start_from",
+            *GENETIC_KEYS, "seeds", "objective", "percentile_utility", "percentile_energy", "n_samples", "drop_by",
+            "engine", "islands", "exchange_every", "start_from",
         ),
     ),
 }  # fmt: skip

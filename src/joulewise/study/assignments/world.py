@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from joulewise.errors import Problem
-from joulewise.study.parameters import shown
 from joulewise.study.source import Draw
-from joulewise.study.sources import build_supply, build_system, build_workload
-from joulewise.study.spec import Part, WorldParts
-from joulewise.worlds.uncertain import KEYS, UncertainParameters
+from joulewise.worlds.uncertain import UncertainParameters
 
 if TYPE_CHECKING:
     from joulewise.model import System, World
@@ -28,16 +23,7 @@ class KnownWorld:
     chances: Chances | None
 
 
-def build_world(parts: WorldParts, draw: Draw) -> KnownWorld:
-    """The tasks of one trial and what may become of them; InputError when tables do not describe them."""
-    from joulewise.model import World
-
-    system, chances = _with_chances(build_system(parts.system, draw), parts.system.parameters, draw)
-    workload = build_workload(parts.workload, system, draw)
-    return KnownWorld(World(system, workload, build_supply(parts.supply, draw)), chances)
-
-
-def _with_chances(system: System, p: UncertainParameters, draw: Draw) -> tuple[System, Chances | None]:
+def with_chances(system: System, p: UncertainParameters, draw: Draw) -> tuple[System, Chances | None]:
     """The system, at the means of samples where these are given, and its chances."""
     from joulewise.worlds.assignments.chance_tables import read_chances
     from joulewise.worlds.assignments.chances import ChanceParameters, gamma_chances
@@ -49,11 +35,3 @@ def _with_chances(system: System, p: UncertainParameters, draw: Draw) -> tuple[S
         return system, None
     covs = ChanceParameters(p.time_cov_range or _CERTAIN, p.power_cov_range or _CERTAIN)
     return system, gamma_chances(system, covs, draw.seed, draw.trial)
-
-
-def chances_refused(system: Part, allowed: str, advice: str) -> Iterator[Problem]:
-    """The keys of a system that make it uncertain, where it may not be."""
-    for key in KEYS:
-        value = getattr(system.parameters, key)
-        if value is not None:
-            yield Problem(f"system.{key}", f"found {shown(key, value)}", allowed, advice)

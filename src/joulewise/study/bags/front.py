@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,177 +12,138 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise import units
-from joulewise.errors import Problem, raise_if_any
+from joulewise.errors import raise_if_any
 from joulewise.study.bags import tables as bag_tables
-from joulewise.study.bags import world as bags
-from joulewise.study.bags.world import BagWorld
-from joulewise.study.case import Candidates, Case, Outcome, Tables
+from joulewise.study.bags.columns import BAG_FRONT_COLUMNS
+from joulewise.study.bags.methods import METHODS, Found, FrontParameters
+from joulewise.study.bags.templates import FRONT_TEMPLATE
+from joulewise.study.bags.world import (
+    BagKind,
+    BagWorld,
+    bag_columns,
+    judge_allocations,
+    judge_bound,
+    raise_if_broken,
+    tiny_bag,
+    write_certificate,
+)
+from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import COUNTS, FRONTS, MACHINES
-from joulewise.study.optimising import NSGA2, FrontParameters, genetic_ways
-from joulewise.study.parameters import shown
-from joulewise.study.source import Draw
-from joulewise.study.sources import expected_tasks
-from joulewise.study.spec import Point
+from joulewise.study.genetic import NSGA2
+from joulewise.study.judging import judge_columns, judge_tables, place_of
+from joulewise.study.methods import idle_keys
+from joulewise.study.run import Run
+from joulewise.study.seeds import search_seed
+from joulewise.study.source import Draw, Source
+from joulewise.study.store import Store, Tables
 
 if TYPE_CHECKING:
     import polars as pl
 
     from joulewise.model import System
     from joulewise.model.arrays import Floats
-    from joulewise.model.bag import Bag, BagAllocation
+    from joulewise.model.bag import BagAllocation
     from joulewise.optimise.bags.bound import BoundFront
-    from joulewise.study.planning import Run
-    from joulewise.study.store import Store
 
-# Rough figures of one ordinary processor of 2024.
-_RUN_S, _POINT_S, _MOVE_S, _GENE_S = 0.1, 3e-3, 1e-7, 5e-9
+_RUN_S = 0.1  # of one ordinary processor of 2024
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a method found: allocations, the points of fronts on the way there, and how fast it went, if at a speed."""
+class FrontKind(BagKind):
+    """The trade-off between energy and makespan."""
 
-    allocations: Sequence[BagAllocation]
-    snapshots: Mapping[int, Floats] = field(default_factory=dict)
-    generations_per_s: float = math.nan
+    name = "front"
+    summary = "a bag of tasks, and the trade-off between its energy and its makespan"
+    decision = Source(
+        "front",
+        "the trade-off between energy and makespan (Friese 6, Tarplee III)",
+        FrontParameters,
+        lambda p, _draw: p,
+    )
+    main = "method"
+    methods = METHODS
+    title = "percent of the proven hypervolume"
+    columns = BAG_FRONT_COLUMNS
+    template = FRONT_TEMPLATE
 
+    def checks(self, asked: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
+        """What must hold before anything is run."""
+        parameters = [part.parameters for part in asked.decisions]
+        yield lambda: raise_if_any(idle_keys(FrontParameters, parameters, METHODS))
+        yield from super().checks(asked, draw)
 
-@dataclass(frozen=True)
-class Method:
-    """One way to search a front; `draws`: it draws from the seed and the trial.
+    def check_world(self, world: BagWorld, sought: Sequence[FrontParameters]) -> None:
+        """InputError when a bag is too large for the genetic algorithm."""
+        if any(p.method == NSGA2 for p in sought):
+            from joulewise.optimise.bags.problem import BagProblem
 
-    `seconds` is about how long it takes for so many tasks, `keys` are the parameters that it uses.
-    """
+            BagProblem(world.bag)
 
-    title: str
-    summary: str
-    source: str
-    search: Callable[..., Any]
-    seconds: Callable[[Any, float], float]
-    draws: bool
-    keys: tuple[str, ...]
+    def seconds(self, missing: Sequence[Run], _store: Store, folder: Path) -> float:
+        """The time of one process for the runs."""
+        n_tasks = self.task_counts(missing, folder)
+        return sum(_RUN_S + _search_s(run.point.decision.parameters, n_tasks[run.key]) for run in missing)
 
+    def compute(self, case: Case) -> Outcome:
+        """Search the front; JoulewiseError when an allocation on it is none of the bag."""
+        from joulewise.optimise.bags.bound import bound_front
 
-def _recovered(bag: Bag, bound: BoundFront, p: FrontParameters, _seed: int) -> Found:
-    from joulewise.optimise.bags.recovery import recovered
+        bag, p = case.world.bag, case.decision
+        _warm_up(p.method)
+        began_s = time.perf_counter()
+        bound = bound_front(bag)
+        found = METHODS[p.method].search(bag, bound, p, search_seed(case.run))
+        solve_s = time.perf_counter() - began_s
+        allocations = _front(found)
+        raise_if_broken(allocations)
+        write_certificate(case, bound)
+        columns = {**_columns(bound, allocations, found.snapshots), "generations_per_s": found.generations_per_s}
+        return Outcome({**columns, "solve_s": solve_s}, lambda: _tables(bound, allocations, found.snapshots))
 
-    return Found(recovered(bag, bound, p.n_points))
+    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
+        """What does not hold of a run: the certificate of the bound, the allocations and all that follows from them.
 
+        Allocations that are not stored are searched again.
+        """
+        from joulewise.optimise.bags.bound import bound_front
 
-def _annealed(bag: Bag, bound: BoundFront, p: FrontParameters, seed: int) -> Found:
-    from joulewise.optimise.bags.annealing import improve
-    from joulewise.optimise.bags.recovery import recovered
+        bag, p = case.world.bag, case.decision
+        bound = bound_front(bag)
+        yield from judge_bound(case, bound)
+        if stored is None:
+            found = METHODS[p.method].search(bag, bound, p, search_seed(case.run))
+            allocations, snapshots = _front(found), found.snapshots
+        else:
+            allocations, snapshots = (
+                bag_tables.allocations_of(bag, stored[COUNTS]),
+                bag_tables.snapshots_of(stored[FRONTS]),
+            )
+        yield from judge_allocations(allocations)
+        columns, tables = _columns(bound, allocations, snapshots), _tables(bound, allocations, snapshots)
+        yield from judge_columns(row, columns)
+        yield from judge_tables(stored or {}, tables)
 
-    front = improve(bag, bound, recovered(bag, bound, p.n_points), moves=p.moves, seed=seed)
-    return Found(front.payload)
-
-
-def _evolved(bag: Bag, _bound: BoundFront, p: FrontParameters, seed: int) -> Found:
-    from joulewise.optimise.bags import seeds
-    from joulewise.optimise.bags.problem import BagProblem
-    from joulewise.optimise.evolution import evolve
-
-    known = {"min-energy": seeds.min_energy, "min-min": seeds.min_min_completion_time}
-    found = evolve(BagProblem(bag), [known[name](bag) for name in p.seeds], **genetic_ways(p), seed=seed)
-    snapshots = {n: front.points[::-1, ::-1] for n, front in found.snapshots.items()}
-    return Found(found.front.payload, snapshots, found.generations_per_s)
-
-
-METHODS = {
-    "lp": Method(
-        "Recovered LP",
-        "whole allocations near the linear program's, at its vertices and between",
-        "Tarplee III",
-        _recovered,
-        lambda p, _n_genes: _POINT_S * p.n_points,
-        draws=False,
-        keys=("n_points",),
-    ),
-    "annealing": Method(
-        "Annealing",
-        "the recovered allocations, improved by moving and swapping tasks",
-        "ours",
-        _annealed,
-        lambda p, _n_genes: _POINT_S * p.n_points + _MOVE_S * p.moves,
-        draws=True,
-        keys=("n_points", "moves"),
-    ),
-    NSGA2: Method(
-        "NSGA-II",
-        "a population of allocations that evolves, seeded with two heuristics",
-        "Friese 5.4.4, 6.4",
-        _evolved,
-        lambda p, n_genes: _GENE_S * p.generations * p.population * n_genes,
-        draws=True,
-        keys=("population", "generations", "mutation", "archive", "ranks", "seeds", "snapshots"),
-    ),
-}
-"""Every value of `optimise.method`."""
-
-
-def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
-    """What must hold before anything is run."""
-    parameters = [part.parameters for part in found.decisions]
-    yield lambda: raise_if_any(idle_keys(FrontParameters, parameters, METHODS))
-    yield from bags.checks(found, draw, (), _check)
-
-
-def idle_keys(owner: type, parameters: Sequence[Any], methods: Mapping[str, Method]) -> Iterator[Problem]:
-    """Parameters of a class that a study sets and that none of the methods it sets them for uses."""
-    for entry in dataclasses.fields(owner):
-        given = [p for p in parameters if getattr(p, entry.name) != entry.default]
-        users = [name for name, method in methods.items() if entry.name in method.keys]
-        if given and users and not any(p.method in users for p in given):
-            found = f"found {shown(entry.name, getattr(given[0], entry.name))} with method {given[0].method!r}"
-            allowed = f"is for {' and '.join(map(repr, users))}"
-            yield Problem(f"optimise.{entry.name}", found, allowed, "use such a method as well, or leave it out")
+    def sentences(self, runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+        """What was found, in words: the best run's front."""
+        done = runs.filter(runs["hypervolume_percent"].is_not_null()) if "hypervolume_percent" in runs.columns else None
+        if done is None or done.is_empty():
+            return
+        best = done.row(int(done["hypervolume_percent"].arg_max() or 0), named=True)
+        knee = f"{units.energy(best['knee_energy_j'])} and {units.duration(best['knee_makespan_s'])}"
+        gap, above = best["gap_percent"], "above the bound on average"
+        place = place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
+        yield (
+            f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: "
+            f"{best['points']:.0f} point{'' if best['points'] == 1 else 's'}, "
+            f"{best['hypervolume_percent']:.2f} % of the proven hypervolume"
+            f"{'' if gap is None else f', energies {gap:.2f} % {above}'}; "
+            f"least energy {units.energy(best['least_energy_j'])} ({units.energy(best['energy_bound_j'])} is proven), "
+            f"least makespan {units.duration(best['least_makespan_s'])} ({units.duration(best['makespan_bound_s'])}), "
+            f"knee at {knee}."
+        )
 
 
-def _check(world: BagWorld, parameters: Sequence[FrontParameters]) -> None:
-    """InputError when a bag is too large for the genetic algorithm."""
-    if any(p.method == NSGA2 for p in parameters):
-        from joulewise.optimise.bags.problem import BagProblem
-
-        BagProblem(world.bag)
-
-
-def draws(point: Point, _folder: Path) -> bool:
-    """Whether the method draws from the trial."""
-    return METHODS[point.decision.parameters.method].draws
-
-
-def titles(points: Sequence[Point], _folder: Path) -> dict[str, dict[str, str]]:
-    """How reports are to call the methods."""
-    names = dict.fromkeys(point.decision.parameters.method for point in points)
-    return {name: {"title": METHODS[name].title, "mode": ""} for name in names}
-
-
-def seconds(missing: Sequence[Run], _store: Store, folder: Path) -> float:
-    """The time of one process for the runs."""
-    workloads = {run.point.workload for run in missing}
-    n_tasks = {part: expected_tasks(part, Draw(0, 0, folder)) for part in workloads}
-    return sum(_RUN_S + _run_s(run.point, n_tasks[run.point.workload]) for run in missing)
-
-
-def _run_s(point: Point, n_tasks: float) -> float:
-    return METHODS[point.decision.parameters.method].seconds(point.decision.parameters, n_tasks)
-
-
-def compute(case: Case) -> Outcome:
-    """Search the front; JoulewiseError when an allocation on it is none of the bag."""
-    from joulewise.optimise.bags.bound import bound_front
-
-    bag, p = case.world.bag, case.decision
-    _warm_up(p.method)
-    began_s = time.perf_counter()
-    bound = bound_front(bag)
-    found = METHODS[p.method].search(bag, bound, p, search_seed(case.run))
-    solve_s = time.perf_counter() - began_s
-    allocations = _front(found)
-    bags.raise_if_broken(allocations)
-    bags.write_certificate(case, bound)
-    columns = {**_columns(bound, allocations, found.snapshots), "generations_per_s": found.generations_per_s}
-    return Outcome({**columns, "solve_s": solve_s}, lambda: _tables(bound, allocations, found.snapshots))
+def _search_s(p: FrontParameters, n_tasks: float) -> float:
+    return METHODS[p.method].seconds(p, n_tasks)
 
 
 @cache
@@ -193,22 +152,10 @@ def _warm_up(method: str) -> None:
     from joulewise.kernels.jit import mark_kernels_compiled
     from joulewise.optimise.bags.bound import bound_front
 
-    bag = bags.tiny_bag()
+    bag = tiny_bag()
     p = FrontParameters(n_points=2, moves=2, population=2, generations=1)
     METHODS[method].search(bag, bound_front(bag), p, 0)
     mark_kernels_compiled()
-
-
-def search_seed(run: Run) -> int:
-    """The seed of the search of a run."""
-    return seed_of(run.seed, run.trial)
-
-
-def seed_of(seed: int, trial: int) -> int:
-    """The seed of the searches of one trial."""
-    from joulewise.rng import generator
-
-    return int(generator(seed, trial, "optimise").integers(2**63))
 
 
 def _front(found: Found) -> list[BagAllocation]:
@@ -227,7 +174,7 @@ def _columns(
     points, (energy_j, makespan_s) = bag_tables.points_of(allocations), nadir_reference(bag_tables.bound_points(bound))
     knee = bag_tables.knee_of(points)
     return {
-        **bags.bag_columns(bound),
+        **bag_columns(bound),
         "points": len(points),
         "hypervolume_percent": _share_percent(bound, points),
         **{f"hypervolume_percent:{n}": _share_percent(bound, found) for n, found in snapshots.items()},
@@ -310,43 +257,3 @@ def _found_curve(bound: BoundFront, points: Floats) -> pl.DataFrame:
         letters[i] = letter
     table = bag_tables.curve("front", points, bound, has_knee=True)
     return table.with_columns(chosen=pl.Series(letters, dtype=pl.String))
-
-
-def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-    """What does not hold of a run: the certificate of the bound, the allocations and all that follows from them.
-
-    Allocations that are not stored are searched again.
-    """
-    from joulewise.optimise.bags.bound import bound_front
-
-    bag, p = case.world.bag, case.decision
-    bound = bound_front(bag)
-    yield from bags.judge_bound(case, bound)
-    if stored is None:
-        found = METHODS[p.method].search(bag, bound, p, search_seed(case.run))
-        allocations, snapshots = _front(found), found.snapshots
-    else:
-        allocations, snapshots = bag_tables.allocations_of(bag, stored[COUNTS]), bag_tables.snapshots_of(stored[FRONTS])
-    yield from bags.judge_allocations(allocations)
-    columns, tables = _columns(bound, allocations, snapshots), _tables(bound, allocations, snapshots)
-    yield from bags.judge_columns(row, columns)
-    yield from bags.judge_tables(stored or {}, tables)
-
-
-def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
-    """What was found, in words: the best run's front."""
-    done = runs.filter(runs["hypervolume_percent"].is_not_null()) if "hypervolume_percent" in runs.columns else None
-    if done is None or done.is_empty():
-        return
-    best = done.row(int(done["hypervolume_percent"].arg_max() or 0), named=True)
-    knee = f"{units.energy(best['knee_energy_j'])} and {units.duration(best['knee_makespan_s'])}"
-    gap = "" if best["gap_percent"] is None else f", energies {best['gap_percent']:.2f} % above the bound on average"
-    place = bags.place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
-    yield (
-        f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: "
-        f"{best['points']:.0f} point{'' if best['points'] == 1 else 's'}, "
-        f"{best['hypervolume_percent']:.2f} % of the proven hypervolume{gap}; "
-        f"least energy {units.energy(best['least_energy_j'])} ({units.energy(best['energy_bound_j'])} is proven), "
-        f"least makespan {units.duration(best['least_makespan_s'])} ({units.duration(best['makespan_bound_s'])}), "
-        f"knee at {knee}."
-    )

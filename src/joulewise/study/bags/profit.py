@@ -5,25 +5,41 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
+from pydantic import Field
 
 from joulewise import units
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
-from joulewise.study.agreement import differs
+from joulewise.study.agreement import ROUNDING, differs
 from joulewise.study.bags import tables as bag_tables
-from joulewise.study.bags import world as bags
-from joulewise.study.bags.world import BagWorld
-from joulewise.study.case import Candidates, Case, Outcome, Tables
+from joulewise.study.bags.columns import PROFIT_COLUMNS
+from joulewise.study.bags.templates import PROFIT_TEMPLATE
+from joulewise.study.bags.world import (
+    BagKind,
+    BagWorld,
+    bag_columns,
+    judge_allocations,
+    judge_bound,
+    raise_if_broken,
+    tiny_bag,
+    write_certificate,
+)
+from joulewise.study.case import Case, Outcome
 from joulewise.study.column import COUNTS, FRONTS, MACHINES
-from joulewise.study.optimising import ProfitParameters
-from joulewise.study.source import Draw
+from joulewise.study.judging import judge_columns, judge_tables, place_of
+from joulewise.study.parameters import OneOf, Thresholds
+from joulewise.study.run import Run
+from joulewise.study.source import Source
 from joulewise.study.spec import Point
+from joulewise.study.store import Store, Tables
+from joulewise.worlds.parameters import explained
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,8 +48,6 @@ if TYPE_CHECKING:
     from joulewise.optimise.bags.bound import BoundFront
     from joulewise.optimise.bags.market import Market
     from joulewise.optimise.bags.profit import Profit, RecoveryKind
-    from joulewise.study.planning import Run
-    from joulewise.study.store import Store
 
 _KWH_J, _HOUR_S = 3.6e6, 3600.0
 _SAME = 1e-9
@@ -42,9 +56,6 @@ _BEYOND = 1.25
 _RUN_S = 0.1
 _WAIT_S = 1e-3
 """Waits that are worth telling of are longer than rounding makes them."""
-
-SUPPLY_KEYS = ("power_cap_w", "pue", "tariff", "tariff_column", "tariff_unit")
-"""What of the supply matters to profit."""
 
 RECOVERIES = {"one": "From the optimum", "best": "Best of many"}
 """Every value of `optimise.recovery` with its title."""
@@ -65,21 +76,121 @@ _PLACES = {
 """Where a study file has what the market calls otherwise."""
 
 
-def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
-    """What must hold before anything is run."""
-    return bags.checks(found, draw, SUPPLY_KEYS, _check)
+@dataclass(frozen=True)
+class ProfitParameters:
+    """What a bag earns and costs, and how its allocation is made."""
+
+    price: Annotated[float | None, Field(gt=0)] = explained(None, "what the customer pays for the bag")
+    profit_ratio: Annotated[float | None, Field(gt=0)] = explained(
+        None, "the price over the least cost of the bag's energy, in place of price"
+    )
+    cost_per_kwh: Annotated[float | None, Field(gt=0)] = explained(
+        None, "what a kWh costs; left out: supply.tariff says it by the hour"
+    )
+    recovery: Annotated[str, OneOf(tuple(RECOVERIES))] = explained(
+        "best", "whole allocations are made at the optimum of the bound alone, or at many points to keep the best"
+    )
+    deadline_s: Annotated[float | None, Field(gt=0)] = explained(
+        None, "time by which the bag must be done; left out: none"
+    )
+    overhead: Annotated[float, Field(ge=0)] = explained(0.0, "what handling the bag costs, however it is run")
+    wear_per_hour: Thresholds = explained((), "what an hour of computing wears off a machine, by machine type")
+    depreciation_per_hour: Annotated[float, Field(ge=0)] = explained(
+        0.0, "what all machines together lose in an hour, computing or not"
+    )
+    must_run: bool = explained(False, "whether an agreement requires the bag to be run even at a loss")
+
+    def __post_init__(self) -> None:
+        raise_if_any(_profit_problems(self))
 
 
-def _check(world: BagWorld, parameters: Sequence[ProfitParameters]) -> None:
-    """InputError when one of the markets is none, or its power cap leaves nothing to compute with."""
-    problems: list[Problem] = []
-    for p in parameters:
-        try:
-            with _at_study_keys():
-                _market(world, p).extra_power_w(world.bag)
-        except InputError as error:
-            problems += error.problems
-    raise_if_any(dict.fromkeys(problems))
+def _profit_problems(p: ProfitParameters) -> Iterator[Problem]:
+    if (p.price is None) == (p.profit_ratio is None):
+        found = "found neither price nor profit_ratio" if p.price is None else "found profit_ratio as well"
+        yield Problem("optimise.price", found, "must be exactly one of the two")
+
+
+class ProfitKind(BagKind):
+    """The most profit per second."""
+
+    name = "profit"
+    summary = "a bag of tasks, and the most profit per second that it can earn"
+    decision = Source("profit", "the most profit per second (Tarplee IV)", ProfitParameters)
+    main = "recovery"
+    title = "profit per second"
+    columns = PROFIT_COLUMNS
+    template = PROFIT_TEMPLATE
+    has_best = False
+    supply_keys = ("power_cap_w", "pue", "tariff", "tariff_column", "tariff_unit")
+
+    def check_world(self, world: BagWorld, sought: Sequence[ProfitParameters]) -> None:
+        """InputError when one of the markets is none, or its power cap leaves nothing to compute with."""
+        problems: list[Problem] = []
+        for p in sought:
+            try:
+                with _at_study_keys():
+                    _market(world, p).extra_power_w(world.bag)
+            except InputError as error:
+                problems += error.problems
+        raise_if_any(dict.fromkeys(problems))
+
+    def titles(self, points: Sequence[Point], _folder: Path) -> dict[str, dict[str, str]]:
+        """How reports are to call the ways of recovery."""
+        names = dict.fromkeys(point.decision.parameters.recovery for point in points)
+        return {name: {"title": RECOVERIES[name], "mode": ""} for name in names}
+
+    def seconds(self, missing: Sequence[Run], _store: Store, _folder: Path) -> float:
+        """The time of one process for the runs."""
+        return _RUN_S * len(missing)
+
+    def compute(self, case: Case) -> Outcome:
+        """Find the schedule that earns most; JoulewiseError when its allocation is none of the bag."""
+        from joulewise.optimise.bags.bound import bound_front
+
+        _warm_up(case.decision.recovery)
+        began_s = time.perf_counter()
+        bound = bound_front(case.world.bag)
+        market, profit = _solved(case.world, case.decision, bound)
+        solve_s = time.perf_counter() - began_s
+        raise_if_broken(_allocations(profit))
+        write_certificate(case, bound)
+        columns = {**_columns(market, bound, profit), "reason": profit.why.strip() or None, "solve_s": solve_s}
+        return Outcome(columns, lambda: _tables(market, bound, profit))
+
+    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
+        """What does not hold of a run: the certificate of the bound, the allocation, and what it earns."""
+        from joulewise.check.bags.allocation import certified_profit
+        from joulewise.optimise.bags.bound import bound_front
+
+        bound = bound_front(case.world.bag)
+        yield from judge_bound(case, bound)
+        market, profit = _solved(case.world, case.decision, bound)
+        kept = _allocations(profit) if stored is None else bag_tables.allocations_of(case.world.bag, stored[COUNTS])
+        yield from judge_allocations(kept)
+        unit = abs(market.price) / bound.least_makespan_s or 1.0  # profits may be tiny in the currency of a study
+        for allocation in kept:
+            earned = _earned(market, allocation, row["makespan_s"])
+            yield from differs("runs: profit_per_s, of the price", row["profit_per_s"] / unit, earned / unit)
+            yield from differs("runs: makespan_s - wait_s", row["makespan_s"] - row["wait_s"], allocation.makespan_s)
+        if profit.certificate is not None:
+            proven = certified_profit(case.world.bag, market, *profit.certificate)
+            bound_per_s = row["profit_bound_per_s"]
+            yield from differs("bounds: profit proven by prices, of the price", bound_per_s / unit, proven / unit)
+        yield from judge_columns(row, _columns(market, bound, profit))
+        yield from judge_tables(stored or {}, _tables(market, bound, profit))
+
+    def sentences(self, runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+        """What was found, in words: how the verdicts are spread and why, and the run that earns most."""
+        if "verdict" not in runs.columns:
+            return
+        done = runs.drop_nulls("verdict")
+        counted = done.group_by("verdict", maintain_order=True).len()
+        yield "Verdicts: " + ", ".join(f"{verdict} ({n} of {runs.height})" for verdict, n in counted.iter_rows()) + "."
+        yield from _reasons(done, axes)
+        ran = done.drop_nulls("makespan_s") if "makespan_s" in runs.columns else runs.clear()
+        if not ran.is_empty():
+            yield _most(ran, axes)
+            yield from _waiting(ran, axes)
 
 
 @contextmanager
@@ -92,17 +203,6 @@ def _at_study_keys() -> Iterator[None]:
         raise InputError(*problems) from None
 
 
-def titles(points: Sequence[Point], _folder: Path) -> dict[str, dict[str, str]]:
-    """How reports are to call the ways of recovery."""
-    names = dict.fromkeys(point.decision.parameters.recovery for point in points)
-    return {name: {"title": RECOVERIES[name], "mode": ""} for name in names}
-
-
-def seconds(missing: Sequence[Run], _store: Store, _folder: Path) -> float:
-    """The time of one process for the runs."""
-    return _RUN_S * len(missing)
-
-
 def _solved(world: BagWorld, p: ProfitParameters, bound: BoundFront) -> tuple[Market, Profit]:
     """The market of a study and what the bag comes to in it; InputError under the names of the study file."""
     from joulewise.optimise.bags.profit import most_profit, price_at_ratio
@@ -111,7 +211,7 @@ def _solved(world: BagWorld, p: ProfitParameters, bound: BoundFront) -> tuple[Ma
         market = _market(world, p)
         if p.profit_ratio is not None:
             market = dataclasses.replace(market, price=_price(price_at_ratio(bound, market, 1.0), p.profit_ratio))
-        return market, most_profit(world.bag, market, p.recovery, bound)
+        return market, most_profit(world.bag, market, cast("RecoveryKind", p.recovery), bound)
 
 
 def _price(least_cost: float, ratio: float) -> float:
@@ -155,29 +255,14 @@ def _market_problems(world: BagWorld, p: ProfitParameters) -> Iterator[Problem]:
     yield from (unknown_name("optimise.wear_per_hour", name, names) for name, _ in p.wear_per_hour if name not in names)
 
 
-def compute(case: Case) -> Outcome:
-    """Find the schedule that earns most; JoulewiseError when its allocation is none of the bag."""
-    from joulewise.optimise.bags.bound import bound_front
-
-    _warm_up(case.decision.recovery)
-    began_s = time.perf_counter()
-    bound = bound_front(case.world.bag)
-    market, profit = _solved(case.world, case.decision, bound)
-    solve_s = time.perf_counter() - began_s
-    bags.raise_if_broken(_allocations(profit))
-    bags.write_certificate(case, bound)
-    columns = {**_columns(market, bound, profit), "reason": profit.why.strip() or None, "solve_s": solve_s}
-    return Outcome(columns, lambda: _tables(market, bound, profit))
-
-
 @cache
-def _warm_up(recovery: RecoveryKind) -> None:
+def _warm_up(recovery: str) -> None:
     """Load what a recovery needs, once in a process, so that times are those of searches alone."""
     from joulewise.kernels.jit import mark_kernels_compiled
     from joulewise.optimise.bags.market import Market
     from joulewise.optimise.bags.profit import most_profit
 
-    most_profit(bags.tiny_bag(), Market(price=1.0, cost_per_j=0.0), recovery)
+    most_profit(tiny_bag(), Market(price=1.0, cost_per_j=0.0), cast("RecoveryKind", recovery))
     mark_kernels_compiled()
 
 
@@ -190,7 +275,7 @@ def _columns(market: Market, bound: BoundFront, profit: Profit) -> dict[str, Any
     knee_j, knee_s = (points := bag_tables.bound_points(bound))[bag_tables.knee_of(points)]
     cost = market.joule_cost(profit.makespan_s if runs else bound.least_makespan_s) / market.pue
     return {
-        **bags.bag_columns(bound),
+        **bag_columns(bound),
         "energy_bound_j": market.pue * bound.least_energy_j,
         "price": market.price,
         "profit_ratio": _profit_ratio(market, bound),
@@ -216,11 +301,11 @@ def _profit_ratio(market: Market, bound: BoundFront) -> float:
 
 def _gap_percent(market: Market, profit: Profit) -> float:
     """How far the profit is from its bound: 0 where only rounding is between them, NaN where the bound itself is 0."""
-    rounding = bag_tables.ROUNDING * market.price / profit.makespan_s
+    rounding = ROUNDING * market.price / profit.makespan_s
     if abs(profit.bound_per_s) < rounding:
         return math.nan
     gap = _finite(profit.gap)
-    return 0.0 if abs(gap) < bag_tables.ROUNDING else 100 * gap
+    return 0.0 if abs(gap) < ROUNDING else 100 * gap
 
 
 def _schedule_columns(profit: Profit) -> dict[str, float]:
@@ -292,29 +377,6 @@ def _tables(market: Market, bound: BoundFront, profit: Profit) -> Tables:
     }
 
 
-def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-    """What does not hold of a run: the certificate of the bound, the allocation, and what it earns."""
-    from joulewise.check.bags.allocation import certified_profit
-    from joulewise.optimise.bags.bound import bound_front
-
-    bound = bound_front(case.world.bag)
-    yield from bags.judge_bound(case, bound)
-    market, profit = _solved(case.world, case.decision, bound)
-    kept = _allocations(profit) if stored is None else bag_tables.allocations_of(case.world.bag, stored[COUNTS])
-    yield from bags.judge_allocations(kept)
-    unit = abs(market.price) / bound.least_makespan_s or 1.0  # profits may be tiny in the currency of a study
-    for allocation in kept:
-        earned = _earned(market, allocation, row["makespan_s"])
-        yield from differs("runs: profit_per_s, of the price", row["profit_per_s"] / unit, earned / unit)
-        yield from differs("runs: makespan_s - wait_s", row["makespan_s"] - row["wait_s"], allocation.makespan_s)
-    if profit.certificate is not None:
-        proven = certified_profit(case.world.bag, market, *profit.certificate)
-        bound_per_s = row["profit_bound_per_s"]
-        yield from differs("bounds: profit proven by prices, of the price", bound_per_s / unit, proven / unit)
-    yield from bags.judge_columns(row, _columns(market, bound, profit))
-    yield from bags.judge_tables(stored or {}, _tables(market, bound, profit))
-
-
 def _earned(market: Market, allocation: BagAllocation, period_s: float) -> float:
     """What an allocation earns per second if a bag is run every so often."""
     bag = allocation.bag
@@ -325,32 +387,18 @@ def _earned(market: Market, allocation: BagAllocation, period_s: float) -> float
     return (market.price - costs) / period_s - market.depreciation_per_s
 
 
-def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
-    """What was found, in words: how the verdicts are spread and why, and the run that earns most."""
-    if "verdict" not in runs.columns:
-        return
-    done = runs.drop_nulls("verdict")
-    counted = done.group_by("verdict", maintain_order=True).len()
-    yield "Verdicts: " + ", ".join(f"{verdict} ({n} of {runs.height})" for verdict, n in counted.iter_rows()) + "."
-    yield from _reasons(done, axes)
-    ran = done.drop_nulls("makespan_s") if "makespan_s" in runs.columns else runs.clear()
-    if not ran.is_empty():
-        yield _most(ran, axes)
-        yield from _waiting(ran, axes)
-
-
 def _reasons(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
     """Why a verdict is what it is, at the first run of each."""
     told = runs.drop_nulls("reason") if "reason" in runs.columns else runs.clear()
     for row in told.unique("verdict", keep="first", maintain_order=True).iter_rows(named=True):
-        place = bags.place_of(row, runs, axes)
+        place = place_of(row, runs, axes)
         yield f"{row['verdict'].capitalize()}{f' at {place}' if place else ''}: {row['reason'].rstrip('.')}."
 
 
 def _most(ran: pl.DataFrame, axes: Sequence[str]) -> str:
     """The run that earns most, or loses least."""
     best = ran.row(int(ran["profit_per_s"].arg_max() or 0), named=True)
-    place = bags.place_of(best, ran, axes)
+    place = place_of(best, ran, axes)
     word = "most" if best["profit_per_s"] >= 0 else "least loss"
     per_s = f"{best.get('supply.tariff_unit') or ''} per second".strip()
     near = "" if best["gap_percent"] is None else f", within {best['gap_percent']:.2f} % of the proven bound"
@@ -370,5 +418,5 @@ def _waiting(ran: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         yield (
             f"In {waits.height} of {ran.height} runs all machines wait on purpose after the last task, to keep the "
             f"power cap or because waiting loses less: up to {units.duration(longest['wait_s'])}, at "
-            f"{bags.place_of(longest, ran, axes)}."
+            f"{place_of(longest, ran, axes)}."
         )

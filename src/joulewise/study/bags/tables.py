@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from joulewise.study.agreement import ROUNDING
+
 if TYPE_CHECKING:
     import polars as pl
 
     from joulewise.model.arrays import Floats
     from joulewise.model.bag import Bag, BagAllocation
     from joulewise.optimise.bags.bound import BoundFront
-
-
-ROUNDING = 1e-9
-"""Differences below this share are those of floating-point arithmetic."""
 
 
 def points_of(allocations: Sequence[BagAllocation]) -> Floats:

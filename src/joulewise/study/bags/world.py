@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study.agreement import differs
-from joulewise.study.assignments.world import chances_refused
-from joulewise.study.case import Candidates, Case, Tables
-from joulewise.study.parameters import UNITS, hints_of, key_of, shown
+from joulewise.study.bags.sources import BAGS
+from joulewise.study.case import Candidates, Case
+from joulewise.study.column import COUNTS, FRONTS
+from joulewise.study.column import MACHINES as MACHINES_TABLE
+from joulewise.study.judging import unused_supply
+from joulewise.study.kind import Kind
+from joulewise.study.machines import MACHINES, build_machines, chances_refused, failures, tiny_machines
+from joulewise.study.run import Run
+from joulewise.study.sections import OPTIMISE_SECTION, build_supply
 from joulewise.study.source import Draw
-from joulewise.study.sources import build_bag, build_supply
-from joulewise.study.spec import Part, WorldParts
+from joulewise.study.spec import Part, Point, WorldParts
 from joulewise.units import count
 
 if TYPE_CHECKING:
@@ -28,7 +33,6 @@ if TYPE_CHECKING:
     from joulewise.model import Supply
     from joulewise.model.bag import Bag, BagAllocation
     from joulewise.optimise.bags.bound import BoundFront
-    from joulewise.study.planning import Run
 
 LP = "lp"
 """The kind of bound that is proven for bags."""
@@ -44,34 +48,46 @@ class BagWorld:
     supply: Supply
 
 
-def build_world(parts: WorldParts, draw: Draw) -> BagWorld:
-    """The bag and the supply of one trial; InputError when tables do not describe them."""
-    return BagWorld(build_bag(parts, draw), build_supply(parts.supply, draw))
+class BagKind(Kind):
+    """What kinds of studies of bags share; `supply_keys` are the fields of the supply that matter to what is sought."""
 
+    section = OPTIMISE_SECTION
+    systems = MACHINES
+    workloads = BAGS
+    tables = (FRONTS, MACHINES_TABLE, COUNTS)
+    supply_keys: ClassVar[tuple[str, ...]] = ()
 
-def checks(
-    found: Candidates, draw: Draw, supply_keys: Sequence[str], check: Callable[[BagWorld, Sequence[Any]], None]
-) -> Iterator[Callable[[], object]]:
-    """Hold the sections against what a bag can have, and make the bag of the first trial of each world.
+    def bound(self, _point: Point, _said: str) -> str:
+        """It is that of a linear program."""
+        return LP
 
-    `supply_keys` are the fields of the supply that matter to what is sought.
-    """
-    systems, supplies = ({getattr(parts, name): None for parts in found.worlds} for name in ("system", "supply"))
-    yield lambda: raise_if_any(problem for system in systems for problem in _system_problems(system))
-    yield lambda: raise_if_any(problem for supply in supplies for problem in unused_supply(supply, supply_keys))
-    decisions: dict[WorldParts, list[Any]] = {parts: [] for parts in found.worlds}
-    for point in found.points:
-        decisions[point.world].append(point.decision.parameters)
-    yield from (partial(_check_world, parts, draw, check, sought) for parts, sought in decisions.items())
+    def build_world(self, parts: WorldParts, draw: Draw) -> BagWorld:
+        """The bag and the supply of one trial; InputError when tables do not describe them."""
+        bag = self.build_workload(parts.workload, build_machines(parts.system, draw), draw)
+        return BagWorld(bag, build_supply(parts.supply, draw))
 
+    def checks(self, asked: Candidates, _draw: Draw) -> Iterator[Callable[[], object]]:
+        """Hold the sections against what a bag can have, and make the bag of the first trial of each world."""
+        systems, supplies = ({getattr(parts, name): None for parts in asked.worlds} for name in ("system", "supply"))
+        yield lambda: raise_if_any(problem for system in systems for problem in _system_problems(system))
+        yield lambda: raise_if_any(p for supply in supplies for p in unused_supply(supply, self.supply_keys))
+        sought: dict[WorldParts, list[Any]] = {parts: [] for parts in asked.worlds}
+        for point in asked.points:
+            sought[point.world].append(point.decision.parameters)
+        yield from (partial(self._check_world, asked, *pair) for pair in sought.items())
 
-def _check_world(
-    parts: WorldParts, draw: Draw, check: Callable[[BagWorld, Sequence[Any]], None], sought: Sequence[Any]
-) -> None:
-    try:
-        check(build_world(parts, draw), sought)
-    except InputError as error:
-        raise InputError(*map(_in_study, error.problems)) from None
+    def check_world(self, world: BagWorld, sought: Sequence[Any]) -> None:
+        """InputError when what is sought cannot be had in a world."""
+
+    def size(self, kept: Sequence[Run], _folder: Path) -> float:
+        """The bytes of the detail tables of these runs."""
+        return float(_KEPT_BYTES * len(kept))
+
+    def _check_world(self, asked: Candidates, parts: WorldParts, sought: Sequence[Any]) -> None:
+        try:
+            self.check_world(asked.world_of(parts), sought)
+        except InputError as error:
+            raise InputError(*map(_in_study, error.problems)) from None
 
 
 def _in_study(problem: Problem) -> Problem:
@@ -84,54 +100,11 @@ def _system_problems(system: Part) -> Iterator[Problem]:
     yield from chances_refused(system, "the times and powers of bags are certain", "leave it out")
 
 
-def failures(system: Part) -> Iterator[Problem]:
-    """Machines that fail, where none may."""
-    if system.parameters.mtbf_s is not None:
-        found = "found machines that fail"
-        yield Problem("system.mtbf", found, "the machines of a search never do", "leave out mtbf and mttr")
-
-
-def unused_supply(supply: Part, keys: Sequence[str]) -> Iterator[Problem]:
-    """The keys of the supply that mean nothing for what is sought."""
-    owner: type = type(supply.parameters)
-    written = {name: key_of(name, hint) for name, hint in hints_of(owner).items()}
-    known = ", ".join(written[name] for name in keys)
-    allowed = f"of [supply], this goal uses only {known}" if keys else "this goal uses nothing of [supply]"
-    for field in dataclasses.fields(supply.parameters):
-        value = getattr(supply.parameters, field.name)
-        if field.name not in keys and value != field.default:
-            yield Problem(f"supply.{written[field.name]}", f"found {shown(field.name, value)}", allowed, "leave it out")
-
-
-def place_of(row: Mapping[str, Any], runs: pl.DataFrame, axes: Sequence[str]) -> str:
-    """Which of the runs a row is, by what differs between them: "profit_ratio 1.5, trial 2"; "" where they are one."""
-    varying = [axis for axis in axes if runs[axis].n_unique() > 1]
-    values = [f"{_key(axis, row[axis])} {_told(axis, row[axis])}" for axis in varying]
-    return ", ".join([*values, f"trial {row['trial']}"] if runs["trial"].n_unique() > 1 else values)
-
-
-def _key(axis: str, value: object) -> str:
-    name = axis.rpartition(".")[2]
-    return name[:-2] if name[-2:] in UNITS and isinstance(value, float) else name
-
-
-def _told(axis: str, value: object) -> str:
-    return value if isinstance(value, str) else shown(axis, value)
-
-
 def tiny_bag() -> Bag:
     """A bag that any search is done with at once."""
-    from joulewise.model import System
     from joulewise.model.bag import Bag
 
-    etc_s, power_w = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[90.0, 20.0], [80.0, 30.0]])
-    system = System(("x", "y"), ("a", "b"), np.array([1, 1]), etc_s[:, :, None], power_w[:, :, None])
-    return Bag(system, np.array([2, 2]))
-
-
-def size(kept: Sequence[Run], _folder: Path) -> float:
-    """The bytes of the detail tables of these runs."""
-    return float(_KEPT_BYTES * len(kept))
+    return Bag(tiny_machines(), np.array([2, 2]))
 
 
 def raise_if_broken(allocations: Sequence[BagAllocation]) -> None:
@@ -230,29 +203,3 @@ def judge_allocations(allocations: Sequence[BagAllocation]) -> Iterator[str]:
 
     for point, allocation in enumerate(allocations):
         yield from (f"point {point}: {finding}" for finding in check_bag(allocation))
-
-
-def judge_columns(row: Mapping[str, Any], columns: Mapping[str, Any]) -> Iterator[str]:
-    """Which columns of a run's row do not come out."""
-    for name, value in columns.items():
-        if isinstance(value, str):
-            if row[name] != value:
-                yield f"runs: {name}: {row[name]!r} is stored, {value!r} comes out"
-        else:
-            yield from differs(f"runs: {name}", row[name], value)
-
-
-def judge_tables(stored: Tables, made: Tables) -> Iterator[str]:
-    """Which detail tables do not come out."""
-    import polars as pl
-
-    for name, table in stored.items():
-        anew = made[name]
-        if table.height != anew.height:
-            yield f"{name}: {table.height} rows are stored, {anew.height} come out"
-            continue
-        for column, kind in anew.schema.items():
-            if kind.is_numeric():
-                yield from differs(f"{name}: {column}", *(found[column].cast(pl.Float64) for found in (table, anew)))
-            elif not (table[column].cast(pl.String) == anew[column].cast(pl.String)).all():
-                yield f"{name}: {column}: what is stored does not come out"

@@ -10,8 +10,8 @@ import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
 from joulewise.study.catalogue.judging import Claim, Samples, beside, number, ordering, sampled, untestable
+from joulewise.study.machines import build_machines
 from joulewise.study.source import Draw
-from joulewise.study.sources import build_system
 
 NAIVE = ["random", "round-robin"]
 SMART = ["max-util", "max-upt", "met-random", "met-max-util"]
@@ -92,7 +92,7 @@ def _capacity(runs: pl.DataFrame) -> Samples:
     system = FIG_2_5.study().points[0].system
     found = []
     for trial, seed in runs.select("trial", "seed").unique().sort("trial").iter_rows():
-        drawn = build_system(system, Draw(seed, trial, Path()))
+        drawn = build_machines(system, Draw(seed, trial, Path()))
         mean_s = np.nanmean(np.where(np.isfinite(drawn.etc_s), drawn.etc_s, np.nan), axis=(0, 2))
         found.append(float((drawn.counts * DAY_S / mean_s).sum()))
     return np.array(found)

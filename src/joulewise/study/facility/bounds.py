@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from joulewise.errors import InputError
-from joulewise.study.bags.tables import ROUNDING
+from joulewise.study.agreement import ROUNDING
 from joulewise.study.case import Case
-from joulewise.study.optimising import RewardParameters
-from joulewise.study.spec import Point
+from joulewise.study.facility.methods import RewardParameters
 from joulewise.study.store import NO_BOUND
 
 if TYPE_CHECKING:
@@ -31,9 +30,9 @@ class Bound(NamedTuple):
     prices: FacilityPrices
 
 
-def name_of(point: Point, _said: str) -> str:
-    """How the bound of a point is proven: not at all where eq. 10 is read as printed."""
-    return NO_BOUND if point.decision.parameters.as_printed else PRICES
+def name_of(p: RewardParameters) -> str:
+    """How the bound of a search is proven: not at all where eq. 10 is read as printed."""
+    return NO_BOUND if p.as_printed else PRICES
 
 
 def proven(case: Case, found: FoundPlan | None = None) -> Bound | None:
@@ -46,14 +45,14 @@ def proven(case: Case, found: FoundPlan | None = None) -> Bound | None:
     run, store = case.run, case.store
     if run.bound == NO_BOUND:
         return None
-    known = store.read_proof(run.world_key, run.bound)
-    if known is None:
+    proof = store.read_proof(run.world_key, run.bound)
+    if proof is None:
         asked, usual = case.decision, RewardParameters()
         if not isinstance(found, Proven) or (asked.gap, asked.time_limit_s) != (usual.gap, usual.time_limit_s):
             found = plan_facility(case.world.facility, case.world.air, gap=usual.gap)
-        known = {"value": found.bound_per_s, **_as_json(found.prices)}
-        store.write_proof(run.world_key, run.bound, known)
-    return Bound(float(known["value"]), _prices(known))
+        proof = {"value": found.bound_per_s, **_as_json(found.prices)}
+        store.write_proof(run.world_key, run.bound, proof)
+    return Bound(float(proof["value"]), _prices(proof))
 
 
 def columns(facility: Facility, state: Steady, bound: Bound | None) -> dict[str, float]:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise.errors import InputError
-from joulewise.study.bags.front import search_seed
-from joulewise.study.bags.world import judge_columns
 from joulewise.study.case import NOT_CHECKED, Case, Note
-from joulewise.study.facility import methods as facility_methods
-from joulewise.study.optimising import RewardParameters
+from joulewise.study.facility.methods import RewardParameters, search
+from joulewise.study.judging import judge_columns
+from joulewise.study.seeds import search_seed
 
 if TYPE_CHECKING:
     from joulewise.model.arrays import Floats
@@ -64,7 +63,7 @@ def _simulated(case: Case) -> FacilityDay:
     def plan_for(now: Facility) -> FacilityPlan:
         less = replace(now, cap_w=now.cap_w * (1.0 - p.slack))
         try:
-            return facility_methods.search(less, air, p, seed).plan
+            return search(less, air, p, seed).plan
         except InputError as error:  # other rates are no reason: at rest they do not matter
             raise InputError(
                 *(replace(found, where=f"optimise.slack: {found.where}") for found in error.problems)

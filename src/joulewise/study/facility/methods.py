@@ -1,19 +1,24 @@
-"""The ways to plan a facility, and what they start from."""
+"""The ways to plan a facility, their parameters, and what they start from."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+from pydantic import Field
 
-from joulewise.errors import Problem
-from joulewise.study.bags.front import Method
-from joulewise.study.optimising import RewardParameters
+from joulewise import units
+from joulewise.errors import Problem, raise_if_any
+from joulewise.study.genetic import MOST_GENERATIONS
+from joulewise.study.methods import Method
+from joulewise.study.parameters import OneOf
+from joulewise.units import count
+from joulewise.worlds.parameters import explained
 
 if TYPE_CHECKING:
     from joulewise.model.air import Air
@@ -147,6 +152,104 @@ METHODS = {
     ),
 }
 """Every value of `optimise.method` for a facility."""
+
+
+SEEDS = ("greedy", "greedy-rates", "greedy-spread", "configurations")
+"""The methods whose plans a first population may have."""
+
+
+@dataclass(frozen=True)
+class RewardParameters:
+    """How the plan of a facility with the highest co-located reward rate is searched."""
+
+    method: Annotated[str, OneOf(tuple(METHODS))] = explained(
+        "configurations", "how plans are found: a name of `joulewise list methods`"
+    )
+    time_limit_s: Annotated[float | None, Field(gt=0)] = explained(
+        None, "time after which a search gives back the best plan so far; left out: none"
+    )
+    gap: Annotated[float, Field(ge=0, lt=1)] = explained(
+        0.002, "the search ends with a plan that earns all but this share of the proven bound (configurations)"
+    )
+    population: Annotated[int, Field(ge=2, le=100_000)] = explained(200, "chromosomes of a population (ga, gacl)")
+    generations: Annotated[int, Field(ge=0, le=MOST_GENERATIONS)] = explained(
+        10_000, "generations, of two children each, unless time_limit ends it before (ga, gacl)"
+    )
+    mutation: Annotated[float, Field(ge=0, le=1)] = explained(
+        0.1, "probability that a new chromosome is mutated (ga, gacl)"
+    )
+    gene_mutation: Annotated[float, Field(ge=0, le=1)] = explained(
+        0.05, "probability that a gene of a chromosome that is mutated is drawn anew (ga, gacl)"
+    )
+    seeds: tuple[Annotated[str, OneOf(SEEDS)], ...] = explained(
+        (), "plans of other methods in the first population; the others are drawn, as published (ga, gacl)"
+    )
+    as_printed: bool = explained(
+        False,
+        "eq. 10 word for word when plans are judged: one idle core of a processor ends all interference among the "
+        "others; there is no bound then",
+    )
+    day_s: Annotated[float | None, Field(gt=0)] = explained(
+        None,
+        "how long tasks then arrive one by one, at random, and are sent to cores as plans want it, so that what is "
+        "earned can be held against what was planned; left out: there is no such day",
+    )
+    day_rates: tuple[Annotated[float, Field(ge=0)], ...] = explained(
+        (),
+        "how often tasks arrive in each of as many equal parts of the day, as shares of the rates of the workload; "
+        "left out: even rates",
+    )
+    rates_apart: bool = explained(
+        False, "whether task types have their busy hours apart: of n, each comes a n-th of the day after the one before"
+    )
+    replan_every_s: Annotated[float | None, Field(gt=0)] = explained(
+        None, "how often in the day a plan is made for the rates to come; left out: once, for the mean rates"
+    )
+    slack: Annotated[float, Field(ge=0, lt=1)] = explained(
+        0.0, "share of the power cap that plans of the day leave free, for chance"
+    )
+
+    def __post_init__(self) -> None:
+        raise_if_any(_reward_problems(self))
+
+    @property
+    def n_parts(self) -> int:
+        """How many parts of equal rates a day has."""
+        return max(len(self.day_rates), 1)
+
+    @property
+    def parts_per_plan(self) -> int | None:
+        """For how many parts of the day a plan holds; None: all of them."""
+        if self.day_s is None or self.replan_every_s is None:
+            return None
+        return round(self.replan_every_s / self.day_s * self.n_parts)
+
+
+def _reward_problems(p: RewardParameters) -> Iterator[Problem]:
+    if len(set(p.seeds)) < len(p.seeds):
+        yield Problem("optimise.seeds", f"found {list(p.seeds)}", "must differ from each other")
+    elif len(p.seeds) > p.population:
+        yield Problem("optimise.population", f"found {p.population}", f"must hold the {len(p.seeds)} seeds")
+    yield from _day_problems(p)
+
+
+_DAY_KEYS = {"day_rates": "day_rates", "rates_apart": "rates_apart", "replan_every_s": "replan_every", "slack": "slack"}
+_WHOLE = 1e-9
+
+
+def _day_problems(p: RewardParameters) -> Iterator[Problem]:
+    if p.day_rates and not any(p.day_rates):
+        yield Problem("optimise.day_rates", f"found {list(p.day_rates)}", "one at least must be above 0")
+    given = [key for name, key in _DAY_KEYS.items() if getattr(p, name)]
+    if p.day_s is None:
+        for key in given:
+            yield Problem(f"optimise.{key}", "found no day", "is for a day", 'say how long it is: day = "24 h"')
+    elif p.replan_every_s is not None:
+        part_s, held = p.day_s / p.n_parts, p.replan_every_s / p.day_s * p.n_parts
+        if held < 1 - _WHOLE or abs(held - round(held)) > _WHOLE * held:
+            found, parts = f"found {units.duration(p.replan_every_s)}", count(p.n_parts, "part")
+            allowed = f"must be a whole number of parts of the day, which has {parts} of {units.duration(part_s)}"
+            yield Problem("optimise.replan_every", found, allowed, "give as many day_rates as there are plans, or more")
 
 
 def missing_extras(parameters: Sequence[RewardParameters]) -> Iterator[Problem]:

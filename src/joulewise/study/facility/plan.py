@@ -16,20 +16,25 @@ import numpy as np
 
 from joulewise import units
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
-from joulewise.study.bags import world as bags
-from joulewise.study.bags.front import idle_keys, search_seed
-from joulewise.study.case import NOT_CHECKED, Candidates, Case, Note, Outcome, Tables
-from joulewise.study.column import CORES, CRACS, PROGRESS
+from joulewise.study.case import NOT_CHECKED, Candidates, Case, Note, Outcome
+from joulewise.study.column import CORES, CRACS, NODES, PROGRESS, RATES
 from joulewise.study.facility import bounds as facility_bounds
 from joulewise.study.facility import days as facility_days
 from joulewise.study.facility import methods as facility_methods
 from joulewise.study.facility import tables as facility_tables
-from joulewise.study.facility.methods import METHODS
-from joulewise.study.facility.sources import SITE_TABLES
-from joulewise.study.optimising import RewardMethod, RewardParameters
-from joulewise.study.source import Draw
-from joulewise.study.sources import build_part, build_supply, build_workload
+from joulewise.study.facility.columns import FACILITY_COLUMNS
+from joulewise.study.facility.methods import METHODS, RewardParameters
+from joulewise.study.facility.sources import FACILITY_SYSTEMS, FACILITY_WORKLOADS, SITE_TABLES
+from joulewise.study.facility.template import FACILITY_TEMPLATE
+from joulewise.study.judging import judge_columns, judge_tables, place_of, unused_supply
+from joulewise.study.kind import Kind
+from joulewise.study.methods import idle_keys
+from joulewise.study.run import Run
+from joulewise.study.sections import OPTIMISE_SECTION, build_supply
+from joulewise.study.seeds import search_seed
+from joulewise.study.source import Draw, Source
 from joulewise.study.spec import Point, WorldParts
+from joulewise.study.store import Store, Tables
 from joulewise.units import AT_LIMIT_K, count
 
 if TYPE_CHECKING:
@@ -41,11 +46,9 @@ if TYPE_CHECKING:
     from joulewise.optimise.facility.evaluation import Steady
     from joulewise.optimise.facility.search import FoundPlan
     from joulewise.study.facility.bounds import Bound
-    from joulewise.study.planning import Run
-    from joulewise.study.store import Store
     from joulewise.worlds.facility.site import Site
 
-SUPPLY_KEYS = ("power_cap_w",)
+_SUPPLY_KEYS = ("power_cap_w",)
 """What of the supply matters to a facility."""
 
 _NODE_BYTES, _USUAL_NODES, _RUN_S = 600, 150, 0.2
@@ -74,34 +77,128 @@ class FacilityWorld:
         return Air(self.facility.room)
 
 
-def build_world(parts: WorldParts, draw: Draw) -> FacilityWorld:
-    """The facility of one trial, under the cap of the supply if that has one; InputError when it is none."""
-    site = build_part(parts.system, draw)
-    facility: Facility = build_workload(parts.workload, site, draw)
-    cap_w = build_supply(parts.supply, draw).cap_w
-    if cap_w is not None:
-        facility = dataclasses.replace(facility, cap_w=float(cap_w[0]))
-    return FacilityWorld(parts.system.parameters.made(facility))
+class FacilityKind(Kind):
+    """Plans of a facility."""
+
+    name = "facility"
+    summary = "nodes in a room with CRAC units, tasks that flow in, and the most reward under a power cap and redlines"
+    section = OPTIMISE_SECTION
+    decision = Source(
+        "reward", "the most reward per second of a facility under a power cap and redlines (Oxley)", RewardParameters
+    )
+    systems = FACILITY_SYSTEMS
+    workloads = FACILITY_WORKLOADS
+    main = "method"
+    methods = METHODS
+    title = "percent of all reward (CRR)"
+    columns = FACILITY_COLUMNS
+    tables = (NODES, CRACS, CORES, RATES, PROGRESS)
+    template = FACILITY_TEMPLATE
+
+    def bound(self, point: Point, _said: str) -> str:
+        """Prices, or none where eq. 10 is read as printed."""
+        return facility_bounds.name_of(point.decision.parameters)
+
+    def build_world(self, parts: WorldParts, draw: Draw) -> FacilityWorld:
+        """The facility of one trial, under the cap of the supply if that has one; InputError when it is none."""
+        facility: Facility = self.build_workload(parts.workload, self.build(parts.system, draw), draw)
+        cap_w = build_supply(parts.supply, draw).cap_w
+        if cap_w is not None:
+            facility = dataclasses.replace(facility, cap_w=float(cap_w[0]))
+        return FacilityWorld(parts.system.parameters.made(facility))
+
+    def checks(self, asked: Candidates, _draw: Draw) -> Iterator[Callable[[], object]]:
+        """Hold methods and supply against what a facility can have, and make the facility of the first trial."""
+        parameters = [part.parameters for part in asked.decisions]
+        supplies = dict.fromkeys(parts.supply for parts in asked.worlds)
+        yield lambda: raise_if_any(idle_keys(RewardParameters, parameters, METHODS))
+        yield lambda: raise_if_any(facility_methods.missing_extras(parameters))
+        yield lambda: raise_if_any(p for supply in supplies for p in unused_supply(supply, _SUPPLY_KEYS))
+        yield from (partial(_check_world, asked, parts) for parts in asked.worlds)
+
+    def warnings(self, asked: Candidates, draw: Draw) -> Iterator[Problem]:
+        """What was odd in the tables of a site, and mended; sites that cannot be read are told of elsewhere."""
+        for system in dict.fromkeys(parts.system for parts in asked.worlds if parts.system.source == SITE_TABLES):
+            with suppress(InputError):
+                site: Site = self.build(system, draw)
+                yield from (Problem("system", note) for note in site.notes)
+
+    def draws(self, point: Point, folder: Path) -> bool:
+        """Whether the method, or the day, draws from the trial."""
+        return super().draws(point, folder) or point.decision.parameters.day_s is not None
+
+    def seconds(self, missing: Sequence[Run], _store: Store, _folder: Path) -> float:
+        """The time of one process for the runs, and for the bound of each world."""
+        worlds = {run.world_key: run for run in missing}
+        bounds_s = sum(facility_methods.run_s(RewardParameters(), _n_nodes(run)) for run in worlds.values())
+        return bounds_s + sum(_RUN_S + _searches_s(run) for run in missing)
+
+    def size(self, kept: Sequence[Run], _folder: Path) -> float:
+        """The bytes of the detail tables of these runs."""
+        return float(sum(_NODE_BYTES * _n_nodes(run) for run in kept))
+
+    def compute(self, case: Case) -> Outcome:
+        """Plan the facility; JoulewiseError when the plan breaks a limit."""
+        world, p = case.world, case.decision
+        facility, air = world.facility, world.air
+        _warm_up(p.method)
+        began_s = time.perf_counter()
+        found = facility_methods.search(facility, air, p, search_seed(case.run))
+        solve_s = time.perf_counter() - began_s
+        _raise_if_broken(facility, found.plan)
+        bound, state = facility_bounds.proven(case, found), _steady(world, found.plan, p)
+        columns = _columns(facility, found.plan, state, bound)
+        own = {"why_stopped": found.why_stopped, "solve_s": solve_s}
+        return Outcome(
+            {**columns, **facility_days.columns(case), **own}, lambda: facility_tables.tables(facility, found, state)
+        )
+
+    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
+        """What does not hold of a run: the prices of its bound, its plan, and all that follows from it.
+
+        A plan that is not stored is searched again, unless time ended the search: that would be another plan.
+        """
+        from joulewise.check.facility.plan import check_facility
+
+        world, p = case.world, case.decision
+        yield from facility_bounds.judge(case)
+        if stored is None and row["why_stopped"] == facility_bounds.TIME:
+            yield Note(f'{NOT_CHECKED}: time ended the search, and its plan is not stored; keep = "all" stores plans')
+            return
+        found = _stored(world.facility, row, stored) if stored else _again(case)
+        state, bound = _steady(world, found.plan, p), facility_bounds.proven(case)
+        yield from check_facility(world.facility, found.plan, state, as_printed=p.as_printed)
+        columns = _columns(world.facility, found.plan, state, bound)
+        yield from judge_columns(row, {**columns, "why_stopped": found.why_stopped})
+        yield from facility_days.judge(case, row)
+        yield from judge_tables(stored or {}, facility_tables.tables(world.facility, found, state))
+
+    def sentences(self, runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
+        """What was found, in words: the best plan, what it keeps to, what to set for it, and what limits it."""
+        if "crr_percent" not in runs.columns or not runs["crr_percent"].count():
+            return
+        done = runs.drop_nulls("crr_percent")
+        has_day = "day_earned_percent" in done.columns and not done["day_earned_percent"].null_count()
+        ranked = done["day_earned_percent" if has_day else "crr_percent"]
+        best = done.row(int(ranked.arg_max() or 0), named=True)
+        place = place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
+        near = "" if best["gap_percent"] is None else f", within {best['gap_percent']:.2f} % of the proven bound"
+        yield (
+            f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: {best['crr_percent']:.2f} % "
+            f"of all reward{near}, with {units.power(best['total_w'])} of {units.power(best['cap_w'])} "
+            f"({units.power(best['cooling_w'])} of it for cooling) and CRAC units at {best['supply_mean_c']:.1f} °C on "
+            f"average; {_nearest(best['redline_margin_k'])}."
+        )
+        if has_day:
+            yield f"That is at even rates; the day earned {best['day_earned_percent']:.2f} %, the most of all runs."
+        if best.get("set_points"):
+            yield best["set_points"]
 
 
-# --- before anything is run --------------------------------------------------------------------------------------
-
-
-def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
-    """Hold methods and supply against what a facility can have, and make the facility of the first trial."""
-    parameters = [part.parameters for part in found.decisions]
-    supplies = dict.fromkeys(parts.supply for parts in found.worlds)
-    yield lambda: raise_if_any(idle_keys(RewardParameters, parameters, METHODS))
-    yield lambda: raise_if_any(facility_methods.missing_extras(parameters))
-    yield lambda: raise_if_any(p for supply in supplies for p in bags.unused_supply(supply, SUPPLY_KEYS))
-    yield from (partial(_check_world, parts, draw) for parts in found.worlds)
-
-
-def _check_world(parts: WorldParts, draw: Draw) -> None:
+def _check_world(asked: Candidates, parts: WorldParts) -> None:
     """InputError where the world is none, or nothing can run in it: under names of the study file."""
     try:
-        world = build_world(parts, draw)
-        raise_if_any(_rest_problems(parts, world))
+        raise_if_any(_rest_problems(parts, asked.world_of(parts)))
     except InputError as error:
         problems = (dataclasses.replace(found, where=_PLACES.get(found.where, found.where)) for found in error.problems)
         raise InputError(*problems) from None
@@ -124,67 +221,15 @@ def _rest_problems(parts: WorldParts, world: FacilityWorld) -> Iterator[Problem]
             yield as_share if is_share and found.where == _CAP else found
 
 
-def warnings(found: Candidates, draw: Draw) -> Iterator[Problem]:
-    """What was odd in the tables of a site, and mended; sites that cannot be read are told of elsewhere."""
-    for system in dict.fromkeys(parts.system for parts in found.worlds if parts.system.source == SITE_TABLES):
-        with suppress(InputError):
-            site: Site = build_part(system, draw)
-            yield from (Problem("system", note) for note in site.notes)
-
-
-def draws(point: Point, _folder: Path) -> bool:
-    """Whether the method, or the day, draws from the trial."""
-    p = point.decision.parameters
-    return METHODS[p.method].draws or p.day_s is not None
-
-
-def titles(points: Sequence[Point], _folder: Path) -> dict[str, dict[str, str]]:
-    """How reports are to call the methods."""
-    names = dict.fromkeys(point.decision.parameters.method for point in points)
-    return {name: {"title": METHODS[name].title, "mode": ""} for name in names}
-
-
-def seconds(missing: Sequence[Run], _store: Store, _folder: Path) -> float:
-    """The time of one process for the runs, and for the bound of each world."""
-    worlds = {run.world_key: run for run in missing}
-    bounds_s = sum(facility_methods.run_s(RewardParameters(), _n_nodes(run)) for run in worlds.values())
-    return bounds_s + sum(_RUN_S + _searches_s(run) for run in missing)
-
-
 def _searches_s(run: Run) -> float:
     """The time of the search for the plan of a run, and for those of its day."""
     p = run.point.decision.parameters
     return (1 + facility_days.n_plans(p)) * facility_methods.run_s(p, _n_nodes(run))
 
 
-def size(kept: Sequence[Run], _folder: Path) -> float:
-    """The bytes of the detail tables of these runs."""
-    return float(sum(_NODE_BYTES * _n_nodes(run) for run in kept))
-
-
 def _n_nodes(run: Run) -> float:
     """About how many nodes a facility has."""
     return float(getattr(run.point.system.parameters, "nodes", _USUAL_NODES))
-
-
-# --- runs --------------------------------------------------------------------------------------------------------
-
-
-def compute(case: Case) -> Outcome:
-    """Plan the facility; JoulewiseError when the plan breaks a limit."""
-    world, p = case.world, case.decision
-    facility, air = world.facility, world.air
-    _warm_up(p.method)
-    began_s = time.perf_counter()
-    found = facility_methods.search(facility, air, p, search_seed(case.run))
-    solve_s = time.perf_counter() - began_s
-    _raise_if_broken(facility, found.plan)
-    bound, state = facility_bounds.proven(case, found), _steady(world, found.plan, p)
-    columns = _columns(facility, found.plan, state, bound)
-    own = {"why_stopped": found.why_stopped, "solve_s": solve_s}
-    return Outcome(
-        {**columns, **facility_days.columns(case), **own}, lambda: facility_tables.tables(facility, found, state)
-    )
 
 
 def _raise_if_broken(facility: Facility, plan: FacilityPlan) -> None:
@@ -244,7 +289,7 @@ def _sharing_columns(facility: Facility, plan: FacilityPlan) -> dict[str, float]
 
 
 @cache
-def _warm_up(method: RewardMethod) -> None:
+def _warm_up(method: str) -> None:
     """Load what a method needs, once in a process, so that times are those of searches alone."""
     from joulewise.kernels.jit import mark_kernels_compiled
 
@@ -272,30 +317,6 @@ def _tiny_facility() -> Facility:
     return Facility(types, flows, np.zeros(2, np.int32), room, 90.0)
 
 
-# --- judging -----------------------------------------------------------------------------------------------------
-
-
-def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-    """What does not hold of a run: the prices of its bound, its plan, and all that follows from it.
-
-    A plan that is not stored is searched again, unless time ended the search: that would be another plan.
-    """
-    from joulewise.check.facility.plan import check_facility
-
-    world, p = case.world, case.decision
-    yield from facility_bounds.judge(case)
-    if stored is None and row["why_stopped"] == facility_bounds.TIME:
-        yield Note(f'{NOT_CHECKED}: time ended the search, and its plan is not stored; keep = "all" stores plans')
-        return
-    found = _stored(world.facility, row, stored) if stored else _again(case)
-    state, bound = _steady(world, found.plan, p), facility_bounds.proven(case)
-    yield from check_facility(world.facility, found.plan, state, as_printed=p.as_printed)
-    columns = _columns(world.facility, found.plan, state, bound)
-    yield from bags.judge_columns(row, {**columns, "why_stopped": found.why_stopped})
-    yield from facility_days.judge(case, row)
-    yield from bags.judge_tables(stored or {}, facility_tables.tables(world.facility, found, state))
-
-
 def _again(case: Case) -> FoundPlan:
     return facility_methods.search(case.world.facility, case.world.air, case.decision, search_seed(case.run))
 
@@ -310,32 +331,7 @@ def _stored(facility: Facility, row: dict[str, Any], tables: Tables) -> FoundPla
     )
 
 
-# --- words -------------------------------------------------------------------------------------------------------
-
-
 def _nearest(margin_k: float) -> str:
     """How near a plan comes to its redlines."""
     is_below = margin_k > AT_LIMIT_K
     return f"all nodes stay {margin_k:.2g} K below their redlines" if is_below else "some node is at its redline"
-
-
-def sentences(runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
-    """What was found, in words: the best plan, what it keeps to, what to set for it, and what limits it."""
-    if "crr_percent" not in runs.columns or not runs["crr_percent"].count():
-        return
-    done = runs.drop_nulls("crr_percent")
-    has_day = "day_earned_percent" in done.columns and not done["day_earned_percent"].null_count()
-    ranked = done["day_earned_percent" if has_day else "crr_percent"]
-    best = done.row(int(ranked.arg_max() or 0), named=True)
-    place = bags.place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
-    near = "" if best["gap_percent"] is None else f", within {best['gap_percent']:.2f} % of the proven bound"
-    yield (
-        f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: {best['crr_percent']:.2f} % "
-        f"of all reward{near}, with {units.power(best['total_w'])} of {units.power(best['cap_w'])} "
-        f"({units.power(best['cooling_w'])} of it for cooling) and CRAC units at {best['supply_mean_c']:.1f} °C on "
-        f"average; {_nearest(best['redline_margin_k'])}."
-    )
-    if has_day:
-        yield f"That is at even rates; the day earned {best['day_earned_percent']:.2f} %, the most of all runs."
-    if best.get("set_points"):
-        yield best["set_points"]

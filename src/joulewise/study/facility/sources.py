@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
-from joulewise.study.optimising import RewardParameters
 from joulewise.study.source import Draw, Source
 from joulewise.worlds.facility.site import FlowParameters, SiteParameters, facility_of, generate_flows, generate_site
 from joulewise.worlds.facility.tables import FlowTables, SiteTables, read_flows, read_site
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from joulewise.model.room import Room
     from joulewise.worlds.facility.site import Site
 
-SITE, SITE_TABLES, FLOWS, FLOW_TABLES, REWARD = "facility", "facility tables", "flows", "flow tables", "reward"
+SITE, SITE_TABLES, FLOWS, FLOW_TABLES = "facility", "facility tables", "flows", "flow tables"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,10 +105,6 @@ def _tabled_flows(tables: FlowTables, site: Site, draw: Draw) -> Facility:
     return facility_of(site, read_flows(tables, site, draw.folder))
 
 
-def _as_given(parameters: RewardParameters, _draw: Draw) -> RewardParameters:
-    return parameters
-
-
 FACILITY_SYSTEMS = (
     Source(
         SITE,
@@ -123,6 +118,7 @@ FACILITY_SYSTEMS = (
         "nodes, CRAC units and how air flows between them, from your own files",
         StudiedTables,
         _tabled_site,
+        table="node_list",
     ),
 )
 
@@ -139,15 +135,6 @@ FACILITY_WORKLOADS = (
         "task types that arrive for ever, with speeds, powers and slowdowns, from your own files",
         FlowTables,
         _tabled_flows,
+        table="task_list",
     ),
-)
-
-SITE_KEYS, FLOW_KEYS = {"node_list": SITE_TABLES}, {"task_list": FLOW_TABLES}
-"""The keys that stand for a source without naming it."""
-
-FACILITY_GOAL = Source(
-    REWARD,
-    "the most reward per second of a facility under a power cap and redlines (Oxley)",
-    RewardParameters,
-    _as_given,
 )

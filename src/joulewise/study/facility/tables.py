@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from joulewise.study.column import CORES, CRACS, NODES, PROGRESS, RATES
+from joulewise.study.store import Tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from joulewise.model.facility import Facility, FacilityPlan
     from joulewise.optimise.facility.evaluation import Steady
     from joulewise.optimise.facility.search import FoundPlan
-    from joulewise.study.case import Tables
 
 
 def tables(facility: Facility, found: FoundPlan, state: Steady) -> Tables:

@@ -2,193 +2,197 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from joulewise.study.column import (
     CLUSTERS,
     FINDINGS,
     JOB_TRACES,
     JOB_TYPES,
     JOBS,
-    JOBS_KIND,
     PIECES,
     QUEUES,
     USERS,
     Column,
+    at_least_percent,
+    metric,
+    three_figures,
 )
-from joulewise.study.column import metric as metric_of
-
-_metric = partial(metric_of, kinds=JOBS_KIND)
-_column = partial(Column, kinds=JOBS_KIND)
+from joulewise.units import duration, energy
 
 _COUNTED = "of the jobs that arrived in the counted window and had nodes"
 
 
 def _of_labels(table: str, label: str) -> tuple[Column, ...]:
     return (
-        _column(table, label, "", f"name of the {label}; null where it is not known"),
-        _column(table, "jobs", "jobs", "jobs that arrived in the counted window"),
-        _column(table, "jobs_ran", "jobs", "those of them that ran to their end, also after the window"),
-        _column(table, "mean_wait_s", "s", "mean wait of those that had nodes; null if none had"),
-        _column(table, "mean_turnaround_s", "s", "mean turnaround of the same"),
-        _column(table, "mean_bounded_slowdown", "", "mean bounded slowdown of the same"),
-        _column(table, "node_s", "s", "nodes x seconds that they had in the counted window"),
-        _column(table, "energy_j", "J", "energy that they used in the counted window, at the meter"),
-        _column(table, "utility", "utility", "utility that they earned"),
+        Column(table, label, "", f"name of the {label}; null where it is not known"),
+        Column(table, "jobs", "jobs", "jobs that arrived in the counted window"),
+        Column(table, "jobs_ran", "jobs", "those of them that ran to their end, also after the window"),
+        Column(table, "mean_wait_s", "s", "mean wait of those that had nodes; null if none had"),
+        Column(table, "mean_turnaround_s", "s", "mean turnaround of the same"),
+        Column(table, "mean_bounded_slowdown", "", "mean bounded slowdown of the same"),
+        Column(table, "node_s", "s", "nodes x seconds that they had in the counted window"),
+        Column(table, "energy_j", "J", "energy that they used in the counted window, at the meter"),
+        Column(table, "utility", "utility", "utility that they earned"),
     )
 
 
 JOB_COLUMNS = (
-    _metric(
+    metric(
         "utility", "utility",
         "sum of the utility of the jobs that completed in the counted window; in a workload that is prorated, of each "
         "completed job by the share of its running that lies in the window",
     ),
-    _metric(
+    metric(
         "maximum_utility", "utility", "the same sum if every job started on arrival with its fastest option"
     ),
-    _metric("utility_percent", "%", "100 x utility / maximum_utility"),
-    _metric("utility_bound", "utility", "proven: no policy, even one that knows the future, can earn more"),
-    _metric(
-        "possible_percent", "%", "100 x utility / utility_bound: how much of what is possible was earned, at least"
+    metric("utility_percent", "%", "100 x utility / maximum_utility", title="mean", rank=10),
+    metric("utility_bound", "utility", "proven: no policy, even one that knows the future, can earn more"),
+    metric(
+        "possible_percent", "%", "100 x utility / utility_bound: how much of what is possible was earned, at least",
+        title="of possible", form=at_least_percent, rank=20,
     ),
-    _metric("jobs_arrived", "jobs", "jobs that arrived in the counted window"),
-    _metric("jobs_completed", "jobs", "jobs that completed in the counted window, whenever they arrived"),
-    _metric(
+    metric("jobs_arrived", "jobs", "jobs that arrived in the counted window"),
+    metric("jobs_completed", "jobs", "jobs that completed in the counted window, whenever they arrived"),
+    metric(
         "jobs_ran", "jobs",
         "jobs that arrived in the counted window and ran to their end, also after it; these and those dropped, killed, "
         "waiting and impossible are jobs_arrived together",
     ),
-    _metric("jobs_running", "jobs", "those of jobs_ran that were running when the counted window ended"),
-    _metric("jobs_dropped", "jobs", "jobs that arrived in the counted window and were dropped"),
-    _metric("jobs_killed", "jobs", "jobs that arrived in it and were killed at the end of their planned time"),
-    _metric(
+    metric("jobs_running", "jobs", "those of jobs_ran that were running when the counted window ended"),
+    metric("jobs_dropped", "jobs", "jobs that arrived in the counted window and were dropped"),
+    metric("jobs_killed", "jobs", "jobs that arrived in it and were killed at the end of their planned time"),
+    metric(
         "jobs_waiting", "jobs",
         "jobs that arrived in it and had no nodes when the simulation ended: never started, or suspended or lost and "
         "not gone on with",
     ),
-    _metric("jobs_impossible", "jobs", "jobs that arrived in it and fit on no cluster allowed to them"),
-    _metric("runs_preempted", "runs", "stretches of running in it that ended because another job took the nodes"),
-    _metric("runs_lost", "runs", "stretches of running in it that ended because a node failed"),
-    _metric(
+    metric("jobs_impossible", "jobs", "jobs that arrived in it and fit on no cluster allowed to them"),
+    metric("runs_preempted", "runs", "stretches of running in it that ended because another job took the nodes"),
+    metric("runs_lost", "runs", "stretches of running in it that ended because a node failed"),
+    metric(
         "mean_wait_s", "s",
         f"mean time in which a job could have run and did not, {_COUNTED}; it counts from arrival, or from when the "
         "job before it, and its think time, were over",
+        title="mean wait", form=duration, rank=30,
     ),
-    _metric("median_wait_s", "s", "median of the same"),
-    _metric("max_wait_s", "s", "most of the same"),
-    _metric("mean_turnaround_s", "s", f"mean time from when a job could have started to its end, {_COUNTED}"),
-    _metric("median_turnaround_s", "s", "median of the same"),
-    _metric("max_turnaround_s", "s", "most of the same"),
-    _metric(
+    metric("median_wait_s", "s", "median of the same"),
+    metric("max_wait_s", "s", "most of the same"),
+    metric("mean_turnaround_s", "s", f"mean time from when a job could have started to its end, {_COUNTED}"),
+    metric("median_turnaround_s", "s", "median of the same"),
+    metric("max_turnaround_s", "s", "most of the same"),
+    metric(
         "mean_bounded_slowdown", "",
         f"mean of max(1, turnaround / max(time that it needs undisturbed, 10 s)), {_COUNTED}",
+        title="slowdown", form=three_figures, rank=40,
     ),
-    _metric("median_bounded_slowdown", "", "median of the same"),
-    _metric("max_bounded_slowdown", "", "most of the same"),
-    _metric("busy_percent", "%", "100 x core-seconds of running in the counted window / (all cores x its length)"),
-    _metric("busy_percent:*", "%", "the same of the nodes of a cluster; a column for each cluster"),
-    _metric("makespan_s", "s", "time from the first arrival to the last end"),
-    _metric(
+    metric("median_bounded_slowdown", "", "median of the same"),
+    metric("max_bounded_slowdown", "", "most of the same"),
+    metric(
+        "busy_percent", "%", "100 x core-seconds of running in the counted window / (all cores x its length)",
+        title="busy %", rank=50,
+    ),
+    metric("busy_percent:*", "%", "the same of the nodes of a cluster; a column for each cluster"),
+    metric("makespan_s", "s", "time from the first arrival to the last end"),
+    metric(
         "mean_queue_length", "jobs",
         "jobs that could run and do not, mean over the counted window; those that were dropped or fit nowhere never "
         "count",
     ),
-    _metric("max_queue_length", "jobs", "most of the same at any instant"),
-    _metric(
+    metric("max_queue_length", "jobs", "most of the same at any instant"),
+    metric(
         "energy_j", "J",
         "energy at the meter in the counted window, of all running and of nodes without a job, times the PUE; this and "
         "all that follows from it is null unless all powers are known",
+        title="energy", form=energy, rank=60,
     ),
-    _metric(
+    metric(
         "standby_energy_j", "J",
         "the part of energy_j that nodes used while idle, asleep or booting, if those freed last are given first",
     ),
-    _metric("energy_per_job_j", "J", "energy_j / jobs_completed"),
-    _metric("energy_peak_w", "W", "highest power at the meter at any instant of the counted window"),
-    _metric("energy_cost", "", "energy x tariff of its hour, in the tariff's unit; null without a tariff"),
-    _metric("budget_j", "J", "energy budget of all days of the counted window together; null without one"),
-    _metric("budget_percent", "%", "100 x energy_j / budget_j"),
-    _metric(
+    metric("energy_per_job_j", "J", "energy_j / jobs_completed"),
+    metric("energy_peak_w", "W", "highest power at the meter at any instant of the counted window"),
+    metric("energy_cost", "", "energy x tariff of its hour, in the tariff's unit; null without a tariff"),
+    metric("budget_j", "J", "energy budget of all days of the counted window together; null without one"),
+    metric("budget_percent", "%", "100 x energy_j / budget_j"),
+    metric(
         "exhausted_s", "s",
         "instant at which the first counted day had used 99 % of its energy budget; null if it never had",
     ),
-    _metric("users", "users", "users whose jobs arrived in the counted window; null if users are not known"),
-    _metric(
+    metric("users", "users", "users whose jobs arrived in the counted window; null if users are not known"),
+    metric(
         "fairness", "",
         "Jain's index over users of their mean bounded slowdown x: (sum of x)^2 / (users x sum of x^2), 1 if all are "
         "alike, 1 / users if one alone is slowed down; null if users are not known",
     ),
-    _metric("mapping_events", "events", "mapping events that had jobs to map"),
-    _metric("mapping_s", "s", "wall-clock time of the whole simulation", is_measured=True),
-    _metric("mapping_event_s", "s", "mapping_s / mapping_events", is_measured=True),
-    _column(JOBS, "job", "", "number of the job in order of arrival, from 0"),
-    _column(JOBS, "job_id", "", "what the log calls it, where there is a log"),
-    _column(JOBS, "job_type", "", "name of the job type, where types have names"),
-    _column(JOBS, "user", "", "user of the job, where users are known; likewise group and queue"),
-    _column(JOBS, "group", "", "group of the job"),
-    _column(JOBS, "queue", "", "queue of the job"),
-    _column(JOBS, "partition", "", "partition of the job"),
-    _column(JOBS, "priority", "", "priority level of the job, where the workload has them"),
-    _column(JOBS, "urgency", "", "urgency level of the job, where the workload has them"),
-    _column(JOBS, "utility_class", "", "utility class of the job, where the workload has them"),
-    _column(JOBS, "arrival_s", "s", "instant of arrival"),
-    _column(JOBS, "ready_s", "s", "instant at which it could have started; null if the job before it never ended"),
-    _column(
+    metric("mapping_events", "events", "mapping events that had jobs to map"),
+    metric("mapping_s", "s", "wall-clock time of the whole simulation", is_measured=True),
+    metric("mapping_event_s", "s", "mapping_s / mapping_events", is_measured=True),
+    Column(JOBS, "job", "", "number of the job in order of arrival, from 0"),
+    Column(JOBS, "job_id", "", "what the log calls it, where there is a log"),
+    Column(JOBS, "job_type", "", "name of the job type, where types have names"),
+    Column(JOBS, "user", "", "user of the job, where users are known; likewise group and queue"),
+    Column(JOBS, "group", "", "group of the job"),
+    Column(JOBS, "queue", "", "queue of the job"),
+    Column(JOBS, "partition", "", "partition of the job"),
+    Column(JOBS, "priority", "", "priority level of the job, where the workload has them"),
+    Column(JOBS, "urgency", "", "urgency level of the job, where the workload has them"),
+    Column(JOBS, "utility_class", "", "utility class of the job, where the workload has them"),
+    Column(JOBS, "arrival_s", "s", "instant of arrival"),
+    Column(JOBS, "ready_s", "s", "instant at which it could have started; null if the job before it never ended"),
+    Column(
         JOBS, "fate", "",
         "ran, killed (at the end of its planned time), dropped, waiting (never started, or suspended or lost and not "
         "gone on with) or impossible (fits nowhere)",
     ),
-    _column(JOBS, "option", "", "number of the option it had, in the list of all types; null if it had no nodes"),
-    _column(JOBS, "cluster", "", "name of the cluster; null if it had no nodes, as all that follows"),
-    _column(JOBS, "pstate", "", "P-state in which it ran, 0 the fastest"),
-    _column(JOBS, "nodes", "nodes", "number of its nodes"),
-    _column(JOBS, "cores", "cores", "cores of its nodes"),
-    _column(JOBS, "planned_s", "s", "time that its option was planned to take, as the world says it"),
-    _column(JOBS, "true_s", "s", "time that its option takes if nothing disturbs it"),
-    _column(JOBS, "requested_s", "s", "time that was asked for, where there is a log; also of jobs that had no nodes"),
-    _column(JOBS, "start_s", "s", "instant at which it started, for the last time"),
-    _column(JOBS, "end_s", "s", "instant at which it ended, or was killed"),
-    _column(JOBS, "wait_s", "s", "time in which it could have run and did not"),
-    _column(JOBS, "bounded_slowdown", "", "max(1, (end_s - ready_s) / max(true_s, 10 s)); by its run if it was killed"),
-    _column(JOBS, "starting_utility", "utility", "what it was worth at its arrival"),
-    _column(JOBS, "utility", "utility", "utility earned, 0 outside the counted window"),
-    _column(
+    Column(JOBS, "option", "", "number of the option it had, in the list of all types; null if it had no nodes"),
+    Column(JOBS, "cluster", "", "name of the cluster; null if it had no nodes, as all that follows"),
+    Column(JOBS, "pstate", "", "P-state in which it ran, 0 the fastest"),
+    Column(JOBS, "nodes", "nodes", "number of its nodes"),
+    Column(JOBS, "cores", "cores", "cores of its nodes"),
+    Column(JOBS, "planned_s", "s", "time that its option was planned to take, as the world says it"),
+    Column(JOBS, "true_s", "s", "time that its option takes if nothing disturbs it"),
+    Column(JOBS, "requested_s", "s", "time that was asked for, where there is a log; also of jobs that had no nodes"),
+    Column(JOBS, "start_s", "s", "instant at which it started, for the last time"),
+    Column(JOBS, "end_s", "s", "instant at which it ended, or was killed"),
+    Column(JOBS, "wait_s", "s", "time in which it could have run and did not"),
+    Column(JOBS, "bounded_slowdown", "", "max(1, (end_s - ready_s) / max(true_s, 10 s)); by its run if it was killed"),
+    Column(JOBS, "starting_utility", "utility", "what it was worth at its arrival"),
+    Column(JOBS, "utility", "utility", "utility earned, 0 outside the counted window"),
+    Column(
         JOBS, "energy_j", "J",
         "energy of its running in the counted window, at the meter; null if not known, and for jobs that wait, also if "
         "they used some before they were suspended or lost, which energy_j of the run has",
     ),
-    _column(JOB_TRACES, "at_s", "s", "start of a step of the counted window"),
-    _column(JOB_TRACES, "step_s", "s", "length of the step"),
-    _column(JOB_TRACES, "nodes_busy", "nodes", "nodes with a job, mean over the step"),
-    _column(JOB_TRACES, "busy_percent", "%", "100 x cores with a job / all cores, mean over the step"),
-    _column(JOB_TRACES, "running_jobs", "jobs", "jobs that run, mean over the step"),
-    _column(JOB_TRACES, "queue_length", "jobs", "jobs that could run and do not, mean over the step"),
-    _column(JOB_TRACES, "power_w", "W", "power at the meter, mean over the step; null unless all powers are known"),
-    _column(JOB_TRACES, "utility_cumulative", "utility", "utility earned in the window up to the end of the step"),
-    _column(JOB_TRACES, "energy_cumulative_j", "J", "energy used in the window up to the end of the step"),
-    _column(JOB_TRACES, "budget_cumulative_j", "J", "budget of the days up to that of the step; null without one"),
+    Column(JOB_TRACES, "at_s", "s", "start of a step of the counted window"),
+    Column(JOB_TRACES, "step_s", "s", "length of the step"),
+    Column(JOB_TRACES, "nodes_busy", "nodes", "nodes with a job, mean over the step"),
+    Column(JOB_TRACES, "busy_percent", "%", "100 x cores with a job / all cores, mean over the step"),
+    Column(JOB_TRACES, "running_jobs", "jobs", "jobs that run, mean over the step"),
+    Column(JOB_TRACES, "queue_length", "jobs", "jobs that could run and do not, mean over the step"),
+    Column(JOB_TRACES, "power_w", "W", "power at the meter, mean over the step; null unless all powers are known"),
+    Column(JOB_TRACES, "utility_cumulative", "utility", "utility earned in the window up to the end of the step"),
+    Column(JOB_TRACES, "energy_cumulative_j", "J", "energy used in the window up to the end of the step"),
+    Column(JOB_TRACES, "budget_cumulative_j", "J", "budget of the days up to that of the step; null without one"),
     *_of_labels(USERS, "user"),
     *_of_labels(QUEUES, "queue"),
-    _column(CLUSTERS, "cluster", "", "name of the cluster"),
-    _column(CLUSTERS, "n_nodes", "nodes", "number of its nodes"),
-    _column(CLUSTERS, "cores_per_node", "cores", "cores of each node"),
-    _column(CLUSTERS, "busy_percent", "%", "100 x node-seconds of running in the window / (nodes x its length)"),
-    _column(JOB_TYPES, "job_type", "", "name of the job type; the file is there only where more is known of types"),
-    _column(JOB_TYPES, "starting_utility", "utility", "what a job of the type is worth at its arrival"),
-    _column(JOB_TYPES, "priority", "", "priority level"),
-    _column(JOB_TYPES, "urgency", "", "urgency level"),
-    _column(JOB_TYPES, "cores", "cores", "cores that it asks for"),
-    _column(JOB_TYPES, "single_s", "s", "time that it would take if it were not parallel"),
-    _column(FINDINGS, "key", "", "what is odd in the log, in short; the file is there only if something is"),
-    _column(FINDINGS, "n", "jobs", "how many jobs, or lines, are so"),
-    _column(FINDINGS, "reason", "", "what is odd with them"),
-    _column(FINDINGS, "done", "", "what was done with them"),
-    _column(PIECES, "job", "", "number of the job; the file is there only if a job was preempted or lost its node"),
-    _column(PIECES, "option", "", "number of the option it had"),
-    _column(PIECES, "cluster", "", "name of the cluster"),
-    _column(PIECES, "nodes", "nodes", "number of its nodes"),
-    _column(PIECES, "start_s", "s", "instant at which the stretch started"),
-    _column(PIECES, "end_s", "s", "instant at which it was cut or lost"),
-    _column(PIECES, "is_lost", "", "true if a node failed, false if another job took the nodes"),
+    Column(CLUSTERS, "cluster", "", "name of the cluster"),
+    Column(CLUSTERS, "n_nodes", "nodes", "number of its nodes"),
+    Column(CLUSTERS, "cores_per_node", "cores", "cores of each node"),
+    Column(CLUSTERS, "busy_percent", "%", "100 x node-seconds of running in the window / (nodes x its length)"),
+    Column(JOB_TYPES, "job_type", "", "name of the job type; the file is there only where more is known of types"),
+    Column(JOB_TYPES, "starting_utility", "utility", "what a job of the type is worth at its arrival"),
+    Column(JOB_TYPES, "priority", "", "priority level"),
+    Column(JOB_TYPES, "urgency", "", "urgency level"),
+    Column(JOB_TYPES, "cores", "cores", "cores that it asks for"),
+    Column(JOB_TYPES, "single_s", "s", "time that it would take if it were not parallel"),
+    Column(FINDINGS, "key", "", "what is odd in the log, in short; the file is there only if something is"),
+    Column(FINDINGS, "n", "jobs", "how many jobs, or lines, are so"),
+    Column(FINDINGS, "reason", "", "what is odd with them"),
+    Column(FINDINGS, "done", "", "what was done with them"),
+    Column(PIECES, "job", "", "number of the job; the file is there only if a job was preempted or lost its node"),
+    Column(PIECES, "option", "", "number of the option it had"),
+    Column(PIECES, "cluster", "", "name of the cluster"),
+    Column(PIECES, "nodes", "nodes", "number of its nodes"),
+    Column(PIECES, "start_s", "s", "instant at which the stretch started"),
+    Column(PIECES, "end_s", "s", "instant at which it was cut or lost"),
+    Column(PIECES, "is_lost", "", "true if a node failed, false if another job took the nodes"),
 )  # fmt: skip

@@ -6,17 +6,23 @@ import dataclasses
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field
 
 from joulewise.errors import Problem, raise_if_any
+from joulewise.policies.jobs.policy import Commitment, JobPolicy
+from joulewise.simulate.jobs.scheduler import (
+    SHORTEST_INTERVAL_S,
+    ClusterTies,
+    DroppingBy,
+    EnergyFilter,
+    Nodes,
+    Overrun,
+    Scheduler,
+)
 from joulewise.study.parameters import Table
 from joulewise.worlds.parameters import explained
-
-if TYPE_CHECKING:
-    from joulewise.policies.jobs.policy import JobPolicy
-    from joulewise.simulate.jobs.scheduler import Scheduler
 
 Weights: TypeAlias = Annotated[tuple[tuple[str, float], ...], Table("{age = 1, fair_share = 2}")]
 Standing: TypeAlias = Annotated[tuple[tuple[str, float], ...], Table("{debug = 1, batch = 0.5}")]
@@ -34,61 +40,71 @@ class SchedulerParameters:
             "file": "code",
         }
     )
-    mapping_interval_s: Annotated[float | None, Field(ge=1e-3)] = explained(
+    mapping_interval_s: Annotated[float | None, Field(ge=SHORTEST_INTERVAL_S)] = explained(
         None, "time between mapping events; left out: 1 min for a parallel-day, else at every arrival and end"
     )
     reservations_for: Annotated[int | None, Field(ge=0, le=MOST_JOBS)] = explained(
         None, "for so many jobs that cannot start at once nodes are held ahead; left out: as the policy says"
     )
-    commitment: Literal["reservations", "place-holders"] | None = explained(
+    commitment: Commitment | None = explained(
         None, "how nodes are held ahead: until the job starts, or until the next mapping event; left out: as the policy"
     )
-    cluster_ties: Literal["lowest", "fastest"] = explained(
-        "lowest", "of clusters on which a job can start at the same instant it gets the first, or the fastest"
+    cluster_ties: ClusterTies = explained(
+        Scheduler.cluster_ties,
+        "of clusters on which a job can start at the same instant it gets the first, or the fastest",
     )
-    nodes: Literal["counted", "pinned"] = explained(
-        "counted", "which nodes a job gets is decided when it starts, or when it is planned, by the voids it leaves"
+    nodes: Nodes = explained(
+        Scheduler.nodes,
+        "which nodes a job gets is decided when it starts, or when it is planned, by the voids it leaves",
     )
     dropping_threshold: Annotated[float, Field(ge=0)] = explained(
-        0.0, "a job that can no longer earn this utility is dropped; 0 drops nothing"
+        Scheduler.dropping_threshold, "a job that can no longer earn this utility is dropped; 0 drops nothing"
     )
-    dropping_by: Literal["task", "option"] = explained(
-        "task", "a job is dropped if it would earn less, started now; or options that earn less are not taken"
+    dropping_by: DroppingBy = explained(
+        Scheduler.dropping_by,
+        "a job is dropped if it would earn less, started now; or options that earn less are not taken",
     )
-    energy_filter: Literal["none", "per-task", "per-resource"] = explained(
-        "none", "options above a fair share of the remaining energy are removed: of each job, or of each core-second"
+    energy_filter: EnergyFilter = explained(
+        Scheduler.energy_filter,
+        "options above a fair share of the remaining energy are removed: of each job, or of each core-second",
     )
     leniency: Annotated[float, Field(gt=0)] = explained(1.0, "multiplies the fair share of the energy filter")
     adapts_leniency: bool = explained(
         False, "whether leniency follows how fast the energy is used, in place of being given"
     )
     follows_tariff: bool = explained(
-        False, "whether energy counts more, or less, in hours in which it costs more, or less, than on average"
+        Scheduler.follows_tariff,
+        "whether energy counts more, or less, in hours in which it costs more, or less, than on average",
     )
-    overrun: Literal["raise", "kill", "unaware"] = explained(
-        "raise",
+    overrun: Overrun = explained(
+        Scheduler.overrun,
         "a job that runs longer than planned: its plan is raised before it starts, it is killed at its planned end, or "
         "the planner takes it to end right away ever again",
     )
     preempts: bool = explained(
-        False, "whether a job that comes and cannot start may suspend running jobs where that earns more"
+        Scheduler.preempts, "whether a job that comes and cannot start may suspend running jobs where that earns more"
     )
-    checkpoint_s: Annotated[float, Field(ge=0)] = explained(0.0, "time that suspending takes, on the nodes of the job")
-    restart_s: Annotated[float, Field(ge=0)] = explained(0.0, "time that going on takes, on top of what is left")
+    checkpoint_s: Annotated[float, Field(ge=0)] = explained(
+        Scheduler.checkpoint_s, "time that suspending takes, on the nodes of the job"
+    )
+    restart_s: Annotated[float, Field(ge=0)] = explained(
+        Scheduler.restart_s, "time that going on takes, on top of what is left"
+    )
     queue_thresholds: tuple[float, float] = explained(
-        (0.3, 0.6), "queues by size: shares of the largest type's core-seconds above which jobs are medium, and large"
+        Scheduler.queue_thresholds,
+        "queues by size: shares of the largest type's core-seconds above which jobs are medium, and large",
     )
-    per_cycle: tuple[int, int, int] = explained((1, 4, 8), "queues by size: how many large, medium, small jobs a turn")
-    weights: Weights = explained((), "of the policy multifactor: age, fair_share, size and queue; 1 if left out")  # noqa: RUF009 - explained() is dataclasses.field()
-    standing: Standing = explained((), "of the policy multifactor: place of queues from 0 to 1, by their names")  # noqa: RUF009 - likewise
+    per_cycle: tuple[int, int, int] = explained(
+        Scheduler.per_cycle, "queues by size: how many large, medium, small jobs a turn"
+    )
+    weights: Weights = explained((), "of the policy multifactor: age, fair_share, size and queue; 1 if left out")
+    standing: Standing = explained((), "of the policy multifactor: place of queues from 0 to 1, by their names")
     usage_half_life_s: Annotated[float, Field(gt=0)] = explained(
-        7 * 86_400.0, "of the policy multifactor: what a user has used counts half after this time"
+        Scheduler.usage_half_life_s, "of the policy multifactor: what a user has used counts half after this time"
     )
 
     def scheduler(self, policy: JobPolicy) -> Scheduler:
         """The scheduler with this policy; InputError where switches and policy do not fit."""
-        from joulewise.simulate.jobs.scheduler import Scheduler
-
         values: dict[str, Any] = {found.name: getattr(self, found.name) for found in dataclasses.fields(self)}
         if self.mapping_interval_s is None:
             values["mapping_interval_s"] = math.inf

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.study.jobs.scheduler import SchedulerParameters
-from joulewise.study.source import SCHEDULER, Draw, Source
+from joulewise.study.source import SYSTEM, Draw, Section, Source
 from joulewise.worlds.frames import read_table
 from joulewise.worlds.jobs.cluster_tables import ClusterTables, read_clusters
 from joulewise.worlds.jobs.clusters import ClusterParameters, generate_clusters
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from joulewise.simulate.jobs.scheduler import Scheduler
     from joulewise.worlds.jobs.traces import Trace
 
+SCHEDULER = "scheduler"
 CLUSTERS, CLUSTER_TABLES, AS_LOGGED = "clusters", "cluster tables", "as-logged"
 PARALLEL_DAY, LUBLIN, TRACE, JOB_TABLE = "parallel-day", "lublin", "trace", "job table"
 
@@ -119,6 +120,7 @@ JOB_SYSTEMS = (
         ClusterTables,
         _tabled_clusters,
         is_random=_fails,
+        table="clusters",
     ),
     Source(
         AS_LOGGED,
@@ -152,13 +154,19 @@ JOB_WORKLOADS = (
         JobTable,
         _tabled_jobs,
         n_tasks=lambda table, draw: read_table(table.jobs, draw.folder).frame.height,
+        table="jobs",
     ),
     Source(
-        TRACE, "the jobs of a real log: SWF, or what `joulewise import` made", TraceParameters, _trace, n_tasks=_lines
+        TRACE,
+        "the jobs of a real log: SWF, or what `joulewise import` made",
+        TraceParameters,
+        _trace,
+        n_tasks=_lines,
+        table="trace",
     ),
 )
 
-SYSTEM_TABLES, WORKLOAD_TABLES = {"clusters": CLUSTER_TABLES}, {"trace": TRACE, "jobs": JOB_TABLE}
-"""The keys that stand for a source without naming it."""
-
-JOB_SCHEDULER: Any = Source(SCHEDULER, "how parallel jobs get their nodes", SchedulerParameters, _scheduler)
+SCHEDULER_SECTION = Section(
+    SCHEDULER, "the decisions over time, for parallel jobs on clusters", decides=True, spares=(SYSTEM,)
+)
+SCHEDULER_SOURCE = Source(SCHEDULER, "how parallel jobs get their nodes", SchedulerParameters, _scheduler)

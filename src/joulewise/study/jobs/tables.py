@@ -9,14 +9,14 @@ import numpy as np
 
 from joulewise.model.jobs import NO_PIECES, Fate, JobAllocation, Pieces
 from joulewise.study.column import CLUSTERS, FINDINGS, JOB_TRACES, JOB_TYPES, JOBS, PIECES, QUEUES, USERS
+from joulewise.study.jobs.worlds import Scene
+from joulewise.study.store import Tables
 
 if TYPE_CHECKING:
     import polars as pl
 
     from joulewise.model.arrays import Floats
     from joulewise.model.jobs import JobWorld
-    from joulewise.study.case import Tables
-    from joulewise.study.jobs.worlds import Scene
     from joulewise.worlds.jobs.traces import Trace
 
 STEP_S = 60.0

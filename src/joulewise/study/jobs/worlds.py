@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.study.jobs.sources import TRACE
+from joulewise.study.sections import build_supply
 from joulewise.study.source import Draw
-from joulewise.study.sources import build_part, build_supply, build_workload
 from joulewise.study.spec import WorldParts
 from joulewise.units import energy, power
 
@@ -28,13 +28,11 @@ class Scene(NamedTuple):
     trace: Trace | None
 
 
-def build_scene(parts: WorldParts, draw: Draw) -> Scene:
-    """The world of one trial; InputError when its sources do not describe one."""
+def build_scene(parts: WorldParts, made: Any, draw: Draw) -> Scene:
+    """The world of one trial, of the jobs on their clusters that its sources made; InputError when it is none."""
     from joulewise.model.jobs import JobWorld
     from joulewise.worlds.jobs.node_outages import last_failure_s, node_outages
 
-    system: ClusterSystem | None = build_part(parts.system, draw)
-    made: Any = build_workload(parts.workload, system, draw)
     trace = made if parts.workload.source == TRACE else None
     found: ClusterSystem
     jobs: Jobs

@@ -11,23 +11,29 @@ from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study.agreement import differs
-from joulewise.study.assignments.world import chances_refused
-from joulewise.study.case import Candidates, Case, Outcome, Tables
+from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import LOSSES, RECORDS, TRACES
+from joulewise.study.kind import Kind
+from joulewise.study.machines import MACHINES, TABLES, build_machines, chances_refused
+from joulewise.study.run import Run
+from joulewise.study.sections import build_supply
 from joulewise.study.source import Draw
-from joulewise.study.sources import build_manager, build_world, check_supply, expected_tasks, policy_of, reads_tables
-from joulewise.study.spec import Part, Point
+from joulewise.study.spec import Part, Point, WorldParts
+from joulewise.study.store import Store, Tables
 from joulewise.study.tasks import tables as details
+from joulewise.study.tasks.columns import MANAGED_COLUMNS
 from joulewise.study.tasks.fitting import class_problems, fit_problems, idle_switches
+from joulewise.study.tasks.sources import MANAGER_SECTION, MANAGER_SOURCE, WORKLOADS, build_manager, policy_of
+from joulewise.study.tasks.template import MANAGED_TEMPLATE
 from joulewise.units import count
+from joulewise.worlds.outages import draw_outages
+from joulewise.worlds.supply import check_limits
 
 if TYPE_CHECKING:
     from joulewise.model import Allocation, World
     from joulewise.optimise.bounds import BoundKind
     from joulewise.optimise.tasks.proof import Proof
     from joulewise.policies.tasks.policy import Policy
-    from joulewise.study.planning import Run
-    from joulewise.study.store import Store
 
 # Rough figures of one ordinary processor of 2024; a guess within a factor of three is all that is promised.
 _RUN_S, _TASK_S, _PRICES_TASK_S = 0.02, 3e-6, 3e-5
@@ -36,16 +42,129 @@ _PLAIN = 75.0
 _RECORD_BYTES = 26
 
 
-def checks(found: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
-    """Look up the policies, read the tables and hold the limits against the systems of the first trial."""
-    systems = dict.fromkeys(parts.system for parts in found.worlds)
-    yield lambda: raise_if_any(problem for system in systems for problem in _chances(system))
-    yield from (partial(build_manager, part, draw) for part in found.decisions)
-    yield from (partial(build_world, parts, draw) for parts in found.worlds if reads_tables(parts))
-    for system, supply in dict.fromkeys((parts.system, parts.supply) for parts in found.worlds):
-        yield partial(check_supply, supply, system, draw)
-    yield from (partial(_check_fit, point, draw) for point in found.points)
-    yield partial(_check_switches, found.points, draw)
+class ManagedKind(Kind):
+    """Tasks under a manager."""
+
+    name = "managed"
+    summary = "tasks arrive over time and a manager maps them to machines"
+    section = MANAGER_SECTION
+    decision = MANAGER_SOURCE
+    systems = MACHINES
+    workloads = WORKLOADS
+    main = "policy"
+    title = "percent of maximum utility"
+    columns = MANAGED_COLUMNS
+    tables = (RECORDS, TRACES)
+    template = MANAGED_TEMPLATE
+
+    def build_world(self, parts: WorldParts, draw: Draw) -> World:
+        """The world of one trial; InputError when tables do not describe one."""
+        from joulewise.model import World
+
+        system = build_machines(parts.system, draw)
+        workload = self.build_workload(parts.workload, system, draw)
+        supply = build_supply(parts.supply, draw)
+        check_limits(supply, system)
+        outages = draw_outages(parts.system.parameters, system.n_machines, workload.end_s, draw.seed, draw.trial)
+        return World(system, workload, supply, outages)
+
+    def checks(self, asked: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
+        """Look up the policies, read the tables and hold the limits against the systems of the first trial."""
+        systems = dict.fromkeys(parts.system for parts in asked.worlds)
+        yield lambda: raise_if_any(problem for system in systems for problem in _chances(system))
+        yield from (partial(build_manager, part, draw) for part in asked.decisions)
+        yield from (partial(asked.world_of, parts) for parts in asked.worlds if _reads_tables(parts))
+        for system, supply in dict.fromkeys((parts.system, parts.supply) for parts in asked.worlds):
+            yield partial(_check_supply, supply, system, draw)
+        yield from (partial(_check_fit, point, asked, draw) for point in asked.points)
+        yield partial(_check_switches, asked.points, draw)
+
+    def draws(self, point: Point, folder: Path) -> bool:
+        """Whether the policy draws machines."""
+        policy = policy_of(point.decision.parameters.policy, folder)
+        return policy.picks is not None or policy.rule == "at-random"
+
+    def identity_of(self, name: str) -> str | None:
+        """What stands in keys for a heuristic of an installed package."""
+        from joulewise.policies.tasks.heuristic import installed_identity
+
+        return installed_identity(name)
+
+    def titles(self, points: Sequence[Point], folder: Path) -> dict[str, dict[str, str]]:
+        """How reports are to call the study's policies, so that they need not load a user's code again."""
+        titles = {}
+        for spec in dict.fromkeys(point.decision.parameters.policy for point in points):
+            with suppress(InputError):  # a policy that cannot be loaded fails its runs and goes by its bare name
+                policy = policy_of(spec, folder)
+                titles[spec] = {"title": policy.title, "mode": policy.mode}
+        return titles
+
+    def seconds(self, missing: Sequence[Run], store: Store, folder: Path) -> float:
+        """The time of one process for the runs, and for the bound of each world that has none yet."""
+        n_tasks = self.task_counts(missing, folder)
+        specs = {run.point.decision.parameters.policy for run in missing}
+        slow = {spec for spec in specs if _is_slow(policy_of(spec, folder))}
+        runs_s = sum(
+            _RUN_S + _TASK_S * n_tasks[run.key] * (_PLAIN if run.point.decision.parameters.policy in slow else 1)
+            for run in missing
+        )
+        worlds = {run.world_key: n_tasks[run.key] for run in missing if run.bound == "prices"}
+        new = (n for key, n in worlds.items() if not store.proof_file(key, "prices").is_file())
+        return runs_s + _PRICES_TASK_S * sum(new)
+
+    def size(self, kept: Sequence[Run], folder: Path) -> float:
+        """The bytes of the detail tables of these runs."""
+        return _RECORD_BYTES * sum(self.task_counts(kept, folder).values())
+
+    def compute(self, case: Case) -> Outcome:
+        """Simulate the manager in the world; JoulewiseError when its allocation breaks a rule."""
+        from joulewise.check.tasks.allocation import check_allocation
+        from joulewise.simulate.tasks.measures import measures
+        from joulewise.simulate.tasks.serial import simulate
+        from joulewise.worlds.heterogeneity import heterogeneity_metrics
+
+        run, world = case.run, case.world
+        outcome = simulate(world, case.decision, run.seed, run.trial)
+        broken = check_allocation(world, outcome.allocation, case.decision)
+        if broken:
+            raise JoulewiseError(f"the allocation breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
+        metrics, proof = measures(world, outcome), _proof(case)
+        metrics["maximum_utility"], metrics["utility_bound"] = proof.maximum_utility, proof.utility_bound
+        metrics |= _shares(metrics["utility"], proof.maximum_utility, proof.utility_bound)
+        metrics |= heterogeneity_metrics(world.system)
+        return Outcome(metrics, lambda: _tables(world, outcome.allocation))
+
+    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
+        """What does not hold of a run: the world made anew, its allocation checked, utilities and bounds recomputed.
+
+        An allocation that is not stored is found by simulating again.
+        """
+        from joulewise.check.tasks.allocation import check_allocation
+        from joulewise.check.tasks.recompute import recompute, run_energy_j
+        from joulewise.simulate.tasks.measures import measures
+        from joulewise.simulate.tasks.serial import simulate
+
+        world, manager = case.world, case.decision
+        if stored is not None:
+            table = stored[RECORDS]
+            if table.height != world.workload.n_tasks:
+                yield f"{table.height} records, but the workload has {world.workload.n_tasks} tasks"
+                return
+            allocation = details.allocation_of(table, stored.get(LOSSES))
+            yield from differs("records: arrival_s", table["arrival_s"].to_numpy(), world.workload.arrival_s)
+            yield from differs("records: utility", float(table["utility"].sum()), row["utility"])
+            yield from differs("records: energy_j", table["energy_j"].to_numpy(), run_energy_j(world, allocation))
+        else:
+            outcome = simulate(world, manager, case.run.seed, case.run.trial)
+            allocation, measured = outcome.allocation, measures(world, outcome)
+            for name in ("mapping_events", "late_events"):
+                yield from differs(f"runs: {name}", row[name], measured[name])
+        yield from check_allocation(world, allocation, manager)
+        for name, value in recompute(world, allocation).items():
+            yield from differs(f"runs: {name}", row[name], value)
+        yield from _bounds(case, row)
+        for name, value in _shares(row["utility"], row["maximum_utility"], row["utility_bound"]).items():
+            yield from differs(f"runs: {name}", row[name], value)
 
 
 def _chances(system: Part) -> Iterator[Problem]:
@@ -54,16 +173,29 @@ def _chances(system: Part) -> Iterator[Problem]:
     return chances_refused(system, 'is for [optimise] with goal = "utility"', advice)
 
 
-def _check_fit(point: Point, draw: Draw) -> None:
+def _reads_tables(parts: WorldParts) -> bool:
+    """Whether the world of these needs what the study's files or inline tables say."""
+    return TABLES in (parts.system.source, parts.workload.source)
+
+
+def _check_supply(supply: Part, system: Part, draw: Draw) -> None:
+    """InputError when a section describes no supply, or one with which the system of a trial could run nothing."""
+    limits = build_supply(supply, draw)
+    if limits.is_limited:
+        check_limits(limits, build_machines(system, draw))
+
+
+def _check_fit(point: Point, asked: Candidates, draw: Draw) -> None:
     """Hold a manager against the sections of a world, and against the world itself where tables make it."""
     from joulewise.simulate.tasks.misfits import misfits
 
     manager = build_manager(point.decision, draw)
-    told = [*fit_problems(point.world, manager), *class_problems(point.world, manager, draw)]
-    if reads_tables(point.world):
-        places = {problem.where for problem in told}
-        told += [problem for problem in misfits(build_world(point.world, draw), manager) if problem.where not in places]
-    raise_if_any(told)
+    problems = [*fit_problems(point.world, manager), *class_problems(point.world, manager, draw)]
+    if _reads_tables(point.world):
+        places = {problem.where for problem in problems}
+        world = asked.world_of(point.world)
+        problems += [problem for problem in misfits(world, manager) if problem.where not in places]
+    raise_if_any(problems)
 
 
 def _check_switches(points: Sequence[Point], draw: Draw) -> None:
@@ -72,68 +204,8 @@ def _check_switches(points: Sequence[Point], draw: Draw) -> None:
     raise_if_any(idle_switches((world, build_manager(decision, draw)) for world, decision in managed))
 
 
-def draws(point: Point, folder: Path) -> bool:
-    """Whether the policy draws machines."""
-    policy = policy_of(point.decision.parameters.policy, folder)
-    return policy.picks is not None or policy.rule == "at-random"
-
-
-def titles(points: Sequence[Point], folder: Path) -> dict[str, dict[str, str]]:
-    """How reports are to call the study's policies, so that they need not load a user's code again."""
-    found = {}
-    for spec in dict.fromkeys(point.decision.parameters.policy for point in points):
-        with suppress(InputError):  # a policy that cannot be loaded fails its runs and goes by its bare name
-            policy = policy_of(spec, folder)
-            found[spec] = {"title": policy.title, "mode": policy.mode}
-    return found
-
-
-def seconds(missing: Sequence[Run], store: Store, folder: Path) -> float:
-    """The time of one process for the runs, and for the bound of each world that has none yet."""
-    n_tasks = _task_counts(missing, folder)
-    specs = {run.point.decision.parameters.policy for run in missing}
-    slow = {spec for spec in specs if _is_slow(policy_of(spec, folder))}
-    runs_s = sum(
-        _RUN_S + _TASK_S * n_tasks[run.key] * (_PLAIN if run.point.decision.parameters.policy in slow else 1)
-        for run in missing
-    )
-    worlds = {run.world_key: n_tasks[run.key] for run in missing if run.bound == "prices"}
-    new = (n for key, n in worlds.items() if not store.proof_file(key, "prices").is_file())
-    return runs_s + _PRICES_TASK_S * sum(new)
-
-
-def size(kept: Sequence[Run], folder: Path) -> float:
-    """The bytes of the detail tables of these runs."""
-    return _RECORD_BYTES * sum(_task_counts(kept, folder).values())
-
-
-def _task_counts(runs: Sequence[Run], folder: Path) -> dict[str, float]:
-    workloads = {run.point.workload for run in runs}
-    n_tasks = {part: expected_tasks(part, Draw(0, 0, folder)) for part in workloads}
-    return {run.key: n_tasks[run.point.workload] for run in runs}
-
-
 def _is_slow(policy: Policy) -> bool:
     return policy.mode == "batch" and policy.objective is not None and not policy.objective.falls_with_time
-
-
-def compute(case: Case) -> Outcome:
-    """Simulate the manager in the world; JoulewiseError when its allocation breaks a rule."""
-    from joulewise.check.tasks.allocation import check_allocation
-    from joulewise.simulate.tasks.measures import measures
-    from joulewise.simulate.tasks.serial import simulate
-    from joulewise.worlds.heterogeneity import heterogeneity_metrics
-
-    run, world = case.run, case.world
-    outcome = simulate(world, case.decision, run.seed, run.trial)
-    broken = check_allocation(world, outcome.allocation, case.decision)
-    if broken:
-        raise JoulewiseError(f"the allocation breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
-    metrics, proof = measures(world, outcome), _proof(case)
-    metrics["maximum_utility"], metrics["utility_bound"] = proof.maximum_utility, proof.utility_bound
-    metrics |= _shares(metrics["utility"], proof.maximum_utility, proof.utility_bound)
-    metrics |= heterogeneity_metrics(world.system)
-    return Outcome(metrics, lambda: _tables(world, outcome.allocation))
 
 
 def _tables(world: World, allocation: Allocation) -> Tables:
@@ -165,39 +237,6 @@ def _shares(utility: float, maximum_utility: float, utility_bound: float) -> dic
 def _share(part: float, whole: float) -> float:
     """A part of something that may be nothing."""
     return part / whole if whole > 0 else math.nan
-
-
-def judge(case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-    """What does not hold of a run: the world made anew, its allocation checked, utilities and bounds recomputed.
-
-    An allocation that is not stored is found by simulating again.
-    """
-    from joulewise.check.tasks.allocation import check_allocation
-    from joulewise.check.tasks.recompute import recompute, run_energy_j
-    from joulewise.simulate.tasks.measures import measures
-    from joulewise.simulate.tasks.serial import simulate
-
-    world, manager = case.world, case.decision
-    if stored is not None:
-        table = stored[RECORDS]
-        if table.height != world.workload.n_tasks:
-            yield f"{table.height} records, but the workload has {world.workload.n_tasks} tasks"
-            return
-        allocation = details.allocation_of(table, stored.get(LOSSES))
-        yield from differs("records: arrival_s", table["arrival_s"].to_numpy(), world.workload.arrival_s)
-        yield from differs("records: utility", float(table["utility"].sum()), row["utility"])
-        yield from differs("records: energy_j", table["energy_j"].to_numpy(), run_energy_j(world, allocation))
-    else:
-        outcome = simulate(world, manager, case.run.seed, case.run.trial)
-        allocation, found = outcome.allocation, measures(world, outcome)
-        for name in ("mapping_events", "late_events"):
-            yield from differs(f"runs: {name}", row[name], found[name])
-    yield from check_allocation(world, allocation, manager)
-    for name, value in recompute(world, allocation).items():
-        yield from differs(f"runs: {name}", row[name], value)
-    yield from _bounds(case, row)
-    for name, value in _shares(row["utility"], row["maximum_utility"], row["utility_bound"]).items():
-        yield from differs(f"runs: {name}", row[name], value)
 
 
 def _bounds(case: Case, row: dict[str, Any]) -> Iterator[str]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from joulewise.errors import Problem, as_written, unknown_name
+from joulewise.study.machines import TABLES, build_machines
 from joulewise.study.source import Draw
-from joulewise.study.sources import TABLES, build_system
 from joulewise.study.spec import WorldParts
 from joulewise.worlds.utilities import PRIORITIES, URGENCIES
 
@@ -51,7 +51,7 @@ def class_problems(parts: WorldParts, manager: Manager, draw: Draw) -> Iterator[
     """Thresholds for classes that no generated task has; the tasks of a table say themselves which there are."""
     if not manager.class_thresholds or parts.workload.source == TABLES:
         return
-    groups = dict.fromkeys(build_system(parts.system, draw).machine_group)
+    groups = dict.fromkeys(build_machines(parts.system, draw).machine_group)
     known = [*groups, *PRIORITIES, *URGENCIES, *parts.workload.parameters.intervals]
     for name in manager.class_thresholds:
         if name not in known:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
+from joulewise.policies.tasks.policy import Policy
+from joulewise.simulate.tasks.manager import (
+    MOST_PERMUTED,
+    SHORTEST_INTERVAL_S,
+    DroppingBy,
+    Environment,
+    Filter,
+    Manager,
+    MappingTime,
+    Postponing,
+)
 from joulewise.study.parameters import Thresholds
 from joulewise.worlds.parameters import explained
-
-if TYPE_CHECKING:
-    from joulewise.policies.tasks.policy import Policy
-    from joulewise.simulate.tasks.manager import Manager
-
-_INTERVAL_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -30,63 +35,67 @@ class ManagerParameters:
         }
     )
     dropping_threshold: Annotated[float, Field(ge=0)] = explained(
-        0.0, "a task that can no longer earn this utility is dropped; 0 drops nothing"
+        Manager.dropping_threshold, "a task that can no longer earn this utility is dropped; 0 drops nothing"
     )
-    class_thresholds: Thresholds = explained(  # noqa: RUF009 - explained() is dataclasses.field()
+    class_thresholds: Thresholds = explained(
         (), "other thresholds for task classes: a machine group (special) or a level (critical); the least one holds"
     )
-    mapping_interval_s: Annotated[float | None, Field(ge=1e-3)] = explained(
+    mapping_interval_s: Annotated[float | None, Field(ge=SHORTEST_INTERVAL_S)] = explained(
         None, "time between the mapping events of batch policies; left out: 1 min, or none if mapping_arrivals is given"
     )
     mapping_arrivals: Annotated[int | None, Field(ge=1)] = explained(
         None, "batch policies map as soon as so many tasks have arrived since the last time; left out: by time alone"
     )
-    mapping_time: Literal["free", "given", "measured"] = explained(
-        "free", "time that mapping takes on the simulated clock: none, that of mapping_model, or what it really takes"
+    mapping_time: MappingTime = explained(
+        Manager.mapping_time,
+        "time that mapping takes on the simulated clock: none, that of mapping_model, or what it really takes",
     )
     mapping_model: tuple[float, float, float] = explained(
-        (0.0, 0.0, 0.0), "seconds of a mapping event: constant, for each task of the batch, for each squared task"
+        Manager.mapping_model, "seconds of a mapping event: constant, for each task of the batch, for each squared task"
     )
     best_types: Annotated[int | None, Field(ge=1)] = explained(
         None, "tasks go only to so many machine types, those that run them fastest; left out: as the policy says"
     )
-    environment: Literal["queued", "polled"] = explained(
-        "queued", "machines have queues of planned tasks, or only idle machines get a task"
+    environment: Environment = explained(
+        Manager.environment, "machines have queues of planned tasks, or only idle machines get a task"
     )
-    permuted: Annotated[int, Field(ge=1, le=5)] = explained(
-        1, "so many first tasks of each queue are put into the order that earns most"
+    permuted: Annotated[int, Field(ge=1, le=MOST_PERMUTED)] = explained(
+        Manager.permuted, "so many first tasks of each queue are put into the order that earns most"
     )
-    energy_filter: Literal["none", "fair-share", "adaptive"] = explained(
-        "none", "choices above a share of the remaining energy are removed: a fair share times leniency, or adapted"
+    energy_filter: Filter = explained(
+        Manager.energy_filter,
+        "choices above a share of the remaining energy are removed: a fair share times leniency, or adapted",
     )
-    leniency: Annotated[float, Field(gt=0)] = explained(1.0, "multiplies the fair share of the energy filter")
+    leniency: Annotated[float, Field(gt=0)] = explained(
+        Manager.leniency, "multiplies the fair share of the energy filter"
+    )
     weight: Annotated[float, Field(ge=0, le=1)] = explained(
-        0.5, "weight of energy against utility in weighted policies: 0 is utility alone"
+        Manager.weight, "weight of energy against utility in weighted policies: 0 is utility alone"
     )
     declines: bool | None = explained(
         None, "whether a choice whose value is not above 0 is never made; left out: as the policy says"
     )
     follows_tariff: bool = explained(
-        False, "whether energy counts more, or less, in hours in which it costs more, or less, than on average"
+        Manager.follows_tariff,
+        "whether energy counts more, or less, in hours in which it costs more, or less, than on average",
     )
     kill_factor: Annotated[float | None, Field(ge=1)] = explained(
         None, "a task that runs longer than this times its estimated time is killed; left out: never"
     )
-    dropping_by: Literal["all", "idle"] = explained(
-        "all", "tasks are dropped by what they could earn on all machines or, polled, on those idle at the event alone"
+    dropping_by: DroppingBy = explained(
+        Manager.dropping_by,
+        "tasks are dropped by what they could earn on all machines or, polled, on those idle at the event alone",
     )
-    postponing: Literal["each-event", "next-day"] = explained(
-        "each-event", "what does not fit into a day's budget is tried again at the next event, or on the next day"
+    postponing: Postponing = explained(
+        Manager.postponing, "what does not fit into a day's budget is tried again at the next event, or on the next day"
     )
 
     def __post_init__(self) -> None:
         if self.mapping_interval_s is None and self.mapping_arrivals is None:
-            object.__setattr__(self, "mapping_interval_s", _INTERVAL_S)
+            object.__setattr__(self, "mapping_interval_s", Manager.mapping_interval_s)
 
     def manager(self, policy: Policy) -> Manager:
         """The manager with this policy; InputError where switches and policy do not fit."""
-        from joulewise.simulate.tasks.manager import Manager
-
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         endless = {name: math.inf for name in ("mapping_interval_s", "kill_factor") if values[name] is None}
         return Manager(**{**values, **endless, "policy": policy, "class_thresholds": dict(self.class_thresholds)})

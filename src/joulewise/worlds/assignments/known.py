@@ -28,7 +28,7 @@ class KnownParameters(UtilityParameters):
 
     n_tasks: int = explained(4000, 'number of tasks; with pattern = "rates" about so many')
     span_s: float = explained(3600.0, "time within which they arrived")
-    pattern: Pattern = explained(  # noqa: RUF009 - explained() is dataclasses.field()
+    pattern: Pattern = explained(
         "even", "arrivals as likely at any instant, all task types as often; or at the rates of a day's first hours"
     )
 

@@ -47,9 +47,7 @@ class BagParameters(BagRules):
     """
 
     n_tasks: int = explained(1000, "number of tasks in the bag")
-    shares: Shares = explained(  # noqa: RUF009 - explained() is dataclasses.field()
-        "equal", "how likely the task types are: all the same, or drawn once for all trials"
-    )
+    shares: Shares = explained("equal", "how likely the task types are: all the same, or drawn once for all trials")
     concentration: float = explained(
         1.0, 'how much alike the shares are when shares = "dirichlet"; 1: all shares are as likely'
     )

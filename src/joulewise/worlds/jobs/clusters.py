@@ -80,7 +80,7 @@ class ClusterParameters(NodeOutageParameters, StandbyParameters):
         (20.0, 20.0, 40.0, 19.0, 1.0), "percent of the job types of these sizes"
     )
     sigma: tuple[float, float] = explained((4.0, 10.0), "least and most sigma in Downey's model of speed-up")
-    speedup_over: SpeedupOver = explained(  # noqa: RUF009 - explained() is dataclasses.field()
+    speedup_over: SpeedupOver = explained(
         "nodes", "what Downey's model counts: the nodes, or the cores, that a job asks for"
     )
     parallelism_share: float = explained(
@@ -91,7 +91,7 @@ class ClusterParameters(NodeOutageParameters, StandbyParameters):
     power_cov: float = explained(0.2, "COV of power over job types and over clusters")
     pstates: int = explained(3, "number of P-states, with powers that fall evenly to least_power_fraction")
     least_power_fraction: float = explained(0.5, "power of the last P-state relative to P-state 0")
-    randomness: Randomness = explained(  # noqa: RUF009 - likewise
+    randomness: Randomness = explained(
         "independent", "whether power and time of a job type on a cluster are off by factors of their own or by one"
     )
     general_factor_cov: float = explained(0.3, "COV of these factors, of mean 1, for general-purpose job types")

@@ -80,7 +80,7 @@ class LublinParameters(UtilityParameters):
     """
 
     n_jobs: int = explained(10_000, "number of jobs")
-    kinds: Kinds = explained(  # noqa: RUF009 - explained() is dataclasses.field()
+    kinds: Kinds = explained(
         "undivided", "jobs without a difference, batch or interactive ones only, or both, each with arrivals of its own"
     )
     start_hour: int = explained(0, "hour of the day at which the first arrivals are drawn")

@@ -43,10 +43,10 @@ class WorkloadParameters(TruthParameters, UtilityParameters):
     warm_up_s: float = explained(2 * _HOUR_S, "time before the counted day, at the same rates")
     day_s: float = explained(24 * _HOUR_S, "length of a counted day")
     days: int = explained(1, "number of counted days, all with the same rates")
-    burst: Burst = explained(  # noqa: RUF009 - explained() is dataclasses.field()
+    burst: Burst = explained(
         "normalised", "rates of special-purpose types: averaging to the mean rate, or the published factors"
     )
-    arrivals: Arrivals = explained(  # noqa: RUF009 - likewise
+    arrivals: Arrivals = explained(
         "thinning", "exact arrivals at the rates, or published steps (which lose some arrivals)"
     )
     step_cap_s: float = explained(24 * _HOUR_S / 50, 'longest interarrival time when arrivals = "stepping"')

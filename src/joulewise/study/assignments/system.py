@@ -1,0 +1,8 @@
+"""Tasks known in advance, as studies know them."""
+
+from __future__ import annotations
+
+from joulewise.study.assignments.front import UtilityKind
+from joulewise.study.system import System
+
+SYSTEM = System("assignments", (UtilityKind(),))

@@ -1,0 +1,135 @@
+"""Every column of the tables that studies of bags write."""
+
+from __future__ import annotations
+
+from joulewise import units
+from joulewise.study.column import COUNTS, FRONTS, MACHINES, RUNS, Column, four_figures, metric
+from joulewise.study.search_columns import FRONT_COLUMNS, SEARCH_COLUMNS, hypervolume_columns
+
+_BAG = (
+    metric("energy_bound_j", "J", "proven: no allocation uses less energy"),
+    metric("makespan_bound_s", "s", "proven: no allocation has a shorter makespan"),
+    metric("knee_makespan_s", "s", "makespan at the knee of the front; for profit, of the bound"),
+    metric("mean_power_w", "W", "energy / makespan: of the allocation, or at the knee of a front"),
+    metric("vertices", "vertices", "vertices of the proven bound that none beats in both objectives"),
+)  # fmt: skip
+"""What every run of a bag has."""
+
+_POINTS = (
+    Column(FRONTS, "curve", "",
+           "what the point is of: front (found), bound (vertices of the proven bound), snapshot (front after so many "
+           "generations), region (the corners of all that divided tasks can reach), optimum (of the proven bound of "
+           "profit), allocation (found for it)"),
+    Column(FRONTS, "point", "", "number of the point on its curve, from 0, by rising energy or around"),
+    Column(FRONTS, "generation", "", "number of generations of a snapshot; null on other curves"),
+    Column(FRONTS, "energy_j", "J", "energy, idle power until the makespan included; at the meter"),
+    Column(FRONTS, "makespan_s", "s", "when the last machine is done"),
+    Column(FRONTS, "mean_power_w", "W", "energy_j / makespan_s"),
+    Column(FRONTS, "energy_bound_j", "J", "proven: nothing done by then uses less; null on bounds"),
+    Column(FRONTS, "gap_percent", "%", "100 x (energy_j / energy_bound_j - 1)"),
+    Column(FRONTS, "profit_per_s", "", "profit per second; null in studies of fronts"),
+    Column(FRONTS, "is_knee", "", "whether it is the knee of the curve"),
+)  # fmt: skip
+
+_CHOSEN = Column(
+    FRONTS, "chosen", "",
+    "a to e, from least energy to least makespan, on the points that figures show machine by machine; else null",
+)  # fmt: skip
+
+_ALLOCATIONS = (
+    Column(MACHINES, "point", "", "number of the point, as in fronts"),
+    Column(MACHINES, "machine", "", "number of the machine, from 0 by machine type"),
+    Column(MACHINES, "machine_type", "", "name of the machine type"),
+    Column(MACHINES, "group", "", "group of the machine type"),
+    Column(MACHINES, "tasks", "tasks", "tasks that it runs"),
+    Column(MACHINES, "busy_s", "s", "when it is done: it computes without a break"),
+    Column(MACHINES, "energy_j", "J", "its energy, idle power until the makespan included"),
+    Column(COUNTS, "point", "", "number of the point, as in fronts"),
+    Column(COUNTS, "machine", "", "number of the machine"),
+    Column(COUNTS, "task_type", "", "name of the task type"),
+    Column(COUNTS, "pstate", "", "P-state, 0 the fastest"),
+    Column(COUNTS, "tasks", "tasks", "how many of these tasks the machine runs in that P-state"),
+)  # fmt: skip
+"""The detail tables of allocations."""
+
+_FRONT = (
+    metric("reference_energy_j", "J", "energy of the reference point: 1.1 x the most on the bound front"),
+    metric("reference_makespan_s", "s", "makespan of the reference point: 1.1 x the most on it"),
+    metric(
+        "least_makespan_s", "s", "least makespan of a point of the front",
+        title="least makespan", form=units.duration, rank=70,
+    ),
+    metric(
+        "gap_percent", "%",
+        "mean over the points of 100 x (energy / least energy that is proven for the makespan - 1)",
+        title="gap %", rank=80,
+    ),
+    metric("unused_types", "types", "machine types that have machines but no task at any point"),
+    metric(
+        "unused_types:*", "types",
+        "machine types without a task at the point of least energy, the knee and the point of least makespan",
+    ),
+    metric(
+        "task_percent:*", "%",
+        "100 x tasks on machines of a type / all tasks, mean over the points; a column for each machine type",
+    ),
+    metric(
+        "busy_cov:*", "",
+        "standard deviation / mean over machines of the time they compute, at the point of least energy, the knee and "
+        "the point of least makespan",
+    ),
+    metric("energy_cov:*", "", "the same of the energy of machines"),
+)  # fmt: skip
+
+_PROFIT = (
+    metric("price", "", "price of the bag"),
+    metric("profit_ratio", "", "price / cost of the least energy; null where that costs nothing"),
+    metric("cost_per_kwh", "", "what a kWh costs, the mean over the hours of the bag where it changes"),
+    metric(
+        "profit_per_s", "",
+        "(price - all costs) / makespan of the allocation; if nothing runs, what depreciation takes away alone",
+        title="mean", form=four_figures, rank=10,
+    ),
+    metric(
+        "profit_bound_per_s", "", "proven: no allocation earns more per second",
+        title="bound", form=four_figures, rank=20,
+    ),
+    metric(
+        "gap_percent", "%",
+        "100 x (profit_bound_per_s - profit_per_s) / |profit_bound_per_s|; null where the bound is 0",
+        title="gap %", rank=30,
+    ),
+    metric("profit", "", "profit_per_s x makespan_s"),
+    metric(
+        "energy_j", "J", "energy of the allocation at the meter; null if nothing runs",
+        title="energy", form=units.energy, rank=40,
+    ),
+    metric(
+        "makespan_s", "s", "time from one bag to the next; null if nothing runs",
+        title="makespan", form=units.duration, rank=50,
+    ),
+    metric("wait_s", "s", "the part of makespan_s in which all machines wait on purpose"),
+    metric("optimum_energy_j", "J", "energy where the bound of the profit lies, at the meter"),
+    metric("optimum_makespan_s", "s", "makespan where the bound of the profit lies"),
+    metric(
+        "on_front_percent", "%",
+        "100 if no divided schedule beats that place in both energy and makespan, else 0",
+    ),
+    metric(
+        "pareto_profit_per_s", "", "the most profit per second on the bound front of energy and makespan"
+    ),
+    Column(
+        RUNS, "verdict", "",
+        "what comes out for the bag: profit, covers part of the depreciation, loss under agreement, better not to run, "
+        "deadline missed (by every allocation found) or infeasible",
+    ),
+    Column(RUNS, "reason", "", "why, in words, where nothing runs or a loss needs explaining; else null"),
+)  # fmt: skip
+
+BAG_FRONT_COLUMNS = (
+    *SEARCH_COLUMNS, *hypervolume_columns("mean"), *FRONT_COLUMNS, *_BAG, *_FRONT, *_POINTS, _CHOSEN, *_ALLOCATIONS,
+)  # fmt: skip
+"""Of the front of energy and makespan."""
+
+PROFIT_COLUMNS = (*SEARCH_COLUMNS, *_BAG, *_PROFIT, *_POINTS, *_ALLOCATIONS)
+"""Of the most profit."""

@@ -1,0 +1,36 @@
+"""Where bags of tasks come from."""
+
+from __future__ import annotations
+
+from joulewise.model import System
+from joulewise.model.bag import Bag
+from joulewise.study.source import Draw, Source
+from joulewise.worlds.bags.bag import BagParameters, BagTable, generate_bag, read_bag
+
+
+def _generated(parameters: BagParameters, system: System, draw: Draw) -> Bag:
+    return generate_bag(parameters, system, draw.seed, draw.trial)
+
+
+def _tabled(table: BagTable, system: System, draw: Draw) -> Bag:
+    return read_bag(table, system, draw.folder)
+
+
+BAGS = (
+    Source(
+        "bag",
+        "tasks that are all there at once, their types drawn (Tarplee V, Friese 6.5)",
+        BagParameters,
+        _generated,
+        is_random=lambda _: True,
+        n_tasks=lambda bag, _: bag.n_tasks,
+    ),
+    Source(
+        "bag table",
+        "numbers of tasks that are all there at once, from your own file",
+        BagTable,
+        _tabled,
+        table="bag",
+    ),
+)
+"""Every source of bags."""

@@ -1,0 +1,50 @@
+"""What studies say of NSGA-II, whatever it evolves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+from joulewise.errors import Problem
+
+NSGA2: Final = "nsga2"
+Ranks: TypeAlias = Literal["peeling", "dominators"]
+MOST_GENERATIONS = 10_000_000
+GENETIC_KEYS = ("population", "generations", "mutation", "archive", "ranks", "snapshots")
+"""What parameters say of it."""
+
+
+class GeneticParameters(Protocol):
+    """Parameters with those of NSGA-II among them."""
+
+    @property
+    def population(self) -> int: ...
+    @property
+    def generations(self) -> int: ...
+    @property
+    def mutation(self) -> float: ...
+    @property
+    def archive(self) -> bool: ...
+    @property
+    def ranks(self) -> Ranks: ...
+    @property
+    def snapshots(self) -> tuple[int, ...]: ...
+
+
+def genetic_ways(p: GeneticParameters) -> dict[str, Any]:
+    """How NSGA-II evolves, as `evolve` takes it."""
+    from joulewise.optimise.evolution import Ways
+
+    ways = Ways(p.mutation, p.ranks, p.archive, p.snapshots)
+    return {"population": p.population, "generations": p.generations, "ways": ways}
+
+
+def genetic_problems(p: GeneticParameters) -> Iterator[Problem]:
+    """Populations that cannot be paired, and snapshots that will never be."""
+    if p.population % 2:
+        yield Problem("optimise.population", f"found {p.population}", "must be even: chromosomes are paired")
+    wrong = [n for n in p.snapshots if not 0 <= n <= p.generations]
+    if wrong:
+        yield Problem("optimise.snapshots", f"found {wrong[0]}", f"must be from 0 to generations, {p.generations}")
+    if len(set(p.snapshots)) < len(p.snapshots):
+        yield Problem("optimise.snapshots", f"found {list(p.snapshots)}", "must differ from each other")

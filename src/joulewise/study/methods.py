@@ -1,0 +1,38 @@
+"""The ways to search that studies choose from."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from joulewise.errors import Problem
+from joulewise.study.parameters import shown
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to search; `draws`: it draws from the seed and the trial.
+
+    `seconds` is about how long it takes for a world of some size, `keys` are the parameters that it uses.
+    """
+
+    title: str
+    summary: str
+    source: str
+    search: Callable[..., Any]
+    seconds: Callable[[Any, float], float]
+    draws: bool
+    keys: tuple[str, ...]
+
+
+def idle_keys(owner: type, parameters: Sequence[Any], methods: Mapping[str, Method]) -> Iterator[Problem]:
+    """Parameters of a class that a study sets and that none of the methods it sets them for uses."""
+    for entry in dataclasses.fields(owner):
+        given = [p for p in parameters if getattr(p, entry.name) != entry.default]
+        users = [name for name, method in methods.items() if entry.name in method.keys]
+        if given and users and not any(p.method in users for p in given):
+            found = f"found {shown(entry.name, getattr(given[0], entry.name))} with method {given[0].method!r}"
+            allowed = f"is for {' and '.join(map(repr, users))}"
+            yield Problem(f"optimise.{entry.name}", found, allowed, "use such a method as well, or leave it out")

@@ -1,0 +1,16 @@
+"""The seeds that searches draw from."""
+
+from __future__ import annotations
+
+from joulewise.rng import generator
+from joulewise.study.run import Run
+
+
+def search_seed(run: Run) -> int:
+    """The seed of the search of a run."""
+    return seed_of(run.seed, run.trial)
+
+
+def seed_of(seed: int, trial: int) -> int:
+    """The seed of the searches of one trial."""
+    return int(generator(seed, trial, "optimise").integers(2**63))

@@ -1,0 +1,100 @@
+"""Every column of the tables that a study of tasks under a manager writes."""
+
+from __future__ import annotations
+
+from joulewise.study.column import LOSSES, RECORDS, TRACES, Column, at_least_percent, metric
+
+MANAGED_COLUMNS = (
+    metric(
+        "utility", "utility",
+        "sum of the utility of the tasks that completed in the counted window; in a workload that is prorated, of each "
+        "completed task by the share of its run that lies in the window",
+    ),
+    metric("maximum_utility", "utility", "the same sum if every task started on arrival where it is fastest"),
+    metric("utility_percent", "%", "100 x utility / maximum_utility", title="mean", rank=10),
+    metric("utility_bound", "utility", "proven: no policy, even one that knows the future, can earn more"),
+    metric(
+        "possible_percent", "%", "100 x utility / utility_bound: how much of what is possible was earned, at least",
+        title="of possible", form=at_least_percent, rank=20,
+    ),
+    metric(
+        "system_tma", "",
+        "task-machine affinity of the general-purpose machine types in P-state 0: 0 if all task types see the same "
+        "ratios between them, up to 1; this and the next two are null where it does not exist",
+    ),
+    metric("system_tdh", "", "task difficulty homogeneity of the same: 1 if all task types are equally hard"),
+    metric("system_mph", "", "machine performance homogeneity of the same: 1 if all machine types are equally fast"),
+    metric("tasks_arrived", "tasks", "tasks that arrived in the counted window"),
+    metric("tasks_completed", "tasks", "tasks that completed in the counted window, whenever they arrived"),
+    metric("tasks_dropped", "tasks", "tasks that arrived in the counted window and were dropped"),
+    metric("tasks_killed", "tasks", "tasks that arrived in the counted window and were killed for running too long"),
+    metric("tasks_waiting", "tasks", "tasks that arrived in the counted window and were left unmapped"),
+    metric("runs_lost", "runs", "runs that an outage of their machine ended inside the counted window"),
+    metric(
+        "energy_j", "J",
+        "energy at the meter in the counted window, of all runs and of machines without one, times the PUE; this and "
+        "all that follows from it is null without power figures",
+    ),
+    metric("standby_energy_j", "J", "the part of energy_j that machines used while idle, asleep or booting"),
+    metric("energy_peak_w", "W", "highest power at the meter at any instant of the counted window"),
+    metric("energy_cost", "", "energy x tariff of its hour, in the tariff's unit; null without a tariff"),
+    metric("budget_j", "J", "energy budget of all days of the counted window together; null without one"),
+    metric("budget_percent", "%", "100 x energy_j / budget_j"),
+    metric(
+        "exhausted_s", "s",
+        "instant at which the first counted day had used 99 % of its energy budget; null if it never had",
+    ),
+    metric("busy_percent", "%", "100 x time of runs inside the counted window / (machines x its length)"),
+    metric("idle_percent", "%", "100 x time without a run, on machines that are not down / (machines x its length)"),
+    metric("mapping_events", "events", "mapping events in the counted window"),
+    metric("late_events", "events", "those of them that had to wait until the mapping before them was over"),
+    metric("mapping_s", "s", "wall-clock time that the policy took for the whole run", is_measured=True),
+    *(
+        metric(f"{name}:*", "tasks", f"{name}, of a priority level; a column for each level")
+        for name in ("tasks_arrived", "tasks_completed", "tasks_dropped", "tasks_killed", "tasks_waiting")
+    ),
+    metric(
+        "priority_percent:*", "%",
+        "100 x utility of the tasks of a priority level / what those that arrived in the counted window are worth at "
+        "their start; a column for each level",
+    ),
+    metric(
+        "group_percent:*", "%",
+        "100 x utility earned on the machines of a group / utility; a column for each machine group",
+    ),
+    Column(RECORDS, "task", "", "number of the task in order of arrival, from 0"),
+    Column(RECORDS, "task_type", "", "name of the task type"),
+    Column(RECORDS, "priority", "", "priority level of the task, where the workload has them"),
+    Column(RECORDS, "urgency", "", "urgency level of the task, where the workload has them"),
+    Column(RECORDS, "utility_class", "", "utility class of the task, where the workload has them"),
+    Column(RECORDS, "arrival_s", "s", "instant of arrival"),
+    Column(RECORDS, "fate", "", "ran, killed (ran too long), dropped or waiting (unmapped when the window ended)"),
+    Column(RECORDS, "machine", "", "number of the machine, from 0 by machine type; null if not run"),
+    Column(RECORDS, "machine_type", "", "name of the machine type; null if not run"),
+    Column(RECORDS, "pstate", "", "P-state in which it ran, 0 the fastest; null if not run"),
+    Column(RECORDS, "start_s", "s", "instant at which execution started; null if not run"),
+    Column(RECORDS, "end_s", "s", "instant at which execution ended; null if not run"),
+    Column(RECORDS, "utility", "utility", "utility earned, 0 outside the counted window; null if not run"),
+    Column(
+        RECORDS, "energy_j", "J",
+        "energy of its run in the counted window, at the meter; null if not run, or without power figures",
+    ),
+    Column(TRACES, "at_s", "s", "instant, from the start of the counted window to its end"),
+    Column(
+        TRACES, "utility_cumulative", "utility",
+        "utility earned in the window up to that instant, that of a prorated run from its end in the window on",
+    ),
+    Column(
+        TRACES, "energy_cumulative_j", "J",
+        "energy used in the window up to that instant, at the meter; null without power figures",
+    ),
+    Column(
+        TRACES, "budget_cumulative_j", "J",
+        "energy budget of the counted days up to that instant's; null without one",
+    ),
+    Column(LOSSES, "task", "", "number of the task whose run was lost; the file is there only if one was"),
+    Column(LOSSES, "machine", "", "number of the machine that failed"),
+    Column(LOSSES, "pstate", "", "P-state in which the task ran"),
+    Column(LOSSES, "start_s", "s", "instant at which the run started"),
+    Column(LOSSES, "end_s", "s", "instant at which the machine failed"),
+)  # fmt: skip

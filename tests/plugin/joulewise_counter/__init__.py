@@ -1,0 +1,1 @@
+"""A package that brings a system of its own to Joulewise: people who queue at a counter."""

@@ -1,0 +1,150 @@
+"""A package outside ours brings a system, and its kind, column and figure go everywhere without a word of ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from joulewise.cli.catalogue import lists
+from joulewise.errors import InputError
+from joulewise.study import parse_study
+from joulewise.study.systems import all_kinds, installed
+from tests.strategies.calling import COMMAND, call
+
+Capture = pytest.CaptureFixture[str]
+
+HERE = Path(__file__).parent
+TEXT = """
+name = "queue"
+trials = 2
+[system]
+generator = "counter"
+[workload]
+generator = "visitors"
+n_visitors = 4
+[serving]
+rule = ["in-order", "shortest"]
+"""
+
+
+def forget() -> None:
+    installed.cache_clear()
+    lists.cache_clear()
+
+
+@pytest.fixture
+def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The package beside this file, installed."""
+    monkeypatch.syspath_prepend(HERE)
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def queue(tmp_path: Path, package: None) -> Path:
+    path = tmp_path / "queue.toml"
+    path.write_text(TEXT)
+    return path
+
+
+def test_it_is_checked_run_verified_and_reported(queue: Path, tmp_path: Path, capsys: Capture) -> None:
+    folder = tmp_path / "results"
+    assert "nothing wrong" in call(capsys, "check", queue, "--out", folder).out
+    said = call(capsys, "run", queue, "--out", folder, "--workers", 1)
+    assert (said.code, "mean wait" in said.out) == (0, True)
+    runs = pl.read_parquet(folder / "runs.parquet")
+    assert runs["mean_wait_s"].null_count() == 0
+    assert runs["serving.rule"].to_list() == ["in-order", "in-order", "shortest", "shortest"]
+    assert "4 of 4 runs hold" in call(capsys, "verify", folder).out
+    assert call(capsys, "report", folder, "--format", "svg").code == 0
+    assert (folder / "figures" / "waits-at-a-counter.svg").is_file()
+    page = (folder / "report.html").read_text()
+    assert "8 people waited" in page
+    assert "where people are served" in page
+
+
+def test_a_wrong_number_is_found(queue: Path, tmp_path: Path, capsys: Capture) -> None:
+    folder = tmp_path / "results"
+    call(capsys, "run", queue, "--out", folder, "--workers", 1, "--no-report")
+    runs = pl.read_parquet(folder / "runs.parquet")
+    runs.with_columns(pl.col("mean_wait_s") + 1).write_parquet(folder / "runs.parquet")
+    assert call(capsys, "verify", folder).code == 1
+
+
+def test_it_is_listed_and_explained(package: None, capsys: Capture) -> None:
+    kinds, methods, columns = (json.loads(call(capsys, "list", name, "--json").out)[name]
+                               for name in ("kinds", "methods", "columns"))  # fmt: skip
+    assert "serving" in [row["name"] for row in kinds]
+    assert "shortest" in [row["name"] for row in methods]
+    assert ("mean_wait_s", "serving") in [(row["column"], row["studies"]) for row in columns]
+    assert "waits" in call(capsys, "explain", "patient").out
+    assert "how many people come" in call(capsys, "explain", "n_visitors").out
+    assert "Waits at a counter" in call(capsys, "explain", "waits-at-a-counter").out
+
+
+def test_it_is_in_the_schema_and_has_a_study_to_start_from(package: None, tmp_path: Path, capsys: Capture) -> None:
+    schema = json.loads(call(capsys, "schema").out)
+    assert schema["properties"]["serving"]["properties"]["rule"]["default"] == "in-order"
+    assert {"required": ["system", "workload", "serving"]} in schema["anyOf"]
+    path = tmp_path / "new.toml"
+    assert call(capsys, "new", path, "--kind", "serving").code == 0
+    assert parse_study(path.read_text(), path.name, tmp_path).kind.name == "serving"
+
+
+def test_mistakes_are_told_in_its_words(package: None) -> None:
+    with pytest.raises(InputError, match="in-order"):
+        parse_study(TEXT.replace('"shortest"', '"shortst"'), "queue.toml", Path())
+    with pytest.raises(InputError, match=r"\[serving\]"):
+        parse_study(TEXT.replace("[serving]\nrule", '[manager]\npolicy = "random"\n#'), "queue.toml", Path())
+
+
+def test_processes_find_it_by_its_entry_point(tmp_path: Path) -> None:
+    (tmp_path / "queue.toml").write_text(TEXT)
+    environment = {**os.environ, "PYTHONPATH": str(HERE)}
+    command = [*COMMAND, "run", "queue.toml", "--workers", "2", "--no-report", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["n_failed"] == 0
+
+
+BROKEN = {
+    "raises": ("raise ImportError('no such thing')", "cannot be loaded: ImportError: no such thing"),
+    "none": ("SYSTEM = 3", "found broken_package:SYSTEM, a int"),
+    "clash": (
+        "from joulewise.study.system import System\nfrom joulewise.study.bags.front import FrontKind\n"
+        "SYSTEM = System('mine', (FrontKind(),))",
+        "the kind of study 'front' is there already",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "told"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_package_is_told_of_and_breaks_nothing_else(
+    code: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    (tmp_path / "broken_package.py").write_text(code)
+    about = tmp_path / "broken_package-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-package\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[joulewise.systems]\nbroken = broken_package:SYSTEM\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    sys.modules.pop("broken_package", None)
+    forget()
+    try:
+        assert "managed" in all_kinds()
+        rows = json.loads(call(capsys, "list", "kinds", "--json").out)["kinds"]
+        assert told in next(row for row in rows if "broken-package" in row["name"])["summary"]
+        said = call(capsys, "schema")
+        assert (said.code, told in said.err) == (0, True)
+        with pytest.raises(InputError, match=r"(?s)serving.*broken-package"):
+            parse_study(TEXT, "queue.toml", Path())
+    finally:
+        forget()

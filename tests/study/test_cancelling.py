@@ -1,0 +1,60 @@
+"""Studies ended early by a token: what is finished is kept, and the next call goes on from there."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from joulewise.study import Cancelled, CancelToken, Progress, run_study
+from tests.strategies.small import lasting, run_small, small
+
+
+class AfterOne:
+    """Cancels as soon as a run is done, in this thread or in another one."""
+
+    def __init__(self, *, elsewhere: bool) -> None:
+        self.token = CancelToken()
+        self.elsewhere = elsewhere
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.n_done and self.elsewhere:
+            thread = threading.Thread(target=self.token.cancel)
+            thread.start()
+            thread.join()
+        elif progress.n_done:
+            self.token.cancel()
+
+
+def parts(folder: Path) -> int:
+    return len(list(folder.glob("parts/*.json")))
+
+
+def test_a_cancelled_study_keeps_what_is_finished_and_goes_on_to_the_same_records(tmp_path: Path) -> None:
+    after, seen = AfterOne(elsewhere=False), list[Progress]()
+    with pytest.raises(Cancelled, match="finished runs are kept"):
+        run_study(small(), tmp_path / "cut", 1, after, after.token)
+    assert parts(tmp_path / "cut") == 1
+    assert not (tmp_path / "cut" / "runs.parquet").exists()
+    resumed = run_study(small(), tmp_path / "cut", 1, seen.append)
+    assert (seen[0].n_total, seen[0].n_reused) == (7, 1)
+    assert lasting(resumed.runs).equals(lasting(run_small(tmp_path / "whole").runs))
+
+
+def test_nothing_is_run_once_it_is_cancelled(tmp_path: Path) -> None:
+    token = CancelToken()
+    token.cancel()
+    with pytest.raises(Cancelled):
+        run_study(small(), tmp_path, 1, cancel=token)
+    assert parts(tmp_path) == 0
+
+
+@pytest.mark.slow
+def test_processes_are_ended_when_another_thread_cancels(tmp_path: Path) -> None:
+    after = AfterOne(elsewhere=True)
+    many = small(lambda text: text.replace("trials = 2", "trials = 30"))
+    with pytest.raises(Cancelled):
+        run_study(many, tmp_path, 2, after, after.token)
+    assert 1 <= parts(tmp_path) < 120
+    assert list(tmp_path.rglob("*.tmp")) == []

@@ -1,0 +1,73 @@
+"""A study loads the modules of its own system, and of no other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from joulewise.study.built_in import BUILT_IN, system_of
+from tests.strategies import small, small_bags, small_fronts, small_jobs
+
+ONE_FLOW = """
+name = "facility"
+[system]
+generator = "facility"
+nodes = 4
+cracs = 1
+[workload]
+generator = "flows"
+task_types = 2
+[optimise]
+goal = "reward"
+method = "greedy"
+"""
+STUDIES = {
+    "managed": small.TEXT.replace("trials = 2", "trials = 1"),
+    "jobs": small_jobs.CLUSTERS.replace("trials = 2", "trials = 1"),
+    "front": small_bags.FRONT,
+    "profit": small_bags.PROFIT,
+    "utility": small_fronts.UTILITY,
+    "facility": ONE_FLOW,
+}
+
+SHARED = {"utility": ("joulewise.worlds.tasks",)}
+"""Whose folders a kind of study loads besides its own: tasks known in advance are read from the tables of tasks."""
+
+CODE = """
+import sys
+from pathlib import Path
+from joulewise.study import parse_study, run_study
+study = parse_study(Path("study.toml").read_text(), "study.toml", Path(), check_inputs=True)
+results = run_study(study, Path("results"), 1)
+assert results.failed.is_empty(), results.failed["error"].to_list()
+print(*sys.modules)
+"""
+
+
+def strangers(kind: str, folder: Path) -> list[str]:
+    """The modules of other systems that a run of a study of this kind loads."""
+    (folder / "study.toml").write_text(STUDIES[kind])
+    done = subprocess.run([sys.executable, "-c", CODE], cwd=folder, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    others = set(BUILT_IN) - {system_of(kind)}
+    loaded = [name for name in done.stdout.split() if name.startswith("joulewise.")]
+    return [
+        name for name in loaded if others & {*name.split(".")[2:3]} and not name.startswith(SHARED.get(kind, ("-",)))
+    ]
+
+
+def test_a_managed_day_loads_no_module_of_another_system(tmp_path: Path) -> None:
+    assert strangers("managed", tmp_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [kind for kind in STUDIES if kind != "managed"])
+def test_no_kind_of_study_loads_a_module_of_another_system(kind: str, tmp_path: Path) -> None:
+    assert strangers(kind, tmp_path) == []
+
+
+def test_every_kind_is_looked_at() -> None:
+    assert set(STUDIES) == {kind for kinds in BUILT_IN.values() for kind in kinds}
