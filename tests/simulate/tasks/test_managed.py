@@ -102,7 +102,7 @@ def test_engine_equals_twin_at_its_own_quotas(kind: str, data: st.DataObject) ->
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=25)
+@cases(8, divided_by=28)
 @given(data=st.data())
 def test_tasks_of_a_type_in_one_queue_are_mapped_as_one_by_one(kind: str, data: st.DataObject) -> None:
     """The claim that tasks of a type are alike changes neither what is decided nor how many events that takes."""
