@@ -24,5 +24,4 @@ def arguments_of(source: Path) -> Iterator[tuple[str, int]]:
 
 def test_functions_take_ten_arguments_at_most_or_have_a_reason() -> None:
     large = {name for source in SOURCES.rglob("*.py") for name, n in arguments_of(source) if n > MOST}
-    large = {name for name in large if not name.startswith("kernels/tasks/")}
     assert large == REASONS.keys()

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
@@ -33,6 +33,7 @@ from tests.strategies.simple_worlds import simple_system, simple_workload
 POLICIES_BY_DAY = (
     "prices",
     "max-max-upt",
+    "min-min-comp",
     "max-max-upe",
     "weighted-util",
     "prioritized-lcfs-all",
@@ -125,7 +126,6 @@ def test_uncertain_days_with_standby_and_failures() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=40)
 @given(data=st.data(), name=st.sampled_from(POLICIES_BY_DAY), n_days=st.integers(2, 4))
 def test_days_equal_long_run_in_any_world(kind: str, data: st.DataObject, name: str, n_days: int) -> None:
     scenario: ManagedScenario = data.draw(KINDS[kind]())
