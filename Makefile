@@ -1,15 +1,19 @@
 # Everything runs in .venv, made from the committed lock; nothing needs to be installed beforehand but Python.
 PYTHON ?= python3
 WORKERS ?= 2
-BENCHMARKS := day manager bag fronts cluster facility laboratory
+CASES ?= 5000
 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint docs reference smoke bench lock clean $(BENCHMARKS:%=smoke-%)
+.PHONY: help ready demo test thorough lint docs reference smoke bench lock clean
 .DEFAULT_GOAL := help
+
+# A test run starts hundreds of processes; each would compile every module it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -17,10 +21,14 @@ help: ## show this list
 demo: $(READY) ## run the bundled study and say where the report is
 	$(BIN)/joulewise run examples/demo.toml
 
-# pytest comes last, so that its verdict is the last line.
-test: $(READY) $(BROWSER) ## lint, types, docs, a smoke run of the benchmarks, and all tests
-	$(MAKE) --no-print-directory -j $(WORKERS) lint docs smoke
+# The smoke run comes first, since it compiles the kernels that all tests share; pytest comes last, with its verdict.
+test: ready ## a smoke run of the benchmarks, and all tests; lint, types and docs are among them
+	@$(MAKE) --no-print-directory smoke
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+thorough: ready ## everything at length: 5,000 random cases of each property, and the tests that take minutes
+	@$(MAKE) --no-print-directory smoke
+	$(BIN)/python -m pytest -n $(WORKERS) --thorough $(CASES)
 
 lint: $(READY) ## ruff (rules and format) and mypy --strict
 	$(BIN)/ruff check .
@@ -33,13 +41,11 @@ docs: $(READY) ## build the documentation into site/, warnings are errors
 reference: $(READY) ## write the reference pages that come from tables anew
 	$(BIN)/python -m tools.reference
 
-smoke: $(BENCHMARKS:%=smoke-%) ## every benchmark at a tiny size, without judging the figures
-
-$(BENCHMARKS:%=smoke-%): smoke-%: $(READY)
-	$(BIN)/python -m benchmarks $* --smoke
+smoke: $(READY) ## every benchmark at a tiny size, without judging the figures
+	$(BIN)/python -m benchmarks --smoke --workers $(WORKERS)
 
 bench: $(READY) ## every benchmark at full size; fails where a bar is missed
-	set -e; for name in $(BENCHMARKS); do $(BIN)/python -m benchmarks $$name --json; done
+	$(BIN)/python -m benchmarks --json
 
 # The groups go in on standard input, because pip-compile reads extras but not dependency groups.
 lock: $(READY) ## resolve requirements.lock anew
@@ -56,20 +62,27 @@ clean: ## remove what was built and cached; .venv and results/ stay
 	rm -rf site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks tools examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
+ready: ## set up .venv, and beside it the browser for tests of pages
+	@$(MAKE) --no-print-directory -j 2 $(READY) $(BROWSER)
+
+# uv, itself from the lock, installs in a fifth of the time that pip takes; where it cannot, pip does.
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Joulewise needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1)." \
 	       "Name another one: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { \
 	  echo "Could not make $(VENV); on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
-	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --no-build-isolation -e .
+	sed -n '/^uv==/,/# via/p' requirements.lock > $(VENV)/uv.lock
+	{ $(PIP) --require-hashes -r $(VENV)/uv.lock && \
+	  $(BIN)/uv pip install --python $(BIN)/python --require-hashes --no-deps -r requirements.lock; } || \
+	  $(PIP) --require-hashes -r requirements.lock
+	$(PIP) --no-deps --no-build-isolation -e .
 	touch $@
 
 # Tests look at pages in Chromium: installed where this may be done, and otherwise they are skipped and say so.
-$(BROWSER): | $(READY)
+$(BROWSER):
 	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } > /dev/null || { \
 	  [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium > /dev/null; } || \
 	  echo "Chromium is not there and cannot be installed from here (root and apt): tests of pages in a browser are skipped." >&2
-	@touch $@
+	@mkdir -p $(VENV) && touch $@

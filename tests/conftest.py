@@ -1,16 +1,39 @@
-"""Settings of all tests: hypothesis draws the same cases every time, and more of them when asked to.
+"""Settings of all tests: which of them run, in which order, and on how many random cases.
 
-`pytest --hypothesis-profile=thorough tests/simulate/tasks/test_twins.py` looks at thousands of new cases.
+`pytest --thorough 5000 tests/simulate/tasks/test_twins.py` looks at thousands of new cases.
 """
 
+from __future__ import annotations
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "suite",
-    max_examples=30,
+    max_examples=20,
     derandomize=True,
     deadline=None,  # no test judges a time
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("thorough", settings.get_profile("suite"), max_examples=5000, derandomize=False)
 settings.load_profile("suite")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    about = "everything at length, with so many random cases of each property: takes hours"
+    parser.addoption("--thorough", type=int, metavar="CASES", help=about)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if n_cases := config.getoption("thorough"):
+        suite = settings.get_profile("suite")
+        settings.register_profile("thorough", suite, max_examples=n_cases, derandomize=False)
+        settings.load_profile("thorough")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The long ones start first; what takes too long for every day is not there at all without `--thorough`."""
+    if not config.getoption("thorough"):
+        left_out = [item for item in items if item.get_closest_marker("thorough")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    items.sort(key=lambda item: item.get_closest_marker("first") is None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from functools import cache
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from dependency_groups import resolve
@@ -20,6 +22,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import joulewise
+from tests.strategies.calling import call
 from tools import reference
 
 ROOT = Path(__file__).parent.parent
@@ -33,20 +36,26 @@ HEAVY = ("altair", "fastapi", "highspy", "numba", "polars", "pydantic", "rich", 
 LATE = ("altair", "highspy", "polars", "pydantic")
 """What the model and the kernels must not need, so that a worker on another machine can do without."""
 
+CACHES = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+"""Where kernels that are compiled already lie, for processes with a home of their own too."""
+
 KERNELS_MAY_USE = {"numpy", "numba", "llvmlite"}  # llvmlite is numba's own back-end
 
 
 def run_python(code: str, *arguments: str, cwd: Path, path: Path | None = None) -> str:
     """What a fresh interpreter prints; warnings are errors there too."""
     environment = {"PYTHONPATH": str(path)} if path else {}
-    done = subprocess.run(
+    return run_command(
         [sys.executable, "-W", "error", "-c", code, *arguments],
         cwd=cwd,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(cwd), **environment},
-        capture_output=True,
-        text=True,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(cwd), "XDG_CACHE_HOME": str(CACHES), **environment},
     )
-    assert done.returncode == 0, done.stderr
+
+
+def run_command(command: list[str], cwd: Path = ROOT, env: dict[str, str] | None = None) -> str:
+    """What a command that must succeed prints."""
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
@@ -76,10 +85,16 @@ def names_in(cell: str) -> set[str]:
     return set(re.findall(r"`(\w+)`", cell))
 
 
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """Everything in a source, as Python reads it."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def imported_modules(path: Path) -> Iterator[str]:
     """Full names of all modules that a source imports anywhere, also inside functions and for types only."""
     package = ("joulewise", *path.relative_to(PACKAGE).parent.parts)
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -107,15 +122,16 @@ def test_no_two_rooms_import_each_other() -> None:
     assert [pair for pair in pairs if not set(pair) <= first_row] == []
 
 
-@pytest.mark.parametrize("path", ROOM_SOURCES, ids=identify)
-def test_a_room_imports_only_what_the_table_allows(path: Path) -> None:
-    assert imported_rooms(path) <= house()[room_of(path)]
+def test_a_room_imports_only_what_the_table_allows() -> None:
+    strangers = {identify(path): imported_rooms(path) - house()[room_of(path)] for path in ROOM_SOURCES}
+    assert {path: rooms for path, rooms in strangers.items() if rooms} == {}
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if room_of(path) == "kernels"], ids=identify)
-def test_kernels_use_numpy_and_numba_only(path: Path) -> None:
-    outside = {module.partition(".")[0] for module in imported_modules(path)} - {"joulewise"}
-    assert outside - sys.stdlib_module_names <= KERNELS_MAY_USE
+def test_kernels_use_numpy_and_numba_only() -> None:
+    kernels = [path for path in SOURCES if room_of(path) == "kernels"]
+    outside = {identify(path): {module.partition(".")[0] for module in imported_modules(path)} for path in kernels}
+    allowed = KERNELS_MAY_USE | {"joulewise"} | sys.stdlib_module_names
+    assert {path: libraries - allowed for path, libraries in outside.items() if libraries - allowed} == {}
 
 
 # --- light imports, quiet rooms -------------------------------------------------------------------------
@@ -142,12 +158,15 @@ for name in ("optimise.assignments.gpu", "optimise.assignments.stochastic", "opt
     run_python(code, *LATE, "scipy.optimize", cwd=tmp_path)
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if room_of(path) != "cli"], ids=identify)
-def test_only_the_cli_prints(path: Path) -> None:
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    names = [node for node in nodes if isinstance(node, ast.Name) and node.id == "print"]
-    streams = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr")]
-    assert [node.lineno for node in (*names, *streams)] == []
+def prints(node: ast.AST) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id == "print"
+    return isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr")
+
+
+def test_only_the_cli_prints() -> None:
+    quiet = [path for path in SOURCES if room_of(path) != "cli"]
+    assert [identify(path) for path in quiet if any(map(prints, nodes_of(path)))] == []
 
 
 # --- the files of the project ---------------------------------------------------------------------------
@@ -158,8 +177,8 @@ def lock_lines() -> list[str]:
 
 
 def pins() -> dict[str, Version]:
-    found = [line.split()[0].split("==") for line in lock_lines() if "==" in line and line[0] not in "# "]
-    return {canonicalize_name(name): Version(number) for name, number in found}
+    rows = [line.split()[0].split("==") for line in lock_lines() if "==" in line and line[0] not in "# "]
+    return {canonicalize_name(name): Version(number) for name, number in rows}
 
 
 def wanted() -> list[Requirement]:
@@ -171,14 +190,15 @@ def wanted() -> list[Requirement]:
     return [Requirement(line) for line in chain(project["dependencies"], *extras, tools)]
 
 
-@pytest.mark.parametrize("requirement", wanted(), ids=lambda requirement: str(requirement.name))
-def test_the_lock_satisfies_what_the_project_asks_for(requirement: Requirement) -> None:
-    assert pins()[canonicalize_name(requirement.name)] in requirement.specifier
+def test_the_lock_satisfies_what_the_project_asks_for() -> None:
+    pinned = pins()
+    assert [str(each) for each in wanted() if pinned[canonicalize_name(each.name)] not in each.specifier] == []
 
 
 def test_every_pin_has_a_hash() -> None:
-    starts = [index for index, line in enumerate(lock_lines()) if line[0] not in "# "]
-    assert [lock_lines()[index] for index in starts if "--hash=sha256:" not in lock_lines()[index + 1]] == []
+    lines = lock_lines()
+    starts = [index for index, line in enumerate(lines) if line[0] not in "# "]
+    assert [lines[index] for index in starts if "--hash=sha256:" not in lines[index + 1]] == []
 
 
 def test_the_lock_names_no_place_to_fetch_from() -> None:
@@ -197,7 +217,7 @@ def test_installed_citation_and_changelog_tell_the_same_version() -> None:
     assert f"## {joulewise.__version__}" in changelog
 
 
-# --- the wheel and the docs -----------------------------------------------------------------------------
+# --- the wheel, the code and the docs -------------------------------------------------------------------
 
 
 def shipped(folder: Path) -> set[str]:
@@ -206,44 +226,46 @@ def shipped(folder: Path) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def installed_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the built wheel installed, without its dependencies."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, unpacked: what an installer copies."""
     folder = tmp_path_factory.mktemp("wheel")
-    build = ["build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
-    subprocess.run([sys.executable, "-m", *build], check=True, capture_output=True)
-    (wheel,) = folder.glob("*.whl")
-    install = ["pip", "install", "--no-deps", "--no-index", "--target", str(folder / "site"), str(wheel)]
-    subprocess.run([sys.executable, "-m", *install], check=True, capture_output=True)
+    run_command([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)])
+    (archive,) = folder.glob("*.whl")
+    ZipFile(archive).extractall(folder / "site")
     return folder / "site"
 
 
-@pytest.mark.slow
-def test_the_wheel_ships_every_file_of_the_package(installed_wheel: Path) -> None:
-    assert shipped(installed_wheel / "joulewise") == shipped(PACKAGE)
+def test_the_wheel_ships_every_file_of_the_package(wheel: Path) -> None:
+    assert shipped(wheel / "joulewise") == shipped(PACKAGE)
+    assert list((wheel / "joulewise").rglob("*.toml"))
 
 
-@pytest.mark.slow
-def test_the_wheel_ships_the_bundled_studies(installed_wheel: Path) -> None:
-    assert list((installed_wheel / "joulewise").rglob("*.toml"))
-
-
-@pytest.mark.slow
-def test_every_module_of_the_wheel_imports(installed_wheel: Path, tmp_path: Path) -> None:
+@pytest.mark.thorough("loads everything in a process of its own")
+def test_every_module_of_the_wheel_imports_and_its_command_runs(wheel: Path, tmp_path: Path) -> None:
     code = """
 import importlib, pkgutil, joulewise
 for module in pkgutil.walk_packages(joulewise.__path__, "joulewise."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
-print(joulewise.__file__)
+print(joulewise.__file__, flush=True)
+from joulewise.cli import main
+main(["versions", "--json"])
 """
-    found = run_python(code, cwd=tmp_path, path=installed_wheel)
-    assert Path(found.strip()) == installed_wheel / "joulewise" / "__init__.py"
+    place, _, versions = run_python(code, cwd=tmp_path, path=wheel).partition("\n")
+    assert Path(place) == wheel / "joulewise" / "__init__.py"
+    assert f'"joulewise": "{joulewise.__version__}"' in versions
 
 
-@pytest.mark.slow
-def test_the_command_of_the_wheel_tells_its_version(installed_wheel: Path, tmp_path: Path) -> None:
-    code = "import sys; from joulewise.cli import main; main(['versions', '--json'])"
-    assert f'"joulewise": "{joulewise.__version__}"' in run_python(code, cwd=tmp_path, path=installed_wheel)
+@pytest.mark.first("mypy starts from nothing in a fresh clone")
+@pytest.mark.parametrize("tool", ["mypy", "ruff check .", "ruff format --check ."])
+def test_the_code_is_clean(tool: str) -> None:
+    run_command([str(Path(sys.executable).parent / word) if not i else word for i, word in enumerate(tool.split())])
+
+
+def is_study(text: str) -> bool:
+    """Whether a block is a whole study that needs none of the files that `import` and `measure` write."""
+    whole = "[manager]" in text or ("[scheduler]" in text and "name = " in text)
+    return whole and "trace = " not in text and '"tables/' not in text
 
 
 def files_in(page: Path) -> Iterator[tuple[str, str]]:
@@ -255,19 +277,24 @@ def files_in(page: Path) -> Iterator[tuple[str, str]]:
         yield (names[-1] if names else f"unnamed.{kind}"), block[2]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: str(page.stem))
-def test_studies_in_the_docs_are_valid(page: Path, tmp_path: Path) -> None:
-    studies: list[Path] = []
+PAGES_WITH_STUDIES = [
+    page for page in sorted((ROOT / "docs").rglob("*.md")) if any(is_study(text) for _, text in files_in(page))
+]
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_STUDIES, ids=lambda page: str(page.stem))
+def test_studies_in_the_docs_are_valid(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    studies = [text for _, text in files_in(page) if is_study(text)]
     for name, text in files_in(page):
-        needs_more = "trace = " in text or '"tables/' in text  # what `import` and `measure` write
-        if ("[manager]" in text or ("[scheduler]" in text and "name = " in text)) and not needs_more:
-            studies.append(tmp_path / f"{len(studies)}.toml")
-            studies[-1].write_text(text, encoding="utf-8")
-        elif not name.endswith(".toml"):
-            (tmp_path / name).write_text(text, encoding="utf-8")
+        if not name.endswith(".toml"):
+            Path(name).write_text(text, encoding="utf-8")
     for study in studies:
-        run_python("import sys; from joulewise.cli import main; main(sys.argv[1:])", "check", str(study), cwd=tmp_path)
+        Path("study.toml").write_text(study, encoding="utf-8")
+        said = call(capsys, "check", "study.toml")
+        assert said.code == 0, f"{said.err}\n{study}"
 
 
 @pytest.mark.parametrize("name", reference.PAGES)
@@ -279,13 +306,11 @@ FETCHED = re.compile(r"<(?:script|link|img|iframe|source)[^>]+(?:src|href)=[\"']
 STYLED = re.compile(r"(?:@import|url\()\s*[\"']?(?:https?:)?//[^)\s]*")
 
 
-@pytest.mark.slow
+@pytest.mark.first("reads every module")
 def test_the_docs_build_strictly_and_fetch_nothing_from_outside(tmp_path: Path) -> None:
     # Without --quiet: it would silence the warnings before --strict can count them.
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
-    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_command([sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)])
     pages = {path: FETCHED.findall(path.read_text("utf-8")) for path in tmp_path.rglob("*.html")}
     styles = {path: STYLED.findall(path.read_text("utf-8")) for path in tmp_path.rglob("*.css")}
     assert tmp_path / "index.html" in pages
-    assert {path.name: found for path, found in (pages | styles).items() if found} == {}
+    assert {path.name: hits for path, hits in (pages | styles).items() if hits} == {}

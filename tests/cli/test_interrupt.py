@@ -11,11 +11,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from joulewise.study import parse_study, run_study
 from tests.strategies.calling import started
 from tests.strategies.small import TEXT, lasting
 
-MANY = TEXT.replace("trials = 2", "trials = 30")
-N_RUNS = 120
+MANY = TEXT.replace("trials = 2", "trials = 12")
+N_RUNS = 48
 
 
 def wait_for_parts(folder: Path, n: int, limit_s: float = 120.0) -> None:
@@ -25,7 +26,6 @@ def wait_for_parts(folder: Path, n: int, limit_s: float = 120.0) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.slow
 def test_ctrl_c_keeps_finished_runs_and_the_next_run_resumes(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(MANY)
     first = started(tmp_path, "run", "study.toml", "--workers", 2, "--no-report")
@@ -45,15 +45,13 @@ def test_ctrl_c_keeps_finished_runs_and_the_next_run_resumes(tmp_path: Path) -> 
     again = started(tmp_path, "run", "study.toml", "--workers", 1, "--no-report", "--json")
     _, err = again.communicate(timeout=300)
     assert (again.returncode, err) == (0, "")
-    straight = started(tmp_path, "run", "study.toml", "--workers", 1, "--no-report", "--out", "straight")
-    straight.communicate(timeout=300)
+    straight = run_study(parse_study(MANY, "study.toml", tmp_path), tmp_path / "straight", workers=1)
     resumed = pl.read_parquet(folder / "runs.parquet")
     assert resumed.height == N_RUNS
     assert list(folder.rglob("*.tmp")) == []
-    assert lasting(resumed).equals(lasting(pl.read_parquet(tmp_path / "straight" / "runs.parquet")))
+    assert lasting(resumed).equals(lasting(straight.runs))
 
 
-@pytest.mark.slow
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(MANY)
     command = started(tmp_path, "run", "study.toml", "--workers", 2, "--no-report")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.kernels import choice, events, jit
@@ -49,7 +49,6 @@ replace_top = callable_from_here(heaps.replace_top)
 # Utilities
 
 
-@settings(max_examples=50)
 @given(scenarios(), st.lists(st.floats(0.0, 100.0), min_size=1, max_size=5))
 def test_scalar_and_vectorised_utilities_agree(scenario: Scenario, after_s: list[float]) -> None:
     work, layout = scenario.world.workload, layout_of(scenario.world)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
@@ -63,7 +63,6 @@ def test_fronts_are_peeled_as_pymoo_does() -> None:
         assert np.flatnonzero(sorting.rank == rank).tolist() == sorted(rows)
 
 
-@settings(max_examples=40)
 @given(SEEDS, st.sampled_from([2, 6, 12]), st.sampled_from([0.0, 0.5, 1.0]), st.booleans())
 def test_every_generation_is_that_of_the_twin(seed: int, n: int, mutation: float, by_dominators: bool) -> None:
     bag = whole_bag(seed)

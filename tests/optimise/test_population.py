@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
@@ -59,7 +59,6 @@ def test_a_stop_on_the_way_changes_nothing(seed: int, kind: str, ranks: Any, arc
     assert set(later.snapshots) == {0, 5, 20}
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.sampled_from([0.0, 0.5]), st.integers(0, 12))
 def test_a_stop_changes_nothing_for_assignments(seed: int, kind: str, drop_below: float, first: int) -> None:
     problem = AssignmentProblem(random_world(seed, kind), drop_below)
@@ -105,7 +104,6 @@ def test_islands_are_joined_and_taken_apart() -> None:
         assert_equal(together.island(number), island)
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.sampled_from(["cut", "other byte"]))
 def test_a_damaged_file_is_refused(saved: bytes, path: Path, seed: int, damage: str) -> None:
     """Zip files hold a few bytes that mean nothing; a change there gives back the same population."""

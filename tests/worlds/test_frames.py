@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
@@ -25,7 +25,6 @@ def read_bytes(data: bytes, ending: str) -> Table:
         return read_table(f"table.{ending}", Path(folder))
 
 
-@settings(deadline=None, max_examples=200)
 @given(soup=SOUP, ending=st.sampled_from(["csv", "parquet"]))
 def test_anything_is_a_table_or_an_input_error(soup: str | bytes, ending: str) -> None:
     data = soup if isinstance(soup, bytes) else soup.encode()
@@ -37,7 +36,6 @@ def test_anything_is_a_table_or_an_input_error(soup: str | bytes, ending: str) -
         assert table.frame.height == table.numbers_of_rows.size > 0
 
 
-@settings(deadline=None, max_examples=100)
 @given(rows=st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=6), crlf=st.booleans())
 def test_cells_and_lines_are_kept(rows: list[tuple[str, str, str]], crlf: bool) -> None:
     lines = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in [("x", "y", "z"), *rows]]
@@ -52,7 +50,6 @@ def test_cells_and_lines_are_kept(rows: list[tuple[str, str, str]], crlf: bool) 
     assert table.numbers_of_rows.tolist() == [number for number, _ in kept]
 
 
-@settings(deadline=None, max_examples=50)
 @given(data=st.data())
 def test_a_damaged_parquet_file_is_refused_or_read(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
@@ -18,7 +18,6 @@ from joulewise.worlds.outages import FailureParameters, draw_outages
 DAY_S = 86_400.0
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     mtbf_s=st.floats(600, 1e6),
     mttr_s=st.floats(60, 1e5),

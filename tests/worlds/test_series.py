@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
@@ -58,7 +58,6 @@ def test_one_of_several_columns(tmp_path: Path) -> None:
     assert unknown.endswith("must be one of price, carbon; did you mean 'carbon'?")
 
 
-@settings(max_examples=30, deadline=None)
 @given(n=st.integers(1, 60), is_utc=st.booleans())
 def test_offsets_may_change_as_long_as_hours_follow_each_other(
     n: int, is_utc: bool, tmp_path_factory: pytest.TempPathFactory

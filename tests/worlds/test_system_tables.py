@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -80,7 +80,6 @@ def assert_same(one: System, other: System) -> None:
         assert np.array_equal(getattr(one.standby, name), getattr(other.standby, name)), name
 
 
-@settings(deadline=None, max_examples=50)
 @given(system=systems(), ending=st.sampled_from(["csv", "parquet"]))
 def test_round_trip(system: System, ending: str) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.typing import NDArray
 
 from joulewise.check.findings import N_SHOWN
@@ -201,7 +201,6 @@ def test_a_task_may_wait_for_a_faster_machine_beside_an_idle_one() -> None:
     assert check_allocation(world, allocation, BATCH) == []
 
 
-@settings(max_examples=200, deadline=None)
 @given(scenarios())
 def test_nothing_to_say_about_what_policies_do(scenario: Scenario) -> None:
     for policy in heuristics.EVERY_POLICY:

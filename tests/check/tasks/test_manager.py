@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from joulewise.check.tasks.allocation import check_allocation
@@ -28,7 +28,6 @@ NAMES = ("max-max-util", "max-max-upt", "max-max-upe", "weighted-util", "prices"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_nothing_to_say_about_what_managers_do(kind: str, data: st.DataObject) -> None:
     scenario: ManagedScenario = data.draw(KINDS[kind]())

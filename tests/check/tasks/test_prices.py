@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from joulewise.check.tasks.prices import best_gains, dual_value
 from joulewise.errors import InputError
@@ -145,7 +145,6 @@ def assert_same_bound(world: World, prices: Certificate) -> None:
     assert first / (1 + EXACT) == pytest.approx(second, rel=EXACT, abs=EXACT)
 
 
-@settings(max_examples=200, deadline=None)
 @given(markets())
 def test_both_evaluations_agree_on_the_grid(market: tuple[World, Certificate]) -> None:
     world, prices = market

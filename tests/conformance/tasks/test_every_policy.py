@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, note
 
 from joulewise.check.tasks.allocation import check_allocation
 from joulewise.check.tasks.recompute import recompute
@@ -20,6 +20,7 @@ from joulewise.policies.tasks.policy import Policy
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import Outcome, simulate
+from tests.strategies.cases import cases
 from tests.strategies.heuristics import EVERY_POLICY
 from tests.strategies.meter import meter_of
 from tests.strategies.needs import fit_for
@@ -31,7 +32,7 @@ LOST_COLUMNS = [field.name for field in dataclasses.fields(LostRuns)]
 ROUNDING = 1e-9
 
 every_policy = pytest.mark.parametrize("policy", EVERY_POLICY, ids=lambda policy: policy.title)
-a_few = settings(max_examples=25)
+a_few = cases(20, divided_by=len(EVERY_POLICY))
 
 
 def assert_equal(found: Allocation, expected: Allocation) -> None:
@@ -60,14 +61,37 @@ def shifted(world: World, by_s: float) -> World:
     return World(world.system, dataclasses.replace(work, **instants))
 
 
+def arrays_of(world: World) -> list[np.ndarray]:
+    """Every array of a world."""
+    system, work = world.system, world.workload
+    parts = (system, system.standby, work, work.shapes, *work.tags.values(), world.supply, world.outages)
+    values = [value for part in parts if part is not None for value in vars(part).values()]
+    return [value for value in values if isinstance(value, np.ndarray)]
+
+
+def conforming_run(world: World, manager: Manager) -> Outcome:
+    """A run that is valid, the same when repeated, leaves its inputs alone, and whose numbers are right."""
+    arrays = arrays_of(world)
+    before = [array.tobytes() for array in arrays]
+    outcome, again = (simulate(dataclasses.replace(world), manager, seed=7, trial=3) for _ in range(2))
+    assert check_allocation(world, outcome.allocation, manager) == []
+    assert_measures_hold(world, outcome)
+    assert_equal(again.allocation, outcome.allocation)
+    assert again.n_mapping_events == outcome.n_mapping_events
+    assert [array.tobytes() for array in arrays] == before
+    assert not any(array.flags.writeable for array in arrays)
+    return outcome
+
+
 def assert_measures_hold(world: World, outcome: Outcome) -> None:
-    found = measures(world, outcome)
+    """Utility, counts and energy are those of the definition, and energy is the integral of power."""
+    measured = measures(world, outcome)
     for name, expected in recompute(world, outcome.allocation).items():
-        assert found[name] == pytest.approx(expected, rel=ROUNDING, abs=ROUNDING, nan_ok=True), name
+        assert measured[name] == pytest.approx(expected, rel=ROUNDING, abs=ROUNDING, nan_ok=True), name
     energy_j = meter_of(world, outcome.allocation).energy_j()
-    assert found["energy_j"] == pytest.approx(energy_j, rel=ROUNDING, abs=ROUNDING, nan_ok=True)
-    assert found["utility"] <= utility_ceiling(world) * (1 + ROUNDING) + ROUNDING
-    assert 0 <= found["busy_percent"] <= 100 * (1 + ROUNDING)
+    assert measured["energy_j"] == pytest.approx(energy_j, rel=ROUNDING, abs=ROUNDING, nan_ok=True)
+    assert measured["utility"] <= utility_ceiling(world) * (1 + ROUNDING) + ROUNDING
+    assert 0 <= measured["busy_percent"] <= 100 * (1 + ROUNDING)
 
 
 def fate_of_the_worthless(policy: Policy) -> Status:
@@ -75,80 +99,34 @@ def fate_of_the_worthless(policy: Policy) -> Status:
     return Status.WAITING if policy.declines else Status.RAN
 
 
-@every_policy
 @a_few
 @given(scenario=scenarios())
-def test_allocation_is_valid(policy: Policy, scenario: Scenario) -> None:
+def test_every_run_conforms_and_names_do_not_matter(scenario: Scenario) -> None:
     """No task is lost or run twice, no machine has two at once, drops and mapping events follow the manager."""
-    world, manager = fit_for(policy, scenario.world), scenario.manager(policy)
-    assert check_allocation(world, simulate(world, manager).allocation, manager) == []
+    for policy in EVERY_POLICY:
+        note(policy.title)
+        world, manager = fit_for(policy, scenario.world), scenario.manager(policy)
+        outcome = conforming_run(world, manager)
+        assert_equal(simulate(renamed(world), manager, seed=7, trial=3).allocation, outcome.allocation)
 
 
-@every_policy
 @a_few
-@given(scenario=scenarios())
-def test_measures_are_right(policy: Policy, scenario: Scenario) -> None:
-    """Utility, counts and energy are those of the definition; energy is the integral of power; none earns more
-    than the ceiling."""
-    world = fit_for(policy, scenario.world)
-    assert_measures_hold(world, simulate(world, scenario.manager(policy)))
+@given(scenario=scenarios(EXACT_UNITS_S, EXACT_INTERVALS))
+def test_shifting_all_instants_changes_nothing(scenario: Scenario) -> None:
+    by_s = 64 * scenario.mapping_interval_s
+    for policy in EVERY_POLICY:
+        note(policy.title)
+        world, manager = fit_for(policy, scenario.world), scenario.manager(policy)
+        here, there = simulate(world, manager), simulate(shifted(world, by_s), manager)
+        times = {name: getattr(here.allocation, name) + by_s for name in ("start_s", "end_s")}
+        assert_equal(there.allocation, dataclasses.replace(here.allocation, **times))
+        assert there.n_mapping_events == here.n_mapping_events
 
 
 @every_policy
 @pytest.mark.parametrize("threshold", [0.0, 1.5])
 def test_a_busy_day_conforms(policy: Policy, threshold: float) -> None:
-    world, manager = busy_world(), Manager(policy, threshold)
-    outcome = simulate(world, manager)
-    assert check_allocation(world, outcome.allocation, manager) == []
-    assert_measures_hold(world, outcome)
-
-
-@every_policy
-@a_few
-@given(scenario=scenarios())
-def test_same_seed_same_answer(policy: Policy, scenario: Scenario) -> None:
-    manager = scenario.manager(policy)
-    world = fit_for(policy, scenario.world)
-    twin = dataclasses.replace(world)
-    first, second = (simulate(each, manager, seed=7, trial=3) for each in (world, twin))
-    assert_equal(first.allocation, second.allocation)
-    assert first.n_mapping_events == second.n_mapping_events
-
-
-@every_policy
-@a_few
-@given(scenario=scenarios())
-def test_inputs_are_unchanged(policy: Policy, scenario: Scenario) -> None:
-    world = fit_for(policy, scenario.world)
-    parts = (world.system, world.workload, world.workload.shapes)
-    arrays = [value for part in parts for value in vars(part).values() if isinstance(value, np.ndarray)]
-    before = [array.tobytes() for array in arrays]
-    simulate(world, scenario.manager(policy))
-    assert [array.tobytes() for array in arrays] == before
-    assert not any(array.flags.writeable for array in arrays)
-
-
-@every_policy
-@a_few
-@given(scenario=scenarios(EXACT_UNITS_S, EXACT_INTERVALS))
-def test_shifting_all_instants_changes_nothing(policy: Policy, scenario: Scenario) -> None:
-    by_s = 64 * scenario.mapping_interval_s
-    world, manager = fit_for(policy, scenario.world), scenario.manager(policy)
-    there = simulate(shifted(world, by_s), manager)
-    here = simulate(world, manager)
-    allocation = here.allocation
-    times = {name: getattr(allocation, name) + by_s for name in ("start_s", "end_s")}
-    assert_equal(there.allocation, dataclasses.replace(allocation, **times))
-    assert there.n_mapping_events == here.n_mapping_events
-
-
-@every_policy
-@a_few
-@given(scenario=scenarios())
-def test_renaming_changes_nothing(policy: Policy, scenario: Scenario) -> None:
-    world, manager = fit_for(policy, scenario.world), scenario.manager(policy)
-    there, here = (simulate(each, manager) for each in (renamed(world), world))
-    assert_equal(there.allocation, here.allocation)
+    conforming_run(busy_world(400), Manager(policy, threshold))
 
 
 @every_policy
@@ -194,7 +172,6 @@ def test_special_machines_get_only_what_they_can_run(policy: Policy) -> None:
     assert kind.tolist() == [0, 1] * 3
 
 
-@every_policy
 @pytest.mark.parametrize(
     "settings_of_manager",
     [
@@ -209,10 +186,11 @@ def test_special_machines_get_only_what_they_can_run(policy: Policy) -> None:
     ],
     ids=str,
 )
-def test_impossible_managers_are_refused(policy: Policy, settings_of_manager: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="manager") as caught:
-        Manager(policy, **settings_of_manager)
-    assert len(caught.value.problems) == 1
+def test_impossible_managers_are_refused(settings_of_manager: dict[str, Any]) -> None:
+    for policy in EVERY_POLICY:
+        with pytest.raises(InputError, match="manager") as caught:
+            Manager(policy, **settings_of_manager)
+        assert len(caught.value.problems) == 1, policy.title
 
 
 def test_empty_work_is_refused() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammainc
 
@@ -123,7 +123,6 @@ def test_wrong_samples_are_located(tmp_path: Path, row: str, words: str) -> None
     assert "line 2" in str(caught.value)
 
 
-@settings(max_examples=40)
 @given(
     st.integers(0, 10**6),
     st.sampled_from(KINDS),
@@ -163,7 +162,6 @@ def _points(facts: Any, assignment: Assignment) -> Floats:
     return points
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.sampled_from([0.25, 0.5, 1.0, 4.0]))
 def test_latest_ends_are_where_utility_falls_below_the_limit(seed: int, kind: str, drop_below: float) -> None:
     world = random_world(seed, kind)

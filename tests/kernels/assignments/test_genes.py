@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.kernels.assignments.evaluation import evaluate_assignments, room_to_evaluate
@@ -39,7 +39,6 @@ def herd_of(problem: AssignmentProblem, genes: Ints) -> list[list[twin.Gene]]:
     return [twin.genes_of(problem.payload(genes[:, row])) for row in range(genes.shape[1])]
 
 
-@settings(max_examples=60)
 @given(NUMBERS, st.sampled_from([2, 6, 10]), st.sampled_from([0.0, 0.5, 1.0]), st.booleans())
 def test_children_are_those_of_the_twin(seed: int, n: int, mutation: float, leaves_out: bool) -> None:
     problem = AssignmentProblem(random_world(seed, most_tasks=20), 0.5, leaves_out)
@@ -52,7 +51,6 @@ def test_children_are_those_of_the_twin(seed: int, n: int, mutation: float, leav
     assert herd_of(problem, genes) == herd
 
 
-@settings(max_examples=60)
 @given(NUMBERS, DROPS, st.sampled_from([0.0, 0.5, 1.0]))
 def test_bred_points_are_exactly_those_of_all_genes(seed: int, drop_below: float, mutation: float) -> None:
     problem, n = AssignmentProblem(random_world(seed, most_tasks=60), drop_below, leaves_out=drop_below == 0.5), 8
@@ -99,7 +97,6 @@ KEYS: dict[Any, Key] = {
 }
 
 
-@settings(max_examples=40)
 @given(NUMBERS, DROPS, st.sampled_from(list(KEYS)))
 def test_seeds_by_arrival_take_the_best_place_of_each_task(seed: int, drop_below: float, made_by: Any) -> None:
     world = random_world(seed, "wide")

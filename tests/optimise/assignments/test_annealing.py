@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
@@ -17,6 +17,7 @@ from joulewise.model import Segment, Shape, UtilityShapes, World
 from joulewise.optimise.assignments.annealing import _AssignmentSearch, _curves, search_front
 from joulewise.optimise.assignments.problem import assignment_facts, evaluated, genes_of
 from joulewise.optimise.assignments.seeds import SEEDS
+from tests.strategies.cases import cases
 from tests.strategies.random_assignments import KINDS, later, random_assignment, random_world, tiny_world
 from tests.twins.assignments import evaluation as twin
 from tests.twins.assignments.search import lanes_of, outcome_of
@@ -45,7 +46,7 @@ def assert_plan_is_that_of_the_twin(search: _AssignmentSearch) -> None:
                 assert plan.lanes.free_s[m, k] == pytest.approx(slow.end_s[i], abs=1e-6)
 
 
-@settings(max_examples=25)
+@cases(12, divided_by=10)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.sampled_from([0.0, 0.5]))
 def test_moves_change_a_plan_by_what_full_evaluation_says(seed: int, kind: str, drop_below: float) -> None:
     search = search_from_anywhere(random_world(seed, kind, most_tasks=20), seed, drop_below)
@@ -55,7 +56,7 @@ def test_moves_change_a_plan_by_what_full_evaluation_says(seed: int, kind: str, 
         assert_plan_is_that_of_the_twin(search)
 
 
-@settings(max_examples=15)
+@cases(12, divided_by=10)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.sampled_from([0.0, 0.5]))
 def test_what_is_kept_is_a_front(seed: int, kind: str, drop_below: float) -> None:
     search = search_from_anywhere(random_world(seed, kind, most_tasks=20), seed, drop_below)
@@ -70,7 +71,7 @@ def test_what_is_kept_is_a_front(seed: int, kind: str, drop_below: float) -> Non
         assert search.scene.plan.totals == pytest.approx(point, abs=1e-6 * (1 + point.max()))
 
 
-@settings(max_examples=8)
+@cases(8, divided_by=10)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.sampled_from([0.0, 0.5]))
 def test_every_point_is_evaluated_exactly(seed: int, kind: str, drop_below: float) -> None:
     world = random_world(seed, kind)

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
@@ -21,6 +21,7 @@ from joulewise.optimise.assignments.problem import (
     genes_of,
 )
 from joulewise.optimise.evolution import evolve
+from tests.strategies.cases import cases
 from tests.strategies.random_assignments import KINDS, later, random_assignment, random_world, tiny_world
 from tests.twins.assignments import evaluation as twin
 
@@ -81,7 +82,7 @@ def test_evolution_finds_the_exact_front(seed: int, drop_below: float) -> None:
     assert found.points == pytest.approx(exact.points, rel=1e-12)
 
 
-@settings(max_examples=15)
+@cases(12, divided_by=10)
 @given(NUMBERS)
 def test_points_of_a_front_are_those_of_its_assignments(seed: int) -> None:
     world = random_world(seed, most_tasks=30)

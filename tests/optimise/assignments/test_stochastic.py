@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.check.assignments.chances import SampleDraws, fresh_draws, run_samples
@@ -31,6 +31,7 @@ from joulewise.optimise.evolution import evolve
 from joulewise.optimise.front import Front, front_of
 from joulewise.rng import generator
 from joulewise.worlds.assignments.chances import ChanceParameters, gamma_chances
+from tests.strategies.cases import cases
 from tests.strategies.random_assignments import random_assignment, random_world, tiny_world
 from tests.twins.assignments.evaluation import all_genes, assignment_of
 
@@ -150,7 +151,7 @@ def _facts(world: World, chances: Chances, n_samples: int) -> Any:
 
 
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from(["sampled", "expected"]))
-@settings(max_examples=15)
+@cases(12, divided_by=10)
 def test_fresh_samples_are_those_that_the_check_draws(seed: int, is_gamma: bool, drop_by: Any) -> None:
     world, chances = random_world(seed), _chances(random_world(seed), points=5)
     chances = chances if is_gamma else Chances(chances.time_s, chances.power_w)

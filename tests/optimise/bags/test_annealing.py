@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
@@ -43,7 +43,6 @@ def whole_bins(rng: np.random.Generator, n_bins: int, n_types: int, n_pstates: i
     return Bins(load_s, extra_j, np.arange(n_bins), limit_s, per_s2, n_pstates), content
 
 
-@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 4), st.integers(1, 3))
 def test_every_move_is_that_of_the_twin(seed: int, n_bins: int, n_types: int, n_pstates: int) -> None:
     rng = generator(seed, "tests.annealing")

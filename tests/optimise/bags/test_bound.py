@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -22,6 +22,7 @@ from joulewise.optimise.bags import bound as bag_bound
 from joulewise.optimise.bags.bound import BoundFront, bound_at, bound_front, region
 from joulewise.optimise.bags.recovery import recover
 from joulewise.optimise.bags.swept import GaveUpError
+from tests.strategies.cases import cases
 from tests.strategies.random_bags import DRAWS, random_bag, system_of, tiny_bag, usual_bag
 from tests.twins.bags.bag import all_allocations
 
@@ -124,7 +125,6 @@ def test_vertices_are_in_order_and_convex(seed: int, kind: str) -> None:
     assert slope_w == close(front.weight_w[1:-1], 1e-3)
 
 
-@settings(max_examples=100)
 @given(seeds, st.sampled_from(["whole", "equal columns", "equal rows", "real"]))
 def test_highs_finds_the_same_front(seed: int, kind: str) -> None:
     bag = random_bag(seed, kind)
@@ -140,7 +140,6 @@ def test_highs_finds_the_same_front(seed: int, kind: str) -> None:
     assert proven[:-1] == close(theirs.extra_j + theirs.weight_w[:-1] * theirs.makespan_s, 1e-9)
 
 
-@settings(max_examples=40)
 @given(seeds, st.sampled_from(["whole", "real"]), st.sampled_from([0.0, 0.3, 10.0]))
 def test_it_is_the_published_program(seed: int, kind: str, weight_w: float) -> None:
     bag = random_bag(seed, kind)
@@ -148,7 +147,6 @@ def test_it_is_the_published_program(seed: int, kind: str, weight_w: float) -> N
     assert bound_front(bag).value_at(weight_w + bag.total_idle_w) == expected
 
 
-@settings(max_examples=60)
 @given(seeds, kinds, st.sampled_from([0.0, 0.3, 10.0, 1e6]), st.sampled_from(["sweep", "highs"]))
 def test_one_weight_alone(seed: int, kind: str, weight_w: float, engine: Any) -> None:
     bag = random_bag(seed, kind)
@@ -157,7 +155,7 @@ def test_one_weight_alone(seed: int, kind: str, weight_w: float, engine: Any) ->
     assert found.split.sum(axis=(1, 2)) == close(bag.counts, 1e-8)
 
 
-@settings(max_examples=20)
+@cases(12, divided_by=10)
 @given(seeds, kinds)
 def test_best_allocations_lie_between_bound_and_recovery(seed: int, kind: str) -> None:
     small = tiny_bag(seed, kind)
@@ -206,7 +204,6 @@ def test_the_first_vertex_has_the_least_makespan_of_the_cheapest(engine: Any) ->
     assert front.extra_j == close([84.0])
 
 
-@settings(max_examples=60)
 @given(seeds, kinds)
 def test_region_holds_every_split(seed: int, kind: str) -> None:
     bag = random_bag(seed, kind)

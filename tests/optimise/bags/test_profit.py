@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.check.bags.allocation import certified_profit
@@ -20,6 +20,7 @@ from joulewise.optimise.bags.bound import bound_front
 from joulewise.optimise.bags.market import Market
 from joulewise.optimise.bags.profit import Profit, most_profit, price_at_ratio, profit_sweep
 from joulewise.optimise.bags.profit_bound import Terms
+from tests.strategies.cases import cases
 from tests.twins.bags.bag import all_allocations
 from tests.twins.bags.profit import equation_10, true_profit
 from tests.twins.bags.repair import Repair
@@ -49,7 +50,7 @@ _tighten: Any = tighten
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[Bag, Market]:
+def priced_bags(draw: st.DrawFn) -> tuple[Bag, Market]:
     """A bag and a market at which it must run, with and without idle power, cap, wear and deadline."""
     bag = make_bag(
         draw(st.integers(0, 2**30)), draw(st.integers(1, 6)), draw(st.integers(1, 4)), draw(st.integers(1, 200)),
@@ -77,8 +78,7 @@ def cases(draw: st.DrawFn) -> tuple[Bag, Market]:
     )
 
 
-@given(cases())
-@settings(max_examples=100)
+@given(priced_bags())
 def test_the_bound_is_equation_10(case: tuple[Bag, Market]) -> None:
     bag, market = case
     found, wanted = Terms(bag, market).bound(), equation_10(bag, market)
@@ -88,8 +88,7 @@ def test_the_bound_is_equation_10(case: tuple[Bag, Market]) -> None:
         assert found[0] == pytest.approx(wanted, abs=1e-7 * scale)
 
 
-@given(cases())
-@settings(max_examples=150)
+@given(priced_bags())
 def test_prices_prove_the_bound(case: tuple[Bag, Market]) -> None:
     bag, market = case
     found = most_profit(bag, market)
@@ -100,8 +99,7 @@ def test_prices_prove_the_bound(case: tuple[Bag, Market]) -> None:
         assert most_profit(bag, replace(market, must_run=False)).certificate is not None or market.income <= 0
 
 
-@given(cases(), st.sampled_from(["one", "best"]))
-@settings(max_examples=60)
+@given(priced_bags(), st.sampled_from(["one", "best"]))
 def test_what_is_reported_is_what_the_allocation_earns(case: tuple[Bag, Market], recovery: str) -> None:
     bag, market = case
     market = replace(market, deadline_s=min(market.deadline_s, 50 * bound_front(bag).makespan_s[0]))
@@ -154,7 +152,6 @@ def test_a_loss_without_a_deadline_ends_with_the_last_machine(seed: int) -> None
 
 
 @given(st.integers(0, 2**30))
-@settings(max_examples=40)
 def test_repair_is_that_of_its_twin(seed: int) -> None:
     """In whole numbers, so that sums are exact and ties are the same for both."""
     rng = np.random.default_rng(seed)
@@ -344,7 +341,7 @@ class TestCostsByHour:
         assert found.profit_per_s == pytest.approx(flat.profit_per_s, rel=0.02)
 
     @given(st.lists(st.floats(0.2, 2.0), min_size=1, max_size=30), st.sampled_from([0.9, 1.2, 2.0]))
-    @settings(max_examples=15)
+    @cases(12, divided_by=10)
     def test_no_point_of_the_front_earns_more_than_the_bound(self, by_hour: list[float], ratio: float) -> None:
         market = self.market(by_hour, ratio)
         terms = Terms(self.bag, market, self.front)
@@ -383,7 +380,6 @@ class TestCostsByHour:
 
     @given(st.lists(st.floats(0.0, 2.0), min_size=1, max_size=30), st.sampled_from([0.5, 0.9, 1.2]), st.booleans(),
            st.sampled_from([math.inf, 0.6]), st.integers(0, 99))  # fmt: skip
-    @settings(max_examples=40)
     def test_no_wait_earns_more_than_the_bound(
         self, by_hour: list[float], ratio: float, must_run: bool, cap: float, seed: int
     ) -> None:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.check.bags.allocation import check_bag
@@ -61,7 +61,6 @@ def test_almost_whole_counts_as_whole() -> None:
         assert found.split[0, :, 0].tolist() == [3, 3]
 
 
-@settings(max_examples=60)
 @given(seeds, kinds)
 def test_every_recovered_allocation_is_valid_and_above_the_bound(seed: int, kind: str) -> None:
     bag = random_bag(seed, kind, most_tasks=50)

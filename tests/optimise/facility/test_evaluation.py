@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from joulewise.check.facility.plan import check_facility
 from joulewise.errors import InputError
@@ -24,7 +24,6 @@ TABLE_I = np.array([[1.0, 0.3, 0.05], [0.5, 0.2, 0.03], [0.06, 0.04, 0.01]])
 HEAVY, MEDIUM, LIGHT = range(3)
 
 
-@settings(max_examples=30)
 @given(facilities(n_nodes=2), seeds)
 def test_the_steady_state_is_that_of_the_twin(facility: Facility, seed: int) -> None:
     plan, air = random_plan(facility, seed), Air(facility.room)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.optimize import linprog
 
 from joulewise.check.facility.bound import facility_bound
@@ -27,6 +27,7 @@ from joulewise.rng import generator
 from joulewise.worlds.facility.rooms import with_recirculation
 from joulewise.worlds.facility.site import FacilitySize, generate_facility, sized
 from tests.check.facility.test_plan import random_prices
+from tests.strategies.cases import cases
 from tests.strategies.random_facilities import facilities, random_facility, seeds
 
 TINY = FacilitySize(nodes=12, cracs=2, node_types=2, task_types=4)
@@ -36,7 +37,7 @@ def small_facility(trial: int = 0) -> Facility:
     return generate_facility(sized(TINY), 5, trial)
 
 
-@settings(max_examples=15)
+@cases(12, divided_by=10)
 @given(facilities())
 def test_plans_keep_all_limits_and_stay_below_their_bound(facility: Facility) -> None:
     air = Air(facility.room)
@@ -50,7 +51,7 @@ def test_plans_keep_all_limits_and_stay_below_their_bound(facility: Facility) ->
     assert facility_bound(facility, found.prices) <= found.bound_per_s * (1 + 1e-6)
 
 
-@settings(max_examples=15)
+@cases(12, divided_by=10)
 @given(facilities(), seeds)
 def test_both_bounds_are_one(facility: Facility, seed: int) -> None:
     prices = random_prices(facility, seed)
@@ -76,7 +77,7 @@ def best_by_enumeration(facility: Facility, kind: int, task_price: Floats, price
     return best
 
 
-@settings(max_examples=25)
+@cases(12, divided_by=10)
 @given(facilities(n_nodes=2), seeds)
 def test_curves_have_the_best_of_all_configurations(facility: Facility, seed: int) -> None:
     rng = generator(seed, "tests.curves")

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.check.jobs.prices import best_job_gains, job_dual_value
@@ -116,7 +116,6 @@ def markets(draw: st.DrawFn) -> tuple[JobWorld, Certificate]:
     return world, Certificate(per_s, rng.exponential(0.1 * level, n_periods))
 
 
-@settings(max_examples=40, deadline=None)
 @given(markets())
 def test_no_sampled_run_gains_more_and_both_evaluations_agree(market: tuple[JobWorld, Certificate]) -> None:
     world, prices = market
@@ -141,7 +140,6 @@ def test_a_sampled_run_gains_as_much_where_nothing_jumps() -> None:
     np.testing.assert_allclose(sampled, answer.gain, atol=0.02)
 
 
-@settings(max_examples=30, deadline=None)
 @given(markets(), st.integers(0, 99))
 def test_no_pieces_gain_more_and_both_evaluations_agree(market: tuple[JobWorld, Certificate], seed: int) -> None:
     """Seconds drawn at random from the time between arrival and completion, a part of the shortest time each."""

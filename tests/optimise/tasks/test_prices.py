@@ -9,7 +9,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
@@ -152,7 +152,6 @@ def sampled_gain(world: World, certificate: Certificate, i: int) -> float:
     return best
 
 
-@settings(max_examples=150, deadline=None)
 @given(markets())
 def test_no_sampled_run_gains_more_than_the_answer(market: tuple[World, Certificate]) -> None:
     world, certificate = market
@@ -161,7 +160,6 @@ def test_no_sampled_run_gains_more_than_the_answer(market: tuple[World, Certific
         assert sampled_gain(world, certificate, i) <= answer.gain[i] + EXACT
 
 
-@settings(max_examples=100, deadline=None)
 @given(markets())
 def test_an_answer_is_what_its_run_gains(market: tuple[World, Certificate]) -> None:
     """Tight: the run it names, begun an instant earlier than a jump, gains what it says.
@@ -275,7 +273,6 @@ def metered_j(world: World, allocation: Allocation) -> Floats:
     return world.supply.pue * used_j
 
 
-@settings(max_examples=120, deadline=None)
 @given(scenarios(most_tasks=15), st.sampled_from(PLAIN), st.booleans(), st.booleans(), st.data())
 def test_no_policy_beats_the_bound_of_the_energy_it_uses(
     scenario: Scenario, policy: str, is_prorated: bool, is_total: bool, data: st.DataObject
@@ -292,7 +289,6 @@ def test_no_policy_beats_the_bound_of_the_energy_it_uses(
     assert earned_by(world, allocation) <= price_bound(world).value * (1 + EXACT) + EXACT
 
 
-@settings(max_examples=100, deadline=None)
 @given(scenarios(most_tasks=12), st.sampled_from(MANAGED), st.data())
 def test_no_managed_day_beats_the_bound(scenario: Scenario, policy: str, data: st.DataObject) -> None:
     """Energy that is spent beyond a budget, where tasks stretch or cross midnight, is worth its price at most."""
@@ -308,7 +304,6 @@ def test_no_managed_day_beats_the_bound(scenario: Scenario, policy: str, data: s
     assert earned_by(world, allocation) <= (found.value + worth) * (1 + EXACT) + EXACT
 
 
-@settings(max_examples=80, deadline=None)
 @given(scenarios(most_tasks=15), st.sampled_from(sorted(POLICIES)))
 def test_no_policy_beats_the_bound(scenario: Scenario, policy: str) -> None:
     world = fit_for(POLICIES[policy], with_end(scenario.world))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
@@ -73,7 +73,6 @@ def energy_by_task_j(found: FacilityDay) -> float:
     return float(total_j)
 
 
-@settings(max_examples=30)
 @given(facilities(), seeds, st.sampled_from([0.0, 1.0, math.inf]), st.sampled_from(["equal", "exponential"]))
 def test_a_day_is_that_of_the_twin_and_loses_nothing(
     facility: Facility, seed: int, ahead_s: float, sizes: Sizes

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.model.arrays import Floats
@@ -16,6 +16,7 @@ from joulewise.simulate.jobs import misfits as job_misfits
 from joulewise.simulate.jobs.backfill import backfill, can_backfill_fast
 from joulewise.simulate.jobs.run import JobEngine, simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
+from tests.strategies.cases import cases
 from tests.strategies.job_worlds import trace_world, trace_worlds, types_of
 from tests.twins.jobs import backfill as twins
 from tests.twins.jobs.timetable import Commitments
@@ -62,7 +63,6 @@ def test_starts_are_those_of_the_plain_twin(scheduler: Scheduler, world: JobWorl
     assert starts(world, name, overrun) == TWINS[name](twin_jobs(world, overrun), n_nodes)
 
 
-@settings(max_examples=30)
 @given(trace_worlds(most_jobs=12))
 def test_the_conservative_twin_needs_no_clever_timetable(world: JobWorld) -> None:
     jobs, n_nodes = twin_jobs(world, "raise"), int(world.clusters.n_nodes[0])
@@ -70,7 +70,6 @@ def test_the_conservative_twin_needs_no_clever_timetable(world: JobWorld) -> Non
 
 
 @pytest.mark.parametrize("scheduler", SETTINGS, ids=lambda s: f"{s.policy.name}-{s.overrun}")
-@settings(max_examples=50)
 @given(world=trace_worlds(overruns=True))
 def test_the_engine_for_everything_finds_the_same(scheduler: Scheduler, world: JobWorld) -> None:
     engine = JobEngine(world, scheduler)
@@ -166,7 +165,6 @@ def promised_start(world: JobWorld, end_s: Floats, i: int) -> float:
     return starts(trace_world(list(rows)[: i + 1], int(world.clusters.n_nodes[0])), "conservative")[i]
 
 
-@settings(max_examples=50)
 @given(trace_worlds())
 def test_conservative_never_delays_anybody(world: JobWorld) -> None:
     start_s = np.array(starts(world, "conservative"))
@@ -177,7 +175,7 @@ def test_conservative_never_delays_anybody(world: JobWorld) -> None:
 # What it is made for
 
 
-@settings(max_examples=20)
+@cases(12, divided_by=10)
 @given(trace_worlds(), st.sampled_from(["fcfs", "sjf", "max-util", "fcfs-multiple-queues", "random"]))
 def test_other_policies_are_left_to_the_engine_for_everything(world: JobWorld, name: str) -> None:
     assert not can_backfill_fast(world, scheduler_of(name))

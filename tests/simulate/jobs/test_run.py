@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from joulewise.check.jobs.allocation import check_jobs
@@ -278,7 +278,6 @@ def schedulers(draw: st.DrawFn, world: JobWorld) -> Scheduler:
     return scheduler(name, **switches)
 
 
-@settings(max_examples=60)
 @given(data=st.data(), world=WORLDS)
 def test_equals_its_slow_twin(data: st.DataObject, world: JobWorld) -> None:
     how = data.draw(schedulers(world))

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
@@ -125,7 +125,6 @@ def test_uncertain_days_with_standby_and_failures() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=40)
 @given(data=st.data(), name=st.sampled_from(POLICIES_BY_DAY), n_days=st.integers(2, 4))
 def test_days_equal_long_run_in_any_world(kind: str, data: st.DataObject, name: str, n_days: int) -> None:
     scenario: ManagedScenario = data.draw(KINDS[kind]())

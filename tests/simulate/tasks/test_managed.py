@@ -24,6 +24,7 @@ from joulewise.policies.tasks.table import POLICIES
 from joulewise.simulate.tasks.managed import manage
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import simulate
+from tests.strategies.cases import cases
 from tests.strategies.managed_worlds import KINDS, ManagedScenario
 from tests.strategies.random_worlds import Scenario, scenarios
 from tests.strategies.simple_worlds import simple_system, simple_workload
@@ -66,7 +67,7 @@ def assert_alike(allocation: Allocation, expected: Plan, policy: Policy) -> None
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("group", GROUPS)
-@settings(max_examples=25)  # of each group in each kind of world
+@cases(8, divided_by=28)
 @given(data=st.data())
 def test_engine_equals_twin(group: str, kind: str, data: st.DataObject) -> None:
     scenario: ManagedScenario = data.draw(KINDS[kind]())
@@ -75,7 +76,7 @@ def test_engine_equals_twin(group: str, kind: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("kind", ["limited", "tariff", "standby", "uncertain", "literal"])
-@settings(max_examples=40)
+@cases(12, divided_by=5)
 @given(data=st.data())
 def test_engine_equals_twin_at_its_own_prices(kind: str, data: st.DataObject) -> None:
     """The twin is told the prices of every event, and must make the same choices at them."""
@@ -86,7 +87,7 @@ def test_engine_equals_twin_at_its_own_prices(kind: str, data: st.DataObject) ->
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=25)
+@cases(8, divided_by=28)
 @given(data=st.data())
 def test_engine_equals_twin_at_its_own_quotas(kind: str, data: st.DataObject) -> None:
     """The twin is told how many tasks may go where at every event, and must make the same choices within that."""
@@ -99,7 +100,6 @@ def test_engine_equals_twin_at_its_own_quotas(kind: str, data: st.DataObject) ->
 # The twin against the twin of the plain simulator
 
 
-@settings(max_examples=100)
 @given(scenario=scenarios(most_tasks=20), policy=st.sampled_from(GREEDY))
 def test_without_any_switch_the_twin_is_the_plain_one(scenario: Scenario, policy: Policy) -> None:
     manager = scenario.manager(policy)
@@ -488,7 +488,7 @@ def test_scenarios_differ_from_a_plain_day(kind: str) -> None:
     """In a fair part of the drawn worlds the switches and limits of their kind change what happens."""
     differs = []
 
-    @settings(max_examples=40)
+    @settings(max_examples=40)  # a share is judged
     @given(scenario=KINDS[kind]())
     def look(scenario: ManagedScenario) -> None:
         manager, world = scenario.manager(POLICIES["max-max-upt"]), scenario.world

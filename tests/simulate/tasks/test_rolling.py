@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -243,7 +243,6 @@ def test_a_busy_bag_is_remembered_and_priced(budget_j: float) -> None:
     assert_bag_is_remembered(replace(world, supply=Supply(budget_j)), Manager(PRICES))
 
 
-@settings(max_examples=30)
 @given(data=st.data())
 def test_a_small_bag_is_remembered_and_priced(data: st.DataObject) -> None:
     scenario: ManagedScenario = data.draw(KINDS["limited"]())

@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.model import World
@@ -69,26 +69,30 @@ def with_power(world: World) -> World:
     return replace(world, system=replace(world.system, power_w=np.zeros(world.system.etc_s.shape)))
 
 
-@pytest.mark.parametrize(
+every_table = pytest.mark.parametrize(
     "policies",
     [heuristics.PLAIN_POLICIES, heuristics.FALLING_POLICIES, heuristics.RISING_POLICIES],
     ids=["rows of the table", "users' own that fall", "users' own that may rise"],
 )
-@given(scenario=scenarios())
-def test_simulator_equals_twin(policies: Sequence[Policy], scenario: Scenario) -> None:
-    for policy in policies:
-        assert_same(with_power(scenario.world), scenario.manager(policy))
 
 
-@settings(max_examples=50)
+@every_table
 @given(scenario=scenarios(most_tasks=12))
-def test_simulator_equals_interpreted_twin(scenario: Scenario) -> None:
-    for policy in heuristics.PLAIN_POLICIES:
+def test_simulator_equals_interpreted_twin(policies: Sequence[Policy], scenario: Scenario) -> None:
+    for policy in policies:
         assert_same(with_power(scenario.world), scenario.manager(policy), compile_it=False)
 
 
-@given(scenario=scenarios(), best_types=st.integers(1, 3))
+@given(scenario=scenarios(most_tasks=12), best_types=st.integers(1, 3))
 def test_simulator_equals_twin_on_the_best_machine_types(scenario: Scenario, best_types: int) -> None:
     for policy in (*heuristics.PLAIN_POLICIES, *heuristics.OWN_POLICIES):
         manager = dataclasses.replace(scenario.manager(policy), best_types=best_types)
-        assert_same(with_power(scenario.world), manager)
+        assert_same(with_power(scenario.world), manager, compile_it=False)
+
+
+@pytest.mark.thorough("compiling the twins takes a minute")
+@every_table
+@given(scenario=scenarios())
+def test_simulator_equals_compiled_twin(policies: Sequence[Policy], scenario: Scenario) -> None:
+    for policy in policies:
+        assert_same(with_power(scenario.world), scenario.manager(policy))

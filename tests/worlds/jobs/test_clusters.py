@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
@@ -183,7 +183,6 @@ def test_a_small_system_of_special_clusters_alone() -> None:
     assert (system.types.nodes <= 8).all()
 
 
-@settings(deadline=None, max_examples=30)
 @given(
     cores=st.integers(1, 3000),
     counts=st.tuples(st.integers(0, 3), st.integers(0, 3)).filter(any),

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
 from joulewise.worlds.jobs import logs, swf
 from joulewise.worlds.jobs.trace_files import TraceTable, read_trace_table
+from tests.strategies.cases import cases
 from tools.data import data_folder
 
 HEADER = """\
@@ -152,7 +153,7 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
         read_trace_table(".", tmp_path)
 
 
-@settings(max_examples=25)
+@cases(12, divided_by=10)
 @given(st.binary(max_size=300))
 def test_no_bytes_break_the_reader(data: bytes) -> None:
     log = swf.read_swf([data + b"\n", job(1).encode() + b"\n"])

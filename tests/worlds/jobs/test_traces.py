@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
@@ -20,6 +20,7 @@ from joulewise.worlds.jobs.logs import LOG_COLUMNS, READING, SCHEMA, frame_of
 from joulewise.worlds.jobs.trace_files import import_log, read_trace_table
 from joulewise.worlds.jobs.trace_jobs import recent_times
 from joulewise.worlds.jobs.traces import Trace, TraceParameters, load_trace, read_trace
+from tests.strategies.cases import cases
 
 HEADER = "; MaxNodes: 4\n; MaxProcs: 16\n; UnixStartTime: 1000\n; Queue: 1 short\n"
 TWO = ClusterSystem(Clusters(("thin", "fat"), np.array([10, 2]), np.array([4, 64]), np.array([1, 1])))
@@ -179,7 +180,7 @@ def plain_recent(rows: list[tuple[int, int, int, int, int]]) -> list[int]:
 ROW = st.tuples(*(st.integers(low, high) for low, high in ((0, 2), (0, 60), (0, 20), (1, 40), (1, 60))))
 
 
-@settings(max_examples=25)
+@cases(12, divided_by=10)
 @given(st.lists(ROW, min_size=1, max_size=25))
 def test_predictions_are_those_of_a_plain_look_back(rows: list[tuple[int, int, int, int, int]]) -> None:
     rows.sort(key=lambda row: row[1])
