@@ -16,10 +16,6 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
         "joulewise.measure.analysis.colocation_data",
         "joulewise.worlds.facility.colocation",
     ): "pairs measured elsewhere are a table of a facility, and the laboratory analyses them as its own",
-    (
-        "joulewise.kernels.energy",
-        "joulewise.kernels.tasks.machines",
-    ): "when machines are believed to be free, for what the ledger promises",
 }
 """Module and what it may import although that is another system's, with the reason."""
 

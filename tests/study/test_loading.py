@@ -33,8 +33,9 @@ STUDIES = {
     "facility": ONE_FLOW,
 }
 
-SHARED = {"utility": ("joulewise.worlds.tasks",)}
-"""Whose folders a kind of study loads besides its own: tasks known in advance are read from the tables of tasks."""
+SHARED = {"utility": ("joulewise.worlds.tasks",), "jobs": ("joulewise.kernels.tasks",)}
+"""What a kind of study loads besides its own: tables of tasks, also of those known in advance, and the energy ledger's
+idea of machines."""
 
 CODE = """
 import sys

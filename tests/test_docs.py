@@ -1,0 +1,50 @@
+"""Hand-written pages: the files they name exist, the works they cite are in the bibliography."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.test_project import PACKAGE, ROOT
+from tools import reference
+
+PAGES = [
+    page
+    for page in (*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")))
+    if not (page.parent == reference.FOLDER and page.name in reference.PAGES)
+]
+ROOMS = "|".join(sorted(path.name for path in PACKAGE.iterdir() if path.is_dir()))
+OF_PACKAGE = re.compile(rf"`((?:{ROOMS})/[\w<>/.]*)`")
+OF_PROJECT = re.compile(r"`((?:tests|tools|benchmarks|examples)/[\w<>/.-]*)`")
+WORKS = r"Friese 2015|Machovec et al\. 2016|Tarplee et al\. 2014|Oxley et al\. 2014"
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def named(page: Path, pattern: re.Pattern[str], folder: Path) -> Iterator[tuple[str, str]]:
+    """The paths that a page names and that do not exist in a folder; `<system>` and `<room>` stand for any."""
+    for name in pattern.findall(text_of(page)):
+        if not list(folder.glob(re.sub(r"<\w+>", "*", name).rstrip("/"))):
+            yield page.name, name
+
+
+def test_files_that_pages_name_exist() -> None:
+    missing = [pair for page in PAGES for pair in named(page, OF_PACKAGE, PACKAGE)]
+    assert missing + [pair for page in PAGES for pair in named(page, OF_PROJECT, ROOT)] == []
+
+
+def test_a_chapter_is_one_of_a_named_work() -> None:
+    """In pages that explain; in the reproduction the heading of its part says it."""
+    pages = [page for page in PAGES if page.stem not in ("reproduction", "bibliography")]
+    alone = re.compile(rf"(?<!{WORKS.split('|')[0]}, )(?<!\w)[Cc]hapters? \d")
+    texts = {page.name: re.sub(r"\s+|\]\([^)]*\)", " ", text_of(page)).replace(" ,", ",") for page in PAGES}
+    assert [(page.name, alone.findall(texts[page.name])) for page in pages if alone.search(texts[page.name])] == []
+
+
+def test_cited_works_are_in_the_bibliography() -> None:
+    headings = re.findall(r"^### (.+)$", text_of(ROOT / "docs" / "bibliography.md"), re.MULTILINE)
+    cited = {work for page in PAGES for work in re.findall(WORKS, text_of(page))}
+    assert cited <= set(headings)
