@@ -12,6 +12,8 @@ from joulewise.optimise.bounds import maximum_utility
 from joulewise.optimise.tasks.prices import price_bound
 from joulewise.policies.tasks.heuristic import find_policy, heuristic
 from joulewise.policies.tasks.table import POLICIES
+from joulewise.present.results import write_report
+from joulewise.progress import CancelToken
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import Outcome
@@ -22,6 +24,7 @@ from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
 
 __all__ = [
     "POLICIES",
+    "CancelToken",
     "InputError",
     "JoulewiseError",
     "Manager",
@@ -56,4 +59,5 @@ __all__ = [
     "run_study",
     "step",
     "tasks",
+    "write_report",
 ]

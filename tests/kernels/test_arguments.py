@@ -9,10 +9,7 @@ from pathlib import Path
 SOURCES = Path(__file__).parents[2] / "src" / "joulewise"
 MOST = 10
 
-REASONS = {
-    "optimise/evolution.py evolve": "one door for every engine; nearly all are options that are named in the call",
-    "optimise/islands.py evolve_islands": "the same options, and those of islands",
-}
+REASONS: dict[str, str] = {}
 """Functions with more arguments, and why they are better so."""
 
 
@@ -27,5 +24,4 @@ def arguments_of(source: Path) -> Iterator[tuple[str, int]]:
 
 def test_functions_take_ten_arguments_at_most_or_have_a_reason() -> None:
     large = {name for source in SOURCES.rglob("*.py") for name, n in arguments_of(source) if n > MOST}
-    large = {name for name in large if not name.startswith("kernels/tasks/")}
     assert large == REASONS.keys()

@@ -18,7 +18,9 @@ from joulewise.kernels import choice, events, jit
 from joulewise.kernels import heap as heaps
 from joulewise.kernels.layout import pack_options
 from joulewise.kernels.records import record
-from joulewise.model import System, World, constant, linear, step
+from joulewise.kernels.steps import step, way_of
+from joulewise.model import System, World, constant, linear
+from joulewise.model import step as step_utility
 from joulewise.optimise.bounds import utility_ceiling
 from joulewise.policies.layout import layout_of
 from joulewise.policies.tasks.policy import Policy
@@ -96,6 +98,12 @@ def test_heap_renews_its_top(keys: list[tuple[float, float]], key: tuple[float, 
     assert list(popped(tasks)) == in_order(keys)
 
 
+@given(st.lists(KEYS, max_size=30))
+def test_order_of_arrays_is_that_of_choices(keys: list[tuple[float, float]]) -> None:
+    value, completion_s = (np.array([key[part] for key in keys], float) for part in (0, 1))
+    assert choice.in_order(value, completion_s, np.arange(len(keys))).tolist() == in_order(keys)
+
+
 @given(KEYS, KEYS, st.integers(0, 2), st.integers(0, 2))
 def test_choices_are_ordered_like_tuples(a: tuple[float, float], b: tuple[float, float], i: int, j: int) -> None:
     assert comes_before(*a, i, *b, j) == ((-a[0], a[1], i) < (-b[0], b[1], j))
@@ -168,6 +176,43 @@ def test_records_are_read_and_their_arrays_written(is_open: bool) -> None:
     assert outer.inner.places.tolist() == ([2.0, 6.0, 10.0] if is_open else [0.0, 0.0, 0.0])
 
 
+@record
+class Doubling(NamedTuple):
+    by: float
+
+
+@record
+class Adding(NamedTuple):
+    by: float
+
+
+@step
+def _change(how, number):  # type: ignore[no-untyped-def]
+    """The number, changed."""
+
+
+@way_of(_change, Doubling)
+def _multiplied(doubling, number):  # type: ignore[no-untyped-def]
+    return doubling.by * number
+
+
+@way_of(_change, Adding)
+def _added(adding, number):  # type: ignore[no-untyped-def]
+    return adding.by + number
+
+
+@numba.njit
+def _changed(how, number):  # type: ignore[no-untyped-def]
+    return _change(how, number)  # type: ignore[no-untyped-call]
+
+
+def test_a_step_is_taken_in_the_way_of_the_record() -> None:
+    assert _changed(Doubling(2.0), 5.0) == 10.0
+    assert _changed(Adding(2.0), 5.0) == 7.0
+    with pytest.raises(numba.core.errors.TypingError):
+        _changed(Inner(np.ones(1), 2.0), 5.0)
+
+
 def test_a_record_with_a_field_that_is_no_number_is_refused() -> None:
     with pytest.raises(numba.core.errors.TypingError):
         _fill_all(Outer(Inner(object(), 2.0), np.zeros((3, 2)), True, 1))
@@ -201,7 +246,7 @@ def test_the_virtual_queue_is_mapped_anew() -> None:
 
 def test_a_late_task_is_dropped_when_it_is_seen() -> None:
     """Seen at 10 s, it would complete at 16 s, 13 s after arrival: past its deadline in batch mode only."""
-    world = World(simple_system([[6.0]]), simple_workload([3.0], shape=step(12.0)))
+    world = World(simple_system([[6.0]]), simple_workload([3.0], shape=step_utility(12.0)))
     fate = {
         name: int(simulate(world, Manager(POLICIES[name], 0.5, 10.0)).allocation.status[0])
         for name in ("max-util", "max-max-util")
@@ -234,7 +279,7 @@ def _utility_of(world: World, order: tuple[int, ...], machines: tuple[int, ...])
 @pytest.mark.parametrize("policy", EVERY_POLICY, ids=lambda policy: policy.title)
 def test_no_policy_beats_the_best_schedule_and_no_schedule_the_ceiling(policy: Policy) -> None:
     system = simple_system([[2.0, 3.0], [4.0, math.inf], [5.0, 1.0]], [1, 1])
-    for shape in (constant(), linear(6.0), step(5.0)):
+    for shape in (constant(), linear(6.0), step_utility(5.0)):
         world = fit_for(policy, World(system, simple_workload([0.0] * 4, [0, 1, 2, 0], shape, scale=2.0)))
         best = best_utility_of_all(world)
         assert measures(world, simulate(world, Manager(policy)))["utility"] <= best + 1e-12

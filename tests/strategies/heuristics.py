@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import get_args
 
 from joulewise.policies.tasks.heuristic import heuristic
@@ -24,6 +25,10 @@ def least_energy(utility: float, completion_s: float, exec_s: float, energy_j: f
 
 def longest_first(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
     return exec_s
+
+
+def shortest_first(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return 1.0 / exec_s
 
 
 def all_the_same(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
@@ -69,6 +74,22 @@ PLAIN_POLICIES = [policy for policy in TABLE_POLICIES if not policy.needs_managi
 FALLING_POLICIES = _policies(FALLING, falls_with_time=True)
 RISING_POLICIES = _policies((*FALLING, *RISING), falls_with_time=False)
 """Those that may rise, and the falling ones without their claim: the plain engine must not need it."""
+
+_BLIND_POLICIES = [
+    POLICIES["min-min-comp"],
+    *(policy for policy in _policies((least_energy, shortest_first, all_the_same), True) if policy.mode == "batch"),
+]
+"""Those whose objective sees neither utility nor waiting, whatever they claim."""
+
+
+def claiming(policy: Policy, by_type: bool) -> Policy:
+    """The policy with or without the claim that its objective sees neither utility nor waiting."""
+    assert policy.objective is not None
+    return replace(policy, objective=replace(policy.objective, by_type=by_type))
+
+
+BY_TYPE_POLICIES = [claiming(policy, by_type=True) for policy in _BLIND_POLICIES]
+"""The same on the engines with one queue per task type."""
 
 OWN_POLICIES = [
     *_policies((utility_less_wait,), falls_with_time=True),

@@ -64,7 +64,6 @@ def test_a_managed_day_loads_no_module_of_another_system(tmp_path: Path) -> None
     assert strangers("managed", tmp_path) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in STUDIES if kind != "managed"])
 def test_no_kind_of_study_loads_a_module_of_another_system(kind: str, tmp_path: Path) -> None:
     assert strangers(kind, tmp_path) == []

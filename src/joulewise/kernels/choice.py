@@ -1,4 +1,4 @@
-"""The best choice of one task, and the order between choices."""
+"""What a task earns, and the order between choices."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined
 
@@ -47,55 +48,6 @@ def utility_of(tasks, utilities, i, completion_s):
 
 
 @inlined
-def score(value, utility, completion_s, option, options, start_s, arrival_s):
-    """The objective's value of a choice; not-a-number counts as the worst."""
-    result = value(utility, completion_s, options.exec_s[option], options.energy_j[option], start_s - arrival_s)
-    return -np.inf if math.isnan(result) else result
-
-
-@inlined
-def earliest_option(options, task_type, start_s):
-    """The option that completes first when machine type k is free at start_s[k]; ties to the lower rank."""
-    best, best_s = -1, np.inf
-    for option in range(options.first[task_type], options.first[task_type + 1]):
-        completion_s = start_s[options.machine_type[option]] + options.exec_s[option]
-        if completion_s < best_s or (completion_s == best_s and options.rank[option] < options.rank[best]):
-            best, best_s = option, completion_s
-    return best, best_s
-
-
-@inlined
-def best_option(value, tasks, utilities, options, i, start_s):
-    """The best option of task i for an objective that falls with time.
-
-    Returns (value, completion, option, most utility any option earns). The earliest completion earns the most
-    utility, so `value` at that utility bounds every other option without evaluating its own utility.
-    """
-    task_type, arrival_s = tasks.task_type[i], tasks.arrival_s[i]
-    earliest, completion_s = earliest_option(options, task_type, start_s)
-    most = utility_of(tasks, utilities, i, completion_s)
-    start = start_s[options.machine_type[earliest]]
-    best, best_s = earliest, completion_s
-    best_value = score(value, most, best_s, best, options, start, arrival_s)
-    for option in range(options.first[task_type], options.first[task_type + 1]):
-        if option == earliest:
-            continue
-        start = start_s[options.machine_type[option]]
-        completion_s = start + options.exec_s[option]
-        bound = score(value, most, completion_s, option, options, start, arrival_s)
-        if bound < best_value or (bound == best_value and completion_s > best_s):
-            continue
-        utility = utility_of(tasks, utilities, i, completion_s)
-        found = score(value, utility, completion_s, option, options, start, arrival_s)
-        if found > best_value or (
-            found == best_value
-            and (completion_s < best_s or (completion_s == best_s and options.rank[option] < options.rank[best]))
-        ):
-            best, best_s, best_value = option, completion_s, found
-    return best_value, best_s, best, most
-
-
-@inlined
 def comes_before(value_a, completion_a, a, value_b, completion_b, b):
     """Whether choice a goes first: higher value, then earlier completion, then lower task index."""
     if value_a != value_b:
@@ -103,3 +55,10 @@ def comes_before(value_a, completion_a, a, value_b, completion_b, b):
     if completion_a != completion_b:
         return completion_a < completion_b
     return a < b
+
+
+def in_order(
+    value: NDArray[np.float64], completion_s: NDArray[np.float64], index: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The places of choices in these arrays, in the order of `comes_before`."""
+    return np.lexsort((index, completion_s, -value))

@@ -62,7 +62,7 @@ def compiler_name() -> str:
 # Drafts
 
 
-class _Draft(JITCodeLibrary):
+class _DraftLibrary(JITCodeLibrary):
     """Code that only kernels call: optimised and made machine code in each kernel that calls it, and not before."""
 
     def _optimize_final_module(self) -> None:
@@ -78,7 +78,7 @@ class _Draft(JITCodeLibrary):
         return 0
 
     @property
-    def codegen(self) -> _Draft:
+    def codegen(self) -> _DraftLibrary:
         """Who would be told where constants of Python are, which kernels have none of."""
         return self
 
@@ -91,7 +91,7 @@ class _DraftCompiler(Compiler):
 
     def define_pipelines(self) -> Any:
         state = self.state
-        state.library = state.library or _Draft(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = state.library or _DraftLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         return super().define_pipelines()
 
 

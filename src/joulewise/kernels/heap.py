@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.choice import comes_before
-from joulewise.kernels.jit import inlined
+from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.records import record
 
 
@@ -28,9 +28,15 @@ def empty_heap(n: int) -> Heap:
 
 
 @inlined
+def goes_before(heap, i, other, j):
+    """Whether task i of a heap goes before task j of another."""
+    return comes_before(heap.value[i], heap.completion_s[i], i, other.value[j], other.completion_s[j], j)
+
+
+@inlined
 def before(heap, i, j):
     """Whether task i goes before task j."""
-    return comes_before(heap.value[i], heap.completion_s[i], i, heap.value[j], heap.completion_s[j], j)
+    return goes_before(heap, i, heap, j)
 
 
 @inlined
@@ -77,7 +83,7 @@ def pop(heap):
         replace_top(heap, heap.items[heap.size[0]])
 
 
-@inlined
+@shared
 def sift(heap):
     """Restore the order of a whole heap."""
     for first in range(heap.size[0] // 2 - 1, -1, -1):

@@ -45,7 +45,7 @@ class Options(NamedTuple):
 
 
 @record
-class Plan(NamedTuple):
+class TaskPlan(NamedTuple):
     """What a kernel decides, one row per task; filled in place."""
 
     machine: NDArray[np.int32]
@@ -58,9 +58,9 @@ class Plan(NamedTuple):
 WAITING, RAN, DROPPED = 0, 1, 2
 
 
-def empty_plan(n_tasks: int) -> Plan:
+def empty_plan(n_tasks: int) -> TaskPlan:
     """A plan in which every task still waits."""
-    return Plan(
+    return TaskPlan(
         np.full(n_tasks, -1, np.int32),
         np.full(n_tasks, -1, np.int8),
         np.full(n_tasks, np.nan),

@@ -109,14 +109,14 @@ def exchange(basis, row, rate, group, column):
 @shared
 def swap_key(basis, group, row):
     """Let a group's column that stands in a row become its key, and the key stand in that row."""
-    n = basis.amount.size
+    total = basis.matrix[0]
+    total[:] = 0.0
     basis.key[group], basis.column[row] = basis.column[row], basis.key[group]
-    for s in range(n):
-        total = 0.0
-        for r in range(n):
-            if basis.group[r] == group:
-                total += basis.inverse[r, s]
-        basis.inverse[row, s] = -total
+    for r in range(total.size):
+        if basis.group[r] == group:
+            add(total, 1.0, basis.inverse[r])
+    for s in range(total.size):
+        basis.inverse[row, s] = -total[s]
 
 
 @shared

@@ -5,8 +5,7 @@ Their pools have the heaps `waiting` and `looked`, the tasks `put_off[:n_put_off
 
 from __future__ import annotations
 
-from joulewise.kernels.choice import comes_before
-from joulewise.kernels.heap import push
+from joulewise.kernels.heap import goes_before, push
 from joulewise.kernels.jit import inlined
 
 ROUNDING = 1e-9
@@ -18,11 +17,7 @@ def waiting_first(pool):
     """Whether the best bound among the waiting beats the best value among those looked at."""
     if pool.waiting.size[0] == 0 or pool.looked.size[0] == 0:
         return pool.waiting.size[0] > 0
-    i, j = pool.waiting.items[0], pool.looked.items[0]
-    return comes_before(
-        pool.waiting.value[i], pool.waiting.completion_s[i], i,
-        pool.looked.value[j], pool.looked.completion_s[j], j,
-    )  # fmt: skip
+    return goes_before(pool.waiting, pool.waiting.items[0], pool.looked, pool.looked.items[0])
 
 
 @inlined

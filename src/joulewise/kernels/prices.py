@@ -20,7 +20,7 @@ CELLS = 64
 
 
 @record
-class Prices(NamedTuple):
+class SlotPrices(NamedTuple):
     """Prices per machine-second by [machine type, slot] and per joule by energy period, and their integrals.
 
     `paid[k, j]` is the integral up to the start of slot j, `paid_j[d]` that up to the start of period d.
@@ -37,7 +37,7 @@ class Prices(NamedTuple):
 
 
 @record
-class Window(NamedTuple):
+class CountedWindow(NamedTuple):
     """What counts: completions in (start_s, end_s], or the share of a run in there when `is_prorated`.
 
     Energy is paid for inside the window only. Its periods are `period_s` long, the last one ends with the window.
@@ -50,7 +50,7 @@ class Window(NamedTuple):
 
 
 @record
-class Runs(NamedTuple):
+class RunCosts(NamedTuple):
     """By option how many machines a run takes and what watts it adds to standby; by task how far it stretches.
 
     The level of a task is that of its stretching.
@@ -64,14 +64,14 @@ class Runs(NamedTuple):
 
 
 @record
-class Market(NamedTuple):
+class TaskMarket(NamedTuple):
     """Everything but prices that decides which run is best."""
 
     tasks: Tasks
     utilities: Utilities
     options: Options
-    runs: Runs
-    window: Window
+    runs: RunCosts
+    window: CountedWindow
 
 
 @record
@@ -85,7 +85,7 @@ class Answer(NamedTuple):
     energy_j: NDArray[np.float64]
 
 
-class Run(NamedTuple):
+class Stay(NamedTuple):
     """One choice of one task, and the starts allowed to it."""
 
     i: int
@@ -338,7 +338,7 @@ def try_option(answer, market, prices, i, option, top):
         return most
     last_s = max(first_s, last_s)
     nodes, cost_w = runs.nodes[option], runs.cost_w[option]
-    run = Run(i, option, options.machine_type[option], exec_s, nodes, cost_w, first_s, last_s)
+    run = Stay(i, option, options.machine_type[option], exec_s, nodes, cost_w, first_s, last_s)
     try_start(answer, market, prices, run, first_s)
     try_jumps(answer, market, prices, run)
     try_periods(answer, market, prices, run)
@@ -380,7 +380,7 @@ def answer_prices(answer, market, prices, first, stride):
         if before >= 0:
             exec_s = runs.stretch[i] * options.exec_s[before]
             k, nodes, cost_w = options.machine_type[before], runs.nodes[before], runs.cost_w[before]
-            run = Run(i, before, k, exec_s, nodes, cost_w, before_s, before_s)
+            run = Stay(i, before, k, exec_s, nodes, cost_w, before_s, before_s)
             try_start(answer, market, prices, run, before_s)
         t = tasks.task_type[i]
         top = np.inf

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from joulewise.errors import InputError, Problem
-from joulewise.kernels.prices import Answer, Market, Prices, answer_prices, find_cheapest
+from joulewise.kernels.prices import Answer, SlotPrices, TaskMarket, answer_prices, find_cheapest
 from joulewise.model.arrays import Counts, Floats, freeze_fields
 from joulewise.model.clusters import NodeStandby
 from joulewise.model.supply import Supply
@@ -91,7 +91,7 @@ class PriceMarket:
     There are `counts` machines of each type, and runs may add `budget_j` to standby in each energy period.
     """
 
-    def __init__(self, facts: Market, counts: Counts, budget_j: Floats) -> None:
+    def __init__(self, facts: TaskMarket, counts: Counts, budget_j: Floats) -> None:
         n = facts.tasks.arrival_s.size
         self.facts, self.counts, self.budget_j = facts, counts[:, None], budget_j
         self.choices = (np.zeros(n), np.full(n, -1), np.zeros(n))
@@ -140,14 +140,14 @@ class PriceMarket:
         gains = float(_answer_prices(answer, self.facts, prices, 0, stride))
         return stride * gains, answer._replace(busy_s=stride * answer.busy_s, energy_j=stride * answer.energy_j)
 
-    def prices(self, certificate: Certificate) -> Prices:
+    def prices(self, certificate: Certificate) -> SlotPrices:
         """Prices as the kernel wants them, with room for what it finds out about them."""
         per_s, per_j, window = certificate.per_s.copy(), certificate.per_j.copy(), self.facts.window
         slot_s = window.end_s / per_s.shape[1]
         paid = np.cumsum(np.pad(per_s, ((0, 0), (1, 0))), axis=1) * slot_s
         paid_j = np.cumsum(np.pad(per_j, (1, 0))) * window.period_s
         n_levels, n_options = self.facts.runs.level_stretch.size, self.facts.options.exec_s.size
-        return Prices(slot_s, per_s, paid, per_j, paid_j, np.empty((n_levels, per_s.shape[1], n_options)))
+        return SlotPrices(slot_s, per_s, paid, per_j, paid_j, np.empty((n_levels, per_s.shape[1], n_options)))
 
     def income(self, certificate: Certificate) -> float:
         """What the owner gets for every machine-second and every joule there is."""

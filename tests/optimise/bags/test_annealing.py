@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
-from joulewise.kernels.bags.search import Bins, Content, Cooling, anneal, pack
+from joulewise.kernels.bags.search import Bins, Content, CoolingPlan, anneal, pack
 from joulewise.kernels.draws import draws_of
 from joulewise.model import Bag
 from joulewise.optimise.bags.annealing import BagFront, _content, corners_of, improve
@@ -47,7 +47,7 @@ def whole_bins(rng: np.random.Generator, n_bins: int, n_types: int, n_pstates: i
 def test_every_move_is_that_of_the_twin(seed: int, n_bins: int, n_types: int, n_pstates: int) -> None:
     rng = generator(seed, "tests.annealing")
     bins, content = whole_bins(rng, n_bins, n_types, n_pstates)
-    state, cooling = draws_of(rng), Cooling(150, 20.0, 0.5, -math.inf)
+    state, cooling = draws_of(rng), CoolingPlan(150, 20.0, 0.5, -math.inf)
     slow = twin.Annealing(bins, content.counts.copy(), Draws(int(state[0])))
     best = slow.run(cooling)
     cost = _anneal(state, bins, content, cooling)
@@ -62,7 +62,7 @@ def test_what_moves_add_up_to_is_what_all_tasks_add_up_to() -> None:
     bins, content = whole_bins(rng, 5, 6, 2)
     bins = bins._replace(load_s=bins.load_s * rng.uniform(0.5, 2.0), extra_j=bins.extra_j * math.pi)
     tasks = content.counts.reshape(5, 6, 2).sum(axis=(0, 2)).tolist()
-    cost = _anneal(draws_of(rng), bins, content, Cooling(50_000, 20.0, 0.1, -math.inf))
+    cost = _anneal(draws_of(rng), bins, content, CoolingPlan(50_000, 20.0, 0.1, -math.inf))
     assert cost == pytest.approx(twin.cost_of(bins, content.best), rel=1e-9)
     assert content.busy_s.tolist() == pytest.approx(twin.loads(bins, content.counts), rel=1e-9)
     for counts in (content.counts, content.best):
@@ -76,7 +76,7 @@ def test_packing_keeps_groups_apart_and_stops_when_all_fit() -> None:
     content.counts[:] = [[4, 0, 0], [0, 2, 2], [2, 1, 0], [3, 3, 3], [0, 0, 0]]
     before = content.counts.copy()
     bins = Bins(load_s, np.zeros_like(load_s), np.array([0, 0, 0, 1, 1]), np.full(5, 19.0), np.ones(5), 1)
-    _pack(draws_of(generator(1, "tests.pack")), bins, content, Cooling(5000, 5.0, 0.1, 0.0), np.array([0, 3, 5]))
+    _pack(draws_of(generator(1, "tests.pack")), bins, content, CoolingPlan(5000, 5.0, 0.1, 0.0), np.array([0, 3, 5]))
     for group in (slice(0, 3), slice(3, 5)):
         assert content.best[group].sum(axis=0).tolist() == before[group].sum(axis=0).tolist()
     assert max(twin.loads(bins, content.best)) <= 19.0

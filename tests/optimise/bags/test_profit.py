@@ -19,7 +19,7 @@ from joulewise.model.system import Standby, System
 from joulewise.optimise.bags.bound import bound_front
 from joulewise.optimise.bags.market import Market
 from joulewise.optimise.bags.profit import Profit, most_profit, price_at_ratio, profit_sweep
-from joulewise.optimise.bags.profit_bound import Terms
+from joulewise.optimise.bags.profit_bound import ProfitTerms
 from tests.strategies.cases import cases
 from tests.twins.bags.bag import all_allocations
 from tests.twins.bags.profit import equation_10, true_profit
@@ -81,7 +81,7 @@ def priced_bags(draw: st.DrawFn) -> tuple[Bag, Market]:
 @given(priced_bags())
 def test_the_bound_is_equation_10(case: tuple[Bag, Market]) -> None:
     bag, market = case
-    found, wanted = Terms(bag, market).bound(), equation_10(bag, market)
+    found, wanted = ProfitTerms(bag, market).bound(), equation_10(bag, market)
     assert (found is None) == (wanted is None)
     if found is not None and wanted is not None:
         scale = abs(market.income) / bound_front(bag).least_makespan_s + abs(wanted)
@@ -344,7 +344,7 @@ class TestCostsByHour:
     @cases(12, divided_by=10)
     def test_no_point_of_the_front_earns_more_than_the_bound(self, by_hour: list[float], ratio: float) -> None:
         market = self.market(by_hour, ratio)
-        terms = Terms(self.bag, market, self.front)
+        terms = ProfitTerms(self.bag, market, self.front)
         found = terms.bound()
         assert found is not None
         makespan_s = np.concatenate([np.linspace(self.front.makespan_s[-1], self.front.makespan_s[0], 200), [1e6, 1e9]])
@@ -391,7 +391,7 @@ class TestCostsByHour:
         price = ratio * (max(by_hour) + 0.1) * front.least_energy_j
         by_hour_ = np.array(by_hour) + 0.1
         market = Market(price, power_cap_w=cap_w, cost_by_hour=by_hour_, must_run=must_run, deadline_s=deadline_s)
-        terms = Terms(bag, market, front)
+        terms = ProfitTerms(bag, market, front)
         found = terms.bound()
         if found is None:
             return

@@ -33,6 +33,7 @@ from tests.strategies.simple_worlds import simple_system, simple_workload
 POLICIES_BY_DAY = (
     "prices",
     "max-max-upt",
+    "min-min-comp",
     "max-max-upe",
     "weighted-util",
     "prioritized-lcfs-all",

@@ -24,7 +24,10 @@ from joulewise.policies.tasks.table import POLICIES
 from joulewise.simulate.tasks.managed import manage
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import simulate
+from joulewise.worlds.environment import SystemParameters, generate_system
+from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
 from tests.strategies.cases import cases
+from tests.strategies.heuristics import BY_TYPE_POLICIES, claiming
 from tests.strategies.managed_worlds import KINDS, ManagedScenario
 from tests.strategies.random_worlds import Scenario, scenarios
 from tests.strategies.simple_worlds import simple_system, simple_workload
@@ -46,6 +49,7 @@ GROUPS = {
     "weighted": [policy for policy in BATCH if policy.is_weighted],
     "in order": [policy for policy in BATCH if policy.rule == "in-order"],
     "at random": [policy for policy in BATCH if policy.rule == "at-random"],
+    "by type": BY_TYPE_POLICIES,
 }
 
 
@@ -95,6 +99,47 @@ def test_engine_equals_twin_at_its_own_quotas(kind: str, data: st.DataObject) ->
     manager = scenario.manager(SPLIT)
     done = manage(scenario.world, manager, n_recorded=10_000)
     assert_alike(done.allocation, managed_plan(scenario.world, manager, quotas=done.quotas), manager.policy)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@cases(8, divided_by=28)
+@given(data=st.data())
+def test_tasks_of_a_type_in_one_queue_are_mapped_as_one_by_one(kind: str, data: st.DataObject) -> None:
+    """The claim that tasks of a type are alike changes neither what is decided nor how many events that takes."""
+    scenario: ManagedScenario = data.draw(KINDS[kind]())
+    policy: Policy = data.draw(st.sampled_from(BY_TYPE_POLICIES))
+    alike, apart = (simulate(scenario.world, scenario.manager(claiming(policy, claim))) for claim in (True, False))
+    assert alike.n_counted_events == apart.n_counted_events
+    for column in COLUMNS:
+        np.testing.assert_array_equal(getattr(alike.allocation, column), getattr(apart.allocation, column), column)
+
+
+CROWDED = SystemParameters(task_types=12, special_task_types=2, special_counts=(1,), general_counts=(1, 2, 3),
+                           special_per_machine_type=(1, 2), pstates=2)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("supply", "switches"),
+    [
+        (Supply(), {"environment": "polled"}),
+        (Supply(), {"environment": "polled", "dropping_by": "idle"}),
+        (Supply(), {"mapping_arrivals": 20}),
+        (Supply(), {"permuted": 3}),
+        (Supply(2e7), {"energy_filter": "adaptive"}),
+        (Supply(2e7), {"postponing": "next-day"}),
+        (Supply(cap_w=np.full(24, 1500.0)), {}),
+    ],
+    ids=["polled", "by idle", "arrivals", "permuted", "budget", "postponed", "cap"],
+)
+def test_a_crowded_day_by_type_is_mapped_as_task_by_task(supply: Supply, switches: dict[str, Any]) -> None:
+    """Thousands of tasks, of which most wait, so that queues are long and tasks are dropped from their middle."""
+    system = generate_system(CROWDED, 3, 0)
+    world = World(system, generate_workload(WorkloadParameters(tasks_per_day=4000, days=2), system, 3, 0), supply)
+    by_type = POLICIES["min-min-comp"]
+    alike, apart = (simulate(world, Manager(p, 0.5, **switches)) for p in (by_type, claiming(by_type, False)))
+    assert (alike.n_counted_events, alike.n_late_events) == (apart.n_counted_events, apart.n_late_events)
+    for column in COLUMNS:
+        np.testing.assert_array_equal(getattr(alike.allocation, column), getattr(apart.allocation, column), column)
 
 
 # The twin against the twin of the plain simulator

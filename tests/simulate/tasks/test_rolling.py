@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 from joulewise.errors import InputError
 from joulewise.kernels.jit import kernel
 from joulewise.kernels.linear import COMMON, INEXACT, REASONS, SOLVED
-from joulewise.kernels.tasks import batch, rolling
+from joulewise.kernels.tasks import rolling, state
 from joulewise.kernels.tasks.program import LEFT, Program, new_program, solve_program
 from joulewise.model import World
 from joulewise.model.arrays import Floats
@@ -148,7 +148,7 @@ def test_a_solver_that_gives_up_says_so() -> None:
 
 def test_a_run_whose_program_was_given_up_is_no_result() -> None:
     engine = Engine(busy_world(), Manager(PRICES), 0)
-    engine.rolling.program.status[0] = INEXACT
+    engine.state.rolling.program.status[0] = INEXACT
     with pytest.raises(InputError, match=r"policy bag-prices: .*could not be solved: rounding grew"):
         engine.run(-1.0, is_last=False)
 
@@ -225,10 +225,10 @@ def run_of(world: World, manager: Manager) -> Engine:
 def assert_bag_is_remembered(world: World, manager: Manager) -> None:
     """The bag is that of the definition, and the last prices prove what it can be worth at most."""
     engine = run_of(world, manager)
-    program, last_s = engine.rolling.program, engine.clock.instants[batch.LAST]
+    program, last_s = engine.state.rolling.program, engine.state.clock.instants[state.LAST]
     n, worth = expected_bag(world, manager, last_s)
     np.testing.assert_allclose(program.n, n, rtol=1e-6)
-    np.testing.assert_allclose(engine.rolling.worth, worth, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(engine.state.rolling.worth, worth, rtol=1e-6, atol=1e-9)
     if program.limit[-1] > 0.0:
         per_row = np.maximum(-program.price, 0.0)
         gain = -program.cost - per_row[program.row] * program.take_s - per_row[-1] * program.take_j
@@ -259,10 +259,10 @@ def crowded(scale: list[float]) -> World:
 def test_a_crowd_makes_machine_time_dear_and_cheap_tasks_wait() -> None:
     """80 tasks of 1 and 40 of 9 each minute: the last to find room is worth 1, so a second is worth 1/10."""
     engine = run_of(crowded([1.0] * 80 + [9.0] * 40), Manager(PRICES))
-    assert engine.prices.per_s[0] == pytest.approx(0.1, rel=0.04)
+    assert engine.state.prices.per_s[0] == pytest.approx(0.1, rel=0.04)
     dear = crowded([1.0] * 40 + [9.0] * 80)
     engine = run_of(dear, Manager(PRICES))
-    assert engine.prices.per_s[0] > 0.5
+    assert engine.state.prices.per_s[0] > 0.5
     assert not engine.allocation().ran[dear.workload.scale == 1.0].any()
 
 

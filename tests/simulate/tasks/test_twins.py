@@ -71,8 +71,13 @@ def with_power(world: World) -> World:
 
 every_table = pytest.mark.parametrize(
     "policies",
-    [heuristics.PLAIN_POLICIES, heuristics.FALLING_POLICIES, heuristics.RISING_POLICIES],
-    ids=["rows of the table", "users' own that fall", "users' own that may rise"],
+    [
+        heuristics.PLAIN_POLICIES,
+        heuristics.FALLING_POLICIES,
+        heuristics.BY_TYPE_POLICIES,
+        heuristics.RISING_POLICIES,
+    ],
+    ids=["rows of the table", "users' own that fall", "by task type", "users' own that may rise"],
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from joulewise.kernels.assignments.plans import Curves, Scene
+from joulewise.kernels.assignments.plans import Curves, SearchScene
 
 Lane = list[int]
 """The tasks of a machine, in their order."""
@@ -19,13 +19,13 @@ class Outcome:
     end_s: dict[int, float]
 
 
-def lanes_of(scene: Scene) -> list[Lane]:
+def lanes_of(scene: SearchScene) -> list[Lane]:
     """The lanes of a plan; the last one holds what does not run."""
     plan = scene.plan
     return [plan.lanes.task[m, :n].tolist() for m, n in enumerate(plan.length.tolist())]
 
 
-def outcome_of(scene: Scene) -> Outcome:
+def outcome_of(scene: SearchScene) -> Outcome:
     """Run all lanes but the last."""
     facts, places = scene.facts, scene.plan.place.tolist()
     worth, spent_j, end_s = 0.0, 0.0, {}

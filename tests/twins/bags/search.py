@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from joulewise.kernels.bags.search import MOVES_PER_STEP, Bins, Cooling
+from joulewise.kernels.bags.search import MOVES_PER_STEP, Bins, CoolingPlan
 from joulewise.model.arrays import Counts
 from tests.twins.draws import Draws, high, low
 
@@ -30,7 +30,7 @@ class Annealing:
         self.bins, self.counts, self.draws = bins, counts, draws
         self.held = [[kind for kind, n in enumerate(row) if n] for row in counts]
 
-    def run(self, cooling: Cooling) -> Counts:
+    def run(self, cooling: CoolingPlan) -> Counts:
         """The best state seen."""
         cost = least = cost_of(self.bins, self.counts)
         best, temperature = self.counts.copy(), cooling.start

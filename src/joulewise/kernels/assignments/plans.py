@@ -61,7 +61,7 @@ class Lanes(NamedTuple):
 
 
 @record
-class Plan(NamedTuple):
+class LanePlan(NamedTuple):
     """The state of a search: lanes and how long they are, where each task is, and the totals."""
 
     lanes: Lanes
@@ -72,7 +72,7 @@ class Plan(NamedTuple):
 
 
 @record
-class Archive(NamedTuple):
+class PlanArchive(NamedTuple):
     """Plans of which none beats another, by rising energy: points (utility, energy) and the slot of each one's genes.
 
     `n_kept[0]` says how many; slots from there on are free.
@@ -85,7 +85,7 @@ class Archive(NamedTuple):
 
 
 @record
-class Scene(NamedTuple):
+class SearchScene(NamedTuple):
     """All that a search works with.
 
     `noise` are Gumbel draws, a power of two of them. `luck` is the share of recent moves of a task type to a choice,
@@ -94,8 +94,8 @@ class Scene(NamedTuple):
 
     facts: AssignmentFacts
     curves: Curves
-    plan: Plan
-    archive: Archive
+    plan: LanePlan
+    archive: PlanArchive
     noise: NDArray[np.float64]
     luck: NDArray[np.float64]
 

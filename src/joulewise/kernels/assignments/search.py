@@ -56,7 +56,7 @@ class Sweep(NamedTuple):
     temperature: tuple[float, float]
 
 
-class Move(NamedTuple):
+class TaskMove(NamedTuple):
     """Task i from position p of lane a to a place of lane b: the time and energy it takes there, what it nets now."""
 
     i: Any
@@ -232,7 +232,7 @@ def some_move(state, scene, per_j):
         exec_s, energy_j = exec_of(scene, i, place), energy_of(scene, i, place)
     if is_running(scene, i, a, p):
         net = plan.lanes.earned[a, p] - per_j * energy_of(scene, i, old)
-    return Move(i, np.int64(place), a, p, b, exec_s, energy_j, net)
+    return TaskMove(i, np.int64(place), a, p, b, exec_s, energy_j, net)
 
 
 @inlined

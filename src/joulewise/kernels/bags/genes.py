@@ -37,7 +37,7 @@ class BagFacts(NamedTuple):
 
 
 @record
-class Pool(NamedTuple):
+class BagPool(NamedTuple):
     """Chromosomes by row: genes, ticks of time by machine, ticks of extra energy, and (makespan_s, energy_j)."""
 
     genes: NDArray[np.int32]

@@ -36,7 +36,7 @@ class Lengths(NamedTuple):
 
 
 @record
-class Bench(NamedTuple):
+class RoundingRoom(NamedTuple):
     """Room to work in: the split, its rounding, the order of a machine type's choices, and by machine how long it
     computes, and in ticks how long after the first of its type it is ready.
     """

@@ -45,7 +45,7 @@ class Content(NamedTuple):
     busy_s: NDArray[np.float64]
 
 
-class Cooling(NamedTuple):
+class CoolingPlan(NamedTuple):
     """How many moves to try, the temperatures at the beginning and at the end, and the cost that is good enough."""
 
     n_moves: int
@@ -76,7 +76,7 @@ def pack(state, bins, content, cooling, first_bin):
             content.n_held[begin:end], content.busy_s[begin:end],
         )  # fmt: skip
         n_moves = cooling.n_moves * (end - begin) // first_bin[-1]
-        _anneal(state, own_bins, own_content, Cooling(n_moves, cooling.start, cooling.end, cooling.enough))
+        _anneal(state, own_bins, own_content, CoolingPlan(n_moves, cooling.start, cooling.end, cooling.enough))
 
 
 @shared

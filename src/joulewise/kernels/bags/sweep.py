@@ -49,7 +49,7 @@ _GOLDEN, _SILVER = 0.6180339887498949, 0.41421356237309515
 
 
 @record
-class Choices(NamedTuple):
+class BagChoices(NamedTuple):
     """Time and extra energy by [task type, column]; columns are P-states by machine type.
 
     Choices that cannot be made take 0 s and infinite energy. `present` lists the task types that have tasks.
@@ -64,7 +64,7 @@ class Choices(NamedTuple):
 
 
 @record
-class Prices(NamedTuple):
+class SweepPrices(NamedTuple):
     """What a second on a machine of each type costs, `fixed + weight * slope`; by machine type and by column."""
 
     fixed: NDArray[np.float64]

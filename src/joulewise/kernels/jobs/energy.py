@@ -1,6 +1,6 @@
 """Energy and power of parallel jobs while they are mapped: what days have used, what may be used, and the filters.
 
-Days and budgets are those of `energy`. A job is allowed by all of its energy against what is left of the day in which
+Days and budgets are those of `ledger`. A job is allowed by all of its energy against what is left of the day in which
 the mapping happens, wherever midnight cuts it (a prorated test would allow more to later starts); what is then noted
 is by day. Power is a resource of the book like nodes: whole milliwatts, in the row after the last cluster.
 """
@@ -12,29 +12,28 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.energy import (
-    AT_FIRST,
+from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.jobs.timetable import first_fit, first_nodes, free_seconds, give_back, take
+from joulewise.kernels.ledger import (
     HOUR_S,
-    NOW,
-    TOMORROW,
     budget_of,
-    day_of,
     day_start_s,
+    event_day,
+    has_left,
+    open_day,
+    spend_energy,
     tariff_factor,
     tomorrow_budget_j,
     use,
 )
-from joulewise.kernels.jit import inlined, shared
-from joulewise.kernels.jobs.timetable import first_fit, first_nodes, free_seconds, give_back, take
 from joulewise.kernels.records import record
 
 NO_FILTER, PER_TASK, PER_RESOURCE = 0, 1, 2
-DAY, LATEST = 0, 1
 
 
 @record
 class JobLimits(NamedTuple):
-    """What does not change in a run: budget and days as in `energy.Limits`, the cap, and what options cost.
+    """What does not change in a run: budget and days as in `ledger`, the cap, and what options cost.
 
     Nothing is planned to start at `latest_s` or later. `cost_w[option]` is what a job draws on top of nodes without
     one (of which all together draw `reserve_w`), `cost_j` what that is planned to be in all, `power_mw` the same power
@@ -69,20 +68,22 @@ class JobLimits(NamedTuple):
 
 @record
 class JobLedger(NamedTuple):
-    """State: energy used by day and, of the event, what is left (today now, today at first, tomorrow now), the end of
-    the day and the latest start, and what the filter's key of an option may be at most.
+    """State: the days as in `ledger` and, of the event, the latest start, and what the filter's key of an option may be
+    at most.
     """
 
     used_j: NDArray[np.float64]
     left_j: NDArray[np.float64]
-    ends_s: NDArray[np.float64]
+    day_end_s: NDArray[np.float64]
+    latest_s: NDArray[np.float64]
     most_key: NDArray[np.float64]
 
 
 def new_job_ledger(limits: JobLimits) -> JobLedger:
     """Nothing used yet."""
     n_days = limits.n_before + limits.n_days + 3
-    return JobLedger(np.zeros(n_days), np.full(3, np.inf), np.array([np.inf, limits.latest_s]), np.full(1, np.inf))
+    never = np.full(1, np.inf)
+    return JobLedger(np.zeros(n_days), np.full(3, np.inf), never, np.array([limits.latest_s]), never.copy())
 
 
 def n_cap_commitments(limits: JobLimits, until_s: float) -> int:
@@ -193,12 +194,10 @@ def open_energy(limits, ledger, book, cores, now_s):
     """Find what is left of the day and of the next, and what the filter lets pass; once at the start of an event."""
     if not limits.has_budget:
         return
-    day = min(day_of(limits, now_s), ledger.used_j.size - 2)
-    budget_j, used_j = budget_of(limits, ledger, day), ledger.used_j[day]
-    ledger.left_j[NOW] = ledger.left_j[AT_FIRST] = budget_j - used_j
-    ledger.left_j[TOMORROW] = tomorrow_budget_j(limits, ledger, day) - ledger.used_j[day + 1]
-    ledger.ends_s[DAY] = day_start_s(limits, day + 1)
-    ledger.ends_s[LATEST] = min(ledger.ends_s[DAY], limits.latest_s)
+    day = event_day(limits, ledger, now_s)
+    used_j = ledger.used_j[day]
+    budget_j = open_day(limits, ledger, day, used_j, ledger.used_j[day + 1])
+    ledger.latest_s[0] = min(ledger.day_end_s[0], limits.latest_s)
     ledger.most_key[0] = most_key(limits, book, cores, budget_j, used_j, now_s, day)
 
 
@@ -211,14 +210,9 @@ def passes(limits, ledger, option):
 @inlined
 def may_use(limits, ledger, cost_w, duration_s, start_s):
     """Whether a job may start then, and today's budget and tomorrow's have its energy."""
-    if not start_s < ledger.ends_s[LATEST]:
+    if not start_s < ledger.latest_s[0]:
         return False
-    if not limits.has_budget:
-        return True
-    after_s = start_s + duration_s - ledger.ends_s[DAY]
-    return cost_w * duration_s <= ledger.left_j[NOW] and not (
-        after_s > 0.0 and cost_w * after_s > ledger.left_j[TOMORROW]
-    )
+    return not limits.has_budget or has_left(ledger, cost_w * duration_s, cost_w, start_s + duration_s)
 
 
 @shared
@@ -226,7 +220,7 @@ def has_energy(limits, ledger, cost_w, start_s, end_s, now_s):
     """Whether a run would start today, with today's budget and tomorrow's each having the energy of its part."""
     if not limits.has_budget:
         return True
-    day = min(day_of(limits, now_s), ledger.used_j.size - 2)
+    day = event_day(limits, ledger, now_s)
     midnight_s = day_start_s(limits, day + 1)
     today_j = budget_of(limits, ledger, day) - ledger.used_j[day]
     if not start_s < midnight_s or cost_w * (min(end_s, midnight_s) - start_s) > today_j:
@@ -239,7 +233,4 @@ def has_energy(limits, ledger, cost_w, start_s, end_s, now_s):
 def spend(limits, ledger, cost_w, duration_s, start_s):
     """Take a planned job from what is left in this event: all from today, what lies after it from tomorrow too."""
     if limits.has_budget:
-        ledger.left_j[NOW] -= cost_w * duration_s
-        after_s = start_s + duration_s - ledger.ends_s[DAY]
-        if after_s > 0.0:
-            ledger.left_j[TOMORROW] -= cost_w * after_s
+        spend_energy(ledger, cost_w * duration_s, cost_w, start_s + duration_s)

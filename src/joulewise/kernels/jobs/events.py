@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from joulewise.kernels.energy import HOUR_S, day_of, day_start_s
 from joulewise.kernels.events import event_at_or_after
 from joulewise.kernels.jit import kernel, shared
 from joulewise.kernels.jobs.energy import open_cap, take_nodes, use_energy
@@ -35,6 +34,7 @@ from joulewise.kernels.jobs.state import (
     start_held,
 )
 from joulewise.kernels.jobs.timetable import forget_before
+from joulewise.kernels.ledger import HOUR_S, day_of, day_start_s
 
 
 @shared

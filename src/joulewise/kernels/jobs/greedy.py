@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from joulewise.kernels.choice import comes_before
-from joulewise.kernels.energy import NOW, TOMORROW
 from joulewise.kernels.heap import pop, push, replace_top
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.jobs.choice import (
@@ -29,6 +28,7 @@ from joulewise.kernels.jobs.layout import DROPPED
 from joulewise.kernels.jobs.pinned import make_firm, pin, unpin
 from joulewise.kernels.jobs.pool import NOBODY, discharge, forget_bounds, heap_of
 from joulewise.kernels.jobs.timetable import copy_book
+from joulewise.kernels.ledger import NOW, TOMORROW
 from joulewise.kernels.pool import note_rise
 from joulewise.kernels.records import record
 

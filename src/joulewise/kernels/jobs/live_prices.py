@@ -7,17 +7,16 @@ budget allows. A choice costs its nodes for its planned time, and its energy.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.energy import budget_of, day_of, day_start_s, tariff_factor
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.jobs.pool import note_prices
 from joulewise.kernels.jobs.timetable import free_at
-from joulewise.kernels.live_prices import MINUTE_S, Gains, move
+from joulewise.kernels.ledger import budget_of, day_start_s, event_day, tariff_factor
+from joulewise.kernels.live_prices import MINUTE_S, Gains, move_energy_price, move_time_price, record_prices
 from joulewise.kernels.records import record
 
 _UNKNOWN = -1.0
@@ -86,29 +85,21 @@ def drawn_and_to_come(limits, site, plan, now_s, day_end_s):
 @inlined
 def adjust_energy_price(prices, limits, ledger, site, plan, minutes, now_s):
     """Move the price of energy by how fast power is drawn, over what is left of the day."""
-    gains, day = prices.gains, min(day_of(limits, now_s), ledger.used_j.size - 2)
+    day = event_day(limits, ledger, now_s)
     day_end_s = day_start_s(limits, day + 1)
     drawn_w, to_come_j = drawn_and_to_come(limits, site, plan, now_s, day_end_s)
-    kept = math.exp(-minutes * MINUTE_S / gains.memory_s) if prices.mean_w[0] >= 0.0 else 0.0
-    prices.mean_w[0] = kept * prices.mean_w[0] + (1.0 - kept) * drawn_w
     left_j = budget_of(limits, ledger, day) - ledger.used_j[day] + to_come_j
-    excess = prices.mean_w[0] * (day_end_s - now_s) / left_j - 1.0 if left_j > 0.0 else 1.0
-    step = min(max(excess, -1.0), 1.0)
-    if prices.per_j[0] > 0.0:
-        move(prices.per_j, prices.anchor_per_j, 0, gains, gains.energy_step * minutes, step, minutes)
+    move_energy_price(prices, drawn_w, left_j, day_end_s - now_s, minutes)
 
 
 @shared
 def adjust_job_prices(prices, facts, limits, ledger, book, site, plan, now_s):
     """Move all prices by what the event showed, and by how long ago the one before was."""
-    gains = prices.gains
     passed_s = now_s - prices.last_s[0] if prices.last_s[0] >= 0.0 else MINUTE_S
-    minutes = min(passed_s, gains.memory_s) / MINUTE_S
+    minutes = min(passed_s, prices.gains.memory_s) / MINUTE_S
     prices.last_s[0] = now_s
     for r in range(prices.per_s.size):
-        idle = free_at(book, r, now_s) / facts.n_nodes[r]
-        step = max(-gains.fall, (gains.idle - idle) / gains.idle)
-        move(prices.per_s, prices.anchor_per_s, r, gains, gains.step * minutes, step, minutes)
+        move_time_price(prices, r, free_at(book, r, now_s) / facts.n_nodes[r], minutes)
     if limits.has_budget:
         adjust_energy_price(prices, limits, ledger, site, plan, minutes, now_s)
 
@@ -123,7 +114,4 @@ def open_prices(prices, facts, limits, pool, event, now_s):
         node_s = options.nodes[option] * options.planned_s[option]
         pool.charge[option] = node_s * max(prices.per_s[options.cluster[option]], 0.0) + per_j * limits.cost_j[option]
     note_prices(pool)
-    if 0 < event <= prices.path.shape[0]:
-        for r in range(prices.per_s.size):
-            prices.path[event - 1, r] = max(prices.per_s[r], 0.0)
-        prices.path[event - 1, prices.per_s.size] = prices.per_j[0]
+    record_prices(prices, event)

@@ -28,7 +28,7 @@ from joulewise.kernels.records import record
 
 
 @record
-class Outages(NamedTuple):
+class NodeOutages(NamedTuple):
     """Times without nodes, by their start; `out` is how many nodes each takes: those that fail have it from then on.
 
     `change_s` are the instants at which nodes fail, or come back from any outage; `order` is room for running jobs.

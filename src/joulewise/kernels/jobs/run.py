@@ -12,9 +12,9 @@ from joulewise.kernels.jobs.greedy import GreedyRules
 from joulewise.kernels.jobs.layout import JobFacts, JobPlan
 from joulewise.kernels.jobs.live_prices import JobPrices
 from joulewise.kernels.jobs.orders import Standings, Usage
-from joulewise.kernels.jobs.outages import Broken, Outages
+from joulewise.kernels.jobs.outages import Broken, NodeOutages
 from joulewise.kernels.jobs.pool import JobPool
-from joulewise.kernels.jobs.state import JobRules, Site
+from joulewise.kernels.jobs.state import JobRules, JobSite
 from joulewise.kernels.jobs.timetable import Book
 from joulewise.kernels.records import record
 
@@ -34,12 +34,12 @@ class JobState(NamedTuple):
     ledger: JobLedger
     book: Book
     trial: Book
-    site: Site
+    site: JobSite
     plan: JobPlan
     pool: JobPool
     usage: Usage
     standings: Standings
-    outages: Outages
+    outages: NodeOutages
     broken: Broken
     prices: JobPrices
     priority: Any

@@ -46,7 +46,7 @@ class JobRules(NamedTuple):
 
 
 @record
-class Site(NamedTuple):
+class JobSite(NamedTuple):
     """State: `queue` has the waiting jobs by when they were ready, then by number (for all rules but the greedy, whose
     jobs wait in its pool); `held` those with nodes held ahead, in the order in which they got them; `running` is a heap
     by the true end and `coming` one, by when they will be ready, of jobs whose forerunner has ended.
@@ -74,7 +74,7 @@ class Site(NamedTuple):
     counts: NDArray[np.int64]
 
 
-def new_site(after: NDArray[np.int32]) -> Site:
+def new_site(after: NDArray[np.int32]) -> JobSite:
     """Nobody has come yet."""
     n = after.size
     follower, next_follower = np.full(n, NOBODY, np.int64), np.full(n, NOBODY, np.int64)
@@ -83,7 +83,7 @@ def new_site(after: NDArray[np.int32]) -> Site:
         follower[after[i]] = i
     counts = np.zeros(10, np.int64)
     counts[EVENT] = -1
-    return Site(
+    return JobSite(
         np.flatnonzero(after == NOBODY), np.empty(n, np.int64), np.empty(n, np.int64), empty_heap(n), empty_heap(n),
         np.full(n, -np.inf), np.zeros(n), np.full(n, -np.inf), np.zeros(n), follower, next_follower,
         np.empty(n, np.int64), empty_heap(n), np.empty(n, np.int64), counts,

@@ -1,7 +1,7 @@
 """Batch mode for objectives that see times and energies but no utility: one queue per task type.
 
 Tasks of one type then differ only in their order of arrival, so the choice is among the heads of the queues.
-The objective must fall with time, as for the lazy kernel.
+The objective must fall with time, as for the lazy engine.
 """
 
 from __future__ import annotations
@@ -11,134 +11,107 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.choice import comes_before, score
-from joulewise.kernels.events import (
-    NO_EVENT,
-    add_left,
-    copy_counts,
-    drop_hopeless,
-    event_at_or_after,
-    most_utility,
-    next_event,
-)
-from joulewise.kernels.jit import inlined, kernel
-from joulewise.kernels.layout import DROPPED
+from joulewise.kernels.choice import comes_before
+from joulewise.kernels.jit import inlined
+from joulewise.kernels.layout import DROPPED, Tasks
 from joulewise.kernels.records import record
-from joulewise.kernels.tasks.fleet import can_go_on, open_event, queue_on
-
-NOBODY = -1
+from joulewise.kernels.steps import way_of
+from joulewise.kernels.tasks.choice import most_utility, score
+from joulewise.kernels.tasks.fleet import can_go_on, queue_on
+from joulewise.kernels.tasks.loop import admit, map_event, n_waiting
+from joulewise.kernels.tasks.type_queues import NOBODY, TypeQueues, empty_type_queues, join, take_out
+from joulewise.kernels.tasks.world import Left, add_left, forget, nobody_left, open_left
 
 
 @record
-class Queues(NamedTuple):
-    """Task types' queues in order of arrival, as lists linked both ways; `at[t]` walks along one in an event.
+class Lines(NamedTuple):
+    """Task types' queues.
 
     `value[t]`, `completion_s[t]`, `choice[t]` are those of any task of type t, and `version[t]` says for which
     version of the chosen machine type.
     """
 
-    head: NDArray[np.int64]
-    tail: NDArray[np.int64]
-    after: NDArray[np.int64]
-    ahead: NDArray[np.int64]
-    at: NDArray[np.int64]
+    queues: TypeQueues
     value: NDArray[np.float64]
     completion_s: NDArray[np.float64]
     choice: NDArray[np.int64]
     version: NDArray[np.int64]
     n_waiting: NDArray[np.int64]
-    n_mappable: NDArray[np.int64]
-    n_left: NDArray[np.int64]
+    left: Left
 
 
-def empty_queues(n: int, n_task_types: int, n_machine_types: int) -> Queues:
-    """Queues for up to n tasks."""
-    return Queues(
-        np.full(n_task_types, NOBODY, np.int64),
-        np.full(n_task_types, NOBODY, np.int64),
-        np.full(n, NOBODY, np.int64),
-        np.full(n, NOBODY, np.int64),
-        np.full(n_task_types, NOBODY, np.int64),
+def empty_lines(tasks: Tasks, n_task_types: int, n_machine_types: int) -> Lines:
+    """Queues with room for all tasks."""
+    return Lines(
+        empty_type_queues(tasks.arrival_s.size, n_task_types),
         np.empty(n_task_types),
         np.empty(n_task_types),
         np.empty(n_task_types, np.int64),
         np.empty(n_task_types, np.int64),
         np.zeros(1, np.int64),
-        np.zeros(n_machine_types, np.int64),
-        np.zeros(n_machine_types, np.int64),
+        nobody_left(n_machine_types),
     )
 
 
-@inlined
-def admit(queues, tasks, options, arrived, now_s):
-    """Take in what has arrived, at the ends of the queues."""
-    while arrived < tasks.arrival_s.size and tasks.arrival_s[arrived] <= now_s:
-        t = tasks.task_type[arrived]
-        last = queues.tail[t]
-        queues.ahead[arrived] = last
-        queues.tail[t] = arrived
-        if last == NOBODY:
-            queues.head[t] = arrived
-        else:
-            queues.after[last] = arrived
-        queues.n_waiting[0] += 1
-        add_left(queues.n_mappable, options, t, 1)
-        arrived += 1
-    return arrived
+@way_of(admit, Lines)
+def admit_to_line(lines, world, i):
+    """Let the task stand at the end of its type's queue."""
+    t = world.tasks.task_type[i]
+    join(lines.queues, t, i)
+    lines.n_waiting[0] += 1
+    add_left(lines.left.mappable, world.options, t, 1)
+
+
+@way_of(n_waiting, Lines)
+def n_in_lines(lines):
+    """All that wait, of any type."""
+    return lines.n_waiting[0]
 
 
 @inlined
-def take_out(queues, tasks, options, i):
-    """Remove task i from its queue for good."""
-    t, ahead, after = tasks.task_type[i], queues.ahead[i], queues.after[i]
-    if ahead == NOBODY:
-        queues.head[t] = after
-    else:
-        queues.after[ahead] = after
-    if after == NOBODY:
-        queues.tail[t] = ahead
-    else:
-        queues.ahead[after] = ahead
-    queues.n_waiting[0] -= 1
-    add_left(queues.n_mappable, options, t, -1)
+def leave_line(lines, t, i):
+    """Remove a task of type t from its queue for good."""
+    take_out(lines.queues, t, i)
+    lines.n_waiting[0] -= 1
 
 
 @inlined
-def skip_hopeless(queues, tasks, utilities, options, everywhere, fleet, plan, t, threshold):
+def skip_hopeless(lines, world, fleet, plan, t):
     """Drop tasks of type t from where the walk stands until one can still earn the threshold."""
-    i = queues.at[t]
-    while i != NOBODY and most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold[i]:
+    i = lines.queues.at[t]
+    while i != NOBODY and most_utility(world, i, fleet.base_start_s) < world.threshold[i]:
         plan.status[i] = DROPPED
-        take_out(queues, tasks, options, i)
-        add_left(queues.n_left, options, t, -1)
-        i = queues.after[i]
-    queues.at[t] = i
+        leave_line(lines, t, i)
+        forget(lines.left, world.options, t)
+        i = lines.queues.after[i]
+    lines.queues.at[t] = i
 
 
 @inlined
-def value_type(queues, value, options, fleet, t):
+def value_type(lines, world, fleet, t):
     """The best choice of any task of type t on the machines as they are planned now."""
+    options = world.options
     best_value, best_s, best = -np.inf, np.inf, options.first[t]
     for option in range(options.first[t], options.first[t + 1]):
         start_s = fleet.start_s[options.machine_type[option]]
         completion_s = start_s + options.exec_s[option]
-        found = score(value, 0.0, completion_s, option, options, start_s, start_s)
-        if comes_before(found, completion_s, options.rank[option], best_value, best_s, options.rank[best]):
-            best, best_s, best_value = option, completion_s, found
-    queues.value[t], queues.completion_s[t], queues.choice[t] = best_value, best_s, best
-    queues.version[t] = fleet.version[options.machine_type[best]]
+        value = score(world, 0.0, completion_s, option, start_s, start_s)
+        if comes_before(value, completion_s, options.rank[option], best_value, best_s, options.rank[best]):
+            best, best_s, best_value = option, completion_s, value
+    lines.value[t], lines.completion_s[t], lines.choice[t] = best_value, best_s, best
+    lines.version[t] = fleet.version[options.machine_type[best]]
 
 
 @inlined
-def best_type(queues):
-    """The task type whose next task goes first by the values known; NOBODY when all walks have ended."""
+def best_type(lines):
+    """The task type whose next task goes first by the values so far; NOBODY when all walks have ended."""
     best = NOBODY
-    for t in range(queues.at.size):
-        if queues.at[t] != NOBODY and (
+    for t in range(lines.queues.at.size):
+        if lines.queues.at[t] != NOBODY and (
             best == NOBODY
             or comes_before(
-                queues.value[t], queues.completion_s[t], queues.at[t],
-                queues.value[best], queues.completion_s[best], queues.at[best],
+                lines.value[t], lines.completion_s[t], lines.queues.at[t],
+                lines.value[best], lines.completion_s[best], lines.queues.at[best],
             )
         ):  # fmt: skip
             best = t
@@ -146,44 +119,32 @@ def best_type(queues):
 
 
 @inlined
-def map_event(queues, value, tasks, utilities, options, everywhere, fleet, plan, threshold, next_s):
-    """The two-stage greedy until nothing more can be fixed before the next event."""
-    copy_counts(queues.n_mappable, queues.n_left)
-    for t in range(queues.at.size):
-        queues.at[t] = queues.head[t]
-        skip_hopeless(queues, tasks, utilities, options, everywhere, fleet, plan, t, threshold)
-        if queues.at[t] != NOBODY:
-            value_type(queues, value, options, fleet, t)
-    while can_go_on(fleet, queues.n_left):
-        t = best_type(queues)
+def place(lines, world, fleet, plan, t, next_s):
+    """Give the next task of type t, whose value is up to date, its machine."""
+    i, options = lines.queues.at[t], world.options
+    k, pstate = options.machine_type[lines.choice[t]], options.pstate[lines.choice[t]]
+    lines.queues.at[t] = lines.queues.after[i]
+    add_left(lines.left.unplanned, options, t, -1)
+    if queue_on(fleet, plan, i, k, fleet.earliest[k], pstate, lines.completion_s[t], next_s):
+        leave_line(lines, t, i)
+        add_left(lines.left.mappable, options, t, -1)
+    skip_hopeless(lines, world, fleet, plan, t)
+
+
+@way_of(map_event, Lines)
+def map_by_type(lines, world, fleet, plan, next_s):
+    """The two-stage greedy among the heads of the queues."""
+    open_left(lines.left)
+    for t in range(lines.queues.at.size):
+        lines.queues.at[t] = lines.queues.head[t]
+        skip_hopeless(lines, world, fleet, plan, t)
+        if lines.queues.at[t] != NOBODY:
+            value_type(lines, world, fleet, t)
+    while can_go_on(fleet, lines.left.unplanned):
+        t = best_type(lines)
         if t == NOBODY:
             break
-        k = options.machine_type[queues.choice[t]]
-        if queues.version[t] != fleet.version[k]:
-            value_type(queues, value, options, fleet, t)
-            continue
-        i, pstate = queues.at[t], options.pstate[queues.choice[t]]
-        queues.at[t] = queues.after[i]
-        add_left(queues.n_left, options, t, -1)
-        if queue_on(fleet, plan, i, k, fleet.earliest[k], pstate, queues.completion_s[t], next_s):
-            take_out(queues, tasks, options, i)
-        skip_hopeless(queues, tasks, utilities, options, everywhere, fleet, plan, t, threshold)
-
-
-@kernel
-def map_by_type(queues, value, tasks, utilities, options, everywhere, fleet, plan, threshold, interval_s, end_s):
-    """Map the whole workload; returns the number of mapping events that had work.
-
-    A task is dropped by what it could earn on the options `everywhere`, of which `options` may be a part.
-    """
-    arrived, n_events = 0, 0
-    event = event_at_or_after(tasks.arrival_s[0], interval_s)
-    while event != NO_EVENT and event * interval_s <= end_s:
-        now_s, next_s = event * interval_s, (event + 1) * interval_s
-        arrived = admit(queues, tasks, options, arrived, now_s)
-        open_event(fleet, now_s, next_s)
-        map_event(queues, value, tasks, utilities, options, everywhere, fleet, plan, threshold, next_s)
-        n_events += 1
-        event = next_event(event, queues.n_waiting[0], arrived, tasks, interval_s)
-    drop_hopeless(plan, tasks, utilities, everywhere, arrived, fleet.base_start_s, threshold)
-    return n_events
+        if lines.version[t] == fleet.version[world.options.machine_type[lines.choice[t]]]:
+            place(lines, world, fleet, plan, t, next_s)
+        else:
+            value_type(lines, world, fleet, t)

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from joulewise.kernels.choice import utility_of
-from joulewise.kernels.energy import (
-    is_allowed,
-)
+from joulewise.kernels.choice import comes_before, utility_of
 from joulewise.kernels.jit import inlined, shared
-from joulewise.kernels.tasks.batch import (
-    IN_ORDER,
-    WORKED,
-    drop,
-    take_first,
-)
-from joulewise.kernels.tasks.greedy import (
-    can_go_on,
-    enqueue,
-    is_hopeless,
-    put_off,
-)
+from joulewise.kernels.tasks.batch import drop, take_first
+from joulewise.kernels.tasks.energy import is_allowed
+from joulewise.kernels.tasks.greedy import can_go_on, enqueue, is_hopeless, may_start, put_off
 from joulewise.kernels.tasks.machines import NOBODY
+from joulewise.kernels.tasks.state import IN_ORDER, WORKED
 
 
 @inlined
@@ -36,82 +25,79 @@ def random_part(seed, event, i, which):
 
 
 @inlined
-def first_choice(options, tasks, limits, ledger, machines, i):
+def first_choice(world, state, i):
     """The allowed option that starts first, by machine type and P-state on ties; with its machine."""
-    t = tasks.task_type[i]
+    options, machines, t = world.options, state.machines, world.tasks.task_type[i]
     best = NOBODY
     for option in range(options.first[t], options.first[t + 1]):
-        k = options.machine_type[option]
-        start_s = machines.start_s[k]
+        start_s = machines.start_s[options.machine_type[option]]
         if not start_s < np.inf:
             continue
         if best != NOBODY:
             best_s = machines.start_s[options.machine_type[best]]
-            if start_s > best_s or (start_s == best_s and options.rank[option] > options.rank[best]):
+            if comes_before(0.0, best_s, options.rank[best], 0.0, start_s, options.rank[option]):
                 continue
-        boot_j = machines.boot_j[machines.earliest[k]]
-        if is_allowed(limits, ledger, option, start_s, start_s + options.exec_s[option], boot_j):
+        if may_start(world, state, option):
             best = option
     return best, NOBODY if best == NOBODY else machines.earliest[options.machine_type[best]]
 
 
 @inlined
-def may_take(options, limits, ledger, machines, m, option):
+def may_take(world, state, m, option):
     """Whether an option is allowed on a machine behind what is planned there."""
+    machines = state.machines
     start_s = machines.free_s[m]
-    return machines.is_there[m] and is_allowed(
-        limits, ledger, option, start_s, start_s + options.exec_s[option], machines.boot_j[m]
-    )
+    end_s = start_s + world.options.exec_s[option]
+    return machines.is_there[m] and is_allowed(world.limits, state.ledger, option, start_s, end_s, machines.boot_j[m])
 
 
 @shared
-def random_choice(batch, options, option_at, tasks, limits, ledger, machines, i, part):
+def random_choice(world, state, i, part):
     """One of the allowed pairs of machine and P-state, in their order, at a part in [0, 1) of their number."""
-    t, n = tasks.task_type[i], 0
+    pairs, machines, option_at = state.batch.pairs, state.machines, world.option_at
+    t, n = world.tasks.task_type[i], 0
     for m in range(machines.ready_s.size):
         for p in range(option_at.shape[2]):
             option = option_at[t, machines.type_of[m], p]
-            if option != NOBODY and may_take(options, limits, ledger, machines, m, option):
-                batch.pairs[0, n], batch.pairs[1, n] = option, m
+            if option != NOBODY and may_take(world, state, m, option):
+                pairs[0, n], pairs[1, n] = option, m
                 n += 1
     if n == 0:
         return NOBODY, NOBODY
-    return batch.pairs[0, int(part * n)], batch.pairs[1, int(part * n)]
+    return pairs[0, int(part * n)], pairs[1, int(part * n)]
 
 
 @shared
-def map_in_order(
-    clock, batch, rolling, rules, stretch, option_at, tasks, utilities, options, everywhere, limits, ledger, machines,
-    plan, threshold, horizon_s,
-):  # fmt: skip
+def map_in_order(world, state, horizon_s):
     """Task by task, in the order of their bounds, until nothing more can be fixed before the next event."""
-    while batch.waiting.size[0] > 0 and can_go_on(limits, ledger, machines, batch.n_left):
+    batch, rules = state.batch, world.rules
+    while batch.waiting.size[0] > 0 and can_go_on(world, state):
         i = take_first(batch.waiting)
-        if is_hopeless(tasks, utilities, everywhere, machines, threshold, i):
-            drop(clock, batch, tasks, plan, i)
+        if is_hopeless(world, state.machines, i):
+            drop(world, state, i)
             continue
         if rules.rule == IN_ORDER:
-            option, m = first_choice(options, tasks, limits, ledger, machines, i)
+            option, m = first_choice(world, state, i)
         else:
-            part = random_part(rules.random_seed, clock.counts[WORKED], i, 1)
-            option, m = random_choice(batch, options, option_at, tasks, limits, ledger, machines, i, part)
+            part = random_part(rules.random_seed, state.clock.counts[WORKED], i, 1)
+            option, m = random_choice(world, state, i, part)
         if option == NOBODY:
-            put_off(batch, tasks, i)
+            put_off(world, batch, i)
         else:
-            enqueue(batch, rolling, rules, stretch, tasks, options, limits, ledger, machines, i, option, m, horizon_s)
+            enqueue(world, state, i, option, m, horizon_s)
 
 
 # Permuting
 
 
 @inlined
-def order_worth(batch, tasks, utilities, options, queue, order, n, start_s):
+def order_worth(world, batch, queue, order, n, start_s):
     """What the first n tasks of a queue earn in an order."""
     total = 0.0
     for at in range(n):
         i = queue[order[at]]
-        start_s += options.exec_s[batch.choice[i]]
-        total += utility_of(tasks, utilities, i, start_s)
+        start_s += world.options.exec_s[batch.choice[i]]
+        total += utility_of(world.tasks, world.utilities, i, start_s)
     return total
 
 
@@ -136,21 +122,22 @@ def next_order(order, n):
 
 
 @shared
-def permute(batch, rules, tasks, utilities, options, machines, m):
+def permute(world, state, m):
     """Put the first tasks of a machine's queue into the order that earns most."""
+    batch, machines = state.batch, state.machines
     queue, order, best = batch.permutation[0], batch.permutation[1], batch.permutation[2]
     n, i = 0, machines.head[m]
-    while n < rules.n_permuted and i != NOBODY:
+    while n < world.rules.n_permuted and i != NOBODY:
         queue[n] = i
         order[n] = best[n] = n
         n += 1
         i = batch.after[i]
     rest = i
-    most = order_worth(batch, tasks, utilities, options, queue, order, n, machines.base_s[m])
+    most = order_worth(world, batch, queue, order, n, machines.base_s[m])
     while next_order(order, n):
-        found = order_worth(batch, tasks, utilities, options, queue, order, n, machines.base_s[m])
-        if found > most:
-            most = found
+        total = order_worth(world, batch, queue, order, n, machines.base_s[m])
+        if total > most:
+            most = total
             for at in range(n):
                 best[at] = order[at]
     if n > 0:

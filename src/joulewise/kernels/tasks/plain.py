@@ -7,23 +7,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.choice import comes_before, score, utility_of
-from joulewise.kernels.events import (
-    NO_EVENT,
-    add_left,
-    clear_counts,
-    event_at_or_after,
-    most_utility,
-    next_event,
-)
-from joulewise.kernels.jit import inlined, kernel
-from joulewise.kernels.layout import DROPPED
+from joulewise.kernels.choice import comes_before, utility_of
+from joulewise.kernels.jit import inlined
+from joulewise.kernels.layout import DROPPED, Tasks
 from joulewise.kernels.records import record
+from joulewise.kernels.steps import way_of
+from joulewise.kernels.tasks.choice import most_utility, score
 from joulewise.kernels.tasks.fleet import can_go_on, open_event, queue_on
+from joulewise.kernels.tasks.immediate import choose
+from joulewise.kernels.tasks.loop import admit, map_event, n_waiting
+from joulewise.kernels.tasks.world import Left, add_left, nobody_left, open_left
 
 
 @record
-class Candidates(NamedTuple):
+class Contenders(NamedTuple):
     """Mappable tasks `items[:size[0]]` in order of arrival, and the best choice of each task (by index)."""
 
     items: NDArray[np.int64]
@@ -33,12 +30,13 @@ class Candidates(NamedTuple):
     machine: NDArray[np.int64]
     option: NDArray[np.int64]
     placed: NDArray[np.bool_]
-    n_left: NDArray[np.int64]
+    left: Left
 
 
-def no_candidates(n: int, n_task_types: int, n_machine_types: int) -> Candidates:
-    """Room for up to n tasks."""
-    return Candidates(
+def no_candidates(tasks: Tasks, n_task_types: int, n_machine_types: int) -> Contenders:
+    """Room for all tasks."""
+    n = tasks.arrival_s.size
+    return Contenders(
         np.empty(n, np.int64),
         np.zeros(1, np.int64),
         np.empty(n),
@@ -46,8 +44,22 @@ def no_candidates(n: int, n_task_types: int, n_machine_types: int) -> Candidates
         np.empty(n, np.int64),
         np.empty(n, np.int64),
         np.zeros(n, np.bool_),
-        np.zeros(n_machine_types, np.int64),
+        nobody_left(n_machine_types),
     )
+
+
+@way_of(admit, Contenders)
+def admit_candidate(candidates, world, i):
+    """Add the task to the list."""
+    candidates.items[candidates.size[0]] = i
+    candidates.size[0] += 1
+    add_left(candidates.left.mappable, world.options, world.tasks.task_type[i], 1)
+
+
+@way_of(n_waiting, Contenders)
+def n_candidates(candidates):
+    """All on the list."""
+    return candidates.size[0]
 
 
 @inlined
@@ -65,61 +77,60 @@ def wins_tie(candidates, options, fleet, i, option, machine):
 
 
 @inlined
-def try_machine(candidates, value, tasks, utilities, options, fleet, i, option, machine):
-    """Keep the option on this machine if it is better: higher value, earlier completion, then `wins_tie`."""
+def try_machine(candidates, world, fleet, i, option, machine):
+    """Keep the option on this machine if it is better: by the order of choices, then `wins_tie`."""
     start_s = fleet.free_s[machine]
-    completion_s = start_s + options.exec_s[option]
-    utility = utility_of(tasks, utilities, i, completion_s)
-    found = score(value, utility, completion_s, option, options, start_s, tasks.arrival_s[i])
+    completion_s = start_s + world.options.exec_s[option]
+    utility = utility_of(world.tasks, world.utilities, i, completion_s)
+    value = score(world, utility, completion_s, option, start_s, world.tasks.arrival_s[i])
     if candidates.option[i] >= 0:
-        if found == candidates.value[i] and completion_s == candidates.completion_s[i]:
-            better = wins_tie(candidates, options, fleet, i, option, machine)
+        if value == candidates.value[i] and completion_s == candidates.completion_s[i]:
+            better = wins_tie(candidates, world.options, fleet, i, option, machine)
         else:
-            better = comes_before(found, completion_s, i, candidates.value[i], candidates.completion_s[i], i)
+            better = comes_before(value, completion_s, i, candidates.value[i], candidates.completion_s[i], i)
         if not better:
             return
-    candidates.value[i], candidates.completion_s[i] = found, completion_s
+    candidates.value[i], candidates.completion_s[i] = value, completion_s
     candidates.machine[i], candidates.option[i] = machine, option
 
 
 @inlined
-def try_all(candidates, value, tasks, utilities, options, fleet, i):
+def try_all(candidates, world, fleet, i):
     """The best choice of task i over all machines; of neighbours free at one instant the first stands for all."""
     candidates.option[i] = -1
-    t = tasks.task_type[i]
+    t, options = world.tasks.task_type[i], world.options
     for option in range(options.first[t], options.first[t + 1]):
         k = options.machine_type[option]
         for machine in range(fleet.first[k], fleet.first[k + 1]):
             if machine == fleet.first[k] or fleet.free_s[machine] != fleet.free_s[machine - 1]:
-                try_machine(candidates, value, tasks, utilities, options, fleet, i, option, machine)
+                try_machine(candidates, world, fleet, i, option, machine)
 
 
 @inlined
-def look_again(candidates, value, tasks, utilities, options, fleet, i, k, machine):
+def look_again(candidates, world, fleet, i, k, machine):
     """Renew the best choice of task i after only this machine, of type k, changed."""
     if candidates.machine[i] == machine:
-        try_all(candidates, value, tasks, utilities, options, fleet, i)
+        try_all(candidates, world, fleet, i)
         return
-    t = tasks.task_type[i]
+    t, options = world.tasks.task_type[i], world.options
     for option in range(options.first[t], options.first[t + 1]):
         if options.machine_type[option] == k:
-            try_machine(candidates, value, tasks, utilities, options, fleet, i, option, machine)
+            try_machine(candidates, world, fleet, i, option, machine)
 
 
 @inlined
-def keep_hopeful(candidates, tasks, utilities, options, everywhere, fleet, plan, threshold):
-    """Drop the tasks that can no longer earn the threshold, and those already fixed; count the rest."""
-    clear_counts(candidates.n_left)
+def keep_hopeful(candidates, world, fleet, plan):
+    """Drop the tasks that can no longer earn the threshold; the rest have no machine yet."""
     kept = 0
     for at in range(candidates.size[0]):
         i = candidates.items[at]
-        if most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold[i]:
+        if most_utility(world, i, fleet.base_start_s) < world.threshold[i]:
             plan.status[i] = DROPPED
+            add_left(candidates.left.mappable, world.options, world.tasks.task_type[i], -1)
             continue
         candidates.items[kept] = i
         kept += 1
         candidates.placed[i] = False
-        add_left(candidates.n_left, options, tasks.task_type[i], 1)
     candidates.size[0] = kept
 
 
@@ -152,61 +163,33 @@ def remove_fixed(candidates, plan):
     candidates.size[0] = kept
 
 
-@inlined
-def map_event(candidates, value, tasks, utilities, options, everywhere, fleet, plan, threshold, next_s):
-    """The two-stage greedy until nothing more can be fixed before the next event."""
-    keep_hopeful(candidates, tasks, utilities, options, everywhere, fleet, plan, threshold)
+@way_of(map_event, Contenders)
+def map_plainly(candidates, world, fleet, plan, next_s):
+    """The two-stage greedy with every value."""
+    options, left = world.options, candidates.left
+    keep_hopeful(candidates, world, fleet, plan)
+    open_left(left)
     for at in range(candidates.size[0]):
-        try_all(candidates, value, tasks, utilities, options, fleet, candidates.items[at])
-    while can_go_on(fleet, candidates.n_left):
+        try_all(candidates, world, fleet, candidates.items[at])
+    while can_go_on(fleet, left.unplanned):
         i = best_candidate(candidates)
-        option, machine = candidates.option[i], candidates.machine[i]
+        option, machine, t = candidates.option[i], candidates.machine[i], world.tasks.task_type[i]
         k = options.machine_type[option]
         candidates.placed[i] = True
-        add_left(candidates.n_left, options, tasks.task_type[i], -1)
-        queue_on(fleet, plan, i, k, machine, options.pstate[option], candidates.completion_s[i], next_s)
+        add_left(left.unplanned, options, t, -1)
+        if queue_on(fleet, plan, i, k, machine, options.pstate[option], candidates.completion_s[i], next_s):
+            add_left(left.mappable, options, t, -1)
         for at in range(candidates.size[0]):
             j = candidates.items[at]
             if not candidates.placed[j]:
-                look_again(candidates, value, tasks, utilities, options, fleet, j, k, machine)
+                look_again(candidates, world, fleet, j, k, machine)
     remove_fixed(candidates, plan)
 
 
-@kernel
-def map_plainly(candidates, value, tasks, utilities, options, everywhere, fleet, plan, threshold, interval_s, end_s):
-    """Map the whole workload; returns the number of mapping events that had work.
-
-    A task is dropped by what it could earn on the options `everywhere`, of which `options` may be a part.
-    """
-    n = tasks.arrival_s.size
-    arrived, n_events = 0, 0
-    event = event_at_or_after(tasks.arrival_s[0], interval_s)
-    while event != NO_EVENT and event * interval_s <= end_s:
-        now_s, next_s = event * interval_s, (event + 1) * interval_s
-        while arrived < n and tasks.arrival_s[arrived] <= now_s:
-            candidates.items[candidates.size[0]] = arrived
-            candidates.size[0] += 1
-            arrived += 1
-        open_event(fleet, now_s, next_s)
-        map_event(candidates, value, tasks, utilities, options, everywhere, fleet, plan, threshold, next_s)
-        n_events += 1
-        event = next_event(event, candidates.size[0], arrived, tasks, interval_s)
-    return n_events
-
-
-@kernel
-def map_on_arrival_plainly(best, value, tasks, utilities, options, fleet, plan, threshold, end_s):
-    """Immediate mode: each task goes to its best machine on arrival, for ever; returns the mapping events."""
-    n_events = 0
-    for i in range(tasks.arrival_s.size):
-        if tasks.arrival_s[i] > end_s:
-            break
-        n_events += 1
-        open_event(fleet, tasks.arrival_s[i], np.inf)
-        try_all(best, value, tasks, utilities, options, fleet, i)
-        if utility_of(tasks, utilities, i, best.completion_s[i]) < threshold[i]:
-            plan.status[i] = DROPPED
-            continue
-        k, pstate = options.machine_type[best.option[i]], options.pstate[best.option[i]]
-        queue_on(fleet, plan, i, k, best.machine[i], pstate, best.completion_s[i], np.inf)
-    return n_events
+@way_of(choose, Contenders)
+def choose_plainly(best, world, fleet, i):
+    """The best choice on any machine."""
+    open_event(fleet, world.tasks.arrival_s[i], np.inf)
+    try_all(best, world, fleet, i)
+    option, machine = best.option[i], best.machine[i]
+    return machine, world.options.pstate[option], fleet.free_s[machine], best.completion_s[i]

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.choice import utility_of
-from joulewise.kernels.energy import AT_FIRST, NOW
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.layout import Options
-from joulewise.kernels.live_prices import idle_share, to_come_j
+from joulewise.kernels.ledger import AT_FIRST, NOW
 from joulewise.kernels.records import record
+from joulewise.kernels.tasks.live_prices import idle_share, to_come_j
 from joulewise.kernels.tasks.program import LEFT, Program, new_program, solve_program
 
 NO_PROGRAM, MAKESPAN, WORTH = 0, 1, 2

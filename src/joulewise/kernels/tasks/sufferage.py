@@ -13,20 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.choice import comes_before, earliest_option, utility_of
-from joulewise.kernels.events import (
-    NO_EVENT,
-    add_left,
-    copy_counts,
-    drop_hopeless,
-    event_at_or_after,
-    most_utility,
-    next_event,
-)
-from joulewise.kernels.jit import inlined, kernel
-from joulewise.kernels.layout import DROPPED
+from joulewise.kernels.choice import comes_before, utility_of
+from joulewise.kernels.jit import inlined
+from joulewise.kernels.layout import DROPPED, Tasks
 from joulewise.kernels.records import record
-from joulewise.kernels.tasks.fleet import can_go_on, open_event, queue_on
+from joulewise.kernels.steps import way_of
+from joulewise.kernels.tasks.choice import earliest_option, most_utility
+from joulewise.kernels.tasks.fleet import can_go_on, queue_on
+from joulewise.kernels.tasks.loop import admit, map_event, n_waiting
+from joulewise.kernels.tasks.world import Left, add_left, nobody_left, open_left
 
 NOBODY = -1
 AHEAD = 30
@@ -63,14 +58,14 @@ class Crowd(NamedTuple):
     loses: NDArray[np.float64]
     earns: NDArray[np.float64]
     n_waiting: NDArray[np.int64]
-    n_mappable: NDArray[np.int64]
-    n_left: NDArray[np.int64]
+    left: Left
 
 
-def empty_crowd(n: int, n_task_types: int, n_machine_types: int) -> Crowd:
-    """A crowd of up to n tasks."""
+def empty_crowd(tasks: Tasks, n_task_types: int, n_machine_types: int) -> Crowd:
+    """A crowd with as many places for each task type as there are tasks of it."""
+    n, n_by_type = tasks.arrival_s.size, np.bincount(tasks.task_type, minlength=n_task_types)
     return Crowd(
-        np.zeros(n_task_types + 1, np.int64),
+        np.concatenate(([0], np.cumsum(n_by_type))).astype(np.int64),
         np.zeros(n_task_types, np.int64),
         np.zeros(n_task_types, np.int64),
         np.empty(n, np.int64),
@@ -87,36 +82,27 @@ def empty_crowd(n: int, n_task_types: int, n_machine_types: int) -> Crowd:
         np.empty(n_machine_types),
         np.empty(n_machine_types),
         np.zeros(1, np.int64),
-        np.zeros(n_machine_types, np.int64),
-        np.zeros(n_machine_types, np.int64),
+        nobody_left(n_machine_types),
     )
 
 
-@inlined
-def make_places(crowd, tasks):
-    """As many places for each task type as there are tasks of it."""
-    for at in range(crowd.first.size):
-        crowd.first[at] = 0
-    for i in range(tasks.task_type.size):
-        crowd.first[tasks.task_type[i] + 1] += 1
-    for t in range(crowd.first.size - 1):
-        crowd.first[t + 1] += crowd.first[t]
+@way_of(admit, Crowd)
+def admit_to_crowd(crowd, world, i):
+    """Give the task a place, with bounds that make it be looked at."""
+    t = world.tasks.task_type[i]
+    place = crowd.first[t] + crowd.n_here[t]
+    crowd.item[place] = i
+    crowd.bound[place] = crowd.most[place] = np.inf
+    crowd.horizon_s[place] = np.inf
+    crowd.n_here[t] += 1
+    crowd.n_waiting[0] += 1
+    add_left(crowd.left.mappable, world.options, t, 1)
 
 
-@inlined
-def admit(crowd, tasks, options, arrived, now_s):
-    """Take in what has arrived, with bounds that make it be looked at."""
-    while arrived < tasks.arrival_s.size and tasks.arrival_s[arrived] <= now_s:
-        t = tasks.task_type[arrived]
-        place = crowd.first[t] + crowd.n_here[t]
-        crowd.item[place] = arrived
-        crowd.bound[place] = crowd.most[place] = np.inf
-        crowd.horizon_s[place] = np.inf
-        crowd.n_here[t] += 1
-        crowd.n_waiting[0] += 1
-        add_left(crowd.n_mappable, options, t, 1)
-        arrived += 1
-    return arrived
+@way_of(n_waiting, Crowd)
+def n_in_crowd(crowd):
+    """All that wait, of any type."""
+    return crowd.n_waiting[0]
 
 
 @inlined
@@ -145,7 +131,7 @@ def take_out(crowd, options, t, place):
     crowd.n_here[t] -= 1
     move(crowd, crowd.first[t] + crowd.n_here[t], place)
     crowd.n_waiting[0] -= 1
-    add_left(crowd.n_mappable, options, t, -1)
+    add_left(crowd.left.mappable, options, t, -1)
 
 
 @inlined
@@ -153,21 +139,23 @@ def drop(crowd, options, plan, t, place):
     """Drop an unmapped task of type t; the task that now stands at its place has not been looked at yet."""
     plan.status[crowd.item[place]] = DROPPED
     take_out(crowd, options, t, set_mapped(crowd, t, place))
-    add_left(crowd.n_left, options, t, -1)
+    add_left(crowd.left.unplanned, options, t, -1)
 
 
 @inlined
-def drop_known(crowd, tasks, utilities, options, everywhere, fleet, plan, threshold):
-    """Drop the tasks of which it is known that they can no longer earn the threshold."""
+def is_hopeless(world, fleet, i, most):
+    """Whether a task, that earns no more than `most` on its options, can no longer earn its threshold anywhere."""
+    return most < world.threshold[i] and most_utility(world, i, fleet.base_start_s) < world.threshold[i]
+
+
+@inlined
+def drop_hopeless(crowd, world, fleet, plan):
+    """Drop the tasks whose bounds say that they can no longer earn their threshold."""
     for t in range(crowd.n_here.size):
         place = crowd.first[t]
         while place < crowd.first[t] + crowd.n_unmapped[t]:
-            i = crowd.item[place]
-            if (
-                crowd.most[place] < threshold[i]
-                and most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold[i]
-            ):
-                drop(crowd, options, plan, t, place)
+            if is_hopeless(world, fleet, crowd.item[place], crowd.most[place]):
+                drop(crowd, world.options, plan, t, place)
             else:
                 place += 1
 
@@ -206,14 +194,14 @@ def suffers_more(crowd, k, loses, earns, t, i):
 
 
 @inlined
-def renew_bound(crowd, tasks, utilities, t, place, ahead_s):
+def renew_bound(crowd, world, t, place):
     """Bound what an unmapped task of type t can earn and lose from this event on."""
-    i, horizon_s = crowd.item[place], crowd.second_s[t] + ahead_s
-    most = utility_of(tasks, utilities, i, crowd.base_s[t]) + ROUNDING * tasks.scale[i]
+    i, horizon_s = crowd.item[place], crowd.second_s[t] + AHEAD * world.interval_s
+    most = utility_of(world.tasks, world.utilities, i, crowd.base_s[t]) + ROUNDING * world.tasks.scale[i]
     crowd.most[place] = crowd.bound[place] = most
     crowd.horizon_s[place] = horizon_s
     if horizon_s < np.inf:
-        crowd.bound[place] -= utility_of(tasks, utilities, i, horizon_s)
+        crowd.bound[place] -= utility_of(world.tasks, world.utilities, i, horizon_s)
 
 
 @inlined
@@ -226,27 +214,27 @@ def could_win(crowd, t, k, place):
 
 
 @inlined
-def ask(crowd, tasks, utilities, options, everywhere, fleet, plan, t, threshold, ahead_s):
+def ask(crowd, world, fleet, plan, t):
     """Let every unmapped task of type t that could win ask for its machine."""
-    k, second_s = options.machine_type[crowd.option[t]], crowd.second_s[t]
+    k, second_s = world.options.machine_type[crowd.option[t]], crowd.second_s[t]
     place = crowd.first[t]
     while place < crowd.first[t] + crowd.n_unmapped[t]:
         if not could_win(crowd, t, k, place):
             place += 1
             continue
         i = crowd.item[place]
-        earns = utility_of(tasks, utilities, i, crowd.completion_s[t])
-        if earns < threshold[i] and most_utility(tasks, utilities, everywhere, i, fleet.base_start_s) < threshold[i]:
-            drop(crowd, options, plan, t, place)
+        earns = utility_of(world.tasks, world.utilities, i, crowd.completion_s[t])
+        if is_hopeless(world, fleet, i, earns):
+            drop(crowd, world.options, plan, t, place)
             continue
         loses = earns
         if second_s < np.inf:
-            loses -= utility_of(tasks, utilities, i, second_s)
+            loses -= utility_of(world.tasks, world.utilities, i, second_s)
         if suffers_more(crowd, k, loses, earns, t, i):
             crowd.winner[k], crowd.winner_type[k] = place, t
             crowd.loses[k], crowd.earns[k] = loses, earns
         else:
-            renew_bound(crowd, tasks, utilities, t, place, ahead_s)
+            renew_bound(crowd, world, t, place)
         place += 1
 
 
@@ -255,57 +243,35 @@ def seat(crowd, options, fleet, plan, k, next_s):
     """Give the winner of machine type k the machine that all asked for."""
     t = crowd.winner_type[k]
     place = set_mapped(crowd, t, crowd.winner[k])
-    add_left(crowd.n_left, options, t, -1)
+    add_left(crowd.left.unplanned, options, t, -1)
     pstate = options.pstate[crowd.option[t]]
     if queue_on(fleet, plan, crowd.item[place], k, fleet.earliest[k], pstate, crowd.completion_s[t], next_s):
         take_out(crowd, options, t, place)
 
 
 @inlined
-def run_pass(crowd, tasks, utilities, options, everywhere, fleet, plan, threshold, next_s, ahead_s):
+def run_pass(crowd, world, fleet, plan, next_s):
     """All ask for their best machine, and every machine asked for takes one task."""
     find_seconds(crowd, fleet)
     for k in range(crowd.winner.size):
         crowd.winner[k] = NOBODY
     for t in range(crowd.n_here.size):
         if crowd.n_unmapped[t] > 0:
-            choose(crowd, options, fleet, t)
-            ask(crowd, tasks, utilities, options, everywhere, fleet, plan, t, threshold, ahead_s)
+            choose(crowd, world.options, fleet, t)
+            ask(crowd, world, fleet, plan, t)
     for k in range(crowd.winner.size):
         if crowd.winner[k] != NOBODY:
-            seat(crowd, options, fleet, plan, k, next_s)
+            seat(crowd, world.options, fleet, plan, k, next_s)
 
 
-@inlined
-def map_event(crowd, tasks, utilities, options, everywhere, fleet, plan, threshold, next_s, ahead_s):
-    """Pass after pass until nothing more can be fixed before the next event."""
-    copy_counts(crowd.n_mappable, crowd.n_left)
+@way_of(map_event, Crowd)
+def map_by_sufferage(crowd, world, fleet, plan, next_s):
+    """Pass after pass."""
+    open_left(crowd.left)
     for t in range(crowd.n_here.size):
         crowd.n_unmapped[t] = crowd.n_here[t]
         if crowd.n_here[t] > 0:
-            _, crowd.base_s[t] = earliest_option(options, t, fleet.base_start_s)
-    drop_known(crowd, tasks, utilities, options, everywhere, fleet, plan, threshold)
-    while can_go_on(fleet, crowd.n_left):
-        run_pass(crowd, tasks, utilities, options, everywhere, fleet, plan, threshold, next_s, ahead_s)
-
-
-@kernel
-def map_by_sufferage(crowd, tasks, utilities, options, everywhere, fleet, plan, threshold, interval_s, end_s):
-    """Map the whole workload; returns the number of mapping events that had work.
-
-    A task is dropped by what it could earn on the options `everywhere`, of which `options` may be a part.
-    """
-    make_places(crowd, tasks)
-    arrived, n_events = 0, 0
-    event = event_at_or_after(tasks.arrival_s[0], interval_s)
-    while event != NO_EVENT and event * interval_s <= end_s:
-        now_s, next_s = event * interval_s, (event + 1) * interval_s
-        arrived = admit(crowd, tasks, options, arrived, now_s)
-        open_event(fleet, now_s, next_s)
-        map_event(
-            crowd, tasks, utilities, options, everywhere, fleet, plan, threshold, next_s, AHEAD * interval_s
-        )  # fmt: skip
-        n_events += 1
-        event = next_event(event, crowd.n_waiting[0], arrived, tasks, interval_s)
-    drop_hopeless(plan, tasks, utilities, everywhere, arrived, fleet.base_start_s, threshold)
-    return n_events
+            _, crowd.base_s[t] = earliest_option(world.options, t, fleet.base_start_s)
+    drop_hopeless(crowd, world, fleet, plan)
+    while can_go_on(fleet, crowd.left.unplanned):
+        run_pass(crowd, world, fleet, plan, next_s)

@@ -19,7 +19,7 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.assignments.evaluation import NOWHERE, ORDER, PLACE, AssignmentFacts
-from joulewise.kernels.assignments.plans import Archive, Curves, Lanes, Plan, Scene, begin, keep
+from joulewise.kernels.assignments.plans import Curves, LanePlan, Lanes, PlanArchive, SearchScene, begin, keep
 from joulewise.kernels.assignments.search import Sweep, anneal_plan
 from joulewise.kernels.draws import draws_of
 from joulewise.model.arrays import Counts, Floats, Ints
@@ -142,7 +142,7 @@ class _AssignmentSearch:
         facts, rng, n = self.facts, generator(seed, "assignment annealing"), world.workload.n_tasks
         shortest_s, least_j = (_least(facts, values) for values in (facts.exec_s, facts.energy_j))
         self.state, self.least_j, self.scale = draws_of(rng), float(least_j.sum()), float(facts.tasks.scale.mean())
-        self.scene = Scene(
+        self.scene = SearchScene(
             facts,
             _curves(world.workload.shapes, float(shortest_s.mean()), _horizon_s(facts)),
             _plan(n, world.system.n_machines),
@@ -297,16 +297,18 @@ def _round_up(width: float) -> float:
     return next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= width * (1 - 1e-12))
 
 
-def _plan(n_tasks: int, n_machines: int) -> Plan:
+def _plan(n_tasks: int, n_machines: int) -> LanePlan:
     """An empty plan."""
     shape = (n_machines + 1, n_tasks)
     numbers = (np.zeros(shape, np.int32), np.zeros(shape, np.int32))
     lanes = Lanes(*numbers, *(np.zeros(shape) for _ in Lanes._fields[2:]))
     place, position = np.zeros(n_tasks, np.int32), np.zeros(n_tasks, np.int32)
-    return Plan(lanes, np.zeros(n_machines + 1, np.int64), place, position, np.zeros(2))
+    return LanePlan(lanes, np.zeros(n_machines + 1, np.int64), place, position, np.zeros(2))
 
 
-def _archive(n_tasks: int) -> Archive:
+def _archive(n_tasks: int) -> PlanArchive:
     """An empty archive."""
     most = min(MOST_KEPT, max(MOST_KEPT_GENES // n_tasks, LEAST_KEPT))
-    return Archive(np.zeros((most, 2)), np.arange(most), np.zeros((most, 2, n_tasks), np.int32), np.zeros(1, np.int64))
+    return PlanArchive(
+        np.zeros((most, 2)), np.arange(most), np.zeros((most, 2, n_tasks), np.int32), np.zeros(1, np.int64)
+    )

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from joulewise.errors import InputError, Problem
-from joulewise.kernels.bags.search import Bins, Content, Cooling, anneal, pack
+from joulewise.kernels.bags.search import Bins, Content, CoolingPlan, anneal, pack
 from joulewise.kernels.draws import draws_of
 from joulewise.model.arrays import Counts, Floats, freeze_fields
 from joulewise.model.bag import Bag, BagAllocation
@@ -177,7 +177,7 @@ class _Search:
         mean_s = (split * np.where(split > 0, self.exec_s, 0.0)).sum(axis=1) / self.n_machines
         limit_s, square = np.full(self.row.size, mean_s.max()), self.typical_s**2
         bins = Bins(self.exec_s, np.zeros_like(self.extra_j), self.row, limit_s, np.ones(self.row.size), 1)
-        cooling = Cooling(n_moves, PACK_WARM * square, PACK_COLD * square, 0.0)
+        cooling = CoolingPlan(n_moves, PACK_WARM * square, PACK_COLD * square, 0.0)
         _pack(self.state, bins, content, cooling, np.append(0, np.cumsum(system.counts[self.types])))
 
     def _finish(self, target: _Target, n_moves: int) -> None:
@@ -194,9 +194,9 @@ class _Search:
         limit_s = np.full(rows.size, target.limit_s - target.softness_s)
         return Bins(load_s, self.extra_j, rows, limit_s, per_s2, self.bag.system.n_pstates)
 
-    def _cooling(self, target: _Target, n_moves: int) -> Cooling:
+    def _cooling(self, target: _Target, n_moves: int) -> CoolingPlan:
         heat = float(self._prices(target).mean()) * self.typical_s
-        return Cooling(n_moves, WARM * heat, COLD * heat, -math.inf)
+        return CoolingPlan(n_moves, WARM * heat, COLD * heat, -math.inf)
 
     def _prices(self, target: _Target) -> Floats:
         return np.maximum(target.per_s[self.types], 0.0)

@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 from joulewise.model.arrays import Floats
 from joulewise.model.bag import Bag, BagAllocation
 from joulewise.model.system import System
-from joulewise.optimise.bags.profit_bound import Terms
+from joulewise.optimise.bags.profit_bound import ProfitTerms
 from joulewise.optimise.bags.recovery import Recovery
 
 
@@ -28,7 +28,7 @@ class DrawnOut(NamedTuple):
     split: Floats
 
 
-def least_loss(terms: Terms, joule_cost: float) -> tuple[float, list[BagAllocation]]:
+def least_loss(terms: ProfitTerms, joule_cost: float) -> tuple[float, list[BagAllocation]]:
     """What is gained per second at most before idle machines are paid, and an allocation for each last machine."""
     schedules = [schedule for schedule in _schedules(terms, joule_cost) if schedule is not None]
     allocations = [Recovery(schedule.bag).allocation(schedule.split) for schedule in schedules]
@@ -36,7 +36,7 @@ def least_loss(terms: Terms, joule_cost: float) -> tuple[float, list[BagAllocati
     return gain_per_s, [BagAllocation(terms.bag, allocation.counts) for allocation in allocations]
 
 
-def _schedules(terms: Terms, joule_cost: float) -> Iterator[DrawnOut | None]:
+def _schedules(terms: ProfitTerms, joule_cost: float) -> Iterator[DrawnOut | None]:
     """The best schedules by what ends them: a machine of each type or, by waiting, the power cap."""
     bag, cost = terms.bag, terms.cost(joule_cost)
     if terms.extra_limit_w < np.inf:
@@ -64,7 +64,7 @@ def _set_apart(bag: Bag, j: int) -> Bag:
     return Bag(apart, bag.counts, bag.is_off_when_done)
 
 
-def _solved(terms: Terms, bag: Bag, cost: Floats, last: int | None) -> DrawnOut | None:
+def _solved(terms: ProfitTerms, bag: Bag, cost: Floats, last: int | None) -> DrawnOut | None:
     """Tasks and bags per unit of time that gain most, when a machine type or else the power cap is busy to the end."""
     task, machine, _ = cells = np.nonzero(np.isfinite(bag.exec_s))
     n, unit_s = task.size, terms.front.least_makespan_s

@@ -22,7 +22,7 @@ _LARGE = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class ProgramPoint:
     """One solution: tasks of each choice (by number), extra energy and makespan, and prices that prove it."""
 
     tasks: Floats
@@ -86,21 +86,21 @@ class BagProgram:
         highs.passModel(lp)
         return highs
 
-    def at_weight(self, weight_w: float) -> Point:
+    def at_weight(self, weight_w: float) -> ProgramPoint:
         """The least of extra energy + weight x makespan."""
         self.highs.changeColCost(self.column.size, weight_w * self.units.time_s / self.units.energy_j)
         return self._solved(self.units.energy_j / self.units.time_s)
 
-    def least_energy(self) -> Point:
+    def least_energy(self) -> ProgramPoint:
         """The least makespan of all that have the least extra energy: no choice but the cheapest ones."""
         least_j = self._least(self.extra_j)
         is_cheapest = self.extra_j <= least_j + _ROUNDING * np.abs(least_j)
         self._limit(np.where(is_cheapest, np.inf, 0.0))
         point = self.at_weight(self.units.energy_j / self.units.time_s)
         self._limit(np.full(self.column.size, np.inf))
-        return Point(point.tasks, point.extra_j, point.makespan_s, np.zeros(self.n_machines.size))
+        return ProgramPoint(point.tasks, point.extra_j, point.makespan_s, np.zeros(self.n_machines.size))
 
-    def least_makespan(self) -> Point:
+    def least_makespan(self) -> ProgramPoint:
         """The least makespan, whatever the energy; its prices are for the makespan alone."""
         n = self.column.size
         everything = np.arange(n, dtype=np.int32)
@@ -120,7 +120,7 @@ class BagProgram:
         n = self.column.size
         self.highs.changeColsBounds(n, np.arange(n, dtype=np.int32), np.zeros(n), most)
 
-    def _solved(self, price_unit: float) -> Point:
+    def _solved(self, price_unit: float) -> ProgramPoint:
         self._run()
         solution = self.highs.getSolution()
         share = np.maximum(np.array(solution.col_value[:-1]), 0.0)
@@ -128,7 +128,7 @@ class BagProgram:
         has_machines = self.n_machines > 0
         makespan_s = float((done_s[has_machines] / self.n_machines[has_machines]).max())
         price = -np.array(solution.row_dual)[-self.n_machines.size :] * price_unit
-        return Point(share * self.n_tasks, float(share @ self.extra_j), makespan_s, price)
+        return ProgramPoint(share * self.n_tasks, float(share @ self.extra_j), makespan_s, price)
 
     def _run(self) -> None:
         """Solve from the last basis, and where that fails from none, with less and less accuracy.
@@ -145,7 +145,7 @@ class BagProgram:
             self.highs.clearSolver()
         raise JoulewiseError("HiGHS could not solve the bound of the bag")
 
-    def split(self, point: Point) -> Floats:
+    def split(self, point: ProgramPoint) -> Floats:
         """Tasks of each [task type, machine type x P-state]."""
         split = np.zeros(self.shape)
         split[self.task_type, self.column] = point.tasks
@@ -155,7 +155,7 @@ class BagProgram:
 class Edges(NamedTuple):
     """All vertices in order, the weight at which each one begins to be best, and prices that prove it."""
 
-    points: list[Point]
+    points: list[ProgramPoint]
     weight_w: list[float]
     price_per_s: list[Floats]
 
@@ -178,13 +178,13 @@ def all_vertices(program: BagProgram) -> Edges:
     return Edges(edges.points, [*edges.weight_w, math.inf], [*edges.price_per_s, fastest.price_per_s])
 
 
-def _is_below(point: Point, here: Point, there: Point, weight_w: float) -> bool:
+def _is_below(point: ProgramPoint, here: ProgramPoint, there: ProgramPoint, weight_w: float) -> bool:
     """Whether a point lies below the chord of two others, and is no better than they are in what they are best in."""
     is_between = point.makespan_s < here.makespan_s * (1 - _SAME) and here.extra_j < point.extra_j < there.extra_j
     return is_between and here.value(weight_w) - point.value(weight_w) > _SAME * abs(here.value(weight_w))
 
 
-def _go_on(edges: Edges, point: Point, weight_w: float, price_per_s: Floats) -> None:
+def _go_on(edges: Edges, point: ProgramPoint, weight_w: float, price_per_s: Floats) -> None:
     """Add a vertex; one that lies on an edge with its neighbours gives way to the next."""
     if len(edges.points) > 1 and weight_w <= edges.weight_w[-1] * (1 + _SAME):
         edges.points[-1] = point

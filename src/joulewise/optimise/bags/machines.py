@@ -135,7 +135,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class BagOutcome:
     """The fronts of one bag: the bound of all its vertices, and full allocations recovered from it."""
 
     bound: BoundFront
@@ -151,8 +151,8 @@ class WhatIf:
     """The fronts of a bag before and after so many machines of some types came or went."""
 
     changes: Mapping[str, int]
-    before: Outcome
-    after: Outcome
+    before: BagOutcome
+    after: BagOutcome
 
     @cached_property
     def energy_percent(self) -> Floats:
@@ -207,11 +207,11 @@ def _change_problems(system: System, changes: Mapping[str, int]) -> Iterator[Pro
         yield Problem("changes", "no machine would be left", "must leave at least one")
 
 
-def _outcome(bag: Bag, n_points: int) -> Outcome:
+def _outcome(bag: Bag, n_points: int) -> BagOutcome:
     bound = bound_front(bag)
     allocations = recovered(bag, bound, n_points)
     points = np.array([(allocation.makespan_s, allocation.energy_j) for allocation in allocations])
-    return Outcome(bound, front_of(points, allocations))
+    return BagOutcome(bound, front_of(points, allocations))
 
 
 def _longest_s(bound: BoundFront) -> float:

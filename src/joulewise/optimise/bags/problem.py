@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.kernels.bags.genes import BagFacts, Pool, breed, evaluate
+from joulewise.kernels.bags.genes import BagFacts, BagPool, breed, evaluate
 from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.bag import Bag, BagAllocation
 from joulewise.optimise.front import MAKESPAN_ENERGY, FrontObjective
@@ -79,7 +79,7 @@ class _BagChromosomes:
         n_rows, n_machines = genes.shape[1], problem.bag.system.n_machines
         self.facts, self.genes, self.points = problem.facts, genes, np.zeros((n_rows, 2))
         busy, extra = np.zeros((n_rows, n_machines), np.int64), np.zeros(n_rows, np.int64)
-        self.pool = Pool(genes[0], busy, extra, self.points)
+        self.pool = BagPool(genes[0], busy, extra, self.points)
 
     def evaluate(self, n_rows: int) -> None:
         """Set the points of the first rows."""

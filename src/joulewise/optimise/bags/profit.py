@@ -18,9 +18,9 @@ from joulewise.model.bag import Bag, BagAllocation
 from joulewise.optimise.bags.bound import BoundFront
 from joulewise.optimise.bags.drawn_out import least_loss
 from joulewise.optimise.bags.market import Market
-from joulewise.optimise.bags.profit_bound import Optimum, Terms
+from joulewise.optimise.bags.profit_bound import Optimum, ProfitTerms
 from joulewise.optimise.bags.profit_prices import ProfitPrices, profit_prices
-from joulewise.optimise.bags.profit_recovery import Maker, Outcome
+from joulewise.optimise.bags.profit_recovery import Maker, ProfitOutcome
 
 _SAME = 1e-12
 _MOST_TRIED = 400
@@ -119,7 +119,7 @@ def most_profit(bag: Bag, market: Market, recovery: RecoveryKind = "one", front:
     """
     if recovery not in get_args(RecoveryKind):
         raise InputError(unknown_name("recovery", recovery, get_args(RecoveryKind)))
-    terms = Terms(bag, market, front)
+    terms = ProfitTerms(bag, market, front)
     bound = terms.bound()
     profit = _most_profit(terms, bound, recovery)
     if bound is None or (bound[1].rate == 0 and market.must_run):
@@ -127,7 +127,7 @@ def most_profit(bag: Bag, market: Market, recovery: RecoveryKind = "one", front:
     return replace(profit, prove=partial(profit_prices, terms, bound[1]))
 
 
-def _most_profit(terms: Terms, bound: tuple[float, Optimum] | None, recovery: RecoveryKind) -> Profit:
+def _most_profit(terms: ProfitTerms, bound: tuple[float, Optimum] | None, recovery: RecoveryKind) -> Profit:
     market = terms.market
     if bound is None and not market.must_run:
         return _stands("infeasible", market, -math.inf, _what_is_infeasible(terms))
@@ -157,7 +157,7 @@ _DRAWN_OUT = (
 )
 
 
-def _judged(terms: Terms, bound_per_s: float, outcome: Outcome) -> Profit:
+def _judged(terms: ProfitTerms, bound_per_s: float, outcome: ProfitOutcome) -> Profit:
     """The verdict on an allocation that is in time."""
     market = terms.market
     verdict: Verdict = "loss under agreement"
@@ -171,7 +171,7 @@ def _judged(terms: Terms, bound_per_s: float, outcome: Outcome) -> Profit:
     return _runs(verdict, terms, bound_per_s, outcome)
 
 
-def _missing(terms: Terms, bound_per_s: float, outcome: Outcome) -> Profit:
+def _missing(terms: ProfitTerms, bound_per_s: float, outcome: ProfitOutcome) -> Profit:
     """What becomes of a bag whose best allocation is late: it runs only if it must."""
     could = "though tasks divided at will could be in time"
     why = f"the best one is {units.duration(outcome.late_s)} late, "
@@ -181,7 +181,7 @@ def _missing(terms: Terms, bound_per_s: float, outcome: Outcome) -> Profit:
     return replace(_runs("deadline missed", terms, bound_per_s, outcome), why=why)
 
 
-def _runs(verdict: Verdict, terms: Terms, bound_per_s: float, outcome: Outcome) -> Profit:
+def _runs(verdict: Verdict, terms: ProfitTerms, bound_per_s: float, outcome: ProfitOutcome) -> Profit:
     """The bag runs as found."""
     period_s, wait_s = outcome.period_s, outcome.period_s - outcome.makespan_s
     energy_j = terms.market.pue * (outcome.extra_j + terms.bag.total_idle_w * period_s)
@@ -200,7 +200,7 @@ def _why_not(bound_per_s: float, market: Market) -> str:
     return f"every schedule loses at least {lost:.6g} per second more than machines that are switched off"
 
 
-def _what_is_infeasible(terms: Terms) -> str:
+def _what_is_infeasible(terms: ProfitTerms) -> str:
     """By how much the deadline is too early, and whether the power cap has a part in it."""
     soonest_s, deadline_s = terms.soonest_s, terms.market.deadline_s
     why = " under the power cap" if soonest_s > terms.front.least_makespan_s * (1 + 1e-9) else ""
@@ -208,7 +208,7 @@ def _what_is_infeasible(terms: Terms) -> str:
     return f"no schedule{why} is done in less than {units.duration(soonest_s)}, {late} after the deadline"
 
 
-def _without_end(terms: Terms) -> Problem:
+def _without_end(terms: ProfitTerms) -> Problem:
     price = f"at the price {terms.market.price:g} a bag that must run loses the less per second, the longer it takes"
     return Problem("market.deadline_s", f"found none, and {price}", "must be finite with costs by hour")
 
@@ -238,12 +238,12 @@ def profit_sweep(front: BoundFront, market: Market, prices: ArrayLike) -> Profit
     Every price is taken as if the bag must run. Raises InputError where the market leaves no schedule at all.
     """
     wanted = np.atleast_1d(np.asarray(prices, np.float64))
-    terms = Terms(front.bag, replace(market, price=1.0, must_run=True), front)
+    terms = ProfitTerms(front.bag, replace(market, price=1.0, must_run=True), front)
     rows = [_swept(terms.at(float(price))) for price in wanted]
     return ProfitSweep(wanted, *np.array(rows).T)
 
 
-def _swept(terms: Terms) -> tuple[float, float, float, float]:
+def _swept(terms: ProfitTerms) -> tuple[float, float, float, float]:
     bound = terms.bound()
     if bound is None:
         raise InputError(Problem("market.deadline_s", _what_is_infeasible(terms), advice="give it more time"))
@@ -253,7 +253,7 @@ def _swept(terms: Terms) -> tuple[float, float, float, float]:
     return bound_per_s, optimum.makespan_s, energy_j, _best_on_pareto(terms)
 
 
-def _best_on_pareto(terms: Terms) -> float:
+def _best_on_pareto(terms: ProfitTerms) -> float:
     """The most that the energy/makespan front earns within the limits; -inf where nothing on it keeps them.
 
     It is at a vertex, or where the power cap or the deadline crosses the front; with costs by hour it may be

@@ -31,7 +31,7 @@ Rates: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class ProfitCurve:
     """A bound front per second: rate of bags, cost and extra power of its vertices, "nothing runs" before them."""
 
     front: BoundFront
@@ -77,7 +77,7 @@ def split_at(front: BoundFront, makespan_s: float) -> Floats:
     return front.split(k, float((spans[k] - makespan_s) / (spans[k] - spans[k + 1])))
 
 
-class Terms:
+class ProfitTerms:
     """A bag under a market: its curves by the cost of a joule, and the optimum on them."""
 
     def __init__(self, bag: Bag, market: Market, front: BoundFront | None = None) -> None:
@@ -87,9 +87,9 @@ class Terms:
         if front is not None:
             front.raise_if_not_of(bag)
         self.front = bound_front(bag) if front is None else front
-        self._curves: dict[float, Curve] = {}
+        self._curves: dict[float, ProfitCurve] = {}
 
-    def at(self, price: float) -> Terms:
+    def at(self, price: float) -> ProfitTerms:
         """The same terms at another price; what is known of the curves is shared."""
         terms = copy.copy(self)
         terms.market = replace(self.market, price=price)
@@ -136,25 +136,25 @@ class Terms:
         curve = self._plain_curve(0.0)
         return 1.0 / min(float(curve.rate[-1]), _rate_within(curve, self.extra_limit_w))
 
-    def curve(self, joule_cost: float) -> Curve:
+    def curve(self, joule_cost: float) -> ProfitCurve:
         """All divided schedules that are worth a thought when a joule costs this much."""
         if joule_cost not in self._curves:
             make = self._worn_curve if self.market.has_wear else self._plain_curve
             self._curves[joule_cost] = make(joule_cost)
         return self._curves[joule_cost]
 
-    def _plain_curve(self, joule_cost: float) -> Curve:
+    def _plain_curve(self, joule_cost: float) -> ProfitCurve:
         rate = _after_nothing(1.0 / self.front.makespan_s)
         extra_w = _after_nothing(self.front.extra_j) * rate
-        return Curve(self.front, rate, joule_cost * extra_w, extra_w)
+        return ProfitCurve(self.front, rate, joule_cost * extra_w, extra_w)
 
-    def _worn_curve(self, joule_cost: float) -> Curve:
+    def _worn_curve(self, joule_cost: float) -> ProfitCurve:
         """With wear, what is cheap depends on the cost of a joule: a sweep of its own, in joules' worth."""
         scale = joule_cost or 1.0
         front = bound_front(self.bag, cost_j=self.cost(joule_cost) / scale)
         energies = np.array([self.extra_j(front.split(k)) for k in range(len(front))])
         rate = _after_nothing(1.0 / front.makespan_s)
-        return Curve(front, rate, _after_nothing(scale * front.extra_j) * rate, _after_nothing(energies) * rate)
+        return ProfitCurve(front, rate, _after_nothing(scale * front.extra_j) * rate, _after_nothing(energies) * rate)
 
     def best(self, joule_cost: float, rates: Rates) -> Optimum | None:
         """The best divided schedule with a rate in this range, under the cap; None when there is none."""
@@ -166,7 +166,7 @@ class Terms:
             return optimum
         return self._best_mix(optimum, joule_cost, rates)
 
-    def _best_on(self, curve: Curve, rates: Rates) -> Optimum | None:
+    def _best_on(self, curve: ProfitCurve, rates: Rates) -> Optimum | None:
         """The best point of a curve between two rates: one of its corners, or an end."""
         most = min(rates[1], float(curve.rate[-1]))
         if rates[0] > most * (1 + _ROUNDING):
@@ -296,7 +296,7 @@ def _after_nothing(values: Floats) -> Floats:
     return out
 
 
-def _rate_within(curve: Curve, extra_limit_w: float) -> float:
+def _rate_within(curve: ProfitCurve, extra_limit_w: float) -> float:
     """The largest rate on the curve that draws no more than the limit."""
     if curve.extra_w[-1] <= extra_limit_w:
         return math.inf

@@ -9,7 +9,7 @@ import numpy as np
 
 from joulewise.model.arrays import Floats
 from joulewise.optimise.bags.bound import BoundFront
-from joulewise.optimise.bags.profit_bound import Optimum, Terms
+from joulewise.optimise.bags.profit_bound import Optimum, ProfitTerms
 
 _ROUNDING = 1e-12
 
@@ -22,7 +22,7 @@ class ProfitPrices(NamedTuple):
     cap_price: float
 
 
-def profit_prices(terms: Terms, optimum: Optimum) -> ProfitPrices | None:
+def profit_prices(terms: ProfitTerms, optimum: Optimum) -> ProfitPrices | None:
     """The prices that prove the bound of an optimum; None with costs by hour, where each span would have its own."""
     market = terms.market
     if market.cost_per_j is None:
@@ -47,7 +47,7 @@ def _weight(front: BoundFront, income_j: float, deadline_s: float) -> float:
     return float(max(front.weight_w[in_time], min(worth, front.weight_w[k + 1]), 0.0))
 
 
-def _cap_price(terms: Terms, optimum: Optimum, joule_cost: float) -> float:
+def _cap_price(terms: ProfitTerms, optimum: Optimum, joule_cost: float) -> float:
     """What a joule is worth on top of its cost where the power cap cuts the front: tasks then are worth the income."""
     front = terms.front
     if math.isinf(terms.extra_limit_w) or optimum.extra_w < terms.extra_limit_w * (1 - _ROUNDING):

@@ -12,7 +12,7 @@ from joulewise.kernels.bags.repair import Books, Costs, Deal, tighten
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.bag import BagAllocation
 from joulewise.optimise.bags.bound import BoundFront
-from joulewise.optimise.bags.profit_bound import Optimum, Terms, split_at
+from joulewise.optimise.bags.profit_bound import Optimum, ProfitTerms, split_at
 from joulewise.optimise.bags.recovery import Recovery
 
 _tighten: Any = tighten
@@ -22,7 +22,7 @@ _MOST_MOVES = 4000
 _PATIENCE = 100
 
 
-class Outcome(NamedTuple):
+class ProfitOutcome(NamedTuple):
     """What an allocation comes to: how late it is, what it earns, and from one bag to the next in what time."""
 
     late_s: float
@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
     allocation: BagAllocation
 
 
-def _rank(outcome: Outcome) -> tuple[float, float]:
+def _rank(outcome: ProfitOutcome) -> tuple[float, float]:
     """In time first, then by what is earned."""
     return outcome.late_s, -outcome.profit_per_s
 
@@ -41,11 +41,11 @@ def _rank(outcome: Outcome) -> tuple[float, float]:
 class Maker:
     """Makes allocations near divided schedules and tells what they come to."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: ProfitTerms) -> None:
         self.terms = terms
         self.recovery = Recovery(terms.bag)
 
-    def from_one(self, optimum: Optimum) -> Outcome:
+    def from_one(self, optimum: Optimum) -> ProfitOutcome:
         """The allocation at the optimum; if it is late, at shorter makespans until one is in time."""
         deadline_s, target_s = self.terms.market.deadline_s, optimum.makespan_s
         best = self._at(optimum.split)
@@ -56,7 +56,7 @@ class Maker:
             best = min(best, self._at(split_at(optimum.points[0][0], target_s)), key=_rank)
         return best
 
-    def from_many(self, optimum: Optimum, joule_cost: float) -> Outcome:
+    def from_many(self, optimum: Optimum, joule_cost: float) -> ProfitOutcome:
         """The best allocation of those at and near the optimum, each made shorter and cheaper task by task."""
         costs, deal = self._costs(optimum, joule_cost), self._deal()
         starts = [self._at(split) for split in self._near(optimum, self.terms.curve(joule_cost).front)]
@@ -71,26 +71,26 @@ class Maker:
         for target_s in np.unique(targets_s[targets_s != center_s]):
             yield split_at(front, float(target_s))
 
-    def made(self, allocation: BagAllocation) -> Outcome:
+    def made(self, allocation: BagAllocation) -> ProfitOutcome:
         """What a given allocation comes to."""
         split = allocation.split
         return self._outcome(allocation, allocation.makespan_s, self.terms.extra_j(split), self.terms.worn(split))
 
-    def _at(self, split: Floats) -> Outcome:
+    def _at(self, split: Floats) -> ProfitOutcome:
         """The allocation by rounding and longest tasks first."""
         allocation, made = self.recovery.allocation(split), self.recovery.bench
         makespan_s = float(made.busy_s.max())
         whole = made.whole.reshape(split.shape)
         return self._outcome(allocation, makespan_s, self.terms.extra_j(whole), self.terms.worn(whole))
 
-    def _outcome(self, allocation: BagAllocation, makespan_s: float, extra_j: float, worn: float) -> Outcome:
+    def _outcome(self, allocation: BagAllocation, makespan_s: float, extra_j: float, worn: float) -> ProfitOutcome:
         """Machines wait on purpose for the power cap and, at a loss, for as long as that makes it less."""
         soonest_s = max(makespan_s, extra_j / self.terms.extra_limit_w)
         profit_per_s, period_s = max(
             (self.terms.profit(at, extra_j, worn, makespan_s), at) for at in self._periods(soonest_s)
         )
         late_s = max(soonest_s - self.terms.market.deadline_s, 0.0)
-        return Outcome(late_s, profit_per_s, period_s, makespan_s, extra_j, allocation)
+        return ProfitOutcome(late_s, profit_per_s, period_s, makespan_s, extra_j, allocation)
 
     def _periods(self, soonest_s: float) -> list[float]:
         """The times to the next bag that may be best."""
@@ -125,7 +125,7 @@ class Maker:
             bag.system.n_pstates,
         )
 
-    def _tightened(self, start: Outcome, costs: Costs, deal: Deal) -> Outcome:
+    def _tightened(self, start: ProfitOutcome, costs: Costs, deal: Deal) -> ProfitOutcome:
         """The allocation made shorter and cheaper."""
         system = self.terms.bag.system
         counts: Counts = start.allocation.counts.reshape(system.n_machines, -1).copy()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from joulewise.errors import InputError, Problem
-from joulewise.kernels.bags.lpt import Bench, Lengths, assign
+from joulewise.kernels.bags.lpt import Lengths, RoundingRoom, assign
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.bag import Bag, BagAllocation
 from joulewise.model.system import System
@@ -38,7 +38,9 @@ class Recovery:
         self.lengths = Lengths(ticks, exec_s, bag.counts, first_machine, system.n_pstates)
         by_machine = [np.empty(system.n_machines, np.int64) for _ in range(3)]
         order = np.empty(shape[0] * system.n_pstates, np.int64)
-        self.bench = Bench(np.empty(shape), np.empty(shape, np.int64), order, np.empty(system.n_machines), *by_machine)
+        self.bench = RoundingRoom(
+            np.empty(shape), np.empty(shape, np.int64), order, np.empty(system.n_machines), *by_machine
+        )
 
     def allocation(self, split: Floats) -> BagAllocation:
         """The full allocation of a split."""

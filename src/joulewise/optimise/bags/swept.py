@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from joulewise.errors import JoulewiseError
-from joulewise.kernels.bags.sweep import FULL, Choices, Prices, Step, Vertices, sweep
+from joulewise.kernels.bags.sweep import FULL, BagChoices, Step, SweepPrices, Vertices, sweep
 from joulewise.kernels.linear import REASONS, SOLVED, Basis, new_basis
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.bag import Bag
@@ -32,7 +32,7 @@ class GaveUpError(JoulewiseError):
 class Swept:
     """The vertices of a bag as the sweep leaves them."""
 
-    choices: Choices
+    choices: BagChoices
     vertices: Vertices
 
     def split(self, vertex: int) -> Floats:
@@ -67,22 +67,24 @@ def time_s(bag: Bag) -> Floats:
     return np.where(np.isfinite(bag.exec_s), bag.exec_s, 0.0)
 
 
-def _choices(bag: Bag, extra_j: Floats) -> Choices:
+def _choices(bag: Bag, extra_j: Floats) -> BagChoices:
     """The bag as the sweep wants it."""
     machine_type = np.repeat(np.arange(bag.system.n_machine_types), bag.system.n_pstates)
     n_machines, n_tasks = bag.system.counts.astype(np.float64), bag.counts.astype(np.float64)
     costs = np.array(extra_j)  # the kernel is compiled for arrays that can be written
-    return Choices(time_s(bag).reshape(costs.shape), costs, machine_type, n_machines, n_tasks, np.flatnonzero(n_tasks))
+    return BagChoices(
+        time_s(bag).reshape(costs.shape), costs, machine_type, n_machines, n_tasks, np.flatnonzero(n_tasks)
+    )
 
 
-def _workplace(choices: Choices) -> tuple[Basis, Prices, Step]:
+def _workplace(choices: BagChoices) -> tuple[Basis, SweepPrices, Step]:
     """Room for the sweep to work in."""
     (n_types, n_columns), n = choices.exec_s.shape, choices.n_machines.size
-    prices = Prices(np.empty(n), np.empty(n), np.empty(n_columns), np.empty(n_columns))
+    prices = SweepPrices(np.empty(n), np.empty(n), np.empty(n_columns), np.empty(n_columns))
     return new_basis(n_types, n), prices, Step(np.empty(n), _ints(n + 1), np.empty(n + 1), np.empty(n), np.empty(n))
 
 
-def _room_for(choices: Choices, room: int) -> Vertices:
+def _room_for(choices: BagChoices, room: int) -> Vertices:
     """Room for so many vertices."""
     n_types, n = choices.n_tasks.size, choices.n_machines.size
     return Vertices(

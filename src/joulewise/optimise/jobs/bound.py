@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from joulewise.kernels.layout import Options
-from joulewise.kernels.prices import Market, Runs, Window
+from joulewise.kernels.prices import CountedWindow, RunCosts, TaskMarket
 from joulewise.model.arrays import Floats
 from joulewise.model.clusters import JobTypes
 from joulewise.model.jobs import JobWorld
@@ -94,10 +94,10 @@ def job_market(world: JobWorld, *, preempts: bool = False) -> PriceMarket:
     """The jobs of a world and what there is for them; InputError for a window without an end."""
     work = world.jobs.work
     period_s, edges_s = energy_periods(work, world.supply)
-    window = Window(work.start_s, work.end_s, period_s, work.is_prorated)
+    window = CountedWindow(work.start_s, work.end_s, period_s, work.is_prorated)
     order = np.lexsort((world.types.time_s, world.types.of_option))  # fastest first
     options, runs = _options(world.types, order), _runs(world, order)
-    facts = Market(tasks_of(work), utilities_of(work.shapes), options, runs, window)
+    facts = TaskMarket(tasks_of(work), utilities_of(work.shapes), options, runs, window)
     kind = MarketInPieces if preempts else PriceMarket
     return kind(facts, world.clusters.n_nodes, _budgets_j(world, edges_s))
 
@@ -115,13 +115,13 @@ def _options(types: JobTypes, order: Any) -> Options:
     )
 
 
-def _runs(world: JobWorld, order: Any) -> Runs:
+def _runs(world: JobWorld, order: Any) -> RunCosts:
     """How many nodes runs take, and what they add to standby power; nothing where their power is not known."""
     types, n_jobs = world.types, world.n_jobs
     nodes = types.nodes[order].astype(np.float64)
     least_w = least_standby_w(world.clusters.standby, world.clusters.n_clusters)[types.cluster[order]]
     cost_w = np.nan_to_num(world.supply.pue * (types.power_w[order] - nodes * least_w))
-    return Runs(nodes, cost_w, np.ones(n_jobs), np.zeros(n_jobs, np.int64), np.ones(1))
+    return RunCosts(nodes, cost_w, np.ones(n_jobs), np.zeros(n_jobs, np.int64), np.ones(1))
 
 
 def _budgets_j(world: JobWorld, edges_s: Floats) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from joulewise.kernels.prices import Market, Runs, Window
+from joulewise.kernels.prices import CountedWindow, RunCosts, TaskMarket
 from joulewise.model.arrays import Floats
 from joulewise.model.world import World
 from joulewise.optimise.bounds import maximum_utility
@@ -51,8 +51,8 @@ def market_of(world: World) -> PriceMarket:
     """The tasks of a world and what there is for them; InputError for a window without an end."""
     work = world.workload
     period_s, edges_s = energy_periods(work, world.supply)
-    window = Window(work.start_s, work.end_s, period_s, work.is_prorated)
-    facts = Market(*layout_of(world), _runs(world), window)
+    window = CountedWindow(work.start_s, work.end_s, period_s, work.is_prorated)
+    facts = TaskMarket(*layout_of(world), _runs(world), window)
     return PriceMarket(facts, world.system.counts, _budgets_j(world, edges_s))
 
 
@@ -75,13 +75,13 @@ def _down_s(world: World, edges_s: Floats) -> Floats:
     return np.array([np.bincount(kind, seconds, system.n_machine_types) for seconds in inside_s])
 
 
-def _runs(world: World) -> Runs:
+def _runs(world: World) -> RunCosts:
     """What runs add to standby power, and how tasks stretch, in a few levels."""
     system, options = world.system, layout_of(world).options
     least_w = least_standby_w(system.standby, system.n_machine_types)[options.machine_type]
     has_power = system.power_w is not None
     cost_w = world.supply.pue * (options.energy_j / options.exec_s - least_w) if has_power else 0 * options.exec_s
-    return Runs(np.ones(cost_w.size), cost_w, *_stretches(world))
+    return RunCosts(np.ones(cost_w.size), cost_w, *_stretches(world))
 
 
 def _stretches(world: World) -> tuple[Floats, Any, Floats]:

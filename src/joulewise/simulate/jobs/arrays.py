@@ -13,7 +13,7 @@ from joulewise.kernels.jobs.greedy import GreedyRules
 from joulewise.kernels.jobs.layout import JobFacts, JobOptions
 from joulewise.kernels.jobs.live_prices import JobPrices, new_job_prices
 from joulewise.kernels.jobs.orders import LARGE, MEDIUM, SMALL, Standings, Usage
-from joulewise.kernels.jobs.outages import Broken, Outages, new_broken
+from joulewise.kernels.jobs.outages import Broken, NodeOutages, new_broken
 from joulewise.kernels.jobs.pinned import NO_PINS, Pins, new_pins
 from joulewise.kernels.jobs.state import JobRules
 from joulewise.kernels.jobs.timetable import Book, new_book, room_for
@@ -215,7 +215,7 @@ def _size_class(options: JobOptions, thresholds: tuple[float, float]) -> Counts:
     return np.where(share > high, LARGE, np.where(share < low, SMALL, MEDIUM)).astype(np.int64)
 
 
-def outages_of(world: JobWorld) -> Outages:
+def outages_of(world: JobWorld) -> NodeOutages:
     """The outages by their start, planned ones first, and when they change what is there."""
     outages = world.outages
     order = np.lexsort((~outages.is_planned, outages.start_s))
@@ -225,4 +225,4 @@ def outages_of(world: JobWorld) -> Outages:
     change_s = np.unique(np.concatenate((start_s[~is_planned], ends_s)))
     out = np.where(is_planned, nodes, 0)
     room = np.empty(world.n_jobs, np.int64)
-    return Outages(cluster, nodes, start_s, end_s, is_planned, outages.lot[order], out, change_s, room)
+    return NodeOutages(cluster, nodes, start_s, end_s, is_planned, outages.lot[order], out, change_s, room)

@@ -15,7 +15,7 @@ from joulewise.simulate.power import Draws
 NOTHING = Draws(np.empty(0), np.empty(0), np.empty(0))
 
 
-class Stretches(NamedTuple):
+class RunStretches(NamedTuple):
     """All stretches of running, one row each: first the last one of every job that had nodes, then all others."""
 
     job: Counts
@@ -24,10 +24,10 @@ class Stretches(NamedTuple):
     end_s: Floats
 
 
-def stretches(allocation: JobAllocation) -> Stretches:
+def stretches(allocation: JobAllocation) -> RunStretches:
     """When jobs ran, those stretches included that did not complete one."""
     used, pieces = np.flatnonzero(allocation.used), allocation.pieces
-    return Stretches(
+    return RunStretches(
         np.concatenate((used, pieces.job)),
         np.concatenate((allocation.option[used], pieces.option)),
         np.concatenate((allocation.start_s[used], pieces.start_s)),

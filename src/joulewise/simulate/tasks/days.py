@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.kernels.choice import in_order
 from joulewise.kernels.jit import mark_kernels_compiled
 from joulewise.kernels.layout import DROPPED, WAITING
-from joulewise.kernels.tasks.batch import ARRIVED, COUNTED, IN_ORDER, UNFIXED, WORKED
 from joulewise.kernels.tasks.machines import NOBODY
+from joulewise.kernels.tasks.state import ARRIVED, COUNTED, IN_ORDER, UNFIXED, WORKED, Losses
+from joulewise.kernels.tasks.type_queues import fill_queues
 from joulewise.model.allocation import Allocation, Status
 from joulewise.model.arrays import Counts
 from joulewise.model.supply import NO_LIMITS, Supply
@@ -69,7 +71,7 @@ def simulate_days(
     or the manager does not fit.
     """
     raise_if_any(_problems(manager, n_days))
-    run: _Run | None = None
+    run: _LongRun | None = None
     upcoming = iter(days)
     for number in range(n_days):
         work = next(upcoming, None)
@@ -78,7 +80,7 @@ def simulate_days(
         raise_if_any(_day_problems(work, number, run.first if run else work, supply.day_s))
         if run is None:
             world = World(system, replace(work, end_s=_day_start_s(work, n_days, supply.day_s)), supply, outages)
-            run = _Run(world, manager, start(world, manager, seed, trial), np.arange(work.n_tasks), work)
+            run = _LongRun(world, manager, start(world, manager, seed, trial), np.arange(work.n_tasks), work)
         else:
             run = run.followed_by(work)
         yield run.day(number, n_days)
@@ -86,7 +88,7 @@ def simulate_days(
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class _LongRun:
     """A run up to some day: a world with the tasks in memory and their numbers, the engine that maps them, and the
     workload of the first day.
     """
@@ -102,10 +104,11 @@ class _Run:
         engine, day_s = self.engine, self.world.supply.day_s
         start_s, end_s = (_day_start_s(self.first, day, day_s) for day in (number, number + 1))
         share_j = _share_j(engine, number)
-        before, began = engine.clock.counts.copy(), time.perf_counter()
+        counts = engine.state.clock.counts
+        before, began = counts.copy(), time.perf_counter()
         engine.run(end_s if number == n_days - 1 else math.nextafter(end_s, -math.inf), is_last=False)
         mapping_s = time.perf_counter() - began
-        worked, counted = (engine.clock.counts - before)[[WORKED, COUNTED]].tolist()
+        worked, counted = (counts - before)[[WORKED, COUNTED]].tolist()
         allocation = engine.looked_ahead().allocation()
         work = replace(self.world.workload, start_s=start_s, end_s=end_s)
         supply = replace(self.world.supply, budget_j=share_j, is_total=False)
@@ -114,11 +117,11 @@ class _Run:
         counted = counted_events(world, self.manager, allocation) if has_grid else counted
         return Day(number, world, Outcome(allocation, worked, counted, mapping_s), self.task)
 
-    def followed_by(self, work: Workload) -> _Run:
+    def followed_by(self, work: Workload) -> _LongRun:
         """The run with the next day's tasks; those that have nothing to do with it any more are left behind."""
         kept = self._kept(work.start_s)
         world = replace(self.world, workload=_appended(self.world.workload, kept, work))
-        engine = Engine(world, self.manager, int(self.engine.rules.random_seed))
+        engine = Engine(world, self.manager, int(self.engine.world.rules.random_seed))
         _hand_over(self.engine, engine, kept, work.start_s)
         next_task = int(self.task[-1]) + 1
         task = np.concatenate((self.task[kept], next_task + np.arange(work.n_tasks)))
@@ -126,7 +129,7 @@ class _Run:
 
     def _kept(self, from_s: float) -> Counts:
         """The tasks that wait with some hope or run after an instant, and where machines stand by their last runs."""
-        plan, ahead = self.engine.plan, self.engine.looked_ahead().plan
+        plan, ahead = self.engine.state.plan, self.engine.looked_ahead().state.plan
         hopeless = np.flatnonzero((plan.status == WAITING) & (ahead.status == DROPPED))
         _drop(self.engine, hopeless)
         kept = (plan.status == WAITING) | (plan.end_s > from_s)
@@ -186,10 +189,10 @@ def _appended(before: Workload, kept: Counts, work: Workload) -> Workload:
 
 def _share_j(engine: Engine, number: int) -> float:
     """The energy budget of a day, which is its share of what is left where there is one for all."""
-    limits = engine.limits
+    limits = engine.world.limits
     if not (limits.has_budget and limits.is_total):
         return limits.budget_j
-    used_j = engine.ledger.used_j[limits.n_before : limits.n_before + number].sum()
+    used_j = engine.state.ledger.used_j[limits.n_before : limits.n_before + number].sum()
     left_j = limits.budget_j - used_j - number * limits.reserve_w * limits.day_s
     return max(float(left_j) / (limits.n_days - number), np.finfo(float).tiny)
 
@@ -204,49 +207,62 @@ def _last_runs(allocation: Allocation) -> Counts:
 
 def _drop(engine: Engine, tasks: Counts) -> None:
     """Drop tasks that wait and are not planned."""
-    batch, types = engine.batch, engine.world_of_kernel[0].task_type[tasks]
-    engine.plan.status[tasks] = DROPPED
-    engine.clock.counts[UNFIXED] -= tasks.size
+    batch, types = engine.state.batch, engine.world.tasks.task_type[tasks]
+    engine.state.plan.status[tasks] = DROPPED
+    engine.state.clock.counts[UNFIXED] -= tasks.size
     batch.n_unfixed[:] -= np.bincount(types, minlength=batch.n_unfixed.size)
 
 
 def _hand_over(before: Engine, after: Engine, kept: Counts, from_s: float) -> None:
     """Let an engine go on where another stopped; the tasks `kept` of that one are the first of its own."""
-    row = np.full(before.plan.status.size + 1, NOBODY)  # NOBODY, as an index, is the last one
+    old, new = before.state, after.state
+    row = np.full(old.plan.status.size + 1, NOBODY)  # NOBODY, as an index, is the last one
     row[kept] = np.arange(kept.size)
-    for name, column in before.plan._asdict().items():
-        getattr(after.plan, name)[: kept.size] = column[kept]
-    for name in ("clock", "rules", "prices", "rolling", "machines"):
-        setattr(after, name, getattr(before, name))
-    after.clock.counts[ARRIVED] = np.searchsorted(kept, before.clock.counts[ARRIVED])
-    for ends in (after.machines.head, after.machines.tail):
+    for name, column in old.plan._asdict().items():
+        getattr(new.plan, name)[: kept.size] = column[kept]
+    new = new._replace(clock=old.clock, prices=old.prices, rolling=old.rolling, machines=old.machines)
+    after.state, after.world = new, after.world._replace(rules=before.world.rules)
+    new.clock.counts[ARRIVED] = np.searchsorted(kept, old.clock.counts[ARRIVED])
+    for ends in (new.machines.head, new.machines.tail):
         ends[:] = row[ends]
-    after.ledger.used_j[:] = before.ledger.used_j
+    new.ledger.used_j[:] = old.ledger.used_j
     _hand_over_batch(before, after, kept, row)
-    _hand_over_losses(before, after, row, from_s)
+    _hand_over_losses(old.losses, new.losses, row, from_s)
 
 
 def _hand_over_batch(before: Engine, after: Engine, kept: Counts, row: Counts) -> None:
-    old, new, rows = before.batch, after.batch, slice(0, kept.size)
+    old, new, rows = before.state.batch, after.state.batch, slice(0, kept.size)
     new.choice[rows], new.after[rows] = old.choice[kept], row[old.after[kept]]
     for name in ("n_unfixed", "has_sunk", "charge", "energy_charge"):
         getattr(new, name)[:] = getattr(old, name)
     n = int(old.n_returning[0])
     new.n_returning[0], new.returning[:n], new.returns_s[:n] = n, row[old.returning[:n]], old.returns_s[:n]
-    heap = new.waiting
-    in_order = before.rules.rule == IN_ORDER
-    heap.value[rows] = -after.place[rows] if in_order else old.waiting.value[kept]
-    heap.completion_s[rows] = old.waiting.completion_s[kept]
-    items = row[old.waiting.items[: old.waiting.size[0]]]
+    if before.world.rules.by_type:
+        is_waiting = after.state.plan.status[rows] == WAITING
+        is_waiting[new.returning[:n]] = False
+        is_waiting[after.state.clock.counts[ARRIVED] :] = False
+        waiting = np.flatnonzero(is_waiting)
+        fill_queues(new.queues, waiting, after.world.tasks.task_type[waiting])
+    else:
+        _hand_over_heap(before, after, kept, row)
+
+
+def _hand_over_heap(before: Engine, after: Engine, kept: Counts, row: Counts) -> None:
+    """Keep those that wait, in an order that is one of a heap."""
+    old, new, rows = before.state.batch.waiting, after.state.batch.waiting, slice(0, kept.size)
+    has_order = before.world.rules.rule == IN_ORDER
+    new.value[rows] = -after.world.place[rows] if has_order else old.value[kept]
+    new.completion_s[rows] = old.completion_s[kept]
+    items = row[old.items[: old.size[0]]]
     items = items[items != NOBODY]
-    heap.size[0] = items.size
-    heap.items[: items.size] = items[np.lexsort((items, heap.completion_s[items], -heap.value[items]))]
+    new.size[0] = items.size
+    new.items[: items.size] = items[in_order(new.value[items], new.completion_s[items], items)]
 
 
-def _hand_over_losses(before: Engine, after: Engine, row: Counts, from_s: float) -> None:
+def _hand_over_losses(old: Losses, new: Losses, row: Counts, from_s: float) -> None:
     """Keep the runs that will be lost after an instant."""
-    lost = np.flatnonzero(before.losses.end_s[: before.losses.size[0]] > from_s)
+    lost = np.flatnonzero(old.end_s[: old.size[0]] > from_s)
     for name in ("machine", "pstate", "start_s", "end_s"):
-        getattr(after.losses, name)[: lost.size] = getattr(before.losses, name)[lost]
-    after.losses.task[: lost.size] = row[before.losses.task[lost]]
-    after.losses.size[0] = lost.size
+        getattr(new, name)[: lost.size] = getattr(old, name)[lost]
+    new.task[: lost.size] = row[old.task[lost]]
+    new.size[0] = lost.size

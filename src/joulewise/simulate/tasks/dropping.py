@@ -16,11 +16,11 @@ def thresholds(world: World, manager: Manager) -> Floats:
     A task of several classes has the lowest of their thresholds.
     """
     lowest = np.full(world.workload.n_tasks, np.inf)
-    for name, threshold in manager.class_thresholds.items():
+    for name, of_class in manager.class_thresholds.items():
         members = members_of(world, name)
-        lowest[members] = np.minimum(lowest[members], threshold)
-    found = np.where(np.isinf(lowest), manager.dropping_threshold, lowest)
-    return np.where(found > 0, found, -np.inf)  # a utility of 0 may be rounded to just below it
+        lowest[members] = np.minimum(lowest[members], of_class)
+    threshold = np.where(np.isinf(lowest), manager.dropping_threshold, lowest)
+    return np.where(threshold > 0, threshold, -np.inf)  # a utility of 0 may be rounded to just below it
 
 
 def members_of(world: World, name: str) -> Bools:

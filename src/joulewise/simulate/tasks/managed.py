@@ -12,29 +12,32 @@ from typing import Any
 
 import numpy as np
 
-from joulewise.errors import InputError, Problem, raise_if_any
-from joulewise.kernels import energy, live_prices
+from joulewise.errors import Problem, raise_if_any
 from joulewise.kernels.layout import Options, empty_plan
 from joulewise.kernels.linear import REASONS, SOLVED
-from joulewise.kernels.tasks import batch, managed, rolling
-from joulewise.kernels.tasks.machines import Downtimes, Machines, Standing, new_machines
+from joulewise.kernels.live_prices import Gains
+from joulewise.kernels.tasks import energy, rolling, state
+from joulewise.kernels.tasks.live_prices import new_prices
+from joulewise.kernels.tasks.machines import Downtimes, Standing, new_machines
+from joulewise.kernels.tasks.managed import map_managed
+from joulewise.kernels.tasks.state import ManagedState, ManagedWorld
 from joulewise.model.allocation import Allocation, LostRuns
 from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
-from joulewise.policies.tasks.compile import compiled, looks_at_energy
-from joulewise.policies.tasks.objectives import UTILITY, UTILITY_PER_ENERGY
+from joulewise.policies.tasks.objectives import UTILITY_PER_ENERGY
+from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.weights import highest_energy_j, highest_value, least_energy_j
 from joulewise.simulate.tasks.dropping import thresholds
 from joulewise.simulate.tasks.manager import Manager
+from joulewise.simulate.tasks.values import rising_value, unsolved_program, usable_value
 
-_map_managed: Any = managed.map_managed
+_map_managed: Any = map_managed
 
-_RULES = {"greedy": batch.GREEDY, "in-order": batch.IN_ORDER, "at-random": batch.AT_RANDOM}
+_RULES = {"greedy": state.GREEDY, "in-order": state.IN_ORDER, "at-random": state.AT_RANDOM}
 _FILTERS = {"none": energy.NO_FILTER, "fair-share": energy.FAIR_SHARE, "adaptive": energy.ADAPTIVE}
 _PROGRAMS = {None: rolling.NO_PROGRAM, "makespan": rolling.MAKESPAN, "worth": rolling.WORTH}
 _ALL_EVENTS = 2**62
-_UNKNOWN = -1.0
 _BEFORE_ALL_S = -1.0
 
 
@@ -71,15 +74,10 @@ def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_reco
     engine = start(world, manager, seed, trial, n_recorded)
     began = time.perf_counter()
     engine.run(world.workload.end_s)
-    return Managed(
-        engine.allocation(),
-        int(engine.clock.counts[batch.WORKED]),
-        int(engine.clock.counts[batch.COUNTED]),
-        int(engine.clock.counts[batch.LATE]),
-        time.perf_counter() - began,
-        engine.prices.path[: engine.clock.counts[batch.WORKED]],
-        engine.quotas(),
-    )
+    mapping_s = time.perf_counter() - began
+    worked, counted, late = engine.state.clock.counts[[state.WORKED, state.COUNTED, state.LATE]].tolist()
+    prices = engine.state.prices.path[:worked]
+    return Managed(engine.allocation(), worked, counted, late, mapping_s, prices, engine.quotas())
 
 
 def start(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_recorded: int = 0) -> Engine:
@@ -96,39 +94,12 @@ def _seed64(seed: int, trial: int, manager: Manager) -> int:
 
 
 class Engine:
-    """The arrays of one run, and the kernels that work on them."""
+    """The arrays of one run, and the kernel that works on them."""
 
     def __init__(self, world: World, manager: Manager, seed64: int, n_recorded: int = 0) -> None:
-        layout = layout_of(world, manager.n_types)
-        options = _options(layout.options, manager)
-        n_tasks, system = world.workload.n_tasks, world.system
-        self.name, self.is_measured = manager.policy.name, manager.mapping_time == "measured"
-        self.clock, self.plan = batch.new_clock(), empty_plan(n_tasks)
-        per_s = np.full(system.n_machine_types, _UNKNOWN)
-        path = np.full((n_recorded, per_s.size + 1), np.nan)
-        self.prices = live_prices.LivePrices(
-            per_s, np.zeros(1), per_s.copy(), np.zeros(1), np.full(1, _UNKNOWN), path, _gains(world)
-        )
-        self.losses = batch.new_losses(world.outages.machine.size)
-        charge = _charge(world, manager, options)
-        sizes = (n_tasks, system.n_machine_types, system.n_task_types)
-        n_pairs = system.n_machines * system.n_pstates
-        self.batch = batch.new_batch(*sizes, charge, manager.permuted, n_pairs)
-        self.rules = _rules(world, manager, seed64)
-        self.threshold, self.stretch = thresholds(world, manager), _stretch(world)
-        limits = _limits(world, manager, options)
-        n_edges = 2 * (3 * system.n_machines + n_tasks) + 2 if limits.has_cap else 1
-        ledger = energy.new_ledger(
-            limits.n_before + limits.n_days + _n_days_after(world, manager), options.exec_s.size, n_edges
-        )
-        self.world_of_kernel = (layout.tasks, layout.utilities, options, layout_of(world).options)
-        self.place, self.option_at = _places(world, manager), _option_at(options, system.etc_s.shape)
-        self.value = _value(world, manager)
-        self.machines: Machines = new_machines(system.counts)
-        self.limits, self.ledger = limits, ledger
-        cost_j = limits.cost_j if limits.has_budget else np.zeros(options.exec_s.size)
-        self.rolling = rolling.new_rolling(self.rules.program, options, cost_j, system.n_machine_types, n_recorded)
-        self.standing, self.downtimes = _standing(world), _downtimes(world)
+        self.policy, self.is_measured = manager.policy, manager.mapping_time == "measured"
+        self.world = _managed_world(world, manager, seed64)
+        self.state = _new_state(world, manager, self.world, n_recorded)
 
     def run(self, end_s: float, *, is_last: bool = True) -> None:
         """Let events happen up to an instant; after the last ones the machines work off what is planned."""
@@ -136,43 +107,77 @@ class Engine:
             while self._call(end_s, 1, is_last=False):
                 pass
         self._call(end_s, _ALL_EVENTS, is_last=is_last)
-        if self.batch.n_rises[0]:
-            found = "its value rose with waiting in this run, although it was declared falls_with_time"
-            raise InputError(Problem(f"policy {self.name}", found, advice="leave falls_with_time out"))
-        if (status := int(self.rolling.program.status[0])) != SOLVED:
-            found = f"the linear program of an event could not be solved: {REASONS[status]}"
-            allowed = "times, powers and utilities must not be too many orders of magnitude apart"
-            raise InputError(Problem(f"policy {self.name}", found, allowed, "use a policy without a linear program"))
+        if self.state.batch.n_rises[0]:
+            raise rising_value(self.policy)
+        if (status := int(self.state.rolling.program.status[0])) != SOLVED:
+            raise unsolved_program(self.policy, REASONS[status])
 
     def _call(self, end_s: float, n_events: int, *, is_last: bool) -> int:
         """Let so many events happen, and remember how long that took."""
         began = time.perf_counter()
-        happened = _map_managed(
-            self.clock, self.batch, self.prices, self.rolling, self.losses, self.value, self.rules, self.threshold,
-            self.stretch, self.place, self.option_at, *self.world_of_kernel, self.limits, self.ledger, self.machines,
-            self.standing, self.downtimes, self.plan, end_s, n_events, is_last,
-        )  # fmt: skip
-        self.clock.instants[batch.MAPPING] = time.perf_counter() - began
+        happened = _map_managed(self.world, self.state, end_s, n_events, is_last)
+        self.state.clock.instants[state.MAPPING] = time.perf_counter() - began
         return int(happened)
 
     def looked_ahead(self) -> Engine:
         """This engine as it would be if no event came any more; it stays as it is itself."""
         ahead = copy.copy(self)
-        for name in ("clock", "batch", "losses", "ledger", "machines", "plan"):
-            setattr(ahead, name, copy.deepcopy(getattr(self, name)))
+        ahead.state = copy.deepcopy(self.state)
         ahead._call(_BEFORE_ALL_S, 0, is_last=True)
         return ahead
 
     def quotas(self) -> Counts:
         """How many tasks were to go where at each recorded event, as [event, task type, machine type, P-state]."""
-        recorded = self.rolling.path[: self.clock.counts[batch.WORKED], self.option_at]
-        return np.asarray(np.where(self.option_at == -1, 0, recorded))
+        option_at, path = self.world.option_at, self.state.rolling.path
+        recorded = path[: self.state.clock.counts[state.WORKED], option_at]
+        return np.asarray(np.where(option_at == -1, 0, recorded))
 
     def allocation(self) -> Allocation:
         """What was decided so far."""
-        rows = slice(0, int(self.losses.size[0]))
-        columns: Any = (column[rows] for column in self.losses[1:])
-        return Allocation(*self.plan, LostRuns(*columns))
+        losses = self.state.losses
+        columns: Any = (column[: losses.size[0]] for column in losses[1:])
+        return Allocation(*self.state.plan, LostRuns(*columns))
+
+
+def _managed_world(world: World, manager: Manager, seed64: int) -> ManagedWorld:
+    """World and manager as the kernel sees them."""
+    layout = layout_of(world, manager.n_types)
+    options = _options(layout.options, manager)
+    return ManagedWorld(
+        tasks=layout.tasks,
+        utilities=layout.utilities,
+        options=options,
+        everywhere=layout_of(world).options,
+        threshold=thresholds(world, manager),
+        value=usable_value(world, manager.policy),
+        rules=_rules(world, manager, seed64),
+        limits=_limits(world, manager, options),
+        stretch=_stretch(world),
+        place=_places(world, manager),
+        option_at=_option_at(options, world.system.etc_s.shape),
+        standing=_standing(world),
+        downtimes=_downtimes(world),
+    )
+
+
+def _new_state(world: World, manager: Manager, setting: ManagedWorld, n_recorded: int) -> ManagedState:
+    """The state before everything, with room to record so many events with work."""
+    system, n_tasks, limits = world.system, world.workload.n_tasks, setting.limits
+    n_types, n_options = system.n_machine_types, setting.options.exec_s.size
+    charge, n_pairs = _charge(world, manager, setting.options), system.n_machines * system.n_pstates
+    n_days = limits.n_before + limits.n_days + _n_days_after(world, manager)
+    n_edges = 2 * (3 * system.n_machines + n_tasks) + 2 if limits.has_cap else 1
+    cost_j = limits.cost_j if limits.has_budget else np.zeros(n_options)
+    return ManagedState(
+        clock=state.new_clock(),
+        batch=state.new_batch(setting.rules, n_tasks, n_types, system.n_task_types, charge, n_pairs),
+        machines=new_machines(system.counts),
+        ledger=energy.new_ledger(n_days, n_options, n_edges),
+        prices=new_prices(n_types, _gains(world), n_recorded),
+        rolling=rolling.new_rolling(setting.rules.program, setting.options, cost_j, n_types, n_recorded),
+        losses=state.new_losses(world.outages.machine.size),
+        plan=empty_plan(n_tasks),
+    )
 
 
 def managed_problems(world: World, manager: Manager) -> Iterator[Problem]:
@@ -277,14 +282,22 @@ def _scale(world: World, manager: Manager) -> float:
     return (1.0 - manager.weight) / highest_value(world, objective)
 
 
-def _rules(world: World, manager: Manager, seed64: int) -> batch.Rules:
+def _goes_by_type(policy: Policy) -> bool:
+    """Whether tasks of a type are alike: the objective sees neither utility nor waiting, nor do prices or programs."""
+    sees_types = policy.objective is not None and policy.objective.by_type
+    return sees_types and policy.rule == "greedy" and not policy.is_priced and policy.program is None
+
+
+def _rules(world: World, manager: Manager, seed64: int) -> state.Rules:
     model = manager.mapping_model if manager.mapping_time == "given" else (0.0, 0.0, 0.0)
     has_tariff = manager.follows_tariff and world.supply.tariff is not None
     is_certain = world.workload.stretch is None and world.outages.machine.size == 0
     drops_by_idle, postpones = manager.dropping_by == "idle", manager.postponing == "next-day"
-    is_split = manager.policy.program == "makespan"
-    at_random = manager.policy.rule == "at-random"
-    return batch.Rules(
+    is_split, at_random = manager.policy.program == "makespan", manager.policy.rule == "at-random"
+    by_type = _goes_by_type(manager.policy)
+    has_grid = manager.mapping_arrivals is None and manager.mapping_time == "free"
+    drops_at_once = is_split or at_random or any(model[1:]) or drops_by_idle or postpones
+    return state.Rules(
         rule=_RULES[manager.policy.rule],
         interval_s=manager.mapping_interval_s,
         n_arrivals=manager.mapping_arrivals or 0,
@@ -301,9 +314,10 @@ def _rules(world: World, manager: Manager, seed64: int) -> batch.Rules:
         scale=_scale(world, manager),
         kill_factor=manager.kill_factor,
         is_certain=is_certain,
-        drops_eagerly=not is_certain or at_random or is_split or any(model[1:]) or drops_by_idle or postpones,
+        drops_eagerly=not is_certain or drops_at_once or (by_type and not has_grid),
         drops_by_idle=drops_by_idle,
         postpones=postpones,
+        by_type=by_type,
         random_seed=np.uint64(seed64),
     )
 
@@ -316,9 +330,9 @@ def _n_days_after(world: World, manager: Manager) -> int:
     return 3 + math.ceil(longest_s / world.supply.day_s)
 
 
-def _gains(world: World) -> live_prices.Gains:
+def _gains(world: World) -> Gains:
     """Where energy is what runs short, more machines may be idle before their time becomes cheaper."""
-    return live_prices.Gains(idle=0.08 if math.isfinite(world.supply.budget_j) else 0.03)
+    return Gains(idle=0.08 if math.isfinite(world.supply.budget_j) else 0.03)
 
 
 def _stretch(world: World) -> Floats:
@@ -391,12 +405,3 @@ def _downtimes(world: World) -> Downtimes:
     outages = world.outages
     first = np.searchsorted(outages.machine, np.arange(world.system.n_machines + 1))
     return Downtimes(first.astype(np.int64), outages.start_s.copy(), outages.end_s.copy())
-
-
-def _value(world: World, manager: Manager) -> Any:
-    """The policy's compiled objective; orders have none, and get one that nobody asks."""
-    value = compiled(manager.policy.objective or UTILITY)
-    if world.system.power_w is None and looks_at_energy(value):
-        found = "looks at energy, but the system has no power figures"
-        raise InputError(Problem(f"policy {manager.policy.name}", found, advice="give the system's powers (power_w)"))
-    return value

@@ -121,7 +121,7 @@ def _of_priorities(world: World, earned: Floats, counted: Mapping[str, Bools]) -
     if tag is None:
         return {}
     most = np.bincount(tag.codes, np.where(counted["tasks_arrived"], world.workload.scale, 0.0), len(tag.names))
-    found = np.bincount(tag.codes, earned, len(tag.names))
+    earned_by_level = np.bincount(tag.codes, earned, len(tag.names))
     numbers = {metric: np.bincount(tag.codes[tasks], minlength=len(tag.names)) for metric, tasks in counted.items()}
     return {
         **{
@@ -129,7 +129,7 @@ def _of_priorities(world: World, earned: Floats, counted: Mapping[str, Bools]) -
         },
         **{
             f"priority_percent:{name}": 100 * float(part / whole) if whole > 0 else math.nan
-            for name, part, whole in zip(tag.names, found, most, strict=True)
+            for name, part, whole in zip(tag.names, earned_by_level, most, strict=True)
         },
     }
 

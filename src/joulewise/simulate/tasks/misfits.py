@@ -1,4 +1,4 @@
-"""Worlds and managers that do not go together, told without simulating anything."""
+"""Worlds and managers that do not go together, listed without simulating anything."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from joulewise.simulate.tasks.manager import Manager, uses_managed_engine
 
 def misfits(world: World, manager: Manager) -> list[Problem]:
     """Every reason for which `simulate` would refuse to let the manager work in the world."""
-    found = list(_raised(lambda: thresholds(world, manager)))
+    problems = list(_raised(lambda: thresholds(world, manager)))
     if uses_managed_engine(manager) or needs_managing(world):
-        found += managed_problems(world, manager)
-    places = {problem.where for problem in found}
-    return [*found, *(problem for problem in _energy_problems(world, manager) if problem.where not in places)]
+        problems += managed_problems(world, manager)
+    places = {problem.where for problem in problems}
+    return [*problems, *(problem for problem in _energy_problems(world, manager) if problem.where not in places)]
 
 
 def _energy_problems(world: World, manager: Manager) -> Iterator[Problem]:

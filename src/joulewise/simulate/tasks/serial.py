@@ -6,29 +6,29 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from joulewise.errors import InputError, Problem
 from joulewise.kernels.jit import mark_kernels_compiled
-from joulewise.kernels.layout import Plan, empty_plan
-from joulewise.kernels.tasks.by_type import empty_queues, map_by_type
-from joulewise.kernels.tasks.fleet import Fleet, idle_fleet
-from joulewise.kernels.tasks.immediate import map_as_told, map_on_arrival
-from joulewise.kernels.tasks.lazy import empty_pool, map_lazily
-from joulewise.kernels.tasks.plain import map_on_arrival_plainly, map_plainly, no_candidates
-from joulewise.kernels.tasks.sufferage import empty_crowd, map_by_sufferage
+from joulewise.kernels.layout import TaskPlan, Tasks, empty_plan
+from joulewise.kernels.tasks.by_type import empty_lines
+from joulewise.kernels.tasks.fleet import idle_fleet
+from joulewise.kernels.tasks.immediate import Falling, Picked, run_on_arrival
+from joulewise.kernels.tasks.lazy import empty_pool
+from joulewise.kernels.tasks.loop import run_batch
+from joulewise.kernels.tasks.plain import no_candidates
+from joulewise.kernels.tasks.sufferage import empty_crowd
+from joulewise.kernels.tasks.world import TaskWorld
 from joulewise.model.allocation import Allocation
-from joulewise.model.arrays import Floats
 from joulewise.model.world import World
-from joulewise.policies.layout import Layout, layout_of
-from joulewise.policies.tasks.compile import compiled, looks_at_energy
+from joulewise.policies.layout import layout_of
 from joulewise.policies.tasks.policy import Policy
 from joulewise.rng import generator
 from joulewise.simulate.tasks.dropping import thresholds
 from joulewise.simulate.tasks.managed import manage, needs_managing
 from joulewise.simulate.tasks.manager import Manager, uses_managed_engine
+from joulewise.simulate.tasks.values import rising_value, usable_value
 
 _BEFORE_ALL_S = -1.0
 
@@ -82,75 +82,51 @@ def counted_events(world: World, manager: Manager, allocation: Allocation) -> in
     return math.floor(end_s / manager.mapping_interval_s) - math.floor(work.start_s / manager.mapping_interval_s)
 
 
-def _runner(world: World, manager: Manager, plan: Plan, seed: int, trial: int) -> Callable[[float], int]:
+def _runner(world: World, manager: Manager, plan: TaskPlan, seed: int, trial: int) -> Callable[[float], int]:
     """The kernel for the manager's policy as a function of the instant to run to; it returns mapping events."""
     policy, layout = manager.policy, layout_of(world, manager.n_types)
+    everywhere, value = layout_of(world).options, usable_value(world, policy)
+    tasks = TaskWorld(*layout, everywhere, thresholds(world, manager), value, manager.mapping_interval_s)
+    room = None if policy.picks else _engine(world, policy, layout.tasks)
+    run: Any = run_batch if policy.mode == "batch" else run_on_arrival
     fleet = idle_fleet(world.system.counts)
-    threshold = thresholds(world, manager)
-    if policy.objective is None:
-        return _follower(world, manager, layout, fleet, plan, threshold, seed, trial)
-    engine = _ENGINES[policy.rule, policy.mode, policy.objective.falls_with_time, policy.objective.by_type]
-    sizes = (world.workload.n_tasks, world.system.n_task_types, world.system.n_machine_types)
-    room = (engine.make_room(*sizes),) if engine.make_room else ()
-    value = (_usable(policy, world),) if engine.takes_value else ()
-    is_batch = policy.mode == "batch"
-    everywhere = (layout_of(world).options,) if is_batch else ()  # batch mode drops by what any machine offers
-    clock = (manager.mapping_interval_s,) if is_batch else ()
-    arguments = (*room, *value, *layout, *everywhere, fleet, plan, threshold, *clock)
 
     def run_until(end_s: float) -> int:
-        n_events = int(engine.kernel(*arguments, end_s))
-        if any(getattr(arrays, "n_rises", (0,))[0] for arrays in room):
-            found = "its value rose with waiting in this run, although it was declared falls_with_time"
-            raise InputError(Problem(f"policy {policy.name}", found, advice="leave falls_with_time out"))
+        engine = _picked(world, manager, seed, trial) if policy.picks else room
+        n_events = int(run(engine, tasks, fleet, plan, end_s))
+        if getattr(engine, "n_rises", (0,))[0]:
+            raise rising_value(policy)
         return n_events
 
     return run_until
 
 
-def _usable(policy: Policy, world: World) -> Any:
-    """The policy's compiled objective; InputError when it needs what the system lacks."""
+def _picked(world: World, manager: Manager, seed: int, trial: int) -> Picked:
+    """The machines of a policy that picks them without a look at their state."""
+    policy, system = manager.policy, world.system
+    assert policy.picks is not None
+    machine = policy.picks(world, system.best_types(manager.n_types), generator(seed, trial, "policy", policy.name))
+    return Picked(machine, system.etc_s[world.workload.task_type, system.machine_type[machine], 0])
+
+
+def _engine(world: World, policy: Policy, tasks: Tasks) -> Any:
+    """The arrays that the policy's engine works in; their class says which it is."""
     assert policy.objective is not None
-    value = compiled(policy.objective)
-    if world.system.power_w is None and looks_at_energy(value):
-        found = "looks at energy, but the system has no power figures"
-        raise InputError(Problem(f"policy {policy.name}", found, advice="give the system's powers (power_w)"))
-    return value
+    make = _ENGINES[policy.rule, policy.mode, policy.objective.falls_with_time, policy.objective.by_type]
+    return make(tasks, world.system.n_task_types, world.system.n_machine_types)
 
 
-def _follower(
-    world: World, manager: Manager, layout: Layout, fleet: Fleet, plan: Plan, threshold: Floats, seed: int, trial: int
-) -> Callable[[float], int]:
-    """The same for a policy that picks machines without a look at their state."""
-    policy, pick = manager.policy, manager.policy.picks
-    assert pick is not None
-
-    def run_until(end_s: float) -> int:
-        allowed = world.system.best_types(manager.n_types)
-        machine = pick(world, allowed, generator(seed, trial, "policy", policy.name))
-        exec_s = world.system.etc_s[layout.tasks.task_type, world.system.machine_type[machine], 0]
-        return int(_AS_TOLD(machine, layout.tasks, layout.utilities, exec_s, fleet, plan, threshold, end_s))
-
-    return run_until
+def _falling(_tasks: Tasks, _n_task_types: int, _n_machine_types: int) -> Falling:
+    return Falling()
 
 
-_AS_TOLD: Any = map_as_told
-
-
-class _Engine(NamedTuple):
-    """A kernel, what makes the arrays it works in, and whether it takes an objective or knows its own."""
-
-    kernel: Any
-    make_room: Callable[[int, int, int], Any] | None = None
-    takes_value: bool = True
-
-
-_ENGINES = {  # (rule, mode, falls with time, by type)
-    ("greedy", "immediate", True, False): _Engine(map_on_arrival),
-    ("greedy", "immediate", True, True): _Engine(map_on_arrival),
-    ("greedy", "immediate", False, False): _Engine(map_on_arrival_plainly, no_candidates),
-    ("greedy", "batch", True, False): _Engine(map_lazily, empty_pool),
-    ("greedy", "batch", True, True): _Engine(map_by_type, empty_queues),
-    ("greedy", "batch", False, False): _Engine(map_plainly, no_candidates),
-    ("sufferage", "batch", True, False): _Engine(map_by_sufferage, empty_crowd, takes_value=False),
+_ENGINES: dict[tuple[str, str, bool, bool], Callable[[Tasks, int, int], Any]] = {
+    # (rule, mode, falls with time, by type)
+    ("greedy", "immediate", True, False): _falling,
+    ("greedy", "immediate", True, True): _falling,
+    ("greedy", "immediate", False, False): no_candidates,
+    ("greedy", "batch", True, False): empty_pool,
+    ("greedy", "batch", True, True): empty_lines,
+    ("greedy", "batch", False, False): no_candidates,
+    ("sufferage", "batch", True, False): empty_crowd,
 }

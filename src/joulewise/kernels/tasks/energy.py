@@ -1,4 +1,4 @@
-"""Energy while tasks are mapped: what each day has used, what is left of its budget, which choices may be made."""
+"""Energy and power while tasks are mapped: which choices may be made within the budget, the filter and the cap."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.ledger import HOUR_S, day_start_s, event_day, has_left, open_day, tariff_factor
 from joulewise.kernels.records import record
 from joulewise.kernels.tasks.machines import believed_ready_s, believed_start_s
 
-HOUR_S = 3600.0
 NO_FILTER, FAIR_SHARE, ADAPTIVE = 0, 1, 2
-NOW, AT_FIRST, TOMORROW = 0, 1, 2
 
 
 @record
 class Limits(NamedTuple):
-    """What does not change in a run: budget by day or in total, days, the cap by hour, and means of all choices.
+    """What does not change in a run: budget and days as in `ledger`, the cap by hour, and means of all choices.
 
-    Day d, from -n_before on, is [start_s + d * day_s, start_s + (d + 1) * day_s); `reserve_w` is what machines draw
-    at least. `cost_w[option]` is what a run draws on top of that, `cost_j[option]` what it uses so in all.
+    `reserve_w` is what machines draw at least. `cost_w[option]` is what a run draws on top of that, `cost_j[option]`
+    what it uses so in all.
     """
 
     has_budget: bool
@@ -46,8 +45,8 @@ class Limits(NamedTuple):
 
 @record
 class Ledger(NamedTuple):
-    """State: energy used by day (from day -n_before on), and of the event: what is left (of today now, of today when
-    it began, of tomorrow now), which options pass the filter, and under a cap which are allowed as things stand.
+    """State: the days as in `ledger`, and of the event: which options pass the filter, and under a cap which are
+    allowed as things stand.
 
     `edges_s[:n_edges[0]]` and `level_w` are the power committed over time: level_w[j] from edges_s[j] on.
     """
@@ -74,71 +73,6 @@ def new_ledger(n_days: int, n_options: int, n_edges: int) -> Ledger:
         np.zeros(n_edges),
         np.zeros(1, np.int64),
     )
-
-
-@inlined
-def day_of(limits, at_s):
-    """The number of the day that holds an instant, from 0 for the first of the simulation."""
-    day = int(np.floor((at_s - limits.start_s) / limits.day_s)) + limits.n_before
-    while day_start_s(limits, day) > at_s:
-        day -= 1
-    while day_start_s(limits, day + 1) <= at_s:
-        day += 1
-    return day
-
-
-@inlined
-def day_start_s(limits, day):
-    return limits.start_s + (day - limits.n_before) * limits.day_s
-
-
-@shared
-def use(limits, ledger, start_s, end_s, cost_w):
-    """Note the energy of a run on the days it lies in; what lies beyond the last day belongs to nobody."""
-    if not limits.has_budget:
-        return
-    day = day_of(limits, start_s)
-    while day < ledger.used_j.size and day_start_s(limits, day) < end_s:
-        inside_s = min(end_s, day_start_s(limits, day + 1)) - max(start_s, day_start_s(limits, day))
-        ledger.used_j[day] += cost_w * inside_s
-        day += 1
-
-
-@inlined
-def use_at(limits, ledger, at_s, energy_j):
-    """Note energy that is used at an instant."""
-    if limits.has_budget and day_of(limits, at_s) < ledger.used_j.size:
-        ledger.used_j[day_of(limits, at_s)] += energy_j
-
-
-@inlined
-def budget_of(limits, ledger, day):
-    """What the runs of a day may use: its budget less what machines draw at least."""
-    length_s = day_start_s(limits, day + 1) - max(day_start_s(limits, day), 0.0)
-    reserve_j = limits.reserve_w * length_s
-    if not limits.is_total:
-        return limits.budget_j * length_s / limits.day_s - reserve_j
-    counted = day - limits.n_before
-    if counted < 0:
-        return limits.budget_j / limits.n_days * length_s / limits.day_s - reserve_j
-    left_j = limits.budget_j
-    for earlier in range(limits.n_before, day):
-        left_j -= ledger.used_j[earlier] + limits.reserve_w * limits.day_s
-    return left_j / max(limits.n_days - counted, 1) - reserve_j
-
-
-@inlined
-def tomorrow_budget_j(limits, ledger, day):
-    """What the runs of the next day may use if today's use all of theirs; inf after the last day of a total."""
-    next_day = day + 1
-    if not limits.is_total or next_day <= limits.n_before:
-        return budget_of(limits, ledger, next_day)
-    n_left = limits.n_days - (next_day - limits.n_before)
-    if n_left <= 0:
-        return np.inf
-    today_j = max(budget_of(limits, ledger, day), 0.0)
-    unused_j = max(today_j - ledger.used_j[day], 0.0)
-    return budget_of(limits, ledger, next_day) - unused_j / n_left
 
 
 @inlined
@@ -189,12 +123,6 @@ def task_budget_j(limits, machines, budget_j, used_j, effect_s, day):
 
 
 @inlined
-def tariff_factor(limits, at_s):
-    """The cost of energy at an instant over its mean."""
-    return limits.factor[int(at_s / HOUR_S) % limits.factor.size]
-
-
-@inlined
 def used_on(limits, ledger, machines, day, at_s, is_certain):
     """What the manager believes, at an instant, that all that is fixed uses on a day."""
     return ledger.used_j[day] + (0.0 if is_certain else believed_use_j(limits, machines, day, at_s))
@@ -205,25 +133,14 @@ def open_ledger(limits, ledger, machines, effect_s, is_certain):
     """Find what is left of the day, and which options the filter lets pass."""
     if not limits.has_budget:
         return
-    day = min(day_of(limits, effect_s), ledger.used_j.size - 2)
-    budget_j, used_j = budget_of(limits, ledger, day), used_on(limits, ledger, machines, day, effect_s, is_certain)
-    ledger.left_j[NOW] = ledger.left_j[AT_FIRST] = budget_j - used_j
+    day = event_day(limits, ledger, effect_s)
+    used_j = used_on(limits, ledger, machines, day, effect_s, is_certain)
     tomorrow_j = used_on(limits, ledger, machines, day + 1, effect_s, is_certain)
-    ledger.left_j[TOMORROW] = tomorrow_budget_j(limits, ledger, day) - tomorrow_j
-    ledger.day_end_s[0] = day_start_s(limits, day + 1)
+    budget_j = open_day(limits, ledger, day, used_j, tomorrow_j)
     share_j = task_budget_j(limits, machines, budget_j, used_j, effect_s, day)
     factor = tariff_factor(limits, effect_s)
     for option in range(ledger.passes.size):
         ledger.passes[option] = limits.cost_j[option] * factor < share_j
-
-
-@inlined
-def spend(limits, ledger, option, end_s, boot_j):
-    """Take a planned run from what is left of today, and what of it lies after the day's end from tomorrow."""
-    ledger.left_j[NOW] -= limits.cost_j[option] + boot_j
-    after_s = end_s - ledger.day_end_s[0]
-    if after_s > 0.0:
-        ledger.left_j[TOMORROW] -= limits.cost_w[option] * after_s
 
 
 @shared
@@ -302,12 +219,8 @@ def fits_the_day(limits, ledger, option, start_s, end_s, boot_j):
     """Whether a choice starts within the day and keeps its budget and the next day's."""
     if not limits.has_budget:
         return True
-    after_s = end_s - ledger.day_end_s[0]
-    return (
-        start_s < ledger.day_end_s[0]
-        and limits.cost_j[option] + boot_j <= ledger.left_j[NOW]
-        and not (after_s > 0.0 and limits.cost_w[option] * after_s > ledger.left_j[TOMORROW])
-    )
+    energy_j = limits.cost_j[option] + boot_j
+    return start_s < ledger.day_end_s[0] and has_left(ledger, energy_j, limits.cost_w[option], end_s)
 
 
 @inlined
