@@ -49,7 +49,7 @@ def follow_parent() -> None:
 def for_children() -> Iterator[None]:
     """Start processes in here: they inherit one thread each, and a Ctrl-C that only the parent hears.
 
-    Workers need nothing of the program that started them, so they are not told of it: a script would otherwise
+    Workers need nothing of the program that started them, so it is not passed to them: a script would otherwise
     be run again in each of them, unless it keeps its calls under `if __name__ == "__main__"`.
     """
     saved = {name: os.environ.get(name) for name in _ONE_THREAD}

@@ -226,12 +226,13 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "kill factor that kills nobody": (
         lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"') + "kill_factor = 2",
-        "study.toml: manager.kill_factor: found 2; kills who runs longer than estimated, and all run exactly so",
+        "study.toml: manager.kill_factor: found 2; kills tasks that run longer than estimated, but all run exactly "
+        "as estimated",
     ),
     "idle machines that nobody is dropped by": (
         lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"').replace("[0, 0.5]", "0")
         + 'environment = "polled"\ndropping_by = "idle"',
-        "study.toml: manager.dropping_by: found 'idle'; says who is dropped, and the threshold is 0",
+        "study.toml: manager.dropping_by: found 'idle'; says which are dropped, but the threshold is 0",
     ),
     "idle machines where there are queues": (
         lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"') + 'dropping_by = "idle"',

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from joulewise.model.arrays import Floats
 
 N_SHOWN = 3
-"""So many tasks are named for each broken rule; the others are counted."""
+"""This many tasks are named for each broken rule; the others are counted."""
 
 RELATIVE_TOLERANCE = 1e-9
 """Of durations and utilities: how far a stored one may be from the one computed here."""

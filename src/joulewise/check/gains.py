@@ -137,7 +137,7 @@ class _BestRuns:
             self.try_completion(some, shapes.start_s[segment + 1], value)
 
     def try_completion(self, runs: _PossibleRuns, after_hold_s: Floats, value: Floats) -> None:
-        """Complete so long after the hold, if that is allowed up to rounding, for so much of the scale."""
+        """Complete this long after the hold, if that is allowed up to rounding, for this much of the scale."""
         work, last_s = self.work, self.last_s(runs)
         start_s = work.arrival_s[runs.task] + work.hold_s[runs.task] + after_hold_s - runs.exec_s
         allowed = (start_s >= runs.first_s - self.slack_s) & (start_s <= last_s + self.slack_s)
@@ -153,7 +153,7 @@ class _BestRuns:
         self.walk(runs, np.searchsorted(self.market.at_s, runs.first_s + runs.exec_s), runs.exec_s)
 
     def walk(self, runs: _PossibleRuns, place: Counts, before_s: Floats) -> None:
-        """Start so long before the instants from `place` on, while a later start might gain more."""
+        """Start this long before the instants from `place` on, while a later start might gain more."""
         at_s = np.append(self.market.at_s, math.inf)
         while runs.task.size:
             start_s = at_s[place] - before_s

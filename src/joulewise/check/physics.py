@@ -1,4 +1,4 @@
-"""What holds of every allocation of tasks to machines, whoever decided."""
+"""What holds for every allocation of tasks to machines, whatever decided."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SMALL = 1e-12
 class PricedChoices(NamedTuple):
     """What tasks may choose, by task type: rows from `first[task type]` on.
 
-    A run takes so many machines of a type for so many seconds, and adds so many watts to standby.
+    A run takes this many machines of a type for this many seconds, and adds this many watts to standby.
     """
 
     first: Counts
@@ -88,5 +88,5 @@ def period_edges_s(work: Workload, supply: Supply) -> Floats:
 
 
 def energy_income(market: PricedMarket, left_j: Floats) -> float:
-    """What the owner gets for so many joules in each period; energy without a limit has no price."""
+    """What the owner gets for this many joules in each period; energy without a limit has no price."""
     return float(sum(price * joules for price, joules in zip(market.per_j, left_j, strict=True) if price > 0))

@@ -1,4 +1,4 @@
-"""Rules on runs, whoever decided: times follow from choices, a machine that is up runs one task at a time."""
+"""Rules on runs, whatever decided: times follow from choices, a machine that is up runs one task at a time."""
 
 from __future__ import annotations
 

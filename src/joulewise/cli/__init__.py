@@ -67,7 +67,7 @@ def _code(error: OSError) -> int:
 
 
 def _give_up_lost_output() -> None:
-    """Where standard output takes nothing more, let nobody try again at the exit, which would change our code."""
+    """Where standard output takes nothing more, keep Python from trying again at exit, which would change our code."""
     try:
         sys.stdout.flush()
     except OSError:

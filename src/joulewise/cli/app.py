@@ -38,7 +38,7 @@ VERBS: dict[str, Callable[..., None]] = {
 
 
 def _until_closed(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb, ended quietly when whoever reads its output has read enough (`joulewise list | head -1`)."""
+    """The verb, ended quietly when the reader of its output has read enough (`joulewise list | head -1`)."""
 
     @wraps(verb)
     def call(*arguments: Any, **options: Any) -> None:

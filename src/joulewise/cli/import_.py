@@ -77,7 +77,7 @@ def _facts(report: TraceReport) -> list[dict[str, str]]:
     facts = {
         "format": about.form,
         "machine": ", ".join(filter(None, [about.name, *size])) or "not told",
-        "first submitted": f"{report.first_at} {about.clock}" if report.first_at else "at an instant that is not told",
+        "first submitted": f"{report.first_at} {about.clock}" if report.first_at else "at an unknown instant",
         "submitted within": duration(report.span_s),
         "users and queues": f"{report.n_users:,} and {report.n_queues:,}",
         "can be replayed": f"{report.n_jobs:,}" + (f", which need {load}" if load else ""),

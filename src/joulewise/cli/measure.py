@@ -33,7 +33,10 @@ def measure(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Agree to a plan that takes more than 12 hours.")] = False,
     probes: Annotated[
-        bool, typer.Option("--probes", help="Tell what can be read on this machine, why not, and what would help.")
+        bool,
+        typer.Option(
+            "--probes", help="Say what can be read on this machine, what cannot and why, and what would help."
+        ),
     ] = False,
     report: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Analyse a folder of measurements again.")
@@ -149,7 +152,7 @@ def _counts(outcome: LaboratoryOutcome) -> dict[str, Any]:
 
 
 def _analysed(folder: Path) -> tuple[Analysis, MeasureInfo, Path]:
-    """Everything that is made of the journal, written anew while nobody else writes to the folder."""
+    """Everything that is made of the journal, written again while no other process writes to the folder."""
     from joulewise.files import locked
     from joulewise.measure.analysis.analysis import analyse
     from joulewise.measure.analysis.export import write_tables

@@ -11,7 +11,7 @@ from joulewise.cli.output import AsJson, FolderPath, print_json, print_table, pr
 def verify(folder: FolderPath, as_json: AsJson = False) -> None:
     """Check stored results against their study.
 
-    Worlds are made anew, every stored allocation is checked, runs without one are computed again, and
+    Worlds are made again, every stored allocation is checked, runs without one are computed again, and
     utilities, energies, percentages and bounds are computed a second time.
     """
     from joulewise.study import verify as judge

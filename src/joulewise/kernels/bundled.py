@@ -95,7 +95,7 @@ def matmul(a, b, c, rounds):
 
 @kernel
 def branchy(counts, rounds):
-    """Choices that nobody can foresee: what becomes of a count depends on a number drawn for it."""
+    """Choices that cannot be foreseen: each count depends on a number drawn for it."""
     drawn = 12345
     for _ in range(rounds):
         for i in range(len(counts)):

@@ -73,13 +73,13 @@ class _DraftLibrary(JITCodeLibrary):
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002
-        """No address: nobody calls a draft from outside."""
+        """No address: nothing calls a draft from outside."""
         self._ensure_finalized()
         return 0
 
     @property
     def codegen(self) -> _DraftLibrary:
-        """Who would be told where constants of Python are, which kernels have none of."""
+        """What would say where constants of Python are; kernels have none."""
         return self
 
     def set_env(self, name: str, constants: object) -> None:
@@ -156,7 +156,7 @@ def _field(context: Any, builder: Any, kind: Record, pointer: Any, name: str) ->
 
 
 def _unchanging(builder: Any, pointer: Any, kind: Any) -> Any:
-    """Read what never changes, number by number, for the mark is lost on reads of several at once."""
+    """Read what never changes, number by number, because the mark is lost on reads of several at once."""
     if not isinstance(kind, ir.Aggregate):
         read = builder.load(pointer)
         read.set_metadata("invariant.load", builder.module.add_metadata([]))

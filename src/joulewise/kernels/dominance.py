@@ -1,4 +1,5 @@
-"""Two objectives, both minimised: who dominates whom, who survives a generation, what an archive remembers."""
+"""Two objectives, both minimised: which points dominate which, which survive a generation, what an archive "
+"remembers."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def room_to_sort(n: int) -> Sorting:
 
 
 def empty_archive(n_kinds: int, n_genes: int, room: int) -> Archive:
-    """An archive with room for so many points, each with its genes by [kind of gene, gene]."""
+    """An archive with room for this many points, each with its genes by [kind of gene, gene]."""
     genes = np.zeros((n_kinds, room, n_genes), np.int32)
     return Archive(np.zeros((room, 2)), genes, np.zeros(room, np.int64), np.arange(room)[::-1].copy(), np.zeros(1, int))
 
@@ -131,7 +132,7 @@ def rank_by_dominators(points, sorting, n):
 
 @shared
 def measure_crowding(points, sorting, n_members):
-    """Fill `crowd` for the members of one rank, who are listed by first objective.
+    """Fill `crowd` for the members of one rank, listed by first objective.
 
     A member's distance is the sum, over objectives, of how far apart its neighbours are, as a share of the rank's
     range; it is infinite at both ends.

@@ -34,7 +34,7 @@ def day_start_s(limits, day):
 
 @shared
 def use(limits, ledger, start_s, end_s, cost_w):
-    """Note the energy of a run on the days it lies in; what lies beyond the last day belongs to nobody."""
+    """Note the energy of a run on the days it lies in; what lies beyond the last day counts nowhere."""
     if not limits.has_budget:
         return
     day = day_of(limits, start_s)
@@ -95,7 +95,7 @@ def event_day(limits, ledger, at_s):
 
 @inlined
 def open_day(limits, ledger, day, used_j, used_tomorrow_j):
-    """Start an event on a day of which so much is used already, and of the next; returns the day's budget."""
+    """Start an event on a day of which this much is used already, and of the next; returns the day's budget."""
     budget_j = budget_of(limits, ledger, day)
     ledger.left_j[NOW] = ledger.left_j[AT_FIRST] = budget_j - used_j
     ledger.left_j[TOMORROW] = tomorrow_budget_j(limits, ledger, day) - used_tomorrow_j

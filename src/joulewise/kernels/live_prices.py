@@ -1,4 +1,4 @@
-"""Prices of machine time and energy that find themselves: what runs short becomes dearer.
+"""Prices of machine time and energy that adapt by themselves: what is scarce becomes more expensive.
 
 After every event the price of a kind of machine rises by a little while hardly any of them is idle, and falls faster
 the more of them are; the price of energy follows whether power is drawn faster than what is left of the day's

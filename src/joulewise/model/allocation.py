@@ -1,4 +1,4 @@
-"""What was decided: who ran where, when and in which P-state, and who did not."""
+"""What was decided: which task ran where, when and in which P-state, and which did not."""
 
 from __future__ import annotations
 

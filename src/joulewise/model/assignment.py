@@ -1,4 +1,5 @@
-"""What is to be done with tasks that are all known in advance: who runs where, in which P-state, in which order."""
+"""What is to be done with tasks that are all known in advance: which task runs where, in which P-state, in which "
+"order."""
 
 from __future__ import annotations
 

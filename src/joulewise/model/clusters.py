@@ -64,7 +64,7 @@ class Clusters:
 class JobTypes:
     """What a job of type t may choose: the options from row `first[t]` to `first[t + 1]`.
 
-    An option is a number of nodes of one cluster, all in one P-state. With it a job runs for `time_s`; whoever plans
+    An option is a number of nodes of one cluster, all in one P-state. With it a job runs for `time_s`; the planner
     knows only that it takes `planned_s`. All its nodes together draw `power_w` (NaN where that is not known). A type
     may have several options on one cluster: P-states, or numbers of nodes where the job can use more or fewer. A type
     without options runs nowhere.

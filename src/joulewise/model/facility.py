@@ -44,7 +44,7 @@ class NodeTypes:
 
 @dataclass(frozen=True, eq=False)
 class TaskFlows:
-    """Types of tasks that flow in for ever: so many a second, each worth a reward if it ends by its deadline.
+    """Types of tasks that flow in for ever: this many a second, each worth a reward if it ends by its deadline.
 
     A core of node type n in P-state p runs `speed_per_s[t, n, p]` tasks of type t a second if nothing slows it, and
     draws `power_w[t, n, p]` meanwhile; speed 0 is "cannot run", also for P-states that a node type does not have.

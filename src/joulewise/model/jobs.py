@@ -55,7 +55,7 @@ class Jobs:
 
 @dataclass(frozen=True, eq=False)
 class NodeOutages:
-    """Times in which so many nodes of a cluster cannot be used, one row each.
+    """Times in which this many nodes of a cluster cannot be used, one row each.
 
     One that `is_planned` (maintenance, a reservation for others) is known from the start and nothing is planned into
     it. Any other is a failure: it is known when it comes, and takes nodes as chance has it by `lot` in [0, 1): the

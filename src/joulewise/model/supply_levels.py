@@ -32,7 +32,7 @@ class SupplyLevels:
         return np.asarray(np.clip(self.base_c + level_c, self.room.coldest_c, self.room.hottest_c))
 
     def hottest_supply_c(self, node_w: Floats) -> Floats:
-        """The hottest supply at which no node that draws so much is above its redline; the coldest where none is."""
+        """The hottest supply at which no node that draws this much is above its redline; the coldest where none is."""
         return self.supply_c(self.hottest_c(self.rise_k(node_w)))
 
     def rise_k(self, node_w: Floats) -> Floats:
@@ -40,11 +40,11 @@ class SupplyLevels:
         return self.air.inlets_c(node_w, np.zeros(self.room.n_cracs))[0]
 
     def most_spare_k(self, rise_k: Floats) -> Floats:
-        """How far inlets that rise so much are below their redlines with all units as cold as they can blow."""
+        """How far inlets that rise this much are below their redlines with all units as cold as they can blow."""
         return np.asarray(self.room.redline_c - rise_k - self._inlet_c(0))
 
     def hottest_c(self, rise_k: Floats) -> float:
-        """The highest level at which no inlet that rises so much is above its redline: -inf if none, inf if all.
+        """The highest level at which no inlet that rises this much is above its redline: -inf if none, inf if all.
 
         While all units are within their ranges inlets rise as levels do. Between levels at which some unit comes to the
         end of its range, they rise in straight lines.

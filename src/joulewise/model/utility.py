@@ -160,7 +160,7 @@ def _shape_problems(table: UtilityShapes) -> Iterator[Problem]:
         (
             segment[is_last & ((table.slope_per_s != 0) | (table.level < 0))],
             "falls below 0 in the end",
-            "a utility must be 0 or more for ever",
+            "a utility must always be 0 or more",
         ),
     )
     for wrong, found, allowed in rules:

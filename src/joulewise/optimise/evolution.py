@@ -44,7 +44,7 @@ class Chromosomes(Protocol):
         """Set the points of the first rows."""
 
     def breed(self, state: NDArray[np.uint64], parents: Counts, children: Counts, mutation: float) -> None:
-        """Fill and evaluate the children's rows: crossovers of random parents, each then mutated by chance."""
+        """Fill and evaluate the children's rows: crossovers of random parents, each then mutated at random."""
 
 
 class GeneticProblem(Protocol):
@@ -183,7 +183,7 @@ def _herd(problem: GeneticProblem, engine: Engine) -> Callable[[Population, Ways
 
 
 def cores(n: int) -> str:
-    """So many processor cores as the name of an engine."""
+    """This many processor cores as the name of an engine."""
     return "one core" if n == 1 else f"{n} cores"
 
 
@@ -231,9 +231,11 @@ def start_problems(
     if start.n_islands != n_islands:
         yield Problem("start", f"found a population of {start.n_islands} islands", f"must be of {n_islands}")
     if population is not None and population != start.size:
-        yield Problem("population", f"found {population}", f"must be {start.size}, as large as the one to go on with")
+        yield Problem(
+            "population", f"found {population}", f"must be {start.size}, as large as the one to continue from"
+        )
     if n_seeds:
-        yield Problem("seeds", f"found {n_seeds} beside a population to go on with", "must be one or the other")
+        yield Problem("seeds", f"found {n_seeds} beside a population to continue from", "must be one or the other")
 
 
 def founders(problem: GeneticProblem, seeds: Sequence[Any], n: int, seed: int, island: int = 0) -> Population:
@@ -297,7 +299,7 @@ class Herd:
         self.generation += 1
 
     def emigrants(self, n: int) -> Migrants:
-        """Points and genes of up to n chromosomes that no other dominates, by chance."""
+        """Points and genes of up to n chromosomes that no other dominates, drawn at random."""
         best = self.parents[non_dominated(self.chromosomes.points[self.parents])]
         draws = generator(int(self.state[0]), "emigrants")
         chosen = np.sort(draws.choice(best, min(n, best.size), replace=False))
@@ -353,7 +355,7 @@ class Herd:
 
 
 def _filled(points: Floats, genes: Ints, room: int) -> Archive:
-    """An archive of a front by first objective, with room for so many points and those of the front."""
+    """An archive of a front by first objective, with room for this many points and those of the front."""
     n, (n_kinds, _, n_genes) = len(points), genes.shape
     archive = empty_archive(n_kinds, n_genes, room + n)
     archive.points[:n], archive.genes[:, :n] = points, genes

@@ -101,7 +101,7 @@ def _problems(archipelago: Archipelago) -> Iterator[Problem]:
 
 
 def _one_on(emigrants: dict[int, Migrants]) -> dict[int, Migrants]:
-    """Who comes to each island: those who leave the one before it, around a ring."""
+    """The points that come to each island: those that leave the one before it, around a ring."""
     return {(island + 1) % len(emigrants): migrants for island, migrants in emigrants.items()}
 
 
@@ -137,7 +137,7 @@ class _IslandGroup:
         self.herds = {island: Herd(problem, start, ways) for island, start in starts.items()}
 
     def emigrants(self, n: int) -> dict[int, Migrants]:
-        """Who leaves each island."""
+        """The points that leave each island."""
         return {island: herd.emigrants(n) for island, herd in self.herds.items()}
 
     def live(self, immigrants: dict[int, Migrants], until: int, wanted: set[int]) -> dict[int, dict[int, Floats]]:
@@ -177,7 +177,7 @@ def _jobs(make_problem: Callable[[], GeneticProblem], ways: Ways, begin: Populat
 
 
 class _Crew(Protocol):
-    """Whoever looks after all islands."""
+    """What looks after all islands."""
 
     def ask(self, what: str, *about: Any) -> dict[int, Any]:
         """The answers of all groups to a question, which is a method of theirs, by island."""
@@ -210,7 +210,7 @@ class _Processes:
 
 @contextmanager
 def _crew(jobs: Sequence[bytes]) -> Iterator[_Crew]:
-    """Whoever does the jobs, each in a process of its own unless there is only one; no process stays behind."""
+    """What does the jobs, each in a process of its own unless there is only one; no process stays behind."""
     if len(jobs) == 1:
         yield _Alone(jobs[0])
         return

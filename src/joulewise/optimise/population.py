@@ -52,7 +52,7 @@ def _flat(facts: Any) -> Iterator[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """The state of evolution after so many generations, on one island or several, and what it has seen.
+    """The state of evolution after this many generations, on one island or several, and what it has seen.
 
     `genes[kind of gene, row, gene]` and `points[row, objective]` are the chromosomes of one island after the other, as
     many on each. `rows[island]` are the rows of an island's pool: where its chromosomes are, then those that are free;

@@ -1,7 +1,7 @@
 """Prices that find a tight bound: what tasks gain at given prices, and a search for better prices.
 
 Give every machine-second and every joule a price, pay the owner for all there are, and let each task choose
-the run that gains it most after paying. Whatever the prices, nobody earns more than the two sums together:
+the run that gains it most after paying. Whatever the prices, no schedule earns more than the two sums together:
 Lagrangian duality over "never more machines in use than there are of the type" and "no more energy than the
 budget". Better prices give a tighter bound; any prices give a valid one, so the prices are the certificate.
 """
@@ -27,12 +27,12 @@ _answer_prices: Any = answer_prices
 _ROUNDING = 1e-9
 _ENOUGH_TASKS = 2500
 MOST_CHEAPEST = 20_000_000
-"""So many numbers are kept that prune the search, whatever that does to the length of slots."""
+"""This many numbers are kept that prune the search, whatever that does to the length of slots."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of the search: slots of about `slot_s`, so many evaluations of the bound on every `stride`-th task.
+    """A part of the search: slots of about `slot_s`, this many evaluations of the bound on every `stride`-th task.
 
     The first step changes a typical machine price by `step` of their mean and energy prices by up to `step_j`.
     """

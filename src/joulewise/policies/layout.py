@@ -28,7 +28,7 @@ _LAYOUTS: WeakKeyDictionary[World, dict[int | None, Layout]] = WeakKeyDictionary
 def layout_of(world: World, best_types: int | None = None) -> Layout:
     """The world's arrays for kernels; writable copies, so that all worlds look alike to the compiler.
 
-    With `best_types` the options are only those on so many machine types that run a task fastest.
+    With `best_types` the options are only those on this many machine types that run a task fastest.
     """
     layouts = _LAYOUTS.setdefault(world, {})
     if best_types not in layouts:

@@ -56,7 +56,7 @@ def _load(path: Path, where: str) -> ModuleType:
         raise InputError(*(replace(one, where=f"{path.name}: {one.where}") for one in error.problems)) from None
     except Exception as error:
         line = f"{path}: {type(error).__name__}: {error}"
-        raise InputError(Problem(where, f"could not load {line}", advice="mend the file and try again")) from error
+        raise InputError(Problem(where, f"could not load {line}", advice="fix the file and try again")) from error
     return module
 
 

@@ -88,7 +88,7 @@ def found_planes(records: Records, panels: Sequence[Panel], compared: str) -> li
 
 
 def panel_px(panels: Sequence[Any]) -> tuple[int, int]:
-    """Width and height of each of so many panels."""
+    """Width and height of each of this many panels."""
     return (520, 340) if len(panels) == 1 else (300, 240)
 
 
@@ -208,7 +208,7 @@ def ring_layer(plane: Plane, rings: Sequence[Mapping[str, Any]], looks: Mapping[
 
 
 def front_by_generations(records: Records) -> Drawing:
-    """The fronts of a genetic search after so many generations, and the proven bound."""
+    """The fronts of a genetic search after this many generations, and the proven bound."""
     panels, note = front_panels(records, SNAPSHOT)
     stages = [stages_of(records, panel.rows) for panel in panels]
     bounds = [curve_of(records, panel.rows, BOUND) for panel in panels]

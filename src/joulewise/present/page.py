@@ -120,7 +120,7 @@ def _built_in(kind: str) -> Page:
 
 def _loaded(point: EntryPoint) -> Page:
     where = f"page {point.name!r} of the package {point.dist.name if point.dist else point.module!r}"
-    advice = "mend the package, or remove it"
+    advice = "fix the package, or remove it"
     try:
         page = point.load()
     except Exception as error:

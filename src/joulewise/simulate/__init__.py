@@ -1,1 +1,1 @@
-"""Time: what becomes of work when a manager, a scheduler or a dispatcher decides."""
+"""Time: what happens to work when a manager, a scheduler or a dispatcher decides."""

@@ -45,7 +45,7 @@ class Draws:
         return np.interp(at_s, edge_s, energy_j) if edge_s.size else np.zeros(np.shape(at_s))
 
     def reached_at_s(self, energy_j: float) -> float:
-        """When all of them had used so much energy above 0; NaN if never."""
+        """When all of them had used this much energy above 0; NaN if never."""
         edge_s, power_w, used_j = self._changes
         after = int(np.searchsorted(used_j, energy_j))
         if after == used_j.size:

@@ -1,4 +1,4 @@
-"""Stored numbers held against those that come out anew."""
+"""Stored numbers compared with those that are computed again."""
 
 from __future__ import annotations
 

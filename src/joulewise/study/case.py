@@ -15,7 +15,7 @@ NOT_CHECKED = "not checked"
 
 
 class Note(str):
-    """What a judge tells of a run besides problems."""
+    """What a judge says about a run besides problems."""
 
 
 @dataclass(frozen=True)

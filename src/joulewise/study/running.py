@@ -30,7 +30,7 @@ MAX_WORKERS = 1024
 
 
 def default_folder(study: Study) -> Path:
-    """Where results go when nobody says otherwise."""
+    """Where results go by default."""
     return Path("results") / study.name
 
 

@@ -37,6 +37,6 @@ def hypervolume_columns(title: str) -> tuple[Column, ...]:
             title=title, rank=20,
         ),
         metric(
-            "hypervolume_percent:*", "%", "the same after so many generations; a column for each snapshot"
+            "hypervolume_percent:*", "%", "the same after that number of generations; a column for each snapshot"
         ),
     )  # fmt: skip

@@ -126,7 +126,7 @@ class Store:
             write_atomic(self.study_file, owner.source)
 
     def finish(self, owner: Owner, runs: Sequence[Run], details: Mapping[str, Any]) -> pl.DataFrame:
-        """Replace the table of runs and the heading together: nobody reads one with an older other."""
+        """Replace the table of runs and the heading together: no reader gets one with an older other."""
         self._mark(owner, details, is_finished=False)
         table = self.merge(runs)
         write_atomic(self.study_file, owner.source)
@@ -247,7 +247,7 @@ def _is_study_key(name: str) -> bool:
 
 
 def _path_of(marker: Mapping[str, Any]) -> Path:
-    """Where the study file was that a marker tells of."""
+    """Where the study file that a marker names was."""
     return Path(marker["study_folder"], marker["study_file"])
 
 

@@ -44,7 +44,7 @@ class Heading:
     )
     trials: Annotated[int, Field(ge=1, le=100_000)] = field(
         default=1,
-        metadata={"help": "how often each point is drawn anew; policies and methods share the draws of a trial"},
+        metadata={"help": "how many worlds are drawn for each point; policies and methods share the draws of a trial"},
     )
     keep: Literal["first", "all", "none"] = field(
         default="first",
@@ -224,7 +224,7 @@ class _Draft:
         return _Combination(name, kind, parts)
 
     def _kind(self, variant: Mapping[str, Any]) -> Kind:
-        """The kind of study that the section which decides makes it; where that cannot be told, the nearest one."""
+        """The kind of study that the section which decides makes it; where that is not clear, the nearest one."""
         section = [*self._deciding(), self._deciding_names()[0]][0]
         said = [place.get(section) for place in (variant, self.raw)]
         goals = [values[GOAL] for values in said if isinstance(values, dict) and GOAL in values]

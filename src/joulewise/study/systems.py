@@ -50,7 +50,7 @@ def installed() -> Installed:
 def _loaded(point: EntryPoint, others: Collection[System]) -> System | Problem:
     """The system of an entry point, or why it is none that can be used."""
     where = f"system {point.name!r} of the package {point.dist.name if point.dist else point.module!r}"
-    advice = "mend the package, or remove it"
+    advice = "fix the package, or remove it"
     try:
         system = point.load()
     except Exception as error:  # whatever a foreign package raises must not stop the others

@@ -1,4 +1,4 @@
-"""Stored results held against the study: worlds made anew, what was decided checked, columns recomputed."""
+"""Stored results checked against the study: worlds made again, decisions checked, columns recomputed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Verdict:
 
 
 def verify(folder: Path, on_progress: Callable[[int, int], None] = lambda *_: None) -> list[Verdict]:
-    """Judge every run that is done; `on_progress` is told how many of how many are judged.
+    """Judge every run that is done; `on_progress` gets how many of how many are judged.
 
     Raises InputError when there is no such run, or the folder or the files that its study names cannot be used.
     """

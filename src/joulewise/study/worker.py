@@ -74,7 +74,7 @@ def _check_files(run: Run, folder: Path) -> None:
 
 
 def world_of(run: Run, draw: Draw) -> Any:
-    """The world of a run, made anew unless this process has just made it."""
+    """The world of a run, made again unless this process has just made it."""
 
     def make() -> Any:
         world = kind_of(run.point.decision).build_world(run.point.world, draw)

@@ -3,7 +3,7 @@
 The mean, variance, skewness S and kurtosis K of a few values are those of a population (divided by n, not n - 1).
 The expansion of type A, phi(z) (1 + S/6 He3(z) + (K - 3)/24 He4(z)), is no density where it is negative, and times and
 powers are above 0. So it is set to 0 where it is negative or below a tenth of the least value, and made 1 in all again.
-That would change all four moments; place, width and the two coefficients are therefore chosen anew, by least squares,
+That would change all four moments; place, width and the two coefficients are therefore chosen again, by least squares,
 so that what is left has the moments asked for, as nearly as a density of this form can (the mean exactly). An expansion
 that is a density already stays as it is. `expansion_report` says what was asked for and what was got.
 """

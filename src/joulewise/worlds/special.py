@@ -28,7 +28,7 @@ class SpecialParameters:
 
 
 def special_problems(p: SpecialParameters, n_task_types: int) -> Iterator[Problem]:
-    """What is wrong with these parameters of a system with so many task types."""
+    """What is wrong with these parameters of a system with this many task types."""
     least, most = p.special_per_machine_type
     n_needed = len(p.special_counts) * most
     rules = [

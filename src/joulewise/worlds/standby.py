@@ -21,7 +21,7 @@ class StandbyParameters:
 
     idle_power_w: float = explained(0.0, "power of a machine that is on and runs nothing")
     sleep_after_s: float | None = explained(
-        None, "a machine sleeps after so long without a task; left out: machines never sleep"
+        None, "a machine sleeps after this time without a task; left out: machines never sleep"
     )
     sleep_power_w: float = explained(0.0, "power of a machine that sleeps")
     boot_power_w: float = explained(0.0, "power of a machine while it wakes up")

@@ -30,7 +30,7 @@ _STANDBY = (
     (Column("sleep_w", "W", "power of a machine that sleeps; 0 if empty"), 0.0),
     (Column("boot_w", "W", "power of a machine while it wakes up; 0 if empty"), 0.0),
     (Column("boot_s", "s", "time that a machine needs to wake up; 0 if empty"), 0.0),
-    (Column("sleep_after_s", "s", "a machine sleeps after so long without a task; never if empty"), math.inf),
+    (Column("sleep_after_s", "s", "a machine sleeps after this time without a task; never if empty"), math.inf),
 )
 """The columns of `Standby`, in its order, and what an empty cell stands for."""
 

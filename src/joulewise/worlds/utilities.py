@@ -79,7 +79,9 @@ class UtilityParameters:
     )
     utility_classes: tuple[str, ...] = explained(("A", "B", "C", "D"), "the utility classes that occur, each as often")
     class_variations: int = explained(
-        0, "so many variations of each utility class in its place, always the same ones; 5 make 20 classes of A to D"
+        0,
+        "number of variations that take the place of each utility class, always the same ones; 5 make 20 classes "
+        "of A to D",
     )
 
     def __post_init__(self) -> None:

@@ -274,7 +274,8 @@ BAD: dict[str, tuple[str, Change, str]] = {
     ),
     "a budget without an end": (
         LOGGED, after('[supply]\nbudget = "1 GJ"'),
-        "workload.end: found a counted window without an end; must end where a budget may keep jobs waiting for ever; "
+        "workload.end: found a counted window without an end; must end where a budget may keep jobs waiting without "
+        "end; "
         'set workload.end = "2 d"',
     ),
     "a limit without power": (TABLED, after('[supply]\npower_cap = "1 kW"'), "found no power for option 0"),

@@ -172,7 +172,7 @@ def _mean_sum(beside: Floats, idle: Floats, slowdown: Floats) -> Floats:
     """[processor, own class]: the sum over all combinations of what others run of probability times their slowdowns.
 
     One core more turns the sum S over combinations of probability M into sum_c p_c (S + M slowdown_c), its own classes
-    c and being idle, which slows nobody, among them.
+    c and being idle, which slows no other core, among them.
     """
     mass, total = np.ones((len(beside), 1)), np.zeros((len(beside), len(slowdown)))
     for other in range(beside.shape[1]):

@@ -243,7 +243,7 @@ def _drops_were_hopeless(case: JobCase) -> Iterator[str]:
     assert case.scheduler is not None
     threshold, dropped = case.scheduler.dropping_threshold, case.ended(Fate.DROPPED)
     if threshold <= 0:
-        yield from job_findings("fate", dropped, "DROPPED", "any other, for the dropping threshold is 0")
+        yield from job_findings("fate", dropped, "DROPPED", "any other, because the dropping threshold is 0")
         return
     types, work = case.world.types, case.world.jobs.work
     kind = work.task_type[dropped]
@@ -258,7 +258,7 @@ def _only_preemption_cuts(case: JobCase) -> Iterator[str]:
     assert case.scheduler is not None
     rows = case.stretches
     wrong = (rows.fate == CUT) & (not case.scheduler.preempts)
-    yield from job_findings("fate of a piece", rows.job[wrong], "preempted", "lost, for nothing preempts")
+    yield from job_findings("fate of a piece", rows.job[wrong], "preempted", "lost, because nothing preempts")
 
 
 def _interrupted_jobs_do_all_their_work(case: JobCase) -> Iterator[str]:

@@ -104,7 +104,7 @@ class JobCase:
 
     @property
     def is_as_planned(self) -> bool:
-        """Whether nothing ran for longer than whoever planned it knew."""
+        """Whether nothing ran for longer than its planner knew."""
         types, option = self.world.types, self.stretches.option
         unaware = self.scheduler is not None and self.scheduler.overrun == "unaware"
         return not (unaware and (types.time_s[option] > types.planned_s[option]).any())

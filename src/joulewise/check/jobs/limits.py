@@ -1,6 +1,6 @@
 """Limits of a world of parallel jobs: no day uses more than its budget, no instant more power than its cap.
 
-They hold where no job runs for longer than whoever planned it knew. All nodes count as idle, and jobs with what they
+They hold where no job runs for longer than its planner knew. All nodes count as idle, and jobs with what they
 draw on top of that.
 """
 
@@ -58,7 +58,7 @@ def _used_j(case: JobCase, edges_s: list[float]) -> Iterator[float]:
 
 
 def _share_j(case: JobCase, day: int, before_j: float) -> float:
-    """The budget of a whole day, when so much was used on the counted days before it."""
+    """The budget of a whole day, when this much was used on the counted days before it."""
     supply, work = case.world.supply, case.world.jobs.work
     if not supply.is_total:
         return supply.budget_j

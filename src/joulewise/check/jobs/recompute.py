@@ -158,7 +158,7 @@ def _nodes(world: JobWorld, runs: Sequence[_Stretch], window: tuple[float, float
 
 
 def _waiting_s(job: _JobStory, window: tuple[float, float]) -> float:
-    """How long of the window a job could have run and did not; one that waits for ever does so to the end."""
+    """How long of the window a job could have run and did not; one that never runs waits to the end."""
     if job.fate in (Fate.DROPPED, Fate.IMPOSSIBLE) or math.isinf(job.ready_s):
         return 0.0
     until_s = job.stretches[-1].end_s if job.fate in (Fate.RAN, Fate.KILLED) else max(window[1], job.ready_s)

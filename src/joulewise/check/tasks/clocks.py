@@ -89,7 +89,7 @@ class Unknown:
 
 
 def by_arrivals(arrival_s: Floats, n: int, interval_s: float, until_s: float) -> ListedEvents:
-    """Events at 0, as soon as n tasks have arrived since the last one, and each interval after such a one."""
+    """Events at 0, as soon as n tasks have arrived since the last one, and after each interval from then on."""
     return ListedEvents(np.array(list(_events(arrival_s, n, interval_s, until_s)), float))
 
 

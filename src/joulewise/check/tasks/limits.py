@@ -38,7 +38,7 @@ def days_stay_within_budget(case: ManagedCase) -> Iterator[str]:
 
 
 def _share_j(case: ManagedCase, day: int, before_j: float) -> float:
-    """The budget of a whole day, when so much was used on the counted days before it."""
+    """The budget of a whole day, when this much was used on the counted days before it."""
     supply, work = case.world.supply, case.world.workload
     if not supply.is_total:
         return supply.budget_j

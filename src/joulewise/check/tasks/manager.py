@@ -18,7 +18,7 @@ from joulewise.model.arrays import Bools, Floats
 
 def _drops_need_a_threshold(case: ManagedCase) -> Iterator[str]:
     wrong = np.flatnonzero((case.allocation.status == Status.DROPPED) & (case.threshold <= 0))
-    yield from findings("status", wrong, "DROPPED", "RAN or WAITING, for the dropping threshold is 0")
+    yield from findings("status", wrong, "DROPPED", "RAN or WAITING, because the dropping threshold is 0")
 
 
 def _late_arrivals_wait(case: ManagedCase) -> Iterator[str]:

@@ -172,7 +172,7 @@ def _steps(draws: Sequence[_Spell], from_s: float, to_s: float) -> Iterator[tupl
 
 
 def _exhausted_s(draws: Sequence[_Spell], from_s: float, to_s: float, energy_j: float) -> float:
-    """When the draws of a window had used so much energy; NaN if never."""
+    """When the draws of a window had used this much energy; NaN if never."""
     left_j = energy_j
     for start_s, end_s, power_w in _steps([run for run in draws if run.start_s < to_s], from_s, to_s):
         step_j = power_w * (end_s - start_s)

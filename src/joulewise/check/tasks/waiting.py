@@ -1,4 +1,4 @@
-"""Rules of batch mode on the tasks that did not run: who was dropped had no hope, who waits has a queue."""
+"""Rules of batch mode on the tasks that did not run: what was dropped had no hope, what waits has a queue."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def drops_were_hopeless(case: ManagedCase) -> Iterator[str]:
     """A dropped task could not earn the threshold even as the next one on any machine at the last event.
 
     Machines are free ever later from event to event, as long as they do what is expected, so what was hopeless at
-    one is so at the last; and once all runs have ended, the next event leaves nobody waiting unless the manager may
-    hold tasks back. Who is judged by idle machines alone may be hopeless at one event and not at the next.
+    one is so at the last; and once all runs have ended, the next event leaves no task waiting unless the manager
+    may hold tasks back. A task that is judged by idle machines alone may be hopeless at one event and not at the next.
     """
     if case.manager.dropping_by == "idle":
         return
@@ -66,7 +66,7 @@ def _free_at_s(case: ManagedCase, event_at_s: float) -> Floats:
 
 
 def waiting_needs_a_queue(case: ManagedCase) -> Iterator[str]:
-    """Whoever waits after a mapping event does so behind a run and the next one, on a machine that can run it.
+    """A task that waits after a mapping event does so behind a run and the next one, on a machine that can run it.
 
     An idle machine alone proves nothing: a policy may prefer to wait for a faster one.
     """

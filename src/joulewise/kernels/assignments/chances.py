@@ -34,7 +34,7 @@ LANES = 16
 """Samples are stored in multiples of this; what is beyond `n_samples` is drawn but never counted."""
 
 MOST_POINTS = 256
-"""So many points have a number of one byte."""
+"""This many points have a number of one byte."""
 
 _WORD, _MOST_CURVES = 8, 4
 _FOREVER_S = 1e12
@@ -79,9 +79,9 @@ class ChanceRoom(NamedTuple):
     """Work space of one evaluation, by sample but for the first ones.
 
     `latest_s`, by task, is how long after its hold it may end and still earn enough, -inf for never; `curves` are the
-    segments of a utility function that matter to the task at hand. `sequence[first[m]:first[m + 1]]` are the tasks of
-    machine m in their order; `time_word` and `power_word` are the facts' points, eight to a word. Of the task at hand:
-    `exec_s`, `power_w`, `end_s` and `earned`; of the machine at hand: when it is free and what its tasks used and
+    segments of a utility function that matter to the current task. `sequence[first[m]:first[m + 1]]` are the tasks of
+    machine m in their order; `time_word` and `power_word` are the facts' points, eight to a word. Of the current task:
+    `exec_s`, `power_w`, `end_s` and `earned`; of the current machine: when it is free and what its tasks used and
     earned; of all: `energy_j` and `utility`.
     """
 
@@ -161,7 +161,7 @@ def _latest(facts, i):
 
 @inlined
 def _earns(facts, i, x_s):
-    """Whether task i earns enough when it ends so long after its hold."""
+    """Whether task i earns enough when it ends this long after its hold."""
     return facts.tasks.scale[i] * shape_value(facts.utilities, facts.tasks.shape[i], x_s) >= facts.drop_below
 
 
@@ -189,7 +189,7 @@ def evaluate_chances(facts, room, genes, rows, points):
 
 @inlined
 def n_walked(facts):
-    """So many samples are walked: whole words."""
+    """This many samples are walked: whole words."""
     return -(-facts.n_samples // _WORD) * _WORD
 
 
@@ -342,7 +342,7 @@ def count_earned(room, base_s, latest_s, n):
 
 @lanes
 def count_curves(room, n_curves, base_s, latest_s, n):
-    """Count a task whose ends lie on so many segments of its utility function, four at most."""
+    """Count a task whose ends lie on this many segments of its utility function, four at most."""
     c = room.curves
     start0, level0, span0, rate0 = c[0, 0], c[0, 1], c[0, 2], c[0, 3]
     start1, level1, span1, rate1 = c[1, 0], c[1, 1], c[1, 2], c[1, 3]

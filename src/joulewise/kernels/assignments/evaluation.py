@@ -1,7 +1,7 @@
 """What an assignment earns and uses: tasks in their order, each on its machine as soon as both are ready.
 
-Sums are by machine, in the order in which it takes its tasks, and then over machines. Whoever knows that a machine
-does the same as in another assignment may take its sums from there: the result is the same to the last bit.
+Sums are by machine, in the order in which it takes its tasks, and then over machines. A caller who knows that a
+machine does the same as in another assignment may take its sums from there: the result is the same to the last bit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class AssignmentFacts(NamedTuple):
     A place is a machine in a P-state, `place = machine * n_pstates + pstate`; a choice is a machine type in a P-state,
     `choice[place]` says which, `machine[place]` on which machine. `exec_s` and `energy_j` are by [task type, choice]
     and +inf where it cannot be made; `allowed[task type, :n_allowed[task type]]` are the places that can run a task
-    type, NOWHERE among them if tasks may be left out by chance. A task that would earn less than `drop_below` when its
+    type, NOWHERE among them if tasks may be left out at random. A task that would earn less than `drop_below` when its
     turn comes is dropped: it takes no time and no energy. All instants are counted from `begin_s`.
     """
 
@@ -66,7 +66,7 @@ FREE_S, USED_J, EARNED = 0, 1, 2
 
 
 def room_to_evaluate(n_tasks: int, n_machines: int) -> AssignmentRoom:
-    """Work space for assignments of so many tasks to so many machines."""
+    """Work space for assignments of this many tasks to this many machines."""
     return AssignmentRoom(np.zeros(n_tasks, np.int32), np.zeros(n_tasks + 1, np.int32), np.zeros((n_machines, 3)))
 
 

@@ -100,7 +100,7 @@ def pool_of(genes: NDArray[np.int32], n_machines: int) -> AssignmentPool:
 
 
 def room_to_breed(n_tasks: int, n_machines: int) -> BreedingRoom:
-    """Work space for chromosomes of so many tasks and machines."""
+    """Work space for chromosomes of this many tasks and machines."""
     left, right = np.zeros((2, n_tasks + 1), np.int64)
     sorting = room_to_evaluate(n_tasks, n_machines)
     return BreedingRoom(sorting, np.zeros((2, n_machines), np.bool_), np.zeros(n_machines, np.int64), left, right)
@@ -111,7 +111,7 @@ def room_to_breed(n_tasks: int, n_machines: int) -> BreedingRoom:
 
 @kernel
 def cross_and_mutate(state, facts, genes, parents, children, mutation):
-    """Fill the children's rows: two by two, segments of two random parents swapped, then mutated by chance.
+    """Fill the children's rows: two by two, segments of two random parents swapped, then mutated at random.
 
     Genes are `[kind of gene, row, task]`. Nothing is evaluated.
     """
@@ -150,9 +150,9 @@ def _copy(source, target, begin, end):
 
 @inlined
 def _mutate(state, facts, genes, row, mutation):
-    """By chance, give a task a random place that can run it, and swap its order with that of a random task.
+    """At random, give a task another place that can run it, and swap its order with that of a random task.
 
-    Returns both tasks, or nobody twice.
+    Returns both tasks, or NOBODY twice.
     """
     if share_of(draw(state)) >= mutation:
         return _NOBODY, _NOBODY
@@ -285,7 +285,7 @@ def _evaluate_child(facts, pool, room, child, crossing):
 
 @inlined
 def _find_sources(facts, pool, room, child, crossing):
-    """Find for each machine the parent who does the same, or nobody."""
+    """Find for each machine the parent that does the same, or NOBODY."""
     outer, inner, task = crossing.outer, crossing.inner, crossing.task
     for machine in range(room.source.size):
         if not room.differs[0, machine]:

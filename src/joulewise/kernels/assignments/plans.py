@@ -1,6 +1,6 @@
 """Plans that annealing changes: the tasks of each machine in their order, when they run, and what is kept on the way.
 
-Utility is read from a table, so totals here are close but not exact: whoever reports evaluates anew.
+Utility is read from a table, so totals here are close but not exact: evaluate again before reporting.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class SearchScene(NamedTuple):
 
 @inlined
 def value_at(curves, row, late_s):
-    """What a shape is worth so long after the hold, as the table has it."""
+    """What a shape is worth this long after the hold, as the table has it."""
     at = max(late_s * curves.per_s + curves.n_lead, 0.0)
     cell = min(np.int64(at), curves.n_cells - 1)
     return curves.cells[row + cell, 0] + curves.cells[row + cell, 1] * min(at - cell, 1.0)

@@ -13,7 +13,7 @@ from joulewise.kernels.layout import Options, Tasks, Utilities
 from joulewise.kernels.records import record
 
 BLOCK = 16
-"""So many starts of an option are passed over at once where none of them can be the best."""
+"""This many starts of an option are passed over at once where none of them can be the best."""
 
 ROUNDING = 1e-12
 """Relative to the latest instant: a start this little before an arrival counts as one at the arrival."""

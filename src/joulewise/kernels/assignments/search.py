@@ -49,7 +49,7 @@ _TINY = 1e-300
 
 @record
 class Sweep(NamedTuple):
-    """So many moves while energy price and temperature go from their first to their second value."""
+    """This many moves while energy price and temperature go from their first to their second value."""
 
     n_moves: int
     per_j: tuple[float, float]

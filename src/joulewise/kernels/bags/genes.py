@@ -60,7 +60,7 @@ def evaluate(facts, pool, n_rows):
 
 @kernel
 def breed(state, facts, pool, parents, children, mutation):
-    """Fill the children's rows: two by two, segments of two random parents swapped, then mutated by chance."""
+    """Fill the children's rows: two by two, segments of two random parents swapped, then mutated at random."""
     n_genes = pool.genes.shape[1]
     for pair in range(children.size // 2):
         mother, father = _two_parents(draw(state), parents)

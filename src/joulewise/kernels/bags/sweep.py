@@ -310,7 +310,7 @@ def _find_prices(choices, basis, prices):
 def _entering(choices, basis, prices):
     """The column that pays first as the weight grows, and that weight; task type COMMON when none ever does.
 
-    A column pays from the weight at which what it is dearer by, `above`, is made up for by what it `falls` per watt.
+    A column pays from the weight at which its extra cost, `above`, is made up for by what it `falls` per watt.
     """
     task_type, column, above, falls = COMMON, 0, np.inf, 1.0
     steepest = 0.0

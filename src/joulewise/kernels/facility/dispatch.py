@@ -63,7 +63,7 @@ class Sent(NamedTuple):
 
 @record
 class Cores(NamedTuple):
-    """State. By core: the task that runs, the first and the last that wait, and the seconds that all who wait are
+    """State. By core: the task that runs, the first and the last that wait, and the seconds that all waiting tasks are
     expected to take; how much of the one that runs was left at `since_s` of its processor, in mean tasks of its type,
     and how many of those a second get done since.
 
@@ -85,7 +85,7 @@ class Cores(NamedTuple):
 
 
 def idle_cores(n_cores: int, n_processors: int) -> Cores:
-    """Nobody runs or waits."""
+    """Nothing runs or waits."""
     n_leaves = 1 << (n_processors - 1).bit_length()
     soonest = np.arange(2 * n_leaves) - n_leaves
     for at in range(n_leaves - 1, 0, -1):

@@ -3,7 +3,7 @@
 A share is a whole number of `1 / FULL` parts and a P-state its place among those that can be used, so that thousands of
 nodes fit into little memory and a core is never given more than all of its time. Each chromosome keeps the power of its
 nodes and its rates. A child differs from a parent by a run of cores, and a throttled one by some nodes: what they add
-is taken off and added anew, and the rest is left as it is.
+is taken off and added again, and the rest is left as it is.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _note_neighbours(facts, pool, room, row, start, size, kind):
 
 @kernel
 def breed(state, facts, pool, room, ranked, children, bias, mutation, gene_mutation):
-    """Fill and measure two children: two parents by linear bias, a run of cores swapped, each mutated by chance.
+    """Fill and measure two children: two parents by linear bias, a run of cores swapped, each mutated at random.
 
     `ranked` are rows from the best on. Gives the rows of the parents.
     """
@@ -286,7 +286,7 @@ def power_when_slowest(facts, pool, row, node_w):
 
 @kernel
 def throttle(state, facts, pool, room, row, inlet_c, w_per_w, excess_w):
-    """Slow down the hottest node, and then the one that is the hottest next, until so much power is taken off.
+    """Slow down the hottest node, and then the one that is the hottest next, until this much power is taken off.
 
     The hottest is the one with the hottest air behind it, at inlets as they were. Each step takes a random task type
     on a random core of it to its next P-state. `w_per_w` is what a watt of each node counts. Gives the power taken

@@ -49,7 +49,7 @@ def _n_planned_by(planned, at_s):
 
 @inlined
 def _plan_end(planned, end_s, nodes):
-    """So many nodes are planned to come free at an instant."""
+    """This many nodes are planned to come free at an instant."""
     at = _n_planned_by(planned, end_s)
     for k in range(planned.size[0], at, -1):
         planned.end_s[k] = planned.end_s[k - 1]
@@ -62,7 +62,7 @@ def _plan_end(planned, end_s, nodes):
 
 @inlined
 def _forget_planned_end(planned, end_s, nodes):
-    """A job with such a planned end and so many nodes has ended; of those that have both alike, any will do."""
+    """A job with such a planned end and this many nodes has ended; of those that have both alike, any will do."""
     at = _n_planned_by(planned, end_s) - 1
     while planned.nodes[at] != nodes:
         at -= 1
@@ -148,7 +148,7 @@ def _backfill(queue, begin, ends, planned, jobs, start_s, now_s, free, shadow_s,
 
 @kernel
 def easy(jobs, n_nodes, ends, planned, queue, start_s):
-    """Fill in when each job starts under EASY backfilling on so many nodes; at how many instants somebody waited."""
+    """Fill in when each job starts under EASY backfilling on this many nodes; at how many instants somebody waited."""
     free, extra, shadow_s, n_arrived, n_events = n_nodes, 0, math.nan, 0, 0
     while n_arrived < jobs.arrival_s.size or ends.size[0] > 0:
         now_s = next_instant(ends, jobs, n_arrived)

@@ -111,7 +111,7 @@ def open_cap(limits, book, until_s):
 
 @shared
 def joint_fit(book, has_cap, r, nodes, power_mw, duration_s, from_s):
-    """The earliest start, not before `from_s`, with so many nodes of a cluster and, under a cap, so much power."""
+    """The earliest start, not before `from_s`, with this many nodes of a cluster and, under a cap, this much power."""
     start_s = first_nodes(book, r, nodes, duration_s, from_s)
     while has_cap and start_s < np.inf:
         powered_s = first_fit(book, book.size.size - 1, power_mw, duration_s, start_s)
@@ -123,7 +123,8 @@ def joint_fit(book, has_cap, r, nodes, power_mw, duration_s, from_s):
 
 @inlined
 def earliest_start(limits, book, r, nodes, power_mw, duration_s, from_s):
-    """The earliest start, not before `from_s`, with so many nodes of a cluster and so much power; inf if none is."""
+    """The earliest start, not before `from_s`, with this many nodes of a cluster and this much power; inf if none "
+    "is."""
     return joint_fit(book, limits.has_cap, r, nodes, power_mw, duration_s, from_s)
 
 
@@ -157,7 +158,7 @@ def give_back_energy(limits, ledger, cost_w, start_s, end_s):
 
 @inlined
 def free_resources(book, cores, start_s, end_s):
-    """The core-seconds that nobody has from start to end (Machovec, eq. 6)."""
+    """The core-seconds that are free from start to end (Machovec, eq. 6)."""
     total = 0.0
     for r in range(cores.size):
         total += cores[r] * free_seconds(book, r, start_s, end_s)

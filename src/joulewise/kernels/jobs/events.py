@@ -39,7 +39,7 @@ from joulewise.kernels.ledger import HOUR_S, day_of, day_start_s
 
 @shared
 def next_event(run, now_s):
-    """When waiting jobs are mapped next if nothing changes before; inf if nobody waits or only changes count."""
+    """When waiting jobs are mapped next if nothing changes before; inf if no job waits or only changes count."""
     rules, limits, site = run.rules, run.limits, run.site
     if n_waiting(run) == 0:
         return np.inf

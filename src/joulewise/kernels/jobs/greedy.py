@@ -33,7 +33,7 @@ from joulewise.kernels.pool import note_rise
 from joulewise.kernels.records import record
 
 AMPLE = 1.000001
-"""So much more than could be used must be left, for sums of what waits are rounded."""
+"""So much more than could be used must be left, because sums of what waits are rounded."""
 
 LOOSER = 1.2
 """So much more than this event's filter lets pass do bounds look at, that they hold at events to come."""
@@ -47,8 +47,8 @@ class GreedyRules(NamedTuple):
 
     A job that can earn less than `threshold` (-inf: none) is dropped and, if it `drops_options`, an option that does
     is not taken. Plans are permanent reservations, or else place-holders of which those due before the next event are
-    kept. It may decline choices whose value is not above 0. Without `falls_with_time` every job is looked at anew
-    after every plan.
+    kept. It may decline choices whose value is not above 0. Without `falls_with_time` every job is looked at
+    again after every plan.
     """
 
     threshold: float

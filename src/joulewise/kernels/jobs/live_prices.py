@@ -1,4 +1,4 @@
-"""Prices of node time and energy for parallel jobs that find themselves: what runs short becomes dearer.
+"""Prices of node time and energy for parallel jobs that adapt by themselves: what is scarce becomes more expensive.
 
 After every mapping event the price of a cluster's nodes rises by a little while hardly any of them is free, and falls
 faster the more of them are; the price of energy follows whether power is drawn faster than what is left of the day's
@@ -41,7 +41,7 @@ class JobPrices(NamedTuple):
 
 
 def new_job_prices(n_clusters: int, gains: Gains, n_recorded: int, *, is_used: bool) -> JobPrices:
-    """Prices that nobody knows yet, with room to record them at so many events."""
+    """Prices that are not known yet, with room to record them at this many events."""
     per_s = np.full(n_clusters, _UNKNOWN)
     path = np.full((n_recorded if is_used else 0, n_clusters + 1), np.nan)
     unknown = np.full(1, _UNKNOWN)

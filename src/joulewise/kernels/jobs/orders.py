@@ -29,7 +29,7 @@ class Standings(NamedTuple):
 
 @record
 class Usage(NamedTuple):
-    """What users have used of late, in core-seconds that count half after a while; the last row is of all users.
+    """What users have used recently, in core-seconds that count half after a while; the last row is of all users.
 
     `used` holds at `at_s`, from when on `cores` are in use; `decay_per_s` is that of the half-life.
     """
@@ -51,7 +51,7 @@ def bring_up(usage, u, now_s):
 
 @shared
 def note_usage(usage, i, now_s, cores):
-    """Note that the user of a job uses so many cores more, or less, from now on."""
+    """Note that the user of a job uses this many cores more, or less, from now on."""
     for u in (usage.user[i], usage.used.size - 1):
         bring_up(usage, u, now_s)
         usage.cores[u] += cores
@@ -59,7 +59,7 @@ def note_usage(usage, i, now_s, cores):
 
 @inlined
 def usage_of(usage, i, now_s):
-    """What the user of a job has used of late, as a multiple of an equal share of all users."""
+    """What the user of a job has used recently, as a multiple of an equal share of all users."""
     u, everybody = usage.user[i], usage.used.size - 1
     bring_up(usage, u, now_s)
     bring_up(usage, everybody, now_s)
@@ -91,7 +91,7 @@ def rank_by_priority(run, n, now_s):
 
 @shared
 def rank_in_turn(per_cycle, standings, facts, site, n):
-    """Give every waiting job its turn as key: in each, so many large, then medium, then small jobs."""
+    """Give every waiting job its turn as key: in each, this many large, then medium, then small jobs."""
     n_large = n_medium = n_small = 0
     for at in range(n):
         i = site.queue[at]
@@ -103,7 +103,7 @@ def rank_in_turn(per_cycle, standings, facts, site, n):
 
 @shared
 def sort_by_keys(site, plan, n):
-    """Put the waiting jobs into `sequence`: the highest key first, ties to who was ready first."""
+    """Put the waiting jobs into `sequence`: the highest key first, ties to the job that was ready first."""
     site.keys.size[0] = 0
     for at in range(n):
         i = site.queue[at]

@@ -1,4 +1,4 @@
-"""Nodes that fail and come back, what that does to the jobs on them, and plans that have to be made anew."""
+"""Nodes that fail and come back, what that does to the jobs on them, and plans that have to be made again."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Broken(NamedTuple):
 
 
 def new_broken(n: int) -> Broken:
-    """Room for so many stretches."""
+    """Room for this many stretches."""
     return Broken(
         np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n), np.empty(n, np.bool_),
         np.zeros(1, np.int64),
@@ -198,7 +198,7 @@ def fail(run, row, now_s):
 
 @shared
 def change_nodes(run, now_s, latest_s):
-    """Let nodes fail whose time it is; nodes that are held ahead are then planned anew."""
+    """Let nodes fail whose time it is; nodes that are held ahead are then planned again."""
     site, outages = run.site, run.outages
     while next_change(outages, site) <= now_s:
         site.counts[CHANGES] += 1

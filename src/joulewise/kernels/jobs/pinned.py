@@ -57,7 +57,7 @@ class Pins(NamedTuple):
 
 
 def new_pins(n_nodes: NDArray[np.int64], n_jobs: int, n_pins: int) -> Pins:
-    """Clusters of so many nodes, all of them free; at most n_pins pins (nodes x commitments) are there at a time.
+    """Clusters of this many nodes, all of them free; at most n_pins pins (nodes x commitments) are there at a time.
 
     Pins take memory from when they are first in use.
     """
@@ -111,7 +111,7 @@ def _void_end(pins, k):
 
 @shared
 def fits_pinned(pins, r, nodes, duration_s, start_s):
-    """Whether so many nodes of cluster r are each free for a duration from a start on."""
+    """Whether this many nodes of cluster r are each free for a duration from a start on."""
     n_free, last = 0, pins.first_node[r + 1]
     for k in range(pins.first_node[r], last):
         pins.at[k] = pins.head[k]
@@ -125,7 +125,7 @@ def fits_pinned(pins, r, nodes, duration_s, start_s):
 
 @shared
 def first_fit_pinned(pins, r, nodes, duration_s, from_s):
-    """The earliest start, not before `from_s`, at which so many nodes of cluster r are each free for a duration.
+    """The earliest start, not before `from_s`, at which this many nodes of cluster r are each free for a duration.
 
     Goes through the nodes' possible starts in order of time, and keeps those whose voids last long enough from there.
     """
@@ -226,7 +226,7 @@ def pin_node(pins, i, k, start_s, end_s):
 
 @shared
 def pin(pins, r, i, nodes, start_s, end_s):
-    """Commit to job i so many nodes of cluster r that are free for a time, as many as there are at most.
+    """Commit to job i this many nodes of cluster r that are free for a time, as many as there are at most.
 
     Those are taken that leave the fewest idle voids, of these the ones with the smallest void, then by number.
     Returns how many were found.

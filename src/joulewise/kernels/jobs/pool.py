@@ -88,7 +88,7 @@ class JobPool(NamedTuple):
 
 
 def new_job_pool(facts: JobFacts, limits: JobLimits) -> JobPool:
-    """A pool for all jobs of a world, with nobody waiting yet."""
+    """A pool for all jobs of a world, with no job waiting yet."""
     n, n_options, n_types = facts.tasks.arrival_s.size, facts.options.cluster.size, facts.options.first.size - 1
     group, n_groups = _groups(facts, limits.has_cap)
     per_group = np.bincount(group[facts.tasks.task_type] + 1, minlength=n_groups + 1)[1:]
@@ -227,7 +227,7 @@ def note_prices(pool):
 
 @shared
 def forget_bounds(pool):
-    """Make every waiting job be looked at anew: what bounds relied on is no longer so."""
+    """Have every waiting job looked at again: what bounds relied on is no longer so."""
     for g in range(pool.waiting.size.size):
         heap = heap_of(pool.waiting, pool, g)
         n = heap.size[0]

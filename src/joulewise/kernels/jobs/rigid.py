@@ -16,7 +16,7 @@ from joulewise.kernels.records import record
 class Rigid(NamedTuple):
     """Jobs in order of arrival, each for a fixed number of nodes and none larger than the cluster.
 
-    A job runs for `time_s`; whoever plans knows only `planned_s`.
+    A job runs for `time_s`; the planner knows only `planned_s`.
     """
 
     arrival_s: NDArray[np.float64]
@@ -55,7 +55,7 @@ def no_ends(n: int) -> Ends:
 
 
 def empty_queue(n: int) -> Queue:
-    """Nobody waits; n jobs may come in the course of time."""
+    """No job waits; n jobs may come in the course of time."""
     first, last = np.zeros(1, np.int64), np.zeros(1, np.int64)
     return Queue(first, last, np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
 
@@ -114,7 +114,7 @@ def queue_up(queue, jobs, i):
 
 @inlined
 def move_up(queue, to, at):
-    """Whoever waits at one place goes to another."""
+    """A job that waits at one place goes to another."""
     if to != at:
         queue.job[to] = queue.job[at]
         queue.nodes[to] = queue.nodes[at]

@@ -25,7 +25,7 @@ GREEDY, IN_ORDER, IN_QUEUES, AT_RANDOM = range(4)
 class JobRules(NamedTuple):
     """How jobs are scheduled, in numbers; see simulate.Scheduler.
 
-    Mapping events are at multiples of `interval_s` or, infinite, at every change. Nodes are held ahead for so many
+    Mapping events are at multiples of `interval_s` or, infinite, at every change. Nodes are held ahead for this many
     jobs (`n_ahead`, below 0 for all), and kept if `is_permanent`; then jobs move forward (`compresses`) when another
     ends early. `per_cycle` is by class of size: large, medium, small.
     """
@@ -75,7 +75,7 @@ class JobSite(NamedTuple):
 
 
 def new_site(after: NDArray[np.int32]) -> JobSite:
-    """Nobody has come yet."""
+    """No job has come yet."""
     n = after.size
     follower, next_follower = np.full(n, NOBODY, np.int64), np.full(n, NOBODY, np.int64)
     for i in np.flatnonzero(after != NOBODY)[::-1].tolist():

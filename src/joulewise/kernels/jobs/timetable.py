@@ -2,7 +2,7 @@
 
 Nodes of a cluster are counted, not named: intervals of which never more than N overlap can always be given N nodes
 as they start, so with the same commitments a count never finds a later start than named nodes do. Where nodes are named
-all the same, the book has `pins` beside it, and whoever takes nodes pins them too.
+ahead, the book has `pins` beside it, and whatever takes nodes pins them too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Book(NamedTuple):
 
 
 def room_for(n_commitments: int) -> int:
-    """How long the rows of a book must be to hold so many commitments of a resource at a time.
+    """How long the rows of a book must be to hold this many commitments of a resource at a time.
 
     A commitment counts until it is given back as a whole or all of it is forgotten.
     """
@@ -106,7 +106,7 @@ def fits(book, r, amount, start_s, end_s):
 
 @inlined
 def first_nodes(book, r, nodes, duration_s, from_s):
-    """The earliest start, not before `from_s`, with so many nodes of cluster r, the same ones all the time if pinned.
+    """The earliest start, not before `from_s`, with this many nodes of cluster r, the same ones all the time if pinned.
 
     A count never finds a later start than pins, so that these are asked from there on.
     """
@@ -116,7 +116,7 @@ def first_nodes(book, r, nodes, duration_s, from_s):
 
 @inlined
 def _move(book, r, first, last, by):
-    """Move the segments from first up to last by so many places."""
+    """Move the segments from first up to last by this many places."""
     if by > 0:
         for j in range(last - 1, first - 1, -1):
             book.time_s[r, j + by] = book.time_s[r, j]

@@ -76,9 +76,9 @@ def mapping_time_s(clock, rules, n_tasks):
 
 @shared
 def horizon_of(world, clock):
-    """When the plan of the next event has effect at the latest: what starts later will be planned anew.
+    """When the plan of the next event has effect at the latest: what starts later will be planned again.
 
-    Where tasks are postponed all must be planned: what they use decides who is.
+    Where tasks are postponed all must be planned: what they use decides which are.
     """
     rules, arrival_s = world.rules, world.tasks.arrival_s
     next_s, _ = next_instant(world, clock)

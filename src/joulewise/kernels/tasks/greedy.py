@@ -1,10 +1,10 @@
 """The two-stage greedy of the managed engine, lazy and exact, with and without a power cap.
 
 The two-stage greedy is lazy, as in `lazy`: ready times never decrease (in a certain world), so a value computed at an
-earlier event bounds the value now. Stored bounds are over all options, allowed or not, for what is not allowed now
-may be later; within an event less and less is allowed, so that a choice found best stays best while it is allowed
+earlier event bounds the value now. Stored bounds are over all options, allowed or not, because what is not allowed
+now may be later; within an event less and less is allowed, so that a choice found best stays best while it is allowed
 and its machine type is free at the same instant. Where prices change, all bounds are moved by the most that any
-option became cheaper; where the world is uncertain, every task is looked at anew at every event. Where tasks of a type
+option became cheaper; where the world is uncertain, every task is looked at again at every event. Where tasks of a type
 are alike, one of them stands for all: the first in its queue, and after it has a machine the next.
 """
 

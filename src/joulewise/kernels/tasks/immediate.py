@@ -23,7 +23,7 @@ class Falling(NamedTuple):
 
 @record
 class Picked(NamedTuple):
-    """Tasks go to the machines named for them, in P-state 0, for so many seconds each."""
+    """Tasks go to the machines named for them, in P-state 0, for this many seconds each."""
 
     machine: NDArray[np.int32]
     exec_s: NDArray[np.float64]

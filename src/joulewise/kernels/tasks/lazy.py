@@ -1,4 +1,4 @@
-"""Batch mode for objectives that fall with time: one heap of stale bounds, exact all the same.
+"""Batch mode for objectives that fall with time: one heap of old bounds, and still exact.
 
 Ready times never decrease, so a value computed at an earlier event, or earlier in this one, bounds the value
 now. A task is looked at again only when its bound comes to the top, and dropping may wait for that look.
@@ -28,7 +28,7 @@ class TaskPool(NamedTuple):
     """Tasks to map: `waiting` by bounds that hold for all later events, `looked` by values in this one.
 
     `choice` and `version` belong to the tasks looked at: the option, and the version of its machine type then.
-    `put_off[:n_put_off[0]]` were placed behind a filled machine's queue, to be mapped anew. `n_rises[0]` counts
+    `put_off[:n_put_off[0]]` were placed behind a filled machine's queue, to be mapped again. `n_rises[0]` counts
     values that rose with time; if it is not 0 at the end, the objective broke its promise and the result is void.
     """
 

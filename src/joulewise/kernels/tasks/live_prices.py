@@ -32,7 +32,7 @@ class LivePrices(NamedTuple):
 
 
 def new_prices(n_machine_types: int, gains: Gains, n_recorded: int) -> LivePrices:
-    """Prices that nobody knows yet, with room to record them at so many events."""
+    """Prices that are not known yet, with room to record them at this many events."""
     per_s, path = np.full(n_machine_types, _UNKNOWN), np.full((n_recorded, n_machine_types + 1), np.nan)
     return LivePrices(per_s, np.zeros(1), per_s.copy(), np.zeros(1), np.full(1, _UNKNOWN), path, gains)
 

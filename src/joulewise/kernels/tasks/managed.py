@@ -275,7 +275,7 @@ def close_mapping(world, state, passed_s, effect_s):
 
 @kernel
 def map_managed(world, state, end_s, most_events, is_last):
-    """Let the manager work until an instant, or for so many events; returns how many happened.
+    """Let the manager work until an instant, or for this many events; returns how many happened.
 
     When `is_last`, no event comes after these, and the machines work off what is planned.
     """

@@ -38,7 +38,7 @@ DRIFT = 1e-7
 """How far amounts and prices may be off, as a part of what they are made of, before the inverse is made afresh."""
 
 MOST_PIVOTS = 20
-"""For each group and row: far more than any bag needs, so that no rounding can make it go on for ever."""
+"""For each group and row: far more than any bag needs, so that no rounding can make it run without end."""
 
 
 @record
@@ -233,7 +233,7 @@ def find_direction(program, group, column):
 
 @shared
 def first_to_vanish(program):
-    """Who vanishes first as the column enters: (row, NOTHING), (NOTHING, group of the key), or nobody."""
+    """What vanishes first as the column enters: (row, NOTHING), (NOTHING, group of the key), or neither."""
     row, key, least, amount = NOTHING, NOTHING, np.inf, program.basis.amount
     for r in range(amount.size):
         if program.direction[r] > TOLERANCE and max(amount[r], 0.0) < least * program.direction[r]:

@@ -1,4 +1,4 @@
-"""Linear programs that a manager solves anew at every event, for the bag of tasks as it is then.
+"""Linear programs that a manager solves again at every event, for the bag of tasks as it is then.
 
 *Makespan*: what waits is split over machine types so that all of it would be done first, within the power that is
 left of the budget. *Worth*: the bag of the last hours is spread over the machine time of these hours, or left out, so

@@ -1,4 +1,4 @@
-"""Batch mode by sufferage: pass after pass every machine takes, of the tasks that ask for it, whoever loses most.
+"""Batch mode by sufferage: pass after pass every machine takes, of the tasks that ask for it, the one that loses most.
 
 Tasks of one type all ask for the same machine and have the same second choice, so both are found once per task
 type and pass. What a task can earn only falls; while its second choice completes before some horizon, it cannot

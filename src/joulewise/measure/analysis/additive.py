@@ -19,7 +19,7 @@ from joulewise.measure.analysis.estimates import mean_of
 from joulewise.measure.analysis.slowdowns import neighbours
 
 CLOSE, NEAR = 0.02, 0.10
-"""Errors of so much of the time alone are small; those above are not near any more."""
+"""Errors of this much of the time alone are small; those above are not near any more."""
 _MOST = 0.9
 _ROUNDING = 1e-9
 

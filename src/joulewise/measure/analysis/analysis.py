@@ -28,7 +28,7 @@ from joulewise.measure.bench.observations import COLUMNS
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """The tables of `analysis_columns.TABLES`, the rows they were made of, and what could not be told.
+    """The tables of `analysis_columns.TABLES`, the rows they were made of, and what could not be found out.
 
     `left_out` are observations that were not used, with the reason in the column `why`. `missing` says in words what
     could not be analysed and why.
@@ -55,7 +55,7 @@ def analyse(observations: pl.DataFrame, idle: pl.DataFrame | None = None, n_clas
     """Everything that follows from observations (`observations.COLUMNS`).
 
     `idle`, if power was read with nothing running, has the columns clock and idle_w, one row for each reading. Outliers
-    are told by the rule of `outliers` where the observations do not say which runs are.
+    are found by the rule of `outliers` where the observations do not say which runs are.
     """
     marked = with_outliers(shaped(observations, COLUMNS))
     used, left_out = divided(marked)

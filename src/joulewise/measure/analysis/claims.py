@@ -22,7 +22,7 @@ from joulewise.verdicts import Finding, Verdict
 HARDLY = 0.10
 """Slowdowns and changes of misses per instruction below this share are "hardly" and "no change"."""
 _CIRCULAR = "classes follow from slowdowns here, as no counters could be read: the claim can hold partly at most"
-_ONE_CLASS = "no heavy and light programs can be told apart with intervals"
+_ONE_CLASS = "intervals do not separate heavy and light programs"
 
 
 class LaboratoryClaim(NamedTuple):

@@ -215,7 +215,7 @@ def _about(tables: Tables) -> str:
 
 
 _ASSUMED = (
-    "P-state 0 is the fastest clock; slowdowns are means over all clocks, for a facility has one for all P-states.",
+    "P-state 0 is the fastest clock; slowdowns are means over all clocks, because a facility has one for all P-states.",
     "`rate_per_s` in task_list.csv keeps even parts of one machine's cores just busy: put your own rates there.",
 )
 

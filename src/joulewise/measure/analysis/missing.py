@@ -11,7 +11,7 @@ from joulewise.measure.analysis.slowdowns import LEAST_COMPANY_OF_PAIRS, neighbo
 
 
 def missing(used: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> tuple[str, ...]:
-    """What could not be told with the observations that count, and why; `tables` are those of an analysis."""
+    """What the observations that count do not show, and why; `tables` are those of an analysis."""
     if used.is_empty():
         return ("nothing was measured: no run counts",)
     return (*_of_times(used, tables), *_of_short_company(used, tables["pairs"]), *_of_energies(used, tables))
@@ -37,7 +37,7 @@ def _of_times(used: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> list[st
 
 
 def _of_short_company(used: pl.DataFrame, pairs: pl.DataFrame) -> Iterator[str]:
-    """Pairs of which no slowdown is told, because they were together too shortly."""
+    """Pairs without a slowdown, because they were together too shortly."""
     others = {key: rows["program"].to_list() for key, rows in used.filter(pl.col("size") == 2).group_by("run")}
     short = used.filter(pl.col("size") == 2, pl.col("company_share") < LEAST_COMPANY_OF_PAIRS)
     counts: Counter[tuple[str, str]] = Counter()

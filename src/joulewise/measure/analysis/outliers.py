@@ -25,7 +25,7 @@ _SAME = ("group", "way", "clock", "program", "place")
 
 
 def with_outliers(observations: pl.DataFrame) -> pl.DataFrame:
-    """Observations with `is_outlier` told by the rule, wherever it is not told yet."""
+    """Observations with `is_outlier` set by the rule, wherever it is not set yet."""
     counts = pl.col("problem").fill_null("") == ""
     times = observations.select("run", *_SAME, pl.when(counts).then(pl.col("wall_s").fill_nan(None)).alias("time"))
     times = times.with_columns(middle=pl.col("time").median().over(_SAME), n=pl.col("time").count().over(_SAME))

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 Way = Literal["restart", "once"]
-"""What becomes of members that end early.
+"""What happens to members that end early.
 
-With "restart" they are started again until every member has ended once, so that nobody is ever alone; with "once" they
-are not, as published, so that the energy until the last has ended is that of running each of them once.
+With "restart" they are started again until every member has ended once, so that no member is ever alone; with "once"
+they are not, as published, so that the energy until the last has ended is that of running each of them once.
 """
 
 

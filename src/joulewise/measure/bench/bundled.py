@@ -86,7 +86,7 @@ def kernel_program(kernel: str, n_bytes: int, rounds: int) -> Program:
 
 
 def rounds_for(kernel: str, n_bytes: int, seconds: float, bench: MeasuringBench, cores: tuple[int, ...]) -> int:
-    """How many rounds take about so long, alone on some cores; found by a few short runs and one as long as asked for.
+    """How many rounds take about this long alone on some cores; found by short runs and one as long as asked for.
 
     InputError when it does not run.
     """

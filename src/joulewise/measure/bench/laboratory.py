@@ -87,8 +87,8 @@ def measure(
 ) -> LaboratoryOutcome:
     """Measure what is missing of a plan, and make the tables of all of it.
 
-    InputError where the folder is another's, the machine lacks what is asked for, or it would take long and nobody
-    agreed. When it is interrupted, what was measured is kept and the next call goes on from there.
+    InputError where the folder is another's, the machine lacks what is asked for, or it would take long and this
+    was not agreed to. When it is interrupted, what was measured is kept and the next call goes on from there.
     """
     store = LaboratoryStore(folder)
     store.check_owner(plan, setting.machine)
@@ -191,7 +191,7 @@ class _Work:
         self.on_progress(Progress(len(self.left), self.n_done, self.n_failed, n_reused, now))
 
     def carry_out(self, *, is_agreed: bool) -> None:
-        """Do all that is left; InputError where the warm-ups show that it takes long and nobody agreed."""
+        """Do all that is left; InputError where the warm-ups show that it takes long and this was not agreed to."""
         self.warm_up()
         if not is_agreed:
             warm = [run for run in self.left if self.cold.keys().isdisjoint(_names(run))]

@@ -31,9 +31,7 @@ _STOP_LIMIT_S = 10.0
 _HEED_S = 0.5
 """How often a wait looks up, so that a Ctrl-C is heard."""
 
-_LOST = (
-    "was lost, for the process that keeps it was ended by somebody else: look for its processes, and end them by hand"
-)
+_LOST = "was lost, because another program ended the process that keeps it: find its processes and end them by hand"
 _MOST_LOOKS = 5
 """How often processes of a lost member are looked for: they may start others while they are killed."""
 
@@ -45,7 +43,7 @@ LEFT_BEHIND = "ended while processes that it had started were still running; the
 
 
 class Listener(Protocol):
-    """Who wants to know what happens in a group while it does."""
+    """What is called while a group runs."""
 
     def ready(self, processes: Sequence[int]) -> None:
         """All members wait to become their programs, as these processes; they do when this returns."""
@@ -196,7 +194,7 @@ class _RunningGroup:
         return f"{self._members[place].program.name} {what}" + (f"; it printed last: {said}" if said else "")
 
     def notes(self) -> tuple[str, ...]:
-        """Who left processes behind, and how many at most: what these did was not waited for."""
+        """Which programs left processes behind, and how many at most: these were not waited for."""
         return tuple(f"{name} {LEFT_BEHIND} ({count(n, 'process', 'processes')})" for name, n in self._n_left.items())
 
     def _is_over(self) -> bool:
@@ -282,7 +280,7 @@ class _RunningGroup:
             self._listener.ended(place)
 
     def _on_gone(self, place: int, event: dict[str, Any]) -> None:  # noqa: ARG002
-        """Its keeper was killed, so that nobody else is left to end its processes."""
+        """Its keeper was killed, so nothing else is left to end its processes."""
         self._trouble = self._trouble or (place, _LOST)
         if place in self._sessions:
             _end_session(self._sessions[place])
@@ -292,7 +290,7 @@ class _RunningGroup:
 
 
 def _end_session(leader: int) -> None:
-    """Kill all processes of a session; as long as there is one, its number is nobody else's."""
+    """Kill all processes of a session; as long as there is one, its number belongs to no other process."""
     for _ in range(_MOST_LOOKS):
         for pid in (running := _running_in(leader)):
             with suppress(ProcessLookupError, PermissionError):

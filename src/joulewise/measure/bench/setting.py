@@ -148,7 +148,7 @@ def _meter(plan: Plan) -> EnergyMeter | None:
 
 @contextmanager
 def _watching(plan: Plan, machine: Machine, meter: EnergyMeter | None) -> Iterator[Watch | None]:
-    """A watch over what changes by itself; none where there is nothing to see, for it takes time of the cores."""
+    """A watch over what changes by itself; none where there is nothing to see, because it takes time of the cores."""
     heat, shows_clock = Heat(), bool(machine.frequencies_mhz)
     if meter is None and not heat.availability().is_available and not shows_clock:
         yield None

@@ -54,7 +54,7 @@ class Clocks:
             f"{steps[0]:g} to {steps[-1]:g}" if machine.has_any_frequency else ", ".join(f"{mhz:g}" for mhz in steps)
         )
         others = cores_of_others(self.root, machine.cores)
-        beyond = f"; cores {core_list(others)} belong to others, who may raise the clock of ours" if others else ""
+        beyond = f"; cores {core_list(others)} belong to other users, who may raise the clock of ours" if others else ""
         return Availability("frequency", True, f"{shown} MHz ({self._driver(machine.cores)}){beyond}")
 
     def governor_availability(self) -> Availability:

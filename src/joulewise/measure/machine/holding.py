@@ -78,13 +78,13 @@ def _is_own_file(status: os.stat_result) -> bool:
 
 
 def _holder(handle: int) -> str:
-    """What the file says of who holds it, which anybody may have written."""
+    """What the file says about its holder; anybody may have written it."""
     return last_lines(os.pread(handle, _MOST_BYTES, 0).decode(errors="replace")) or "unknown"
 
 
 @contextmanager
 def ending_in_order() -> Iterator[None]:
-    """In here, being told to end (SIGTERM) and a closed terminal (SIGHUP) are like Ctrl-C, unless they are ignored."""
+    """In here, a request to end (SIGTERM) and a closed terminal (SIGHUP) are like Ctrl-C, unless they are ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -100,7 +100,7 @@ def ending_in_order() -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """In here, being told to end waits for the end of the block: for what must not be left half done."""
+    """In here, a request to end waits for the end of the block: for what must not be left half done."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

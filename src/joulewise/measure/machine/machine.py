@@ -59,7 +59,7 @@ class Machine:
         return tuple(dict.fromkeys(cache for core in self.cores if (cache := self.last_level_of(core))))
 
     def last_level_of(self, core: int) -> Cache | None:
-        """The last cache before memory that serves a core; None where the kernel tells of none."""
+        """The last cache before memory that serves a core; None where the kernel names none."""
         of_core = [cache for cache in self.caches if core in cache.cores and cache.kind != _INSTRUCTION]
         return max(of_core, key=lambda cache: cache.level, default=None)
 
@@ -120,7 +120,7 @@ def _online(root: Path) -> tuple[int, ...]:
 
 
 def _cores(root: Path) -> tuple[int, ...]:
-    """Cores that are online and allowed; what this process is told by the system where the tree tells neither."""
+    """Cores that are online and allowed; what the system tells this process where the tree has neither."""
     online = _online(root)
     allowed = cores_in(_field(root / "proc/self/status", "Cpus_allowed_list"))
     return _among(online or allowed, allowed or online) or tuple(sorted(os.sched_getaffinity(0)))

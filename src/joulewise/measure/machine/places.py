@@ -163,7 +163,7 @@ def _too_few(plan: Plan, machine: Machine, places: Sequence[Cores], group: Group
 def pinned(plan: Plan, places: Sequence[Cores], group: Group, turn: int) -> tuple[Cores, ...]:
     """The cores of each member; nothing if there are too few.
 
-    Places are dealt out anew in each turn, so that no program owes what it takes to the core it is on: members of a
+    Places are dealt out again in each turn, so that no program's time depends on the core it is on: members of a
     group change places among each other, and a program alone goes from place to place.
     """
     own = {name: tuple(sorted(set(cores))) for name in group if (cores := plan.program(name).cores)}

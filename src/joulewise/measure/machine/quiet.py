@@ -43,9 +43,9 @@ class _Busy(NamedTuple):
 class Quiet:
     """Waits until others use at most `most_busy` of all cores, and of those that a run needs, up to `wait_s`.
 
-    All are those of the whole machine, whoever may use them: others there share its caches, clocks and meters with us.
-    Once it has waited in vain, it does not wait again until it has seen the machine idle: a machine that is never idle
-    costs one wait, not one for every run.
+    All are those of the whole machine, whichever process may use them: others there share its caches, clocks and meters
+    with us. After a wait without success it does not wait again until it has seen the machine idle: a machine that is
+    never idle costs one wait, not one for every run.
     """
 
     most_busy: float
@@ -55,7 +55,7 @@ class Quiet:
     _is_hopeless: bool = False
 
     def wait(self, places: Collection[Sequence[int]] = ()) -> str:
-        """Wait for it; what is to be noted if the machine is busy all the same. `places` are cores of each member."""
+        """Wait for it; what is to be noted if the machine is still busy. `places` are cores of each member."""
         until_s = time.monotonic() + (0.0 if self._is_hopeless else self.wait_s)
         busy = self._busiest(places)
         while busy.share > self.most_busy and time.monotonic() < until_s:

@@ -130,7 +130,7 @@ class PerfEvents:
                 "counters",
                 True,
                 "instructions and cycles; this processor's kernel counts no last-level cache misses",
-                "a newer kernel may; without it, programs are told apart by how they slow each other",
+                "a newer kernel may; without it, programs are classified by how they slow each other",
             )
         return Availability("counters", True, f"instructions, cycles and last-level cache misses ({event.name})")
 

@@ -77,7 +77,7 @@ def with_energy(record: Record, log: EnergyLog, name: str) -> Record:
 
 
 def uncovered(table: PowerTable, log: EnergyLog | None, runs: Sequence[Record]) -> str:
-    """Which runs a table tells no energy of, and why, in words; nothing where it tells of all."""
+    """The runs for which a table has no energy, and why, in words; nothing where it has all."""
     if log is None:
         return f"energies: {table.csv} is not there"
     spans = [_span_s(run) for run in runs]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from joulewise.measure.bench.journal import Record
 
-OTHER_METER = "energy left out, for it was read by another meter"
+OTHER_METER = "energy left out, because another meter read it"
 """How the note of a run begins whose energy is not that of the meter that reads now."""
 
 

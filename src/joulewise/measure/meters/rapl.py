@@ -15,7 +15,7 @@ from joulewise.measure.meters.power_sensors import sensor_remedy
 
 _JOULES_PER_UNIT = 1e-6
 _MOST_W = 1000.0
-"""More than any counted part takes: a counter read this seldom may have begun anew more than once."""
+"""More than any counted part takes: a counter read this seldom may have started again more than once."""
 
 _SOON_S = 0.1
 """Counters move in steps: what is read sooner than this may have counted the energy of so long a time, or nothing."""
@@ -36,7 +36,7 @@ _REMEDIES = {
 
 @dataclass
 class _Zone:
-    """One counter that begins anew after `range_j`; `total_j` is what it counted since it was first read."""
+    """One counter that starts again after `range_j`; `total_j` is what it counted since it was first read."""
 
     folder: Path
     range_j: float
@@ -153,5 +153,5 @@ def _why_not(zone: _Zone) -> tuple[str, str]:
     if not value.isdigit() or int(value) == 0:
         return f"{path} says {value!r}: it does not count", _STUCK_REMEDY
     if not zone.range_j > 0:
-        return f"{zone.folder} does not say at which value it begins anew", "update the kernel"
+        return f"{zone.folder} does not say at which value it starts again from 0", "update the kernel"
     return "", ""

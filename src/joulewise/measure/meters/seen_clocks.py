@@ -18,7 +18,7 @@ OTHER_CLOCK = "another clock than asked for was seen"
 """How notes of runs begin whose cores did not run at the frequency that they were held at."""
 
 WORTH_TELLING = 0.03
-"""From this share on it is told that a clock differs from another."""
+"""From this share on, two clocks count as different."""
 
 
 def clock_notes(asked: ClockSetting, members: Iterable[Sequence[float]]) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def clock_notes(asked: ClockSetting, members: Iterable[Sequence[float]]) -> tupl
 def clock_reader(root: Path, cores: Iterable[int]) -> Callable[[], dict[int, float]]:
     """A function that reads the frequency of cores in MHz; those that do not show it are left out.
 
-    What a virtual machine says in /proc/cpuinfo is one number for ever, and not taken for a reading.
+    What a virtual machine says in /proc/cpuinfo never changes, and is not taken for a reading.
     """
     wanted = tuple(cores)
     files = {core: path for core in wanted if (path := _file(root, core)) is not None}
@@ -49,7 +49,7 @@ def clock_reader(root: Path, cores: Iterable[int]) -> Callable[[], dict[int, flo
 
 
 def _file(root: Path, core: int) -> Path | None:
-    """The first that a core has; the best of them says nothing while the core is idle, and is taken all the same."""
+    """The first that a core has; the best of them says nothing while the core is idle, and is used even so."""
     paths = (core_folder(root, core) / "cpufreq" / name for name in _FILES)
     return next((path for path in paths if number_of(path) > 0 or (path.name == _FILES[0] and path.exists())), None)
 

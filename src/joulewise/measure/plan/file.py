@@ -1,4 +1,4 @@
-"""Plan files held against the machine they are for: every problem of both at once, before anything runs."""
+"""Plan files checked against the machine they are for: every problem of both at once, before anything runs."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _crowd_problems(plan: Plan, machine: Machine, groups: Iterable[Group]) -> It
 
 
 def _fits(n_bytes: float, machine: Machine) -> bool:
-    """Whether the machine has so much memory, as far as that is known."""
+    """Whether the machine has this much memory, as far as that is known."""
     return not machine.memory_bytes or n_bytes <= machine.memory_bytes
 
 

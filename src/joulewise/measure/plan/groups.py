@@ -1,7 +1,7 @@
-"""Which programs run together: all, chosen, or sampled so that every effect of one program on another can be told.
+"""Which programs run together: all, chosen, or sampled so that every effect of one program on another shows.
 
 The slowdown of a program is modelled as a sum over those beside it. For each program, the groups that hold it are rows
-of a design matrix whose columns count the others by name; all effects on it can be told if that matrix has full rank.
+of a design matrix whose columns count the others by name; all effects on it show if that matrix has full rank.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ MAX_GROUPS = 100_000
 """No plan may choose from, or ask for, more groups than this."""
 
 _MOST_CANDIDATES = 5_000
-"""Of more candidates than this, so many drawn ones are looked at."""
+"""Of more candidates than this, this many drawn ones are looked at."""
 
 _RIDGE = 1e-3
-"""What is known of an effect before the first group: next to nothing, so that groups that tell of new effects win."""
+"""What is known of an effect before the first group: next to nothing, so that groups that show new effects win."""
 
 
 def groups_of(plan: Plan) -> tuple[Group, ...]:

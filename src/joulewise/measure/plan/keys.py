@@ -136,8 +136,8 @@ class Together(PlanSection):
     sampled: list[Sample] = Field(
         [],
         description=(
-            "sizes of which some groups are run, chosen so that the effect of every program on every other can be "
-            "told: [{ size = 4, n = 20 }]"
+            "sizes of which some groups are run, chosen so that they show the effect of every program on every "
+            "other: [{ size = 4, n = 20 }]"
         ),
     )
 

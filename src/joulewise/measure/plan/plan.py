@@ -107,7 +107,7 @@ class _PlanReader:
     problems: list[Problem] = field(default_factory=list)
 
     def heading(self) -> PlanHeading:
-        """The keys outside sections; unknown ones are told with the names of sections too."""
+        """The keys outside sections; messages about unknown ones name the sections too."""
         sections = (*SECTIONS, SYNTHETIC, PROGRAMS)
         own = {key: value for key, value in self.raw.items() if key not in sections}
         return self._read(PlanHeading, own, f"{self.file_name}: ", sections)

@@ -1,4 +1,4 @@
-"""Programs of a plan as the bench runs them; what is wrong with them is told before anything runs."""
+"""Programs of a plan as the bench runs them; what is wrong with them is reported before anything runs."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def _identity(program: Program) -> tuple[object, ...]:
 class PlanEstimate:
     """How long runs will take, with their warm-ups: as far as known, and at most by the time limits.
 
-    `unknown` are programs of which nobody has said yet how long they take; in `seconds` they count with their time
+    `unknown` are programs whose time is not known yet; in `seconds` they count with their time
     limit, in `least_s` with nothing.
     """
 
@@ -152,7 +152,7 @@ def estimate(
     more_s: float = 0.0,
     is_warm: bool = False,
 ) -> PlanEstimate:
-    """How long runs take if programs take so long alone at the highest clock (that of these runs by default).
+    """How long runs take if programs take this long alone at the highest clock (that of these runs by default).
 
     Times are taken to follow the clock wholly, which they do at most. `more_s` is what else takes time.
     """

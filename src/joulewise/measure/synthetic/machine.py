@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from joulewise.measure.bench.bench import ClockSetting
 
 MADE_UP = "read of a synthetic machine"
-"""The note on every run of such a machine, so that nobody takes it for evidence."""
+"""The note on every run of such a machine, so that it is not taken for evidence."""
 _SLOW_GOVERNOR = "powersave"
 GOVERNORS = ("performance", _SLOW_GOVERNOR)
 """The governors of such a machine."""

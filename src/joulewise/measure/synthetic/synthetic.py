@@ -23,7 +23,7 @@ METER = "synthetic"
 
 _STARTED = "2000-01-01T00:00:00+00:00"
 _FAR, _FARTHEST = 1.5, 3.0
-"""An outlier takes so many times as long, at least and at most."""
+"""An outlier takes this many times as long, at least and at most."""
 
 
 @dataclass(frozen=True)

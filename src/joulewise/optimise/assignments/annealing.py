@@ -1,9 +1,10 @@
-"""Fronts of utility against energy close to what can be proven: prices say who runs where, annealing makes it fit.
+"""Fronts of utility against energy close to what can be proven: prices say what runs where, annealing makes it fit.
 
-The search goes along the front in legs, from cheap energy to dear. At the price of energy with which a leg begins, the
-prices of machine time that prove the bound are found; each task goes where and when it gains most after paying. That
-plan is annealed at this price, then swept along the front as energy gets dearer, to where the next leg begins. Whatever
-nothing else beats on the way is kept. Most of the moves are for the first leg: all utility at more energy is its own.
+The search goes along the front in legs, from cheap energy to expensive. At the price of energy with which a leg begins,
+the prices of machine time that prove the bound are found; each task goes where and when it gains most after paying.
+That plan is annealed at this price, then swept along the front as energy gets more expensive, to where the next leg
+begins. Whatever nothing else beats on the way is kept. Most of the moves are for the first leg: all utility at more
+energy is its own.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ WORTH_A_START = 10.0
 """Legs of fewer moves per task go on from where the last one ended."""
 
 STARTS_IN_A_LEG = 4.0
-"""So do legs that have less time than so many searches of their prices would take."""
+"""So do legs that have less time than this many searches of their prices would take."""
 
 N_SLOTS, FIRST_PRICES, NEXT_PRICES = 200, (150, 0.6), (40, 0.15)
 """Slots of time of the prices; with how many evaluations they are searched, and the first step in typical prices: for
@@ -111,7 +112,7 @@ def search_front(
     """Search the front of utility against energy; what lies behind each point is an Assignment.
 
     What the heuristics of SEEDS find is on the front, or dominated by it.
-    Stops after so many moves or seconds, whichever comes first; without a limit of seconds the result depends on the
+    Stops after this many moves or seconds, whichever comes first; without a limit of seconds the result depends on the
     arguments alone. `on_progress` gets the share done, from time to time. Raises InputError.
     """
     if moves < 0 or not seconds > 0:
@@ -210,7 +211,7 @@ class _AssignmentSearch:
         return place
 
     def run(self, leg: Leg, n_moves: int, ends_s: float) -> Iterator[float]:
-        """Anneal along a leg up to so many moves or an instant; yields the share of the leg that is done."""
+        """Anneal along a leg up to this many moves or an instant; yields the share of the leg that is done."""
         began_s, done, at = time.perf_counter(), 0, 0.0
         while done < n_moves and at < 1.0:
             chunk = min(CHUNK, n_moves - done)
@@ -223,7 +224,8 @@ class _AssignmentSearch:
             yield at
 
     def _state_at(self, leg: Leg, share: float) -> tuple[float, float]:
-        """Energy price and temperature at a share of a leg: it cools at its first price, then energy gets dearer."""
+        """Energy price and temperature at a share of a leg: it cools at its first price, then energy gets more "
+        "expensive."""
         warm = WARM + 1.0 / self.facts.tasks.scale.size
         cooled, swept = min(share / COOLING, 1.0), max(share - COOLING, 0.0) / (1.0 - COOLING)
         price = leg.price * (leg.last_price / leg.price) ** swept

@@ -1,4 +1,5 @@
-"""What assignments come to when times and powers are drawn anew, and what knowing more would be worth (Friese 7.4)."""
+"""What assignments earn and use when times and powers are drawn again, and what knowing more would be worth (Friese "
+"7.4)."""
 
 from __future__ import annotations
 
@@ -106,14 +107,14 @@ class FuzzyFront:
         return Ellipses(np.sqrt(np.maximum(variances[:, ::-1], 0.0)), np.mod(angle_rad, math.pi))
 
     def percentiles(self, percentile: tuple[int, int]) -> Floats:
-        """By assignment: the energy that so many percent of the samples use at most, and the utility that so many earn
-        at least; given as (percent of utility, percent of energy).
+        """By assignment: the energy that this many percent of the samples use at most, and the utility that this many
+        earn at least; given as (percent of utility, percent of energy).
         """
         utility, energy = (rank_of(percent, self.n_samples) for percent in percentile)
         return np.column_stack((np.sort(self.energy_j)[:, energy - 1], np.sort(self.utility)[:, -utility]))
 
     def quantiles(self, percents: Sequence[float]) -> Floats:
-        """Energy and utility that so many percent of the samples do not exceed, [percent, assignment, 2]."""
+        """Energy and utility that this many percent of the samples do not exceed, [percent, assignment, 2]."""
         return np.asarray(np.percentile(self.clouds, percents, axis=1))
 
 
@@ -211,7 +212,7 @@ def _log_quantiles(shape: Floats, normal: Floats) -> Floats:
 
 
 def draw_problems(n_tasks: int, n_samples: int, where: str = "n_samples") -> Iterator[Problem]:
-    """Why so many samples of so many tasks cannot be drawn."""
+    """Why this many samples of this many tasks cannot be drawn."""
     if n_samples < 1:
         yield Problem(where, f"found {n_samples}", "must be 1 or more")
     elif n_tasks * n_samples > MOST_DRAWS:
@@ -251,7 +252,7 @@ class InformationValue(NamedTuple):
 
 
 def value_of_stochastic_solution(front: FuzzyFront, per_j: float) -> SolutionValue:
-    """What choosing by samples gains over choosing by mean times and powers, when a joule costs so much utility.
+    """What choosing by samples gains over choosing by mean times and powers, when a joule costs this much utility.
 
     Raises InputError where there is one sample only.
     """
@@ -265,7 +266,7 @@ def value_of_stochastic_solution(front: FuzzyFront, per_j: float) -> SolutionVal
 def value_of_perfect_information(
     front: FuzzyFront, per_j: float, search: Callable[[int], FuzzyFront] | None = None
 ) -> InformationValue:
-    """What knowing the sample before choosing gains, when a joule costs so much utility.
+    """What knowing the sample before choosing gains, when a joule costs this much utility.
 
     `search` may find further assignments for a sample: what it returns has that sample only. Raises InputError where
     there is one sample only.
@@ -299,7 +300,7 @@ def _half_width(values: Floats) -> float:
 
 
 def _half_widths(n: int) -> float:
-    """So many standard errors of a mean of n values hold the true mean with the probability of `CONFIDENCE`."""
+    """This many standard errors of a mean of n values hold the true mean with the probability of `CONFIDENCE`."""
     return float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2))
 
 

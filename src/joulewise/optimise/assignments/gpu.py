@@ -33,7 +33,7 @@ MOST_MACHINES = 10_000
 
 _THREADS, _WARPS, _SAMPLES_PER_WARP, _GENES_PER_BLOCK, _POINTS_PER_BLOCK = 1024, 2, 128, 512, 256
 _CHUNK_SHARE = 4
-"""Results by machine and sample use at most one part in so many of the free memory; children beyond it wait."""
+"""Results by machine and sample use at most one part in this many of the free memory; children beyond it wait."""
 
 _ARCHIVE_ROOM, _ARCHIVE_SPARE = 1024, 4
 _SEGMENT_COLUMNS = 8

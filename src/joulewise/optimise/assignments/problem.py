@@ -77,7 +77,7 @@ def _world_problems(world: World, drop_below: float) -> Iterator[Problem]:
     if work.stretch is not None:
         advice = "leave out time_spread; chances say how times may turn out"
         yield Problem(
-            "workload.stretch", "found true times that nobody knows in advance", "must be as estimated", advice
+            "workload.stretch", "found true times, which cannot be known in advance", "must be as estimated", advice
         )
     if system.standby is not None and any(values.any() for values in (system.standby.idle_w, system.standby.boot_s)):
         yield Problem("system.idle_w", "found machines that draw power while idle or boot", "must be 0", "leave it out")

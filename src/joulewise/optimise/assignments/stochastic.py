@@ -51,8 +51,8 @@ class StochasticProblem(AssignmentProblem):
 
     The objective says what is optimised: "mean-times", both when everything takes its mean time and power (one
     evaluation without samples); "mean-completions", the utility at each task's mean completion, and mean energies;
-    "expected", the means of both; or "percentile": the utility that so many percent of the samples reach at least,
-    and the energy that so many percent use at most. Tasks that would earn less than `drop_below` are dropped, by
+    "expected", the means of both; or "percentile": the utility that this many percent of the samples reach at least,
+    and the energy that this many percent use at most. Tasks that would earn less than `drop_below` are dropped, by
     their completion in each sample or, always so with mean completions, by their mean completion. All chromosomes
     see the same samples. Points do not depend on the number of threads. Raises InputError with every problem found.
     """

@@ -35,7 +35,7 @@ SOFTNESS = (0.02, 0.02, 0.02, 0.1)
 """How far loads are let above the limit, in typical task times, in turn: a soft one finds what few tasks can make."""
 
 WARM, COLD = 0.1, 0.01
-"""Temperatures: the worth, at machine prices, of so many typical task times."""
+"""Temperatures: the worth, at machine prices, of this many typical task times."""
 
 LEAST_PRICE = 0.2
 """Machine types that have time to spare are still kept to the limit at this share of the mean price."""
@@ -92,7 +92,7 @@ def improve(
 ) -> BagFront:
     """Search allocations near the bound, and keep the front of them and of the seeds.
 
-    Stops after so many moves or seconds, whichever comes first. Raises InputError.
+    Stops after this many moves or seconds, whichever comes first. Raises InputError.
     """
     if moves < 0 or not seconds > 0:
         raise InputError(Problem("annealing", f"found {moves} moves, {seconds} s", "must be 0 or more, above 0 s"))
@@ -188,7 +188,7 @@ class _Search:
         _anneal(self.state, bins, content, self._cooling(target, n_moves))
 
     def _bins(self, target: _Target, load_s: Floats, rows: Counts, n_machines: Floats) -> Bins:
-        """Bins of so many machines each, with the target's limit and prices."""
+        """Bins of this many machines each, with the target's limit and prices."""
         price = self._prices(target)
         per_s2 = n_machines * np.maximum(price, LEAST_PRICE * price.mean())[rows] / (2.0 * target.softness_s)
         limit_s = np.full(rows.size, target.limit_s - target.softness_s)

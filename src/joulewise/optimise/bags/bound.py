@@ -185,7 +185,7 @@ def region(bag: Bag, longest_s: float, engine: Engine = "auto") -> Floats:
     """The corners, as (energy_j, makespan_s), of all that tasks split at will can reach by `longest_s`.
 
     Counter-clockwise from the cheapest point of that makespan: along the bound to the least makespan, then back up
-    the dearest side (Tarplee, fig. 5). Raises InputError where nothing can be done by then.
+    the most expensive side (Tarplee, fig. 5). Raises InputError where nothing can be done by then.
     """
     cheap = _front(bag, _columns(bag.extra_j), engine)
     if not cheap.least_makespan_s <= longest_s < math.inf:

@@ -1,6 +1,6 @@
 """What the machines do at chosen points of a front, and what a front becomes with other machines.
 
-Balance is told by the coefficient of variation: the standard deviation over all machines in percent of their mean,
+Balance is measured by the coefficient of variation: the standard deviation over all machines in percent of their mean,
 0 where all are alike.
 """
 
@@ -148,7 +148,7 @@ class BagOutcome:
 
 @dataclass(frozen=True, eq=False)
 class WhatIf:
-    """The fronts of a bag before and after so many machines of some types came or went."""
+    """The fronts of a bag before and after this many machines of some types came or went."""
 
     changes: Mapping[str, int]
     before: BagOutcome

@@ -20,10 +20,10 @@ class Market:
     """The terms of a bag; power, energy and their costs are those of the facility, `pue` times the machines'.
 
     The customer pays `price` for the bag, of which `overhead` goes into handling it. A joule costs `cost_per_j`, or
-    `cost_by_hour` hour by hour from the start on, beginning anew at its end: then every joule above idle costs the
+    `cost_by_hour` hour by hour from the start on, starting again at its end: then every joule above idle costs the
     mean of the makespan, and every idle one that of the time to the next bag. A machine of each type wears by
     `wear_per_s` while it computes, and all machines together lose `depreciation_per_s` in any case. The mean power
-    stays within `power_cap_w`, the makespan within `deadline_s`. `must_run` tells of an agreement: the bag runs even
+    stays within `power_cap_w`, the makespan within `deadline_s`. `must_run` stands for an agreement: the bag runs even
     at a loss. Raises InputError with every problem.
     """
 
@@ -58,13 +58,13 @@ class Market:
         return np.concatenate([[0.0], np.cumsum(self.cost_by_hour)])
 
     def joule_cost(self, makespan_s: float) -> float:
-        """What a joule of the machines costs in a bag that takes so long, the facility's share included."""
+        """What a joule of the machines costs in a bag that takes this long, the facility's share included."""
         if self.cost_per_j is not None:
             return self.cost_per_j * self.pue
         return float(self.mean_costs(np.array([makespan_s / HOUR_S]))[0]) * self.pue
 
     def mean_costs(self, hours: Floats) -> Floats:
-        """The mean of the costs by hour over so many hours from the start on."""
+        """The mean of the costs by hour over this many hours from the start on."""
         assert self.cost_by_hour is not None
         n_hours = self.cost_by_hour.size
         hours = np.minimum(hours, _MOST_HOURS)

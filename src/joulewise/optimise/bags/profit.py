@@ -172,7 +172,7 @@ def _judged(terms: ProfitTerms, bound_per_s: float, outcome: ProfitOutcome) -> P
 
 
 def _missing(terms: ProfitTerms, bound_per_s: float, outcome: ProfitOutcome) -> Profit:
-    """What becomes of a bag whose best allocation is late: it runs only if it must."""
+    """What happens to a bag whose best allocation is late: it runs only if it must."""
     could = "though tasks divided at will could be in time"
     why = f"the best one is {units.duration(outcome.late_s)} late, "
     why += could if bound_per_s > -math.inf else _what_is_infeasible(terms)
@@ -272,6 +272,6 @@ def _best_on_pareto(terms: ProfitTerms) -> float:
 
 
 def price_at_ratio(front: BoundFront, market: Market, ratio: float) -> float:
-    """The price that is so many times what the least energy of the bag costs (Tarplee's profit ratio)."""
+    """The price that is this many times what the least energy of the bag costs (Tarplee's profit ratio)."""
     joule_cost = market.joule_cost(float(front.makespan_s[front.pareto.start]))
     return ratio * joule_cost * front.least_energy_j

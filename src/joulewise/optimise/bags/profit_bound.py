@@ -118,7 +118,7 @@ class ProfitTerms:
         return float(np.vdot(split, self._extra_j))
 
     def profit(self, period_s: float, extra_j: float, worn: float, makespan_s: float | None = None) -> float:
-        """What bags earn per second that take so long, so much energy above idle and so much wear each.
+        """What bags earn per second that take this long, this much energy above idle and this much wear each.
 
         Machines that compute for `makespan_s` only, and then wait, pay what a joule costs in that time.
         """
@@ -186,8 +186,8 @@ class ProfitTerms:
     def _best_mix(self, over: Optimum, joule_cost: float, rates: Rates) -> Optimum | None:
         """The best schedule under the cap, where wear counts too: a mix of two that have it between them.
 
-        Dearer joules lead away from power. At each price on top of the joule's, the gain of a schedule is a line;
-        the lowest point of the upper envelope of all these lines is the answer, and two of them meet there.
+        More expensive joules lead away from power. At each price on top of the joule's, the gain of a schedule is a
+        line; the lowest point of the upper envelope of all these lines is the answer, and two of them meet there.
         """
         under, on_top = self._least_power(joule_cost, rates[0]), 0.0
         for _ in range(_MOST_CUTS):

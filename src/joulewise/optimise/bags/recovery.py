@@ -19,7 +19,7 @@ _LONGEST_TICKS = 2.0**58
 
 
 class Places(NamedTuple):
-    """Points of a bound front: so much of the way from a vertex to the next."""
+    """Points of a bound front: this much of the way from a vertex to the next."""
 
     vertex: Counts
     share: Floats

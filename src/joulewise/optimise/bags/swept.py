@@ -85,7 +85,7 @@ def _workplace(choices: BagChoices) -> tuple[Basis, SweepPrices, Step]:
 
 
 def _room_for(choices: BagChoices, room: int) -> Vertices:
-    """Room for so many vertices."""
+    """Room for this many vertices."""
     n_types, n = choices.n_tasks.size, choices.n_machines.size
     return Vertices(
         weight_w=np.empty(room), extra_j=np.empty(room), makespan_s=np.empty(room), task_type=_ints(room, n),

@@ -89,7 +89,7 @@ class _UnitSums:
         return earned
 
     def most(self, close: float) -> float:
-        """The most that all units can have together, within so much."""
+        """The most that all units can have together, within this much."""
         return sum(self._most_of(group, close / self.facility.room.n_cracs) for group in self.groups)
 
     def _most_of(self, group: _Alike, close: float) -> float:
@@ -110,7 +110,7 @@ class _UnitSums:
     def _bounds(self, units: Counts, of_unit: Counts, low_c: Floats, high_c: Floats) -> tuple[Floats, Floats]:
         """What no supply in a cell of a unit exceeds, and what is reached at its ends, as far as chords say.
 
-        In a cell a watt gets cheaper all the way, or dearer. What is convex in each of two is highest in a corner.
+        In a cell the price of a watt only falls or only rises. What is convex in each of two is highest in a corner.
         """
         unit, curve = units[of_unit], self.facility.room.cop[int(units[0])]
         warmer = [ends_c - self.supply_c[unit] for ends_c in (low_c, high_c)]
@@ -119,7 +119,7 @@ class _UnitSums:
         return np.max(corner, axis=(0, 1)), np.maximum(corner[0][0], corner[1][1])
 
     def _part(self, unit: Counts, dearer: Floats, warmer: Floats) -> Floats:
-        """The part of a unit where a watt of heat costs so much more than is known, and supply is so much warmer.
+        """The part of a unit where a watt of heat costs so much more than is known, and supply is this much warmer.
 
         A unit takes heat from others, and they from it: dearer x warmer, of two units. With a falling line of the one
         against the other this is no less than minus the two areas beside that line, each of which has one unit only.

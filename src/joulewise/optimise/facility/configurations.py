@@ -1,4 +1,4 @@
-"""What the cores of a processor can run together, and what it earns most with so much power."""
+"""What the cores of a processor can run together, and what it earns most with this much power."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Steady:
 
 
 def steady(facility: Facility, air: Air, plan: FacilityPlan, reading: EquationReading = EquationReading()) -> Steady:  # noqa: B008
-    """What comes of a plan; whether it keeps within the limits is told by `margins`."""
+    """What comes of a plan; `margins` says whether it keeps within the limits."""
     flows, types = facility.tasks, facility.node_types
     alone, slowed, cores_w = np.zeros(flows.n_types), np.zeros(flows.n_types), np.zeros(facility.n_nodes)
     n_sharers = types.sharers.max()

@@ -3,7 +3,7 @@
 Two children a generation take the place of the worst. The local search is Algorithm 2: CRAC units blow as hot as the
 redlines allow, and the hottest node is slowed down until the limits are kept. As printed it looks at all temperatures
 after each step; here it does so after each round of steps, of which each takes off half of the power that is too much,
-or all of it once that is little. A step only lowers powers, and lower powers heat nobody, so that limits once kept stay
+or all of it once that is little. A step only lowers powers, and lower powers heat no node, so limits once kept stay
 kept. Where they are not kept even with all genes in their last P-states, which is looked at first, these are taken and
 all shares are cut in proportion.
 """
@@ -52,7 +52,7 @@ LITTLE = 0.002
 """Power above the cap by less than this share of it is taken off in one round."""
 
 _TOO_HOT = 0.02
-"""So much of all power a round takes off while even the coldest supply breaks a redline."""
+"""This much of all power a round takes off while even the coldest supply breaks a redline."""
 
 _breed: Any = breed
 _measure: Any = measure
@@ -224,7 +224,7 @@ class _PlanHerd:
         self.supply_c[row] = cooled.supply_c
 
     def _throttle(self, row: int, cooled: Cooled) -> Cooled:
-        """Slow down the hottest nodes, round after round; cut shares if the supply had to be set anew on the way."""
+        """Slow down the hottest nodes, round after round; cut shares if the supply had to be set again on the way."""
         while not self.cooling.fits(cooled):
             inlet_c = self.air.inlets_c(self.pool.node_w[row], cooled.supply_c)[0]
             excess_w = self._power_to_take_off(cooled)

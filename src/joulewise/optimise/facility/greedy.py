@@ -154,7 +154,7 @@ def _cores_by_type(facility: Facility) -> list[Counts]:
 
 
 def _cores_for(rate_per_s: float, speed_per_s: float) -> int:
-    """So many cores meet a rate."""
+    """This many cores meet a rate."""
     return max(math.ceil(rate_per_s / speed_per_s * _MET), 0)
 
 

@@ -156,7 +156,7 @@ def fullest(mixture: Mixture, code: Counts, n: int) -> tuple[Counts, Floats]:
 
 
 def _make_room(pool: ConfigurationPool, processors: Processors, mixture: Mixture, pattern: Counts) -> None:
-    """Give mixed processors, in place, a pattern with cores for all that they do, if they have so many."""
+    """Give mixed processors, in place, a pattern with cores for all that they do, if they have this many."""
     is_mixed, kind = mixture.is_mixed(len(processors)), processors.kind[mixture.processor]
     for k, menu in enumerate(pool.menus):
         mine = np.flatnonzero(is_mixed[mixture.processor] & (kind == k))

@@ -146,7 +146,7 @@ def _a_little_of_all(facility: Facility) -> _CoreShares:
 class _NlpSearch:
     """One search: the clock, the best plan so far, and the steps.
 
-    Which plan is the best is told by what the technique maximises: the reward rate, co-located if neighbours count.
+    The best plan is the best by what the technique maximises: the reward rate, co-located if neighbours count.
     """
 
     def __init__(self, facility: Facility, air: Air, counts_neighbours: bool, seconds: float, seed: int) -> None:

@@ -19,10 +19,10 @@ from joulewise.model.facility import Facility
 from joulewise.model.room import CopCurve
 
 _KNOTS = 4
-"""So many P-states at most are mixed; the others are between them."""
+"""This many P-states at most are mixed; the others are between them."""
 
 _DEGREES = 10.0
-"""Temperatures of the program are in units of so many degrees, so that its numbers are near 1."""
+"""Temperatures of the program are in units of this many degrees, so that its numbers are near 1."""
 
 _OUT_OF_TIME = "Maximum_WallTime_Exceeded"
 Options = Mapping[str, Any]
@@ -131,7 +131,7 @@ def one_for_each_node(facility: Facility) -> Members:
 
 
 def stand_ins(facility: Facility, rng: np.random.Generator, n: int) -> Members:
-    """A few processors of each node type for all, `n` at most: each stands for about as many, drawn by chance."""
+    """A few processors of each node type for all, `n` at most: each stands for about as many, drawn at random."""
     types, kind_of_core = facility.node_types, facility.node_type[node_of_core(facility)]
     of_core = np.zeros(facility.n_cores, np.int64)
     parts: list[tuple[Counts, Floats, Counts]] = []

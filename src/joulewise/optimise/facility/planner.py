@@ -64,7 +64,7 @@ def plan_facility(
 ) -> Proven:
     """The plan of most co-located reward that is found before its gap to the bound is small enough, or time is up.
 
-    `on_plan` is told the rate of each better plan and the bound. Raises InputError where the limits leave no plan.
+    `on_plan` gets the rate of each better plan and the bound. Raises InputError where the limits leave no plan.
     """
     planner = _Planner(facility, air, time.perf_counter(), seconds, on_plan)
     try:

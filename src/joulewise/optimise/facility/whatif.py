@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 _SAME = 0.05
-"""Changes of less, in percent, are told as none."""
+"""Changes of less, in percent, count as none."""
 
 
 # --- limits ------------------------------------------------------------------------------------------------------
 
 
 class Limit(NamedTuple):
-    """A limit of a facility: its unit, which way it is eased, and how it is moved by so many units."""
+    """A limit of a facility: its unit, which way it is eased, and how it is moved by this many units."""
 
     unit: str
     eased: float
@@ -78,7 +78,7 @@ class Advice:
         return set_points(self.facility, self.found.plan, self.state, self.found.prices)
 
     def row(self) -> dict[str, float]:
-        """What is told of it in tables, beside its limits; shares are of the reward of all tasks that arrive."""
+        """What tables say about it, beside its limits; shares are of the reward of all tasks that arrive."""
         facility, room, prices = self.facility, self.facility.room, self.found.prices
         most = facility.tasks.most_reward_per_s or math.nan
         return {
@@ -100,7 +100,7 @@ class Advice:
         }
 
     def limits(self, amounts: Mapping[str, float] | None = None, *, replan: bool = True) -> pl.DataFrame:
-        """What it would bring to ease each limit by so many kilowatts or kelvin, 1 where nothing is said.
+        """What it would bring to ease each limit by this many kilowatts or kelvin, 1 where nothing is said.
 
         `at_most_per_s` follows from the prices: with them the bound holds under the eased limit too, and is that much
         higher. `gained_per_s` is what another plan really earns more (null without `replan`); as plans are a little
@@ -148,7 +148,7 @@ def advise_facility(facility: Facility, *, gap: float = 0.002, seconds: float = 
 
 @dataclass(frozen=True, eq=False)
 class FacilityWhatIf:
-    """A facility as it is, and by name what becomes of it changed; the problem where a change leaves no plan."""
+    """A facility as it is, and by name what each change makes of it; the problem where a change leaves no plan."""
 
     before: Advice
     after: Mapping[str, Advice | InputError]
@@ -176,7 +176,7 @@ class FacilityWhatIf:
 def what_if_facility(
     facility: Facility, changes: Mapping[str, Facility], *, gap: float = 0.002, seconds: float = math.inf
 ) -> FacilityWhatIf:
-    """Plan a facility as it is and with each of the changes, for so many seconds each at most.
+    """Plan a facility as it is and with each of the changes, for this many seconds each at most.
 
     `sweep_limit` makes changes of limits, `crac_failures` and `hot_aisles` of the room, `with_more_nodes` of the nodes;
     any other facilities will do. Raises InputError where the facility as it is has no plan.

@@ -1,7 +1,7 @@
 """A proven bound on what any policy, even one that knows the future, can earn in the counted window.
 
-It is found by prices of machine time and energy (`optimise.price_market`): nobody earns more than what tasks gain at
-these prices and what everything there is would cost.
+It is found by prices of machine time and energy (`optimise.price_market`): no schedule earns more than what tasks
+gain at these prices plus what all machine time and energy would cost.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A user's own order or objective of parallel jobs, in a file or in a program at hand."""
+"""A user's own order or objective of parallel jobs, in a file or in the current program."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _WHAT = "job heuristic"
 
 
 def job_heuristic(*, falls_with_time: bool = False, title: str = "") -> Callable[[Callable[..., float]], JobPolicy]:
-    """Make a policy for parallel jobs of a function; what it is told by its parameters.
+    """Make a policy for parallel jobs of a function; its parameters say what it is.
 
     priority(wait_s, planned_s, nodes, size, resources, usage, standing) -> float orders jobs: the highest goes first,
-    with one reservation that is made anew at every mapping event, and backfilling behind it.
+    with one reservation that is made again at every mapping event, and backfilling behind it.
     value(utility, completion_s, exec_s, energy_j, wait_s, resources) -> float values choices: the highest is taken
     again and again, with place-holders. Declare `falls_with_time` when no choice is worth more for starting later: the
     fast exact engine is used then (and the claim is checked on samples).

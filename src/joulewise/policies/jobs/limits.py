@@ -99,7 +99,7 @@ def _problems(world: JobWorld, energy_filter: str) -> Iterator[Problem]:
         yield Problem("job types.power_w", found, "must be known for every option", "give powers, or rules for them")
     if math.isfinite(supply.budget_j) and not math.isfinite(world.jobs.work.end_s):
         found = "found a counted window without an end"
-        allowed = "must end where a budget may keep jobs waiting for ever"
+        allowed = "must end where a budget may keep jobs waiting without end"
         yield Problem("workload.end", found, allowed, advice_to_end(world))
     if energy_filter != "none" and not math.isfinite(supply.budget_j):
         found = f"found {energy_filter} without a budget"

@@ -12,7 +12,7 @@ WEIGHTS: Mapping[str, float] = {"age": 1.0, "fair_share": 1.0, "size": 1.0, "que
 """What the factors of the multifactor order count unless the scheduler says otherwise."""
 
 OLDEST_S = 7 * 86_400.0
-"""A job that has waited so long has the whole factor of age."""
+"""A job that has waited this long has the whole factor of age."""
 
 
 def _shortest(

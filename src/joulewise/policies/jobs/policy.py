@@ -11,7 +11,7 @@ Priority: TypeAlias = Callable[[float, float, float, float, float, float, float]
 
 `wait_s` is the time since it could have started. Of its fastest option, `planned_s` is how long it is planned to run,
 `nodes` their number, `size` their share of the cluster's and `resources` its core-seconds. `usage` is what its user
-has used of late, as a multiple of an equal share of all users; `standing` is that of its queue, from 0 to 1.
+has used recently, as a multiple of an equal share of all users; `standing` is that of its queue, from 0 to 1.
 """
 
 JobValue: TypeAlias = Callable[[float, float, float, float, float, float], float]
@@ -22,8 +22,8 @@ JobValue: TypeAlias = Callable[[float, float, float, float, float, float], float
 """
 
 JobRule: TypeAlias = Literal["in-order", "in-queues", "at-random", "greedy"]
-"""Who goes first, and where: by priority where it starts first, in turn from queues by size, by arrival wherever chance
-has it, or the best choice of all jobs by an objective.
+"""What goes first, and where: by priority where it starts first, in turn from queues by size, by arrival wherever
+chance has it, or the best choice of all jobs by an objective.
 """
 
 Commitment: TypeAlias = Literal["reservations", "place-holders"]
@@ -34,7 +34,8 @@ ALL_JOBS = -1
 
 @dataclass(frozen=True)
 class JobOrder:
-    """An order of waiting jobs: by `priority`, ties to who was ready first; None is the order of readiness alone."""
+    """An order of waiting jobs: by `priority`, ties to the job that was ready first; None is the order of readiness "
+    "alone."""
 
     priority: Priority | None = None
 
@@ -52,7 +53,7 @@ class JobPolicy:
     """A row of the table of policies for parallel jobs.
 
     Jobs go by an `order` or an `objective`; the rules "in-queues" and "at-random" need neither. Nodes are held ahead
-    for so many `reservations` of jobs that cannot start at once (ALL_JOBS: for everybody), by the `commitment`. A
+    for this many `reservations` of jobs that cannot start at once (ALL_JOBS: for everybody), by the `commitment`. A
     policy that `backfills` lets later jobs start before them where that does not delay a job with a reservation.
     With `all_pstates` it looks at all P-states, else at P-state 0. One that `is_weighted` sums factors by the
     scheduler's weights; one that `is_priced` finds prices of node time and energy itself and `declines` what is not

@@ -42,12 +42,12 @@ _ROWS = (
     ),
     JobPolicy(
         "fcfs", "FCFS",
-        "In order of arrival; nobody starts before a job that came first.",
+        "In order of arrival; no job starts before one that arrived earlier.",
         "common practice", "in-order", BY_ARRIVAL, reservations=0, backfills=False,
     ),
     *(
         JobPolicy(
-            name, title, f"{how}; one reservation, made anew at every mapping event, and backfilling behind it.",
+            name, title, f"{how}; one reservation, made again at every mapping event, and backfilling behind it.",
             source, "in-order", order, reservations=1, commitment="place-holders",
         )
         for name, title, how, source, order in (
@@ -56,16 +56,16 @@ _ROWS = (
             ("largest-first", "Largest Job First", "The job of most planned core-seconds goes first",
              "common practice", LARGEST),
             ("wfp3", "WFP3", "The job goes first that has waited longest for its planned time, cubed, times its nodes",
-             "Tang et al., CLUSTER 2009", WFP3),
+             "Tang et al. 2009", WFP3),
             ("unicef", "UNICEF",
              "The job goes first that has waited longest for its planned time, times log2(1 + nodes)",
-             "after Tang et al., CLUSTER 2009, who take log2(nodes)", UNICEF),
+             "after Tang et al. 2009, who take log2(nodes)", UNICEF),
         )
     ),
     JobPolicy(
         "multifactor", "Multifactor Priority",
         "By weighted factors of age, of what its user has left of an equal share, of size and of its queue; one "
-        "reservation, made anew at every mapping event, and backfilling behind it.",
+        "reservation, made again at every mapping event, and backfilling behind it.",
         "after Slurm's multifactor plugin", "in-order", multifactor(WEIGHTS), reservations=1,
         commitment="place-holders", is_weighted=True,
     ),

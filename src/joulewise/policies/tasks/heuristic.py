@@ -1,4 +1,4 @@
-"""A user's own heuristic: an objective in a file, in a package's entry point, or in a program at hand."""
+"""A user's own heuristic: an objective in a file, in a package's entry point, or in the current program."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _from_entry_point(point: EntryPoint, where: str) -> Policy:
         loaded = point.load()
     except Exception as error:
         found = f"could not load the entry point {point.name!r}: {type(error).__name__}: {error}"
-        raise InputError(Problem(where, found, advice="mend or remove the package that offers it")) from error
+        raise InputError(Problem(where, found, advice="fix or remove the package that offers it")) from error
     if isinstance(loaded, Policy):
         return loaded
     found = f"the entry point {point.name!r} gives {type(loaded).__name__}"

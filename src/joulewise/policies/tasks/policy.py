@@ -27,7 +27,7 @@ It is of a machine type that the second argument, as [task type, machine type], 
 Mode: TypeAlias = Literal["immediate", "batch"]
 
 Rule: TypeAlias = Literal["greedy", "sufferage", "in-order", "at-random"]
-"""Who goes first among the tasks that are mapped together: the best choice, the task that would lose most, the
+"""Which task goes first among those that are mapped together: the best choice, the task that would lose most, the
 next by its place in a fixed order, or anybody.
 """
 
@@ -68,7 +68,7 @@ class Policy:
     """A row of the policy table: how the manager decides.
 
     Tasks are mapped by an `objective`, in an `order`, or as `picks` says; the rule "at-random" needs none of them.
-    With `best_types` only the machine types that run a task fastest are looked at, so many of them. The rule
+    With `best_types` only the machine types that run a task fastest are looked at, this many of them. The rule
     "sufferage" is for batch mode and compares utilities, whatever else an objective would see. A policy
     `is_weighted` against energy by the manager's weight, `is_priced` when machine time and energy have prices that
     it finds itself, or by its linear `program`; one that `declines` never makes a choice whose value is not above 0.

@@ -135,7 +135,7 @@ def _with_shares(records: Records, panel: Panel, key: str) -> Any:
 
 
 def fronts_by_seeds(records: Records) -> Drawing:
-    """The fronts of several populations side by side after so many generations."""
+    """The fronts of several populations side by side after this many generations."""
     records = with_aims(records)
     key = compared(records)
     panels, note = front_panels(records, SNAPSHOT, key)
@@ -154,7 +154,7 @@ def fronts_by_seeds(records: Records) -> Drawing:
 
 @dataclass(frozen=True)
 class _Step:
-    """The fronts of populations after so many generations."""
+    """The fronts of populations after this many generations."""
 
     title: str
     curves: Mapping[str, pl.DataFrame]
@@ -173,7 +173,7 @@ def _steps(records: Records, panel: Panel, key: str) -> list[_Step]:
 
 
 def _few(steps: list[int]) -> list[int]:
-    """At most so many of the steps, the last among them."""
+    """At most this many of the steps, the last among them."""
     stride = -(-len(steps) // _MOST_STEPS)
     return steps[::-1][::stride][::-1]
 
@@ -210,7 +210,7 @@ def with_end(records: Records) -> Records:
 
 
 def hypervolume_by_generations(records: Records) -> Drawing:
-    """How much of the proven hypervolume each population dominates after so many generations."""
+    """How much of the proven hypervolume each population dominates after this many generations."""
     records = with_end(with_aims(records))
     key, steps = compared(records), steps_of(records)
     keys = [*beside(records, [key]), key]

@@ -137,7 +137,7 @@ def _mixed(dots: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _sampled(records: Records, run: str, most: int) -> pl.DataFrame:
-    """At most so many points of the front of a run, evenly along it, that were evaluated on fresh samples."""
+    """At most this many points of the front of a run, evenly along it, that were evaluated on fresh samples."""
     front = curve_of(records, records.runs.filter(pl.col("run") == run), FOUND)
     sampled = front.filter(pl.col(_SPREAD).is_not_null())
     return sampled.filter(pl.int_range(pl.len()) % max(1, -(-sampled.height // most)) == 0)
@@ -310,6 +310,6 @@ def _frame(rows: pl.DataFrame, most_width_px: int, most_height_px: int, *, is_lo
 
 
 def _around(middle: float, length: float, *, is_log: bool) -> tuple[float, float]:
-    """The axis of so much length around a place along it."""
+    """The axis of this much length around a place along it."""
     low, high = middle - length / 2, middle + length / 2
     return (2.0**low, 2.0**high) if is_log else (low, high)

@@ -207,7 +207,7 @@ def _labels(plane: Plane, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]
 
 
 def _overlap(one: Sequence[dict[str, Any]], other: Sequence[dict[str, Any]], x_px: float, y_px: float) -> bool:
-    """Whether the labels of two groups would overlap, at so many pixels for a unit of each axis."""
+    """Whether the labels of two groups would overlap, at this many pixels for a unit of each axis."""
     wide_px = _CHARACTER_PX * max(len(_span(one)), len(_span(other)))
     apart_x, apart_y = (abs(one[-1][axis] - other[-1][axis]) for axis in ("x", "y"))
     return bool(apart_x * x_px < wide_px and apart_y * y_px < _LINE_PX)

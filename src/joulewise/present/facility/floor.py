@@ -23,7 +23,7 @@ from joulewise.units import AT_LIMIT_K
 
 COLUMNS = ("name", "type", "power_w", "inlet_c", "redline_c")
 MOST_STANDING = 60
-"""Up to so many racks are drawn standing, with every node; more of them from above."""
+"""Up to this many racks are drawn standing, with every node; more of them from above."""
 
 PLACES = ("x_m", "y_m", "height_m")
 _MOST_ROOMS = 4

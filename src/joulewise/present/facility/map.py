@@ -113,7 +113,7 @@ def map_of_powers(records: Records) -> Drawing:
 
 
 def _span(values: Sequence[float], least: float) -> tuple[float, float]:
-    """From the least to the highest value; where they are nearer than that, so much that ends at the highest."""
+    """From the least to the highest value; where they are nearer than that, this much that ends at the highest."""
     low, high = min(values), max(values)
     return min(low, high - least), high
 

@@ -1,4 +1,4 @@
-"""What each technique has reached after so much time, and the proven bound."""
+"""What each technique has reached after this much time, and the proven bound."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def mean_steps(searches: pl.DataFrame) -> list[Point]:
 
 
 def _thinned(times: np.ndarray) -> np.ndarray:
-    """At most so many of rising times, evenly on a logarithmic scale, the first and the last among them."""
+    """At most this many of rising times, evenly on a logarithmic scale, the first and the last among them."""
     if times.size <= _MOST_STEPS:
         return times
     wanted = np.geomspace(times[0], times[-1], _MOST_STEPS)

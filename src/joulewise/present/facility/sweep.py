@@ -215,7 +215,7 @@ def _parts(seen: Records, scenes: Sequence[_SweepLines], technique: str, x: _Num
 
 
 def slopes(points: Sequence[Point], units: float) -> list[Point]:
-    """How much a line rises from one point to the next, per unit of which one step of the axis has so many."""
+    """How much a line rises from one point to the next, per unit of which one step of the axis has this many."""
     pairs = list(pairwise(points))
     rises = [(right.y - left.y) / ((right.x - left.x) * units) for left, right in pairs]
     return [Point(end.x, rise) for (left, right), rise in zip(pairs, rises, strict=True) for end in (left, right)]

@@ -72,7 +72,7 @@ def ranked_runs(records: Records, runs: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def spread_out(things: Sequence[Any], most: int) -> list[Any]:
-    """At most so many of these, evenly among them, with the first and the last."""
+    """At most this many of these, evenly among them, with the first and the last."""
     if len(things) <= most:
         return list(things)
     return [things[i] for i in np.linspace(0, len(things) - 1, most).round().astype(int)]

@@ -101,7 +101,7 @@ def _part(panel: Panel, panels: Sequence[Panel], quantity: _Quantity, *, last: b
 
 
 def _thinned(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """At most so many points, each the mean of as many as there are between it and the next."""
+    """At most this many points, each the mean of as many as there are between it and the next."""
     stride = -(-rows.height // _MOST_POINTS)
     points = rows.select("at_s", name).filter(pl.col(name).is_not_null())
     return points.group_by(pl.int_range(pl.len()) // stride, maintain_order=True).agg(

@@ -74,7 +74,7 @@ _NOTED = (
         "Heat, a limit of power or of the firmware, turbo, or others on the same processor may be why.",
     ),
 )
-"""Notes of runs by words in them, and what to say of so many runs."""
+"""Notes of runs by words in them, and what to say of this many runs."""
 
 
 def measure_findings(analysis: Analysis, idle_notes: Sequence[str] = ()) -> list[Finding]:

@@ -17,7 +17,8 @@ LABORATORY = {
     ),
     "Clock": "The frequency or the governor that cores were told to use; 'as is' where nothing was set.",
     "Way": (
-        "Restart: a program that ends early is started again until all have ended once, so that nobody is ever alone. "
+        "Restart: a program that ends early is started again until all have ended once, so that no member is ever "
+        "alone. "
         "Once: it is not, so that the energy until the last has ended is that of running each once."
     ),
     "Static and dynamic power": "What is drawn with nothing running, and what a program adds to it.",

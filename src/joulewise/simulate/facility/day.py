@@ -202,10 +202,10 @@ def simulate_facility_day(
 ) -> FacilityDay:
     """Let tasks arrive at rates [interval, task type] and a dispatcher send each to a core, or drop it.
 
-    At the start of each interval, or of every so many (`replan_every`; None is all), `plan_for` gets the facility with
-    their mean rates and returns the plan to follow. `inlets_c` says what nodes and CRAC units take in, as
-    `Air.inlets_c` does. A core that is ahead of its plan for a task type by more than `ahead_s` gets no task of
-    that type. Tasks of "exponential" sizes differ, unknown to the dispatcher. Powers are means over `samples` for each
+    At the start of each interval, or of every this many (`replan_every`; None is all), `plan_for` gets the facility
+    with their mean rates and returns the plan to follow. `inlets_c` says what nodes and CRAC units take in, as
+    `Air.inlets_c` does. A core that is ahead of its plan for a task type by more than `ahead_s` gets no task of that
+    type. Tasks of "exponential" sizes differ, unknown to the dispatcher. Powers are means over `samples` for each
     interval, and temperatures those at which the room would settle under them. Equal seeds have equal arrivals,
     whatever the plans. Raises InputError for rates, intervals or plans that do not fit.
     """
@@ -347,7 +347,7 @@ def _problems(
     if not (interval_s > 0 and np.isfinite(interval_s)):
         yield Problem("interval_s", f"found {interval_s}", "must be above 0 s, and finite")
     if not ahead_s >= 0:
-        yield Problem("ahead_s", f"found {ahead_s}", "must be 0 s or more; infinite lets cores go on without limit")
+        yield Problem("ahead_s", f"found {ahead_s}", "must be 0 s or more; infinite sets no limit")
     if samples < 1:
         yield Problem("samples", f"found {samples}", "must be 1 or more for each interval")
     if replan_every is not None and replan_every < 1:

@@ -58,7 +58,7 @@ def rules_of(world: JobWorld, scheduler: Scheduler) -> JobRules:
 
 
 def _is_unaware(world: JobWorld, scheduler: Scheduler) -> bool:
-    """Whether jobs outlive plans that nobody corrects: plans are then made anew at every event."""
+    """Whether jobs outlive plans that nothing corrects: plans are then made again at every event."""
     return scheduler.overrun == "unaware" and bool(overruns(world).any())
 
 
@@ -178,7 +178,7 @@ def room_for_pieces(world: JobWorld, scheduler: Scheduler) -> Broken:
 
 
 def usage_of(world: JobWorld, scheduler: Scheduler) -> Usage:
-    """Nobody has used anything yet; jobs of unknown users, if there are any, count as those of one more user."""
+    """No user has used anything yet; jobs of unknown users, if there are any, count as those of one more user."""
     label = world.jobs.labels.get("user")
     names, codes = ((), np.full(world.n_jobs, -1)) if label is None else (label.names, label.codes)
     is_unknown = codes < 0

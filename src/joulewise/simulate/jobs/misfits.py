@@ -1,4 +1,4 @@
-"""Worlds of parallel jobs and schedulers that do not go together, told without simulating anything."""
+"""Worlds of parallel jobs and schedulers that do not go together, found without simulating anything."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from joulewise.simulate.jobs.arrays import most_pins, overruns
 from joulewise.simulate.jobs.scheduler import Scheduler
 
 MOST_PINS = 100_000_000
-"""Room for so many is about 4 GB of addresses; memory is what is in use at a time."""
+"""Room for this many is about 4 GB of addresses; memory is what is in use at a time."""
 
 
 def job_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
@@ -79,5 +79,5 @@ def _window_problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]
     may_wait = (cap_w is not None and cap_w.size > 1) or scheduler.policy.declines
     if may_wait and not math.isfinite(world.jobs.work.end_s):
         found = "found a counted window without an end"
-        why = "must end where a cap that changes or declined choices may keep jobs waiting for ever"
+        why = "must end where a changing cap or declined choices may keep jobs waiting without end"
         yield Problem("workload.end", found, why, advice_to_end(world))

@@ -68,7 +68,7 @@ def node_draws(world: JobWorld, allocation: JobAllocation) -> Draws:
 
 
 _Gap = tuple[int, float, float, bool]
-"""So many nodes, free from one instant to another, and whether a job starts on them then."""
+"""This many nodes, free from one instant to another, and whether a job starts on them then."""
 
 
 def _gaps(world: JobWorld, allocation: JobAllocation, cluster: int) -> list[_Gap]:
@@ -85,7 +85,7 @@ def _gaps(world: JobWorld, allocation: JobAllocation, cluster: int) -> list[_Gap
 
 
 def _taken(stack: list[tuple[int, float]], wanted: int, at_s: float, *, boots: bool) -> Iterator[_Gap]:
-    """Take so many nodes from the top of the stack of free ones, and tell how long they were free."""
+    """Take this many nodes from the top of the stack of free ones, and tell how long they were free."""
     while wanted > 0:
         count, from_s = stack.pop()
         taken = min(count, wanted)

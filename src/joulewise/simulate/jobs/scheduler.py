@@ -39,7 +39,7 @@ class Scheduler:
     **Mapping events** happen at 0, 1, 2, ... times `mapping_interval_s`; infinite: whenever a job can be ready or has
     ended, or nodes or energy become free otherwise.
 
-    **Nodes held ahead.** `reservations_for` so many jobs that cannot start at once ("none", "first", "all" or a
+    **Nodes held ahead.** `reservations_for` this many jobs that cannot start at once ("none", "first", "all" or a
     number) nodes are held, by the `commitment`: "reservations" stay until the job starts, "place-holders" until the
     next mapping event. None leaves both to the policy. Equal starts go to the option that comes first ("lowest":
     by cluster, then P-state), or to the "fastest". Which `nodes` a job gets is decided when it starts ("counted"), or

@@ -62,13 +62,13 @@ def simulate_days(
 ) -> Iterator[Day]:
     """Let the manager work through day after day; memory is that of one day and the tasks that still wait.
 
-    Each workload has the tasks that arrive on a day of `supply.day_s`, its counted window; the first may have a
-    warm-up before. Queues, waiting tasks, machines, energy used and prices go on from day to day, so that everything
-    is decided as in one long run. Two things need to know all tasks in a long run, and differ: weighted policies
-    measure utility by the most that a task of the first day is worth, and random-batch draws other numbers. Tasks
-    without hope are dropped at the end of a day, so that an event at which nobody else waits may be passed over; on an
-    idle system prices then move in one step instead of two. Raises InputError when the days do not follow each other
-    or the manager does not fit.
+    Each workload has the tasks that arrive on a day of `supply.day_s`, its counted window; the first may have a warm-up
+    before. Queues, waiting tasks, machines, energy used and prices go on from day to day, so that everything is decided
+    as in one long run. Two things need to know all tasks in a long run, and differ: weighted policies measure utility
+    by the most that a task of the first day is worth, and random-batch draws other numbers. Tasks without hope are
+    dropped at the end of a day, so that an event at which no other task waits may be passed over; on an idle system
+    prices then move in one step instead of two. Raises InputError when the days do not follow each other or the manager
+    does not fit.
     """
     raise_if_any(_problems(manager, n_days))
     run: _LongRun | None = None

@@ -1,4 +1,4 @@
-"""Who is dropped below which utility: one threshold, or one by class of task."""
+"""Which tasks are dropped below which utility: one threshold, or one by class of task."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class Engine:
             raise unsolved_program(self.policy, REASONS[status])
 
     def _call(self, end_s: float, n_events: int, *, is_last: bool) -> int:
-        """Let so many events happen, and remember how long that took."""
+        """Let this many events happen, and remember how long that took."""
         began = time.perf_counter()
         happened = _map_managed(self.world, self.state, end_s, n_events, is_last)
         self.state.clock.instants[state.MAPPING] = time.perf_counter() - began
@@ -161,7 +161,7 @@ def _managed_world(world: World, manager: Manager, seed64: int) -> ManagedWorld:
 
 
 def _new_state(world: World, manager: Manager, setting: ManagedWorld, n_recorded: int) -> ManagedState:
-    """The state before everything, with room to record so many events with work."""
+    """The state before everything, with room to record this many events with work."""
     system, n_tasks, limits = world.system, world.workload.n_tasks, setting.limits
     n_types, n_options = system.n_machine_types, setting.options.exec_s.size
     charge, n_pairs = _charge(world, manager, setting.options), system.n_machines * system.n_pstates
@@ -193,7 +193,7 @@ def managed_problems(world: World, manager: Manager) -> Iterator[Problem]:
     may_wait = supply.is_limited or manager.only_worthwhile
     if may_wait and not math.isfinite(work.end_s):
         found = "found a counted window without an end"
-        why = "must end where a budget, a cap or declined choices may keep tasks waiting for ever"
+        why = "must end where a budget, a cap or declined choices may keep tasks waiting without end"
         yield Problem("workload", found, why, "set its end")
     if supply.cap_w is not None and (work.stretch is not None or world.outages.machine.size):
         found = "found a power cap in a world with uncertain times or failures"

@@ -36,10 +36,11 @@ class Manager:
     **Dropping.** A task whose best possible utility is below `dropping_threshold` is dropped; 0 drops nothing.
     `class_thresholds` gives other thresholds to classes of tasks: a machine group ("special", for tasks that run
     fastest on a machine type of that group) or a level of one of the workload's tags ("critical"). In the polled
-    environment `dropping_by` may be the machines that are idle at the event alone; without such nobody is dropped.
+    environment `dropping_by` may be the machines that are idle at the event alone; without such a threshold no task is
+    dropped.
 
     **Mapping events** of batch mode happen at 0, 1, 2, ... times `mapping_interval_s`; with `mapping_arrivals` also
-    as soon as so many tasks have arrived since the last one, and intervals count from the last event then.
+    as soon as this many tasks have arrived since the last one, and intervals count from the last event then.
     `mapping_time` says what mapping costs on the simulated clock: nothing, `mapping_model` (seconds: constant, per
     task of the batch, per squared task), or what it really took.
 

@@ -116,7 +116,7 @@ def _of_machine_time(world: World, allocation: Allocation) -> Metrics:
 
 
 def _of_priorities(world: World, earned: Floats, counted: Mapping[str, Bools]) -> Metrics:
-    """The tasks of each level that are counted, and how much of what they would be worth at their start was earned."""
+    """The tasks of each level that are counted, and how much of what they were worth on arrival was earned."""
     tag = world.workload.tags.get(PRIORITY)
     if tag is None:
         return {}

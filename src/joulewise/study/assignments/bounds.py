@@ -74,5 +74,5 @@ def _misfits(case: Case, bound: UtilityBound) -> Iterator[Problem]:
     for name in ("drop_below", "least_j", "most_utility"):
         found, expected = getattr(bound, name), getattr(measure, name)
         if not math.isclose(found, expected, rel_tol=_ROUNDING):
-            advice = "delete the file: the bound is then proven anew"
+            advice = "delete the file: the bound is then proven again"
             yield Problem(where, f"found a bound for {name} = {found!r}", f"must be for {expected!r}", advice)

@@ -1,4 +1,4 @@
-"""What becomes of a front when times and powers turn out one way or another, and which of its points to choose then."""
+"""What a front turns into when times and powers are uncertain, and which of its points to choose then."""
 
 from __future__ import annotations
 

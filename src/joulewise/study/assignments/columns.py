@@ -16,7 +16,7 @@ UTILITY_COLUMNS = (
         "100 only where few samples happen to use less than they would in the mean",
         title="of the whole", rank=30,
     ),
-    metric("normalised_percent:*", "%", "the same after so many generations"),
+    metric("normalised_percent:*", "%", "the same after that number of generations"),
     metric(
         "fresh_percent", "%",
         "the same of the objectives of the search, taken from fresh samples; null at mean times, which have none; this "
@@ -49,7 +49,8 @@ UTILITY_COLUMNS = (
     ),
     metric(
         "marker_sds", "",
-        "mean over the points of how far objectives are from their means over fresh samples, in standard deviations",
+        "mean over the points of how far the objectives are from their means over fresh samples, in standard "
+        "deviations",
     ),
     metric(
         "energy_sd_percent", "%",
@@ -104,9 +105,9 @@ UTILITY_COLUMNS = (
     Column(FRONTS, "tasks_dropped", "tasks", "tasks dropped or left out, mean over samples if any"),
     Column(CLOUDS, "point", "", "number of the point, as in fronts; only with chances"),
     Column(CLOUDS, "sample", "", "number of the fresh sample of all times and powers, from 0"),
-    Column(CLOUDS, "energy_j", "J", "energy at the meter if they turn out so"),
-    Column(CLOUDS, "utility", "utility", "utility if they turn out so"),
-    Column(CLOUDS, "tasks_dropped", "tasks", "tasks dropped or left out if they turn out so"),
+    Column(CLOUDS, "energy_j", "J", "energy at the meter in that sample"),
+    Column(CLOUDS, "utility", "utility", "utility in that sample"),
+    Column(CLOUDS, "tasks_dropped", "tasks", "tasks dropped or left out in that sample"),
     Column(ASSIGNMENTS, "point", "", "number of the point, as in fronts"),
     Column(ASSIGNMENTS, "task", "", "number of the task in order of arrival, from 0"),
     Column(ASSIGNMENTS, "machine", "", "number of the machine, from 0 by machine type; -1: not to run"),

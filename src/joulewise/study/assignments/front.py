@@ -55,7 +55,7 @@ _RUN_S, _BOUND_TASK_S = 0.5, 1e-3
 _KEPT_POINTS, _GENE_BYTES = 200, 4
 
 _COMPARED = ("fresh_mean_percent", "hypervolume_percent", "normalised_percent")
-"""By which column the best run is told: the first that all have."""
+"""The column that decides which run is best: the first that all have."""
 
 VALUES = {
     'optimise.objective = "{}"': OBJECTIVES,
@@ -222,7 +222,7 @@ def _points(case: Case, assignments: Sequence[Assignment]) -> Floats:
 def found_front(
     case: Case, assignments: Sequence[Assignment], bound: UtilityBound | None, snapshots: Mapping[int, Floats]
 ) -> FoundFront:
-    """All that is told of the assignments of a front."""
+    """All that is reported about the assignments of a front."""
     from joulewise.optimise.assignments.problem import assignment_facts
     from joulewise.optimise.assignments.utility_measure import measure_of
 

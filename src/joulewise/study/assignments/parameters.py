@@ -71,16 +71,16 @@ class UtilityFrontParameters:
         "completions, expected energy and utility, or percentiles of both (nsga2)",
     )
     percentile_utility: Annotated[int, Field(ge=1, le=100)] = explained(
-        50, "so many percent of the samples earn at least the utility that counts; 99 is cautious (percentile)"
+        50, "percent of the samples that earn at least the utility that counts; 99 is cautious (percentile)"
     )
     percentile_energy: Annotated[int, Field(ge=1, le=100)] = explained(
-        50, "so many percent of the samples use at most the energy that counts; 99 is cautious (percentile)"
+        50, "percent of the samples that use at most the energy that counts; 99 is cautious (percentile)"
     )
     n_samples: Annotated[int, Field(ge=1, le=10_000)] = explained(
         100, "samples of all times and powers, the same for all assignments (objectives of chance)"
     )
     drop_by: Literal["sampled", "expected"] = explained(
-        "sampled", "whether drop_below is held against what a task earns in each sample, or in expectation"
+        "sampled", "whether drop_below is compared with what a task earns in each sample, or in expectation"
     )
     fresh_samples: Annotated[int, Field(ge=4, le=100_000)] = explained(
         100, "other samples in which the front that was found is evaluated again, where times or powers are uncertain"

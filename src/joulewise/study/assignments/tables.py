@@ -24,7 +24,7 @@ _MJ = 1e6
 
 @dataclass(frozen=True, eq=False)
 class FoundFront:
-    """A front with all that is told of it; points are (energy in J, minus utility), by rising energy.
+    """A front with all that is reported about it; points are (energy in J, minus utility), by rising energy.
 
     Where there is chance, `spread` is what became of the points in fresh samples, `cautious` is one of them, and
     `fresh` are the points once more, of fresh samples; None where samples have no part in what is optimised.

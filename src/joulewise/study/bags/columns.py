@@ -17,8 +17,9 @@ _BAG = (
 
 _POINTS = (
     Column(FRONTS, "curve", "",
-           "what the point is of: front (found), bound (vertices of the proven bound), snapshot (front after so many "
-           "generations), region (the corners of all that divided tasks can reach), optimum (of the proven bound of "
+           "what the point is of: front (found), bound (vertices of the proven bound), snapshot (front after a "
+           "number of generations), region (the corners of all that divided tasks can reach), optimum (of the proven "
+           "bound of "
            "profit), allocation (found for it)"),
     Column(FRONTS, "point", "", "number of the point on its curve, from 0, by rising energy or around"),
     Column(FRONTS, "generation", "", "number of generations of a snapshot; null on other curves"),

@@ -93,7 +93,7 @@ class ProfitParameters:
     deadline_s: Annotated[float | None, Field(gt=0)] = explained(
         None, "time by which the bag must be done; left out: none"
     )
-    overhead: Annotated[float, Field(ge=0)] = explained(0.0, "what handling the bag costs, however it is run")
+    overhead: Annotated[float, Field(ge=0)] = explained(0.0, "what it costs to handle the bag, however it is run")
     wear_per_hour: Thresholds = explained((), "what an hour of computing wears off a machine, by machine type")
     depreciation_per_hour: Annotated[float, Field(ge=0)] = explained(
         0.0, "what all machines together lose in an hour, computing or not"
@@ -215,7 +215,7 @@ def _solved(world: BagWorld, p: ProfitParameters, bound: BoundFront) -> tuple[Ma
 
 
 def _price(least_cost: float, ratio: float) -> float:
-    """So many times the least cost of energy; InputError where that is nothing."""
+    """This many times the least cost of energy; InputError where that is nothing."""
     if least_cost > 0:
         return ratio * least_cost
     found = f"found {ratio:g}, and the energy of the bag costs nothing"

@@ -257,7 +257,7 @@ K_BEST = Experiment(
     "k-best",
     "Percent of maximum utility of K-Best Types by K at 50,000 tasks a day",
     "Friese 2.7.1",
-    f"{_READING}; dropping threshold 0.5, for the text does not say at which one K was chosen",
+    f"{_READING}; dropping threshold 0.5, because the text does not say at which one K was chosen",
     "utility-by-policy",
     (Claim("2.16", "K-Best Types earns most with K = 1", "K = 1", ordering(_fewest_types)),),
 )
@@ -294,7 +294,7 @@ FIG_2_7 = Experiment(
     "Mapping events and utility of batch policies whose mapping takes time",
     "Friese 2.7.2, 2.7.3 and app. G",
     f"an event takes seconds by the size of its batch, for each policy as table G.1 says at threshold 0.5; {_WORLD}; "
-    "Sufferage is left out, for it takes no mapping time here",
+    "Sufferage is left out, because it takes no mapping time here",
     "utility-by-threshold",
     (
         Claim(
@@ -372,7 +372,7 @@ FIG_2_8 = Experiment(
     "fig-2.8",
     "Percent of maximum utility of batch policies by what triggers mapping at 50,000 tasks a day",
     "Friese 2.7.4",
-    f"{_READING}; Sufferage is left out, for it maps by the clock alone here",
+    f"{_READING}; Sufferage is left out, because it maps by the clock alone here",
     "utility-by-policy",
     (
         Claim("2.18", "mapping at each arrival earns most", "each arrival", ordering(_sooner_is_better)),
@@ -469,7 +469,8 @@ APP_A = Experiment(
     "app-a",
     "Percent of maximum utility of batch policies by how many first tasks of each queue are permuted",
     "Friese app. A",
-    f"{_READING}; 50,000 tasks a day, for the text does not say; Sufferage is left out, for it does not permute here",
+    f"{_READING}; 50,000 tasks a day, because the text does not say; Sufferage is left out, because it does not "
+    f"permute here",
     "utility-by-policy",
     (
         Claim(
@@ -511,7 +512,7 @@ APP_H = Experiment(
     "app-h",
     "Percent of maximum utility by policy and dropping threshold with priorities of 1000, 100, 10 and 1",
     "Friese app. H",
-    f"{_READING}; 50,000 tasks a day, for the text does not say",
+    f"{_READING}; 50,000 tasks a day, because the text does not say",
     "utility-by-threshold",
     (
         Claim(

@@ -33,7 +33,7 @@ LENIENCIES = [0.3, 0.45, 0.6, 0.75, 1.0, 1.5, 2.0, 4.0]
 WEIGHTED = ["weighted-util", "weighted-upt", "weighted-upe"]
 WEIGHTS = [0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8]
 READINGS = {"literal": False, "declining": True}
-"""Whether a choice whose weighted value is not above 0 is made all the same, or declined."""
+"""Whether a choice whose weighted value is not above 0 is made anyway, or declined."""
 
 _READING = (
     "50,000 tasks a day, three P-states, 1.11 GJ; the second day counts, with runs prorated at its ends; a choice must "

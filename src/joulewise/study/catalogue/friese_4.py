@@ -21,7 +21,8 @@ FILTERS = ["none", "adaptive"]
 EXHAUSTED_PERCENT = 99.0
 
 _READING = (
-    "utility classes A to D, for the 20 of the chapter are not printed; budget of 1.11 GJ as printed; energy is static "
+    "utility classes A to D, because the 20 of the chapter are not printed; budget of 1.11 GJ as printed; energy is "
+    "static "
     "and dynamic power of running tasks; mapping takes no simulated time; a polled task is dropped by what any machine "
     "that can run it offers; completions count in the 24 h after 2 h of warm-up"
 )

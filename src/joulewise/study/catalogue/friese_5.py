@@ -33,7 +33,8 @@ _STAND_IN = (
     "the nine-machine table of the text is not public: a stand-in of the same nine processors and five benchmarks, "
     "built from public figures, takes its place, scaled to a mean execution time of 1.5 min on general-purpose "
     "machines, so numbers may differ; time-utility functions are those of appendix F; an iteration is a generation; "
-    "100 chromosomes and mutation probability 0.5, for the text gives neither; ranks by the number of dominators, no "
+    "100 chromosomes and mutation probability 0.5, because the text gives neither; ranks by the number of "
+    "dominators, no "
     "archive"
 )
 _MEASURED = "fronts are compared by their share of the proven hypervolume, up to 1.8 times the least energy, in points"

@@ -111,7 +111,7 @@ FIG_6_3 = Experiment(
             ordering(_knee, " %"),
             "read as: the knee lies more than half-way from the straight line between the ends to the corner of both "
             "least values; ranges are those of the bound's front. Some knee every bent front has by construction: what "
-            "can fail is how far out it lies, and half-way is our measure, for the text has none",
+            "can fail is how far out it lies, and half-way is our measure, because the text has none",
         ),
         Claim(
             "6.2",

@@ -23,7 +23,8 @@ GRID = tuple(range(1, 101))
 """Percent of the reference energy at which fronts are compared."""
 
 _READING = (
-    "about 6000 tasks within 4 h at the rates of appendix F on the 100 machines of chapter 3 with three P-states; "
+    "about 6000 tasks within 4 h at the rates of appendix F on the 100 machines of Friese 2015, chapter 3, with "
+    "three P-states; "
     "times and powers are independent gamma distributions, both with coefficients of variation between 0.1 and 1.5, "
     "searched by 64 equally likely points; tasks that would earn less than 0.5 when their turn comes are dropped; "
     "10,000 iterations of 100 chromosomes, seeded by the four policies, mutation probability 0.5 for the text gives "
@@ -121,7 +122,7 @@ FIG_7_3 = Experiment(
     "fig-7.3",
     "Gamma densities of coefficients of variation 0.1, 1 and 1.5",
     "Friese 7.3.2",
-    f"{_READING}; this study stops after 100 iterations, for the figure shows the distributions alone",
+    f"{_READING}; this study stops after 100 iterations, because the figure shows only the distributions",
     "densities",
     (
         Claim(
@@ -177,7 +178,7 @@ FIG_7_6 = Experiment(
     "Fronts by the 50th percentiles and by mean times in fresh samples, after as many iterations and as much time",
     "Friese 7.4",
     f"{_READING}; {_EXPECTED}; {_FRESH}; a front's curve is the most mean utility of its points up to an energy; as "
-    "long: 150,000 iterations, for an iteration with 100 samples takes about 15 times as long",
+    "long: 150,000 iterations, because an iteration with 100 samples takes about 15 times as long",
     "fuzzy-fronts-compared",
     (
         Claim(

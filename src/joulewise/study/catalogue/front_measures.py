@@ -12,7 +12,7 @@ from joulewise.model.arrays import Floats
 from joulewise.study.catalogue.experiment import Measure, Told
 
 _PART = 4
-"""Ends of a front are told by one in so many of its points."""
+"""Ends of a front are told by one in this many of its points."""
 
 
 def _front(told: Told) -> pl.DataFrame:
@@ -27,12 +27,12 @@ def _column(table: pl.DataFrame, name: str) -> Floats:
 
 
 def least_energy_j(generation: int) -> Measure:
-    """The least energy on the front after so many generations."""
+    """The least energy on the front after a number of generations."""
     return lambda told: float(_column(_snapshot(told, generation), "energy_j").min(initial=math.inf))
 
 
 def most_utility(generation: int) -> Measure:
-    """The most utility on the front after so many generations."""
+    """The most utility on the front after a number of generations."""
     return lambda told: float(_column(_snapshot(told, generation), "utility").max(initial=-math.inf))
 
 
@@ -41,7 +41,7 @@ def _snapshot(told: Told, generation: int) -> pl.DataFrame:
 
 
 def ends_after(generations: Iterable[int]) -> dict[str, Measure]:
-    """Both ends of fronts after so many generations, by name."""
+    """Both ends of fronts after this many generations, by name."""
     found: dict[str, Measure] = {}
     for n in generations:
         found |= {f"least_energy_j:{n}": least_energy_j(n), f"most_utility:{n}": most_utility(n)}
@@ -103,7 +103,7 @@ OFF: dict[str, Measure] = {"energy_off_sds": energy_off_sds, "utility_off_sds": 
 
 
 def fresh_utility_at(percent: int) -> Measure:
-    """The most utility, mean over fresh samples, that some point earns with so much of the reference energy."""
+    """The most utility, mean over fresh samples, that some point earns with this much of the reference energy."""
 
     def measure(told: Told) -> float:
         front, limit_j = _front(told), percent / 100 * told.row["reference_energy_j"]
@@ -167,7 +167,7 @@ def chosen_worth(told: Told) -> float:
 
 
 def foreseen_worth(told: Told) -> float:
-    """What the front is worth to somebody who knows each fresh sample before choosing a point; NaN without samples."""
+    """What the front would be worth if each fresh sample were known before a point is chosen; NaN without samples."""
     if told.cloud is None:
         return math.nan
     worth = told.cloud.select("sample", worth=pl.col("utility") - _price(told) * pl.col("energy_j"))

@@ -36,8 +36,8 @@ _COMPARABLE_PERCENT = 5.0
 _HALF_A_POINT = 0.5
 
 _READING = (
-    "nodes are counted, and chosen when a job starts; 20 variations of the utility classes A to D, for those of the "
-    "text are not printed; place-holders that come due before the next mapping event do start; a job is dropped by "
+    "nodes are counted, and chosen when a job starts; 20 variations of the utility classes A to D, because those of "
+    "the text are not printed; place-holders that come due before the next mapping event do start; a job is dropped by "
     "what it could earn if it started now in its fastest option; policies in order of arrival use P-state 0, are not "
     "filtered and drop nothing, and of clusters where a job could start as soon take the first"
 )
@@ -340,7 +340,7 @@ def _fig_10(world: World) -> Experiment:
         f"{world.prefix}-fig-10",
         f"Percent of maximum utility, and energy, by policy at 10,000 jobs a day{world.words}",
         "Machovec V",
-        f"{_reading(world)}; at the leniency that is best here for Max UPR with place-holders, for none is printed",
+        f"{_reading(world)}; at the leniency that is best here for Max UPR with place-holders, because none is printed",
         "utility-by-scheduler",
         (
             _PLACE_HOLDERS,

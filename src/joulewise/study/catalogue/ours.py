@@ -116,7 +116,8 @@ PRICES = Experiment(
     "ours-prices",
     "The price policy beside published ones, with and without an energy budget",
     SOURCE,
-    "same worlds for all; chapter 3: two days, prorated; chapters 2 and 4: the day after 2 h of warm-up, by "
+    "same worlds for all; Friese 2015, chapter 3: two days, prorated; chapters 2 and 4: the day after 2 h of "
+    "warm-up, by "
     "completion; 1.11 GJ and three P-states, or no budget and one P-state; dropping threshold 0.5 unless named",
     "utility-by-setting",
     (

@@ -1,4 +1,4 @@
-"""Bags of tasks online: linear programs solved anew at every mapping event, beside heuristics on the same worlds."""
+"""Bags of tasks online: linear programs solved again at every mapping event, beside heuristics on the same worlds."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ def _over_published(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
 
 BAG_ONLINE = Experiment(
     "ours-bag-online",
-    "Linear programs solved anew at every mapping event, beside heuristics and our prices",
+    "Linear programs solved again at every mapping event, beside heuristics and our prices",
     "Joulewise, after Tarplee II",
-    "same worlds for all; chapter 3: two days, prorated, 1.11 GJ and three P-states; no budget: the day after 2 h of "
+    "same worlds for all; Friese 2015, chapter 3: two days, prorated, 1.11 GJ and three P-states; no budget: the day "
+    "after 2 h of "
     "warm-up, by completion, one P-state; dropping threshold 0.5; Weighted Util at 0.5, declining",
     "utility-by-setting",
     (

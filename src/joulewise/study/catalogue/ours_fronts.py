@@ -50,7 +50,8 @@ UTILITY_FRONT = Experiment(
     "ours-utility-front",
     "Annealing beside NSGA-II on 4000 tasks and 30 machines, both against the proven bound",
     "Joulewise, after Friese 5",
-    "data set 3 of chapter 5 on the stand-in table; every task runs; 8 million moves; 100 chromosomes, all four "
+    "data set 3 of Friese 2015, chapter 5, on the stand-in table; every task runs; 8 million moves; 100 chromosomes, "
+    "all four "
     "seeds, 10,000 generations; islands: four such populations, a quarter of the generations each, the best handed on "
     "every 100; hypervolume in percent of that of the proven bound, up to 1.8 times the least energy",
     "utility-front",
@@ -86,7 +87,8 @@ CHANCES = Experiment(
     "ours-chances",
     "What knowing the chances is worth to a search, and what perfect information would be",
     "Joulewise, after Friese 7 and 9",
-    "1500 tasks within 1 h of the system of chapter 7; each search chooses the point that is best by its own objective "
+    "1500 tasks within 1 h of the system of Friese 2015, chapter 7; each search chooses the point that is best by "
+    "its own objective "
     "when a joule costs the utility of all tasks over 1.8 times the least energy; worth is utility less that cost, the "
     "mean over 1000 fresh samples, in percent of the utility of all tasks; perfect information: the best point of the "
     "same front for each sample, which is less than what a new search for each sample would find; as long: 75,000 "

@@ -24,9 +24,10 @@ _FAR = 1e3
 _ROUNDING_W, _ROUNDING_K = 1e-2, 1e-4
 
 _READING = (
-    "the heat matrix, arrival rates, deadlines and flows of air follow a paper that is not at hand: a seeded generator "
-    "takes their place, so that figures compare techniques and not with the published bars; a core at rest is a task "
-    "type that slows nobody; the cap is 60 % of the power with all cores on the most CPU-bound task type; greedy is "
+    "the heat matrix, arrival rates, deadlines and flows of air follow a paper that we do not have: a seeded generator "
+    "takes their place, so the figures compare techniques with each other, not with the published bars; a core at "
+    "rest is a task type that slows no other core; the cap is 60 % of the power with all cores on the most CPU-bound "
+    "task type; greedy is "
     "algorithm 1 to the letter"
 )
 _IN_TIME = "GA and GACL get about the time that NLPCL takes here, where NLP takes half a second"

@@ -22,7 +22,7 @@ _NEAR_PERCENT = 10.0
 _READING = (
     "the nine-machine table of the paper is not public: a stand-in of the same nine processors and five benchmarks, "
     "built from public figures and expanded to 30 task types, takes its place, so numbers may differ; task types are "
-    "equally likely, for the paper does not print its counts; 40 machines of each type; allocations come from the "
+    "equally likely, because the paper does not print its counts; 40 machines of each type; allocations come from the "
     "optimum of the bound alone, as published"
 )
 _IDLE_READING = f"{_READING}; idle machines draw 5 % of their mean power until the makespan; the bag must be run"
@@ -65,7 +65,7 @@ def _larger_ratios(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
 
 
 def _solve_ms(runs: pl.DataFrame) -> tuple[str, Verdict]:
-    """Medians, for the first run of a process includes that it loads compiled code."""
+    """Medians, because the first run of a process also loads compiled code."""
     medians = [float(np.nanmedian(1e3 * _metric(runs, "solve_s", size=size))) for size in _swept(runs, SIZE)]
     return f"{' / '.join(f'{median:.2g}' for median in medians)} ms (medians)", "not testable"
 
@@ -197,7 +197,7 @@ FIG_2 = Experiment(
     "tarplee-fig-2",
     "How far profit stays below its bound, by tasks per machine and profit ratio",
     "Tarplee V-B, fig. 2",
-    f"{_READING}; 10, 30 and 100 tasks per machine, for the three bag sizes of the figure are not printed",
+    f"{_READING}; 10, 30 and 100 tasks per machine, because the three bag sizes of the figure are not printed",
     "profit-gap",
     (
         Claim(

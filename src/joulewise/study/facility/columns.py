@@ -31,7 +31,7 @@ FACILITY_COLUMNS = (
         "supply_mean_c", "°C", "mean supply temperature of the CRAC units",
         title="supply °C", form=one_digit, rank=90,
     ),
-    metric("n_idle_cores", "cores", "cores that do nothing, or that for 99.9 % of their time"),
+    metric("n_idle_cores", "cores", "cores that do nothing for at least 99.9 % of their time"),
     metric(
         "heavy_neighbours", "cores",
         "other cores of the same processor that run tasks of the most memory-bound class beside such a task, mean over "
@@ -51,11 +51,11 @@ FACILITY_COLUMNS = (
     ),
     metric("day_plans", "plans", "plans that were made for the day; this and the next are null where there is none"),
     metric(
-        "day_planned_percent", "%", "reward that they plan with, of that of all tasks that arrive at such rates",
+        "day_planned_percent", "%", "reward that the plans expect, in percent of that of all tasks that arrive",
         title="day planned", rank=60,
     ),
     metric(
-        "day_earned_percent", "%", "reward of the tasks that ended in time, of the same",
+        "day_earned_percent", "%", "reward of the tasks that ended in time, in percent of the same",
         title="day earned", rank=10,
     ),
     metric("earned_of_planned_percent", "%", "100 x day_earned_percent / day_planned_percent"),
@@ -71,7 +71,7 @@ FACILITY_COLUMNS = (
         title="time", form=duration, rank=110,
     ),
     Column(NODES, "node", "", "number of the node, from 0"),
-    Column(NODES, "name", "", "its name: that of the node list, or its number before nodes came or went"),
+    Column(NODES, "name", "", "its name in the node list, or its number before nodes were added or removed"),
     Column(NODES, "type", "", "name of its node type"),
     Column(NODES, "cores", "cores", "its cores"),
     Column(NODES, "processors", "processors", "its processors; cores of one slow each other"),
@@ -98,7 +98,7 @@ FACILITY_COLUMNS = (
     Column(RATES, "task", "", "name of the task type"),
     Column(RATES, "class", "", "its memory class"),
     Column(RATES, "reward", "", "what one such task earns"),
-    Column(RATES, "arrival_per_s", "1/s", "how often such tasks arrive; more than that earn nothing"),
+    Column(RATES, "arrival_per_s", "1/s", "how often such tasks arrive; tasks done beyond that earn nothing"),
     Column(RATES, "alone_per_s", "1/s", "how often they would be done if no core slowed another"),
     Column(RATES, "slowed_per_s", "1/s", "how often they are done"),
     Column(PROGRESS, "at_s", "s", "time since the search began"),

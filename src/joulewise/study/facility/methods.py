@@ -179,20 +179,20 @@ class RewardParameters:
         0.1, "probability that a new chromosome is mutated (ga, gacl)"
     )
     gene_mutation: Annotated[float, Field(ge=0, le=1)] = explained(
-        0.05, "probability that a gene of a chromosome that is mutated is drawn anew (ga, gacl)"
+        0.05, "probability that a gene of a mutated chromosome is drawn again (ga, gacl)"
     )
     seeds: tuple[Annotated[str, OneOf(SEEDS)], ...] = explained(
         (), "plans of other methods in the first population; the others are drawn, as published (ga, gacl)"
     )
     as_printed: bool = explained(
         False,
-        "eq. 10 word for word when plans are judged: one idle core of a processor ends all interference among the "
-        "others; there is no bound then",
+        "judge plans by equation 10 of Oxley et al. 2014 word for word: one idle core of a processor ends all "
+        "interference among the others; there is no bound then",
     )
     day_s: Annotated[float | None, Field(gt=0)] = explained(
         None,
-        "how long tasks then arrive one by one, at random, and are sent to cores as plans want it, so that what is "
-        "earned can be held against what was planned; left out: there is no such day",
+        "length of a simulated day in which tasks arrive one by one, at random, and go to cores as the plan says; it "
+        "compares what is earned with what was planned; left out: no such day",
     )
     day_rates: tuple[Annotated[float, Field(ge=0)], ...] = explained(
         (),
@@ -200,7 +200,9 @@ class RewardParameters:
         "left out: even rates",
     )
     rates_apart: bool = explained(
-        False, "whether task types have their busy hours apart: of n, each comes a n-th of the day after the one before"
+        False,
+        "whether task types have their busy hours at different times: with n types, each comes an n-th of the "
+        "day after the one before",
     )
     replan_every_s: Annotated[float | None, Field(gt=0)] = explained(
         None, "how often in the day a plan is made for the rates to come; left out: once, for the mean rates"

@@ -117,7 +117,7 @@ class FacilityKind(Kind):
         yield from (partial(_check_world, asked, parts) for parts in asked.worlds)
 
     def warnings(self, asked: Candidates, draw: Draw) -> Iterator[Problem]:
-        """What was odd in the tables of a site, and mended; sites that cannot be read are told of elsewhere."""
+        """What was odd in the tables of a site, and repaired; sites that cannot be read are reported elsewhere."""
         for system in dict.fromkeys(parts.system for parts in asked.worlds if parts.system.source == SITE_TABLES):
             with suppress(InputError):
                 site: Site = self.build(system, draw)
@@ -275,7 +275,7 @@ def _columns(facility: Facility, plan: FacilityPlan, state: Steady, bound: Bound
 
 
 def _sharing_columns(facility: Facility, plan: FacilityPlan) -> dict[str, float]:
-    """How cores of a processor get along: idle ones, and those that run the class that slows itself most."""
+    """How cores of a processor share it: idle ones, and those that run the class that slows itself most."""
     flows = facility.tasks
     heaviest = int(np.argmax(np.diagonal(flows.slowdown, axis1=1, axis2=2).mean(axis=0)))
     heavy: Floats = plan.share[:, flows.memory_class == heaviest].sum(axis=1)

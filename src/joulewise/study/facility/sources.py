@@ -28,8 +28,7 @@ class Changes:
 
     more_nodes: tuple[int, ...] = explained(
         (),
-        "nodes of each type, in the order of the types, that come next to others of their type or, below 0, go; left "
-        "out: none",
+        "number of nodes to add of each type, in the order of the types, or below 0 to remove; left out: none",
     )
 
     failed_crac: Annotated[int, Field(ge=0)] | str | None = explained(
@@ -42,8 +41,8 @@ class Changes:
 
     heats_back: bool = explained(
         False,
-        "whether plans may have CRAC units that take in colder air than they blow, and are paid for the heat that they "
-        "add, as eq. 5 has it word for word; otherwise no unit may heat",
+        "whether a CRAC unit may take in colder air than it blows, and is paid for the heat that it adds, as "
+        "equation 5 of Oxley et al. 2014 says word for word; otherwise no unit may heat",
     )
 
     def made(self, facility: Facility) -> Facility:
@@ -125,14 +124,14 @@ FACILITY_SYSTEMS = (
 FACILITY_WORKLOADS = (
     Source(
         FLOWS,
-        "tasks of up to 16 benchmark types that arrive for ever, each worth a reward by its deadline (Oxley V)",
+        "tasks of up to 16 benchmark types that keep arriving, each worth a reward by its deadline (Oxley V)",
         FlowParameters,
         _generated_flows,
         is_random=lambda _: True,
     ),
     Source(
         FLOW_TABLES,
-        "task types that arrive for ever, with speeds, powers and slowdowns, from your own files",
+        "task types that keep arriving, with speeds, powers and slowdowns, from your own files",
         FlowTables,
         _tabled_flows,
         table="task_list",

@@ -63,7 +63,7 @@ JOB_COLUMNS = (
     metric(
         "jobs_waiting", "jobs",
         "jobs that arrived in it and had no nodes when the simulation ended: never started, or suspended or lost and "
-        "not gone on with",
+        "not resumed",
     ),
     metric("jobs_impossible", "jobs", "jobs that arrived in it and fit on no cluster allowed to them"),
     metric("runs_preempted", "runs", "stretches of running in it that ended because another job took the nodes"),
@@ -106,7 +106,8 @@ JOB_COLUMNS = (
     ),
     metric(
         "standby_energy_j", "J",
-        "the part of energy_j that nodes used while idle, asleep or booting, if those freed last are given first",
+        "the part of energy_j that nodes used while idle, asleep or booting, assuming that the nodes freed last are "
+        "given out first",
     ),
     metric("energy_per_job_j", "J", "energy_j / jobs_completed"),
     metric("energy_peak_w", "W", "highest power at the meter at any instant of the counted window"),
@@ -141,7 +142,7 @@ JOB_COLUMNS = (
     Column(
         JOBS, "fate", "",
         "ran, killed (at the end of its planned time), dropped, waiting (never started, or suspended or lost and not "
-        "gone on with) or impossible (fits nowhere)",
+        "resumed) or impossible (fits nowhere)",
     ),
     Column(JOBS, "option", "", "number of the option it had, in the list of all types; null if it had no nodes"),
     Column(JOBS, "cluster", "", "name of the cluster; null if it had no nodes, as all that follows"),
@@ -151,7 +152,7 @@ JOB_COLUMNS = (
     Column(JOBS, "planned_s", "s", "time that its option was planned to take, as the world says it"),
     Column(JOBS, "true_s", "s", "time that its option takes if nothing disturbs it"),
     Column(JOBS, "requested_s", "s", "time that was asked for, where there is a log; also of jobs that had no nodes"),
-    Column(JOBS, "start_s", "s", "instant at which it started, for the last time"),
+    Column(JOBS, "start_s", "s", "instant of its last start"),
     Column(JOBS, "end_s", "s", "instant at which it ended, or was killed"),
     Column(JOBS, "wait_s", "s", "time in which it could have run and did not"),
     Column(JOBS, "bounded_slowdown", "", "max(1, (end_s - ready_s) / max(true_s, 10 s)); by its run if it was killed"),

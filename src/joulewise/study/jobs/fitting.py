@@ -67,7 +67,7 @@ _USES = {
     ),
     "dropping_by": _Use(
         lambda _, scheduler: scheduler.dropping_threshold > 0,
-        "says who is dropped, and the threshold is 0",
+        "says which are dropped, but the threshold is 0",
         "give dropping_threshold",
     ),
     "overrun": _Use(

@@ -31,7 +31,7 @@ def _held(policy: JobPolicy) -> str:
     from joulewise.policies.jobs.policy import ALL_JOBS
 
     if policy.reservations == 0:
-        return "for nobody"
+        return "for no job"
     whom = "every job" if policy.reservations == ALL_JOBS else f"{policy.reservations} of the jobs"
     until = {"reservations": "it starts", "place-holders": "the next mapping event"}[policy.commitment]
     return f"for {whom} that cannot start at once, until {until}"

@@ -134,7 +134,7 @@ class JobsKind(Kind):
         return Outcome(columns, lambda: job_tables.tables(scene, outcome.allocation))
 
     def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-        """What does not hold of a run: the world made anew, its allocation checked, metrics and bound recomputed.
+        """What does not hold of a run: the world made again, its allocation checked, metrics and bound recomputed.
 
         An allocation that is not stored is found by simulating again.
         """
@@ -193,7 +193,7 @@ def scheduler_of(point: Point, scheduler: Scheduler) -> Scheduler:
 
 
 def _check_fit(point: Point, asked: Candidates, draw: Draw) -> None:
-    """Hold a scheduler against the world of the first trial; a world that cannot be made is told elsewhere."""
+    """Hold a scheduler against the world of the first trial; a world that cannot be made is reported elsewhere."""
     from joulewise.simulate.jobs.misfits import job_misfits
 
     scheduler = scheduler_of(point, build_scheduler(point.decision, draw))
@@ -254,7 +254,7 @@ def _bound(case: Case) -> float:
 
 
 def _columns(name: str, table: pl.DataFrame, scene: Scene, allocation: JobAllocation) -> tuple[Any, Any]:
-    """A column of the table of jobs as it is stored and as it comes out anew."""
+    """A column of the table of jobs as it is stored and as it is computed again."""
     anew = job_tables.jobs(scene, allocation)
     return table[name].to_numpy(), anew[name].to_numpy()
 

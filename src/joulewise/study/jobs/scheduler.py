@@ -44,14 +44,15 @@ class SchedulerParameters:
         None, "time between mapping events; left out: 1 min for a parallel-day, else at every arrival and end"
     )
     reservations_for: Annotated[int | None, Field(ge=0, le=MOST_JOBS)] = explained(
-        None, "for so many jobs that cannot start at once nodes are held ahead; left out: as the policy says"
+        None, "number of jobs that cannot start at once for which nodes are held ahead; left out: as the policy says"
     )
     commitment: Commitment | None = explained(
-        None, "how nodes are held ahead: until the job starts, or until the next mapping event; left out: as the policy"
+        None,
+        "how long nodes are held ahead: until the job starts, or until the next mapping event; left out: as the policy",
     )
     cluster_ties: ClusterTies = explained(
         Scheduler.cluster_ties,
-        "of clusters on which a job can start at the same instant it gets the first, or the fastest",
+        "which cluster a job gets if it can start on several at the same instant: the first, or the fastest",
     )
     nodes: Nodes = explained(
         Scheduler.nodes,
@@ -62,7 +63,7 @@ class SchedulerParameters:
     )
     dropping_by: DroppingBy = explained(
         Scheduler.dropping_by,
-        "a job is dropped if it would earn less, started now; or options that earn less are not taken",
+        "a job is dropped if it would earn less when started now; or options that earn less are not taken",
     )
     energy_filter: EnergyFilter = explained(
         Scheduler.energy_filter,
@@ -70,16 +71,16 @@ class SchedulerParameters:
     )
     leniency: Annotated[float, Field(gt=0)] = explained(1.0, "multiplies the fair share of the energy filter")
     adapts_leniency: bool = explained(
-        False, "whether leniency follows how fast the energy is used, in place of being given"
+        False, "whether the leniency adapts to how fast the energy is used, in place of being given"
     )
     follows_tariff: bool = explained(
         Scheduler.follows_tariff,
-        "whether energy counts more, or less, in hours in which it costs more, or less, than on average",
+        "whether energy counts more in hours in which it costs more than average, and less in cheaper hours",
     )
     overrun: Overrun = explained(
         Scheduler.overrun,
-        "a job that runs longer than planned: its plan is raised before it starts, it is killed at its planned end, or "
-        "the planner takes it to end right away ever again",
+        "a job that runs longer than planned: its plan is raised before it starts, it is killed at its planned end, "
+        "or the planner keeps expecting it to end at once",
     )
     preempts: bool = explained(
         Scheduler.preempts, "whether a job that comes and cannot start may suspend running jobs where that earns more"
@@ -88,7 +89,7 @@ class SchedulerParameters:
         Scheduler.checkpoint_s, "time that suspending takes, on the nodes of the job"
     )
     restart_s: Annotated[float, Field(ge=0)] = explained(
-        Scheduler.restart_s, "time that going on takes, on top of what is left"
+        Scheduler.restart_s, "time that resuming takes, on top of what is left"
     )
     queue_thresholds: tuple[float, float] = explained(
         Scheduler.queue_thresholds,

@@ -1,4 +1,4 @@
-"""Where clusters and parallel jobs come from, and who schedules them."""
+"""Where clusters and parallel jobs come from, and what schedules them."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ MANAGED_COLUMNS = (
     ),
     metric(
         "priority_percent:*", "%",
-        "100 x utility of the tasks of a priority level / what those that arrived in the counted window are worth at "
-        "their start; a column for each level",
+        "100 x utility of the tasks of a priority level / what those that arrived in the counted window are worth on "
+        "arrival; a column for each level",
     ),
     metric(
         "group_percent:*", "%",

@@ -135,7 +135,7 @@ class ManagedKind(Kind):
         return Outcome(metrics, lambda: _tables(world, outcome.allocation))
 
     def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-        """What does not hold of a run: the world made anew, its allocation checked, utilities and bounds recomputed.
+        """What does not hold of a run: the world made again, its allocation checked, utilities and bounds recomputed.
 
         An allocation that is not stored is found by simulating again.
         """

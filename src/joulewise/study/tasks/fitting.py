@@ -1,4 +1,4 @@
-"""Worlds and managers that do not go together, told from a study's sections before anything is made of them."""
+"""Worlds and managers that do not go together, found from a study's sections before anything is made of them."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ _USES = {
     ),
     "kill_factor": _Use(
         _is_uncertain,
-        "kills who runs longer than estimated, and all run exactly so",
+        "kills tasks that run longer than estimated, but all run exactly as estimated",
         "give workload.time_spread",
     ),
     "dropping_by": _Use(
         lambda _, manager: manager.dropping_threshold > 0 or any(manager.class_thresholds.values()),
-        "says who is dropped, and the threshold is 0",
+        "says which are dropped, but the threshold is 0",
         "give dropping_threshold",
     ),
 }

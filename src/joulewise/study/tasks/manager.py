@@ -44,7 +44,7 @@ class ManagerParameters:
         None, "time between the mapping events of batch policies; left out: 1 min, or none if mapping_arrivals is given"
     )
     mapping_arrivals: Annotated[int | None, Field(ge=1)] = explained(
-        None, "batch policies map as soon as so many tasks have arrived since the last time; left out: by time alone"
+        None, "number of tasks whose arrival since the last mapping event starts the next one; left out: by time alone"
     )
     mapping_time: MappingTime = explained(
         Manager.mapping_time,
@@ -54,13 +54,13 @@ class ManagerParameters:
         Manager.mapping_model, "seconds of a mapping event: constant, for each task of the batch, for each squared task"
     )
     best_types: Annotated[int | None, Field(ge=1)] = explained(
-        None, "tasks go only to so many machine types, those that run them fastest; left out: as the policy says"
+        None, "number of machine types that a task may go to, those that run it fastest; left out: as the policy says"
     )
     environment: Environment = explained(
         Manager.environment, "machines have queues of planned tasks, or only idle machines get a task"
     )
     permuted: Annotated[int, Field(ge=1, le=MOST_PERMUTED)] = explained(
-        Manager.permuted, "so many first tasks of each queue are put into the order that earns most"
+        Manager.permuted, "number of first tasks of each queue that are put into the order that earns most"
     )
     energy_filter: Filter = explained(
         Manager.energy_filter,
@@ -77,7 +77,7 @@ class ManagerParameters:
     )
     follows_tariff: bool = explained(
         Manager.follows_tariff,
-        "whether energy counts more, or less, in hours in which it costs more, or less, than on average",
+        "whether energy counts more in hours in which it costs more than average, and less in cheaper hours",
     )
     kill_factor: Annotated[float | None, Field(ge=1)] = explained(
         None, "a task that runs longer than this times its estimated time is killed; left out: never"
@@ -87,7 +87,8 @@ class ManagerParameters:
         "tasks are dropped by what they could earn on all machines or, polled, on those idle at the event alone",
     )
     postponing: Postponing = explained(
-        Manager.postponing, "what does not fit into a day's budget is tried again at the next event, or on the next day"
+        Manager.postponing,
+        "when to try again what does not fit into a day's budget: at the next event, or on the next day",
     )
 
     def __post_init__(self) -> None:

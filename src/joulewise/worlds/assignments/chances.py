@@ -31,7 +31,7 @@ class ChanceParameters:
     power_cov: tuple[float, float] = explained(
         (0.1, 1.5), "range from which the COV of each choice's power is drawn; 0: certain"
     )
-    points: int = explained(64, "so many equally likely points stand for each distribution in a search")
+    points: int = explained(64, "number of equally likely points that stand for each distribution in a search")
 
     def __post_init__(self) -> None:
         raise_if_any(_value_problems(self))

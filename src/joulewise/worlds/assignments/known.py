@@ -26,7 +26,7 @@ MOST_TASKS = 10_000_000
 class KnownParameters(UtilityParameters):
     """How many tasks arrived within how long; every completion counts, however late. Raises InputError."""
 
-    n_tasks: int = explained(4000, 'number of tasks; with pattern = "rates" about so many')
+    n_tasks: int = explained(4000, 'number of tasks; approximate with pattern = "rates"')
     span_s: float = explained(3600.0, "time within which they arrived")
     pattern: Pattern = explained(
         "even", "arrivals as likely at any instant, all task types as often; or at the rates of a day's first hours"
@@ -63,7 +63,7 @@ def _evenly(p: KnownParameters, system: System, seed: int, trial: int) -> tuple[
 
 
 def _at_rates(p: KnownParameters, system: System, seed: int, trial: int) -> tuple[Floats, Ints]:
-    """What arrives in the first hours of a day of Friese app. F, at mean rates that bring so many tasks."""
+    """What arrives in the first hours of a day of Friese app. F, at mean rates that bring this many tasks."""
     load = DailyLoad(p.n_tasks * _DAY_S / p.span_s, _DAY_S)
     patterns = rate_patterns(load, is_special(system), generator(seed, trial, "workload.rates"))
     task_type, arrival_s = thin(patterns, 0.0, p.span_s, generator(seed, trial, "workload.known"))

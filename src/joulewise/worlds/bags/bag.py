@@ -32,7 +32,7 @@ BAG_COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class BagRules:
-    """What holds for all bags: what becomes of machines that are done."""
+    """What holds for all bags: what machines do when they are done."""
 
     off_when_done: bool = explained(
         False, "machines are switched off when they are done, instead of drawing idle power until the last one is"
@@ -47,7 +47,7 @@ class BagParameters(BagRules):
     """
 
     n_tasks: int = explained(1000, "number of tasks in the bag")
-    shares: Shares = explained("equal", "how likely the task types are: all the same, or drawn once for all trials")
+    shares: Shares = explained("equal", "how likely each task type is: all alike, or drawn once for all trials")
     concentration: float = explained(
         1.0, 'how much alike the shares are when shares = "dirichlet"; 1: all shares are as likely'
     )

@@ -29,7 +29,7 @@ def crac_failures(facility: Facility, *, is_replaced: bool = True) -> dict[str, 
 def hot_aisles(
     facility: Facility, factors: Iterable[float], nodes: Bools | Counts | None = None
 ) -> dict[str, Facility]:
-    """The facility with nodes (all, where nothing is said) that take in so many times as much of each other's air."""
+    """The facility with nodes (all, where nothing is said) that take in this many times as much of each other's air."""
     return {
         f"{factor:g} x hot air": replace(facility, room=with_recirculation(facility.room, factor, nodes))
         for factor in factors
@@ -37,7 +37,7 @@ def hot_aisles(
 
 
 def with_more_nodes(facility: Facility, more: Mapping[str, int]) -> Facility:
-    """The facility with so many more nodes of some types or, below 0, so many fewer.
+    """The facility with this many more nodes of some types or, below 0, this many fewer.
 
     Those that take in most hot air go first. New ones stand next to those of their type that take in least, and come
     after all others. Raises InputError where there are too few to go, or none to stand next to.

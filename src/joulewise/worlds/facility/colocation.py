@@ -31,7 +31,7 @@ DOES_NOT_FIT = 1000.0
 Not infinite, as a core that meets such a pair for a moment only would then earn nothing at all.
 """
 MOST_CLASSES = 127
-"""So many task types at most may be classes of their own."""
+"""This many task types at most may be classes of their own."""
 
 
 @dataclass(frozen=True, eq=False)

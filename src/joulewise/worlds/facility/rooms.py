@@ -45,7 +45,7 @@ class RoomParameters:
         0.25, "share of the cold air of a node that comes from other CRAC units than that of its zone"
     )
     return_spread: float = explained(0.35, "the same for the hot air of a node: how much of it other units take in")
-    unevenness: float = explained(0.3, "by which share, up or down, every link is off what it would be in an even room")
+    unevenness: float = explained(0.3, "how far, as a share, each link may differ from that of an even room")
     redline_c: float = explained(25.0, "hottest air, in degrees C, that a node may take in")
     coldest_c: float = explained(10.0, "coldest air, in degrees C, that a CRAC unit can blow")
     hottest_c: float = explained(25.0, "hottest air, in degrees C, that a CRAC unit can blow")
@@ -75,7 +75,8 @@ def air_rule(name: str, value_c: float) -> Rule:
 
 
 class Links(NamedTuple):
-    """Air on its way: so many m3/s that `source` blows out and `taker` takes in; nodes come first, then CRAC units."""
+    """Air on its way: this many m3/s that `source` blows out and `taker` takes in; nodes come first, then CRAC "
+    "units."""
 
     taker: Counts
     source: Counts
@@ -93,7 +94,7 @@ class _RoomLayout(NamedTuple):
 
 
 def generate_room(parameters: RoomParameters, node_m3_per_s: Floats, seed: int, trial: int) -> Room:
-    """A room for nodes that take in so much air each."""
+    """A room for nodes that take in this much air each."""
     p, n = parameters, node_m3_per_s.size
     if p.cracs > n:
         raise InputError(Problem("system.cracs", f"found {p.cracs} for {n} nodes", "must not be more than the nodes"))
@@ -378,7 +379,7 @@ _MOST_RECIRCULATED = 0.9
 
 
 def with_recirculation(room: Room, factor: float, nodes: Bools | Counts | None = None) -> Room:
-    """The room when these nodes (all, where nothing is said) take in so many times as much hot air of other nodes.
+    """The room when these nodes (all, where nothing is said) take in this many times as much hot air of other nodes.
 
     A what-if: an aisle whose doors stand open, or blanking panels that are missing. As all air must go somewhere, the
     factor is met about, not exactly, and no node takes in more than 90 % of hot air.

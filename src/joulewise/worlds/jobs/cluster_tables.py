@@ -27,7 +27,7 @@ _STANDBY = (
     (Column("idle_w", "W", "power of a node that is on and runs nothing; 0 if empty"), 0.0),
     (Column("sleep_w", "W", "power of a node that sleeps; 0 if empty"), 0.0),
     (Column("boot_w", "W", "power of a node while it wakes up; 0 if empty"), 0.0),
-    (Column("sleep_after_s", "s", "a node sleeps after so long without a job; never if empty"), math.inf),
+    (Column("sleep_after_s", "s", "a node sleeps after this time without a job; never if empty"), math.inf),
     (Column("boot_s", "s", "time that a node needs to wake up; 0 if empty"), 0.0),
 )
 """The columns of `NodeStandby`, in its order, and what an empty cell stands for."""

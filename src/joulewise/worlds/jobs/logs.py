@@ -62,7 +62,7 @@ SCHEMA: dict[str, type[pl.DataType]] = {column.name: column.dtype for column in 
 
 
 class Oddity(NamedTuple):
-    """Something that is not as it should be in a log: what it is, and what becomes of the jobs that have it."""
+    """Something that is not as it should be in a log: what it is, and what happens to the jobs that have it."""
 
     reason: str
     done: str
@@ -126,7 +126,7 @@ class Log:
     n_lines: int = 0
 
     def note(self, key: str, n: int, line: int | None = None) -> None:
-        """Count so many lines or jobs that are odd; `line` is where the first of them stands."""
+        """Count this many lines or jobs that are odd; `line` is where the first of them stands."""
         if n:
             self.odd[key] += n
             if line is not None:

@@ -1,4 +1,4 @@
-"""Nodes that cannot be used for a time: maintenance and reservations from a table, and failures by chance."""
+"""Nodes that cannot be used for a time: maintenance and reservations from a table, and failures at random."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _END = Column("end_s", "s", "instant at which they can be used again", True)
 _PLANNED = Column(
     "planned",
     "",
-    "true: known from the start, nothing runs into it; false: a failure that ends who runs; true if empty",
+    "true: known from the start, nothing runs into it; false: a failure that ends the jobs that run there; true if "
+    "empty",
 )
 
 OUTAGE_COLUMNS = (_CLUSTER, _NODES, _START, _END, _PLANNED)
@@ -143,7 +144,7 @@ def _read(name: str, clusters: Clusters, seed: int, trial: int, folder: Path) ->
 
 
 def _cluster(table: Table, clusters: Clusters) -> Ints:
-    """The number of each row's cluster; with one cluster nobody needs to name it."""
+    """The number of each row's cluster; with one cluster it need not be named."""
     if _CLUSTER.name in table.columns:
         return table.codes(_CLUSTER.name, clusters.names, "cluster")
     if clusters.n_clusters > 1:

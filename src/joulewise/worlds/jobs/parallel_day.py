@@ -46,7 +46,9 @@ class ParallelDayParameters:
     )
     utility_classes: tuple[str, ...] = explained(("A", "B", "C", "D"), "the utility classes that occur, each as often")
     class_variations: int = explained(
-        5, "so many variations of each utility class in its place, always the same ones; 0: the classes themselves"
+        5,
+        "number of variations that take the place of each utility class, always the same ones; 0: the classes "
+        "themselves",
     )
 
     def __post_init__(self) -> None:

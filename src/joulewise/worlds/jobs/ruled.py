@@ -79,7 +79,7 @@ class RuledJobs:
         return np.array([*(rule.given.get("speed", 1.0) for rule in self.rules), 1.0])[self._first("speed", on=cluster)]
 
     def power_w(self, cluster: int, nodes: Counts) -> Floats:
-        """What each job draws on so many nodes of a cluster, NaN where no rule says."""
+        """What each job draws on this many nodes of a cluster, NaN where no rule says."""
         given = [(rule.given.get("power_per_node", 0.0), rule.given.get("power_per_core", 0.0)) for rule in self.rules]
         rates = np.array([*given, (np.nan, np.nan)])[self._first("power_per_node", "power_per_core", on=cluster)]
         ruled_w = rates[:, 0] * nodes + rates[:, 1] * self.jobs.cores

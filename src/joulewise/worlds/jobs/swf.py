@@ -96,7 +96,7 @@ class _SwfReader:
         return np.asarray(values[~is_wrong])
 
     def _without_parts(self, values: Floats) -> Floats:
-        """The rows without those that tell of a part of the job in the row before (checkpoints, swapping)."""
+        """The rows without those that describe a part of the job in the row before (checkpoints, swapping)."""
         if not len(values):
             return values
         jobs = values[:, 0]
@@ -133,7 +133,7 @@ class _SwfReader:
         return numbers.replace_strict(names, default=numbers.cast(pl.String), return_dtype=pl.String)
 
     def _comment(self, line: bytes) -> None:
-        """Take what a comment tells of the log."""
+        """Take what a comment says about the log."""
         text, is_utf8 = text_of(line.strip())
         self.log.note("comment in another code", int(not is_utf8))
         about = self.log.about

@@ -130,7 +130,7 @@ class _ArrivalOrder:
     ids_rise: bool = True
 
     def watched(self, log: Log, frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        """The frames, without jobs that nobody submitted."""
+        """The frames, without jobs that were never submitted."""
         for frame in frames:
             kept = frame.filter(pl.col("submit_s").is_not_null())
             log.note("no submission", frame.height - kept.height)

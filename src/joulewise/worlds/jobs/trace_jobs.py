@@ -28,10 +28,10 @@ COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class TraceConventions:
-    """What becomes of jobs about which the log tells too little; every figure of a trace depends on them."""
+    """What happens to jobs about which the log says too little; every figure of a trace depends on them."""
 
     no_run_time: Literal["drop", "one-second"] = explained(
-        "drop", "jobs that ran for 0 s or less, or of which nobody knows how long: left out, or kept as 1 s"
+        "drop", "jobs that ran for 0 s or less, or for an unknown time: left out, or kept as 1 s"
     )
     processors: Literal["requested", "allocated"] = explained(
         "requested", "which number of processors a job needs; the other one where this is not known"
@@ -48,12 +48,12 @@ class TraceConventions:
         "what a planner takes for the time of a job: as requested, as it ran, or the mean of the last two jobs of the "
         "same user that had ended, at most what was requested",
     )
-    from_s: float = explained(0.0, "replay jobs submitted so long after the first one of the log, or later")
-    span_s: float | None = explained(None, "replay jobs submitted within so long; left out: to the end of the log")
+    from_s: float = explained(0.0, "replay jobs submitted this long after the first one of the log, or later")
+    span_s: float | None = explained(None, "replay jobs submitted within this time; left out: to the end of the log")
 
 
 class TraceFinding(NamedTuple):
-    """So many lines or jobs of a trace are odd: for which reason, and what became of them."""
+    """This many lines or jobs of a trace are odd: for which reason, and what became of them."""
 
     key: str
     n: int
@@ -143,7 +143,7 @@ def dependencies_of(jobs: TraceJobs, fits: Bools, findings: list[TraceFinding]) 
 def recent_times(log: pl.DataFrame, run_s: Floats, requested_s: Floats) -> Floats:
     """The mean run time of the last two jobs of the same user that had ended, at most what was requested.
 
-    Whoever has fewer than two of them is taken at the request. When a job ended is what the log says.
+    A user with fewer than two of them is taken at the request. When a job ended is what the log says.
     """
     users = _label(log["user"]).codes
     submit_s = log["submit_s"].to_numpy()
@@ -179,7 +179,7 @@ def _with_run_time(log: pl.DataFrame, p: TraceConventions, findings: list[TraceF
     is_kept = p.no_run_time == "one-second"
     n = log.height - log.select(has_run.sum()).item()
     done = "kept as 1 s" if is_kept else "left out"
-    _note(findings, "no run time", n, "jobs that ran for 0 s, or nobody knows how long", done)
+    _note(findings, "no run time", n, "jobs that ran for 0 s or for an unknown time", done)
     return log.with_columns(run_s=pl.when(has_run).then("run_s").otherwise(1)) if is_kept else log.filter(has_run)
 
 

@@ -1,4 +1,4 @@
-"""Worlds of real jobs: what a log tells of them, on its own machine or on clusters that a study describes."""
+"""Worlds of real jobs: what a log says about them, on its own machine or on clusters that a study describes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TraceParameters(TraceConventions):
         metadata={"help": "log of jobs: what `joulewise import` made of one, or SWF or sacct itself", "file": True}
     )
     unit: Literal["processor", "node"] = explained(
-        "processor", "what jobs are given on the log's own machine: so many processors, or whole nodes"
+        "processor", "what jobs get on the log's own machine: processors, or whole nodes"
     )
     machine_processors: int | None = explained(None, "processors of the log's own machine, in place of what it says")
     machine_nodes: int | None = explained(None, "nodes of the log's own machine, in place of what it says")

@@ -25,7 +25,7 @@ class TruthParameters:
         0.0, "COV of how long a task really runs over its estimated time (gamma, mean 1); 0: exactly as estimated"
     )
     prorated: bool = explained(
-        False, "whether a run counts by the share of it inside the counted window, not by where it completes"
+        False, "whether a run counts by its share inside the counted window, not by when it completes"
     )
 
 
