@@ -7,26 +7,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from importlib import import_module
-from itertools import repeat
-from multiprocessing import get_context
-from typing import Any
 
-from benchmarks.measure import Case, Subject, as_json, as_text
+from benchmarks.measure import as_json, as_text
+from benchmarks.subjects import SUBJECTS, case_of, results, subject_of
 from joulewise.optimise.assignments.gpu import gpu_name
-
-SUBJECTS = {
-    "day": "benchmarks.day",
-    "cluster": "benchmarks.cluster",
-    "manager": "benchmarks.manager",
-    "bag": "benchmarks.bag",
-    "facility": "benchmarks.facility",
-    "fronts": "benchmarks.fronts",
-    "laboratory": "benchmarks.laboratory",
-}
-"""In an order in which two processes that take the next one have different kernels to compile."""
 
 
 def main() -> int:
@@ -43,7 +27,7 @@ def main() -> int:
     names = asked.names or list(SUBJECTS)
     _refuse(parser, asked, names)
     holds = True
-    for result in _results(names, asked):
+    for result in results(names, asked):
         print((as_json if asked.json else as_text)(result), flush=True)
         holds &= all(bar["holds"] for bar in result["bars"])
     return 0 if holds else 1
@@ -54,35 +38,12 @@ def _refuse(parser: argparse.ArgumentParser, asked: argparse.Namespace, names: l
     if strangers := [name for name in names if name not in SUBJECTS]:
         parser.error(f"{', '.join(strangers)}: must be one of {', '.join(SUBJECTS)}")
     for name in names if asked.gpu or asked.only else ():
-        subject = _subject(name)
+        subject = subject_of(name)
         if asked.gpu and not (subject.gpu_groups and gpu_name()):
             parser.error("--gpu: there is no GPU here" if subject.gpu_groups else f"--gpu: {name} has nothing for one")
-        groups = subject.chosen(_case(asked), asked.gpu)
+        groups = subject.chosen(case_of(asked), asked.gpu)
         if asked.only and asked.only not in groups:
             parser.error(f"--only {asked.only}: must be one of {', '.join(groups)}")
-
-
-def _results(names: list[str], asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """The result of each benchmark, in order; what is measured has a process of its own, smoke runs share some."""
-    if len(names) == 1:
-        yield _run(names[0], asked)
-        return
-    tasks_per_process = None if asked.smoke else 1
-    with ProcessPoolExecutor(asked.workers, get_context("spawn"), max_tasks_per_child=tasks_per_process) as pool:
-        yield from pool.map(_run, names, repeat(asked))
-
-
-def _run(name: str, asked: argparse.Namespace) -> dict[str, Any]:
-    return _subject(name).run(_case(asked), asked.only, asked.gpu)
-
-
-def _subject(name: str) -> Subject:
-    subject: Subject = import_module(SUBJECTS[name]).SUBJECT
-    return subject
-
-
-def _case(asked: argparse.Namespace) -> Case:
-    return Case(asked.seed, asked.smoke, asked.trials)
 
 
 if __name__ == "__main__":
