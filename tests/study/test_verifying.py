@@ -85,7 +85,9 @@ def test_runs_without_records_are_simulated_again(tmp_path: Path) -> None:
 
 
 def test_verifying_nothing_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("joulewise.check.check_allocation", lambda *_: ["two tasks at once on machine 1"])
+    monkeypatch.setattr(
+        "joulewise.check.tasks.allocation.check_allocation", lambda *_: ["two tasks at once on machine 1"]
+    )
     run_small(tmp_path)
     with pytest.raises(InputError, match="holds no run that is done"):
         verify(tmp_path)

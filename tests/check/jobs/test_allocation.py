@@ -131,7 +131,7 @@ def test_only_hopeless_jobs_are_dropped() -> None:
         np.full(5, -1), np.full(5, NAN), np.full(5, NAN), np.array([0.0, 1, 1, math.inf, 3]),
         np.array([Fate.DROPPED, Fate.DROPPED, Fate.WAITING, Fate.WAITING, Fate.IMPOSSIBLE]),
     )  # fmt: skip
-    assert "for the dropping threshold is 0" in findings_of(dropped, None, Settings())
+    assert "because the dropping threshold is 0" in findings_of(dropped, None, Settings())
     assert not findings_of(dropped, None, Settings(dropping_threshold=0.1))
     shapes = UtilityShapes.of([linear(400.0)])
     early = world(jobs=dataclasses.replace(world().jobs, work=dataclasses.replace(world().jobs.work, shapes=shapes)))

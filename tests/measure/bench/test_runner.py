@@ -225,17 +225,17 @@ def test_nothing_is_left_after_an_interrupt(tmp_path: Path) -> None:
 
 def test_nothing_is_left_of_a_program_whose_keeper_is_killed(tmp_path: Path) -> None:
     read = run(shell(f"sleep 60 & echo $! > {tmp_path}/near; kill -9 $PPID; wait"))
-    assert "look for its processes" in read.problem
+    assert "find its processes" in read.problem
     eventually(lambda: not is_running(int((tmp_path / "near").read_text())))
 
 
 def test_nothing_is_left_when_the_laboratory_is_killed(tmp_path: Path) -> None:
     code = """
 import sys
-from joulewise.measure.bench.bench import Experiment, Member, Program
+from joulewise.measure.bench.bench import GroupExperiment, Member, Program
 from joulewise.measure.bench.machine_bench import MachineBench
 member = Member(Program("it", ("sh", "-c", sys.argv[1])), (int(sys.argv[2]),))
-MachineBench(member.cores).run(Experiment((member,)), 0)
+MachineBench(member.cores).run(GroupExperiment((member,)), 0)
 """
     script = LEAVE_CHILDREN.format(tmp_path) + f"trap '' TERM; mv {tmp_path}/near {tmp_path}/all; wait; sleep 60"
     with subprocess.Popen([sys.executable, "-c", code, script, str(CORES[0])]) as laboratory:

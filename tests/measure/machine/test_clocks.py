@@ -242,7 +242,7 @@ def test_why_clocks_cannot_be_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert server.availability().found == "800 to 3900 MHz (intel_pstate)"
     assert server.governor_availability().found == "performance, powersave"
     trees.write(server.root, {"proc/self/status": "Cpus_allowed_list:\t0-3"})
-    assert "cores 4-7 belong to others, who may raise the clock" in server.availability().found
+    assert "cores 4-7 belong to other users, who may raise the clock" in server.availability().found
     monkeypatch.setattr(os, "access", lambda *_: False)
     for user, words in ((0, "mounted read-only"), (1000, "only by root")):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)

@@ -132,7 +132,7 @@ class TestOnTheDevice:
         def no_room(*_: object) -> None:
             raise cupy.cuda.memory.OutOfMemoryError(1, 1)
 
-        monkeypatch.setattr(gpu, "_Archive", no_room)
+        monkeypatch.setattr(gpu, "_GpuArchive", no_room)
         with pytest.raises(InputError, match="fewer samples"):
             evolve(_problem(), generations=1, population=4, engine="gpu")
 

@@ -132,7 +132,7 @@ def test_a_file_may_build_on_its_own_helpers(tmp_path: Path) -> None:
         ("plain.py:f", r"found no heuristic in plain\.py; write @joulewise\.heuristic\(\) above your function"),
         ("mixed.py:g", r"found 'mixed\.py:g', which is no heuristic; write @joulewise\.heuristic\(\) above"),
         ("broken.py", r"could not load .*broken\.py: SyntaxError"),
-        ("fails.py", r"could not load .*fails\.py: ZeroDivisionError: division by zero; mend the file"),
+        ("fails.py", r"could not load .*fails\.py: ZeroDivisionError: division by zero; fix the file"),
         (
             "parameters.py",
             r"parameters\.py: heuristic f: found the parameters \(utility, wait_s\); must be \(utility, completion_s",

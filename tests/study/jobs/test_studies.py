@@ -224,7 +224,7 @@ BAD: dict[str, tuple[str, Change, str]] = {
     ),
     "a day of tasks": (
         CLUSTERS, put('"parallel-day"', '"day"'),
-        "workload.generator: found 'day'; is for studies with [manager]; here, give trace or jobs, or generator = "
+        "workload.generator: found 'day'; is for studies with [manager]; here, give jobs or trace, or generator = "
         '"parallel-day" or "lublin"',
     ),
     "clusters with a manager": (
