@@ -16,6 +16,7 @@ from joulewise.study.column import (
     metric,
     three_figures,
 )
+from joulewise.study.meter_columns import METER_COLUMNS
 from joulewise.units import duration, energy
 
 _COUNTED = "of the jobs that arrived in the counted window and had nodes"
@@ -110,14 +111,7 @@ JOB_COLUMNS = (
         "given out first",
     ),
     metric("energy_per_job_j", "J", "energy_j / jobs_completed"),
-    metric("energy_peak_w", "W", "highest power at the meter at any instant of the counted window"),
-    metric("energy_cost", "", "energy x tariff of its hour, in the tariff's unit; null without a tariff"),
-    metric("budget_j", "J", "energy budget of all days of the counted window together; null without one"),
-    metric("budget_percent", "%", "100 x energy_j / budget_j"),
-    metric(
-        "exhausted_s", "s",
-        "instant at which the first counted day had used 99 % of its energy budget; null if it never had",
-    ),
+    *METER_COLUMNS,
     metric("users", "users", "users whose jobs arrived in the counted window; null if users are not known"),
     metric(
         "fairness", "",

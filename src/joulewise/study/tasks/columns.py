@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from joulewise.study.column import LOSSES, RECORDS, TRACES, Column, at_least_percent, metric
+from joulewise.study.meter_columns import METER_COLUMNS
 
 MANAGED_COLUMNS = (
     metric(
@@ -36,14 +37,7 @@ MANAGED_COLUMNS = (
         "all that follows from it is null without power figures",
     ),
     metric("standby_energy_j", "J", "the part of energy_j that machines used while idle, asleep or booting"),
-    metric("energy_peak_w", "W", "highest power at the meter at any instant of the counted window"),
-    metric("energy_cost", "", "energy x tariff of its hour, in the tariff's unit; null without a tariff"),
-    metric("budget_j", "J", "energy budget of all days of the counted window together; null without one"),
-    metric("budget_percent", "%", "100 x energy_j / budget_j"),
-    metric(
-        "exhausted_s", "s",
-        "instant at which the first counted day had used 99 % of its energy budget; null if it never had",
-    ),
+    *METER_COLUMNS,
     metric("busy_percent", "%", "100 x time of runs inside the counted window / (machines x its length)"),
     metric("idle_percent", "%", "100 x time without a run, on machines that are not down / (machines x its length)"),
     metric("mapping_events", "events", "mapping events in the counted window"),
