@@ -20,6 +20,7 @@ _MARKER = "complete"
 _SOURCES = Path(__file__).parent
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **OWNS_NOTHING}
 _FOR_KERNELS: dict[str, Any] = {**_OPTIONS, **AS_DRAFT}
+_SHARED: dict[str, Any] = {**_FOR_KERNELS, "forceinline": False}  # otherwise it is that of the first caller
 INLINED: dict[str, Any] = {**_FOR_KERNELS, "forceinline": True}
 
 
@@ -85,7 +86,7 @@ def lanes(function: _F) -> _F:
 
 def shared(function: _F) -> _F:
     """Compile a larger function that only kernels call, once for all of its callers."""
-    compiled: _F = numba.njit(**_FOR_KERNELS)(function)
+    compiled: _F = numba.njit(**_SHARED)(function)
     return compiled
 
 
