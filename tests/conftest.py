@@ -5,8 +5,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
+
+from joulewise.processes import ONE_THREAD
+
+os.environ.update(ONE_THREAD)  # libraries would start threads on all processors, which other tests and processes use
 
 settings.register_profile(
     "suite",

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.house import circles, imports, sources
+from tests.strategies.sources import PACKAGE, SOURCES, Imported, read_source
+from tools.house import circles
 
-SRC = Path(__file__).parent.parent / "src"
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
 def test_no_circle_of_imports() -> None:
-    trees = sources(SRC)
-    assert circles({name: set(imports(trees, name)) for name in trees}) == []
+    modules = {module_of(path): path for path in SOURCES}
+
+    def origin(imported: Imported) -> str:
+        return imported.full if imported.full in modules else imported.module
+
+    graph = {name: {origin(imported) for imported in read_source(path).imports} for name, path in modules.items()}
+    assert circles({name: others & modules.keys() for name, others in graph.items()}) == []

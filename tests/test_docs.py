@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.test_project import PACKAGE, ROOT
+from tests.strategies.sources import PACKAGE
+from tests.test_project import ROOT
 from tools import reference
 
 PAGES = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import subprocess
@@ -23,11 +22,10 @@ from packaging.version import Version
 
 import joulewise
 from tests.strategies.calling import call
+from tests.strategies.sources import PACKAGE, SOURCES, read_source
 from tools import reference
 
 ROOT = Path(__file__).parent.parent
-PACKAGE = ROOT / "src" / "joulewise"
-SOURCES = sorted(PACKAGE.rglob("*.py"))
 SYSTEMS = ("tasks", "jobs", "bags", "assignments", "facility")
 FRONT_DOOR = tuple(PACKAGE / f"{name}.py" for name in ("__init__", "__main__", *SYSTEMS))
 ROOM_SOURCES = [path for path in SOURCES if path not in FRONT_DOOR]
@@ -85,22 +83,9 @@ def names_in(cell: str) -> set[str]:
     return set(re.findall(r"`(\w+)`", cell))
 
 
-@cache
-def nodes_of(path: Path) -> list[ast.AST]:
-    """Everything in a source, as Python reads it."""
-    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-
-
 def imported_modules(path: Path) -> Iterator[str]:
-    """Full names of all modules that a source imports anywhere, also inside functions and for types only."""
-    package = ("joulewise", *path.relative_to(PACKAGE).parent.parts)
-    for node in nodes_of(path):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            parents = package[: len(package) - node.level + 1] if node.level else ()
-            module = ".".join((*parents, *filter(None, [node.module])))
-            yield from (f"{module}.{alias.name}" for alias in node.names)
+    """Full names of all that a source imports anywhere, also inside functions and for types only."""
+    return (imported.full for imported in read_source(path).imports)
 
 
 def imported_rooms(path: Path) -> set[str]:
@@ -158,15 +143,12 @@ for name in ("optimise.assignments.gpu", "optimise.assignments.stochastic", "opt
     run_python(code, *LATE, "scipy.optimize", cwd=tmp_path)
 
 
-def prints(node: ast.AST) -> bool:
-    if isinstance(node, ast.Name):
-        return node.id == "print"
-    return isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr")
+PRINTING = {"print", ".stdout", ".stderr"}
 
 
 def test_only_the_cli_prints() -> None:
     quiet = [path for path in SOURCES if room_of(path) != "cli"]
-    assert [identify(path) for path in quiet if any(map(prints, nodes_of(path)))] == []
+    assert [identify(path) for path in quiet if PRINTING & read_source(path).names] == []
 
 
 # --- the files of the project ---------------------------------------------------------------------------

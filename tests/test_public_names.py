@@ -12,7 +12,8 @@ import pytest
 
 import joulewise
 from joulewise._lazy import attach_stub
-from tests.test_project import PACKAGE, ROOT, SYSTEMS, run_python
+from tests.strategies.sources import PACKAGE
+from tests.test_project import ROOT, SYSTEMS, run_python
 
 SPACES = {name: importlib.import_module(f"joulewise.{name}") for name in (*SYSTEMS, "measure")}
 DOORS = {"": joulewise, **SPACES}

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.test_project import PACKAGE, ROOM_SOURCES, SYSTEMS, identify, imported_modules
+from tests.strategies.sources import PACKAGE
+from tests.test_project import ROOM_SOURCES, SYSTEMS, identify, imported_modules
 
 LOADS_ON_DEMAND = ("study", "cli")
 """Rooms whose shared code knows systems by name, and loads the one that is asked for."""

@@ -16,7 +16,7 @@ from types import ModuleType
 HEED_S = 0.5
 """How often waiting for a process looks up: libraries may keep a Ctrl-C from ending a wait without a limit."""
 
-_ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Each process is one thread: the processes are the parallelism."""
 
 
@@ -52,8 +52,8 @@ def for_children() -> Iterator[None]:
     Workers need nothing of the program that started them, so it is not passed to them: a script would otherwise
     be run again in each of them, unless it keeps its calls under `if __name__ == "__main__"`.
     """
-    saved = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(_ONE_THREAD)
+    saved = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
     program = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import tomllib
 import warnings
 from collections.abc import Iterator
@@ -14,22 +13,19 @@ import pytest
 from joulewise.errors import JoulewiseError
 from joulewise.kernels import jit
 from joulewise.kernels.compiler import TESTED, check_version
+from tests.strategies.sources import PACKAGE, SOURCES, read_source
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ROOT / "src" / "joulewise"
 PUBLIC = {"numba", "numba.extending"}
 """What Numba documents for others to use."""
+INSIDE = {f"numba.{name}" for name in ("core", "np", "misc", "experimental")}
 
 
 def modules_of(source: Path) -> Iterator[str]:
     """The modules that a source imports, and the parts of Numba that it reaches by name."""
-    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "numba":
-            yield f"numba.{node.attr}" if node.attr in ("core", "np", "misc", "experimental") else "numba"
+    found = read_source(source)
+    yield from (imported.module for imported in found.imports)
+    yield from INSIDE & found.names
 
 
 def is_private(module: str) -> bool:
@@ -37,7 +33,7 @@ def is_private(module: str) -> bool:
 
 
 def test_only_one_module_knows_the_inside_of_numba() -> None:
-    users = {s.relative_to(SOURCES).as_posix() for s in SOURCES.rglob("*.py") if any(map(is_private, modules_of(s)))}
+    users = {s.relative_to(PACKAGE).as_posix() for s in SOURCES if any(map(is_private, modules_of(s)))}
     assert users == {"kernels/compiler.py"}
 
 
@@ -82,5 +78,5 @@ def test_the_key_of_compiled_code_changes_with_a_source_at_any_depth(tmp_path: P
 
 
 def test_the_cache_folder_is_named_by_all_kernels() -> None:
-    assert jit.cache_folder().name == jit.key_of(SOURCES / "kernels")
-    assert {source.parent.name for source in (SOURCES / "kernels").rglob("*.py")} > {"jobs", "tasks", "bags"}
+    assert jit.cache_folder().name == jit.key_of(PACKAGE / "kernels")
+    assert {source.parent.name for source in (PACKAGE / "kernels").rglob("*.py")} > {"jobs", "tasks", "bags"}
