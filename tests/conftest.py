@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -43,3 +45,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("thorough")]
     items.sort(key=lambda item: item.get_closest_marker("first") is None)
+
+
+@pytest.fixture(scope="session")
+def small_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of the small study, to be read only."""
+    from tests.strategies.small import run_small  # most tests need no study
+
+    return run_small(tmp_path_factory.mktemp("small")).folder
+
+
+@pytest.fixture
+def small_copy(small_results: Path, tmp_path: Path) -> Path:
+    """The results of the small study, to be changed."""
+    return shutil.copytree(small_results, tmp_path / "small")

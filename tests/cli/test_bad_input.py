@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,11 +17,11 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Path:
+def folder(small_results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with the results of a small study."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "study.toml").write_text(TEXT)
-    assert call(capsys, "run", "study.toml", "--workers", 1, "--no-report").code == 0
+    shutil.copytree(small_results, tmp_path / "results" / "small")
     return tmp_path
 
 
@@ -99,6 +100,7 @@ def test_an_unknown_format_is_refused(folder: Path, capsys: Capture) -> None:
     said = call(capsys, "report", "results/small", "--format", "gif")
     assert said.code == 2
     assert "gif" in said.err
+    assert not Path("results/small/report.html").exists()
 
 
 @pytest.mark.parametrize("workers", ["0", "-1", "100000"])

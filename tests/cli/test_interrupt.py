@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 from joulewise.study import parse_study, run_study
-from tests.strategies.calling import started
+from tests.strategies.calling import call, started
 from tests.strategies.small import TEXT, lasting
 
-MANY = TEXT.replace("trials = 2", "trials = 12")
-N_RUNS = 48
+MANY = TEXT.replace("trials = 2", "trials = 6")
+N_RUNS = 24
 
 
 def wait_for_parts(folder: Path, n: int, limit_s: float = 120.0) -> None:
@@ -26,7 +26,9 @@ def wait_for_parts(folder: Path, n: int, limit_s: float = 120.0) -> None:
         time.sleep(0.01)
 
 
-def test_ctrl_c_keeps_finished_runs_and_the_next_run_resumes(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_finished_runs_and_the_next_run_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "study.toml").write_text(MANY)
     first = started(tmp_path, "run", "study.toml", "--workers", 2, "--no-report")
     folder = tmp_path / "results" / "small"
@@ -42,9 +44,9 @@ def test_ctrl_c_keeps_finished_runs_and_the_next_run_resumes(tmp_path: Path) -> 
     assert not (folder / "runs.parquet").exists()
     _no_process_is_left(first.pid)
 
-    again = started(tmp_path, "run", "study.toml", "--workers", 1, "--no-report", "--json")
-    _, err = again.communicate(timeout=300)
-    assert (again.returncode, err) == (0, "")
+    monkeypatch.chdir(tmp_path)
+    again = call(capsys, "run", "study.toml", "--workers", 1, "--no-report", "--json")
+    assert (again.code, again.err) == (0, "")
     straight = run_study(parse_study(MANY, "study.toml", tmp_path), tmp_path / "straight", workers=1)
     resumed = pl.read_parquet(folder / "runs.parquet")
     assert resumed.height == N_RUNS

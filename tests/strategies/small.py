@@ -34,7 +34,10 @@ HEADING = """
 name = "small"
 trials = 2
 """
+QUICKLY = 'bound = "trivial"\n'
 TEXT = HEADING + SYSTEM + WORKLOAD + MANAGER
+
+HERE = Path(__file__).parent
 
 MEASURED = [described.column.name for described in all_columns() if described.column.is_measured]
 
@@ -48,7 +51,7 @@ def mine(utility, completion_s, exec_s, energy_j, wait_s):
 """
 
 
-def small(change: Callable[[str], str] = lambda text: text, folder: Path = Path()) -> Study:
+def small(change: Callable[[str], str] = lambda text: text, folder: Path = HERE) -> Study:
     """The small study, its text changed as asked."""
     return parse_study(change(TEXT), "study.toml", folder)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from joulewise.study import Cancelled, CancelToken, Progress, run_study
-from tests.strategies.small import lasting, run_small, small
+from joulewise.study import Cancelled, CancelToken, Progress, open_results, run_study
+from tests.strategies.small import QUICKLY, lasting, small
 
 
 class AfterOne:
@@ -31,7 +31,9 @@ def parts(folder: Path) -> int:
     return len(list(folder.glob("parts/*.json")))
 
 
-def test_a_cancelled_study_keeps_what_is_finished_and_goes_on_to_the_same_records(tmp_path: Path) -> None:
+def test_a_cancelled_study_keeps_what_is_finished_and_goes_on_to_the_same_records(
+    small_results: Path, tmp_path: Path
+) -> None:
     after, seen = AfterOne(elsewhere=False), list[Progress]()
     with pytest.raises(Cancelled, match="finished runs are kept"):
         run_study(small(), tmp_path / "cut", 1, after, after.token)
@@ -39,7 +41,7 @@ def test_a_cancelled_study_keeps_what_is_finished_and_goes_on_to_the_same_record
     assert not (tmp_path / "cut" / "runs.parquet").exists()
     resumed = run_study(small(), tmp_path / "cut", 1, seen.append)
     assert (seen[0].n_total, seen[0].n_reused) == (7, 1)
-    assert lasting(resumed.runs).equals(lasting(run_small(tmp_path / "whole").runs))
+    assert lasting(resumed.runs).equals(lasting(open_results(small_results).runs))
 
 
 def test_nothing_is_run_once_it_is_cancelled(tmp_path: Path) -> None:
@@ -52,7 +54,7 @@ def test_nothing_is_run_once_it_is_cancelled(tmp_path: Path) -> None:
 
 def test_processes_are_ended_when_another_thread_cancels(tmp_path: Path) -> None:
     after = AfterOne(elsewhere=True)
-    many = small(lambda text: text.replace("trials = 2", "trials = 30"))
+    many = small(lambda text: QUICKLY + text.replace("trials = 2", "trials = 30"))
     with pytest.raises(Cancelled):
         run_study(many, tmp_path, 2, after, after.token)
     assert 1 <= parts(tmp_path) < 120

@@ -13,6 +13,7 @@ from joulewise.study.estimate import estimate
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STUDIES = sorted(set(EXAMPLES.glob("*.toml")) - set(EXAMPLES.glob("measure*.toml")))
 """All but the plans of the laboratory."""
+LONG = pytest.mark.thorough("200 generations; smaller studies under chance are run every day")
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: str(path.name))
@@ -31,7 +32,7 @@ def test_the_demonstration_has_every_policy_of_its_chapter_at_three_thresholds()
     assert study.heading.trials == 3
 
 
-@pytest.mark.parametrize("name", ["first", "front", "profit", "gpus", "stochastic-front"])
+@pytest.mark.parametrize("name", ["first", "front", "profit", "gpus", pytest.param("stochastic-front", marks=LONG)])
 def test_a_quick_example_runs(name: str, tmp_path: Path) -> None:
     results = run_study(read_study(EXAMPLES / f"{name}.toml"), tmp_path, 1)
     assert results.failed.is_empty()

@@ -16,9 +16,9 @@ from joulewise.kernels import jit
 from joulewise.model import World
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import Outcome, simulate
-from joulewise.study import Progress, open_results, parse_study, run_study
+from joulewise.study import Progress, Results, Study, open_results, parse_study, run_study
 from joulewise.study.store import Store
-from tests.strategies.small import HEADING, HEURISTIC, MANAGER, TEXT, lasting, run_small, small
+from tests.strategies.small import HEADING, HEURISTIC, MANAGER, QUICKLY, TEXT, lasting, run_small, small
 
 
 def stored_files(folder: Path) -> dict[str, bytes]:
@@ -26,65 +26,84 @@ def stored_files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_results_are_the_same_for_any_number_of_workers(tmp_path: Path) -> None:
-    one, three = run_small(tmp_path / "one"), run_small(tmp_path / "three", workers=3)
-    assert lasting(one.runs).equals(lasting(three.runs))
-    assert one.traces().equals(three.traces())
+@pytest.fixture(scope="module")
+def with_own(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """The small study with a heuristic of the user's own."""
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "mine.py").write_text(HEURISTIC)
+    return small(lambda text: text.replace('"random"', '"mine.py:mine", "random"'), folder)
+
+
+@pytest.fixture(scope="module")
+def of_two(with_own: Study, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """What two processes make of it."""
+    return run_study(with_own, tmp_path_factory.mktemp("two"), workers=2)
+
+
+def test_results_are_the_same_for_any_number_of_workers(with_own: Study, of_two: Results, tmp_path: Path) -> None:
+    one = run_study(with_own, tmp_path, workers=1)
+    assert lasting(one.runs).equals(lasting(of_two.runs))
+    assert one.traces().equals(of_two.traces())
     for run in one.runs.filter(pl.col("trial") == 0)["run"]:
-        assert one.records(run).equals(three.records(run))
+        assert one.records(run).equals(of_two.records(run))
 
 
-def test_the_folder_holds_what_the_design_names(tmp_path: Path) -> None:
-    results = run_small(tmp_path)
+def test_a_heuristic_of_ones_own_runs_in_every_process(of_two: Results) -> None:
+    by_policy = of_two.runs.partition_by("manager.policy", as_dict=True)
+    mine, upt = by_policy["mine.py:mine",], by_policy["max-max-upt",]
+    assert mine["utility"].to_list() == upt["utility"].to_list()
+    assert open_results(of_two.folder).about["files"].keys() == {"mine.py"}
+
+
+def test_the_folder_holds_what_the_design_names(small_results: Path) -> None:
+    results = open_results(small_results)
     assert results.runs.height == 8
     assert results.runs["status"].to_list() == ["done"] * 8
-    names = {path.name for path in tmp_path.iterdir()}
+    names = {path.name for path in small_results.iterdir()}
     assert {"study.toml", "study.json", "runs.parquet", "records", "traces", "bounds"} <= names
-    assert (tmp_path / "study.toml").read_text() == TEXT
-    assert list((tmp_path / "parts").iterdir()) == []
-    assert len(list((tmp_path / "records").iterdir())) == len(list((tmp_path / "traces").iterdir())) == 4
-    assert len(list((tmp_path / "bounds").iterdir())) == 2
+    assert (small_results / "study.toml").read_text() == TEXT
+    assert list((small_results / "parts").iterdir()) == []
+    assert len(list((small_results / "records").iterdir())) == len(list((small_results / "traces").iterdir())) == 4
+    assert len(list((small_results / "bounds").iterdir())) == 2
 
 
-def test_every_parquet_file_says_its_schema_version(tmp_path: Path) -> None:
-    run_small(tmp_path)
-    for path in tmp_path.rglob("*.parquet"):
+def test_every_parquet_file_says_its_schema_version(small_results: Path) -> None:
+    for path in small_results.rglob("*.parquet"):
         assert pl.read_parquet_metadata(path)["schema_version"] == "2"
 
 
-def test_the_percentage_is_of_the_bound_of_the_world(tmp_path: Path) -> None:
-    runs = run_small(tmp_path).runs
+def test_the_percentage_is_of_the_bound_of_the_world(small_results: Path) -> None:
+    runs = open_results(small_results).runs
     percent = 100 * runs["utility"] / runs["maximum_utility"]
     assert percent.to_list() == pytest.approx(runs["utility_percent"].to_list())
     assert runs.group_by("world").agg(pl.col("maximum_utility").n_unique())["maximum_utility"].to_list() == [1, 1]
 
 
-def test_what_is_stored_is_not_computed_again(tmp_path: Path) -> None:
+def test_what_is_stored_is_not_computed_again(small_copy: Path) -> None:
     seen: list[Progress] = []
-    first = run_small(tmp_path).runs
+    first = open_results(small_copy).runs
     larger = small(lambda text: text.replace("trials = 2", "trials = 3").replace('"random"', '"random", "max-util"'))
-    runs = run_study(larger, tmp_path, 1, seen.append).runs
+    runs = run_study(larger, small_copy, 1, seen.append).runs
     assert (seen[0].n_total, seen[0].n_reused) == (3 * 6 - 8, 8)
     old = runs.filter(pl.col("run").is_in(first["run"].implode()))
     assert old.sort("run").equals(first.sort("run"))  # with the times of the first time
 
 
-def test_runs_that_a_study_no_longer_asks_for_are_set_aside_and_found_again(tmp_path: Path) -> None:
+def test_runs_that_a_study_no_longer_asks_for_are_set_aside_and_found_again(small_copy: Path) -> None:
     seen: list[Progress] = []
-    first = run_small(tmp_path)
-    fewer = run_study(small(lambda text: text.replace('"random", ', "")), tmp_path, 1)
+    first = open_results(small_copy)
+    fewer = run_study(small(lambda text: text.replace('"random", ', "")), small_copy, 1)
     assert fewer.runs["manager.policy"].unique().to_list() == ["max-max-upt"]
-    again = run_study(small(), tmp_path, 1, seen.append)
+    again = run_study(small(), small_copy, 1, seen.append)
     assert seen[-1].n_total == 0
     assert again.runs.equals(first.runs)
 
 
-def test_asking_for_more_details_computes_only_the_runs_that_lack_them(tmp_path: Path) -> None:
+def test_asking_for_more_details_computes_only_the_runs_that_lack_them(small_copy: Path) -> None:
     seen: list[Progress] = []
-    run_small(tmp_path)
-    run_study(small(lambda text: 'keep = "all"\n' + text), tmp_path, 1, seen.append)
+    run_study(small(lambda text: 'keep = "all"\n' + text), small_copy, 1, seen.append)
     assert seen[-1].n_done == seen[-1].n_total == 4
-    assert len(list((tmp_path / "records").iterdir())) == 8
+    assert len(list((small_copy / "records").iterdir())) == 8
 
 
 def test_variants_of_one_meaning_are_computed_once_and_shown_each(tmp_path: Path) -> None:
@@ -105,7 +124,7 @@ def fail_for_random(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_that_fails_is_stored_with_its_error_and_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         fail_for_random(patch)
@@ -116,7 +135,7 @@ def test_a_run_that_fails_is_stored_with_its_error_and_tried_again(
     assert set(results.summary()["manager.policy"]) == {"max-max-upt"}
     healed = run_small(tmp_path)
     assert healed.failed.is_empty()
-    assert lasting(healed.runs).equals(lasting(run_small(tmp_path / "fresh").runs))
+    assert lasting(healed.runs).equals(lasting(open_results(small_results).runs))
 
 
 def test_an_allocation_that_breaks_a_rule_is_a_failed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,32 +159,21 @@ if multiprocessing.parent_process() is not None:
 def test_a_process_that_dies_takes_no_other_run_with_it(tmp_path: Path) -> None:
     (tmp_path / "dying.py").write_text(DYING)
     text = TEXT.replace('"random"', '"dying.py:mine", "random"').replace("trials = 2", "trials = 1")
-    text = text.replace("[0, 0.5]", "0.5")
+    text = QUICKLY + text.replace("[0, 0.5]", "0.5")
     results = run_study(parse_study(text, "study.toml", tmp_path), tmp_path / "out", workers=2)
     assert results.runs.height == 3
     assert results.failed["manager.policy"].unique().to_list() == ["dying.py:mine"]
     assert results.failed["error"].unique().to_list() == ["the process that ran it died; was it out of memory?"]
 
 
-def test_a_heuristic_of_ones_own_runs_in_every_process(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(HEURISTIC)
-    text = TEXT.replace('"random"', '"mine.py:mine"')
-    results = run_study(parse_study(text, "study.toml", tmp_path), tmp_path / "out", workers=2)
-    by_policy = results.runs.partition_by("manager.policy", as_dict=True)
-    mine, upt = by_policy["mine.py:mine",], by_policy["max-max-upt",]
-    assert mine["utility"].to_list() == upt["utility"].to_list()
-    assert open_results(tmp_path / "out").about["files"].keys() == {"mine.py"}
-
-
 # --- folders --------------------------------------------------------------------------------------------
 
 
-def test_a_folder_of_another_study_is_left_alone(tmp_path: Path) -> None:
-    run_small(tmp_path)
-    before = stored_files(tmp_path)
+def test_a_folder_of_another_study_is_left_alone(small_copy: Path) -> None:
+    before = stored_files(small_copy)
     with pytest.raises(InputError, match="holds the results of the study 'small'; this study is 'other'"):
-        run_small(tmp_path, change=lambda text: text.replace('"small"', '"other"'))
-    assert stored_files(tmp_path) == before
+        run_small(small_copy, change=lambda text: text.replace('"small"', '"other"'))
+    assert stored_files(small_copy) == before
 
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
@@ -211,28 +219,27 @@ def test_two_processes_never_write_one_folder(tmp_path: Path) -> None:
         run_small(tmp_path)
 
 
-def test_results_that_are_not_there_cannot_be_opened(tmp_path: Path) -> None:
+def test_results_that_are_not_there_cannot_be_opened(small_copy: Path) -> None:
     with pytest.raises(InputError, match=r"has no study\.json"):
-        open_results(tmp_path)
-    run_small(tmp_path)
-    Store(tmp_path).runs_file.unlink()
+        open_results(small_copy.parent)
+    Store(small_copy).runs_file.unlink()
     with pytest.raises(InputError, match="holds an unfinished study"):
-        open_results(tmp_path)
+        open_results(small_copy)
 
 
-def test_damaged_files_are_reported(tmp_path: Path) -> None:
-    run = run_small(tmp_path).runs["run"][0]
-    store = Store(tmp_path)
+def test_damaged_files_are_reported(small_copy: Path) -> None:
+    run = open_results(small_copy).runs["run"][0]
+    store = Store(small_copy)
     store.part_file(run).write_text('{"run": "')
     with pytest.raises(InputError, match=rf"{run}\.json: is damaged"):
-        run_small(tmp_path)
+        run_small(small_copy)
     store.part_file(run).unlink()
     store.runs_file.write_bytes(b"PAR1 and no more")
     with pytest.raises(InputError, match=r"runs\.parquet: cannot be read"):
-        open_results(tmp_path)
+        open_results(small_copy)
     store.study_file.unlink()
     with pytest.raises(InputError, match=r"study\.toml: cannot be read"):
-        open_results(tmp_path)
+        open_results(small_copy)
 
 
 def test_a_world_in_which_nothing_can_be_earned_has_no_percentage(tmp_path: Path) -> None:
@@ -272,8 +279,8 @@ def test_a_file_that_changes_while_the_study_runs_fails_the_runs_that_read_it(tm
     assert again.failed.is_empty()
 
 
-def test_an_interrupted_run_of_an_edited_study_leaves_the_old_results_readable(tmp_path: Path) -> None:
-    first = run_small(tmp_path)
+def test_an_interrupted_run_of_an_edited_study_leaves_the_old_results_readable(small_copy: Path) -> None:
+    first = open_results(small_copy)
 
     def interrupt(now: Progress) -> None:
         if now.n_done == 1:
@@ -281,40 +288,37 @@ def test_an_interrupted_run_of_an_edited_study_leaves_the_old_results_readable(t
 
     edited = small(lambda text: text.replace("trials = 2", "trials = 3"))
     with pytest.raises(KeyboardInterrupt):
-        run_study(edited, tmp_path, 1, interrupt)
-    read = open_results(tmp_path)
+        run_study(edited, small_copy, 1, interrupt)
+    read = open_results(small_copy)
     assert read.study.source == first.study.source
     assert read.runs.equals(first.runs)
-    assert run_study(edited, tmp_path, 1).runs.height == 12
+    assert run_study(edited, small_copy, 1).runs.height == 12
 
 
-def test_another_study_file_of_the_same_name_is_refused(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    run_study(small(folder=tmp_path / "a"), out, 1)
-    run_study(small(folder=tmp_path / "moved"), out, 1)
-    before = stored_files(out)
+def test_another_study_file_of_the_same_name_is_refused(small_copy: Path, tmp_path: Path) -> None:
+    run_study(small(folder=tmp_path / "moved"), small_copy, 1)
+    before = stored_files(small_copy)
     with pytest.raises(InputError, match=r"holds the results of another study of this name.* --out"):
-        run_study(small(lambda text: text.replace("= 150", "= 151"), tmp_path / "b"), out, 1)
-    assert stored_files(out) == before
+        run_study(small(lambda text: text.replace("= 150", "= 151"), tmp_path / "b"), small_copy, 1)
+    assert stored_files(small_copy) == before
 
 
-def test_runs_that_are_set_aside_still_say_what_they_are(tmp_path: Path) -> None:
-    run_small(tmp_path)
-    run_study(small(lambda text: text.replace('"random", ', "")), tmp_path, 1)
-    earlier = pl.read_parquet(Store(tmp_path).earlier_file)
+def test_runs_that_are_set_aside_still_say_what_they_are(small_copy: Path) -> None:
+    run_study(small(lambda text: text.replace('"random", ', "")), small_copy, 1)
+    earlier = pl.read_parquet(Store(small_copy).earlier_file)
     assert earlier["manager.policy"].to_list() == ["random"] * 4
     assert sorted(earlier["trial"]) == [0, 0, 1, 1]
 
 
 def test_a_plain_script_needs_no_guard(tmp_path: Path) -> None:
-    (tmp_path / "study.toml").write_text(TEXT)
+    (tmp_path / "study.toml").write_text(QUICKLY + TEXT.replace("trials = 2", "trials = 1"))
     script = tmp_path / "script.py"
     script.write_text(
         "from pathlib import Path\nfrom joulewise.study import read_study, run_study\n"
         "print('once', run_study(read_study(Path('study.toml')), Path('out'), 2).runs['status'].to_list())\n"
     )
     done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == (f"once {['done'] * 8}\n", "")
+    assert (done.stdout, done.stderr) == (f"once {['done'] * 4}\n", "")
 
 
 def test_new_files_have_the_permissions_that_the_user_gives(tmp_path: Path) -> None:

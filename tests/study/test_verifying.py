@@ -10,16 +10,15 @@ import polars as pl
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.study import parse_study, run_study, verify
+from joulewise.study import open_results, parse_study, run_study, verify
 from joulewise.study.column import RECORDS
 from joulewise.study.store import Store
 from tests.strategies.small import HEURISTIC, TEXT, run_small
 
 
-def test_what_was_just_run_holds(tmp_path: Path) -> None:
-    run_small(tmp_path)
+def test_what_was_just_run_holds(small_results: Path) -> None:
     seen: list[tuple[int, int]] = []
-    verdicts = verify(tmp_path, lambda done, total: seen.append((done, total)))
+    verdicts = verify(small_results, lambda done, total: seen.append((done, total)))
     assert [verdict.problems for verdict in verdicts] == [()] * 8
     assert [verdict.has_records for verdict in verdicts] == [True, False] * 4
     assert verdicts[0].title == "random, 0.0, trial 0"
@@ -61,10 +60,10 @@ def change_bounds(store: Store, _: str) -> None:
         (change_bounds, "bounds: maximum_utility"),
     ],
 )
-def test_what_was_changed_is_noticed(change: Callable[[Store, str], None], words: str, tmp_path: Path) -> None:
-    run = run_small(tmp_path).runs["run"][0]
-    change(Store(tmp_path), run)
-    (verdict,) = [verdict for verdict in verify(tmp_path) if verdict.run == run]
+def test_what_was_changed_is_noticed(change: Callable[[Store, str], None], words: str, small_copy: Path) -> None:
+    run = open_results(small_copy).runs["run"][0]
+    change(Store(small_copy), run)
+    (verdict,) = [verdict for verdict in verify(small_copy) if verdict.run == run]
     assert any(words in problem for problem in verdict.problems)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,12 +22,12 @@ def report(
     from joulewise.present.results import write_figures, write_report
     from joulewise.study import open_results
 
-    results = open_results(folder)
-    with working("Writing the report", quiet=as_json):
-        written = [write_report(results)]
-    if formats:
+    results, figures = open_results(folder), list[Path]()
+    if formats:  # first, since only here a mistake can come to light
         with progress("Drawing figures", quiet=as_json) as move:
-            written += write_figures(results, formats=formats, on_progress=move)
+            figures = write_figures(results, formats=formats, on_progress=move)
+    with working("Writing the report", quiet=as_json):
+        written = [write_report(results), *figures]
     if as_json:
         print_json([str(path) for path in written])
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -169,6 +170,12 @@ def test_points_without_chance_are_run_once(tmp_path: Path) -> None:
     assert runs[0].cells()["workload.generator"] == "bag table"
 
 
+@pytest.fixture(scope="module", params=[FRONT, PROFIT], ids=["front", "profit"])
+def once(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    text = request.param.replace("trials = 2", "").replace("[0.8, 1.2]", "1.2")
+    return run_bags(text, tmp_path_factory.mktemp("once"))
+
+
 def change_counts(store: Store, run: str) -> None:
     path = store.detail_file(COUNTS, run)
     store.write_table(path, store.read_table(path).with_columns(pl.col("tasks") + (pl.int_range(pl.len()) == 0)))
@@ -198,13 +205,10 @@ def change_certificate(store: Store, _: str) -> None:
         (change_certificate, "bounds: what is stored as duals proves nothing"),
     ],
 )
-@pytest.mark.parametrize("text", [FRONT, PROFIT], ids=["front", "profit"])
 def test_what_was_changed_is_noticed(
-    text: str, change: Callable[[Store, str], None], words: str, tmp_path: Path
+    change: Callable[[Store, str], None], words: str, once: Results, tmp_path: Path
 ) -> None:
-    run = run_bags(text, tmp_path, lambda text: text.replace("trials = 2", "").replace("[0.8, 1.2]", "1.2")).runs[
-        "run"
-    ][0]
-    change(Store(tmp_path), run)
+    shutil.copytree(once.folder, tmp_path, dirs_exist_ok=True)
+    change(Store(tmp_path), once.runs["run"][0])
     (verdict,) = verify(tmp_path)
     assert any(words in problem for problem in verdict.problems), verdict.problems

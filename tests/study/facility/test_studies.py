@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -148,6 +149,12 @@ def test_a_cap_in_watts_takes_the_place_of_the_share() -> None:
     assert len(plan(study)) == 4
 
 
+@pytest.fixture(scope="module")
+def greedy(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    text = TEXT.replace("trials = 2", "") + 'method = "greedy"\n'
+    return run_study(study_of(text), tmp_path_factory.mktemp("greedy"), 1)
+
+
 def change_cores(store: Store, run: str) -> None:
     path = store.detail_file(CORES, run)
     store.write_table(path, store.read_table(path).with_columns(pl.col("share") * 1.5))
@@ -176,10 +183,11 @@ def change_bound(store: Store, _: str) -> None:
         (change_bound, "bounds: 1e-09 is stored"),
     ],
 )
-def test_what_was_changed_is_noticed(change: Callable[[Store, str], None], words: str, tmp_path: Path) -> None:
-    text = TEXT.replace("trials = 2", "") + 'method = "greedy"\n'
-    run = run_study(study_of(text), tmp_path, 1).runs["run"][0]
-    change(Store(tmp_path), run)
+def test_what_was_changed_is_noticed(
+    change: Callable[[Store, str], None], words: str, greedy: Results, tmp_path: Path
+) -> None:
+    shutil.copytree(greedy.folder, tmp_path, dirs_exist_ok=True)
+    change(Store(tmp_path), greedy.runs["run"][0])
     (verdict,) = verify(tmp_path)
     assert any(words in problem for problem in verdict.problems), verdict.problems
 
