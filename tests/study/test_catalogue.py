@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -36,6 +37,7 @@ OF_SYSTEMS = ("2.17",)
 every_experiment = pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda experiment: experiment.id)
 
 
+@cache
 def metric_names() -> list[str]:
     """Every metric, those of levels and groups under the names of the published environment."""
     columns = [described.column for described in all_columns()]
@@ -47,13 +49,19 @@ def metric_names() -> list[str]:
     ]
 
 
+@cache
+def cells_of(name: str) -> list[dict[str, Any]]:
+    """What is run in an experiment, run by run."""
+    return [run.cells() for run in plan(EXPERIMENTS[name].study(TRIALS))]
+
+
 def made_up(experiment: Experiment) -> pl.DataFrame:
     """The runs of an experiment with metrics that mean nothing."""
     rng = np.random.default_rng(1)
     names = [*metric_names(), *experiment.measures]
     rows = [
-        {**run.cells(), **dict(zip(names, rng.uniform(1.0, 2.0, len(names)), strict=True))}
-        for run in plan(experiment.study(TRIALS))
+        {**cells, **dict(zip(names, rng.uniform(1.0, 2.0, len(names)), strict=True))}
+        for cells in cells_of(experiment.id)
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
 
@@ -85,8 +93,8 @@ def test_a_claim_is_reproduced_where_it_is_true(name: str) -> None:
     """Trials differ by a trifle, so that there are intervals."""
     experiment = EXPERIMENTS[name]
     rows = [
-        {**run.cells(), **{metric: value * (1 + 1e-6 * run.trial) for metric, value in TRUE[name](run.cells()).items()}}
-        for run in plan(experiment.study(TRIALS))
+        {**cells, **{metric: value * (1 + 1e-6 * cells["trial"]) for metric, value in TRUE[name](cells).items()}}
+        for cells in cells_of(name)
     ]
     found = experiment.findings(pl.DataFrame(rows, infer_schema_length=None))
     judged = [finding for finding in found if finding.verdict != "not testable" and finding.claim not in OF_SYSTEMS]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import tomllib
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
@@ -16,8 +18,13 @@ from tests.study.test_examples import STUDIES
 from tests.study.test_study_file import TABLES
 
 
+@cache
+def validator() -> Any:
+    return jsonschema.Draft202012Validator(json_schema())
+
+
 def accepts(text: str) -> bool:
-    return bool(jsonschema.Draft202012Validator(json_schema()).is_valid(tomllib.loads(text)))
+    return bool(validator().is_valid(tomllib.loads(text)))
 
 
 def test_it_is_a_schema_and_json() -> None:

@@ -179,7 +179,7 @@ def test_suspended_and_lost_jobs_leave_pieces(tmp_path: Path) -> None:
         CLUSTERS,
         lambda text: text.replace('["easy", "max-upe", "random"]', '"max-util"').replace("trials = 2", "")
         .replace('[supply]\nbudget = "300 MJ"', "")
-        .replace('generator = "clusters"', failing).replace("jobs_per_day = 120", "jobs_per_day = 600") + switches,
+        .replace('generator = "clusters"', failing).replace("jobs_per_day = 120", "jobs_per_day = 300") + switches,
     )  # fmt: skip
     results = run_jobs(study, tmp_path)
     assert results.failed.is_empty(), results.failed["error"].to_list()

@@ -46,12 +46,10 @@ def per_trial(runs: pl.DataFrame, metric: str, where: Mapping[str, object]) -> S
 
     A trial of which a run failed has no value (NaN).
     """
-    kept = runs
-    for column, wanted in where.items():
-        values = wanted if isinstance(wanted, list) else [wanted]
-        kept = kept.filter(pl.any_horizontal(pl.col(column) == value for value in values))
+    choices = {column: wanted if isinstance(wanted, list) else [wanted] for column, wanted in where.items()}
+    matches = [pl.any_horizontal(pl.col(column) == value for value in choices[column]) for column in choices]
     complete = pl.when(pl.col(metric).null_count() == 0).then(pl.col(metric).mean()).alias(metric)
-    means = kept.group_by("trial").agg(complete).sort("trial")
+    means = runs.lazy().filter(*matches).group_by("trial").agg(complete).sort("trial").collect()
     return means[metric].cast(pl.Float64).fill_null(math.nan).to_numpy()
 
 
