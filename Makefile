@@ -21,13 +21,10 @@ help: ## show this list
 demo: $(READY) ## run the bundled study and say where the report is
 	$(BIN)/joulewise run examples/demo.toml
 
-# The smoke run comes first, since it compiles the kernels that all tests share; pytest comes last, with its verdict.
-test: ready ## a smoke run of the benchmarks, and all tests; lint, types and docs are among them
-	@$(MAKE) --no-print-directory smoke
+test: ready ## all tests; lint, types, docs and a smoke run of the benchmarks are among them
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 thorough: ready ## everything at length: 5,000 random cases of each property, and the tests that take minutes
-	@$(MAKE) --no-print-directory smoke
 	$(BIN)/python -m pytest -n $(WORKERS) --thorough $(CASES)
 
 lint: $(READY) ## ruff (rules and format) and mypy --strict

@@ -161,11 +161,10 @@ def _workload(case: Case) -> str:
 
 
 def published(case: Case, trial: int, load: int, pstates: int = 3) -> JobWorld:
-    """The published world with its budget; a smoke run has a tenth of the load."""
-    part = 0.1 if case.smoke else 1.0
+    """The published world with its budget; a smoke run has a part of the load."""
     system = generate_clusters(ClusterParameters(pstates=pstates), case.seed, trial)
-    jobs = generate_parallel_day(ParallelDayParameters(jobs_per_day=part * load), system, case.seed, trial)
-    return JobWorld(system.clusters, system.types, jobs, Supply(part * LOADS[load]))
+    jobs = generate_parallel_day(ParallelDayParameters(jobs_per_day=case.part * load), system, case.seed, trial)
+    return JobWorld(system.clusters, system.types, jobs, Supply(case.part * LOADS[load]))
 
 
 def events(case: Case) -> dict[str, float]:

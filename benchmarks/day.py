@@ -29,9 +29,9 @@ NAIVE_HOURS = 4.0
 
 
 def world_of(case: Case, tasks_per_day: int = 50_000) -> World:
-    """The published environment; a smoke run has a tenth of its load."""
+    """The published environment; a smoke run has a part of its load."""
     system = generate_system(SystemParameters(), case.seed, trial=0)
-    parameters = WorkloadParameters(tasks_per_day=tasks_per_day // 10 if case.smoke else tasks_per_day)
+    parameters = WorkloadParameters(tasks_per_day=case.part * tasks_per_day)
     return World(system, generate_workload(parameters, system, case.seed, trial=0))
 
 
@@ -47,7 +47,7 @@ def ratio(case: Case) -> dict[str, float]:
     assert manager.policy.objective is not None
     value = compiled(manager.policy.objective)
     work, machines = work_and_machines(world)
-    naive = numba.njit(error_model="numpy")(run_batch)
+    naive = numba.njit(error_model="numpy", cache=True)(run_batch)
     arguments = (manager.dropping_threshold, manager.mapping_interval_s)
     naive(value, work, machines, *arguments, -1.0)  # compiles
     plans: list[Plan] = []

@@ -48,7 +48,7 @@ YEAR = 365
 
 
 def chapter_2(case: Case, trial: int = 0, tasks_per_day: int = 50_000) -> World:
-    """The published environment without limits; a smoke run has a tenth of its load."""
+    """The published environment without limits; a smoke run has a part of its load."""
     return _world(case, trial, WorkloadParameters(tasks_per_day=tasks_per_day), 1, Supply())
 
 
@@ -59,9 +59,8 @@ def chapter_3(case: Case, trial: int = 0, tasks_per_day: int = 50_000) -> World:
 
 
 def _world(case: Case, trial: int, parameters: WorkloadParameters, pstates: int, supply: Supply) -> World:
-    part = 0.1 if case.smoke else 1.0
-    parameters = dataclasses.replace(parameters, tasks_per_day=part * parameters.tasks_per_day)
-    supply = dataclasses.replace(supply, budget_j=part * supply.budget_j)
+    parameters = dataclasses.replace(parameters, tasks_per_day=case.part * parameters.tasks_per_day)
+    supply = dataclasses.replace(supply, budget_j=case.part * supply.budget_j)
     system = generate_system(SystemParameters(pstates=pstates), case.seed, trial)
     return World(system, generate_workload(parameters, system, case.seed, trial), supply)
 
@@ -162,7 +161,7 @@ def _seconds_on_core(work: Callable[[], object]) -> float:
 
 def year(case: Case) -> dict[str, float]:
     """Seconds and memory of a fresh process that lets prices share out a year's energy over its days."""
-    n_days, load = (3, 5_000) if case.smoke else (YEAR, 50_000)
+    n_days, load = 3 if case.smoke else YEAR, case.part * 50_000
     script = f"""
 import time
 from benchmarks.manager import BUDGET_J, THRESHOLD

@@ -33,6 +33,11 @@ class Case:
     smoke: bool = False
     trials: int = 8
 
+    @property
+    def part(self) -> float:
+        """How much of a published load a case has."""
+        return 0.02 if self.smoke else 1.0
+
 
 @dataclass(frozen=True)
 class Bar:

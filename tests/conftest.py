@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "suite",
-    max_examples=20,
+    max_examples=8,
     derandomize=True,
     deadline=None,  # no test judges a time
     suppress_health_check=[HealthCheck.too_slow],

@@ -7,7 +7,6 @@ from hypothesis import settings
 EVERYDAY = settings.get_profile("suite").max_examples
 
 
-def cases(everyday: int, divided_by: int = 1) -> settings:
-    """So many cases every day, and those of a thorough run: divided where rows share them or one takes long."""
-    at_length = settings().max_examples
-    return settings(max_examples=everyday if at_length == EVERYDAY else max(everyday, at_length // divided_by))
+def cases(divided_by: int) -> settings:
+    """Only this part of a thorough run's cases, where rows share them or one takes long; a few every day."""
+    return settings(max_examples=max(EVERYDAY, settings().max_examples // divided_by))

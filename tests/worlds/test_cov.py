@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.rng import generator
 from joulewise.worlds.cov import cov_matrix, gamma_values
 
 COVS = st.floats(0.01, 0.6)
-FEW = settings(max_examples=25, deadline=None)
 
 
-@FEW
 @given(cov=COVS, mean=st.floats(1e-3, 1e6), seed=st.integers(0, 2**32))
 def test_gamma_values_have_the_asked_mean_and_cov(cov: float, mean: float, seed: int) -> None:
     n = 20_000
@@ -25,7 +23,6 @@ def test_gamma_values_have_the_asked_mean_and_cov(cov: float, mean: float, seed:
     assert (values > 0).all()
 
 
-@FEW
 @given(task_cov=COVS, machine_cov=COVS, seed=st.integers(0, 2**32))
 def test_rows_vary_around_their_own_mean(task_cov: float, machine_cov: float, seed: int) -> None:
     sizes = {"mean": 600.0, "task_cov": task_cov, "machine_cov": machine_cov}

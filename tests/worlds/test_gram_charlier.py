@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -15,7 +15,6 @@ from joulewise.worlds.gram_charlier import expanded, expansion_report, gram_char
 from joulewise.worlds.heterogeneity import moments
 from joulewise.worlds.packaged import packaged_table
 
-FEW = settings(max_examples=20, deadline=None)
 VALUES = arrays(np.float64, st.integers(1, 8), elements=st.floats(1e-2, 1e4))
 
 
@@ -45,7 +44,6 @@ def test_samples_have_the_moments_of_the_density() -> None:
     assert found == pytest.approx(density.moments(), rel=0.02)
 
 
-@FEW
 @given(VALUES, st.integers(0, 2**32))
 def test_samples_are_above_0_and_have_the_mean(values: Floats, seed: int) -> None:
     density = gram_charlier(values)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.model.arrays import Bools
@@ -18,7 +18,6 @@ from joulewise.worlds.rates import DailyLoad, RatePatterns, rate_patterns, step_
 DAY_S = 86_400.0
 PUBLISHED = DailyLoad(33_000.0, DAY_S)
 SEEDS = st.integers(0, 2**32)
-FEW = settings(max_examples=25, deadline=None)
 
 
 def some_special(n: int, n_special: int) -> Bools:
@@ -33,7 +32,6 @@ def factors(patterns: RatePatterns, task_type: int, at_s: Any) -> Any:
     return patterns.factor(np.full(np.shape(at_s), task_type, dtype=np.int32), np.asarray(at_s))
 
 
-@FEW
 @given(seed=SEEDS, day_s=st.sampled_from([DAY_S, 10_000.0, 100_000.0]))
 def test_patterns_repeat_every_day_and_stay_below_their_peak(seed: int, day_s: float) -> None:
     patterns = patterns_of(PUBLISHED._replace(day_s=day_s), seed)
@@ -45,7 +43,6 @@ def test_patterns_repeat_every_day_and_stay_below_their_peak(seed: int, day_s: f
         assert (today > 0).all()
 
 
-@FEW
 @given(seed=SEEDS)
 def test_normalised_patterns_average_to_the_mean_rate(seed: int) -> None:
     patterns = patterns_of(PUBLISHED, seed)
@@ -54,7 +51,6 @@ def test_normalised_patterns_average_to_the_mean_rate(seed: int) -> None:
         assert factors(patterns, task_type, at_s).mean() == pytest.approx(1.0, abs=4e-4)
 
 
-@FEW
 @given(seed=SEEDS)
 def test_literal_bursts_are_the_published_ones(seed: int) -> None:
     patterns = patterns_of(PUBLISHED._replace(burst="literal"), seed)
@@ -73,7 +69,6 @@ def test_literal_bursts_are_the_published_ones(seed: int) -> None:
 ODD_DAYS = st.floats(0.01, 1e7) | st.sampled_from([3960.0, 100.1, 0.1, 86_399.9, 1e-3, 7 * 3600.1, 12_600.3])
 
 
-@FEW
 @given(seed=SEEDS, day_s=ODD_DAYS, n_special=st.sampled_from([0, 17, 100]))
 def test_any_length_of_the_day_keeps_every_type_and_its_rate(seed: int, day_s: float, n_special: int) -> None:
     patterns = patterns_of(PUBLISHED._replace(day_s=day_s), seed, n=100, n_special=n_special)
@@ -87,7 +82,6 @@ def test_any_length_of_the_day_keeps_every_type_and_its_rate(seed: int, day_s: f
     assert counts == pytest.approx(patterns.mean_per_s * day_s, abs=8 * math.sqrt(330))
 
 
-@FEW
 @given(day_s=ODD_DAYS)
 def test_the_ends_of_a_day_belong_to_their_own_type(day_s: float) -> None:
     patterns = patterns_of(PUBLISHED._replace(day_s=day_s), 0, n=100, n_special=50)
@@ -115,7 +109,6 @@ def test_mean_tasks_of_a_type_have_a_tenth_of_their_mean_as_variance() -> None:
     assert tasks.var() == pytest.approx(33, rel=0.05)
 
 
-@FEW
 @given(seed=SEEDS)
 def test_thinning_keeps_the_rates(seed: int) -> None:
     patterns = patterns_of(PUBLISHED._replace(tasks_per_day=200_000.0), seed, n=4, n_special=2)
@@ -129,7 +122,6 @@ def test_thinning_keeps_the_rates(seed: int) -> None:
         assert chi_square < 48 + 7 * math.sqrt(2 * 48)
 
 
-@FEW
 @given(seed=SEEDS, cap_s=st.sampled_from([50.0, 1728.0, 1e9]))
 def test_stepping_equals_a_scalar_walk(seed: int, cap_s: float) -> None:
     patterns = patterns_of(PUBLISHED._replace(tasks_per_day=300.0), seed, n=1, n_special=seed % 2)

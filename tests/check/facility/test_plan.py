@@ -30,7 +30,7 @@ def kept(facility: Facility, seed: int) -> FacilityPlan:
     return feasible_plan(facility, seed, lambda plan: check_facility(facility, plan) == [])
 
 
-@cases(12, divided_by=10)
+@cases(divided_by=10)
 @given(facilities(), seeds)
 def test_nothing_is_wrong_with_a_right_one(facility: Facility, seed: int) -> None:
     plan, air = kept(facility, seed), Air(facility.room)
@@ -116,7 +116,7 @@ def with_limits_paid(facility: Facility, plan: FacilityPlan, prices: FacilityPri
     return state.slowed_reward_per_s + prices.cap * (facility.cap_w - state.total_w) + float(prices.redline @ left_k)
 
 
-@cases(12, divided_by=10)
+@cases(divided_by=10)
 @given(facilities(), seeds)
 def test_no_plan_earns_more_than_prices_prove(facility: Facility, seed: int) -> None:
     """Nor does one that breaks limits, if that is paid for; nor one at rest, for which all depends on the supplies."""
@@ -147,7 +147,7 @@ def node_values(facility: Facility, task_price: Floats, node: int, price: Floats
     return np.asarray(best * types.processors[kind])
 
 
-@cases(12, divided_by=10)
+@cases(divided_by=10)
 @given(facilities(n_nodes=2, n_task_types=2), seeds)
 def test_the_bound_is_what_it_is_by_definition(facility: Facility, seed: int) -> None:
     """On a fine grid of supplies: never less, and more by what lies between the points alone."""

@@ -60,7 +60,7 @@ def bytes_of(world: JobWorld) -> list[bytes]:
     return [column.tobytes() for part in parts for column in vars(part).values() if isinstance(column, np.ndarray)]
 
 
-@cases(16, divided_by=len(JOB_POLICIES))
+@cases(divided_by=len(JOB_POLICIES))
 @given(
     world=st.one_of(
         troubled_worlds(typed_worlds(12, is_certain=False)),

@@ -32,7 +32,7 @@ LOST_COLUMNS = [field.name for field in dataclasses.fields(LostRuns)]
 ROUNDING = 1e-9
 
 every_policy = pytest.mark.parametrize("policy", EVERY_POLICY, ids=lambda policy: policy.title)
-a_few = cases(20, divided_by=len(EVERY_POLICY))
+a_few = cases(divided_by=len(EVERY_POLICY))
 
 
 def assert_equal(found: Allocation, expected: Allocation) -> None:

@@ -37,7 +37,7 @@ def scenarios_of(draw: st.DrawFn, kind: str) -> ManagedScenario:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@cases(6, divided_by=len(MANAGED_POLICIES))
+@cases(divided_by=len(MANAGED_POLICIES))
 @given(data=st.data())
 def test_every_run_conforms_and_stays_within_the_bound(kind: str, data: st.DataObject) -> None:
     """Budgets and caps are kept as well, and none earns more than the bound.

@@ -46,7 +46,7 @@ def assert_plan_is_that_of_the_twin(search: _AssignmentSearch) -> None:
                 assert plan.lanes.free_s[m, k] == pytest.approx(slow.end_s[i], abs=1e-6)
 
 
-@cases(12, divided_by=10)
+@cases(divided_by=10)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.sampled_from([0.0, 0.5]))
 def test_moves_change_a_plan_by_what_full_evaluation_says(seed: int, kind: str, drop_below: float) -> None:
     search = search_from_anywhere(random_world(seed, kind, most_tasks=20), seed, drop_below)
@@ -56,7 +56,7 @@ def test_moves_change_a_plan_by_what_full_evaluation_says(seed: int, kind: str, 
         assert_plan_is_that_of_the_twin(search)
 
 
-@cases(12, divided_by=10)
+@cases(divided_by=10)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.sampled_from([0.0, 0.5]))
 def test_what_is_kept_is_a_front(seed: int, kind: str, drop_below: float) -> None:
     search = search_from_anywhere(random_world(seed, kind, most_tasks=20), seed, drop_below)
@@ -71,7 +71,7 @@ def test_what_is_kept_is_a_front(seed: int, kind: str, drop_below: float) -> Non
         assert search.scene.plan.totals == pytest.approx(point, abs=1e-6 * (1 + point.max()))
 
 
-@cases(8, divided_by=10)
+@cases(divided_by=10)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.sampled_from([0.0, 0.5]))
 def test_every_point_is_evaluated_exactly(seed: int, kind: str, drop_below: float) -> None:
     world = random_world(seed, kind)

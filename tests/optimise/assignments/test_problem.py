@@ -82,7 +82,7 @@ def test_evolution_finds_the_exact_front(seed: int, drop_below: float) -> None:
     assert found.points == pytest.approx(exact.points, rel=1e-12)
 
 
-@cases(12, divided_by=10)
+@cases(divided_by=10)
 @given(NUMBERS)
 def test_points_of_a_front_are_those_of_its_assignments(seed: int) -> None:
     world = random_world(seed, most_tasks=30)

@@ -151,7 +151,7 @@ def _facts(world: World, chances: Chances, n_samples: int) -> Any:
 
 
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from(["sampled", "expected"]))
-@cases(12, divided_by=10)
+@cases(divided_by=10)
 def test_fresh_samples_are_those_that_the_check_draws(seed: int, is_gamma: bool, drop_by: Any) -> None:
     world, chances = random_world(seed), _chances(random_world(seed), points=5)
     chances = chances if is_gamma else Chances(chances.time_s, chances.power_w)

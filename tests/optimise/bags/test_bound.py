@@ -155,7 +155,7 @@ def test_one_weight_alone(seed: int, kind: str, weight_w: float, engine: Any) ->
     assert found.split.sum(axis=(1, 2)) == close(bag.counts, 1e-8)
 
 
-@cases(12, divided_by=10)
+@cases(divided_by=10)
 @given(seeds, kinds)
 def test_best_allocations_lie_between_bound_and_recovery(seed: int, kind: str) -> None:
     small = tiny_bag(seed, kind)

@@ -341,7 +341,7 @@ class TestCostsByHour:
         assert found.profit_per_s == pytest.approx(flat.profit_per_s, rel=0.02)
 
     @given(st.lists(st.floats(0.2, 2.0), min_size=1, max_size=30), st.sampled_from([0.9, 1.2, 2.0]))
-    @cases(12, divided_by=10)
+    @cases(divided_by=10)
     def test_no_point_of_the_front_earns_more_than_the_bound(self, by_hour: list[float], ratio: float) -> None:
         market = self.market(by_hour, ratio)
         terms = ProfitTerms(self.bag, market, self.front)

@@ -37,7 +37,7 @@ def small_facility(trial: int = 0) -> Facility:
     return generate_facility(sized(TINY), 5, trial)
 
 
-@cases(12, divided_by=10)
+@cases(divided_by=10)
 @given(facilities())
 def test_plans_keep_all_limits_and_stay_below_their_bound(facility: Facility) -> None:
     air = Air(facility.room)
@@ -51,7 +51,7 @@ def test_plans_keep_all_limits_and_stay_below_their_bound(facility: Facility) ->
     assert facility_bound(facility, found.prices) <= found.bound_per_s * (1 + 1e-6)
 
 
-@cases(12, divided_by=10)
+@cases(divided_by=10)
 @given(facilities(), seeds)
 def test_both_bounds_are_one(facility: Facility, seed: int) -> None:
     prices = random_prices(facility, seed)
@@ -77,7 +77,7 @@ def best_by_enumeration(facility: Facility, kind: int, task_price: Floats, price
     return best
 
 
-@cases(12, divided_by=10)
+@cases(divided_by=10)
 @given(facilities(n_nodes=2), seeds)
 def test_curves_have_the_best_of_all_configurations(facility: Facility, seed: int) -> None:
     rng = generator(seed, "tests.curves")

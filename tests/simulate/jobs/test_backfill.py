@@ -175,7 +175,7 @@ def test_conservative_never_delays_anybody(world: JobWorld) -> None:
 # What it is made for
 
 
-@cases(12, divided_by=10)
+@cases(divided_by=10)
 @given(trace_worlds(), st.sampled_from(["fcfs", "sjf", "max-util", "fcfs-multiple-queues", "random"]))
 def test_other_policies_are_left_to_the_engine_for_everything(world: JobWorld, name: str) -> None:
     assert not can_backfill_fast(world, scheduler_of(name))

@@ -73,7 +73,7 @@ def assert_alike(allocation: Allocation, expected: Plan, policy: Policy) -> None
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("group", GROUPS)
-@cases(8, divided_by=28)
+@cases(divided_by=28)
 @given(data=st.data())
 def test_engine_equals_twin(group: str, kind: str, data: st.DataObject) -> None:
     scenario: ManagedScenario = data.draw(KINDS[kind]())
@@ -82,7 +82,7 @@ def test_engine_equals_twin(group: str, kind: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("kind", ["limited", "tariff", "standby", "uncertain", "literal"])
-@cases(12, divided_by=5)
+@cases(divided_by=5)
 @given(data=st.data())
 def test_engine_equals_twin_at_its_own_prices(kind: str, data: st.DataObject) -> None:
     """The twin is told the prices of every event, and must make the same choices at them."""
@@ -93,7 +93,7 @@ def test_engine_equals_twin_at_its_own_prices(kind: str, data: st.DataObject) ->
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@cases(8, divided_by=28)
+@cases(divided_by=28)
 @given(data=st.data())
 def test_engine_equals_twin_at_its_own_quotas(kind: str, data: st.DataObject) -> None:
     """The twin is told how many tasks may go where at every event, and must make the same choices within that."""
@@ -104,7 +104,7 @@ def test_engine_equals_twin_at_its_own_quotas(kind: str, data: st.DataObject) ->
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@cases(8, divided_by=28)
+@cases(divided_by=28)
 @given(data=st.data())
 def test_tasks_of_a_type_in_one_queue_are_mapped_as_one_by_one(kind: str, data: st.DataObject) -> None:
     """The claim that tasks of a type are alike changes neither what is decided nor how many events that takes."""

@@ -26,7 +26,7 @@ from tests.twins.tasks import serial as twin
 Run = Callable[..., twin.Plan]
 
 COMPILED: dict[Run, Any] = {
-    run: numba.njit(run, error_model="numpy")
+    run: numba.njit(run, error_model="numpy", cache=True)
     for run in (twin.run_immediate, twin.run_as_told, twin.run_batch, twin.run_sufferage)
 }
 

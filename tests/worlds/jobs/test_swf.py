@@ -153,7 +153,7 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
         read_trace_table(".", tmp_path)
 
 
-@cases(12, divided_by=10)
+@cases(divided_by=10)
 @given(st.binary(max_size=300))
 def test_no_bytes_break_the_reader(data: bytes) -> None:
     log = swf.read_swf([data + b"\n", job(1).encode() + b"\n"])

@@ -180,7 +180,7 @@ def plain_recent(rows: list[tuple[int, int, int, int, int]]) -> list[int]:
 ROW = st.tuples(*(st.integers(low, high) for low, high in ((0, 2), (0, 60), (0, 20), (1, 40), (1, 60))))
 
 
-@cases(12, divided_by=10)
+@cases(divided_by=10)
 @given(st.lists(ROW, min_size=1, max_size=25))
 def test_predictions_are_those_of_a_plain_look_back(rows: list[tuple[int, int, int, int, int]]) -> None:
     rows.sort(key=lambda row: row[1])

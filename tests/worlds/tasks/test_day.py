@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
@@ -19,7 +18,6 @@ from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
 DAY_S = 86_400.0
 PUBLISHED = WorkloadParameters()
 SEEDS = st.integers(0, 2**32)
-FEW = settings(max_examples=25, deadline=None)
 
 
 @pytest.fixture(scope="module")

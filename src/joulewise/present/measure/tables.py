@@ -167,7 +167,7 @@ def _intervals(frame: pl.DataFrame, columns: Sequence[_Column]) -> str:
 
 
 def claims_table(analysis: Analysis) -> Table:
-    """The claims of chapter 8, judged on the measurements."""
+    """The claims of Friese (2015), chapter 8, judged on the measurements."""
     rows = tuple(
         (finding.claim, tuple(Cell(text, WORDS) for text in (finding.says, finding.ours, finding.verdict)))
         for finding in findings(analysis)

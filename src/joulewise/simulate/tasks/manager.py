@@ -175,5 +175,5 @@ def switches_on(manager: Manager) -> list[str]:
 
 
 def uses_managed_engine(manager: Manager) -> bool:
-    """Whether the manager does more than the engines of chapter 2 know."""
+    """Whether the manager does more than the plain engines know."""
     return bool(switches_on(manager)) or manager.policy.needs_managing
