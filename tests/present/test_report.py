@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -58,9 +59,12 @@ class _Page(HTMLParser):
         return (attributes for name, attributes in self.elements if name == tag)
 
 
+SMALL: dict[str, list[Any]] = {POLICY: ["random", "max-max-upt"], THRESHOLD: [0.0, 0.5], LOAD: [33000, 50000]}
+
+
 @pytest.fixture(scope="module")
 def html() -> str:
-    return render_report(make_records())
+    return render_report(make_records(SMALL))
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +100,7 @@ def test_the_page_says_what_was_studied_and_how_it_was_made(html: str) -> None:
 def test_figures_have_captions_descriptions_and_specs(html: str) -> None:
     page = _Page(html)
     stills = [a for a in page.of("img") if a.get("class") == "still"]
-    assert len(stills) == len(drawable(make_records()))
+    assert len(stills) == len(drawable(make_records(SMALL)))
     assert all((a["src"] or "").startswith("data:image/svg+xml;base64,") and a["alt"] for a in stills)
     specs = [s for s, (_, a) in zip(page.scripts, _scripts(page), strict=True) if a.get("class") == "spec"]
     assert len(specs) == len(stills)
@@ -255,7 +259,9 @@ def test_the_cost_of_energy_has_a_table_where_there_is_a_tariff() -> None:
 
 def test_measured_time_is_told(html: str) -> None:
     assert "depends on measured time" not in html
-    assert "depends on measured time" in render_report(make_records({POLICY: ["random"]}, deterministic=False))
+    assert "depends on measured time" in render_report(
+        make_records({POLICY: ["random"]}, traces=False, deterministic=False)
+    )
 
 
 def test_an_interval_of_percentages_ends_where_percentages_do() -> None:

@@ -22,10 +22,12 @@ from joulewise.present.layout import (
     inline,
     interval_text,
     panels_of,
+    pixels,
     scaled,
     shared_value,
     wrapped,
 )
+from joulewise.present.parts import hconcat, layer
 from joulewise.present.records import MODES, UTILITY, Records, is_named, is_policy
 
 _WIDTH_PX = 640
@@ -150,14 +152,13 @@ def _y_domain(rows: pl.DataFrame, most: float, limits: Sequence[float]) -> tuple
 
 def _panel(frame: _BarFrame, panel: Panel) -> Any:
     """One panel of bars; immediate and batch mode stand side by side where both are present."""
-    import altair as alt
 
     groups = _by_mode(frame, panel.rows)
     if len(groups) < 2:
         chart = _bars(frame, panel.rows, first=True, limit=_limit(frame.records, frame.measure, panel))
-        return chart.properties(title=panel.title) if panel.title else chart
+        return {**chart, "title": panel.title} if panel.title else chart
     parts = [_bars(frame, rows, first=i == 0, heading=title) for i, (title, rows) in enumerate(groups.items())]
-    return alt.hconcat(*parts, spacing=14, title=panel.title)
+    return hconcat(*parts, spacing=14, title=panel.title)
 
 
 def _by_mode(frame: _BarFrame, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -190,8 +191,8 @@ def _bars(frame: _BarFrame, rows: pl.DataFrame, *, first: bool, heading: str = "
     if layout.group:
         base = base.encode(xOffset=_offset(frame))
     width_px = frame.step_px * len(names)
-    chart = alt.layer(*_layers(frame, base, first=first), *_heading(heading, width_px), *_limit_line(frame, limit))
-    return chart.properties(width=width_px, height=frame.height_px)
+    layers = [*_layers(frame, base, first=first), *_heading(heading, width_px), *_limit_line(frame, limit)]
+    return layer(*layers, width=width_px, height=frame.height_px)
 
 
 def _offset(frame: _BarFrame) -> Any:
@@ -208,9 +209,12 @@ def _limit_line(frame: _BarFrame, limit: float | None) -> list[Any]:
 
     if limit is None:
         return []
-    base = alt.Chart(inline([{"at": limit, "name": key_name(frame.measure.limit)}])).encode(y="at:Q")
+    base = alt.Chart(inline([{"at": limit, "name": key_name(frame.measure.limit)}])).encode(y=alt.Y("at:Q"))
     text = base.mark_text(align="left", baseline="bottom", dx=3, dy=-2, color=theme.MUTED, fontSize=theme.LABEL_PX - 1)
-    return [base.mark_rule(color=theme.INK, strokeDash=[3, 3]), text.encode(x=alt.value(0), text="name:N")]
+    return [
+        base.mark_rule(color=theme.INK, strokeDash=[3, 3]),
+        text.encode(x=pixels(0), text=alt.Text("name:N")),
+    ]
 
 
 def _name_axis(*, turned: bool) -> Any:
@@ -233,7 +237,7 @@ def _heading(text: str, width_px: float) -> list[Any]:
         "dy": -_HEADING_PX,
     }
     chart = alt.Chart(inline([{"heading": text}])).mark_text(**mark)
-    return [chart.encode(x=alt.value(width_px / 2), y=alt.value(0), text="heading:N")] if text else []
+    return [chart.encode(x=pixels(width_px / 2), y=pixels(0), text=alt.Text("heading:N"))] if text else []
 
 
 def _rows(frame: _BarFrame, rows: pl.DataFrame) -> list[dict[str, Any]]:
@@ -284,12 +288,12 @@ def _layers(frame: _BarFrame, base: Any, *, first: bool) -> list[Any]:
     y = alt.Y("mean:Q", scale=alt.Scale(domain=list(frame.y_domain), nice=False), axis=alt.Axis(**axis))
     wide = {"size": (1 - _GROUP_GAP) * frame.step_px / frame.n_groups} if frame.layout.group else {}
     bars = base.mark_bar(**wide).encode(y=y, color=group_colour(frame.records, frame.layout.group))
-    rules = base.mark_rule(color=theme.INK, strokeWidth=1).encode(y="low:Q", y2="high:Q")
+    rules = base.mark_rule(color=theme.INK, strokeWidth=1).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
     cap = base.mark_tick(color=theme.INK, thickness=1, size=5, orient="horizontal", opacity=1)
-    layers = [bars, rules, cap.encode(y="low:Q"), cap.encode(y="high:Q")]
+    layers = [bars, rules, cap.encode(y=alt.Y("low:Q")), cap.encode(y=alt.Y("high:Q"))]
     if frame.has_values:
         text = base.mark_text(dy=-8, fontSize=theme.LABEL_PX - 1, color=theme.INK)
-        layers.append(text.encode(y="top:Q", text="value:N"))
+        layers.append(text.encode(y=alt.Y("top:Q"), text=alt.Text("value:N")))
     return layers
 
 

@@ -15,9 +15,11 @@ Spec = dict[str, Any]
 
 
 def spec_of(chart: Any) -> dict[str, Any]:
-    """The chart as Vega-Lite without a schema address, so that nothing in it points to a network."""
+    """The chart as Vega-Lite, if it is none yet; without the address of a schema, so that it points to no network."""
     import altair as alt
 
+    if isinstance(chart, dict):
+        return chart
     with alt.data_transformers.enable("default", max_rows=None):
         spec: dict[str, Any] = chart.to_dict()
     spec.pop("$schema", None)

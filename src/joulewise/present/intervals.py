@@ -18,6 +18,7 @@ from joulewise.present.layout import (
     inline,
     panels_of,
 )
+from joulewise.present.parts import layer
 from joulewise.present.records import Records
 
 _ROW_PX = 34
@@ -75,12 +76,11 @@ def _panel(records: Records, layout: Layout, panel: Panel, domain: list[float]) 
         scale=alt.Scale(domain=domain, nice=False),
         axis=alt.Axis(grid=True, format=AXIS_FORMAT, tickCount=7),
     )
-    zero = alt.Chart(inline([{"zero": 0}])).mark_rule(color=theme.MUTED, strokeDash=[3, 3]).encode(x="zero:Q")
-    spans = base.mark_rule(strokeWidth=1.6).encode(x=x, x2="high:Q")
-    points = base.mark_point(filled=True, size=36, opacity=1).encode(x="mean:Q")
-    return alt.layer(zero, spans, points).properties(
-        width=300, height=alt.Step(step_px, **{"for": "position"}), title=panel.title
-    )
+    zero = alt.Chart(inline([{"zero": 0}])).mark_rule(color=theme.MUTED, strokeDash=[3, 3]).encode(x=alt.X("zero:Q"))
+    spans = base.mark_rule(strokeWidth=1.6).encode(x=x, x2=alt.X2("high:Q"))
+    points = base.mark_point(filled=True, size=36, opacity=1).encode(x=alt.X("mean:Q"))
+    height = {"step": step_px, "for": "position"}
+    return layer(zero, spans, points, width=300, height=height, title=panel.title)
 
 
 def _shown(row: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ import polars.selectors as cs
 
 from joulewise.present import theme
 from joulewise.present.formats import decimals_for, fixed, number
+from joulewise.present.parts import Part, concat, whole
 from joulewise.present.records import UTILITY, VARIANT, Records
 from joulewise.units import count
 
@@ -27,7 +28,7 @@ AXIS_FORMAT = ",~f"  # 50,000 and 0.5, never 5e+4
 
 @dataclass(frozen=True)
 class Drawing:
-    """A finished figure and the caption that explains it."""
+    """A finished figure, as Vega-Lite or as a chart of Altair, and the caption that explains it."""
 
     chart: Any
     caption: str
@@ -144,13 +145,19 @@ def interval_text(row: Mapping[str, Any]) -> str:
     return f"{fixed(row['mean'], decimals)} ({fixed(low, decimals)} to {fixed(high, decimals)})"
 
 
-def assemble(parts: Sequence[Any], across: int = 1) -> Any:
+def assemble(parts: Sequence[Any], across: int = 1) -> Part:
     """Panels put together under the house theme, with one legend."""
+    if len(parts) == 1:
+        return whole(parts[0], theme.CONFIG)
+    resolve = {"scale": {"color": "shared", "shape": "shared"}}
+    return whole(concat(*parts, columns=across, resolve=resolve), theme.CONFIG)
+
+
+def pixels(value: float) -> Any:
+    """A place this far from the left or the upper edge of a chart."""
     import altair as alt
 
-    if len(parts) == 1:
-        return parts[0].configure(**theme.CONFIG)
-    return alt.concat(*parts, columns=across).resolve_scale(color="shared", shape="shared").configure(**theme.CONFIG)
+    return alt.PositionValueDef(value=value)
 
 
 def group_colours(records: Records, key: str) -> list[str]:
@@ -167,7 +174,7 @@ def group_colour(records: Records, key: str | None) -> Any:
     import altair as alt
 
     if key is None:
-        return alt.value(theme.PALETTE[0])
+        return alt.ColorValue(theme.PALETTE[0])
     return alt.Color(
         "group:N",
         title=sentence(records.title(key)),

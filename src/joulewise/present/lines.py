@@ -8,6 +8,7 @@ from typing import Any
 
 from joulewise.present import theme
 from joulewise.present.layout import AXIS_FORMAT, inline
+from joulewise.present.parts import layer
 
 BUDGET = "budget"
 BUDGET_LOOK = (theme.INK, [3, 3])
@@ -81,7 +82,7 @@ def draw_lines(plot: Plot) -> Any:
     base = alt.Chart(inline(rows)).encode(
         x=encoded(alt.X, "x:Q", plot.x),
         color=_colour(plot.looks, _legend(plot)),
-        detail="piece:N",
+        detail=alt.Detail("piece:N"),
         tooltip=[
             alt.Tooltip("name:N", title="line"),
             alt.Tooltip("x:Q", title=plot.x.title, format=",.4~g"),
@@ -94,8 +95,8 @@ def draw_lines(plot: Plot) -> Any:
     line = base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=dash)
     spans = _bands(base) if plot.has_bands else _whiskers(base, y)
     names = [] if plot.legend else _end_labels(plot)
-    chart = alt.layer(*_base_line(plot), *spans, line, *names)
-    return chart.properties(width=plot.width_px, height=plot.height_px, title=plot.title)
+    layers = [*_base_line(plot), *spans, line, *names]
+    return layer(*layers, width=plot.width_px, height=plot.height_px, title=plot.title)
 
 
 def _base_line(plot: Plot) -> list[Any]:
@@ -113,14 +114,18 @@ def _from(lowest: float, low: float | None) -> float | None:
 
 
 def _bands(base: Any) -> list[Any]:
-    return [base.mark_area(opacity=0.18, strokeWidth=0).encode(y="low:Q", y2="high:Q")]
+    import altair as alt
+
+    return [base.mark_area(opacity=0.18, strokeWidth=0).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))]
 
 
 def _whiskers(base: Any, y: Any) -> list[Any]:
     """A point with its interval; the budget is no measurement and gets none."""
+    import altair as alt
+
     measured = base.transform_filter(f"datum.name != '{BUDGET}'")
     return [
-        measured.mark_rule(strokeWidth=1.2).encode(y="low:Q", y2="high:Q"),
+        measured.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         measured.mark_point(filled=True, size=28, opacity=1).encode(y=y),
     ]
 
@@ -169,14 +174,18 @@ def _end_labels(plot: Plot) -> list[Any]:
     text = (
         alt.Chart(inline([{"name": name, "x": right, "y": plot.y.low + places[name]} for name in ends]))
         .mark_text(align="left", baseline="middle", dx=3, fontSize=theme.LABEL_PX - 1, color=theme.INK)
-        .encode(x="x:Q", y="y:Q", text="name:N")
+        .encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), text=alt.Text("name:N"))
     )
     leaders = [
         {"name": name, "x": x, "y": y}
         for name, end in ends.items()
         for x, y in ((end.x, end.y), (right, plot.y.low + places[name]))
     ]
-    lines = alt.Chart(inline(leaders)).mark_line(strokeWidth=1).encode(x="x:Q", y="y:Q", color=_colour(plot.looks))
+    lines = (
+        alt.Chart(inline(leaders))
+        .mark_line(strokeWidth=1)
+        .encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), color=_colour(plot.looks))
+    )
     return [lines, text]
 
 

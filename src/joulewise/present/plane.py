@@ -11,6 +11,7 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import energy_unit, time_unit
 from joulewise.present.layout import AXIS_FORMAT, inline
+from joulewise.present.parts import layer
 from joulewise.present.records import Records
 
 FRONTS = "fronts"
@@ -79,7 +80,11 @@ class Plane:
         import altair as alt
 
         looks: dict[str, Any] = {"strokeWidth": 2, "color": BOUND_COLOUR, "clip": True, **mark}
-        return alt.Chart(inline(self.rows(curve))).mark_line(**looks).encode(x=self.x(), y=self.y(), order="order:Q")
+        return (
+            alt.Chart(inline(self.rows(curve)))
+            .mark_line(**looks)
+            .encode(x=self.x(), y=self.y(), order=alt.Order("order:Q"))
+        )
 
     def in_units_of(self, other: Plane) -> Plane:
         """The same plane with the units of another one."""
@@ -92,9 +97,8 @@ class Plane:
 
     def sized(self, layers: Sequence[Any], title: str = "") -> Any:
         """The layers as one chart of the size of the plane."""
-        import altair as alt
 
-        return alt.layer(*layers).properties(width=self.width_px, height=self.height_px, title=title)
+        return layer(*layers, width=self.width_px, height=self.height_px, title=title)
 
 
 def plane_of(points: Iterable[pl.DataFrame], width_px: int = 430, height_px: int = 320) -> Plane:
@@ -189,7 +193,7 @@ def bound_line(plane: Plane, bound: pl.DataFrame, name: str) -> list[Any]:
     legend = alt.Legend(title=None, symbolType="stroke", symbolStrokeColor=BOUND_COLOUR, symbolStrokeWidth=2)
     solid = alt.StrokeDash("line:N", scale=alt.Scale(domain=[name], range=[[1, 0]]), legend=legend)
     line = alt.Chart(inline(rows)).mark_line(strokeWidth=2, color=BOUND_COLOUR, clip=True)
-    return [line.encode(x=plane.x(), y=plane.y(), order="order:Q", strokeDash=solid)]
+    return [line.encode(x=plane.x(), y=plane.y(), order=alt.Order("order:Q"), strokeDash=solid)]
 
 
 def legend_of(colours: Mapping[str, str], title: str | None = None, **options: Any) -> Any:

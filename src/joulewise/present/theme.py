@@ -32,7 +32,7 @@ CONFIG: dict[str, Any] = {
     "background": "white",
     "font": FONT,
     "padding": 10,
-    "view": {"stroke": None},
+    "view": {"stroke": None, "continuousWidth": 300, "continuousHeight": 300},
     "title": {
         "fontSize": TITLE_PX, "fontWeight": 600, "color": INK, "anchor": "start", "offset": 8,
         "subtitleColor": MUTED, "subtitleFontSize": LABEL_PX,

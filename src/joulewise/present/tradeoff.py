@@ -17,10 +17,12 @@ from joulewise.present.layout import (
     assemble,
     inline,
     panels_of,
+    pixels,
     scaled,
     sentence,
     shared_value,
 )
+from joulewise.present.parts import layer
 from joulewise.present.records import Records
 from joulewise.present.views import beside
 from joulewise.units import count
@@ -121,12 +123,12 @@ def _panel(scene: _Spans, panel: Panel) -> Any:
     )
     layers = [
         *_limits(scene, panel),
-        base.mark_line(strokeWidth=0.8, opacity=0.6).encode(x=x, y=y, order="index:Q"),
-        base.mark_rule(strokeWidth=1.2).encode(x="x_low:Q", x2="x_high:Q", y=y),
-        base.mark_rule(strokeWidth=1.2).encode(y="y_low:Q", y2="y_high:Q", x=x),
+        base.mark_line(strokeWidth=0.8, opacity=0.6).encode(x=x, y=y, order=alt.Order("index:Q")),
+        base.mark_rule(strokeWidth=1.2).encode(x=alt.X("x_low:Q"), x2=alt.X2("x_high:Q"), y=y),
+        base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("y_low:Q"), y2=alt.Y2("y_high:Q"), x=x),
         base.mark_point(filled=True, size=55, opacity=1).encode(x=x, y=y, shape=_shape(list(labels.values()), scene)),
     ]
-    return alt.layer(*layers).properties(width=scene.width_px, height=_HEIGHT_PX, title=panel.title)
+    return layer(*layers, width=scene.width_px, height=_HEIGHT_PX, title=panel.title)
 
 
 def _limits(scene: _Spans, panel: Panel) -> list[Any]:
@@ -138,13 +140,16 @@ def _limits(scene: _Spans, panel: Panel) -> list[Any]:
     budget_j, bound = (shared_value(scene.records, panel, name) for name in ("budget_j", "utility_bound"))
     layers = []
     if budget_j is not None:
-        base = alt.Chart(inline([{"at": budget_j / scene.size, "name": "budget"}])).encode(x="at:Q")
+        base = alt.Chart(inline([{"at": budget_j / scene.size, "name": "budget"}])).encode(x=alt.X("at:Q"))
         words = base.mark_text(align="left", baseline="bottom", angle=270, dy=-3, dx=4, **text)
-        layers += [base.mark_rule(**mark), words.encode(y=alt.value(_HEIGHT_PX), text="name:N")]
+        layers += [
+            base.mark_rule(**mark),
+            words.encode(y=pixels(_HEIGHT_PX), text=alt.Text("name:N")),
+        ]
     if bound is not None:
-        base = alt.Chart(inline([{"at": bound, "name": "proven bound"}])).encode(y="at:Q")
+        base = alt.Chart(inline([{"at": bound, "name": "proven bound"}])).encode(y=alt.Y("at:Q"))
         words = base.mark_text(align="left", baseline="bottom", dx=4, dy=-3, **text)
-        layers += [base.mark_rule(**mark), words.encode(x=alt.value(0), text="name:N")]
+        layers += [base.mark_rule(**mark), words.encode(x=pixels(0), text=alt.Text("name:N"))]
     return layers
 
 

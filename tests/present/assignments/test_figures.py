@@ -35,6 +35,7 @@ from joulewise.present.records import GENERATIONS, SEEDS, VARIANT, Records
 from joulewise.present.report import render_report
 from tests.strategies.made import with_frames
 from tests.strategies.made_fronts import FIVE_SEEDS, STEPS, fuzzy_records, utility_records
+from tests.strategies.vega import is_vega_lite
 
 OF_FRONTS = {"utility-front", "front-by-generations", "hypervolume-by-generations", "utility-per-energy"}
 OF_CHANCE = {
@@ -45,6 +46,12 @@ OF_CHANCE = {
     "spread-of-points",
     "densities",
 }
+
+
+@pytest.fixture(scope="module")
+def made() -> list[Records]:
+    """Two searches of one population each, five populations, and a search under chance."""
+    return [utility_records(), utility_records(["nsga2"], FIVE_SEEDS), fuzzy_records()]
 
 
 def _names(records: Records) -> set[str]:
@@ -69,13 +76,13 @@ def test_searches_get_the_figures_they_hold() -> None:
 
 
 @pytest.mark.parametrize("figure", [f for f in all_figures() if f.name in OF_FRONTS | OF_CHANCE | {"fronts-by-seeds"}])
-def test_captions_are_sentences(figure: Any) -> None:
-    made = (utility_records(), utility_records(["nsga2"], FIVE_SEEDS), fuzzy_records())
+def test_figures_are_valid_and_captions_are_sentences(made: list[Records], figure: Any) -> None:
     for records in made:
         if figure in drawable(records):
-            caption = figure.draw(records).caption
-            assert caption.endswith(".")
-            assert "  " not in caption
+            drawing = figure.draw(records)
+            assert is_vega_lite(spec_of(drawing.chart))
+            assert drawing.caption.endswith(".")
+            assert "  " not in drawing.caption
 
 
 def test_a_plane_of_utility_has_no_unit_upright() -> None:

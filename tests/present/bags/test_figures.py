@@ -24,9 +24,20 @@ from joulewise.present.records import METHOD, Records
 from joulewise.present.report import render_report
 from tests.strategies.made import with_frames
 from tests.strategies.made_bags import COST_PER_J, TYPES, front_records, profit_records
+from tests.strategies.vega import is_vega_lite
 
 OF_FRONTS = {"front", "front-by-generations", "finishing-times", "machine-energies", "machines-by-type"}
 OF_PROFIT = {"profit-on-front", "profit-by-ratio", "feasible-region"}
+
+
+@pytest.fixture(scope="module")
+def front() -> Records:
+    return front_records()
+
+
+@pytest.fixture(scope="module")
+def profit() -> Records:
+    return profit_records(n_trials=6)
 
 
 def _names(records: Records) -> set[str]:
@@ -52,11 +63,11 @@ def test_searches_get_the_figures_they_hold() -> None:
 
 
 @pytest.mark.parametrize("figure", [f for f in all_figures() if f.name in OF_FRONTS | OF_PROFIT | {"profit-gap"}])
-def test_captions_are_sentences(figure: Any) -> None:
-    records = front_records() if figure.name in OF_FRONTS else profit_records(n_trials=6)
-    caption = figure.draw(records).caption
-    assert caption.endswith(".")
-    assert "  " not in caption
+def test_figures_are_valid_and_captions_are_sentences(front: Records, profit: Records, figure: Any) -> None:
+    drawing = figure.draw(front if figure.name in OF_FRONTS else profit)
+    assert is_vega_lite(spec_of(drawing.chart))
+    assert drawing.caption.endswith(".")
+    assert "  " not in drawing.caption
 
 
 def test_a_plane_holds_its_points_in_units_for_people() -> None:
@@ -68,14 +79,14 @@ def test_a_plane_holds_its_points_in_units_for_people() -> None:
     assert one.x_domain[0] < 5.0 < one.x_domain[1]
 
 
-def test_every_method_has_its_points_and_one_knee() -> None:
-    rows = _with(fronts(front_records()), "is_knee")
+def test_every_method_has_its_points_and_one_knee(front: Records) -> None:
+    rows = _with(fronts(front), "is_knee")
     assert {row["name"] for row in rows} == {"LP", "NSGA-II"}
     assert sum(row["is_knee"] for row in rows) == 2
 
 
-def test_generations_are_named_in_order() -> None:
-    names = [row["name"] for row in _with(front_by_generations(front_records()), "generation")]
+def test_generations_are_named_in_order(front: Records) -> None:
+    names = [row["name"] for row in _with(front_by_generations(front), "generation")]
     assert list(dict.fromkeys(names)) == ["100", "1,000", "10,000", "100,000"]
 
 

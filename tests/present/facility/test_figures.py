@@ -30,6 +30,7 @@ from joulewise.present.tables import points_table
 from joulewise.units import AT_LIMIT_K
 from tests.strategies.made import with_frames
 from tests.strategies.made_facilities import CAP, CAPS, FIG_2, TASKS, TITLES, facility_records
+from tests.strategies.vega import is_vega_lite
 
 ONE = ({METHOD: "configurations"},)
 MAPS = {"map-of-temperatures", "map-of-powers"}
@@ -65,7 +66,8 @@ def test_facilities_get_the_figures_they_hold() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(OF_TECHNIQUES | {"rates-by-number"}))
-def test_captions_are_sentences(name: str) -> None:
+def test_figures_are_valid_and_captions_are_sentences(name: str) -> None:
+    assert is_vega_lite(spec_of(_drawn(name).chart))
     caption = _drawn(name).caption
     assert caption.endswith(".")
     assert "  " not in caption

@@ -36,6 +36,7 @@ from joulewise.present.records import VARIANT, Records
 from joulewise.present.report import render_report
 from tests.strategies.made import with_frames
 from tests.strategies.made_jobs import BUDGET_J, FIG_7, FIG_9, NODES, TRACE, job_records
+from tests.strategies.vega import is_vega_lite
 
 COMPARED = {
     "utility-by-scheduler", "energy-by-scheduler", "scheduler-differences", "schedulers-against-energy",
@@ -102,10 +103,11 @@ def test_where_all_earn_the_same_utility_is_no_matter() -> None:
 
 
 @pytest.mark.parametrize("figure", [f for f in all_figures() if f.name in COMPARED | DETAILED | OVER_TIME])
-def test_captions_are_sentences(figure: Any) -> None:
-    caption = figure.draw(REPLAYED).caption
-    assert caption.endswith(".")
-    assert "  " not in caption
+def test_figures_are_valid_and_captions_are_sentences(figure: Any) -> None:
+    drawing = figure.draw(REPLAYED)
+    assert is_vega_lite(spec_of(drawing.chart))
+    assert drawing.caption.endswith(".")
+    assert "  " not in drawing.caption
 
 
 def test_figures_look_at_no_other_columns_of_jobs() -> None:

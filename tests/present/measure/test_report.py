@@ -26,6 +26,7 @@ from joulewise.present.measure.slowdowns import slowdowns_by_pair
 from joulewise.present.measure.tables import DETAILS, MAIN, measure_tables
 from joulewise.present.measure.view import clock_phrase, misses_pm, percent_pm, shown_clock, size_name, whiskers_phrase
 from tests.strategies.made_measure import CLOCKS_MHZ, TIME_S, made_analysis
+from tests.strategies.vega import is_vega_lite
 
 SHOWN = ("canneal", "bodytrack")
 MINUS = "\N{MINUS SIGN}"
@@ -71,11 +72,12 @@ def test_figures_are_drawn_of_what_was_measured() -> None:
     assert _names(replace(FULL, **nothing)) == []
 
 
-def test_captions_are_sentences() -> None:
+def test_figures_are_valid_and_captions_are_sentences() -> None:
     drawings = [
         _drawn(name, is_bare=is_bare) for is_bare in (False, True) for name in _names(BARE if is_bare else FULL)
     ]
     for drawing in drawings:
+        assert is_vega_lite(spec_of(drawing.chart))
         assert drawing.caption.endswith(".")
         assert "  " not in drawing.caption
 

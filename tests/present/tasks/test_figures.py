@@ -16,6 +16,7 @@ from joulewise.present.records import VARIANT, Records
 from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, WEIGHT
 from joulewise.present.views import beside
 from tests.strategies.made import BUDGET_J, MANAGED, TITLES, WEIGHED, make_records, with_frames
+from tests.strategies.vega import is_vega_lite
 
 
 def _names(records: Records) -> list[str]:
@@ -23,7 +24,7 @@ def _names(records: Records) -> list[str]:
 
 
 def _drawn(records: Records, name: str) -> Drawing:
-    return next(drawing for figure, drawing in drawings(records) if figure.name == name)
+    return next(figure for figure in drawable(records) if figure.name == name).draw(records)
 
 
 def _rows(drawing: Drawing) -> list[dict[str, Any]]:
@@ -89,6 +90,7 @@ def test_figures_of_managed_days_need_what_they_show() -> None:
 def test_any_sweep_can_be_drawn(sweep: dict[str, list[Any]]) -> None:
     for _, drawing in drawings(make_records(sweep, n_trials=2)):
         spec = spec_of(drawing.chart)
+        assert is_vega_lite(spec)
         assert "$schema" not in spec
         assert drawing.caption.endswith(".")
 
@@ -102,21 +104,21 @@ def test_bars_show_titles_values_and_both_loads() -> None:
 
 
 def test_one_trial_is_said_to_have_no_interval() -> None:
-    drawn = [drawing for _, drawing in drawings(make_records(n_trials=1))]
+    drawn = [drawing for _, drawing in drawings(make_records({POLICY: ["random", "max-upt"]}, n_trials=1))]
     assert "no intervals" in drawn[0].caption
     assert any("too few for intervals" in drawing.caption for drawing in drawn)
 
 
 def test_more_settings_than_panels_are_announced() -> None:
     sweep: dict[str, list[Any]] = {POLICY: ["random", "max-upt"], "a.key": list(range(10))}
-    captions = [drawing.caption for _, drawing in drawings(make_records(sweep))]
+    captions = (drawing.caption for _, drawing in drawings(make_records(sweep)))
     assert any("first 6 of 10 settings" in caption for caption in captions)
 
 
 def test_curves_start_and_end_where_the_traces_do() -> None:
     records = make_records({POLICY: ["random", "max-max-upt"]})
-    drawn = {figure.name: drawing for figure, drawing in drawings(records)}
-    ends = [row["y"] for row in _rows(drawn["utility-over-time"]) if row["name"] == "Max-Max UPT" and row["x"] == 24.0]
+    rows = _rows(_drawn(records, "utility-over-time"))
+    ends = [row["y"] for row in rows if row["name"] == "Max-Max UPT" and row["x"] == 24.0]
     total = records.runs.filter(pl.col(POLICY) == "max-max-upt", pl.col("trial") == 0)["utility"][0]
     assert ends
     assert max(ends) == pytest.approx(total)
@@ -152,10 +154,12 @@ def test_several_kept_trials_make_a_band_around_their_mean() -> None:
 
 
 def test_energy_is_drawn_with_its_budget_in_one_unit() -> None:
-    for name in ("energy-over-time", "utility-by-leniency"):
-        rows = _rows(_drawn(make_records(MANAGED), name))
-        assert {row["y"] for row in rows if row.get("name") == BUDGET and "low" in row} == {BUDGET_J / 1e9}
-    assert "energy used (GJ)" in _strings(spec_of(_drawn(make_records(MANAGED), "energy-over-time").chart))
+    records = make_records(MANAGED)
+    over_time, by_leniency = (_drawn(records, name) for name in ("energy-over-time", "utility-by-leniency"))
+    for drawing in (over_time, by_leniency):
+        budgets = {row["y"] for row in _rows(drawing) if row.get("name") == BUDGET and "low" in row}
+        assert budgets == {BUDGET_J / 1e9}
+    assert "energy used (GJ)" in _strings(spec_of(over_time.chart))
 
 
 def test_filters_without_leniency_stand_right_of_all_others() -> None:

@@ -92,10 +92,9 @@ class ProcessorMenu:
         slower = self.counts @ slowdown.T - np.diag(slowdown)
         pace = 1.0 / (1.0 + slower[pattern, of_class])
         at = (self._task, np.full(self._task.size, kind), self._pstate)
-        self.menu = Menu(
-            first, of_class, self.counts[pattern, of_class], pace,
-            option_first, self._task, flows.speed_per_s[at], flows.power_w[at],
-        )  # fmt: skip
+        parts = (first, of_class, self.counts[pattern, of_class], pace)
+        options = (option_first, self._task, flows.speed_per_s[at], flows.power_w[at])
+        self.menu = Menu(*map(np.ascontiguousarray, (*parts, *options)))
 
     def curve(self, task_price: Floats) -> RewardCurve:
         """What a processor earns against its power where a task done is worth its price."""
@@ -103,7 +102,7 @@ class ProcessorMenu:
         pattern, option = np.empty(_VERTICES, np.int64), np.empty((_VERTICES, size), np.int64)
         power_w, value, stack = np.empty(_VERTICES), np.empty(_VERTICES), np.empty((_VERTICES, 2), np.int64)
         most = (task_price[self.menu.task] * self.menu.speed / np.maximum(self.menu.power_w, 1e-300)).max(initial=0.0)
-        n = _trace_curve(self.menu, task_price, 2.0 * most + 1.0, pattern, option, power_w, value, stack)
+        n = _trace_curve(self.menu, np.array(task_price), 2.0 * most + 1.0, pattern, option, power_w, value, stack)
         assert n > 0, "a curve has more vertices than there is room for"
         rows = np.lexsort((value[:n], power_w[:n]))
         rows = rows[np.append(True, np.diff(power_w[rows]) > 0)]

@@ -73,7 +73,7 @@ def _part(name: str, covs: list[float], looks: theme.Looks) -> Any:
     x = alt.X("x:Q", title=f"{name} (1 = its mean)", scale=alt.Scale(domain=[0, _AT[-1]]), axis=_axis())
     y = alt.Y("y:Q", title="probability density", scale=alt.Scale(domain=[0, highest], nice=False), axis=_axis())
     line = alt.Chart(inline(rows)).mark_line(strokeWidth=2, clip=True).encode(
-        x=x, y=y, order="order:Q",
+        x=x, y=y, order=alt.Order("order:Q"),
         color=legend_of({label: colour for label, (colour, _) in looks.items()}, title, symbolType="stroke"),
         strokeDash=alt.StrokeDash("name:N", scale=dashes, legend=legend, sort=None),
     )  # fmt: skip

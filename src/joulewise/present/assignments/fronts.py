@@ -34,6 +34,7 @@ from joulewise.present.fronts import (
 )
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of, sentence
 from joulewise.present.lines import Axis, Plot, Point, draw_lines
+from joulewise.present.parts import hconcat, vconcat
 from joulewise.present.plane import (
     BOUND,
     FOUND,
@@ -117,9 +118,8 @@ def _of_best(panels: Sequence[Panel]) -> str:
     return ", of the best front where there are many" if any(p.rows.height > MOST_TOLD for p in panels) else ""
 
 
-def _with_shares(records: Records, panel: Panel, key: str) -> Any:
+def _with_shares(records: Records, panel: Panel, key: str) -> str | dict[str, str]:
     """The title of a panel, and under it how much of the proven hypervolume its fronts reach."""
-    import altair as alt
 
     rated = panel.rows.filter(pl.col(VOLUME).is_not_null()) if VOLUME in panel.rows.columns else panel.rows.clear()
     if rated.is_empty():
@@ -128,7 +128,7 @@ def _with_shares(records: Records, panel: Panel, key: str) -> Any:
     named = [f"{labels[row[key]]} {fixed(row[VOLUME], 1)} %" for row in rated.iter_rows(named=True)]
     shares = ", ".join(named) if len(named) <= MOST_TOLD else f"{values[0]} to {values[-1]} %"
     said = f"share of the proven hypervolume{_at_means(records)}: {shares}"
-    return alt.TitleParams(panel.title, subtitle=said) if panel.title else sentence(said)
+    return {"text": panel.title, "subtitle": said} if panel.title else sentence(said)
 
 
 # --- populations by generation --------------------------------------------------------------------------
@@ -278,7 +278,6 @@ def _rated_panels(records: Records, key: str) -> tuple[list[Panel], str]:
 
 def _peak_block(records: Records, panel: Panel, key: str, *, alone: bool) -> Any:
     """Front, the same by utility at its right, the same by energy below; of several fronts all in one row."""
-    import altair as alt
 
     run = best_run(records, panel.rows)
     points = curve_of(records, run, FOUND)
@@ -290,8 +289,8 @@ def _peak_block(records: Records, panel: Panel, key: str, *, alone: bool) -> Any
     rate = Axis(f"utility per energy (1/{unit})", *_span(rates))
     first, second, third = _front_part(plane, front), _by_utility(plane, front, rate), _by_energy(plane, front, rate)
     if not alone:
-        return alt.hconcat(first, second, third, spacing=16, title=sentence(named))
-    return alt.vconcat(alt.hconcat(first, second, spacing=16), third, spacing=16, title=sentence(named))
+        return hconcat(first, second, third, spacing=16, title=sentence(named))
+    return vconcat(hconcat(first, second, spacing=16), third, spacing=16, title=sentence(named))
 
 
 def _span(values: list[float]) -> tuple[float, float]:

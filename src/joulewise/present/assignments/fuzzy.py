@@ -165,7 +165,7 @@ def _squares(plane: Plane, rows: Sequence[Mapping[str, Any]], colours: Mapping[s
     shape = alt.Shape("kind:N", scale=alt.Scale(domain=[_MARKER], range=["square"]), legend=legend)
     looks: dict[str, Any] = {"filled": True, "size": 26, "opacity": 1, "stroke": theme.INK, "strokeWidth": 0.7}
     base = alt.Chart(inline(rows)).mark_point(**looks).encode(x=plane.x(), y=plane.y(), shape=shape)
-    return [base.encode(color=legend_of(colours) if len(colours) > 1 else alt.value(theme.INK))]
+    return [base.encode(color=legend_of(colours) if len(colours) > 1 else alt.ColorValue(theme.INK))]
 
 
 # --- ellipses -------------------------------------------------------------------------------------------
@@ -282,7 +282,8 @@ def _ellipse_part(title: str, rows: pl.DataFrame, most_dropped: float, frame: _E
     chart = line.encode(
         x=_normalised(alt.X, "x:Q", "energy (1 = the least)", frame.x_domain, is_log=frame.is_log),
         y=_normalised(alt.Y, "y:Q", "utility (1 = the most)", frame.y_domain, is_log=frame.is_log),
-        detail="point:N", order="order:Q", color=alt.Color("dropped:Q", scale=ramp, legend=legend), strokeDash=kind,
+        detail=alt.Detail("point:N"), order=alt.Order("order:Q"),
+        color=alt.Color("dropped:Q", scale=ramp, legend=legend), strokeDash=kind,
     )  # fmt: skip
     return chart.properties(width=frame.size(frame.x_domain), height=frame.size(frame.y_domain), title=title)
 

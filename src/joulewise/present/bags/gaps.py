@@ -15,6 +15,7 @@ from joulewise.present.bags.keys import SIZE as BAG_SIZE
 from joulewise.present.formats import key_name, number, plain
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, sentence
 from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
+from joulewise.present.parts import layer
 from joulewise.present.plane import legend_of
 from joulewise.present.records import Records
 from joulewise.units import count
@@ -89,8 +90,8 @@ def _gap_panel(panel: Panel, most: float) -> Any:
     colour = legend_of(colours, sentence(key_name(RATIO)), symbolType="square")
     shapes = [row for group in groups for row in _shape(group, width)]
     area = alt.Chart(inline(shapes)).mark_area(orient="horizontal", opacity=0.45)
-    drawn = area.encode(x=x, x2="x2:Q", y=y, color=colour, detail="at:Q")
-    return alt.layer(drawn, *_quartiles(groups, x, y, colour)).properties(width=520, height=300, title=panel.title)
+    drawn = area.encode(x=x, x2=alt.X2("x2:Q"), y=y, color=colour, detail=alt.Detail("at:Q"))
+    return layer(drawn, *_quartiles(groups, x, y, colour), width=520, height=300, title=panel.title)
 
 
 def _shape(group: _Group, width: float) -> list[dict[str, Any]]:
@@ -128,7 +129,7 @@ def _quartiles(groups: Sequence[_Group], x: Any, y: Any, colour: Any) -> list[An
         alt.Tooltip("shown:N", title="median gap in % (quartiles)"),
     ]
     base = alt.Chart(inline(rows)).encode(x=x, tooltip=tip)
-    rule = base.mark_rule(strokeWidth=4).encode(y=alt.Y("low:Q"), y2="high:Q", color=colour)
+    rule = base.mark_rule(strokeWidth=4).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour)
     dot = base.mark_point(filled=True, size=34, color="white", opacity=1, stroke=theme.INK, strokeWidth=0.8)
     return [rule, dot.encode(y=y)]
 

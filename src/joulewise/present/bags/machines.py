@@ -12,6 +12,7 @@ from joulewise.present.formats import energy_unit, time_unit
 from joulewise.present.fronts import best_run, front_panels
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline
 from joulewise.present.lines import Axis
+from joulewise.present.parts import hconcat, vconcat
 from joulewise.present.plane import BOUND, FOUND, FRONTS, Plane, curve_of, plane_of
 from joulewise.present.records import METHOD, Records
 
@@ -183,13 +184,12 @@ def machines_by_type(records: Records) -> Drawing:
 
 def _type_block(scene: _ChosenPoints) -> Any:
     """One row: the front at the left, then a column for each chosen point."""
-    import altair as alt
 
     columns = [_front_part(scene, 190, 190)]
     for i, name in enumerate(scene.names):
         pair = [_type_part(scene, name, metric, first=i == 0) for metric in (BUSY, ENERGY)]
-        columns.append(alt.vconcat(*pair, spacing=8))
-    return alt.hconcat(*columns, spacing=12, title=scene.title)
+        columns.append(vconcat(*pair, spacing=8))
+    return hconcat(*columns, spacing=12, title=scene.title)
 
 
 def _type_part(scene: _ChosenPoints, name: str, metric: str, *, first: bool) -> Any:
@@ -215,9 +215,9 @@ def _type_part(scene: _ChosenPoints, name: str, metric: str, *, first: bool) -> 
     bars = alt.Chart(frame).mark_bar(color=_BAR_COLOURS[metric])
     drawn = bars.encode(
         x=_type_axis(frame, has_names=metric == ENERGY),
-        x2="x2:Q",
+        x2=alt.X2("x2:Q"),
         y=_height(axis, is_named=first),
-        y2="zero:Q",
+        y2=alt.Y2("zero:Q"),
         tooltip=_tooltip(axis),
     )
     chart = drawn.properties(width=150, height=110)

@@ -127,7 +127,7 @@ def _cap(scene: _ProfitPanel) -> list[Any]:
     name = _within(scene.cap_w)
     rows = [{"x": x, "y": per_unit * x, "top": top, "name": name} for x in (left, right)]
     base = alt.Chart(inline(rows)).encode(x=plane.x(), y=plane.y())
-    area = base.mark_area(opacity=0.45, clip=True).encode(y2="top:Q", color=_names(scene))
+    area = base.mark_area(opacity=0.45, clip=True).encode(y2=alt.Y2("top:Q"), color=_names(scene))
     return [area, base.mark_line(strokeDash=[5, 4], strokeWidth=1.2, color=theme.MUTED, clip=True)]
 
 
@@ -143,7 +143,7 @@ def _bars(scene: _ProfitPanel) -> list[Any]:
         return []
     tip = [alt.Tooltip("profit_bound_per_s:Q", title="bound on profit per second", format=",.4~g"), _ratio_tip()]
     base = alt.Chart(inline(rows)).mark_bar(size=5, orient="vertical")
-    return [base.encode(x=scene.plane.x(), y=scene.plane.y(), y2="end:Q", color=_names(scene), tooltip=tip)]
+    return [base.encode(x=scene.plane.x(), y=scene.plane.y(), y2=alt.Y2("end:Q"), color=_names(scene), tooltip=tip)]
 
 
 def _ratio_tip() -> Any:
@@ -169,7 +169,7 @@ def _marks(plane: Plane, runs: pl.DataFrame) -> list[Any]:
     ]
     base = alt.Chart(inline([*squares, *diamonds])).mark_point(filled=False, size=70, strokeWidth=1.5, opacity=1)
     shape = alt.Shape("kind:N", scale=shapes, legend=legend)
-    return [base.encode(x=plane.x(), y=plane.y(), shape=shape, color=alt.value(theme.INK), tooltip=tip)]
+    return [base.encode(x=plane.x(), y=plane.y(), shape=shape, color=alt.ColorValue(theme.INK), tooltip=tip)]
 
 
 def _ratios(scene: _ProfitPanel) -> list[Any]:
@@ -187,7 +187,7 @@ def _ratios(scene: _ProfitPanel) -> list[Any]:
     return [
         alt.Chart(inline(_labels(scene.plane, rows)))
         .mark_text(**looks[place], **text)
-        .encode(x=scene.plane.x(), y=scene.plane.y(), text="text:N")
+        .encode(x=scene.plane.x(), y=scene.plane.y(), text=alt.Text("text:N"))
         for place, rows in places.items()
         if rows
     ]
@@ -263,7 +263,7 @@ def _contours(plane: Plane, region: pl.DataFrame, runs: pl.DataFrame) -> list[An
     scale = alt.Scale(domain=[GAINED, LOST, NEITHER], range=[GAIN_COLOUR, LOSS_COLOUR, theme.INK])
     colour = alt.Color("name:N", scale=scale, legend=None)
     base = alt.Chart(inline(lines)).mark_line(strokeWidth=1, opacity=0.75, clip=True)
-    drawn = base.encode(x=plane.x(), y=plane.y(), detail="level:Q", color=colour, strokeDash=dash)
+    drawn = base.encode(x=plane.x(), y=plane.y(), detail=alt.Detail("level:Q"), color=colour, strokeDash=dash)
     return [drawn, *_contour_labels(plane, labels)]
 
 
@@ -279,7 +279,7 @@ def _contour_labels(plane: Plane, labels: Sequence[dict[str, Any]]) -> list[Any]
     return [
         alt.Chart(inline(here))
         .mark_text(fontSize=9, color=theme.MUTED, **looks[side])
-        .encode(x=plane.x(), y=plane.y(), text="text:N")
+        .encode(x=plane.x(), y=plane.y(), text=alt.Text("text:N"))
         for side in looks
         if (here := [row for row in labels if row["side"] == side])
     ]

@@ -30,6 +30,7 @@ from joulewise.present.layout import (
     whiskers,
     wrapped,
 )
+from joulewise.present.parts import layer
 from joulewise.present.records import METHOD, Records
 
 RR = "rr_percent"
@@ -110,9 +111,7 @@ def _panel(records: Records, panel: Panel, key: str, top: float, n_panels: int) 
     )  # fmt: skip
     n_bars = 2 if any(row["measure"] == RR_NAME for row in rows) else 1
     layers = _layers(base, top, (1 - _GAP) * step_px, n_bars, set(panel.rows["measure"]))
-    return alt.layer(*layers).properties(
-        width=step_px * len(labels), height=_HEIGHTS_PX[n_panels > 1], title=panel.title
-    )
+    return layer(*layers, width=step_px * len(labels), height=_HEIGHTS_PX[n_panels > 1], title=panel.title)
 
 
 def _bar_rows(panel: Panel, key: str, labels: dict[Any, str]) -> Iterator[dict[str, Any]]:
@@ -144,20 +143,23 @@ def _layers(base: Any, top: float, band_px: float, n_bars: int, measures: set[st
     half = n_bars / 2
     offset = alt.XOffset("offset:Q", scale=alt.Scale(domain=[-half, half], nice=False, zero=False))
     bars = base.transform_filter(f"datum.measure != '{BOUND_NAME}'").encode(xOffset=offset)
+    caps = bars.mark_tick(color=theme.INK, thickness=1, size=5, orient="horizontal", opacity=1)
     bar_px = 0.94 * band_px / n_bars
     layers = [
         bars.mark_bar(size=bar_px).encode(y=y, color=colour),
         bars.transform_filter(f"datum.measure == '{RR_NAME}'")
         .mark_bar(size=bar_px, fillOpacity=0, stroke=_COLOUR, strokeDash=[3, 2], strokeWidth=1)
         .encode(y=y),
-        bars.mark_rule(color=theme.INK, strokeWidth=1).encode(y="low:Q", y2="high:Q"),
-        *(bars.mark_tick(color=theme.INK, thickness=1, size=5, orient="horizontal", opacity=1).encode(y=f"{end}:Q")
-          for end in ("low", "high")),
-    ]  # fmt: skip
+        bars.mark_rule(color=theme.INK, strokeWidth=1).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
+        *(caps.encode(y=alt.Y(f"{end}:Q")) for end in ("low", "high")),
+    ]
     bound = base.transform_filter(f"datum.measure == '{BOUND_NAME}'").encode(xOffset=offset)
     tick = bound.mark_tick(thickness=2.5, size=band_px, orient="horizontal", opacity=1)
-    layers += [tick.encode(y="mean:Q", color=colour)] if BOUND_NAME in measures else []
+    layers += [tick.encode(y=alt.Y("mean:Q"), color=colour)] if BOUND_NAME in measures else []
     halo = {"stroke": "white", "strokeWidth": 3, "strokeOpacity": 0.9}
     words = [{"dy": -8, "fontSize": theme.LABEL_PX - 1, "color": theme.INK, **more} for more in (halo, {})]
     has_room = bar_px >= _VALUE_PX
-    return [*layers, *(bars.mark_text(**looks).encode(y="top:Q", text="value:N") for looks in words if has_room)]
+    return [
+        *layers,
+        *(bars.mark_text(**looks).encode(y=alt.Y("top:Q"), text=alt.Text("value:N")) for looks in words if has_room),
+    ]

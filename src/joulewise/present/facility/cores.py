@@ -21,7 +21,8 @@ from joulewise.present.facility.view import (
     technique_key,
 )
 from joulewise.present.formats import number
-from joulewise.present.layout import Drawing, all_panels, assemble, inline
+from joulewise.present.layout import Drawing, all_panels, assemble, inline, pixels
+from joulewise.present.parts import layer
 from joulewise.present.records import Records
 from joulewise.units import count
 
@@ -166,12 +167,12 @@ def _panel(records: Records, run: Mapping[str, Any], title: str, scene: _Stands)
             "pstate": "P-state"}  # fmt: skip
     tips = [alt.Tooltip(f"{name}:N", title=said) for name, said in named.items()]
     layers = [
-        frame.encode(x=x, x2="x2:Q", y=y, y2="y2:Q"),
-        bars.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, tooltip=tips),
+        frame.encode(x=x, x2=alt.X2("x2:Q"), y=y, y2=alt.Y2("y2:Q")),
+        bars.encode(x=x, x2=alt.X2("x2:Q"), y=y, y2=alt.Y2("y2:Q"), color=colour, tooltip=tips),
         *_words(rows, scene, x, y),
         *_node_names(scene, x),
     ]
-    return alt.layer(*layers).properties(width=scene.core_px * scene.width, height=_HEIGHT_PX, title=title)
+    return layer(*layers, width=scene.core_px * scene.width, height=_HEIGHT_PX, title=title)
 
 
 def _pieces(cores: pl.DataFrame, scene: _Stands) -> Iterator[dict[str, Any]]:
@@ -205,7 +206,7 @@ def _words(rows: Sequence[Mapping[str, Any]], scene: _Stands, x: Any, y: Any) ->
     if not fitting or scene.core_px < _LEAST_PX:
         return []
     text = alt.Chart(inline(fitting)).mark_text(angle=270, fontSize=theme.LABEL_PX - 2, baseline="middle")
-    return [text.encode(x=x, y=y, text="task:N", color=alt.Color("ink:N", scale=None))]
+    return [text.encode(x=x, y=y, text=alt.Text("task:N"), color=alt.Color("ink:N", scale=None))]
 
 
 def _node_names(scene: _Stands, x: Any) -> list[Any]:
@@ -216,8 +217,8 @@ def _node_names(scene: _Stands, x: Any) -> list[Any]:
     for node in scene.nodes:
         lefts = [stand.left for stand in scene.stands if stand.node == node["name"]]
         rows.append({"x": (lefts[0] + lefts[-1] + 1) / 2, "name": f"node {node['name']}", "type": node["type"]})
-    base = alt.Chart(inline(rows)).encode(x=x, y=alt.value(_HEIGHT_PX))
+    base = alt.Chart(inline(rows)).encode(x=x, y=pixels(_HEIGHT_PX))
     return [
-        base.mark_text(dy=12, fontSize=theme.LABEL_PX, color=theme.INK).encode(text="name:N"),
-        base.mark_text(dy=27, fontSize=theme.LABEL_PX - 1, color=theme.MUTED).encode(text="type:N"),
+        base.mark_text(dy=12, fontSize=theme.LABEL_PX, color=theme.INK).encode(text=alt.Text("name:N")),
+        base.mark_text(dy=27, fontSize=theme.LABEL_PX - 1, color=theme.MUTED).encode(text=alt.Text("type:N")),
     ]

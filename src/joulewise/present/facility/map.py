@@ -12,7 +12,8 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.facility.floor import Cells, Room, cells_of, rooms_of
 from joulewise.present.formats import fixed, number, plain, power_unit
-from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
+from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline, pixels
+from joulewise.present.parts import hconcat, layer, vconcat
 from joulewise.present.records import Records
 
 _ACROSS_PX, _LEVEL_PX, _DEPTH_PX = (9.0, 34.0), (4.0, 12.0), (14.0, 40.0)
@@ -150,10 +151,9 @@ def _round_step(least: float) -> float:
 
 
 def _room_part(title: str, beside: Sequence[Any], below: Sequence[Any]) -> Any:
-    import altair as alt
 
-    above = alt.hconcat(*beside, spacing=24) if len(beside) > 1 else beside[0]
-    return alt.vconcat(above, *below, spacing=14, title=title)
+    above = hconcat(*beside, spacing=24) if len(beside) > 1 else beside[0]
+    return vconcat(above, *below, spacing=14, title=title)
 
 
 def _map(frame: _RoomMap, shown: _Colours, *more: Any) -> Any:
@@ -175,9 +175,8 @@ def _map(frame: _RoomMap, shown: _Colours, *more: Any) -> Any:
         stroke="white", strokeWidth=0.8
     )
     tips = [alt.Tooltip(f"{name}:N", title=said) for name, said in _TIPS.items()]
-    layers = [cells.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=shown.colour(), tooltip=tips)]
-    chart = alt.layer(*layers, *_row_names(frame.cells), *more)
-    return chart.properties(width=frame.width_px, height=frame.height_px)
+    layers = [cells.encode(x=x, x2=alt.X2("x2:Q"), y=y, y2=alt.Y2("y2:Q"), color=shown.colour(), tooltip=tips)]
+    return layer(*layers, *_row_names(frame.cells), *more, width=frame.width_px, height=frame.height_px)
 
 
 def _row_names(cells: Cells) -> list[Any]:
@@ -189,7 +188,7 @@ def _row_names(cells: Cells) -> list[Any]:
     text = alt.Chart(inline(rows)).mark_text(
         align="left", baseline="bottom", dy=-3, fontSize=theme.LABEL_PX, fontWeight=600, color=theme.MUTED
     )
-    return [text.encode(x="x:Q", y="y:Q", text="name:N")]
+    return [text.encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), text=alt.Text("name:N"))]
 
 
 def _redline_dots(cells: Cells) -> list[Any]:
@@ -200,7 +199,7 @@ def _redline_dots(cells: Cells) -> list[Any]:
     if middles.is_empty():
         return []
     dots = alt.Chart(inline(list(middles.iter_rows(named=True))))
-    return [dots.mark_point(filled=True, opacity=1, color=_MARK, size=14).encode(x="x:Q", y="y:Q")]
+    return [dots.mark_point(filled=True, opacity=1, color=_MARK, size=14).encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))]
 
 
 def _cell_row(row: Mapping[str, Any], shown: _Colours) -> dict[str, Any]:
@@ -228,17 +227,19 @@ def _by_height(frame: _RoomMap, shown: _Colours) -> Any:
     )
     base = alt.Chart(inline(list(heights.iter_rows(named=True)))).encode(y=y)
     redlines = [{"at": at} for at in room.nodes["redline_c"].unique().sort()]
-    lines = alt.Chart(inline(redlines)).mark_rule(color=_MARK, strokeWidth=1.5, strokeDash=[4, 3]).encode(x="at:Q")
+    lines = (
+        alt.Chart(inline(redlines)).mark_rule(color=_MARK, strokeWidth=1.5, strokeDash=[4, 3]).encode(x=alt.X("at:Q"))
+    )
     name = alt.Chart(inline(redlines[-1:])).mark_text(
         align="right", baseline="bottom", dy=-3, color=theme.INK, fontSize=theme.LABEL_PX - 1
     )
     layers = [
-        base.mark_rule(color=theme.MUTED, strokeWidth=1.5).encode(x=x, x2="high:Q"),
-        base.mark_point(filled=True, size=22, color=theme.INK, opacity=1).encode(x="mean:Q"),
+        base.mark_rule(color=theme.MUTED, strokeWidth=1.5).encode(x=x, x2=alt.X2("high:Q")),
+        base.mark_point(filled=True, size=22, color=theme.INK, opacity=1).encode(x=alt.X("mean:Q")),
         lines,
-        name.encode(x="at:Q", y=alt.value(0), text=alt.value("redline")),
+        name.encode(x=alt.X("at:Q"), y=pixels(0), text=alt.TextValue("redline")),
     ]
-    return alt.layer(*layers).properties(width=_SIDE_PX[0], height=max(_SIDE_PX[1], frame.height_px))
+    return layer(*layers, width=_SIDE_PX[0], height=max(_SIDE_PX[1], frame.height_px))
 
 
 def _supplies(room: Room, shown: _Colours) -> list[Any]:
@@ -261,9 +262,11 @@ def _supplies(room: Room, shown: _Colours) -> list[Any]:
     boxes = base.mark_rect(stroke="white", strokeWidth=1).encode(color=shown.colour(has_legend=False))
     dark = shown.domain[0] + 0.5 * (shown.domain[1] - shown.domain[0])
     ink = alt.condition(f"datum.value > {dark}", alt.value("white"), alt.value(theme.INK))
-    words = [base.mark_text(fontSize=theme.LABEL_PX - 1).encode(text="shown:N", color=ink)] if is_named else []
+    words = (
+        [base.mark_text(fontSize=theme.LABEL_PX - 1).encode(text=alt.Text("shown:N"), color=ink)] if is_named else []
+    )
     unit_px = _UNIT_PX if is_named else (_WIDTHS_PX[0] + _SIDE_PX[0]) / n
-    return [alt.layer(boxes, *words).properties(width=unit_px * n, height=_STRIP_PX)]
+    return [layer(boxes, *words, width=unit_px * n, height=_STRIP_PX)]
 
 
 def _crac_powers(frame: _RoomMap) -> list[Any]:

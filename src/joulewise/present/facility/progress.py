@@ -22,6 +22,7 @@ from joulewise.present.facility.view import (
 )
 from joulewise.present.layout import Drawing, Panel, assemble, in_percent, inline, panels_of
 from joulewise.present.lines import BUDGET_LOOK, Axis, Plot, Point, draw_lines
+from joulewise.present.parts import layer
 from joulewise.present.records import Records
 from joulewise.present.theme import Looks
 from joulewise.present.views import looks_of
@@ -123,7 +124,8 @@ def _panel(scene: _Searches, looks: Looks, x: Axis, y: Axis, width_px: int) -> A
     chart = draw_lines(Plot(scene.lines, looks, x, y, scene.title, width_px, has_bands=True))
     rows = [{"x": end.x, "y": end.y, "colour": looks[name][0]} for name, end in scene.ends.items()]
     dots = alt.Chart(inline(rows)).mark_point(filled=True, size=60, opacity=1, stroke="white", strokeWidth=1)
-    return alt.layer(chart, dots.encode(x="x:Q", y="y:Q", fill=alt.Fill("colour:N", scale=None)))
+    size = {name: chart.pop(name) for name in ("width", "height")}
+    return layer(chart, dots.encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), fill=alt.Fill("colour:N", scale=None)), **size)
 
 
 def mean_steps(searches: pl.DataFrame) -> list[Point]:

@@ -13,6 +13,7 @@ from joulewise.present.formats import power_unit
 from joulewise.present.jobs.keys import SCHEDULER
 from joulewise.present.jobs.view import JOB_TRACES, job_view, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of
+from joulewise.present.parts import hconcat
 from joulewise.present.records import Records
 
 _MOST_POINTS = 360
@@ -55,7 +56,6 @@ def _kept_quantities(records: Records) -> list[_Quantity]:
 
 def jobs_over_time(records: Records) -> Drawing:
     """Busy cores, waiting jobs and power over time, a row of panels for each scheduler."""
-    import altair as alt
 
     seen, best = job_view(records)
     quantities = _kept_quantities(records)
@@ -65,7 +65,7 @@ def jobs_over_time(records: Records) -> Drawing:
     rows = []
     for i, panel in enumerate(panels):
         parts = [_part(panel, panels, each, last=i == len(panels) - 1) for each in quantities]
-        rows.append(alt.hconcat(*parts, spacing=18, title=panel.title))
+        rows.append(hconcat(*parts, spacing=18, title=panel.title))
     limited = " Panels of a column have the same scale." if len(panels) > 1 else ""
     caption = (
         f"What the clusters did over time: {', '.join(each.title for each in quantities)}.{limited} First kept trial."

@@ -15,6 +15,7 @@ from joulewise.present.formats import number
 from joulewise.present.jobs.keys import SCHEDULER
 from joulewise.present.jobs.view import CLUSTERS, JOBS, PIECES, job_view, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of, sentence
+from joulewise.present.parts import vconcat
 from joulewise.present.records import Records
 from joulewise.units import count, duration
 
@@ -179,9 +180,9 @@ def _panel(panel: Panel, frame: _Chart, looks: Any) -> Any:
     for name in clusters:
         here = inside.filter(pl.col("cluster").cast(pl.String) == name)
         x, y = _time_axis(frame.window, named=name == clusters[-1]), _node_axis(name, frame.sizes[name])
-        bars = _bars(here, frame, name).encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=looks)
+        bars = _bars(here, frame, name).encode(x=x, x2=alt.X2("x2:Q"), y=y, y2=alt.Y2("y2:Q"), color=looks)
         parts.append(bars.properties(width=frame.width_px, height=frame.height_px(name)))
-    return alt.vconcat(*parts, spacing=6, title=panel.title)
+    return vconcat(*parts, spacing=6, title=panel.title)
 
 
 def _bars(runs: pl.DataFrame, frame: _Chart, cluster: str) -> Any:

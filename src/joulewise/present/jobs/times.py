@@ -15,6 +15,7 @@ from joulewise.present.jobs.logs import log_of, time_axis
 from joulewise.present.jobs.view import JOB_TYPES, JOBS, by_scheduler, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
 from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
+from joulewise.present.parts import layer
 from joulewise.present.records import Records
 from joulewise.units import count
 
@@ -48,7 +49,7 @@ def run_times(records: Records) -> Drawing:
     cells = {name: _cells(pair, edges) for name, pair in planned.items()}
     most = max(int(counts.max()) for counts in cells.values())
     heats = [
-        _heat(name, counts, edges, most).properties(title=_titled(name, *planned[name]), width=260, height=260)
+        {**_heat(name, counts, edges, most), "title": _titled(name, *planned[name]), "width": 260, "height": 260}
         for name, counts in cells.items()
     ]
     parts = [draw_lines(_in_order(times, logs)), *heats]
@@ -115,10 +116,10 @@ def _heat(name: str, cells: np.ndarray, edges: np.ndarray, most: int) -> Any:
     ends = [edges[0], edges[-1]]
     x, y = encoded(alt.X, "x:Q", time_axis(TRUE_NAME, ends)), encoded(alt.Y, "y:Q", time_axis(name, ends))
     squares = alt.Chart(inline(rows)).mark_rect().encode(
-        x=x, x2="x2:Q", y=y, y2="y2:Q", fill=_shade(most), tooltip=["jobs:Q"]
+        x=x, x2=alt.X2("x2:Q"), y=y, y2=alt.Y2("y2:Q"), fill=_shade(most), tooltip=[alt.Tooltip("jobs:Q")]
     )  # fmt: skip
     line = alt.Chart(inline([{"x": end, "y": end} for end in ends])).mark_line(strokeWidth=1, color=theme.INK)
-    return alt.layer(squares, line.encode(x=x, y=y))
+    return layer(squares, line.encode(x=x, y=y))
 
 
 def _shade(most: int) -> Any:
@@ -134,14 +135,12 @@ def _shade(most: int) -> Any:
     return alt.Fill("jobs:Q", scale=scale, legend=legend)
 
 
-def _titled(name: str, true_s: pl.Series, planned_s: pl.Series) -> Any:
+def _titled(name: str, true_s: pl.Series, planned_s: pl.Series) -> dict[str, str]:
     """A sort of times, with how much of it jobs use in the median, and how many use more."""
-    import altair as alt
-
     share = (true_s / planned_s).to_numpy()
     over = 100 * float(np.mean(share > 1 + 1e-9))
     said = f"true over planned {fixed(float(np.median(share)), 2)} in the median, above 1 for {fixed(over, 1)} %"
-    return alt.TitleParams(name, subtitle=said)
+    return {"text": name, "subtitle": said}
 
 
 # --- size and utility -----------------------------------------------------------------------------------

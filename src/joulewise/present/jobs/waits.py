@@ -177,11 +177,9 @@ def _user_part(seen: Records, panel: Panel, x: Axis, y: Axis) -> Any:
     return drawn.properties(width=290, height=210, title=_user_title(seen, panel))
 
 
-def _user_title(seen: Records, panel: Panel) -> Any:
+def _user_title(seen: Records, panel: Panel) -> str | dict[str, str]:
     """The title of a panel, with the fairness of its run."""
-    import altair as alt
-
     if not _is_rated(seen):
         return panel.title
     fairness = seen.runs.filter(pl.col("run") == panel.rows["run"][0])["fairness"][0]
-    return alt.TitleParams(panel.title or "", subtitle="" if fairness is None else f"fairness {fixed(fairness, 2)}")
+    return {"text": panel.title or "", "subtitle": "" if fairness is None else f"fairness {fixed(fairness, 2)}"}

@@ -22,6 +22,7 @@ from joulewise.present.measure.view import (
     size_name,
     whiskers_phrase,
 )
+from joulewise.present.parts import layer
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis.analysis import Analysis
@@ -232,11 +233,11 @@ def _by_company(rows: pl.DataFrame, quantity: _Measured, title: str, look: _Look
     y = alt.Y("y:Q", title=named, scale=alt.Scale(domain=[0, 1.06 * top], nice=False),
               axis=alt.Axis(format=AXIS_FORMAT, tickCount=4))  # fmt: skip
     layers = [
-        base.mark_rule(strokeWidth=1.2).encode(y="low:Q", y2="high:Q"),
+        base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         base.mark_point(filled=True, size=34, opacity=1).encode(y=y),
     ]
     width_px = max(_WIDTH_PX, _STEP_PX * len(places))
-    return alt.layer(*layers).properties(width=width_px, height=_HEIGHT_PX, title=title)
+    return layer(*layers, width=width_px, height=_HEIGHT_PX, title=title)
 
 
 def _place(across: str) -> pl.Expr:

@@ -21,6 +21,7 @@ from joulewise.present.measure.view import (
     shown_clock,
     whiskers_phrase,
 )
+from joulewise.present.parts import layer
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis.analysis import Analysis
@@ -86,18 +87,20 @@ def _dumbbells(rows: pl.DataFrame, end_j: float) -> Any:
     tips = [alt.Tooltip(f"{name}:N", title=title) for name, title in said.items()]
     base = alt.Chart(inline(data)).encode(y=y, tooltip=tips)
     dots = alt.Chart(inline(points)).encode(y=y, tooltip=tips)
-    label = base.encode(x="right:Q", text="saved:N")
+    label = base.encode(x=alt.X("right:Q"), text=alt.Text("saved:N"))
     words: dict[str, Any] = {"align": "left", "dx": 10, "fontSize": theme.LABEL_PX - 1}
     layers = [
-        base.mark_rule(color=theme.GRID, strokeWidth=4).encode(x="alone:Q", x2="together:Q"),
-        base.mark_rule(color=theme.PALETTE[0], strokeWidth=1.4, clip=True).encode(x="low:Q", x2="high:Q"),
+        base.mark_rule(color=theme.GRID, strokeWidth=4).encode(x=alt.X("alone:Q"), x2=alt.X2("together:Q")),
+        base.mark_rule(color=theme.PALETTE[0], strokeWidth=1.4, clip=True).encode(
+            x=alt.X("low:Q"), x2=alt.X2("high:Q")
+        ),
         dots.mark_point(filled=True, size=60, opacity=1).encode(
             x=x, color=alt.Color("what:N", title="Energy of running", sort=None, scale=colours)
         ),
         label.mark_text(**words, stroke="white", strokeWidth=4),  # keeps the grid away from the words
         label.mark_text(**words, color=theme.INK),
     ]
-    return alt.layer(*layers).properties(width=_WIDTH_PX, height=_ROW_PX * len(data))
+    return layer(*layers, width=_WIDTH_PX, height=_ROW_PX * len(data))
 
 
 def _dumbbell(row: Mapping[str, Any], size: float, end: float) -> dict[str, Any]:
@@ -152,12 +155,12 @@ def _stack(rows: pl.DataFrame, title: str, end_w: float, colours: Mapping[str, s
     y = alt.Y("low:Q", title="power (W)", scale=scale, axis=alt.Axis(format=AXIS_FORMAT, tickCount=5))
     layers = [
         base.mark_bar(width=0.7 * _BAR_PX).encode(
-            y=y, y2="high:Q", color=alt.Color("what:N", title="Power", sort=None, scale=shades)
+            y=y, y2=alt.Y2("high:Q"), color=alt.Color("what:N", title="Power", sort=None, scale=shades)
         ),
-        base.mark_rule(color=theme.INK, strokeWidth=1.2, clip=True).encode(y="least:Q", y2="most:Q"),
+        base.mark_rule(color=theme.INK, strokeWidth=1.2, clip=True).encode(y=alt.Y("least:Q"), y2=alt.Y2("most:Q")),
     ]
     step_px = max([_BAR_PX, *(_LETTER_PX * len(label) for label in labels)])
-    return alt.layer(*layers).properties(width=max(step_px * len(labels), 90), height=_HEIGHT_PX, title=title)
+    return layer(*layers, width=max(step_px * len(labels), 90), height=_HEIGHT_PX, title=title)
 
 
 def _parts(row: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from joulewise.measure.analysis.intensity import class_order
 from joulewise.present import theme
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
 from joulewise.present.measure.view import misses_pm, percent_pm, pm, programs_of, whiskers_phrase
+from joulewise.present.parts import layer
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis.analysis import Analysis
@@ -115,7 +116,7 @@ def _shares(scaling: pl.DataFrame, order: Sequence[str]) -> Any:
     ]  # fmt: skip
     base = alt.Chart(inline(rows)).encode(
         y=_rows_axis(order, has_names=False),
-        color=alt.value(theme.INK),
+        color=alt.ColorValue(theme.INK),
         tooltip=[
             alt.Tooltip("program:N"),
             alt.Tooltip("shown:N", title="of its time (%)"),
@@ -149,6 +150,6 @@ def _ends(value: float, half: float | None, size: float) -> dict[str, Any]:
 def _dots(base: Any, x: Any, n: int, *, has_whiskers: bool) -> Any:
     import altair as alt
 
-    whiskers = [base.mark_rule(strokeWidth=1.4).encode(x="low:Q", x2="high:Q")] if has_whiskers else []
+    whiskers = [base.mark_rule(strokeWidth=1.4).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))] if has_whiskers else []
     dots = base.mark_point(filled=True, size=60, opacity=1).encode(x=x)
-    return alt.layer(*whiskers, dots).properties(width=_WIDTH_PX, height=_ROW_PX * n)
+    return layer(*whiskers, dots, width=_WIDTH_PX, height=_ROW_PX * n)

@@ -21,6 +21,7 @@ from joulewise.present.measure.view import (
     size_name,
     whiskers_phrase,
 )
+from joulewise.present.parts import layer
 from joulewise.units import count
 
 if TYPE_CHECKING:
@@ -77,9 +78,11 @@ def _map(rows: pl.DataFrame, key: str, names: Sequence[str], most: float, title:
         tooltip=[alt.Tooltip(f"{name}:N", title=words) for name, words in said.items()],
     )
     boxes = base.mark_rect(stroke="white", strokeWidth=1).encode(color=alt.Color("fill:N", scale=None))
-    words = base.mark_text(fontSize=theme.LABEL_PX).encode(text="text:N", color=alt.Color("ink:N", scale=None))
+    words = base.mark_text(fontSize=theme.LABEL_PX).encode(
+        text=alt.Text("text:N"), color=alt.Color("ink:N", scale=None)
+    )
     step_px = _CELL_PX if is_wide else _NARROW_PX
-    return alt.layer(boxes, words).properties(width=step_px * len(names), height=_ROW_PX * len(names))
+    return layer(boxes, words, width=step_px * len(names), height=_ROW_PX * len(names))
 
 
 def _cell(row: Mapping[str, Any], name: str, beside: str, most: float, *, is_wide: bool) -> dict[str, Any]:
@@ -156,11 +159,11 @@ def _scatter(rows: pl.DataFrame, sizes: Sequence[int]) -> Any:
     whiskers = base.mark_rule(strokeWidth=0.8, opacity=0.4)
     layers = [
         line.encode(x=x, y=y),
-        whiskers.encode(x="x1:Q", x2="x2:Q", y="y:Q"),
-        whiskers.encode(x="x:Q", y="y1:Q", y2="y2:Q"),
+        whiskers.encode(x=alt.X("x1:Q"), x2=alt.X2("x2:Q"), y=alt.Y("y:Q")),
+        whiskers.encode(x=alt.X("x:Q"), y=alt.Y("y1:Q"), y2=alt.Y2("y2:Q")),
         base.mark_point(filled=True, size=36, opacity=1).encode(x=x, y=y),
     ]
-    return alt.layer(*layers).properties(width=_SQUARE_PX, height=_SQUARE_PX)
+    return layer(*layers, width=_SQUARE_PX, height=_SQUARE_PX)
 
 
 def _scatter_row(row: Mapping[str, Any]) -> dict[str, Any]:
