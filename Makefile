@@ -1,7 +1,7 @@
 # Everything runs in .venv, made from the committed lock; nothing needs to be installed beforehand but Python.
 PYTHON ?= python3
 WORKERS ?= 2
-CASES ?= 5000
+CASES ?= 100
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,7 +24,7 @@ demo: $(READY) ## run the bundled study and say where the report is
 test: ready ## all tests; lint, types, docs and a smoke run of the benchmarks are among them
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-thorough: ready ## everything at length: 5,000 random cases of each property, and the tests that take minutes
+thorough: ready ## everything at length: 100 random cases of each property, and the tests that take minutes
 	$(BIN)/python -m pytest -n $(WORKERS) --thorough $(CASES)
 
 lint: $(READY) ## ruff (rules and format) and mypy --strict
