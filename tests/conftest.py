@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -27,7 +28,7 @@ settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    about = "everything at length, with so many random cases of each property: takes hours"
+    about = "everything at length, with so many random cases of each property"
     parser.addoption("--thorough", type=int, metavar="CASES", help=about)
 
 
@@ -59,3 +60,9 @@ def small_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small_copy(small_results: Path, tmp_path: Path) -> Path:
     """The results of the small study, to be changed."""
     return shutil.copytree(small_results, tmp_path / "small")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays until the end, so that no collection of garbage need look at it."""
+    gc.collect()
+    gc.freeze()

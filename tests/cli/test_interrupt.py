@@ -54,6 +54,7 @@ def test_ctrl_c_keeps_finished_runs_and_the_next_run_resumes(
     assert lasting(resumed).equals(lasting(straight.runs))
 
 
+@pytest.mark.thorough("starts a study with processes")
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(MANY)
     command = started(tmp_path, "run", "study.toml", "--workers", 2, "--no-report")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 import tomllib
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
@@ -80,3 +83,23 @@ def test_the_key_of_compiled_code_changes_with_a_source_at_any_depth(tmp_path: P
 def test_the_cache_folder_is_named_by_all_kernels() -> None:
     assert jit.cache_folder().name == jit.key_of(PACKAGE / "kernels")
     assert {source.parent.name for source in (PACKAGE / "kernels").rglob("*.py")} > {"jobs", "tasks", "bags"}
+
+
+def test_a_kernel_is_compiled_by_one_at_a_time() -> None:
+    active: list[int] = []
+
+    def compile_it(types: int) -> int:
+        active.append(types)
+        time.sleep(0.05)
+        n_active = len(active)
+        active.remove(types)
+        return n_active
+
+    assert jit._can_cache()
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(jit._in_turn(compile_it, "a kernel"), [1, 1, 1, 1])) == {1}
+
+
+def test_a_shared_function_is_not_inlined_because_its_caller_is() -> None:
+    shared: Any = jit.shared(lambda x: x + 1)
+    assert shared.targetoptions["forceinline"] is False  # not set, it would be that of the first caller

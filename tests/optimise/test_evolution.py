@@ -22,6 +22,7 @@ from joulewise.optimise.bags.seeds import min_energy, min_min_completion_time
 from joulewise.optimise.evolution import Evolution, Herd, Ways, evolve, founders
 from joulewise.optimise.front import front_of, nadir_reference
 from joulewise.rng import generator
+from tests.strategies.cases import each_seed
 from tests.strategies.evolving import grouped
 from tests.strategies.random_bags import DRAWS, random_bag, tiny_bag
 from tests.twins import evolution as twin
@@ -203,7 +204,7 @@ def slow_min_min(bag: Bag) -> list[tuple[int, int, float]]:
     return mapped
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each_seed(12)
 def test_min_min_maps_task_by_task(seed: int) -> None:
     bag = whole_bag(seed)
     mapped, counts = slow_min_min(bag), np.zeros((bag.system.n_machines, bag.counts.size), np.int64)
@@ -214,7 +215,7 @@ def test_min_min_maps_task_by_task(seed: int) -> None:
     assert found.makespan_s == max(completion_s for _, _, completion_s in mapped)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each_seed(12)
 def test_min_energy_takes_the_least_energy_above_idle(seed: int) -> None:
     bag = random_bag(seed, "real")
     found = min_energy(bag)

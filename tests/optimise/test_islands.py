@@ -208,6 +208,7 @@ evolve_islands(partial(BagProblem, bag), generations=10**9, archipelago=two, pop
 """
 
 
+@pytest.mark.thorough("starts a script that starts processes")
 def test_ctrl_c_ends_a_script_and_its_processes(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")])}

@@ -106,6 +106,7 @@ def test_mistakes_are_told_in_its_words(package: None) -> None:
         parse_study(TEXT.replace("[serving]\nrule", '[manager]\npolicy = "random"\n#'), "queue.toml", Path())
 
 
+@pytest.mark.thorough("starts processes")
 def test_processes_find_it_by_its_entry_point(tmp_path: Path) -> None:
     (tmp_path / "queue.toml").write_text(TEXT)
     environment = {**os.environ, "PYTHONPATH": str(HERE)}

@@ -1,12 +1,19 @@
-"""How many random cases a property is tested on: a few every day, thousands in a thorough run."""
+"""How many cases a property is tested on: a few every day, many in a thorough run."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 
-EVERYDAY = settings.get_profile("suite").max_examples
+FEW = 3
 
 
 def cases(divided_by: int) -> settings:
-    """Only this part of a thorough run's cases, where rows share them or one takes long; a few every day."""
-    return settings(max_examples=max(EVERYDAY, settings().max_examples // divided_by))
+    """Random cases of a property that takes long or has many rows: a few, or this part of a thorough run's."""
+    return settings(max_examples=max(FEW, settings().max_examples // divided_by))
+
+
+def each_seed(n: int) -> pytest.MarkDecorator:
+    """A test for each seed below `n`: of the first few every day, of the others in a thorough run."""
+    later = pytest.mark.thorough("another seed")
+    return pytest.mark.parametrize("seed", [*range(FEW), *(pytest.param(seed, marks=later) for seed in range(FEW, n))])

@@ -52,6 +52,7 @@ def test_nothing_is_run_once_it_is_cancelled(tmp_path: Path) -> None:
     assert parts(tmp_path) == 0
 
 
+@pytest.mark.thorough("starts processes")
 def test_processes_are_ended_when_another_thread_cancels(tmp_path: Path) -> None:
     after = AfterOne(elsewhere=True)
     many = small(lambda text: QUICKLY + text.replace("trials = 2", "trials = 30"))

@@ -62,7 +62,11 @@ def strangers(system: str, folder: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("system", BUILT_IN)
+LATER = pytest.mark.thorough("starts a process")
+FIRST, *OTHERS = BUILT_IN
+
+
+@pytest.mark.parametrize("system", [FIRST, *(pytest.param(system, marks=LATER) for system in OTHERS)])
 def test_no_kind_of_study_loads_a_module_of_another_system(system: str, tmp_path: Path) -> None:
     assert strangers(system, tmp_path) == []
 

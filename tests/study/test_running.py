@@ -156,6 +156,7 @@ if multiprocessing.parent_process() is not None:
 """ + HEURISTIC  # fmt: skip
 
 
+@pytest.mark.thorough("starts processes anew")
 def test_a_process_that_dies_takes_no_other_run_with_it(tmp_path: Path) -> None:
     (tmp_path / "dying.py").write_text(DYING)
     text = TEXT.replace('"random"', '"dying.py:mine", "random"').replace("trials = 2", "trials = 1")
@@ -310,6 +311,7 @@ def test_runs_that_are_set_aside_still_say_what_they_are(small_copy: Path) -> No
     assert sorted(earlier["trial"]) == [0, 0, 1, 1]
 
 
+@pytest.mark.thorough("starts a script that starts processes")
 def test_a_plain_script_needs_no_guard(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(QUICKLY + TEXT.replace("trials = 2", "trials = 1"))
     script = tmp_path / "script.py"

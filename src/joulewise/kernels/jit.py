@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -63,10 +64,26 @@ def _can_cache() -> bool:
 
 
 def kernel(function: _F) -> _F:
-    """Compile a function on first use and keep it on disk where that can be written."""
+    """Compile a function on first use, in one process for all, and keep it on disk where that can be written."""
     with _our_cache():
-        compiled: _F = numba.njit(cache=_can_cache(), **_OPTIONS)(function)
-    return compiled
+        compiled: Any = numba.njit(cache=_can_cache(), **_OPTIONS)(function)
+    if _can_cache():
+        compiled.compile = _in_turn(compiled.compile, f"{function.__module__}.{function.__qualname__}")
+    return cast(_F, compiled)
+
+
+def _in_turn(compile_it: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
+    """Let one process at a time compile a kernel for the same types; the others load what the first one kept."""
+
+    def compile_or_load(types: Any) -> Any:
+        lock = hashlib.sha256(f"{name} {types}".encode()).hexdigest()[:16]
+        with ExitStack() as held:
+            with suppress(OSError):  # some disks know no locks
+                file = held.enter_context((cache_folder() / f"{lock}.lock").open("w"))
+                fcntl.flock(file, fcntl.LOCK_EX)
+            return compile_it(types)
+
+    return compile_or_load
 
 
 def inlined(function: _F) -> _F:

@@ -12,6 +12,7 @@ from joulewise.errors import InputError
 from joulewise.model import Supply, World, linear, step
 from joulewise.model.assignment import Assignment
 from joulewise.optimise.assignments.problem import allocation_of, assignment_facts, evaluated
+from tests.strategies.cases import each_seed
 from tests.strategies.random_assignments import KINDS, later, random_assignment, random_world
 from tests.strategies.simple_worlds import simple_system, simple_workload
 
@@ -43,7 +44,7 @@ def test_what_earns_too_little_is_dropped_when_its_turn_comes() -> None:
 
 
 @pytest.mark.parametrize("drop_below", [0.0, 0.5])
-@pytest.mark.parametrize("seed", range(12))
+@each_seed(12)
 def test_both_evaluations_agree(seed: int, drop_below: float) -> None:
     world = later(random_world(seed, KINDS[seed % len(KINDS)]), (seed % 3) * 1e9)
     assignment = random_assignment(world, seed, is_complete=drop_below == 0)

@@ -18,6 +18,7 @@ from joulewise.optimise.price_market import Certificate
 from joulewise.optimise.tasks.prices import certified_bound, price_bound
 from joulewise.rng import generator
 from tests.optimise.tasks.test_prices import cost_of, exec_s_of, markets, period_edges_s, share_of, standby_of
+from tests.strategies.cases import each_seed
 from tests.strategies.simple_worlds import busy_world, simple_system, simple_workload
 
 EXACT = 1e-9
@@ -78,7 +79,7 @@ def sampled_gain(world: World, prices: Certificate, i: int) -> float:
     return best
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each_seed(25)
 def test_dense_sampling_finds_as_much_and_no_more(seed: int) -> None:
     world = random_world(seed)
     prices = random_prices(seed, world, level=0.03)
@@ -153,7 +154,7 @@ def test_both_evaluations_agree_on_the_grid(market: tuple[World, Certificate]) -
     assert_same_bound(world, prices)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(60)
 def test_both_evaluations_agree_off_the_grid(seed: int) -> None:
     world = random_world(seed, n_tasks=200)
     for level in (0.003, 0.03, 0.3):

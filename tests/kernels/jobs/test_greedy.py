@@ -20,6 +20,7 @@ from joulewise.policies.jobs.orders import PER_ENERGY, PER_RESOURCE, PER_TIME, U
 from joulewise.policies.jobs.policy import JobObjective, JobPolicy
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
+from tests.strategies.cases import each_seed
 from tests.strategies.job_worlds import capped_worlds, clusters_of, limited_worlds, typed_worlds, types_of, work_of
 from tests.twins.jobs.greedy import Story, simulate
 
@@ -134,7 +135,7 @@ def any_scheduler(rng: np.random.Generator, has_budget: bool) -> Scheduler:
     )
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each_seed(5)
 def test_crowded_schedules_are_those_of_the_twin(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(20):

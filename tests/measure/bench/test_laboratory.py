@@ -156,6 +156,7 @@ def _processes(mark: str) -> list[str]:
     return found
 
 
+@pytest.mark.thorough("starts the laboratory again and again")
 def test_killed_while_programs_run_it_leaves_none_and_goes_on_to_the_end(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from tests.strategies.small_lab import real_main; real_main()", str(tmp_path)]
     random, journal = np.random.default_rng(8), tmp_path / "journal.jsonl"

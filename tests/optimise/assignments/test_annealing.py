@@ -17,7 +17,7 @@ from joulewise.model import Segment, Shape, UtilityShapes, World
 from joulewise.optimise.assignments.annealing import _AssignmentSearch, _curves, search_front
 from joulewise.optimise.assignments.problem import assignment_facts, evaluated, genes_of
 from joulewise.optimise.assignments.seeds import SEEDS
-from tests.strategies.cases import cases
+from tests.strategies.cases import cases, each_seed
 from tests.strategies.random_assignments import KINDS, later, random_assignment, random_world, tiny_world
 from tests.twins.assignments import evaluation as twin
 from tests.twins.assignments.search import lanes_of, outcome_of
@@ -145,7 +145,7 @@ def test_impossible_settings_are_refused(wrong: dict[str, Any]) -> None:
         search_front(random_world(1), **wrong)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each_seed(4)
 def test_no_heuristic_is_better_than_the_front(seed: int) -> None:
     world = random_world(seed)
     front = search_front(world, moves=0)

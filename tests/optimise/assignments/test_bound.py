@@ -24,6 +24,7 @@ from joulewise.optimise.front import Front, front_of
 from joulewise.rng import generator
 from joulewise.worlds.assignments.known import KnownParameters, generate_known
 from joulewise.worlds.nine_machines import NineMachineParameters, generate_nine_machines
+from tests.strategies.cases import each_seed
 from tests.strategies.random_assignments import KINDS, later, random_assignment, random_world, tiny_world
 from tests.strategies.simple_worlds import simple_system, simple_workload
 from tests.twins.assignments.evaluation import exact_front
@@ -55,7 +56,7 @@ def random_prices(seed: int, auction: Auction) -> tuple[Floats, float]:
 
 
 @pytest.mark.parametrize("drop_below", DROPS)
-@pytest.mark.parametrize("seed", range(2, 10))
+@each_seed(10)
 def test_no_assignment_of_a_tiny_world_is_above_any_line(seed: int, drop_below: float) -> None:
     world = tiny_world(seed, KINDS[seed % len(KINDS)])
     energy_j, loss = exact_front(world, drop_below).points.T
@@ -68,7 +69,7 @@ def test_no_assignment_of_a_tiny_world_is_above_any_line(seed: int, drop_below: 
 
 
 @pytest.mark.parametrize("drop_below", DROPS)
-@pytest.mark.parametrize("seed", range(12))
+@each_seed(12)
 def test_both_evaluations_agree_at_any_prices(seed: int, drop_below: float) -> None:
     """On any day too: where utilities jump, the check does not look at an instant before."""
     world = later(random_world(seed, KINDS[seed % len(KINDS)]), (seed % 3) * 2.0**31)
@@ -107,7 +108,7 @@ def sampled(world: World, auction: Auction, per_s: Floats, per_j: float, i: int)
 
 
 @pytest.mark.parametrize("drop_below", DROPS)
-@pytest.mark.parametrize("seed", range(6))
+@each_seed(6)
 def test_no_sampled_run_gains_more_than_the_answer(seed: int, drop_below: float) -> None:
     world = from_begin(random_world(seed, "real"))
     auction = Auction(world, drop_below, N_SLOTS)
@@ -122,7 +123,7 @@ def test_no_sampled_run_gains_more_than_the_answer(seed: int, drop_below: float)
 
 
 @pytest.mark.parametrize("drop_below", DROPS)
-@pytest.mark.parametrize("seed", range(12))
+@each_seed(12)
 def test_an_answer_is_what_its_run_gains(seed: int, drop_below: float) -> None:
     """Tight: the run that is named, an instant sooner where utility jumps, gains what is said and is not dropped."""
     world = from_begin(random_world(seed, KINDS[seed % len(KINDS)]))

@@ -21,6 +21,7 @@ from joulewise.optimise.bags.recovery import recovered
 from joulewise.optimise.bags.seeds import min_energy
 from joulewise.optimise.front import front_of, nadir_reference
 from joulewise.rng import generator
+from tests.strategies.cases import each_seed
 from tests.strategies.random_bags import DRAWS, random_bag, tiny_bag, usual_bag
 from tests.strategies.simple_worlds import simple_system
 from tests.twins import evolution as genetic
@@ -96,7 +97,7 @@ def test_fronts_are_of_the_bag_and_never_below_the_bound(seed: int, kind: str) -
     assert front.points.tolist() == front_of(front.points).points.tolist()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each_seed(6)
 def test_fronts_of_tiny_bags_are_nearly_exact(seed: int) -> None:
     bag = tiny_bag(seed, "real")
     task_types = [task_type for task_type, n in enumerate(bag.counts) for _ in range(n)]

@@ -22,7 +22,7 @@ from joulewise.optimise.bags import bound as bag_bound
 from joulewise.optimise.bags.bound import BoundFront, bound_at, bound_front, region
 from joulewise.optimise.bags.recovery import recover
 from joulewise.optimise.bags.swept import GaveUpError
-from tests.strategies.cases import cases
+from tests.strategies.cases import cases, each_seed
 from tests.strategies.random_bags import DRAWS, random_bag, system_of, tiny_bag, usual_bag
 from tests.twins.bags.bag import all_allocations
 
@@ -225,7 +225,7 @@ def test_region_holds_every_split(seed: int, kind: str) -> None:
             assert (cross >= -1e-9 * np.ptp(corners[:, 0]) * np.ptp(corners[:, 1]) - 1e-9 * energy_j * makespan_s).all()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each_seed(10)
 def test_both_engines_find_the_same_region(seed: int) -> None:
     bag = random_bag(seed, "real")
     longest_s = 1.2 * float(bound_front(bag).makespan_s[0])

@@ -20,7 +20,7 @@ from joulewise.optimise.bags.bound import bound_front
 from joulewise.optimise.bags.market import Market
 from joulewise.optimise.bags.profit import Profit, most_profit, price_at_ratio, profit_sweep
 from joulewise.optimise.bags.profit_bound import ProfitTerms
-from tests.strategies.cases import cases
+from tests.strategies.cases import cases, each_seed
 from tests.twins.bags.bag import all_allocations
 from tests.twins.bags.profit import equation_10, true_profit
 from tests.twins.bags.repair import Repair
@@ -122,7 +122,7 @@ def test_what_is_reported_is_what_the_allocation_earns(case: tuple[Bag, Market],
     assert found.makespan_s - found.wait_s == pytest.approx(allocation.makespan_s)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each_seed(12)
 def test_brute_force_lies_between_allocation_and_bound(seed: int) -> None:
     bag = make_bag(seed, 2, 2, 5, machines=2, idle=0.1 * (seed % 2))
     front = bound_front(bag)
@@ -137,7 +137,7 @@ def test_brute_force_lies_between_allocation_and_bound(seed: int) -> None:
         assert best <= found.bound_per_s + scale
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each_seed(6)
 def test_a_loss_without_a_deadline_ends_with_the_last_machine(seed: int) -> None:
     bag = make_bag(seed, 2, 2, 5, machines=2, idle=0.1 * (seed % 2))
     front = bound_front(bag)
@@ -218,7 +218,7 @@ def test_a_loss_is_least_off_the_energy_makespan_front_when_machines_idle() -> N
     assert (np.diff(swept.makespan_s) <= 0).all()
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each_seed(8)
 def test_limits_cross_the_front_between_vertices(seed: int) -> None:
     """What is best on the front is then where they cross it; without idle power it is best of all."""
     front = bound_front(make_bag(seed, 10, 4, 1000, machines=10))

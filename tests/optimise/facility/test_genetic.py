@@ -16,6 +16,7 @@ from joulewise.optimise.facility import genetic as facility_genetic
 from joulewise.optimise.facility.genetic import _PlanHerd, evolve_plans
 from joulewise.optimise.facility.greedy import plan_greedily
 from joulewise.worlds.facility.site import generate_facility, sized
+from tests.strategies.cases import each_seed
 from tests.strategies.facility_limits import kept_by
 from tests.strategies.random_facilities import random_facility, random_plan
 
@@ -28,7 +29,7 @@ def _herd(facility: Facility, population: int = 10, counts_neighbours: bool = Tr
 
 
 @pytest.mark.parametrize("counts_neighbours", [True, False])
-@pytest.mark.parametrize("seed", range(8))
+@each_seed(8)
 def test_plans_keep_all_limits_and_are_the_same_for_a_seed(seed: int, counts_neighbours: bool) -> None:
     facility = random_facility(seed)
     air = Air(facility.room)
@@ -59,7 +60,7 @@ def test_evolution_improves_on_the_first_population_by_what_it_counts() -> None:
         kept_by(facility, herd.air, herd.best_plan())
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each_seed(6)
 def test_powers_and_rates_kept_along_the_way_are_those_of_all_genes(seed: int) -> None:
     herd = _herd(random_facility(seed))
     herd.settle([random_plan(herd.facility, seed)])
@@ -95,7 +96,7 @@ def test_shares_are_cut_to_the_cap_where_the_slowest_is_too_much() -> None:
     kept_by(herd.facility, herd.air, herd.best_plan())
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each_seed(6)
 def test_seeds_are_never_lost(seed: int) -> None:
     facility = random_facility(seed)
     air = Air(facility.room)

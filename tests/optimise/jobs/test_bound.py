@@ -27,6 +27,7 @@ from joulewise.rng import generator
 from joulewise.simulate.jobs.measures import earned_utility
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
+from tests.strategies.cases import each_seed
 from tests.strategies.job_worlds import busy_job_world, clusters_of, trace_world, typed_worlds, types_of
 
 EXACT = 1e-9
@@ -223,7 +224,7 @@ def best_schedule(world: JobWorld, *, in_pieces: bool) -> float:
     return best_from(0, np.full(edges_s.size - 1, world.supply.budget_j), 0.0)
 
 
-@pytest.mark.parametrize("seed", range(16))
+@each_seed(16)
 def test_no_schedule_of_a_tiny_world_beats_any_prices(seed: int) -> None:
     world, rng = tiny_world(seed), np.random.default_rng(seed)
     whole, pieces = (best_schedule(world, in_pieces=in_pieces) for in_pieces in (False, True))

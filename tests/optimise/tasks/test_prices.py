@@ -26,6 +26,7 @@ from joulewise.simulate.tasks.managed import manage
 from joulewise.simulate.tasks.manager import Environment, Filter, Manager
 from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import simulate
+from tests.strategies.cases import each_seed
 from tests.strategies.needs import fit_for
 from tests.strategies.random_worlds import Scenario, scenarios
 from tests.strategies.simple_worlds import busy_world, simple_system, simple_workload
@@ -237,7 +238,7 @@ def tiny_world(seed: int) -> World:
     return World(system, work, Supply(budget_j, bool(seed % 5 == 0), [3.0, 6.0, 2.5][seed % 3], pue=1.2))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(40)
 def test_no_schedule_of_a_tiny_world_beats_any_prices(seed: int) -> None:
     world = tiny_world(seed)
     best = best_schedule(world, np.arange(0.0, 8.0, 0.5))

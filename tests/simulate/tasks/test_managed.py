@@ -542,6 +542,7 @@ def test_random_choices_are_possible_ones_and_differ_by_seed() -> None:
     assert len({tuple(plan.machine.tolist()) for plan in plans}) == 4
 
 
+@pytest.mark.thorough("forty days of each kind")
 @pytest.mark.parametrize("kind", KINDS)
 def test_scenarios_differ_from_a_plain_day(kind: str) -> None:
     """In a fair part of the drawn worlds the switches and limits of their kind change what happens."""
