@@ -13,15 +13,15 @@ from typing import Any
 from benchmarks.measure import Case, Subject
 
 SUBJECTS = {
-    "day": "benchmarks.day",
-    "cluster": "benchmarks.cluster",
     "manager": "benchmarks.manager",
+    "cluster": "benchmarks.cluster",
+    "day": "benchmarks.day",
     "bag": "benchmarks.bag",
     "facility": "benchmarks.facility",
     "fronts": "benchmarks.fronts",
     "laboratory": "benchmarks.laboratory",
 }
-"""In an order in which two processes that take the next one have different kernels to compile."""
+"""The largest kernels are compiled first."""
 
 
 def results(names: list[str], asked: argparse.Namespace) -> Iterator[dict[str, Any]]:

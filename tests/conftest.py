@@ -40,12 +40,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The long ones start first; what takes too long for every day is not there at all without `--thorough`."""
+    """Long tests start first, those that use the largest kernels last: the smoke run compiles them meanwhile.
+
+    What takes too long for every day is not there at all without `--thorough`.
+    """
     if not config.getoption("thorough"):
         left_out = [item for item in items if item.get_closest_marker("thorough")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("thorough")]
-    items.sort(key=lambda item: item.get_closest_marker("first") is None)
+    items.sort(key=lambda item: (item.get_closest_marker("first") is None, "simulate" in item.path.parts))
 
 
 @pytest.fixture(scope="session")

@@ -239,9 +239,14 @@ main(["versions", "--json"])
 
 
 @pytest.mark.first("mypy starts from nothing in a fresh clone")
-@pytest.mark.parametrize("tool", ["mypy", "ruff check .", "ruff format --check ."])
+@pytest.mark.parametrize("tool", ["mypy src", "ruff check .", "ruff format --check ."])
 def test_the_code_is_clean(tool: str) -> None:
     run_command([str(Path(sys.executable).parent / word) if not i else word for i, word in enumerate(tool.split())])
+
+
+@pytest.mark.thorough("looks at the types of the tests too")
+def test_types_are_those_that_are_said_everywhere() -> None:
+    run_command([str(Path(sys.executable).parent / "mypy")])
 
 
 def is_study(text: str) -> bool:

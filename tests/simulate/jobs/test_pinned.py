@@ -27,6 +27,8 @@ from tests.strategies.job_worlds import clusters_of, outages_of, trace_world, ty
 from tests.twins.jobs import greedy as job_greedy
 from tests.twins.jobs.run import Twin
 
+pytestmark = pytest.mark.thorough("compiles the engine of jobs once more, for named nodes")
+
 
 def run(world: JobWorld, scheduler: Scheduler) -> JobAllocation:
     """What the simulator does, checked."""
