@@ -146,7 +146,7 @@ def curie(case: Case) -> dict[str, float]:
         runs = {"curie": {}} if case.smoke else {"curie.empty_cache": cache, "curie": cache}
         for name, environment in runs.items():
             command = ["run", str(study), "--out", f"{folder}/{name}", "--workers", "1"]
-            spent_s, largest_mb = command_spent(command, environment)
+            spent_s, largest_mb = command_spent(command, environment, case)
             figures |= {f"{name}.log_to_report_s": spent_s, f"{name}.peak_mb": largest_mb}
     return figures
 

@@ -111,7 +111,7 @@ world = world_of(Case({case.seed}, {case.smoke}))
 for policy in POLICIES.values():
     measures(world, simulate(world, Manager(policy, 0.5)))
 """
-    return {"memory.peak_mb": peak_memory_mb(script)}
+    return {"memory.peak_mb": peak_memory_mb(script, case)}
 
 
 def start_up(case: Case) -> dict[str, float]:

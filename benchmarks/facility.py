@@ -61,7 +61,7 @@ def planned(size: str, case: Case) -> dict[str, float]:
 
 def _in_own_process(size: str, case: Case, trial: int) -> dict[str, float]:
     script = f"from benchmarks.facility import report\nreport({size!r}, {case.smoke}, {case.seed}, {trial})"
-    return dict(zip(FIGURES, printed_by(script), strict=True))
+    return dict(zip(FIGURES, printed_by(script, case), strict=True))
 
 
 FIGURES = (

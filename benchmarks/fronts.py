@@ -202,10 +202,13 @@ def _evolved(
     case: Case, engine: Engine, objective: StochasticObjective, generations: int, threads: int = 1
 ) -> list[float]:
     """What `tell_evolution` prints in a fresh process."""
-    return printed_by(f"""
+    return printed_by(
+        f"""
 from benchmarks.fronts import Case, tell_evolution
 tell_evolution({case!r}, {engine!r}, {objective!r}, {generations}, {threads})
-""")
+""",
+        case,
+    )
 
 
 def stochastic(case: Case) -> dict[str, float]:

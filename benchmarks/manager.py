@@ -180,7 +180,7 @@ print(peak_mb())
 print(len(rows), sum(row["utility"] for row in rows), sum(row["energy_j"] for row in rows) / supply.budget_j)
 """
     names = ("s", "core_s", "peak_mb", "days", "utility", "part_of_budget")
-    return {f"year.{name}": value for name, value in zip(names, printed_by(script), strict=True)}
+    return {f"year.{name}": value for name, value in zip(names, printed_by(script, case), strict=True)}
 
 
 def bound(case: Case) -> dict[str, float]:

@@ -10,9 +10,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -137,9 +138,9 @@ def command_seconds(arguments: Sequence[str], repeats: int) -> float:
     return seconds(run, repeats)
 
 
-def peak_memory_mb(script: str) -> float:
+def peak_memory_mb(script: str, case: Case) -> float:
     """The most memory a fresh Python process held while running the script, in MB."""
-    return printed_by(f"{script}\nfrom benchmarks.measure import peak_mb; print(peak_mb())")[-1]
+    return printed_by(f"{script}\nfrom benchmarks.measure import peak_mb; print(peak_mb())", case)[-1]
 
 
 def peak_mb() -> float:
@@ -151,7 +152,7 @@ def peak_mb() -> float:
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
-def command_spent(arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[float, float]:
+def command_spent(arguments: Sequence[str], environment: Mapping[str, str], case: Case) -> tuple[float, float]:
     """Seconds of a `joulewise` command, and the most memory in MB of the largest of its processes.
 
     A small process starts it and is told by the system what the largest of those that have ended had held.
@@ -163,12 +164,16 @@ began = time.perf_counter()
 subprocess.run(command, check=True, env=os.environ | {dict(environment)!r}, stdout=subprocess.DEVNULL)
 print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 """
-    spent_s, largest_mb = printed_by(script)
+    spent_s, largest_mb = printed_by(script, case)
     return spent_s, largest_mb
 
 
-def printed_by(script: str) -> list[float]:
-    """The numbers that a fresh Python process printed while running the script."""
+def printed_by(script: str, case: Case) -> list[float]:
+    """The numbers that a fresh Python process printed while running the script; a smoke run stays in this one."""
+    if case.smoke:
+        with redirect_stdout(StringIO()) as printed:
+            exec(script, {})
+        return [float(word) for word in printed.getvalue().split()]
     done = subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     return [float(word) for word in done.stdout.split()]
 

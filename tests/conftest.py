@@ -19,7 +19,7 @@ os.environ.update(ONE_THREAD)  # libraries would start threads on all processors
 
 settings.register_profile(
     "suite",
-    max_examples=8,
+    max_examples=5,
     derandomize=True,
     deadline=None,  # no test judges a time
     suppress_health_check=[HealthCheck.too_slow],
