@@ -20,7 +20,7 @@ from joulewise.measure.bench.observations import COLUMNS as OBSERVATIONS
 from joulewise.measure.plan.table import SYNTHETIC, PlanKey, plan_keys, title_of
 from joulewise.present.page import all_figures
 from joulewise.study.columns import Described, all_columns
-from joulewise.study.schema import Key, study_keys
+from joulewise.study.schema import StudyKey, study_keys
 from joulewise.study.systems import all_sections
 from joulewise.worlds.assignments.chance_tables import SAMPLE_COLUMNS
 from joulewise.worlds.bags.bag import BAG_COLUMNS
@@ -28,7 +28,7 @@ from joulewise.worlds.facility.colocation import COLOCATION_COLUMNS
 from joulewise.worlds.facility.heat_tables import HEAT_COLUMNS
 from joulewise.worlds.facility.tables import CRAC_COLUMNS, NODE_COLUMNS, NODE_TYPE_COLUMNS, PAIR_COLUMNS, SPEED_COLUMNS
 from joulewise.worlds.facility.tables import TASK_COLUMNS as FLOW_COLUMNS
-from joulewise.worlds.frames import Column
+from joulewise.worlds.frames import InputColumn
 from joulewise.worlds.jobs.cluster_tables import CLUSTER_COLUMNS, JOB_TIME_COLUMNS
 from joulewise.worlds.jobs.node_outages import OUTAGE_COLUMNS
 from joulewise.worlds.jobs.tables import JOB_COLUMNS
@@ -43,7 +43,7 @@ from joulewise.worlds.tasks.tables import TASK_COLUMNS
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 
-TABLES: dict[str, tuple[Column, ...]] = {
+TABLES: dict[str, tuple[InputColumn, ...]] = {
     "etc_s": ETC_COLUMNS,
     "power_w": POWER_COLUMNS,
     "machines": MACHINE_COLUMNS,
@@ -129,7 +129,7 @@ def study_file() -> str:
     return "\n\n".join((_STUDY_INTRO, *keys, *_input_tables()))
 
 
-def _key_table(section: str, source: str, keys: list[Key]) -> str:
+def _key_table(section: str, source: str, keys: list[StudyKey]) -> str:
     title = " ".join(filter(None, (code(f"[{section}]") if section else "Heading", source)))
     cells = ((code(key.path), key.kind, code(key.default) or "must be given", key.meaning) for key in keys)
     return f"## {title}\n\n" + table(("key", "type", "default", "meaning"), cells)

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from joulewise.errors import InputError
 from joulewise.worlds import frames
-from joulewise.worlds.frames import Table, read_table
+from joulewise.worlds.frames import InputTable, read_table
 
 CELLS = st.text("ab1.-\"' ;,:\t", max_size=4)
 SOUP = st.text('a1,."\n\r ;\x00\ufeff', max_size=60) | st.binary(max_size=60)
 
 
-def read_bytes(data: bytes, ending: str) -> Table:
+def read_bytes(data: bytes, ending: str) -> InputTable:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"table.{ending}").write_bytes(data)
         return read_table(f"table.{ending}", Path(folder))

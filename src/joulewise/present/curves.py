@@ -11,7 +11,7 @@ import polars as pl
 from joulewise.confidence import student_quantile
 from joulewise.present.formats import energy_unit
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled
-from joulewise.present.lines import BUDGET, BUDGET_LOOK, Axis, Plot, Point, draw_lines
+from joulewise.present.lines import BUDGET, BUDGET_LOOK, LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.records import MODES, Records, is_policy
 from joulewise.present.views import looks_of
 from joulewise.units import count, energy
@@ -63,7 +63,7 @@ def _plots(records: Records, lines: str, panels: Sequence[Panel], trace: str) ->
     most = max((max(point.y, point.high or 0.0) for point in shown), default=0.0)
     unit, size = energy_unit(most) if trace == ENERGY_TRACE else ("", 1.0)
     title = f"energy used ({unit})" if unit else "utility earned"
-    y = Axis(title, 0.0, max(1.03 * most / size, 1e-9))
+    y = LineAxis(title, 0.0, max(1.03 * most / size, 1e-9))
     width_px = 520 if len(panels) == 1 else 270
     return [
         Plot(
@@ -79,12 +79,12 @@ def _plots(records: Records, lines: str, panels: Sequence[Panel], trace: str) ->
     ]
 
 
-def _lines(rows: pl.DataFrame, key: str, labels: Mapping[object, str], trace: str) -> dict[str, list[Point]]:
+def _lines(rows: pl.DataFrame, key: str, labels: Mapping[object, str], trace: str) -> dict[str, list[LinePoint]]:
     parts = {part[key][0]: part for part in rows.partition_by(key, maintain_order=True)}
     return {label: _mean_curve(parts[value], trace) for value, label in labels.items() if value in parts}
 
 
-def _mean_curve(rows: pl.DataFrame, trace: str) -> list[Point]:
+def _mean_curve(rows: pl.DataFrame, trace: str) -> list[LinePoint]:
     """The mean of several runs' curves at evenly spaced instants, with its 95 % interval where there are several."""
     at_s = rows["at_s"].to_numpy()
     grid = np.linspace(at_s.min(), at_s.max(), min(_N_TIMES, rows["at_s"].n_unique()))
@@ -93,13 +93,13 @@ def _mean_curve(rows: pl.DataFrame, trace: str) -> list[Point]:
     mean = curves.mean(axis=0)
     quantile = student_quantile(len(curves))
     if quantile is None:
-        return [Point(float(t) / 3600, float(y)) for t, y in zip(grid, mean, strict=True)]
+        return [LinePoint(float(t) / 3600, float(y)) for t, y in zip(grid, mean, strict=True)]
     half = quantile * curves.std(axis=0, ddof=1) / math.sqrt(len(curves))
     columns = zip(grid, mean, mean - half, mean + half, strict=True)
-    return [Point(float(t) / 3600, float(y), float(low), float(high)) for t, y, low, high in columns]
+    return [LinePoint(float(t) / 3600, float(y), float(low), float(high)) for t, y, low, high in columns]
 
 
-def _budgets(rows: pl.DataFrame) -> dict[str, list[Point]]:
+def _budgets(rows: pl.DataFrame) -> dict[str, list[LinePoint]]:
     """Each different budget over time, by name; none where nothing limits the energy."""
     if BUDGET_TRACE not in rows.columns:
         return {}
@@ -109,26 +109,26 @@ def _budgets(rows: pl.DataFrame) -> dict[str, list[Point]]:
     return {name: _corners(runs[end]) for end, name in names.items()}
 
 
-def _corners(run: pl.DataFrame) -> list[Point]:
+def _corners(run: pl.DataFrame) -> list[LinePoint]:
     """The budget of a run where it changes, and at both ends."""
     budget_j = pl.col(BUDGET_TRACE)
     changes = (budget_j != budget_j.shift(1)) | (budget_j != budget_j.shift(-1))
     ends = (pl.int_range(pl.len()) == 0) | (pl.int_range(pl.len()) == pl.len() - 1)
     corners = run.filter(changes.fill_null(value=True) | ends)
-    return [Point(at_s / 3600, at_j) for at_s, at_j in corners.select("at_s", BUDGET_TRACE).iter_rows()]
+    return [LinePoint(at_s / 3600, at_j) for at_s, at_j in corners.select("at_s", BUDGET_TRACE).iter_rows()]
 
 
-def _scaled(point: Point, size: float) -> Point:
-    return Point(point.x, point.y / size, scaled(point.low, size), scaled(point.high, size))
+def _scaled(point: LinePoint, size: float) -> LinePoint:
+    return LinePoint(point.x, point.y / size, scaled(point.low, size), scaled(point.high, size))
 
 
-def _time_axis(rows: pl.DataFrame) -> Axis:
+def _time_axis(rows: pl.DataFrame) -> LineAxis:
     low_s, high_s = float(rows["at_s"].min() or 0.0), float(rows["at_s"].max() or 0.0)  # type: ignore[arg-type]
     start_h = math.floor(low_s / 3600)
     end_h = max(high_s / 3600, start_h + 1e-3)
     step = next(step for step in _TICK_STEPS_H if (end_h - start_h) / step <= 7)
     ticks = [start_h + i * step for i in range(int((end_h - start_h) / step) + 1)]
-    return Axis("simulated time (h)", start_h, end_h, {tick: f"{tick:g}" for tick in ticks})
+    return LineAxis("simulated time (h)", start_h, end_h, {tick: f"{tick:g}" for tick in ticks})
 
 
 def _trials_note(frame: pl.DataFrame) -> str:

@@ -18,7 +18,7 @@ _LEGEND_COLUMNS = 4
 
 
 @dataclass(frozen=True)
-class Point:
+class LinePoint:
     """One point of a line with its interval, which may be missing; points of different pieces are not joined."""
 
     x: float
@@ -29,7 +29,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Axis:
+class LineAxis:
     """An axis: its title, its span and, where they are not left to the theme, its ticks with their labels."""
 
     title: str
@@ -45,10 +45,10 @@ class Plot:
     `base` is a level at which a thin line is drawn across. Lines are named beside their ends, or under `legend`.
     """
 
-    lines: Mapping[str, Sequence[Point]]
+    lines: Mapping[str, Sequence[LinePoint]]
     looks: theme.Looks
-    x: Axis
-    y: Axis
+    x: LineAxis
+    y: LineAxis
     title: str = ""
     width_px: int = 270
     has_bands: bool = False
@@ -130,7 +130,7 @@ def _whiskers(base: Any, y: Any) -> list[Any]:
     ]
 
 
-def encoded(channel: Any, field: str, axis: Axis) -> Any:
+def encoded(channel: Any, field: str, axis: LineAxis) -> Any:
     """A position on the axis."""
     import altair as alt
 

@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Key:
+class StudyKey:
     """One key of a study file: its dotted path, the generator it belongs to, if any, and what it means.
 
     `column` is its name in `runs.parquet`, `default` is as a file would give it ("" when it must be given).
@@ -40,7 +40,7 @@ class Key:
     is_swept: bool
 
 
-def study_keys() -> tuple[Key, ...]:
+def study_keys() -> tuple[StudyKey, ...]:
     """Every key of a study file, in the order in which a file has them."""
     heading = tuple(_keys_of("", "", Heading, is_swept=False))
     sections = (
@@ -85,11 +85,11 @@ def json_schema() -> Json:
     }
 
 
-def _keys_of(prefix: str, source: str, owner: type, *, is_swept: bool) -> Iterator[Key]:
+def _keys_of(prefix: str, source: str, owner: type, *, is_swept: bool) -> Iterator[StudyKey]:
     hints = parameters.hints_of(owner)
     for field in dataclasses.fields(owner):
         hint = hints[field.name]
-        yield Key(
+        yield StudyKey(
             path=prefix + parameters.key_of(field.name, hint),
             source=source,
             kind=parameters.kind_of(field.name, hint),
@@ -100,12 +100,12 @@ def _keys_of(prefix: str, source: str, owner: type, *, is_swept: bool) -> Iterat
         )
 
 
-def _selector_keys() -> Iterator[Key]:
+def _selector_keys() -> Iterator[StudyKey]:
     for section in all_sections().values():
         if section.selector:
             names = " or ".join(f'"{name}"' for name in section.choices)
             path = f"{section.name}.{section.selector}"
-            yield Key(path, "", names, "", section.chosen, path, is_swept=False)
+            yield StudyKey(path, "", names, "", section.chosen, path, is_swept=False)
 
 
 def _shown_source(section: Section, source: Source) -> str:

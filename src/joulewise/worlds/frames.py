@@ -25,7 +25,7 @@ MOST_WHOLE = 100_000_000
 _MAX_CHOICES = 8
 
 
-class Column(NamedTuple):
+class InputColumn(NamedTuple):
     """One column of a table as the reference and the errors describe it."""
 
     name: str
@@ -47,7 +47,7 @@ class Numbers(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class InputTable:
     """A table without its blank rows, and the problems found in it so far.
 
     `numbers_of_rows` are the places of the rows in the file, counted in `row_word`s.
@@ -92,7 +92,7 @@ class Table:
         """Note that a column is wrong in these rows."""
         self.report([(int(row), column) for row in np.flatnonzero(wrong)], allowed, advice)
 
-    def check_columns(self, columns: Sequence[Column]) -> None:
+    def check_columns(self, columns: Sequence[InputColumn]) -> None:
         """Note the columns that are not known and those that are missing."""
         names = [column.name for column in columns]
         for name in self.columns:
@@ -112,7 +112,7 @@ class Table:
         is_unreadable = parsed.is_null().to_numpy() & ~is_empty
         return Numbers(parsed.fill_null(float("nan")).to_numpy(), is_empty, is_unreadable)
 
-    def quantity(self, column: Column, default: float | None = None, *, positive: bool = False) -> Floats:
+    def quantity(self, column: InputColumn, default: float | None = None, *, positive: bool = False) -> Floats:
         """A column of finite numbers of 0 or more (or above 0); NaN, and a report, for every other cell.
 
         An absent column and an empty cell give the default; without a default an empty cell is reported.
@@ -127,7 +127,7 @@ class Table:
         self.report_rows(column.name, ~(fine | (numbers.is_empty & (default is not None))), allowed + unit)
         return np.where(fine, numbers.values, np.where(numbers.is_empty, missing, np.nan))
 
-    def whole(self, column: Column, least: int, default: float | None = None) -> Counts:
+    def whole(self, column: InputColumn, least: int, default: float | None = None) -> Counts:
         """A column of whole numbers from `least` to the most that there may be; every other cell is noted, and -1."""
         values = self.quantity(column, default)
         fine = (values == np.floor(values)) & (values >= least) & (values <= MOST_WHOLE)
@@ -175,7 +175,7 @@ def unknown_choice(where: str, name: str, choices: Sequence[str], what: str) -> 
     return problem
 
 
-def read_table(name: str, folder: Path) -> Table:
+def read_table(name: str, folder: Path) -> InputTable:
     """The table in the file `name` of the folder; InputError when there is none that can be read."""
     path = folder / name
     read = _READERS.get(path.suffix.lower())
@@ -197,7 +197,7 @@ def _unreadable(name: str, found: str, allowed: str = "", advice: str = "") -> I
     return InputError(Problem(name, found, allowed, advice))
 
 
-def _without_blanks(table: Table) -> Table:
+def _without_blanks(table: InputTable) -> InputTable:
     """The table with text trimmed, empty text as null, and rows without any value left out."""
     text = pl.col(pl.String).str.strip_chars()
     frame = table.frame.with_columns(text).with_columns(
@@ -211,7 +211,7 @@ def _without_blanks(table: Table) -> Table:
     )
 
 
-def _read_csv(name: str, path: Path) -> Table:
+def _read_csv(name: str, path: Path) -> InputTable:
     data = path.read_bytes()
     try:
         text = data.decode("utf-8-sig")
@@ -227,7 +227,7 @@ def _read_csv(name: str, path: Path) -> Table:
     if frame.shape != (len(lines), len(header)):
         raise _unreadable(name, "cannot be read as CSV", "needs commas between cells and a line for each row")
     frame.columns = header
-    return Table(name, frame, "line", np.array(lines))
+    return InputTable(name, frame, "line", np.array(lines))
 
 
 def _structure(name: str, text: str) -> tuple[list[str], list[int]]:
@@ -271,7 +271,7 @@ def _width_problems(name: str, rows: list[tuple[int, int]], width: int) -> Itera
         yield Problem(name, f"{len(rows) - MAX_LISTED} more lines of another width", allowed)
 
 
-def _read_parquet(name: str, path: Path) -> Table:
+def _read_parquet(name: str, path: Path) -> InputTable:
     try:
         n_rows = pl.scan_parquet(path).select(pl.len()).collect().item()
         if n_rows > MAX_ROWS:
@@ -282,11 +282,11 @@ def _read_parquet(name: str, path: Path) -> Table:
         raise _unreadable(name, found, advice="the file may be truncated") from error
     texts = [column for column, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
     frame = frame.with_columns(pl.col(texts).cast(pl.String))
-    return Table(name, frame, "row", np.arange(1, frame.height + 1))
+    return InputTable(name, frame, "row", np.arange(1, frame.height + 1))
 
 
 def _first_line(error: Exception) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
-_READERS: dict[str, Callable[[str, Path], Table]] = {".csv": _read_csv, ".parquet": _read_parquet}
+_READERS: dict[str, Callable[[str, Path], InputTable]] = {".csv": _read_csv, ".parquet": _read_parquet}

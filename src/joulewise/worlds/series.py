@@ -12,20 +12,22 @@ from joulewise.errors import Problem, raise_if_any, unknown_name
 from joulewise.model.arrays import Floats
 from joulewise.model.supply import HOUR_S
 from joulewise.units import duration
-from joulewise.worlds.frames import MAX_LISTED, Column, Table, read_table
+from joulewise.worlds.frames import MAX_LISTED, InputColumn, InputTable, read_table
 
 _TIMESTAMP = "timestamp"
 _HOUR = "hour"
 
 SERIES_COLUMNS = (
-    Column(
+    InputColumn(
         _TIMESTAMP,
         "",
         'instant in ISO 8601, such as "2026-01-31T13:00Z", one hour after the row above; or a column `hour` of whole '
         "numbers; the first column, if none has one of these names. The first row is the start of the simulation",
         True,
     ),
-    Column("<value>", "", "value from that instant on for one hour; one column, or the one that the study names", True),
+    InputColumn(
+        "<value>", "", "value from that instant on for one hour; one column, or the one that the study names", True
+    ),
 )
 
 _LOCAL = "local times skip and repeat an hour when clocks change: give times in UTC, or with their offset (+01:00)"
@@ -40,7 +42,7 @@ def read_series(name: str, folder: Path, column: str | None, key: str, *, positi
     at = next((heading for heading in (_TIMESTAMP, _HOUR) if heading in table.columns), table.columns[0])
     choices = [heading for heading in table.columns if heading != at]
     raise_if_any(_choice_problems(table, choices, column, key))
-    values = table.quantity(Column(column or choices[0], "", ""), positive=positive)
+    values = table.quantity(InputColumn(column or choices[0], "", ""), positive=positive)
     if table.numbers(at).is_given.all():
         _check_hours(table, at)
     else:
@@ -49,7 +51,7 @@ def read_series(name: str, folder: Path, column: str | None, key: str, *, positi
     return values
 
 
-def _choice_problems(table: Table, choices: list[str], column: str | None, key: str) -> Iterator[Problem]:
+def _choice_problems(table: InputTable, choices: list[str], column: str | None, key: str) -> Iterator[Problem]:
     where = table.where(column="header")
     if column is not None and column not in choices:
         yield unknown_name(where, column, choices)
@@ -60,7 +62,7 @@ def _choice_problems(table: Table, choices: list[str], column: str | None, key: 
         yield Problem(where, "has no column of values", "needs one beside the instants")
 
 
-def _check_hours(table: Table, at: str) -> None:
+def _check_hours(table: InputTable, at: str) -> None:
     """Report hours that are not whole, do not start at 0, or are not one more than in the row above."""
     hours = table.numbers(at).values
     table.report_rows(at, ~(hours == np.floor(hours)), "must be a whole number")
@@ -72,7 +74,7 @@ def _check_hours(table: Table, at: str) -> None:
     table.report_rows(at, steps != 1, "must be one more than in the row above", advice)
 
 
-def _check_timestamps(table: Table, at: str) -> None:
+def _check_timestamps(table: InputTable, at: str) -> None:
     """Report what is no instant, instants with and without a zone, and steps that are not one hour."""
     instants = [_instant(value) for value in table.frame[at]]
     unreadable = np.array([instant is None for instant in instants])
@@ -90,7 +92,7 @@ def _check_timestamps(table: Table, at: str) -> None:
     _check_steps(table, at, at_s, is_local=not has_zone[0])
 
 
-def _check_steps(table: Table, at: str, at_s: Floats, *, is_local: bool) -> None:
+def _check_steps(table: InputTable, at: str, at_s: Floats, *, is_local: bool) -> None:
     """Report where the next instant is not one hour later; a whole table of other steps is one problem."""
     steps_s = np.diff(at_s)
     wrong = np.flatnonzero(steps_s != HOUR_S)

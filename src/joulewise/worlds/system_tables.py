@@ -15,39 +15,39 @@ from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model import Standby, System
 from joulewise.model.arrays import Floats, Ints
 from joulewise.worlds.environment import MAX_CELLS, MAX_MACHINES
-from joulewise.worlds.frames import MAX_LISTED, Column, Table, read_table, unknown_choice
+from joulewise.worlds.frames import MAX_LISTED, InputColumn, InputTable, read_table, unknown_choice
 from joulewise.worlds.groups import GENERAL
 from joulewise.worlds.outages import FailureParameters, failure_problems
 from joulewise.worlds.parameters import explained
 from joulewise.worlds.uncertain import UncertainParameters, uncertain_problems
 
-_TASK_TYPE = Column("task_type", "", "name of the task type; the first column, whatever its name", True)
-_PSTATE = Column("pstate", "", "number of the P-state, 0 for the fastest; only if there are several")
-_COUNT = Column("count", "", "number of machines of this type", True)
+_TASK_TYPE = InputColumn("task_type", "", "name of the task type; the first column, whatever its name", True)
+_PSTATE = InputColumn("pstate", "", "number of the P-state, 0 for the fastest; only if there are several")
+_COUNT = InputColumn("count", "", "number of machines of this type", True)
 
 _STANDBY = (
-    (Column("idle_w", "W", "power of a machine that is on and runs nothing; 0 if empty"), 0.0),
-    (Column("sleep_w", "W", "power of a machine that sleeps; 0 if empty"), 0.0),
-    (Column("boot_w", "W", "power of a machine while it wakes up; 0 if empty"), 0.0),
-    (Column("boot_s", "s", "time that a machine needs to wake up; 0 if empty"), 0.0),
-    (Column("sleep_after_s", "s", "a machine sleeps after this time without a task; never if empty"), math.inf),
+    (InputColumn("idle_w", "W", "power of a machine that is on and runs nothing; 0 if empty"), 0.0),
+    (InputColumn("sleep_w", "W", "power of a machine that sleeps; 0 if empty"), 0.0),
+    (InputColumn("boot_w", "W", "power of a machine while it wakes up; 0 if empty"), 0.0),
+    (InputColumn("boot_s", "s", "time that a machine needs to wake up; 0 if empty"), 0.0),
+    (InputColumn("sleep_after_s", "s", "a machine sleeps after this time without a task; never if empty"), math.inf),
 )
 """The columns of `Standby`, in its order, and what an empty cell stands for."""
 
 ETC_COLUMNS = (
     _TASK_TYPE,
     _PSTATE,
-    Column("<machine type>", "s", "execution time on machines of this type; empty or inf: cannot run", True),
+    InputColumn("<machine type>", "s", "execution time on machines of this type; empty or inf: cannot run", True),
 )
 POWER_COLUMNS = (
     _TASK_TYPE,
     _PSTATE,
-    Column("<machine type>", "W", "power while executing; empty where the task type cannot run", True),
+    InputColumn("<machine type>", "W", "power while executing; empty where the task type cannot run", True),
 )
 MACHINE_COLUMNS = (
-    Column("machine_type", "", "name of the machine type, as in the header of etc_s", True),
+    InputColumn("machine_type", "", "name of the machine type, as in the header of etc_s", True),
     _COUNT,
-    Column("group", "", 'group of the machine type, such as "special"; "general" if empty'),
+    InputColumn("group", "", 'group of the machine type, such as "special"; "general" if empty'),
     *(column for column, _ in _STANDBY),
 )
 
@@ -80,7 +80,7 @@ def _table_problems(tables: SystemTables) -> Iterator[Problem]:
 class _Matrix(NamedTuple):
     """A table as an array [task type, machine type, P-state]: +inf where it is empty, NaN where it is wrong."""
 
-    table: Table
+    table: InputTable
     task_types: tuple[str, ...]
     machine_types: tuple[str, ...]
     values: Floats
@@ -169,7 +169,7 @@ def _read_matrix(name: str, folder: Path, *, positive: bool) -> _Matrix:
     return _Matrix(table, task_types, machine_types, values.transpose(0, 2, 1), rows)
 
 
-def _check_size(table: Table, machine_types: tuple[str, ...], task_types: tuple[str, ...], n_pstates: int) -> None:
+def _check_size(table: InputTable, machine_types: tuple[str, ...], task_types: tuple[str, ...], n_pstates: int) -> None:
     """InputError, with the problems so far, when there is no array or one too large to look at."""
     n_cells = len(task_types) * len(machine_types) * n_pstates
     if n_cells > MAX_CELLS:
@@ -178,7 +178,7 @@ def _check_size(table: Table, machine_types: tuple[str, ...], task_types: tuple[
         raise InputError(*table.problems)
 
 
-def _check_key(table: Table, key: str) -> None:
+def _check_key(table: InputTable, key: str) -> None:
     """The names of the task types: none missing, and no column of times taken for them."""
     table.report_rows(key, table.frame[key].is_null().to_numpy(), "every row needs the name of its task type")
     if key != _TASK_TYPE.name and table.numbers(key).is_given.all():
@@ -186,7 +186,7 @@ def _check_key(table: Table, key: str) -> None:
         table.add("found only numbers", allowed, f"call it {_TASK_TYPE.name!r} if they are names", column=key)
 
 
-def _pstates(table: Table) -> Ints:
+def _pstates(table: InputTable) -> Ints:
     """The P-state of each row; reports what is no whole number from 0 up, and gives -1 for it."""
     if _PSTATE.name not in table.columns:
         return np.zeros(table.frame.height, dtype=np.int32)
@@ -196,7 +196,7 @@ def _pstates(table: Table) -> Ints:
     return np.where(fine, values, -1).astype(np.int32)
 
 
-def _cells(table: Table, machine_types: tuple[str, ...], *, positive: bool) -> Floats:
+def _cells(table: InputTable, machine_types: tuple[str, ...], *, positive: bool) -> Floats:
     """The values as [row, machine type], +inf where a cell is empty, NaN and a report where it is wrong."""
     columns = [table.numbers(machine_type) for machine_type in machine_types]
     shape = (table.frame.height, len(machine_types))
@@ -209,7 +209,7 @@ def _cells(table: Table, machine_types: tuple[str, ...], *, positive: bool) -> F
     return np.where(is_empty, np.inf, np.where(fine, values, np.nan))
 
 
-def _rows(table: Table, key: str, names: pl.Series, task_types: tuple[str, ...], pstates: Ints) -> Ints:
+def _rows(table: InputTable, key: str, names: pl.Series, task_types: tuple[str, ...], pstates: Ints) -> Ints:
     """The row of each [task type, P-state], -1 for none; reports pairs that are missing or given twice."""
     n_pstates = int(pstates.max()) + 1
     code_of = {task_type: code for code, task_type in enumerate(task_types)}
@@ -226,7 +226,7 @@ def _rows(table: Table, key: str, names: pl.Series, task_types: tuple[str, ...],
     return rows
 
 
-def _report_missing(table: Table, task_types: tuple[str, ...], rows: Ints) -> None:
+def _report_missing(table: InputTable, task_types: tuple[str, ...], rows: Ints) -> None:
     missing = np.argwhere(rows < 0)
     allowed = "every task type needs a row for each P-state"
     for code, pstate in missing[:MAX_LISTED]:
@@ -263,7 +263,7 @@ def _report_missing_powers(etc: _Matrix, power: _Matrix, power_w: Floats, rows: 
 
 
 def _name_problems(
-    table: Table, what: str, names: tuple[str, ...], wanted: tuple[str, ...], wanted_in: str
+    table: InputTable, what: str, names: tuple[str, ...], wanted: tuple[str, ...], wanted_in: str
 ) -> Iterator[Problem]:
     """Names that the other table does not have, and names of it that are missing here."""
     unknown = [name for name in names if name not in wanted]
@@ -331,7 +331,7 @@ def _read_machines(name: str, folder: Path, etc: _Matrix, *, has_powers: bool) -
     )
 
 
-def _standby_columns(table: Table, *, has_powers: bool) -> list[Floats]:
+def _standby_columns(table: InputTable, *, has_powers: bool) -> list[Floats]:
     """The columns of the standby by row of the table; none where the table has none of them."""
     given = [column.name for column, _ in _STANDBY if column.name in table.columns]
     if not given:

@@ -11,40 +11,42 @@ import polars as pl
 from joulewise.errors import InputError, raise_if_any
 from joulewise.model import Shape, UtilityShapes, constant, linear, piecewise, step
 from joulewise.model.arrays import Floats, Ints
-from joulewise.worlds.frames import Column, Table
+from joulewise.worlds.frames import InputColumn, InputTable
 from joulewise.worlds.utilities import PRIORITIES, URGENCIES, Levels, UtilityParameters
 
-ARRIVAL = Column("arrival_s", "s", "instant of arrival, in rising order", True)
+ARRIVAL = InputColumn("arrival_s", "s", "instant of arrival, in rising order", True)
 
 LEVELS = (
-    Column("priority", "", f"one of {', '.join(PRIORITIES)}; goes with urgency and utility_class"),
-    Column("urgency", "", f"one of {', '.join(URGENCIES)}"),
-    Column("utility_class", "", "one of the study's utility classes, such as A"),
+    InputColumn("priority", "", f"one of {', '.join(PRIORITIES)}; goes with urgency and utility_class"),
+    InputColumn("urgency", "", f"one of {', '.join(URGENCIES)}"),
+    InputColumn("utility_class", "", "one of the study's utility classes, such as A"),
 )
 
-_UTILITY = Column("utility", "", "shape by hand: constant, linear, step or piecewise; constant if empty")
+_UTILITY = InputColumn("utility", "", "shape by hand: constant, linear, step or piecewise; constant if empty")
 
-_MAX_UTILITY = Column("max_utility", "", "multiplies the utility; 1 if empty")
+_MAX_UTILITY = InputColumn("max_utility", "", "multiplies the utility; 1 if empty")
 
-_HOLD = Column("hold_s", "s", "time after arrival before the utility begins to change; 0 if empty")
+_HOLD = InputColumn("hold_s", "s", "time after arrival before the utility begins to change; 0 if empty")
 
-_DURATION = Column(
+_DURATION = InputColumn(
     "duration_s",
     "s",
     "after the hold; linear: time in which the utility falls to 0; step: deadline, at which it is already 0",
 )
 
-_POINTS = Column("utility_points", "", 'piecewise: "seconds:value" pairs after the hold, such as "0:1 600:0.5 900:0"')
+_POINTS = InputColumn(
+    "utility_points", "", 'piecewise: "seconds:value" pairs after the hold, such as "0:1 600:0.5 900:0"'
+)
 
 BY_HAND = (_UTILITY, _MAX_UTILITY, _HOLD, _DURATION, _POINTS)
 
-STRETCH = Column("stretch", "", "how long the task really runs over its estimated time; 1 if empty")
+STRETCH = InputColumn("stretch", "", "how long the task really runs over its estimated time; 1 if empty")
 
 
 class _HandWritten(NamedTuple):
     """A shape that people write by hand: the column it needs, and how to make it from duration and points."""
 
-    needs: Column | None
+    needs: InputColumn | None
     shape: Callable[[float, str], Shape]
 
 
@@ -64,7 +66,7 @@ def parse_points(text: str) -> list[tuple[float, float]]:
     return [(float(at_s), float(value)) for at_s, value in pairs]
 
 
-def check_utilities(table: Table) -> None:
+def check_utilities(table: InputTable) -> None:
     """One way of giving utilities, not both, and all columns of it."""
     levels = [column.name for column in LEVELS if column.name in table.columns]
     by_hand = [column.name for column in BY_HAND if column.name in table.columns]
@@ -76,7 +78,7 @@ def check_utilities(table: Table) -> None:
         table.add(f"found only {', '.join(levels)}", f"utilities by level need {wanted}", column="header")
 
 
-def check_order(table: Table, arrival_s: Floats) -> None:
+def check_order(table: InputTable, arrival_s: Floats) -> None:
     """Note every arrival before the one in the row above."""
     falls = np.concatenate(([False], np.diff(arrival_s) < 0))
     if falls.any():
@@ -84,14 +86,14 @@ def check_order(table: Table, arrival_s: Floats) -> None:
         table.report_rows(ARRIVAL.name, falls, "must not be before the arrival in the row above", advice)
 
 
-def read_codes(table: Table, column: Column, choices: tuple[str, ...], what: str) -> Ints:
+def read_codes(table: InputTable, column: InputColumn, choices: tuple[str, ...], what: str) -> Ints:
     """The position of each cell among the choices, -1 for what is none of them; unknown names are noted."""
     if column.name not in table.columns:
         return np.full(table.frame.height, -1, dtype=np.int32)
     return table.codes(column.name, choices, what)
 
 
-def read_levels(table: Table, parameters: UtilityParameters) -> Levels:
+def read_levels(table: InputTable, parameters: UtilityParameters) -> Levels:
     """The levels of each task; what is wrong with them is noted."""
     choices = (PRIORITIES, URGENCIES, tuple(parameters.intervals))
     whats = ("priority", "urgency", "utility class")
@@ -103,7 +105,7 @@ def read_levels(table: Table, parameters: UtilityParameters) -> Levels:
     )
 
 
-def read_by_hand(table: Table) -> tuple[UtilityShapes, Ints, Floats, Floats]:
+def read_by_hand(table: InputTable) -> tuple[UtilityShapes, Ints, Floats, Floats]:
     """Shapes, and the shape, scale and hold of each task; InputError with every problem of the table."""
     kind = _kinds(table)
     scale = table.quantity(_MAX_UTILITY, 1.0)
@@ -120,21 +122,21 @@ def _code(kind: str) -> int:
     return list(KINDS).index(kind)
 
 
-def _texts(table: Table, column: Column) -> pl.Series:
+def _texts(table: InputTable, column: InputColumn) -> pl.Series:
     """A column as text; all null where it is absent."""
     if column.name in table.columns:
         return table.texts(column.name)
     return pl.Series([None] * table.frame.height, dtype=pl.String)
 
 
-def _kinds(table: Table) -> Ints:
+def _kinds(table: InputTable) -> Ints:
     """The position of each task's kind in `KINDS`; an empty one is constant, an unknown one is reported."""
     if _UTILITY.name not in table.columns:
         return np.full(table.frame.height, _code("constant"), dtype=np.int32)
     return table.codes(_UTILITY.name, tuple(KINDS), "utility shape", default=_code("constant"))
 
 
-def _check_needs(table: Table, kind: Ints) -> None:
+def _check_needs(table: InputTable, kind: Ints) -> None:
     """A column is filled where the kind needs it, and only there."""
     for column in (_DURATION, _POINTS):
         users = [name for name, row in KINDS.items() if row.needs is column]
@@ -150,7 +152,7 @@ def _check_needs(table: Table, kind: Ints) -> None:
         table.report_rows(column.name, spare, f"must be empty but for {names} utilities")
 
 
-def _check_points(table: Table, points: pl.Series) -> None:
+def _check_points(table: InputTable, points: pl.Series) -> None:
     """Report every distinct list of points that makes no utility, where it first stands."""
     distinct = pl.DataFrame({"points": points}).with_row_index("row").drop_nulls()
     first = distinct.unique("points", keep="first", maintain_order=True)

@@ -22,7 +22,7 @@ from joulewise.present.facility.progress import mean_steps, staircase
 from joulewise.present.facility.sweep import PRICE_NAME, rates_by_number, slopes, turned_key
 from joulewise.present.facility.view import BOUND_NAME, spread_out, technique_key
 from joulewise.present.layout import Drawing
-from joulewise.present.lines import Point
+from joulewise.present.lines import LinePoint
 from joulewise.present.page import all_figures, drawable
 from joulewise.present.records import METHOD, VARIANT, Records
 from joulewise.present.report import render_report
@@ -136,7 +136,7 @@ def test_a_share_of_the_power_is_drawn_in_watts() -> None:
 
 
 def test_slopes_are_per_unit() -> None:
-    found = slopes([Point(1.0, 10.0), Point(3.0, 14.0), Point(4.0, 15.0)], 1000.0)
+    found = slopes([LinePoint(1.0, 10.0), LinePoint(3.0, 14.0), LinePoint(4.0, 15.0)], 1000.0)
     assert [point.x for point in found] == [1, 3, 3, 4]
     assert [point.y for point in found] == pytest.approx([0.002, 0.002, 0.001, 0.001])
 

@@ -33,7 +33,7 @@ from joulewise.present.fronts import (
     thinned,
 )
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of, sentence
-from joulewise.present.lines import Axis, Plot, Point, draw_lines
+from joulewise.present.lines import LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.parts import hconcat, vconcat
 from joulewise.present.plane import (
     BOUND,
@@ -233,15 +233,15 @@ def hypervolume_by_generations(records: Records) -> Drawing:
 
 def _volume_part(records: Records, panel: Panel, key: str, steps: list[int]) -> Any:
     labels, looks = records.labels(key), looks_of(records, key)
-    lines: dict[str, list[Point]] = {}
+    lines: dict[str, list[LinePoint]] = {}
     for row in panel.rows.sort("step").iter_rows(named=True):
-        point = Point(math.log10(row["step"]), row["mean"], row["low"], row["high"])
+        point = LinePoint(math.log10(row["step"]), row["mean"], row["low"], row["high"])
         lines.setdefault(labels[row[key]], []).append(point)
     dashes = {name: (look.colour, [1, 0]) for name, look in looks.items() if name in lines}
     least = min(point.y for points in lines.values() for point in points)
     ticks = {math.log10(step): plain(step) for step in _few(steps)}
-    x = Axis("generations", math.log10(steps[0]), math.log10(steps[-1]) or 1.0, ticks)
-    y = Axis("hypervolume (% of the bound's)", 10 * math.floor(least / 10), 100.0)
+    x = LineAxis("generations", math.log10(steps[0]), math.log10(steps[-1]) or 1.0, ticks)
+    y = LineAxis("hypervolume (% of the bound's)", 10 * math.floor(least / 10), 100.0)
     return draw_lines(Plot(lines, dashes, x, y, panel.title, 320, has_bands=True))
 
 
@@ -286,7 +286,7 @@ def _peak_block(records: Records, panel: Panel, key: str, *, alone: bool) -> Any
     front = thinned(plane.inside(points))
     unit, _ = energy_unit(plane.energy_size)
     rates = [row["y"] / row["x"] for row in plane.rows(front) if row["x"] > 0]
-    rate = Axis(f"utility per energy (1/{unit})", *_span(rates))
+    rate = LineAxis(f"utility per energy (1/{unit})", *_span(rates))
     first, second, third = _front_part(plane, front), _by_utility(plane, front, rate), _by_energy(plane, front, rate)
     if not alone:
         return hconcat(first, second, third, spacing=16, title=sentence(named))
@@ -328,7 +328,7 @@ def _front_part(plane: Plane, front: pl.DataFrame) -> Any:
     return plane.sized(_layers(plane, front, plane.x(), plane.y(), across=True, upright=True), "A")
 
 
-def _by_utility(plane: Plane, front: pl.DataFrame, rate: Axis) -> Any:
+def _by_utility(plane: Plane, front: pl.DataFrame, rate: LineAxis) -> Any:
     import altair as alt
 
     x = alt.X("rate:Q", title=rate.title, scale=_scale(rate), axis=alt.Axis(format=AXIS_FORMAT, tickCount=4, grid=True))
@@ -336,14 +336,14 @@ def _by_utility(plane: Plane, front: pl.DataFrame, rate: Axis) -> Any:
     return part.sized(_layers(plane, front, x, plane.y(), across=True, upright=False), "B")
 
 
-def _by_energy(plane: Plane, front: pl.DataFrame, rate: Axis) -> Any:
+def _by_energy(plane: Plane, front: pl.DataFrame, rate: LineAxis) -> Any:
     import altair as alt
 
     y = alt.Y("rate:Q", title=rate.title, scale=_scale(rate), axis=alt.Axis(format=AXIS_FORMAT, tickCount=4))
     return plane.sized(_layers(plane, front, plane.x(), y, across=False, upright=True), "C")
 
 
-def _scale(axis: Axis) -> Any:
+def _scale(axis: LineAxis) -> Any:
     import altair as alt
 
     return alt.Scale(domain=[axis.low, axis.high], nice=False, zero=False)

@@ -14,7 +14,7 @@ from joulewise.present.bags.keys import RATIO
 from joulewise.present.bags.keys import SIZE as BAG_SIZE
 from joulewise.present.formats import key_name, number, plain
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, sentence
-from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
+from joulewise.present.lines import LineAxis, LinePoint, Plot, draw_lines, encoded
 from joulewise.present.parts import layer
 from joulewise.present.plane import legend_of
 from joulewise.present.records import Records
@@ -84,8 +84,8 @@ def _gap_panel(panel: Panel, most: float) -> Any:
     ratios, sizes = (list(dict.fromkeys(getattr(group, name) for group in groups)) for name in ("ratio", "size"))
     width = _HALF * 0.9 / len(ratios)
     ticks = {i + 0.5: size for i, size in enumerate(sizes)}
-    x = encoded(alt.X, "x:Q", Axis("tasks per machine", 0.0, float(len(sizes)), ticks))
-    y = encoded(alt.Y, "y:Q", Axis("profit below its bound (%)", 0.0, 1.04 * most or 1.0))
+    x = encoded(alt.X, "x:Q", LineAxis("tasks per machine", 0.0, float(len(sizes)), ticks))
+    y = encoded(alt.Y, "y:Q", LineAxis("profit below its bound (%)", 0.0, 1.04 * most or 1.0))
     colours = dict(zip(ratios, theme.categorical(len(ratios)), strict=True))
     colour = legend_of(colours, sentence(key_name(RATIO)), symbolType="square")
     shapes = [row for group in groups for row in _shape(group, width)]
@@ -143,7 +143,7 @@ def profit_by_ratio(records: Records) -> Drawing:
     n_panels = min(len(panels) for panels, _ in by_name.values())
     shown = [v for frame in means.values() for name in ("mean", "low", "high") for v in frame[name].drop_nulls()]
     room = 0.05 * (max(shown) - min(shown)) or 1.0
-    y = Axis("profit per second", min([*shown, 0.0]) - room, max([*shown, 0.0]) + room)
+    y = LineAxis("profit per second", min([*shown, 0.0]) - room, max([*shown, 0.0]) + room)
     parts = [_ratio_plot(by_name, i, y) for i in range(n_panels)]
     caption = (
         "Profit per second over the profit ratio, the price in units of the least cost of energy, in the unit of the "
@@ -153,16 +153,18 @@ def profit_by_ratio(records: Records) -> Drawing:
     return Drawing(assemble([draw_lines(plot) for plot in parts], across=2), caption)
 
 
-def _ratio_plot(by_name: dict[str, tuple[list[Panel], str]], i: int, y: Axis) -> Plot:
+def _ratio_plot(by_name: dict[str, tuple[list[Panel], str]], i: int, y: LineAxis) -> Plot:
     lines = {_LINES[name]: _ratio_points(panels[i].rows) for name, (panels, _) in by_name.items()}
     dashes = ([1, 0], [6, 3], [2, 2])
     looks = {label: (theme.PALETTE[k], dashes[k]) for k, label in enumerate(_LINES.values()) if label in lines}
     xs = [point.x for points in lines.values() for point in points]
     room = 0.03 * (max(xs) - min(xs)) or 0.1
-    x = Axis(key_name(RATIO), min(xs) - room, max(xs) + room)
+    x = LineAxis(key_name(RATIO), min(xs) - room, max(xs) + room)
     title = next(iter(by_name.values()))[0][i].title
     return Plot(lines, looks, x, y, title, width_px=400, base=0.0)
 
 
-def _ratio_points(rows: pl.DataFrame) -> list[Point]:
-    return [Point(row[RATIO], row["mean"], row["low"], row["high"]) for row in rows.sort(RATIO).iter_rows(named=True)]
+def _ratio_points(rows: pl.DataFrame) -> list[LinePoint]:
+    return [
+        LinePoint(row[RATIO], row["mean"], row["low"], row["high"]) for row in rows.sort(RATIO).iter_rows(named=True)
+    ]

@@ -11,7 +11,7 @@ from joulewise.present import theme
 from joulewise.present.formats import energy_unit, time_unit
 from joulewise.present.fronts import best_run, front_panels
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline
-from joulewise.present.lines import Axis
+from joulewise.present.lines import LineAxis
 from joulewise.present.parts import hconcat, vconcat
 from joulewise.present.plane import BOUND, FOUND, FRONTS, Plane, curve_of, plane_of
 from joulewise.present.records import METHOD, Records
@@ -38,12 +38,12 @@ class _ChosenPoints:
     def names(self) -> list[str]:
         return list(self.front[_CHOSEN].drop_nulls().unique().sort())
 
-    def axis(self, metric: str) -> tuple[Axis, float]:
+    def axis(self, metric: str) -> tuple[LineAxis, float]:
         """The axis from zero to the most of any machine at any of the points, and the size of its unit."""
         most = float(self.rows[metric].max() or 0.0)  # type: ignore[arg-type]
         unit, size = time_unit(most) if metric == BUSY else energy_unit(most)
         title = f"finishing time ({unit})" if metric == BUSY else f"energy ({unit})"
-        return Axis(title, 0.0, 1.03 * most / size or 1.0), size
+        return LineAxis(title, 0.0, 1.03 * most / size or 1.0), size
 
 
 def has_machines(records: Records) -> bool:
@@ -138,7 +138,7 @@ def _sorted_part(scene: _ChosenPoints, name: str, metric: str) -> Any:
     return drawn.properties(width=250, height=170, title=_point_title(name))
 
 
-def _height(axis: Axis, *, is_named: bool = True) -> Any:
+def _height(axis: LineAxis, *, is_named: bool = True) -> Any:
     import altair as alt
 
     looks = alt.Axis(format=AXIS_FORMAT, tickCount=4)
@@ -156,7 +156,7 @@ def _point_title(name: str) -> str:
     return f"{name}: {_ENDS[name]}" if name in _ENDS else name
 
 
-def _tooltip(axis: Axis) -> list[Any]:
+def _tooltip(axis: LineAxis) -> list[Any]:
     import altair as alt
 
     return [

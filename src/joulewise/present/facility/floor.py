@@ -35,7 +35,7 @@ _PITCH_M = {"x_m": 0.6, "y_m": 2.4, "height_m": 0.1}
 
 
 @dataclass(frozen=True)
-class Room:
+class RoomView:
     """The nodes, with places, and the CRAC units of one plan; `is_standing`: racks are drawn standing, row by row.
 
     Where it is not known where nodes stand, `is_placed` is not set, and their places mean nothing.
@@ -66,7 +66,7 @@ def has_nodes(records: Records) -> bool:
     return records.n_runs > 0 and records.keeps(NODES, *COLUMNS)
 
 
-def rooms_of(records: Records) -> tuple[list[Room], str]:
+def rooms_of(records: Records) -> tuple[list[RoomView], str]:
     """The best plan at each setting, of few of them; and what to say of that."""
     key = technique_key(records)
     settings = settings_beside(records, key)
@@ -87,13 +87,13 @@ def is_placed(nodes: pl.DataFrame) -> bool:
     return set(PLACES) <= set(nodes.columns) and not any(nodes[name].null_count() for name in PLACES)
 
 
-def _room(records: Records, run: object, title: str) -> Room:
+def _room(records: Records, run: object, title: str) -> RoomView:
     nodes = records.frame(NODES).filter(run=run)
     has_places = is_placed(nodes)
     placed = nodes if has_places else _in_order(nodes)
     cracs = records.frame(CRACS).filter(run=run) if records.keeps(CRACS) else pl.DataFrame()
     n_racks, n_levels = placed.n_unique(["x_m", "y_m"]), placed["height_m"].n_unique()
-    return Room(title, placed, cracs, n_racks <= MOST_STANDING and n_levels > 1, has_places)
+    return RoomView(title, placed, cracs, n_racks <= MOST_STANDING and n_levels > 1, has_places)
 
 
 def _in_order(nodes: pl.DataFrame) -> pl.DataFrame:
@@ -104,7 +104,7 @@ def _in_order(nodes: pl.DataFrame) -> pl.DataFrame:
     return nodes.with_columns(pl.Series(name, at * _PITCH_M[name], dtype=pl.Float64) for name, at in steps)
 
 
-def cells_of(room: Room, column: str, of_rack: Callable[[pl.Expr], pl.Expr], most_across: int) -> Cells:
+def cells_of(room: RoomView, column: str, of_rack: Callable[[pl.Expr], pl.Expr], most_across: int) -> Cells:
     """What the map of a room draws of a column: every node row by row, or from above one value of each rack.
 
     Rows of racks that stand are put beside each other while there are not more racks than `most_across` in a line.
@@ -112,7 +112,7 @@ def cells_of(room: Room, column: str, of_rack: Callable[[pl.Expr], pl.Expr], mos
     return _standing(room, column, most_across) if room.is_standing else _from_above(room.nodes, column, of_rack)
 
 
-def _standing(room: Room, column: str, most_across: int) -> Cells:
+def _standing(room: RoomView, column: str, most_across: int) -> Cells:
     pitch, level = _pitch(room.nodes, "x_m", "y_m"), _pitch(room.nodes, "height_m", "x_m", "y_m")
     left, n_racks = float(room.nodes["x_m"].min()), _steps(room.nodes["x_m"], pitch)  # type: ignore[arg-type]
     top, n_levels = float(room.nodes["height_m"].max()), _steps(room.nodes["height_m"], level)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.facility.floor import Cells, Room, cells_of, rooms_of
+from joulewise.present.facility.floor import Cells, RoomView, cells_of, rooms_of
 from joulewise.present.formats import fixed, number, plain, power_unit
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline, pixels
 from joulewise.present.parts import hconcat, layer, vconcat
@@ -53,13 +53,13 @@ class _Colours:
 class _RoomMap:
     """A room with its rectangles, and the size of the map in pixels."""
 
-    room: Room
+    room: RoomView
     cells: Cells
     width_px: float
     height_px: float
 
 
-def _frame(room: Room, column: str, of_rack: Callable[[pl.Expr], pl.Expr], width_px: float) -> _RoomMap:
+def _frame(room: RoomView, column: str, of_rack: Callable[[pl.Expr], pl.Expr], width_px: float) -> _RoomMap:
     cells = cells_of(room, column, of_rack, int(width_px / _ACROSS_PX[1]))
     up_px = _LEVEL_PX if room.is_standing else _DEPTH_PX
     sizes = [
@@ -69,7 +69,7 @@ def _frame(room: Room, column: str, of_rack: Callable[[pl.Expr], pl.Expr], width
     return _RoomMap(room, cells, *sizes)
 
 
-def _frames(rooms: Sequence[Room], column: str, of_rack: Callable[[pl.Expr], pl.Expr]) -> list[_RoomMap]:
+def _frames(rooms: Sequence[RoomView], column: str, of_rack: Callable[[pl.Expr], pl.Expr]) -> list[_RoomMap]:
     return [_frame(room, column, of_rack, _WIDTHS_PX[len(rooms) > 1]) for room in rooms]
 
 
@@ -124,7 +124,7 @@ def _named(redlines: Sequence[float]) -> tuple[float, str]:
     return redlines[-1], f"{plain(redlines[-1])} {'redline' if len(redlines) == 1 else 'hottest redline'}"
 
 
-def _view(room: Room) -> str:
+def _view(room: RoomView) -> str:
     if not room.is_placed:
         return ""
     return ", the racks of each row seen from the front" if room.is_standing else ", the racks seen from above"
@@ -242,7 +242,7 @@ def _by_height(frame: _RoomMap, shown: _Colours) -> Any:
     return layer(*layers, width=_SIDE_PX[0], height=max(_SIDE_PX[1], frame.height_px))
 
 
-def _supplies(room: Room, shown: _Colours) -> list[Any]:
+def _supplies(room: RoomView, shown: _Colours) -> list[Any]:
     """The CRAC units as squares in the colour of what they blow, with its temperature where there are few."""
     import altair as alt
 

@@ -21,7 +21,7 @@ from joulewise.present.facility.view import (
     technique_key,
 )
 from joulewise.present.layout import Drawing, Panel, assemble, in_percent, inline, panels_of
-from joulewise.present.lines import BUDGET_LOOK, Axis, Plot, Point, draw_lines
+from joulewise.present.lines import BUDGET_LOOK, LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.parts import layer
 from joulewise.present.records import Records
 from joulewise.present.theme import Looks
@@ -76,13 +76,13 @@ def _searches(records: Records, keys: Sequence[str]) -> pl.DataFrame:
     return runs.join(steps, on="run", maintain_order="left_right")
 
 
-def _time_axis(first_s: float, last_s: float) -> Axis:
+def _time_axis(first_s: float, last_s: float) -> LineAxis:
     """From the last tick before the first result to the first after the last, or a little farther than that."""
     before = [at_s for at_s in _TICKS_S if at_s < first_s]
     after = [at_s for at_s in _TICKS_S if at_s > last_s]
     low, high = (before or [first_s / 2])[-1], (after or [2 * last_s])[0]
     ticks = {math.log10(at_s): name for at_s, name in _TICKS_S.items() if low <= at_s <= high}
-    return Axis("time of the search", math.log10(low), math.log10(high), ticks)
+    return LineAxis("time of the search", math.log10(low), math.log10(high), ticks)
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class _Searches:
     """What a panel shows: lines, the last improvement of each, and the bound where there is one."""
 
     title: str
-    lines: Mapping[str, Sequence[Point]]
-    ends: Mapping[str, Point]
+    lines: Mapping[str, Sequence[LinePoint]]
+    ends: Mapping[str, LinePoint]
 
     @property
     def values(self) -> list[float | None]:
@@ -99,14 +99,14 @@ class _Searches:
         return [value for points in self.lines.values() for p in points for value in (p.y, p.low, p.high)]
 
 
-def _scene(records: Records, panel: Panel, key: str, x: Axis) -> _Searches:
+def _scene(records: Records, panel: Panel, key: str, x: LineAxis) -> _Searches:
     labels = records.labels(key)
     parts = {part[key][0]: part for part in panel.rows.partition_by(key, maintain_order=True)}
     means = {labels[value]: mean_steps(parts[value]) for value in labels if value in parts}
     lines = {name: staircase(steps, x.high) for name, steps in means.items()}
     bound = _bound(records, panel)
     if bound is not None:
-        lines[BOUND_NAME] = [Point(x.low, bound), Point(x.high, bound)]
+        lines[BOUND_NAME] = [LinePoint(x.low, bound), LinePoint(x.high, bound)]
     return _Searches(panel.title, lines, {name: steps[-1] for name, steps in means.items()})
 
 
@@ -118,7 +118,7 @@ def _bound(records: Records, panel: Panel) -> float | None:
     return float(bounds.mean()) if bounds.len() else None  # type: ignore[arg-type]
 
 
-def _panel(scene: _Searches, looks: Looks, x: Axis, y: Axis, width_px: int) -> Any:
+def _panel(scene: _Searches, looks: Looks, x: LineAxis, y: LineAxis, width_px: int) -> Any:
     import altair as alt
 
     chart = draw_lines(Plot(scene.lines, looks, x, y, scene.title, width_px, has_bands=True))
@@ -128,7 +128,7 @@ def _panel(scene: _Searches, looks: Looks, x: Axis, y: Axis, width_px: int) -> A
     return layer(chart, dots.encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), fill=alt.Fill("colour:N", scale=None)), **size)
 
 
-def mean_steps(searches: pl.DataFrame) -> list[Point]:
+def mean_steps(searches: pl.DataFrame) -> list[LinePoint]:
     """The mean of what the trials of a technique had reached, with its interval, from when all had a plan."""
     trials = [part.sort("at_s") for part in searches.partition_by("trial", maintain_order=True)]
     start_s = max(float(part["at_s"][0]) for part in trials)
@@ -141,7 +141,7 @@ def mean_steps(searches: pl.DataFrame) -> list[Point]:
     ]
     means = statistics.summary(pl.DataFrame(rows), ["at_s"], [CRR]).sort("at_s")
     return [
-        Point(math.log10(row["at_s"]), row["mean"], in_percent(row["low"]), in_percent(row["high"]))
+        LinePoint(math.log10(row["at_s"]), row["mean"], in_percent(row["low"]), in_percent(row["high"]))
         for row in means.iter_rows(named=True)
     ]
 
@@ -154,17 +154,19 @@ def _thinned(times: np.ndarray) -> np.ndarray:
     return times[np.unique(np.clip(np.searchsorted(times, wanted * (1 - 1e-12)), 0, times.size - 1))]
 
 
-def staircase(steps: Sequence[Point], end: float) -> list[Point]:
+def staircase(steps: Sequence[LinePoint], end: float) -> list[LinePoint]:
     """The corners of a line that stays level until the next step, and after the last one up to the end."""
     later = [*(step.x for step in steps[1:]), end]
     return [
-        Point(at, step.y, step.low, step.high) for step, last in zip(steps, later, strict=True) for at in (step.x, last)
+        LinePoint(at, step.y, step.low, step.high)
+        for step, last in zip(steps, later, strict=True)
+        for at in (step.x, last)
     ]
 
 
-def percent_axis(values: Sequence[float | None]) -> Axis:
+def percent_axis(values: Sequence[float | None]) -> LineAxis:
     """From 0, or a round percentage where all values are well above, to one above them all."""
     shown = [value for value in values if value is not None]
     low, high = min(shown), max(shown)
     bottom = 10 * math.floor(low / 10) if low > 0.5 * high else 0
-    return Axis(CRR_TITLE, bottom, 5 * math.ceil(1.03 * high / 5) or 5)
+    return LineAxis(CRR_TITLE, bottom, 5 * math.ceil(1.03 * high / 5) or 5)

@@ -22,7 +22,7 @@ from joulewise.present.facility.view import (
 )
 from joulewise.present.formats import plain, power_unit
 from joulewise.present.layout import Drawing, Panel, assemble, in_percent, panels_of, whiskers
-from joulewise.present.lines import BUDGET_LOOK, Axis, Plot, Point, draw_lines
+from joulewise.present.lines import BUDGET_LOOK, LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.records import Records
 from joulewise.present.views import looks_of
 
@@ -161,7 +161,7 @@ class _NumberAxis:
         at = {self.at(value): plain(value) for value in values}
         room = _ROOM * (max(at) - min(at))
         title = f"{kind.name} ({unit})" if unit else kind.name
-        self.axis = Axis(title, min(at) - room, max(at) + room, at if self.is_log else None)
+        self.axis = LineAxis(title, min(at) - room, max(at) + room, at if self.is_log else None)
 
     def at(self, value: float) -> float:
         """Where a number is on the axis."""
@@ -177,8 +177,8 @@ class _SweepLines:
     """The lines of a panel: what is earned, with the bound, and what a unit more brings, with its price."""
 
     title: str
-    earned: Mapping[str, Sequence[Point]]
-    worth: Mapping[str, Sequence[Point]]
+    earned: Mapping[str, Sequence[LinePoint]]
+    worth: Mapping[str, Sequence[LinePoint]]
 
 
 def _scene(seen: Records, panel: Panel, technique: str, x: _NumberAxis) -> _SweepLines:
@@ -191,9 +191,9 @@ def _scene(seen: Records, panel: Panel, technique: str, x: _NumberAxis) -> _Swee
     return _SweepLines(panel.title, earned, {**rises, **({PRICE_NAME: price} if price else {})} if x.kind.per else {})
 
 
-def _points(rows: pl.DataFrame, x: _NumberAxis) -> list[Point]:
+def _points(rows: pl.DataFrame, x: _NumberAxis) -> list[LinePoint]:
     return [
-        Point(x.at(row[_PLACE]), row["mean"], in_percent(row["low"]), in_percent(row["high"]))
+        LinePoint(x.at(row[_PLACE]), row["mean"], in_percent(row["low"]), in_percent(row["high"]))
         for row in rows.iter_rows(named=True)
     ]
 
@@ -214,20 +214,20 @@ def _parts(seen: Records, scenes: Sequence[_SweepLines], technique: str, x: _Num
     return [draw_lines(plot) for plot in plots if plot.lines]
 
 
-def slopes(points: Sequence[Point], units: float) -> list[Point]:
+def slopes(points: Sequence[LinePoint], units: float) -> list[LinePoint]:
     """How much a line rises from one point to the next, per unit of which one step of the axis has this many."""
     pairs = list(pairwise(points))
     rises = [(right.y - left.y) / ((right.x - left.x) * units) for left, right in pairs]
-    return [Point(end.x, rise) for (left, right), rise in zip(pairs, rises, strict=True) for end in (left, right)]
+    return [LinePoint(end.x, rise) for (left, right), rise in zip(pairs, rises, strict=True) for end in (left, right)]
 
 
-def _values(lines: Mapping[str, Sequence[Point]]) -> list[float | None]:
+def _values(lines: Mapping[str, Sequence[LinePoint]]) -> list[float | None]:
     return [value for points in lines.values() for point in points for value in (point.y, point.low, point.high)]
 
 
-def _worth_axis(kind: _Number, values: Sequence[float | None]) -> Axis:
+def _worth_axis(kind: _Number, values: Sequence[float | None]) -> LineAxis:
     """From zero, or below where more of it earns less, to a little above the most."""
     shown = [value for value in values if value is not None]
     low, high = min([0.0, *shown]), max([0.0, *shown])
     room = 0.06 * (high - low) or 1.0
-    return Axis(f"worth of {kind.per} (percentage points)", low - room if low < 0 else 0.0, high + room)
+    return LineAxis(f"worth of {kind.per} (percentage points)", low - room if low < 0 else 0.0, high + room)

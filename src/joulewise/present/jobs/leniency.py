@@ -10,7 +10,7 @@ from joulewise.present.formats import energy_unit, plain
 from joulewise.present.jobs.keys import FILTER, LENIENCY, SCHEDULER
 from joulewise.present.jobs.view import by_scheduler, filtered
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled, sentence, shared_value, whiskers
-from joulewise.present.lines import BUDGET, BUDGET_LOOK, Axis, Plot, Point, draw_lines
+from joulewise.present.lines import BUDGET, BUDGET_LOOK, LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.records import UTILITY, Records
 from joulewise.present.views import looks_of, reshaped
 
@@ -63,28 +63,28 @@ def _plots(seen: Records, metric: str, panels: Sequence[Panel]) -> list[Plot]:
     unit, size = energy_unit(max(shown)) if metric == _ENERGY else ("", 1.0)
     room = max(0.06 * (max(shown) - min(shown)), 0.01 * max(shown)) or 1.0
     title = f"{_TITLES[metric]} ({unit})" if unit else _TITLES[metric]
-    y = Axis(title, max(0.0, min(shown) - room) / size, (max(shown) + room) / size)
+    y = LineAxis(title, max(0.0, min(shown) - room) / size, (max(shown) + room) / size)
     return [_plot(seen, panel, y, size, budget) for panel, budget in zip(panels, budgets, strict=True)]
 
 
-def _plot(seen: Records, panel: Panel, y: Axis, size: float, budget_j: float | None) -> Plot:
+def _plot(seen: Records, panel: Panel, y: LineAxis, size: float, budget_j: float | None) -> Plot:
     labels, x = seen.labels(SCHEDULER), _leniencies(panel.rows)
     parts = {part[SCHEDULER][0]: part.sort(LENIENCY) for part in panel.rows.partition_by(SCHEDULER)}
     lines = {label: _points(parts[name], size) for name, label in labels.items() if name in parts}
     if budget_j is not None:
-        lines[BUDGET] = [Point(x.low, budget_j / size), Point(x.high, budget_j / size)]
+        lines[BUDGET] = [LinePoint(x.low, budget_j / size), LinePoint(x.high, budget_j / size)]
     looks = {**looks_of(seen, SCHEDULER), BUDGET: BUDGET_LOOK}
     return Plot(lines, looks, x, y, sentence(panel.title), 330)
 
 
-def _points(rows: pl.DataFrame, size: float) -> list[Point]:
+def _points(rows: pl.DataFrame, size: float) -> list[LinePoint]:
     return [
-        Point(row[LENIENCY], row["mean"] / size, scaled(row["low"], size), scaled(row["high"], size))
+        LinePoint(row[LENIENCY], row["mean"] / size, scaled(row["low"], size), scaled(row["high"], size))
         for row in rows.iter_rows(named=True)
     ]
 
 
-def _leniencies(rows: pl.DataFrame) -> Axis:
+def _leniencies(rows: pl.DataFrame) -> LineAxis:
     """The leniencies of a panel, with the labels for which there is room."""
     values: list[float] = rows[LENIENCY].unique().sort().to_list()
     span = values[-1] - values[0] or 1.0
@@ -93,4 +93,4 @@ def _leniencies(rows: pl.DataFrame) -> Axis:
     for value in values:
         ticks[value] = plain(value) if value - last >= _LABEL_PART * span else ""
         last = value if ticks[value] else last
-    return Axis("leniency", values[0] - 0.04 * span, values[-1] + 0.04 * span, ticks)
+    return LineAxis("leniency", values[0] - 0.04 * span, values[-1] + 0.04 * span, ticks)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from joulewise.present.formats import plain
-from joulewise.present.lines import Axis
+from joulewise.present.lines import LineAxis
 from joulewise.units import duration
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86_400.0
@@ -36,12 +36,12 @@ def log_of(value: float, least: float) -> float:
     return math.log10(max(value, least))
 
 
-def time_axis(title: str, logs: Iterable[float]) -> Axis:
+def time_axis(title: str, logs: Iterable[float]) -> LineAxis:
     """An axis for logarithms of seconds."""
     return _axis(title, logs, _TIMES_S, duration)
 
 
-def count_axis(title: str, logs: Iterable[float]) -> Axis:
+def count_axis(title: str, logs: Iterable[float]) -> LineAxis:
     """An axis for logarithms of numbers."""
     return _axis(title, logs, _COUNTS, _in_short)
 
@@ -52,7 +52,9 @@ def _in_short(value: float) -> str:
     return f"{plain(float(f'{value / size:.3g}'))}{unit}"
 
 
-def _axis(title: str, logs: Iterable[float], ladders: Sequence[Sequence[float]], named: Callable[[float], str]) -> Axis:
+def _axis(
+    title: str, logs: Iterable[float], ladders: Sequence[Sequence[float]], named: Callable[[float], str]
+) -> LineAxis:
     """The span of the values with a little room; ticks of one ladder after the other until there are enough."""
     values = list(logs)
     low, high = min(values), max(values)
@@ -65,4 +67,4 @@ def _axis(title: str, logs: Iterable[float], ladders: Sequence[Sequence[float]],
             for place, value in inside.items():
                 if all(abs(place - other) >= _GAP * (high - low) for other in ticks):
                     ticks[place] = named(value)
-    return Axis(title, low - room, high + room, dict(sorted(ticks.items())))
+    return LineAxis(title, low - room, high + room, dict(sorted(ticks.items())))

@@ -14,7 +14,7 @@ from joulewise.present.jobs.keys import PLANNED
 from joulewise.present.jobs.logs import log_of, time_axis
 from joulewise.present.jobs.view import JOB_TYPES, JOBS, by_scheduler, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
-from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
+from joulewise.present.lines import LineAxis, LinePoint, Plot, draw_lines, encoded
 from joulewise.present.parts import layer
 from joulewise.present.records import Records
 from joulewise.units import count
@@ -93,9 +93,9 @@ def _in_order(times: Mapping[str, tuple[pl.Series, pl.Series]], logs: list[float
     lines = {}
     for name, (_, values) in times.items():
         pairs = zip(_QUANTILES, np.quantile(values.to_numpy(), _QUANTILES), strict=True)
-        lines[name] = [Point(100 * float(part), log_of(float(y), _LEAST_S)) for part, y in pairs]
+        lines[name] = [LinePoint(100 * float(part), log_of(float(y), _LEAST_S)) for part, y in pairs]
     looks = {name: theme.line_style(i) for i, name in enumerate(lines)}
-    x = Axis("jobs (%, in order)", 0.0, 100.0, {tick: f"{tick:g}" for tick in (0.0, 25.0, 50.0, 75.0, 100.0)})
+    x = LineAxis("jobs (%, in order)", 0.0, 100.0, {tick: f"{tick:g}" for tick in (0.0, 25.0, 50.0, 75.0, 100.0)})
     return Plot(lines, looks, x, time_axis("run time", logs), "", 300, has_bands=True)
 
 

@@ -14,7 +14,7 @@ from joulewise.present.jobs.keys import SCHEDULER
 from joulewise.present.jobs.logs import count_axis, log_of, time_axis
 from joulewise.present.jobs.view import JOBS, QUEUES, USERS, job_view, kept
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, sentence
-from joulewise.present.lines import Axis, Plot, Point, draw_lines, encoded
+from joulewise.present.lines import LineAxis, LinePoint, Plot, draw_lines, encoded
 from joulewise.present.records import Records
 from joulewise.present.views import looks_of
 
@@ -59,14 +59,14 @@ def _distribution(seen: Records, panel: Panel, name: str) -> Plot:
     parts = {part[SCHEDULER][0]: part for part in panel.rows.drop_nulls(name).partition_by(SCHEDULER)}
     lines = {label: _quantiles(parts[value][name], least) for value, label in labels.items() if value in parts}
     y = axis(title, [point.y for points in lines.values() for point in points])
-    x = Axis("jobs (%, in order)", 0.0, 100.0, {tick: f"{tick:g}" for tick in (0.0, 25.0, 50.0, 75.0, 90.0, 100.0)})
+    x = LineAxis("jobs (%, in order)", 0.0, 100.0, {tick: f"{tick:g}" for tick in (0.0, 25.0, 50.0, 75.0, 90.0, 100.0)})
     legend = sentence(seen.title(SCHEDULER))
     return Plot(lines, looks_of(seen, SCHEDULER), x, y, panel.title, 300, has_bands=True, legend=legend)
 
 
-def _quantiles(values: pl.Series, least: float) -> list[Point]:
+def _quantiles(values: pl.Series, least: float) -> list[LinePoint]:
     levels = np.quantile(values.to_numpy(), _QUANTILES)
-    return [Point(100 * float(part), log_of(float(y), least)) for part, y in zip(_QUANTILES, levels, strict=True)]
+    return [LinePoint(100 * float(part), log_of(float(y), least)) for part, y in zip(_QUANTILES, levels, strict=True)]
 
 
 # --- by queue -------------------------------------------------------------------------------------------
@@ -153,14 +153,14 @@ def _is_rated(seen: Records) -> bool:
     return seen.measures("fairness")
 
 
-def _user_axes(panels: Sequence[Panel]) -> tuple[Axis, Axis]:
+def _user_axes(panels: Sequence[Panel]) -> tuple[LineAxis, LineAxis]:
     shown = pl.concat([panel.rows for panel in panels])
     used = [log_of(node_s / 3600, 1e-2) for node_s in shown["node_s"]]
     slow = [log_of(value, 1.0) for value in shown[MEANS[1]]]
     return count_axis("node-hours used", used), count_axis("mean bounded slowdown", slow)
 
 
-def _user_part(seen: Records, panel: Panel, x: Axis, y: Axis) -> Any:
+def _user_part(seen: Records, panel: Panel, x: LineAxis, y: LineAxis) -> Any:
     import altair as alt
 
     rows = [

@@ -11,7 +11,7 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import energy_unit, time_unit
 from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline, sentence
-from joulewise.present.lines import Axis, Plot, Point, draw_lines
+from joulewise.present.lines import LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.measure.view import (
     frequencies_mhz,
     in_one_way,
@@ -166,8 +166,8 @@ def _over_frequency(rows: pl.DataFrame, quantity: _Measured, title: str, look: _
     plot = Plot(
         lines,
         look.lines,
-        Axis("clock (GHz)", ghz[-1] - room, ghz[0] + room),
-        Axis(quantity.title.format(unit=unit), 0.0, 1.06 * top),
+        LineAxis("clock (GHz)", ghz[-1] - room, ghz[0] + room),
+        LineAxis(quantity.title.format(unit=unit), 0.0, 1.06 * top),
         title,
         _WIDTH_PX,
         legend=_LEGEND,
@@ -177,7 +177,7 @@ def _over_frequency(rows: pl.DataFrame, quantity: _Measured, title: str, look: _
     return draw_lines(plot)
 
 
-def _lines(rows: pl.DataFrame, quantity: _Measured, size: float) -> dict[str, list[Point]]:
+def _lines(rows: pl.DataFrame, quantity: _Measured, size: float) -> dict[str, list[LinePoint]]:
     """For each size the points in the company that slows most and, by another name, in the one that slows least."""
     shown = {}
     for (n,), part in rows.sort("size").partition_by("size", as_dict=True, maintain_order=True).items():
@@ -185,7 +185,7 @@ def _lines(rows: pl.DataFrame, quantity: _Measured, size: float) -> dict[str, li
         for name, company in zip((size_name(n), _least(n)), dict.fromkeys((order[-1], order[0]))):
             own = part.filter(pl.col("group") == company).sort("clock_mhz")
             shown[name] = [
-                Point(row["clock_mhz"] / 1000, *_ends(row, quantity, size)) for row in own.iter_rows(named=True)
+                LinePoint(row["clock_mhz"] / 1000, *_ends(row, quantity, size)) for row in own.iter_rows(named=True)
             ]
     return shown
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from joulewise.present.formats import energy_unit, plain
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled, shared_value, whiskers
-from joulewise.present.lines import BUDGET, BUDGET_LOOK, Axis, Plot, Point, draw_lines
+from joulewise.present.lines import BUDGET, BUDGET_LOOK, LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.records import Records
 from joulewise.present.tasks.keys import FILTER, LENIENCY, POLICY, SETTING, WEIGHT
 from joulewise.present.tasks.settings import FILTERS, WITH_LENIENCY, tunes, with_setting
@@ -27,7 +27,7 @@ class _Turned:
 
     records: Records
     lines: str
-    x: Axis
+    x: LineAxis
     last: float
 
 
@@ -75,7 +75,7 @@ def _scene(records: Records, turned: str, covered: Sequence[str], others: Sequen
     lines = SETTING if by_other else POLICY if seen.varies(POLICY) else seen.main or POLICY
     named = {**{value: plain(value) for value in values}, **{place: name for name, place in places.items()}}
     room = 0.04 * (max(named) - values[0])
-    x = Axis(records.words(turned).name, values[0] - room, max(named) + room, _thinned(named))
+    x = LineAxis(records.words(turned).name, values[0] - room, max(named) + room, _thinned(named))
     return _Turned(seen, POLICY if lines == _PLACE else lines, x, values[-1])
 
 
@@ -104,7 +104,7 @@ def _plots(scene: _Turned, metric: str, panels: Sequence[Panel]) -> list[Plot]:
     shown += [budget for budget in budgets if budget is not None]
     unit, size = energy_unit(max(shown)) if metric == "energy_j" else ("", 1.0)
     room = max(0.04 * (max(shown) - min(shown)), 0.02 * max(shown)) or 1.0
-    y = Axis(
+    y = LineAxis(
         f"energy used ({unit})" if unit else "utility earned",
         max(min(shown) - room, min(0.0, min(shown))) / size,
         (max(shown) + room) / size,
@@ -114,15 +114,15 @@ def _plots(scene: _Turned, metric: str, panels: Sequence[Panel]) -> list[Plot]:
         parts = {part[scene.lines][0]: part for part in panel.rows.partition_by(scene.lines)}
         lines = {label: _points(scene, parts[value], size) for value, label in labels.items() if value in parts}
         if budget_j is not None:
-            lines[BUDGET] = [Point(scene.x.low, budget_j / size), Point(scene.x.high, budget_j / size)]
+            lines[BUDGET] = [LinePoint(scene.x.low, budget_j / size), LinePoint(scene.x.high, budget_j / size)]
         looks = {**looks_of(records, scene.lines), BUDGET: BUDGET_LOOK}
         plots.append(Plot(lines, looks, scene.x, y, panel.title))
     return plots
 
 
-def _points(scene: _Turned, rows: pl.DataFrame, size: float) -> list[Point]:
+def _points(scene: _Turned, rows: pl.DataFrame, size: float) -> list[LinePoint]:
     return [
-        Point(
+        LinePoint(
             row[_PLACE],
             row["mean"] / size,
             scaled(row["low"], size),

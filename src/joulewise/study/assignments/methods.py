@@ -29,7 +29,7 @@ _MOVE_S, _GENE_S, _SAMPLE_S = 2e-6, 5e-9, 1.5e-9
 
 
 @dataclass(frozen=True)
-class Found:
+class AssignmentAnswer:
     """What a method found: a front of assignments, those on the way there, how fast it went and on what.
 
     `population` is what the search may go on from, None where there is no such thing.
@@ -42,18 +42,20 @@ class Found:
     population: Any = None
 
 
-def _annealed(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Found:
+def _annealed(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> AssignmentAnswer:
     from joulewise.optimise.assignments.annealing import search_front
 
-    return Found(search_front(known.world, drop_below=p.drop_below, moves=p.moves, seed=seed))
+    return AssignmentAnswer(search_front(known.world, drop_below=p.drop_below, moves=p.moves, seed=seed))
 
 
-def _evolved(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Found:
+def _evolved(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> AssignmentAnswer:
     start = start_of(p)
     seeds = () if start else seeds_of(known.world, p)
     evolution = _evolution(p)(partial(problem_of, known, p, seed), seeds, **genetic_ways(p), seed=seed, start=start)
     snapshots = {n: front.points for n, front in evolution.snapshots.items()}
-    return Found(evolution.front, snapshots, evolution.generations_per_s, evolution.engine, evolution.population)
+    return AssignmentAnswer(
+        evolution.front, snapshots, evolution.generations_per_s, evolution.engine, evolution.population
+    )
 
 
 def _evolution(p: UtilityFrontParameters) -> Callable[..., Evolution]:

@@ -15,7 +15,7 @@ from joulewise import units
 from joulewise.errors import raise_if_any
 from joulewise.study.bags import tables as bag_tables
 from joulewise.study.bags.columns import BAG_FRONT_COLUMNS
-from joulewise.study.bags.methods import METHODS, Found, FrontParameters
+from joulewise.study.bags.methods import METHODS, BagAnswer, FrontParameters
 from joulewise.study.bags.templates import FRONT_TEMPLATE
 from joulewise.study.bags.world import (
     BagKind,
@@ -158,7 +158,7 @@ def _warm_up(method: str) -> None:
     mark_kernels_compiled()
 
 
-def _front(found: Found) -> list[BagAllocation]:
+def _front(found: BagAnswer) -> list[BagAllocation]:
     """The allocations that no other beats in both objectives, by rising energy."""
     from joulewise.optimise.front import non_dominated
 

@@ -28,7 +28,7 @@ SEEDS = {"min-energy": "min_energy", "min-min": "min_min_completion_time"}
 
 
 @dataclass(frozen=True)
-class Found:
+class BagAnswer:
     """What a method found: allocations, the points of fronts on the way there, and how fast it went, if at a speed."""
 
     allocations: Sequence[BagAllocation]
@@ -36,21 +36,21 @@ class Found:
     generations_per_s: float = math.nan
 
 
-def _recovered(bag: Bag, bound: BoundFront, p: FrontParameters, _seed: int) -> Found:
+def _recovered(bag: Bag, bound: BoundFront, p: FrontParameters, _seed: int) -> BagAnswer:
     from joulewise.optimise.bags.recovery import recovered
 
-    return Found(recovered(bag, bound, p.n_points))
+    return BagAnswer(recovered(bag, bound, p.n_points))
 
 
-def _annealed(bag: Bag, bound: BoundFront, p: FrontParameters, seed: int) -> Found:
+def _annealed(bag: Bag, bound: BoundFront, p: FrontParameters, seed: int) -> BagAnswer:
     from joulewise.optimise.bags.annealing import improve
     from joulewise.optimise.bags.recovery import recovered
 
     front = improve(bag, bound, recovered(bag, bound, p.n_points), moves=p.moves, seed=seed)
-    return Found(front.payload)
+    return BagAnswer(front.payload)
 
 
-def _evolved(bag: Bag, _bound: BoundFront, p: FrontParameters, seed: int) -> Found:
+def _evolved(bag: Bag, _bound: BoundFront, p: FrontParameters, seed: int) -> BagAnswer:
     from joulewise.optimise.bags import seeds
     from joulewise.optimise.bags.problem import BagProblem
     from joulewise.optimise.evolution import evolve
@@ -58,7 +58,7 @@ def _evolved(bag: Bag, _bound: BoundFront, p: FrontParameters, seed: int) -> Fou
     first = [getattr(seeds, SEEDS[name])(bag) for name in p.seeds]
     evolution = evolve(BagProblem(bag), first, **genetic_ways(p), seed=seed)
     snapshots = {n: front.points[::-1, ::-1] for n, front in evolution.snapshots.items()}
-    return Found(evolution.front.payload, snapshots, evolution.generations_per_s)
+    return BagAnswer(evolution.front.payload, snapshots, evolution.generations_per_s)
 
 
 METHODS = {

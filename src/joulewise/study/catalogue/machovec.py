@@ -43,7 +43,7 @@ _READING = (
 )
 
 
-class World(NamedTuple):
+class Reading(NamedTuple):
     """One reading of the published world: how its experiments are called, and what was read."""
 
     prefix: str
@@ -51,13 +51,13 @@ class World(NamedTuple):
     reading: str
 
 
-NODES = World(
+NODES = Reading(
     "machovec",
     "",
     "48 to 52 cores per node and an average parallelism of half the nodes asked for in Downey's model, neither of "
     "which is printed, for then 100,000 cores draw about what the text says",
 )
-CORES = World(
+CORES = Reading(
     "machovec-cores",
     ", with constant parallelism",
     "24 to 96 cores per node and an average parallelism of 32 cores for all jobs in Downey's model, neither of which "
@@ -237,11 +237,11 @@ _MOST_FOR_LEAST = Claim(
 )
 
 
-def _reading(world: World) -> str:
+def _reading(world: Reading) -> str:
     return f"{world.reading}; budget by the rule of 70 % in this world; {_READING}"
 
 
-def _budget(world: World) -> Experiment:
+def _budget(world: Reading) -> Experiment:
     return Experiment(
         f"{world.prefix}-budget",
         f"Utility and energy without a budget, from which the budgets come{world.words}",
@@ -277,7 +277,7 @@ def _budget(world: World) -> Experiment:
     )
 
 
-def _leniency(world: World, figure: str, words: str, best: float) -> Experiment:
+def _leniency(world: Reading, figure: str, words: str, best: float) -> Experiment:
     return Experiment(
         f"{world.prefix}-{figure}",
         f"Max UPR with place-holders by leniency of the {words} filter{world.words}",
@@ -295,7 +295,7 @@ def _leniency(world: World, figure: str, words: str, best: float) -> Experiment:
     )
 
 
-def _fig_9(world: World) -> Experiment:
+def _fig_9(world: Reading) -> Experiment:
     return Experiment(
         f"{world.prefix}-fig-9",
         f"Percent of maximum utility, and energy, by policy and filter at 5,000 jobs a day{world.words}",
@@ -317,7 +317,7 @@ def _fig_9(world: World) -> Experiment:
     )
 
 
-def _filters(world: World) -> Experiment:
+def _filters(world: Reading) -> Experiment:
     return Experiment(
         f"{world.prefix}-filters",
         f"Percent of maximum utility by energy filter, each at its best leniency{world.words}",
@@ -335,7 +335,7 @@ def _filters(world: World) -> Experiment:
     )
 
 
-def _fig_10(world: World) -> Experiment:
+def _fig_10(world: Reading) -> Experiment:
     return Experiment(
         f"{world.prefix}-fig-10",
         f"Percent of maximum utility, and energy, by policy at 10,000 jobs a day{world.words}",
@@ -357,7 +357,7 @@ def _fig_10(world: World) -> Experiment:
     )
 
 
-def _time(world: World) -> Experiment:
+def _time(world: Reading) -> Experiment:
     return Experiment(
         f"{world.prefix}-time",
         f"Time of a mapping event, and what 15 P-states change{world.words}",
@@ -384,7 +384,7 @@ def _time(world: World) -> Experiment:
     )
 
 
-def _thresholds(world: World) -> Experiment:
+def _thresholds(world: Reading) -> Experiment:
     return Experiment(
         f"{world.prefix}-dropping",
         f"Percent of maximum utility by dropping threshold{world.words}",

@@ -12,14 +12,14 @@ from joulewise.model import System
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.chances import Chances
 from joulewise.worlds.assignments.chances import powers_of
-from joulewise.worlds.frames import Column, Table, read_table
+from joulewise.worlds.frames import InputColumn, InputTable, read_table
 
 SAMPLE_COLUMNS = (
-    Column("task_type", "", "name of the task type", True),
-    Column("machine_type", "", "name of the machine type it ran on", True),
-    Column("pstate", "", "number of the P-state it ran in; 0 if empty"),
-    Column("time_s", "s", "execution time that was measured", True),
-    Column("power_w", "W", "power that was measured", True),
+    InputColumn("task_type", "", "name of the task type", True),
+    InputColumn("machine_type", "", "name of the machine type it ran on", True),
+    InputColumn("pstate", "", "number of the P-state it ran in; 0 if empty"),
+    InputColumn("time_s", "s", "execution time that was measured", True),
+    InputColumn("power_w", "W", "power that was measured", True),
 )
 
 
@@ -49,7 +49,7 @@ def _mean(points: Floats) -> Floats:
     return np.asarray(points.mean(axis=-1))
 
 
-def _cells(table: Table, system: System) -> Counts:
+def _cells(table: InputTable, system: System) -> Counts:
     """The place of each row's choice in the system's flattened tables."""
     task_type = table.codes("task_type", system.task_types, "task type")
     machine_type = table.codes("machine_type", system.machine_types, "machine type")

@@ -15,7 +15,7 @@ from joulewise.model import System
 from joulewise.model.arrays import Floats
 from joulewise.model.bag import MOST_TASKS, Bag
 from joulewise.rng import generator
-from joulewise.worlds.frames import Column, Table, read_table
+from joulewise.worlds.frames import InputColumn, InputTable, read_table
 from joulewise.worlds.parameters import broken_rules, explained
 
 Shares = Literal["equal", "dirichlet"]
@@ -25,8 +25,8 @@ _CONCENTRATIONS = (1e-3, 1e6)
 """Below and above these, one task type has all tasks, or all have the same share."""
 
 BAG_COLUMNS = (
-    Column("task_type", "", "name of the task type, as in etc_s; a type that is left out has no tasks", True),
-    Column("count", "", "number of tasks of this type", True),
+    InputColumn("task_type", "", "name of the task type, as in etc_s; a type that is left out has no tasks", True),
+    InputColumn("count", "", "number of tasks of this type", True),
 )
 
 
@@ -100,7 +100,7 @@ def bag_frame(bag: Bag) -> pl.DataFrame:
     return pl.DataFrame({column.name: cells[bag.counts > 0] for column, cells in zip(BAG_COLUMNS, columns)})
 
 
-def _check_repeats(table: Table, column: Column, codes: list[int]) -> None:
+def _check_repeats(table: InputTable, column: InputColumn, codes: list[int]) -> None:
     """Note every row of a task type that has had one."""
     seen: set[int] = set()
     repeated = np.zeros(len(codes), np.bool_)

@@ -13,15 +13,15 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
-from joulewise.worlds.frames import MAX_LISTED, Column, Table, read_table
+from joulewise.worlds.frames import MAX_LISTED, InputColumn, InputTable, read_table
 
-_GPU = Column("gpu", "", "type of the GPU", True)
-_JOB_A = Column("job_a", "", "name of the job", True)
-_JOB_B = Column("job_b", "", "name of the job on the same GPU; none if empty", True)
-_STEPS_A = Column("steps_per_s_a", "1/s", "steps of job_a a second", True)
-_STEPS_B = Column("steps_per_s_b", "1/s", "steps of job_b a second; 0 for both where the pair does not fit", True)
-_CONSOLIDATED = Column("consolidated", "", "yes or no; only rows of yes are read, if there is such a column")
-_GPUS = tuple(Column(f"gpus_{job}", "", f"GPUs of job_{job}; only rows of 1 are read") for job in "ab")
+_GPU = InputColumn("gpu", "", "type of the GPU", True)
+_JOB_A = InputColumn("job_a", "", "name of the job", True)
+_JOB_B = InputColumn("job_b", "", "name of the job on the same GPU; none if empty", True)
+_STEPS_A = InputColumn("steps_per_s_a", "1/s", "steps of job_a a second", True)
+_STEPS_B = InputColumn("steps_per_s_b", "1/s", "steps of job_b a second; 0 for both where the pair does not fit", True)
+_CONSOLIDATED = InputColumn("consolidated", "", "yes or no; only rows of yes are read, if there is such a column")
+_GPUS = tuple(InputColumn(f"gpus_{job}", "", f"GPUs of job_{job}; only rows of 1 are read") for job in "ab")
 
 COLOCATION_COLUMNS = (_GPU, _JOB_A, _JOB_B, _STEPS_A, _STEPS_B, _CONSOLIDATED, *_GPUS)
 
@@ -98,7 +98,7 @@ def class_problems(name: str, n: int) -> Iterator[Problem]:
         yield Problem(name, f"found {n} task types", f"slowdowns by pair: at most {MOST_CLASSES}", "give them by class")
 
 
-def _kept(table: Table) -> Bools:
+def _kept(table: InputTable) -> Bools:
     """The rows of jobs on one GPU."""
     kept = np.ones(table.frame.height, bool)
     if _CONSOLIDATED.name in table.columns:
@@ -110,14 +110,14 @@ def _kept(table: Table) -> Bools:
     return kept
 
 
-def _steps(table: Table, column: Column, needed: Bools) -> Floats:
+def _steps(table: InputTable, column: InputColumn, needed: Bools) -> Floats:
     values = table.numbers(column.name).values
     table.report_rows(column.name, needed & ~(np.isfinite(values) & (values >= 0)), "must be a number of 0 or more")
     return values
 
 
 def _slowdowns(
-    table: Table, pairs: _Rows, alone_per_s: Floats, jobs: Sequence[str], gpus: Sequence[str]
+    table: InputTable, pairs: _Rows, alone_per_s: Floats, jobs: Sequence[str], gpus: Sequence[str]
 ) -> tuple[Floats, Counts]:
     """[gpu, a, b] from pairs, which may be listed once or in both orders, and how many do not fit on each GPU."""
     shape = (len(gpus), len(jobs), len(jobs))
@@ -135,7 +135,7 @@ def _slowdowns(
     return np.where(fits, np.maximum(ratio - 1, 0.0), DOES_NOT_FIT), (~fits).sum(axis=(1, 2))
 
 
-def _read_packed(name: str, folder: Path) -> Table:
+def _read_packed(name: str, folder: Path) -> InputTable:
     """A table that may be packed by gzip."""
     if not name.lower().endswith(".gz"):
         return read_table(name, folder)

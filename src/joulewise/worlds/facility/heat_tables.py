@@ -15,11 +15,11 @@ from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.room import AIR_J_PER_M3_K, HeatFlow
 from joulewise.worlds.facility.rooms import Links, balanced, flow_of
-from joulewise.worlds.frames import MAX_LISTED, Column, Table, read_table
+from joulewise.worlds.frames import MAX_LISTED, InputColumn, InputTable, read_table
 
-_TAKER = Column("taker", "", "node or CRAC unit that takes the air in", True)
-_SOURCE = Column("source", "", "node or CRAC unit that it comes from", True)
-_SHARE = Column("share", "", "share of all that the taker takes in", True)
+_TAKER = InputColumn("taker", "", "node or CRAC unit that takes the air in", True)
+_SOURCE = InputColumn("source", "", "node or CRAC unit that it comes from", True)
+_SHARE = InputColumn("share", "", "share of all that the taker takes in", True)
 
 HEAT_COLUMNS = (_TAKER, _SOURCE, _SHARE)
 
@@ -104,7 +104,7 @@ def _read_shares(name: str, folder: Path, places: Sequence[str]) -> _IntakeShare
     return _IntakeShares(taker, source, matrix.values[taker, source], matrix.where)
 
 
-def _listed_shares(table: Table, places: Sequence[str]) -> _IntakeShares:
+def _listed_shares(table: InputTable, places: Sequence[str]) -> _IntakeShares:
     table.check_columns(HEAT_COLUMNS)
     raise_if_any(table.problems)
     ends = [table.codes(column.name, places, "node or CRAC unit").astype(np.int64) for column in (_TAKER, _SOURCE)]

@@ -19,60 +19,64 @@ from joulewise.worlds.facility.colocation import Colocation, class_problems, rea
 from joulewise.worlds.facility.heat_tables import HeatReading, RoomPlaces, read_distribution, read_heat
 from joulewise.worlds.facility.rooms import AIR_ALLOWED, AIR_C, air_rule
 from joulewise.worlds.facility.site import CLASS_NAMES, NODE_MODELS, TABLE_I, NodeModel, Site, cap_rule, site_of
-from joulewise.worlds.frames import MAX_LISTED, Column, Table, read_table
+from joulewise.worlds.frames import MAX_LISTED, InputColumn, InputTable, read_table
 from joulewise.worlds.parameters import Rule, broken_rules, explained, is_positive
 
-_NODE = Column("node", "", "name of the node", True)
-_NODE_TYPE = Column("type", "", "node type, as in node_types, or one of the published ones", True)
-_NODE_FLOW = Column("m3_per_s", "m3/s", "air that it takes in; by rise_k and its full power if empty")
-_REDLINE = Column("redline_c", "degrees C", "hottest air that it may take in; redline_c of the study if empty")
-_PLACE = tuple(Column(f"{axis}_m", "m", f"where it stands: {axis}") for axis in ("x", "y", "height"))
+_NODE = InputColumn("node", "", "name of the node", True)
+_NODE_TYPE = InputColumn("type", "", "node type, as in node_types, or one of the published ones", True)
+_NODE_FLOW = InputColumn("m3_per_s", "m3/s", "air that it takes in; by rise_k and its full power if empty")
+_REDLINE = InputColumn("redline_c", "degrees C", "hottest air that it may take in; redline_c of the study if empty")
+_PLACE = tuple(InputColumn(f"{axis}_m", "m", f"where it stands: {axis}") for axis in ("x", "y", "height"))
 
 NODE_COLUMNS = (_NODE, _NODE_TYPE, _NODE_FLOW, _REDLINE, *_PLACE)
 
-_TYPE = Column("type", "", "name of the node type", True)
-_CORES = Column("cores", "", "number of its cores", True)
-_PROCESSORS = Column("processors", "", "number of processors that its cores share evenly; 1 if empty")
-_PSTATES = Column("pstates", "", "number of P-states of its cores; 1 if empty")
-_OVERHEAD = Column("overhead_w", "W", "power of a node whose cores are all at rest", True)
-_CORE_W = Column("core_w", "W", "power of a core in P-state 0 on a task without memory; only generated flows, and "
-                 "throughputs of pairs, need it")  # fmt: skip
-_LEAST_CLOCK = Column("least_clock", "", "clock of the slowest P-state relative to P-state 0; only generated flows")
-_RATIO = Column("ratio_per_core", "", "speed of a core relative to SPEC's reference machine; only generated flows")
+_TYPE = InputColumn("type", "", "name of the node type", True)
+_CORES = InputColumn("cores", "", "number of its cores", True)
+_PROCESSORS = InputColumn("processors", "", "number of processors that its cores share evenly; 1 if empty")
+_PSTATES = InputColumn("pstates", "", "number of P-states of its cores; 1 if empty")
+_OVERHEAD = InputColumn("overhead_w", "W", "power of a node whose cores are all at rest", True)
+_CORE_W = InputColumn("core_w", "W", "power of a core in P-state 0 on a task without memory; only generated flows, and "
+                      "throughputs of pairs, need it")  # fmt: skip
+_LEAST_CLOCK = InputColumn(
+    "least_clock", "", "clock of the slowest P-state relative to P-state 0; only generated flows"
+)
+_RATIO = InputColumn("ratio_per_core", "", "speed of a core relative to SPEC's reference machine; only generated flows")
 
 NODE_TYPE_COLUMNS = (_TYPE, _CORES, _PROCESSORS, _PSTATES, _OVERHEAD, _CORE_W, _LEAST_CLOCK, _RATIO)
 
-_CRAC = Column("crac", "", "name of the CRAC unit", True)
-_CRAC_FLOW = Column("m3_per_s", "m3/s", "air that it blows; an even part of what all nodes take in if empty")
-_COLDEST = Column("coldest_c", "degrees C", "coldest air that it can blow; 10 if empty")
-_HOTTEST = Column("hottest_c", "degrees C", "hottest air that it can blow; 25 if empty")
+_CRAC = InputColumn("crac", "", "name of the CRAC unit", True)
+_CRAC_FLOW = InputColumn("m3_per_s", "m3/s", "air that it blows; an even part of what all nodes take in if empty")
+_COLDEST = InputColumn("coldest_c", "degrees C", "coldest air that it can blow; 10 if empty")
+_HOTTEST = InputColumn("hottest_c", "degrees C", "hottest air that it can blow; 25 if empty")
 _COP = tuple(
-    Column(f"cop_{power}", "", f"coefficient of t^{power} in its coefficient of performance, t its supply in degrees C")
+    InputColumn(
+        f"cop_{power}", "", f"coefficient of t^{power} in its coefficient of performance, t its supply in degrees C"
+    )
     for power in range(4)
 )
 
 CRAC_COLUMNS = (_CRAC, _CRAC_FLOW, _COLDEST, _HOTTEST, *_COP)
 
-_TASK = Column("task_type", "", "name of the task type", True)
-_RATE = Column("rate_per_s", "1/s", "how many tasks arrive a second", True)
-_REWARD = Column("reward", "", "what a task is worth that ends by its deadline; 1 if empty")
-_DEADLINE = Column("deadline_s", "s", "time from arrival to deadline; none if empty")
-_CLASS = Column("class", "", "memory class: heavy, medium, light, or a class of the table of slowdowns")
-_STEPS = Column("steps", "", "steps of a task, with throughputs of pairs in steps per second; 1 if empty")
+_TASK = InputColumn("task_type", "", "name of the task type", True)
+_RATE = InputColumn("rate_per_s", "1/s", "how many tasks arrive a second", True)
+_REWARD = InputColumn("reward", "", "what a task is worth that ends by its deadline; 1 if empty")
+_DEADLINE = InputColumn("deadline_s", "s", "time from arrival to deadline; none if empty")
+_CLASS = InputColumn("class", "", "memory class: heavy, medium, light, or a class of the table of slowdowns")
+_STEPS = InputColumn("steps", "", "steps of a task, with throughputs of pairs in steps per second; 1 if empty")
 
 TASK_COLUMNS = (_TASK, _RATE, _REWARD, _DEADLINE, _CLASS, _STEPS)
 
-_OF_TYPE = Column("node_type", "", "node type, as in the system", True)
-_PSTATE = Column("pstate", "", "number of the P-state, 0 for the fastest; 0 if empty")
-_SPEED = Column("speed_per_s", "1/s", "tasks that a core runs a second if nothing slows it", True)
-_POWER = Column("power_w", "W", "power of the core meanwhile", True)
+_OF_TYPE = InputColumn("node_type", "", "node type, as in the system", True)
+_PSTATE = InputColumn("pstate", "", "number of the P-state, 0 for the fastest; 0 if empty")
+_SPEED = InputColumn("speed_per_s", "1/s", "tasks that a core runs a second if nothing slows it", True)
+_POWER = InputColumn("power_w", "W", "power of the core meanwhile", True)
 
 SPEED_COLUMNS = (_TASK, _OF_TYPE, _PSTATE, _SPEED, _POWER)
 
-_TASK_A = Column("task_a", "", "task type that is slowed", True)
-_TASK_B = Column("task_b", "", "task type beside it, on another core of the processor", True)
-_ON_TYPE = Column("node_type", "", "node type; all if empty")
-_SLOWDOWN = Column("slowdown", "", "by how much longer it takes: 0.3 is 30 % longer", True)
+_TASK_A = InputColumn("task_a", "", "task type that is slowed", True)
+_TASK_B = InputColumn("task_b", "", "task type beside it, on another core of the processor", True)
+_ON_TYPE = InputColumn("node_type", "", "node type; all if empty")
+_SLOWDOWN = InputColumn("slowdown", "", "by how much longer it takes: 0.3 is 30 % longer", True)
 
 PAIR_COLUMNS = (_TASK_A, _TASK_B, _ON_TYPE, _SLOWDOWN)
 
@@ -196,7 +200,7 @@ class _Cracs(NamedTuple):
     cop: tuple[CopCurve, ...]
 
 
-def _models(table: Table) -> tuple[NodeModel, ...]:
+def _models(table: InputTable) -> tuple[NodeModel, ...]:
     table.check_columns(NODE_TYPE_COLUMNS)
     raise_if_any(table.problems)
     names = _names(table, _TYPE)
@@ -213,19 +217,19 @@ def _models(table: Table) -> tuple[NodeModel, ...]:
     return tuple(NodeModel(*row) for row in columns)
 
 
-def _if_given(table: Table, column: Column) -> Floats:
+def _if_given(table: InputTable, column: InputColumn) -> Floats:
     """A column of numbers above 0 that may have empty cells, which are NaN."""
     return table.quantity(column, math.nan, positive=True)
 
 
-def _names(table: Table, column: Column) -> tuple[str, ...]:
+def _names(table: InputTable, column: InputColumn) -> tuple[str, ...]:
     names = table.texts(column.name)
     table.report_rows(column.name, names.is_null().to_numpy(), "every row must have a name")
     table.report_rows(column.name, ~names.is_first_distinct().to_numpy(), "each may have one row")
     return tuple(names.to_list())
 
 
-def _real(table: Table, column: Column, default: float) -> Floats:
+def _real(table: InputTable, column: InputColumn, default: float) -> Floats:
     """A column of finite numbers of any sign; an empty cell, and an absent column, are the default."""
     if column.name not in table.columns:
         return np.full(table.frame.height, default)
@@ -234,14 +238,14 @@ def _real(table: Table, column: Column, default: float) -> Floats:
     return np.where(numbers.is_empty, default, numbers.values)
 
 
-def _air_c(table: Table, column: Column, default_c: float) -> Floats:
+def _air_c(table: InputTable, column: InputColumn, default_c: float) -> Floats:
     """A column of temperatures of air; an empty cell, and an absent column, are the default."""
     values_c = _real(table, column, default_c)
     table.report_rows(column.name, (values_c < AIR_C[0]) | (values_c > AIR_C[1]), AIR_ALLOWED)
     return values_c
 
 
-def _nodes(tables: SiteTables, table: Table, models: Sequence[NodeModel]) -> _Nodes:
+def _nodes(tables: SiteTables, table: InputTable, models: Sequence[NodeModel]) -> _Nodes:
     table.check_columns(NODE_COLUMNS)
     raise_if_any(table.problems)
     names = _names(table, _NODE)
@@ -259,7 +263,7 @@ def _nodes(tables: SiteTables, table: Table, models: Sequence[NodeModel]) -> _No
     return _Nodes(names, node_type, flow, redline_c, place_m if has_places else np.empty((0, 3)))
 
 
-def _cracs(table: Table, node_m3_per_s: float) -> _Cracs:
+def _cracs(table: InputTable, node_m3_per_s: float) -> _Cracs:
     table.check_columns(CRAC_COLUMNS)
     raise_if_any(table.problems)
     names = _names(table, _CRAC)
@@ -326,7 +330,7 @@ def read_flows(tables: FlowTables, site: Site, folder: Path = Path()) -> TaskFlo
     return TaskFlows(tasks.names, tasks.rate_per_s, tasks.reward, tasks.deadline_s, speed, power, *slowing)
 
 
-def _tasks(table: Table) -> _FlowTasks:
+def _tasks(table: InputTable) -> _FlowTasks:
     table.check_columns(TASK_COLUMNS)
     raise_if_any(table.problems)
     names = _names(table, _TASK)
@@ -341,7 +345,7 @@ def _tasks(table: Table) -> _FlowTasks:
     return _FlowTasks(names, rate, reward, deadline, steps)
 
 
-def _speeds(table: Table, tasks: _FlowTasks, site: Site) -> tuple[Floats, Floats]:
+def _speeds(table: InputTable, tasks: _FlowTasks, site: Site) -> tuple[Floats, Floats]:
     """Speeds and powers as [task type, node type, P-state]; what is not listed cannot run."""
     table.check_columns(SPEED_COLUMNS)
     raise_if_any(table.problems)
@@ -370,7 +374,7 @@ def _speeds(table: Table, tasks: _FlowTasks, site: Site) -> tuple[Floats, Floats
     return speed, power
 
 
-def _report_rising(table: Table, column: Column, values: Floats, row_of: Counts) -> None:
+def _report_rising(table: InputTable, column: InputColumn, values: Floats, row_of: Counts) -> None:
     """Note slower P-states that are faster, or draw more, than the one before."""
     both = (row_of[:, :, 1:] >= 0) & (row_of[:, :, :-1] >= 0)
     rising = np.argwhere(both & (np.diff(values, axis=2) > 1e-9 * values[:, :, :-1]))
@@ -379,7 +383,7 @@ def _report_rising(table: Table, column: Column, values: Floats, row_of: Counts)
 
 
 def _slowing(
-    tables: FlowTables, folder: Path, task_table: Table, tasks: tuple[str, ...], types: tuple[str, ...]
+    tables: FlowTables, folder: Path, task_table: InputTable, tasks: tuple[str, ...], types: tuple[str, ...]
 ) -> _Slowing:
     if tables.slowdowns is None:
         return _by_class(task_table, CLASS_NAMES, np.array(TABLE_I), len(types))
@@ -389,18 +393,18 @@ def _slowing(
     return _by_class(task_table, *_class_table(table), len(types))
 
 
-def _class_table(table: Table) -> tuple[tuple[str, ...], Floats]:
+def _class_table(table: InputTable) -> tuple[tuple[str, ...], Floats]:
     """A table whose first column names the class that is slowed, and the others that of the neighbour."""
     first, *others = table.columns
-    names = _names(table, Column(first, "", "memory class"))
+    names = _names(table, InputColumn(first, "", "memory class"))
     if list(names) != others:
         table.add(f"found rows {list(names)} and columns {others}", "must be the same classes in one order")
-    values = [table.quantity(Column(name, "", "slowdown")) for name in others]
+    values = [table.quantity(InputColumn(name, "", "slowdown")) for name in others]
     raise_if_any(table.problems)
     return names, np.column_stack(values)
 
 
-def _by_class(table: Table, names: tuple[str, ...], slowdown: Floats, n_types: int) -> _Slowing:
+def _by_class(table: InputTable, names: tuple[str, ...], slowdown: Floats, n_types: int) -> _Slowing:
     if _CLASS.name not in table.columns:
         advice = "or give slowdowns by task_a and task_b"
         table.add(f"has no column {_CLASS.name!r}", f"it holds the {_CLASS.meaning}", advice, column="header")
@@ -410,7 +414,7 @@ def _by_class(table: Table, names: tuple[str, ...], slowdown: Floats, n_types: i
     return _Slowing(memory_class.astype(np.int8), names, np.broadcast_to(slowdown, (n_types, *slowdown.shape)))
 
 
-def _by_pair(table: Table, tasks: tuple[str, ...], types: tuple[str, ...]) -> _Slowing:
+def _by_pair(table: InputTable, tasks: tuple[str, ...], types: tuple[str, ...]) -> _Slowing:
     """Each task type is a class of its own; every pair must be listed."""
     table.check_columns(PAIR_COLUMNS)
     raise_if_any(table.problems)

@@ -14,32 +14,32 @@ from numpy.typing import NDArray
 from joulewise.errors import raise_if_any
 from joulewise.model.arrays import Counts, Ints
 from joulewise.model.clusters import NO_TYPES, Clusters, ClusterSystem, JobTypes, NodeStandby
-from joulewise.worlds.frames import Column, Table, read_table
+from joulewise.worlds.frames import InputColumn, InputTable, read_table
 from joulewise.worlds.jobs.node_outages import NodeOutageParameters
 from joulewise.worlds.outages import failure_problems
 from joulewise.worlds.parameters import explained
 
-_CLUSTER = Column("cluster", "", "name of the cluster", True)
-_N_NODES = Column("nodes", "", "number of its nodes", True)
-_CORES = Column("cores_per_node", "", "number of cores of a node; 1 if empty")
-_PROCESSORS = Column("processors_per_node", "", "number of processors of a node; 1 if empty")
+_CLUSTER = InputColumn("cluster", "", "name of the cluster", True)
+_N_NODES = InputColumn("nodes", "", "number of its nodes", True)
+_CORES = InputColumn("cores_per_node", "", "number of cores of a node; 1 if empty")
+_PROCESSORS = InputColumn("processors_per_node", "", "number of processors of a node; 1 if empty")
 _STANDBY = (
-    (Column("idle_w", "W", "power of a node that is on and runs nothing; 0 if empty"), 0.0),
-    (Column("sleep_w", "W", "power of a node that sleeps; 0 if empty"), 0.0),
-    (Column("boot_w", "W", "power of a node while it wakes up; 0 if empty"), 0.0),
-    (Column("sleep_after_s", "s", "a node sleeps after this time without a job; never if empty"), math.inf),
-    (Column("boot_s", "s", "time that a node needs to wake up; 0 if empty"), 0.0),
+    (InputColumn("idle_w", "W", "power of a node that is on and runs nothing; 0 if empty"), 0.0),
+    (InputColumn("sleep_w", "W", "power of a node that sleeps; 0 if empty"), 0.0),
+    (InputColumn("boot_w", "W", "power of a node while it wakes up; 0 if empty"), 0.0),
+    (InputColumn("sleep_after_s", "s", "a node sleeps after this time without a job; never if empty"), math.inf),
+    (InputColumn("boot_s", "s", "time that a node needs to wake up; 0 if empty"), 0.0),
 )
 """The columns of `NodeStandby`, in its order, and what an empty cell stands for."""
 
 CLUSTER_COLUMNS = (_CLUSTER, _N_NODES, _CORES, _PROCESSORS, *(column for column, _ in _STANDBY))
 
-_JOB_TYPE = Column("job_type", "", "name of the job type", True)
-_OF_CLUSTER = Column("cluster", "", "name of a cluster, as in clusters", True)
-_PSTATE = Column("pstate", "", "number of the P-state, 0 for the fastest; 0 if empty")
-_NODES = Column("nodes", "", "number of nodes that the job has", True)
-_TIME = Column("time_s", "s", "execution time on them", True)
-_POWER = Column("power_w", "W", "power of all of them together; not known if the column is left out")
+_JOB_TYPE = InputColumn("job_type", "", "name of the job type", True)
+_OF_CLUSTER = InputColumn("cluster", "", "name of a cluster, as in clusters", True)
+_PSTATE = InputColumn("pstate", "", "number of the P-state, 0 for the fastest; 0 if empty")
+_NODES = InputColumn("nodes", "", "number of nodes that the job has", True)
+_TIME = InputColumn("time_s", "s", "execution time on them", True)
+_POWER = InputColumn("power_w", "W", "power of all of them together; not known if the column is left out")
 
 JOB_TIME_COLUMNS = (_JOB_TYPE, _OF_CLUSTER, _PSTATE, _NODES, _TIME, _POWER)
 
@@ -88,7 +88,7 @@ def read_clusters(tables: ClusterTables, folder: Path = Path()) -> ClusterSystem
     return ClusterSystem(clusters, _job_types(read_table(tables.job_times, folder), clusters))
 
 
-def _clusters(table: Table) -> Clusters:
+def _clusters(table: InputTable) -> Clusters:
     table.check_columns(CLUSTER_COLUMNS)
     raise_if_any(table.problems)
     names = table.texts(_CLUSTER.name)
@@ -104,7 +104,7 @@ def _clusters(table: Table) -> Clusters:
     return Clusters(tuple(names.to_list()), n_nodes, cores, processors, of_nodes)
 
 
-def _job_types(table: Table, clusters: Clusters) -> JobTypes:
+def _job_types(table: InputTable, clusters: Clusters) -> JobTypes:
     table.check_columns(JOB_TIME_COLUMNS)
     raise_if_any(table.problems)
     types = table.texts(_JOB_TYPE.name)
@@ -124,7 +124,7 @@ def _job_types(table: Table, clusters: Clusters) -> JobTypes:
     return types_of(names, first, TypeOptions(*(column[order] for column in options)))
 
 
-def _check_options(table: Table, clusters: Clusters, keys: tuple[Counts | Ints, ...]) -> None:
+def _check_options(table: InputTable, clusters: Clusters, keys: tuple[Counts | Ints, ...]) -> None:
     """Note options that stand twice, and those of more nodes than their cluster has."""
     _, cluster, pstate, nodes = keys
     has_cluster = cluster >= 0

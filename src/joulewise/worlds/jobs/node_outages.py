@@ -15,15 +15,15 @@ from joulewise.model.arrays import Ints
 from joulewise.model.clusters import Clusters
 from joulewise.model.jobs import NO_OUTAGES, NodeOutages
 from joulewise.rng import generator
-from joulewise.worlds.frames import Column, Table, read_table
+from joulewise.worlds.frames import InputColumn, InputTable, read_table
 from joulewise.worlds.outages import FailureParameters, draw_outages
 from joulewise.worlds.parameters import explained
 
-_CLUSTER = Column("cluster", "", "name of the cluster; may be left out if there is one")
-_NODES = Column("nodes", "", "how many of its nodes cannot be used", True)
-_START = Column("start_s", "s", "instant from which on they cannot be used", True)
-_END = Column("end_s", "s", "instant at which they can be used again", True)
-_PLANNED = Column(
+_CLUSTER = InputColumn("cluster", "", "name of the cluster; may be left out if there is one")
+_NODES = InputColumn("nodes", "", "how many of its nodes cannot be used", True)
+_START = InputColumn("start_s", "s", "instant from which on they cannot be used", True)
+_END = InputColumn("end_s", "s", "instant at which they can be used again", True)
+_PLANNED = InputColumn(
     "planned",
     "",
     "true: known from the start, nothing runs into it; false: a failure that ends the jobs that run there; true if "
@@ -143,7 +143,7 @@ def _read(name: str, clusters: Clusters, seed: int, trial: int, folder: Path) ->
     return outages
 
 
-def _cluster(table: Table, clusters: Clusters) -> Ints:
+def _cluster(table: InputTable, clusters: Clusters) -> Ints:
     """The number of each row's cluster; with one cluster it need not be named."""
     if _CLUSTER.name in table.columns:
         return table.codes(_CLUSTER.name, clusters.names, "cluster")
@@ -152,7 +152,7 @@ def _cluster(table: Table, clusters: Clusters) -> Ints:
     return np.zeros(table.frame.height, np.int32)
 
 
-def _too_many(table: Table, clusters: Clusters, outages: NodeOutages) -> Iterator[Problem]:
+def _too_many(table: InputTable, clusters: Clusters, outages: NodeOutages) -> Iterator[Problem]:
     """Clusters of which more nodes than there are would be out at one instant, as is planned."""
     for cluster, name in enumerate(clusters.names):
         most = outages.most_out((outages.cluster == cluster) & outages.is_planned)

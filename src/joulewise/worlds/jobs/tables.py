@@ -16,7 +16,7 @@ from joulewise.model import Workload
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
 from joulewise.model.jobs import NO_JOB, Jobs, Label
-from joulewise.worlds.frames import Column, Table, read_table
+from joulewise.worlds.frames import InputColumn, InputTable, read_table
 from joulewise.worlds.jobs.cluster_tables import Numbers, TypeOptions, options_of, rigid_types, types_of, with_nodes
 from joulewise.worlds.jobs.parallel_day import mean_times_s
 from joulewise.worlds.parameters import broken_rules, explained, is_not_negative
@@ -32,18 +32,18 @@ from joulewise.worlds.utility_tables import (
     read_levels,
 )
 
-_JOB = Column("job", "", "name of the job, where others come after it")
-_AFTER = Column("after", "", "name of an earlier job that must have ended; none if empty")
-_THINK = Column("think_s", "s", "time after the end of that job before this one can start; 0 if empty")
-_JOB_TYPE = Column("job_type", "", "name of the job type, as in job_times")
-_NODES = Column("nodes", "", "number of nodes; with a job type, any number listed for it if empty")
-_CORES = Column("cores", "", "number of cores, in place of nodes: on each cluster as many nodes as have them")
-_TIME = Column("time_s", "s", "execution time, the same on all clusters; in place of a job type")
-_PLANNED = Column("planned_s", "s", "time that the job asks for, where it has a time_s; that time if empty")
-_POWER = Column(
+_JOB = InputColumn("job", "", "name of the job, where others come after it")
+_AFTER = InputColumn("after", "", "name of an earlier job that must have ended; none if empty")
+_THINK = InputColumn("think_s", "s", "time after the end of that job before this one can start; 0 if empty")
+_JOB_TYPE = InputColumn("job_type", "", "name of the job type, as in job_times")
+_NODES = InputColumn("nodes", "", "number of nodes; with a job type, any number listed for it if empty")
+_CORES = InputColumn("cores", "", "number of cores, in place of nodes: on each cluster as many nodes as have them")
+_TIME = InputColumn("time_s", "s", "execution time, the same on all clusters; in place of a job type")
+_PLANNED = InputColumn("planned_s", "s", "time that the job asks for, where it has a time_s; that time if empty")
+_POWER = InputColumn(
     "power_w", "W", "power of each of its nodes, where it has a time_s; 0 if empty, not known if there is no column"
 )
-_LABELS = tuple(Column(name, "", f"{name} of the job") for name in ("user", "group", "queue"))
+_LABELS = tuple(InputColumn(name, "", f"{name} of the job") for name in ("user", "group", "queue"))
 
 JOB_COLUMNS = (
     ARRIVAL, _JOB_TYPE, _NODES, _CORES, STRETCH, _TIME, _PLANNED, _POWER, _JOB, _AFTER, _THINK, *_LABELS, *LEVELS,
@@ -94,7 +94,7 @@ def read_jobs(parameters: JobTable, system: ClusterSystem, folder: Path = Path()
     return ClusterSystem(system.clusters, kinds.types), Jobs(work, after, think_s, labels)
 
 
-def _check_columns(table: Table, *, has_types: bool) -> None:
+def _check_columns(table: InputTable, *, has_types: bool) -> None:
     """Known columns, one way of giving times, and one of giving utilities."""
     table.check_columns(JOB_COLUMNS)
     check_utilities(table)
@@ -117,7 +117,7 @@ def _check_columns(table: Table, *, has_types: bool) -> None:
         table.add("found after", f"needs the column {_JOB.name}, the names of the jobs", column="header")
 
 
-def _sizes(table: Table, clusters: Clusters, default: float | None) -> Counts:
+def _sizes(table: InputTable, clusters: Clusters, default: float | None) -> Counts:
     """The nodes that each job needs on each cluster; -1 where it does not say."""
     if _CORES.name in table.columns:
         cores = table.whole(_CORES, 1, default)[:, None]
@@ -134,7 +134,7 @@ def size_of(parameters: JobTable, row: int, folder: Path = Path()) -> tuple[str,
     return f"in {table.row_word} {table.numbers_of_rows[row]:,}", amount, unit
 
 
-def _rigid(table: Table, clusters: Clusters) -> _Kinds:
+def _rigid(table: InputTable, clusters: Clusters) -> _Kinds:
     """Jobs with a time of their own: one option on each cluster with nodes enough, and none if there is no such one."""
     nodes = _sizes(table, clusters, None)
     time_s = table.quantity(_TIME, positive=True)
@@ -146,7 +146,7 @@ def _rigid(table: Table, clusters: Clusters) -> _Kinds:
     return _Kinds(types, np.arange(time_s.size, dtype=np.int32))
 
 
-def _typed(table: Table, system: ClusterSystem) -> _Kinds:
+def _typed(table: InputTable, system: ClusterSystem) -> _Kinds:
     """Jobs of types with times by number of nodes: a type for each combination that occurs."""
     job_type = table.codes(_JOB_TYPE.name, system.types.names, "job type")
     nodes = _sizes(table, system.clusters, math.inf)
@@ -171,14 +171,14 @@ def _options(types: JobTypes, job_type: int, nodes: Counts) -> TypeOptions:
     return listed if nodes[0] < 0 else with_nodes(listed, nodes)
 
 
-def _report_sizes(table: Table, first_row: Numbers, is_nowhere: Bools) -> None:
+def _report_sizes(table: InputTable, first_row: Numbers, is_nowhere: Bools) -> None:
     """Note the first job of every size for which its type has no times on any cluster."""
     column = _CORES.name if _CORES.name in table.columns else _NODES.name
     rows = [(int(row), column) for row in np.sort(first_row[is_nowhere])]
     table.report(rows, "must be between numbers of nodes that job_times lists for the job type")
 
 
-def _dependencies(table: Table) -> tuple[Ints | None, Floats | None]:
+def _dependencies(table: InputTable) -> tuple[Ints | None, Floats | None]:
     """The earlier job that each one comes after, and how long after; None where no job comes after another."""
     if _AFTER.name not in table.columns:
         return None, None
@@ -191,7 +191,7 @@ def _dependencies(table: Table) -> tuple[Ints | None, Floats | None]:
     return after, table.quantity(_THINK, 0.0)
 
 
-def _workload(table: Table, p: JobTable, arrival_s: Floats, kinds: _Kinds) -> Workload:
+def _workload(table: InputTable, p: JobTable, arrival_s: Floats, kinds: _Kinds) -> Workload:
     if any(column.name in table.columns for column in LEVELS):
         levels = read_levels(table, p)
         raise_if_any(table.problems)
@@ -203,7 +203,7 @@ def _workload(table: Table, p: JobTable, arrival_s: Floats, kinds: _Kinds) -> Wo
     return replace(work, is_prorated=p.prorated)
 
 
-def _label(table: Table, column: Column) -> Label:
+def _label(table: InputTable, column: InputColumn) -> Label:
     texts = table.texts(column.name)
     names = texts.drop_nulls().unique(maintain_order=True)
     codes = texts.replace_strict(names, np.arange(len(names)), default=-1, return_dtype=pl.Int32).fill_null(-1)

@@ -17,7 +17,7 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.files import replacing
-from joulewise.worlds.frames import Column
+from joulewise.worlds.frames import InputColumn
 from joulewise.worlds.jobs.logs import (
     LOG_COLUMNS,
     READING,
@@ -37,7 +37,7 @@ from joulewise.worlds.jobs.swf import is_swf, read_swf
 SCHEMA_VERSION = 1
 """Of the Parquet files; files of another version are refused."""
 
-TRACE_COLUMNS = tuple(Column(column.name, column.unit, column.meaning, True) for column in LOG_COLUMNS)
+TRACE_COLUMNS = tuple(InputColumn(column.name, column.unit, column.meaning, True) for column in LOG_COLUMNS)
 """The columns of the Parquet files, as the reference describes them; all are there, though cells may be empty."""
 
 _METADATA = "joulewise_jobs"

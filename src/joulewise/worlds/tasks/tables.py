@@ -13,7 +13,7 @@ import polars as pl
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model import System, Workload
 from joulewise.model.arrays import Floats
-from joulewise.worlds.frames import Column, Table, read_table
+from joulewise.worlds.frames import InputColumn, InputTable, read_table
 from joulewise.worlds.parameters import explained, is_not_negative
 from joulewise.worlds.tasks.truth import TruthParameters, truth_problems
 from joulewise.worlds.utilities import (
@@ -33,7 +33,7 @@ from joulewise.worlds.utility_tables import (
     read_levels,
 )
 
-_TASK_TYPE = Column("task_type", "", "name of the task type, as in etc_s", True)
+_TASK_TYPE = InputColumn("task_type", "", "name of the task type, as in etc_s", True)
 
 
 TASK_COLUMNS = (ARRIVAL, _TASK_TYPE, *LEVELS, *BY_HAND, STRETCH)
@@ -93,7 +93,7 @@ def workload_frame(workload: Workload, system: System) -> pl.DataFrame:
     return pl.DataFrame({ARRIVAL.name: workload.arrival_s, _TASK_TYPE.name: task_types, **tags, **true})
 
 
-def _read_tasks(parameters: WorkloadTable, folder: Path) -> Table:
+def _read_tasks(parameters: WorkloadTable, folder: Path) -> InputTable:
     """The table of tasks, with the problems of the window noted; InputError when it cannot be read."""
     problems = tuple(_window_problems(*parameters.window_s))
     try:
@@ -112,7 +112,7 @@ def _window_problems(start_s: float, end_s: float) -> Iterator[Problem]:
         yield Problem("workload.end", f"found {end_s:g} s", f"must be after the start, {start_s:g} s")
 
 
-def _stretch(table: Table, parameters: WorkloadTable) -> Floats | None:
+def _stretch(table: InputTable, parameters: WorkloadTable) -> Floats | None:
     """The column of true over estimated times, None where there is none; it may not be there twice."""
     if STRETCH.name not in table.columns:
         return None
