@@ -66,6 +66,7 @@ def small_copy(small_results: Path, tmp_path: Path) -> Path:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays until the end, so that no collection of garbage need look at it."""
+    """What was imported stays until the end: no collection of garbage need look at it, and few are needed."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
