@@ -79,11 +79,17 @@ def test_counts_agree_with_their_noun() -> None:
 
 def test_keys_and_metrics_carry_their_units() -> None:
     assert formats.key_name("system.some_key") == "some key"
-    assert formats.metric_title("busy_percent") == "machines busy (%)"
-    assert formats.metric_title("my_metric") == "my metric"
+    assert formats.metric_title("my_metric", {}) == "my metric"
     assert formats.metric_value("task_percent:type_s", 90.0) == "90"
-    assert formats.metric_title("served_percent") == "served (%)"
-    assert (formats.metric_title("nap_s"), formats.metric_value("nap_s", 90.0)) == ("nap", "1.5 min")
-    assert (formats.metric_title("naps_per_s"), formats.metric_value("naps_per_s", 90.0)) == ("naps per s", "90")
+    assert formats.metric_title("served_percent", {}) == "served (%)"
+    assert (formats.metric_title("nap_s", {}), formats.metric_value("nap_s", 90.0)) == ("nap", "1.5 min")
+    assert (formats.metric_title("naps_per_s", {}), formats.metric_value("naps_per_s", 90.0)) == ("naps per s", "90")
     assert formats.metric_value("energy_j", 1.11e9) == "1.11 GJ"
     assert formats.metric_value("energy_j", None) == DASH
+
+
+def test_a_heading_of_a_column_stands_in_place_of_its_name() -> None:
+    headings = {"busy_percent": "machines busy (%)", "nap_s": ""}
+    assert formats.metric_title("busy_percent", headings) == "machines busy (%)"
+    assert formats.metric_title("busy_percent:fast", headings) == "machines busy, fast (%)"
+    assert formats.metric_title("nap_s:fast", headings) == "nap, fast"

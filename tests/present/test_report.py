@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from joulewise.present.page import drawable
-from joulewise.present.records import TARIFF_UNIT, Records
+from joulewise.present.records import TARIFF_UNIT
 from joulewise.present.report import draft_of, render_report
 from joulewise.present.tables import cost_tables, difference_tables, full_table
 from joulewise.present.tasks.findings import day_findings
@@ -144,7 +144,7 @@ def test_headline_names_the_best_with_its_interval_and_its_lead() -> None:
 def test_headline_does_not_claim_what_the_trials_cannot_tell() -> None:
     records = make_records({POLICY: ["min-min-comp", "max-max-upt"]})
     wide = records.differences.with_columns(low=pl.col("mean") - 50, high=pl.col("mean") + 50)
-    unsure = Records(records.study, records.runs, records.summary, wide, records.titles, records.modes)
+    unsure = replace(records, differences=wide)
     assert "do not tell it apart from the next, Min-Min Comp" in day_findings(unsure)[0].support
     assert any(cell.kind == "alike" for _, cells in difference_tables(unsure)[0].rows for cell in cells)
 
@@ -191,14 +191,8 @@ def test_failed_runs_are_announced() -> None:
 
 def test_a_study_without_results_still_gets_its_page() -> None:
     records = make_records({POLICY: ["random"], THRESHOLD: [0.0, 1.0]}, traces=False)
-    nothing = Records(
-        records.study,
-        records.runs.clear(),
-        records.summary.clear(),
-        records.differences.clear(),
-        records.titles,
-        records.modes,
-    )
+    tables = {name: getattr(records, name).clear() for name in ("runs", "summary", "differences")}
+    nothing = replace(records, **tables)
     text = _Page(render_report(nothing)).text
     assert "No run has a result yet." in text
     assert "0 runs" in text

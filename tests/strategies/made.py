@@ -12,6 +12,7 @@ import polars as pl
 from joulewise.present import Records, StudyInfo
 from joulewise.present.page import page_of
 from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, WEIGHT
+from joulewise.study.systems import all_kinds
 
 TITLES = {
     "random": "Random",
@@ -66,6 +67,7 @@ def make_records(
         modes,
         {"traces": _traces(kept)} if traces else {},
         page_of(study.kind).keys,
+        all_kinds()[study.kind].headings(),
     )
 
 

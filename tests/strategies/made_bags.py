@@ -14,6 +14,7 @@ from joulewise.present.bags.keys import RATIO
 from joulewise.present.page import page_of
 from joulewise.present.records import METHOD
 from joulewise.study import statistics
+from joulewise.study.systems import all_kinds
 from tests.strategies.made import INFO
 
 SIZE = "workload.n_tasks"
@@ -177,4 +178,6 @@ def _records(
     metrics = [name for name in runs.columns if name not in keys]
     summary = statistics.summary(runs, axes, metrics)
     tables = {"fronts": fronts} if machines is None else {"fronts": fronts, "machines": machines}
-    return Records(study, runs, summary, pl.DataFrame(), TITLES, {}, tables, page_of(kind).keys)
+    return Records(
+        study, runs, summary, pl.DataFrame(), TITLES, {}, tables, page_of(kind).keys, all_kinds()[kind].headings()
+    )

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from joulewise.present import Records, StudyInfo
-from joulewise.present.formats import METRICS
 from joulewise.present.page import page_of
 from joulewise.present.records import METHOD
 from joulewise.study import statistics
+from joulewise.study.systems import all_kinds
 from tests.strategies.made import INFO
 
 CAP = "supply.power_cap_w"
@@ -64,11 +64,11 @@ def facility_records(
         "progress": [_progress(row) for row in kept],
     }
     study = StudyInfo(axes=axes, trials=n_trials, kind="facility", **{**INFO, **info})
-    metrics = [name for name in runs.columns if name in METRICS]
-    summary = statistics.summary(runs, axes, metrics)
+    kind = all_kinds()["facility"]
+    summary = statistics.summary(runs, axes, kind.metrics(runs.columns))
     differences = statistics.differences(runs, axes, ["crr_percent"], axes[0])
     frames = {name: pl.concat(parts) for name, parts in tables.items() if parts}
-    return Records(study, runs, summary, differences, TITLES, {}, frames, page_of("facility").keys)
+    return Records(study, runs, summary, differences, TITLES, {}, frames, page_of("facility").keys, kind.headings())
 
 
 def _metrics(row: Mapping[str, Any]) -> dict[str, Any]:

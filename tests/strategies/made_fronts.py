@@ -14,6 +14,7 @@ from joulewise.present.assignments.keys import OBJECTIVE, PERCENTILES
 from joulewise.present.page import page_of
 from joulewise.present.records import METHOD, SEEDS, tidy
 from joulewise.study import statistics
+from joulewise.study.systems import all_kinds
 from tests.strategies.made import INFO
 
 SIZE = "workload.n_tasks"
@@ -168,6 +169,5 @@ def _records(
     study = StudyInfo(axes=axes, trials=n_trials, kind="utility", **{**INFO, **info})
     metrics = [name for name in runs.columns if name not in {*axes, "trial", "run"} and "." not in name]
     summary = statistics.summary(runs, axes, metrics)
-    return Records(
-        study, runs, summary, pl.DataFrame(), TITLES, {}, {"fronts": fronts, **tables}, page_of("utility").keys
-    )
+    keys, headings = page_of("utility").keys, all_kinds()["utility"].headings()
+    return Records(study, runs, summary, pl.DataFrame(), TITLES, {}, {"fronts": fronts, **tables}, keys, headings)

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from joulewise.present import Records, StudyInfo
-from joulewise.present.formats import METRICS
 from joulewise.present.jobs.keys import COMMITMENT, FILTER, LENIENCY, PLANNED, POLICY
 from joulewise.present.page import page_of
 from joulewise.study import statistics
+from joulewise.study.systems import all_kinds
 from tests.strategies.made import INFO
 
 TITLES = {
@@ -55,12 +55,12 @@ def job_records(
     }  # fmt: skip
     frame = pl.DataFrame([{**row, "run": str(i), **_metrics(row, i)} for i, row in enumerate(runs)])
     axes = tuple(points[0])
-    metrics = [name for name in frame.columns if name in METRICS]
+    kind = all_kinds()["jobs"]
     study = StudyInfo(axes=axes, trials=n_trials, kind="jobs", **{**INFO, **info})
-    summary = statistics.summary(frame, axes, metrics)
+    summary = statistics.summary(frame, axes, kind.metrics(frame.columns))
     differences = statistics.differences(frame, axes, ["utility_percent"], axes[0])
     kept = {name: pl.concat([_named(i, made[name]) for i, made in tables.items()]) for name in _NAMES} if tables else {}
-    return Records(study, frame, summary, differences, TITLES, MODES, kept, page_of("jobs").keys)
+    return Records(study, frame, summary, differences, TITLES, MODES, kept, page_of("jobs").keys, kind.headings())
 
 
 _NAMES = ("jobs", "job_traces", "users", "queues", "clusters", "job_types", "findings")

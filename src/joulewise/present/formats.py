@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
 from joulewise.units import duration, energy, joules, power, seconds, watts
 
@@ -122,175 +121,42 @@ def time_unit(most_s: float) -> tuple[str, float]:
     return unit, seconds(f"1 {unit}")
 
 
-@dataclass(frozen=True)
-class Metric:
-    """How a metric is shown: its name, the unit of its column, or a formatter that writes the unit."""
+_FORMS: dict[str, Callable[[float], str]] = {"_s": duration, "_j": energy, "_w": power}
+"""How values of a metric are written, with a unit that suits them, by the end of its name."""
 
-    name: str
-    unit: str = ""
-    show: Callable[[float], str] | None = None
+_UNITS = {"_percent": "%", "_c": "°C", "_k": "K"}
+"""Units that stand in the heading of a metric, by the end of its name."""
 
 
-METRICS = {
-    "utility_percent": Metric("utility", "% of maximum"),
-    "utility": Metric("utility earned"),
-    "maximum_utility": Metric("maximum utility"),
-    "utility_bound": Metric("proven bound"),
-    "possible_percent": Metric("utility", "% of the proven bound"),
-    "tasks_arrived": Metric("tasks arrived"),
-    "tasks_completed": Metric("tasks completed"),
-    "tasks_dropped": Metric("tasks dropped"),
-    "tasks_waiting": Metric("tasks left waiting"),
-    "tasks_killed": Metric("tasks killed"),
-    "energy_j": Metric("energy", "", energy),
-    "standby_energy_j": Metric("energy without a run", "", energy),
-    "energy_cost": Metric("cost of energy"),
-    "budget_j": Metric("energy budget", "", energy),
-    "budget_percent": Metric("energy", "% of the budget"),
-    "exhausted_s": Metric("energy used up at", "", duration),
-    "priority_percent": Metric("utility", "% of the level's maximum"),
-    "group_percent": Metric("utility", "% of what was earned"),
-    "busy_percent": Metric("machines busy", "%"),
-    "idle_percent": Metric("machines idle", "%"),
-    "runs_lost": Metric("runs lost to outages"),
-    "energy_peak_w": Metric("highest power", "W"),
-    "system_tma": Metric("task-machine affinity"),
-    "system_tdh": Metric("task difficulty homogeneity"),
-    "system_mph": Metric("machine performance homogeneity"),
-    "mapping_events": Metric("mapping events"),
-    "late_events": Metric("late mapping events"),
-    "mapping_s": Metric("time spent mapping", "", duration),
-    "run_s": Metric("time of a run, with compiling and checks", "", duration),
-    "tasks": Metric("tasks"),
-    "tasks_per_machine": Metric("tasks per machine"),
-    "points": Metric("points of the front"),
-    "vertices": Metric("vertices of the bound"),
-    "hypervolume_percent": Metric("hypervolume", "% of the bound's"),
-    "gap_percent": Metric("distance to the bound", "%"),
-    "least_energy_j": Metric("least energy", "", energy),
-    "least_makespan_s": Metric("least makespan", "", duration),
-    "energy_bound_j": Metric("proven least energy", "", energy),
-    "makespan_bound_s": Metric("proven least makespan", "", duration),
-    "knee_energy_j": Metric("energy at the knee", "", energy),
-    "knee_makespan_s": Metric("makespan at the knee", "", duration),
-    "makespan_s": Metric("makespan", "", duration),
-    "wait_s": Metric("waiting on purpose", "", duration),
-    "reference_energy_j": Metric("energy of the reference point", "", energy),
-    "reference_makespan_s": Metric("makespan of the reference point", "", duration),
-    "mean_power_w": Metric("mean power", "W"),
-    "unused_types": Metric("machine types never used"),
-    "task_percent": Metric("tasks", "%"),
-    "busy_cov": Metric("variation of finishing times"),
-    "energy_cov": Metric("variation of energies"),
-    "price": Metric("price of the bag"),
-    "cost_per_kwh": Metric("cost per kWh"),
-    "profit_ratio": Metric("profit ratio"),
-    "profit": Metric("profit per bag"),
-    "profit_per_s": Metric("profit per second"),
-    "profit_bound_per_s": Metric("proven most profit per second"),
-    "pareto_profit_per_s": Metric("most on the front"),
-    "on_front_percent": Metric("optimum on the front", "% of trials"),
-    "optimum_energy_j": Metric("energy at the optimum", "", energy),
-    "optimum_makespan_s": Metric("makespan at the optimum", "", duration),
-    "normalised_percent": Metric("hypervolume", "% of the whole box"),
-    "most_utility": Metric("most utility"),
-    "knee_utility": Metric("utility at the knee"),
-    "peak_energy_j": Metric("energy where a joule earns most", "", energy),
-    "peak_utility": Metric("utility where a joule earns most"),
-    "peak_utility_per_mj": Metric("most utility per energy", "1/MJ"),
-    "energy_sd_percent": Metric("spread of energy", "% of its mean"),
-    "utility_sd_percent": Metric("spread of utility", "% of its mean"),
-    "fresh_percent": Metric("hypervolume on fresh samples", "% of the whole box"),
-    "fresh_mean_percent": Metric("hypervolume by means on fresh samples", "% of the whole box"),
-    "marker_sds": Metric("objective off the mean of samples", "standard deviations"),
-    "dropped_sd_correlation": Metric("rank correlation of tasks dropped and spread of utility"),
-    "utility_ceiling": Metric("what tasks are worth at most"),
-    "most_utility_energy_j": Metric("energy at the most utility", "", energy),
-    "least_energy_utility": Metric("utility at the least energy"),
-    "solve_s": Metric("time to solve", "", duration),
-    "jobs_arrived": Metric("jobs arrived"),
-    "jobs_completed": Metric("jobs completed"),
-    "jobs_ran": Metric("jobs that ran"),
-    "jobs_running": Metric("jobs running at the end"),
-    "jobs_dropped": Metric("jobs dropped"),
-    "jobs_killed": Metric("jobs killed"),
-    "jobs_waiting": Metric("jobs left waiting"),
-    "jobs_impossible": Metric("jobs that fit nowhere"),
-    "runs_preempted": Metric("runs preempted"),
-    "mean_wait_s": Metric("mean wait", "", duration),
-    "median_wait_s": Metric("median wait", "", duration),
-    "max_wait_s": Metric("longest wait", "", duration),
-    "mean_turnaround_s": Metric("mean turnaround", "", duration),
-    "median_turnaround_s": Metric("median turnaround", "", duration),
-    "max_turnaround_s": Metric("longest turnaround", "", duration),
-    "mean_bounded_slowdown": Metric("mean bounded slowdown"),
-    "median_bounded_slowdown": Metric("median bounded slowdown"),
-    "max_bounded_slowdown": Metric("highest bounded slowdown"),
-    "mean_queue_length": Metric("mean queue", "jobs"),
-    "max_queue_length": Metric("longest queue", "jobs"),
-    "energy_per_job_j": Metric("energy per job", "", energy),
-    "users": Metric("users"),
-    "fairness": Metric("fairness to users", "Jain's index"),
-    "mapping_event_s": Metric("time per mapping event", "", duration),
-    "generations_per_s": Metric("generations per second"),
-    "nodes": Metric("nodes"),
-    "cores": Metric("cores"),
-    "crr_percent": Metric("co-located reward rate", "%"),
-    "rr_percent": Metric("reward rate without interference", "%"),
-    "bound_percent": Metric("proven most", "%"),
-    "slowed_reward_per_s": Metric("co-located reward rate", "1/s"),
-    "reward_per_s": Metric("reward rate without interference", "1/s"),
-    "reward_bound_per_s": Metric("proven most", "1/s"),
-    "most_reward_per_s": Metric("reward rate of all that arrives", "1/s"),
-    "total_w": Metric("power of nodes and cooling", "", power),
-    "nodes_w": Metric("power of nodes", "", power),
-    "cooling_w": Metric("power of cooling", "", power),
-    "cap_w": Metric("power cap", "", power),
-    "cap_margin_w": Metric("below the cap", "", power),
-    "redline_margin_k": Metric("below the redline", "K"),
-    "hottest_inlet_c": Metric("warmest inlet", "°C"),
-    "supply_mean_c": Metric("mean supply temperature", "°C"),
-    "n_idle_cores": Metric("cores at rest"),
-    "heavy_neighbours": Metric("memory-bound neighbours of a memory-bound task"),
-    "n_idle_beside_heavy": Metric("cores at rest beside a memory-bound task"),
-    "day_planned_percent": Metric("planned for the day", "%"),
-    "day_earned_percent": Metric("earned in the day", "%"),
-    "earned_of_planned_percent": Metric("earned of what was planned", "%"),
-    "day_late_percent": Metric("tasks too late", "%"),
-    "day_dropped_percent": Metric("tasks dropped", "%"),
-    "day_peak_w": Metric("highest power", "", power),
-    "day_above_cap_percent": Metric("time above the cap", "%"),
-    "day_redline_margin_k": Metric("below the redline", "K"),
-    "day_plans": Metric("plans"),
-    "first_crr_percent": Metric("co-located reward rate of the first plan", "%"),
-    "first_plan_s": Metric("time to the first plan", "", duration),
-    "value_per_kw": Metric("worth of another kW", "1/s"),
-    "value_per_k": Metric("worth of another degree", "1/s"),
-}
+def metric_form(metric: str) -> Callable[[float], str] | None:
+    """How values of a metric are written with their unit; none where its heading has the unit, or there is none."""
+    is_rate_or_of_level = metric.endswith("_per_s") or ":" in metric
+    return None if is_rate_or_of_level else _FORMS.get(metric[-2:])
 
 
-def metric_words(metric: str) -> Metric:
-    """How a metric is shown; one without an entry is read out from its own name, in the unit at its end."""
-    return METRICS.get(metric) or _read_out(metric)
+def is_degrees(metric: str) -> bool:
+    """Whether a metric is a temperature, or a difference of two."""
+    return metric.endswith(("_c", "_k")) and not metric.endswith("_per_k")
 
 
-def _read_out(metric: str) -> Metric:
-    if ":" in metric or metric.endswith("_per_s"):  # of a level, whose name ends in no unit, or a rate
-        return Metric(metric.replace("_", " "))
-    if metric.endswith("_percent"):
-        return Metric(key_name(metric.removesuffix("_percent")), "%")
-    return Metric(key_name(metric), "", _QUANTITIES.get(metric[-2:]))
-
-
-def metric_title(metric: str) -> str:
-    """A metric as a column heading, with its level and unit."""
+def metric_title(metric: str, headings: Mapping[str, str]) -> str:
+    """A metric as a column heading, with its level and unit; one without a heading is read out from its own name."""
     stem, _, level = metric.partition(":")
-    words = metric_words(stem)
-    name = f"{words.name}, {level}" if level else words.name
-    return f"{name} ({words.unit})" if words.unit else name
+    heading = headings.get(stem) or _read_out(stem)
+    if not level:
+        return heading
+    name, bracket, unit = heading.partition(" (")
+    return f"{name}, {level}{bracket}{unit}"
+
+
+def _read_out(metric: str) -> str:
+    for suffix, unit in _UNITS.items():
+        if metric.endswith(suffix):
+            return f"{metric.removesuffix(suffix).replace('_', ' ')} ({unit})"
+    return key_name(metric) if metric_form(metric) else metric.replace("_", " ")
 
 
 def metric_value(metric: str, value: float | None) -> str:
     """One value of a metric, with a unit where its column heading carries none."""
-    show = metric_words(metric).show
-    return number(value) if value is None or show is None or not math.isfinite(value) else show(value)
+    form = metric_form(metric)
+    return number(value) if value is None or form is None or not math.isfinite(value) else form(value)

@@ -84,6 +84,7 @@ class Records:
     `titles` and `modes`: policy name -> title and "immediate" or "batch", in the order of the policy table.
     `frames`: the detail tables of the kept runs by name: `run`, whose keys are looked up in `runs`, and their columns.
     `keys`: how the keys of this kind of study are spoken of; a key without a row is read out from its own name.
+    `headings`: the metrics of this kind of study, without their levels, and what stands over them in a table.
     """
 
     study: StudyInfo
@@ -94,6 +95,7 @@ class Records:
     modes: Mapping[str, str] = field(default_factory=dict)
     frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     keys: Mapping[str, Key] = field(default_factory=dict)
+    headings: Mapping[str, str] = field(default_factory=dict)
 
     def frame(self, name: str) -> pl.DataFrame:
         """A detail table of the kept runs; empty, without columns, where none was kept."""

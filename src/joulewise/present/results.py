@@ -30,6 +30,7 @@ def records_of(results: Results) -> Records:
         {name: row["mode"] for name, row in policies.items()},
         {name: table for name, table in details.items() if not table.is_empty()},
         page.keys,
+        results.study.kind.headings(),
     )
 
 

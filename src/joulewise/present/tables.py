@@ -13,9 +13,10 @@ from joulewise.present.formats import (
     MISSING,
     decimals_for,
     fixed,
+    is_degrees,
+    metric_form,
     metric_title,
     metric_value,
-    metric_words,
     signed,
     small,
 )
@@ -28,7 +29,6 @@ _MAX_COLUMNS = 10
 _NEAR_ZERO = 1e-3  # what is nearer is written with a power of ten
 _ROUNDING = 1e-12  # a half-width that is a smaller share of its mean is rounding
 _LEAST_W, _LEAST_K, _DEGREE_DECIMALS = 1e-3, 5e-3, 2  # what is less is rounding
-_DEGREES = ("K", "°C")
 BEST, WORDS, _ALIKE, _PLAIN = "best", "words", "alike", ""
 
 
@@ -170,7 +170,7 @@ def points_table(records: Records, metrics: Sequence[str], caption: str) -> Tabl
     first, *rest = keys or ["point"]
     columns = (
         *(sentence(records.title(key)) for key in rest),
-        *(sentence(metric_title(m)) for m in metrics),
+        *(sentence(metric_title(m, records.headings)) for m in metrics),
         "Trials",
     )
     return Table(caption, sentence(records.title(first)), columns, rows, note)
@@ -193,15 +193,14 @@ def _metric_text(metric: str, row: Mapping[str, Any] | None) -> str:
     """Mean and half-width of a metric with the unit that its formatter gives."""
     if row is None or row["mean"] is None:
         return MISSING
-    words = metric_words(metric)
-    is_degrees = words.unit in _DEGREES
-    least = _LEAST_K if is_degrees else _LEAST_W if words.show is power else 0.0
+    form = metric_form(metric)
+    least = _LEAST_K if is_degrees(metric) else _LEAST_W if form is power else 0.0
     mean = 0.0 if abs(row["mean"]) < least else row["mean"]
     half = 0.0 if row["low"] is None or row["high"] is None else (row["high"] - row["low"]) / 2
     is_spread = half > max(_ROUNDING * abs(mean), least)
-    if is_degrees:
+    if is_degrees(metric):
         texts = [fixed(value, _DEGREE_DECIMALS) for value in (mean, half)]
-    elif is_spread and not words.show:
+    elif is_spread and not form:
         return plus_minus(row)
     else:
         texts = [metric_value(metric, value) for value in (mean, half)]

@@ -8,7 +8,6 @@ from dataclasses import replace
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import METRICS
 from joulewise.present.records import MODES, UTILITY, VARIANT, Records, is_policy
 from joulewise.study import statistics
 
@@ -27,7 +26,7 @@ def beside(records: Records, keys: Sequence[str], *telling: str) -> tuple[str, .
 def reshaped(records: Records, runs: pl.DataFrame, axes: Sequence[str]) -> Records:
     """The records of these runs with other axes; runs that are alike in them count once per trial."""
     once = runs.unique(subset=[*axes, "trial"], keep="first", maintain_order=True)
-    metrics = [name for name in METRICS if name in once.columns]
+    metrics = [name for name in records.headings if name in once.columns]
     summary = statistics.summary(once, axes, metrics)
     seen = replace(records, study=replace(records.study, axes=tuple(axes)), runs=once, summary=summary)
     if seen.main is None or UTILITY not in once.columns:

@@ -54,6 +54,7 @@ class Column:
 
     A `*` in its name stands for any text: there is a column for each level, group or machine type that the world has.
     The table of `joulewise run` shows those with a `rank`, the lowest first, under their `title` and in their `form`.
+    Tables of a report have them under their `heading`; one without is read out from its own name.
     """
 
     table: str
@@ -65,6 +66,7 @@ class Column:
     title: str = ""
     form: Callable[[float], str] = two_digits
     rank: int = 0
+    heading: str = ""
 
 
 def metric(
@@ -76,9 +78,10 @@ def metric(
     title: str = "",
     form: Callable[[float], str] = two_digits,
     rank: int = 0,
+    heading: str = "",
 ) -> Column:
     """A number of each run, averaged over trials."""
-    return Column(RUNS, name, unit, meaning, True, is_measured, title, form, rank)
+    return Column(RUNS, name, unit, meaning, True, is_measured, title, form, rank, heading)
 
 
 FIRST_COLUMNS = (
@@ -99,5 +102,10 @@ FIRST_COLUMNS = (
 )  # fmt: skip
 """What every run has first."""
 
-LAST_COLUMNS = (metric("run_s", "s", "wall-clock time of a run: checks, files and compiling too", is_measured=True),)
+LAST_COLUMNS = (
+    metric(
+        "run_s", "s", "wall-clock time of a run: checks, files and compiling too", is_measured=True,
+        heading="time of a run, with compiling and checks",
+    ),
+)  # fmt: skip
 """What every run has last."""

@@ -104,6 +104,10 @@ class Kind(ABC):
         patterns = dict.fromkeys(column.name for column in self.all_columns() if column.is_metric)
         return [name for pattern in patterns for name in names if fnmatchcase(name, pattern)]
 
+    def headings(self) -> dict[str, str]:
+        """What stands over the metrics in a report, by name; nothing where the name itself is read out."""
+        return {column.name.removesuffix(":*"): column.heading for column in self.all_columns() if column.is_metric}
+
     def shown(self) -> list[Column]:
         """The columns that people see first."""
         return sorted((column for column in self.columns if column.rank), key=lambda column: column.rank)

@@ -129,15 +129,8 @@ def test_runs_that_failed_leave_no_trace_in_a_figure() -> None:
     failed = pl.col(POLICY) == "random"
     numbers = [name for name, dtype in records.runs.schema.items() if name not in (*records.study.axes, "trial", "run")]
     runs = records.runs.with_columns(pl.when(~failed).then(pl.col(name)).alias(name) for name in numbers)
-    partial = Records(
-        records.study,
-        runs,
-        records.summary.filter(~failed),
-        records.differences.filter(~failed, pl.col("against") != "random"),
-        records.titles,
-        records.modes,
-        records.frames,
-    )
+    left = records.differences.filter(~failed, pl.col("against") != "random")
+    partial = replace(records, runs=runs, summary=records.summary.filter(~failed), differences=left)
     drawn = {figure.name: spec_of(drawing.chart) for figure, drawing in drawings(partial)}
     assert "Random" not in {row["name"] for rows in drawn["fates"]["datasets"].values() for row in rows}
     assert set(drawn) == set(_names(records))

@@ -14,53 +14,73 @@ UTILITY_COLUMNS = (
         "100 x area that the front dominates up to 1.8 x the least energy of all tasks / area that it would dominate "
         "if all earned what they are worth at most with the least energy (no energy, where they may be dropped); above "
         "100 only where few samples happen to use less than they would in the mean",
-        title="of the whole", rank=30,
+        title="of the whole", rank=30, heading="hypervolume (% of the whole box)",
     ),
-    metric("normalised_percent:*", "%", "the same after that number of generations"),
+    metric(
+        "normalised_percent:*", "%", "the same after that number of generations",
+        heading="hypervolume (% of the whole box)",
+    ),
     metric(
         "fresh_percent", "%",
         "the same of the objectives of the search, taken from fresh samples; null at mean times, which have none; this "
         "and all of fresh samples null without chances",
+        heading="hypervolume on fresh samples (% of the whole box)",
     ),
     metric(
         "fresh_mean_percent", "%",
         "the same of the points at the means over fresh samples, whatever the objective: what compares objectives",
-        title="means on fresh samples", rank=10,
+        title="means on fresh samples", rank=10, heading="hypervolume by means on fresh samples (% of the whole box)",
     ),
-    metric("reference_energy_j", "J", "energy of the reference point: 1.8 x the least of all tasks"),
-    metric("utility_ceiling", "utility", "the sum of what tasks are worth at most"),
-    metric("utility_bound", "utility", "proven: nothing earns more, whatever its energy"),
+    metric(
+        "reference_energy_j", "J", "energy of the reference point: 1.8 x the least of all tasks",
+        heading="energy of the reference point",
+    ),
+    metric(
+        "utility_ceiling", "utility", "the sum of what tasks are worth at most",
+        heading="what tasks are worth at most",
+    ),
+    metric("utility_bound", "utility", "proven: nothing earns more, whatever its energy", heading="proven bound"),
     metric(
         "most_utility", "utility", "most utility of a point of the front",
         title="most utility", form=five_figures, rank=50,
     ),
-    metric("most_utility_energy_j", "J", "energy of that point"),
-    metric("least_energy_utility", "utility", "utility of the point of least energy"),
-    metric("knee_utility", "utility", "utility at the knee of the front"),
-    metric("peak_energy_j", "J", "energy of the point with the most utility per energy"),
-    metric("peak_utility", "utility", "its utility"),
+    metric("most_utility_energy_j", "J", "energy of that point", heading="energy at the most utility"),
+    metric(
+        "least_energy_utility", "utility", "utility of the point of least energy",
+        heading="utility at the least energy",
+    ),
+    metric("knee_utility", "utility", "utility at the knee of the front", heading="utility at the knee"),
+    metric(
+        "peak_energy_j", "J", "energy of the point with the most utility per energy",
+        heading="energy where a joule earns most",
+    ),
+    metric("peak_utility", "utility", "its utility", heading="utility where a joule earns most"),
     metric(
         "peak_utility_per_mj", "utility/MJ", "its utility per energy",
-        title="peak per MJ", form=four_figures, rank=70,
+        title="peak per MJ", form=four_figures, rank=70, heading="most utility per energy (1/MJ)",
     ),
     metric(
         "gap_percent", "%",
         "mean over the points of 100 x (1 - utility / most that is proven for the energy); null for chance",
+        heading="distance to the bound (%)",
     ),
     metric(
         "marker_sds", "",
         "mean over the points of how far the objectives are from their means over fresh samples, in standard "
         "deviations",
+        heading="objective off the mean of samples (standard deviations)",
     ),
     metric(
         "energy_sd_percent", "%",
         "100 x standard deviation of the energy over fresh samples / its mean, mean over the points",
+        heading="spread of energy (% of its mean)",
     ),
-    metric("utility_sd_percent", "%", "the same of the utility"),
+    metric("utility_sd_percent", "%", "the same of the utility", heading="spread of utility (% of its mean)"),
     metric("tasks_dropped", "tasks", "tasks dropped or left out, mean over points and samples"),
     metric(
         "dropped_sd_correlation", "",
         "rank correlation over the points of the tasks dropped and the standard deviation of the utility",
+        heading="rank correlation of tasks dropped and spread of utility",
     ),
     metric(
         "energy_price_per_mj", "utility/MJ", "what a megajoule more brings at the knee, by means over fresh samples",

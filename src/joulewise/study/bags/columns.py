@@ -7,11 +7,17 @@ from joulewise.study.column import COUNTS, FRONTS, MACHINES, RUNS, Column, four_
 from joulewise.study.search_columns import FRONT_COLUMNS, SEARCH_COLUMNS, hypervolume_columns
 
 _BAG = (
-    metric("energy_bound_j", "J", "proven: no allocation uses less energy"),
-    metric("makespan_bound_s", "s", "proven: no allocation has a shorter makespan"),
-    metric("knee_makespan_s", "s", "makespan at the knee of the front; for profit, of the bound"),
+    metric("energy_bound_j", "J", "proven: no allocation uses less energy", heading="proven least energy"),
+    metric("makespan_bound_s", "s", "proven: no allocation has a shorter makespan", heading="proven least makespan"),
+    metric(
+        "knee_makespan_s", "s", "makespan at the knee of the front; for profit, of the bound",
+        heading="makespan at the knee",
+    ),
     metric("mean_power_w", "W", "energy / makespan: of the allocation, or at the knee of a front"),
-    metric("vertices", "vertices", "vertices of the proven bound that none beats in both objectives"),
+    metric(
+        "vertices", "vertices", "vertices of the proven bound that none beats in both objectives",
+        heading="vertices of the bound",
+    ),
 )  # fmt: skip
 """What every run of a bag has."""
 
@@ -54,8 +60,14 @@ _ALLOCATIONS = (
 """The detail tables of allocations."""
 
 _FRONT = (
-    metric("reference_energy_j", "J", "energy of the reference point: 1.1 x the most on the bound front"),
-    metric("reference_makespan_s", "s", "makespan of the reference point: 1.1 x the most on it"),
+    metric(
+        "reference_energy_j", "J", "energy of the reference point: 1.1 x the most on the bound front",
+        heading="energy of the reference point",
+    ),
+    metric(
+        "reference_makespan_s", "s", "makespan of the reference point: 1.1 x the most on it",
+        heading="makespan of the reference point",
+    ),
     metric(
         "least_makespan_s", "s", "least makespan of a point of the front",
         title="least makespan", form=units.duration, rank=70,
@@ -63,44 +75,53 @@ _FRONT = (
     metric(
         "gap_percent", "%",
         "mean over the points of 100 x (energy / least energy that is proven for the makespan - 1)",
-        title="gap %", rank=80,
+        title="gap %", rank=80, heading="distance to the bound (%)",
     ),
-    metric("unused_types", "types", "machine types that have machines but no task at any point"),
+    metric(
+        "unused_types", "types", "machine types that have machines but no task at any point",
+        heading="machine types never used",
+    ),
     metric(
         "unused_types:*", "types",
         "machine types without a task at the point of least energy, the knee and the point of least makespan",
+        heading="machine types never used",
     ),
     metric(
         "task_percent:*", "%",
         "100 x tasks on machines of a type / all tasks, mean over the points; a column for each machine type",
+        heading="tasks (%)",
     ),
     metric(
         "busy_cov:*", "",
         "standard deviation / mean over machines of the time they compute, at the point of least energy, the knee and "
         "the point of least makespan",
+        heading="variation of finishing times",
     ),
-    metric("energy_cov:*", "", "the same of the energy of machines"),
+    metric("energy_cov:*", "", "the same of the energy of machines", heading="variation of energies"),
 )  # fmt: skip
 
 _PROFIT = (
-    metric("price", "", "price of the bag"),
+    metric("price", "", "price of the bag", heading="price of the bag"),
     metric("profit_ratio", "", "price / cost of the least energy; null where that costs nothing"),
-    metric("cost_per_kwh", "", "what a kWh costs, the mean over the hours of the bag where it changes"),
+    metric(
+        "cost_per_kwh", "", "what a kWh costs, the mean over the hours of the bag where it changes",
+        heading="cost per kWh",
+    ),
     metric(
         "profit_per_s", "",
         "(price - all costs) / makespan of the allocation; if nothing runs, what depreciation takes away alone",
-        title="mean", form=four_figures, rank=10,
+        title="mean", form=four_figures, rank=10, heading="profit per second",
     ),
     metric(
         "profit_bound_per_s", "", "proven: no allocation earns more per second",
-        title="bound", form=four_figures, rank=20,
+        title="bound", form=four_figures, rank=20, heading="proven most profit per second",
     ),
     metric(
         "gap_percent", "%",
         "100 x (profit_bound_per_s - profit_per_s) / |profit_bound_per_s|; null where the bound is 0",
-        title="gap %", rank=30,
+        title="gap %", rank=30, heading="distance to the bound (%)",
     ),
-    metric("profit", "", "profit_per_s x makespan_s"),
+    metric("profit", "", "profit_per_s x makespan_s", heading="profit per bag"),
     metric(
         "energy_j", "J", "energy of the allocation at the meter; null if nothing runs",
         title="energy", form=units.energy, rank=40,
@@ -109,15 +130,20 @@ _PROFIT = (
         "makespan_s", "s", "time from one bag to the next; null if nothing runs",
         title="makespan", form=units.duration, rank=50,
     ),
-    metric("wait_s", "s", "the part of makespan_s in which all machines wait on purpose"),
-    metric("optimum_energy_j", "J", "energy where the bound of the profit lies, at the meter"),
-    metric("optimum_makespan_s", "s", "makespan where the bound of the profit lies"),
+    metric("wait_s", "s", "the part of makespan_s in which all machines wait on purpose", heading="waiting on purpose"),
+    metric(
+        "optimum_energy_j", "J", "energy where the bound of the profit lies, at the meter",
+        heading="energy at the optimum",
+    ),
+    metric("optimum_makespan_s", "s", "makespan where the bound of the profit lies", heading="makespan at the optimum"),
     metric(
         "on_front_percent", "%",
         "100 if no divided schedule beats that place in both energy and makespan, else 0",
+        heading="optimum on the front (% of trials)",
     ),
     metric(
-        "pareto_profit_per_s", "", "the most profit per second on the bound front of energy and makespan"
+        "pareto_profit_per_s", "", "the most profit per second on the bound front of energy and makespan",
+        heading="most on the front",
     ),
     Column(
         RUNS, "verdict", "",

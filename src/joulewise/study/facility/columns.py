@@ -8,67 +8,116 @@ from joulewise.units import duration, power
 FACILITY_COLUMNS = (
     metric("nodes", "nodes", "nodes of the facility"),
     metric("cores", "cores", "their cores"),
-    metric("most_reward_per_s", "1/s", "reward rate with every task that arrives done in time: 100 % of rates"),
-    metric("slowed_reward_per_s", "1/s", "co-located reward rate (CRR): what is earned as cores slow each other"),
-    metric("crr_percent", "%", "100 x slowed_reward_per_s / most_reward_per_s", title="CRR", rank=20),
-    metric("reward_per_s", "1/s", "reward rate (RR): what would be earned if no core slowed another"),
-    metric("rr_percent", "%", "100 x reward_per_s / most_reward_per_s", title="without slowdown", rank=30),
+    metric(
+        "most_reward_per_s", "1/s", "reward rate with every task that arrives done in time: 100 % of rates",
+        heading="reward rate of all that arrives (1/s)",
+    ),
+    metric(
+        "slowed_reward_per_s", "1/s", "co-located reward rate (CRR): what is earned as cores slow each other",
+        heading="co-located reward rate (1/s)",
+    ),
+    metric(
+        "crr_percent", "%", "100 x slowed_reward_per_s / most_reward_per_s", title="CRR", rank=20,
+        heading="co-located reward rate (%)",
+    ),
+    metric(
+        "reward_per_s", "1/s", "reward rate (RR): what would be earned if no core slowed another",
+        heading="reward rate without interference (1/s)",
+    ),
+    metric(
+        "rr_percent", "%", "100 x reward_per_s / most_reward_per_s", title="without slowdown", rank=30,
+        heading="reward rate without interference (%)",
+    ),
     metric(
         "reward_bound_per_s", "1/s",
         "proven: no plan within the limits has a higher co-located reward rate; this and what follows from it is null "
         "where eq. 10 is read as printed",
+        heading="proven most (1/s)",
     ),
-    metric("bound_percent", "%", "100 x reward_bound_per_s / most_reward_per_s", title="bound", rank=40),
-    metric("gap_percent", "%", "100 x (1 - slowed_reward_per_s / reward_bound_per_s)", title="gap %", rank=50),
-    metric("total_w", "W", "power of nodes and cooling together", title="power", form=power, rank=70),
-    metric("nodes_w", "W", "power of the nodes"),
-    metric("cooling_w", "W", "power of the CRAC units", title="cooling", form=power, rank=80),
-    metric("cap_w", "W", "the most that total_w may be"),
-    metric("cap_margin_w", "W", "cap_w - total_w"),
-    metric("redline_margin_k", "K", "how far the node nearest to its redline stays below it"),
-    metric("hottest_inlet_c", "°C", "the warmest air that a node takes in"),
+    metric(
+        "bound_percent", "%", "100 x reward_bound_per_s / most_reward_per_s", title="bound", rank=40,
+        heading="proven most (%)",
+    ),
+    metric(
+        "gap_percent", "%", "100 x (1 - slowed_reward_per_s / reward_bound_per_s)", title="gap %", rank=50,
+        heading="distance to the bound (%)",
+    ),
+    metric(
+        "total_w", "W", "power of nodes and cooling together", title="power", form=power, rank=70,
+        heading="power of nodes and cooling",
+    ),
+    metric("nodes_w", "W", "power of the nodes", heading="power of nodes"),
+    metric(
+        "cooling_w", "W", "power of the CRAC units", title="cooling", form=power, rank=80,
+        heading="power of cooling",
+    ),
+    metric("cap_w", "W", "the most that total_w may be", heading="power cap"),
+    metric("cap_margin_w", "W", "cap_w - total_w", heading="below the cap"),
+    metric(
+        "redline_margin_k", "K", "how far the node nearest to its redline stays below it",
+        heading="below the redline (K)",
+    ),
+    metric("hottest_inlet_c", "°C", "the warmest air that a node takes in", heading="warmest inlet (°C)"),
     metric(
         "supply_mean_c", "°C", "mean supply temperature of the CRAC units",
-        title="supply °C", form=one_digit, rank=90,
+        title="supply °C", form=one_digit, rank=90, heading="mean supply temperature (°C)",
     ),
-    metric("n_idle_cores", "cores", "cores that do nothing for at least 99.9 % of their time"),
+    metric("n_idle_cores", "cores", "cores that do nothing for at least 99.9 % of their time", heading="cores at rest"),
     metric(
         "heavy_neighbours", "cores",
         "other cores of the same processor that run tasks of the most memory-bound class beside such a task, mean over "
         "the time of these tasks; null where none runs",
+        heading="memory-bound neighbours of a memory-bound task",
     ),
     metric(
-        "n_idle_beside_heavy", "cores", "those of them on a processor that runs tasks of that class"
+        "n_idle_beside_heavy", "cores", "those of them on a processor that runs tasks of that class",
+        heading="cores at rest beside a memory-bound task",
     ),
     metric(
         "value_per_kw", "1/s/kW",
         "reward per second that another kW under the cap would bring at most, by the price that proves the bound",
-        title="worth of a kW", form=three_figures, rank=100,
+        title="worth of a kW", form=three_figures, rank=100, heading="worth of another kW (1/s)",
     ),
     metric(
         "value_per_k", "1/s/K",
         "reward per second that another degree on all redlines would bring at most, by the prices that prove the bound",
+        heading="worth of another degree (1/s)",
     ),
-    metric("day_plans", "plans", "plans that were made for the day; this and the next are null where there is none"),
+    metric(
+        "day_plans", "plans", "plans that were made for the day; this and the next are null where there is none",
+        heading="plans",
+    ),
     metric(
         "day_planned_percent", "%", "reward that the plans expect, in percent of that of all tasks that arrive",
-        title="day planned", rank=60,
+        title="day planned", rank=60, heading="planned for the day (%)",
     ),
     metric(
         "day_earned_percent", "%", "reward of the tasks that ended in time, in percent of the same",
-        title="day earned", rank=10,
+        title="day earned", rank=10, heading="earned in the day (%)",
     ),
-    metric("earned_of_planned_percent", "%", "100 x day_earned_percent / day_planned_percent"),
-    metric("day_late_percent", "%", "tasks of the day that ended after their deadlines"),
-    metric("day_dropped_percent", "%", "tasks that were sent to no core"),
-    metric("day_peak_w", "W", "the most that nodes and cooling drew, as means of about five minutes"),
-    metric("day_above_cap_percent", "%", "of the day's time, in such means, with more power than cap_w"),
-    metric("day_redline_margin_k", "K", "how far the node nearest to its redline stayed below it, in such means"),
+    metric(
+        "earned_of_planned_percent", "%", "100 x day_earned_percent / day_planned_percent",
+        heading="earned of what was planned (%)",
+    ),
+    metric("day_late_percent", "%", "tasks of the day that ended after their deadlines", heading="tasks too late (%)"),
+    metric("day_dropped_percent", "%", "tasks that were sent to no core", heading="tasks dropped (%)"),
+    metric(
+        "day_peak_w", "W", "the most that nodes and cooling drew, as means of about five minutes",
+        heading="highest power",
+    ),
+    metric(
+        "day_above_cap_percent", "%", "of the day's time, in such means, with more power than cap_w",
+        heading="time above the cap (%)",
+    ),
+    metric(
+        "day_redline_margin_k", "K", "how far the node nearest to its redline stayed below it, in such means",
+        heading="below the redline (K)",
+    ),
     Column(RUNS, "set_points", "", "what to set, what limits the reward and what more would be worth, in plain words"),
     Column(RUNS, "why_stopped", "", "why the search ended: done, time, generations, ..."),
     metric(
         "solve_s", "s", "wall-clock time of the search, without the bound", is_measured=True,
-        title="time", form=duration, rank=110,
+        title="time", form=duration, rank=110, heading="time to solve",
     ),
     Column(NODES, "node", "", "number of the node, from 0"),
     Column(NODES, "name", "", "its name in the node list, or its number before nodes were added or removed"),

@@ -41,15 +41,22 @@ JOB_COLUMNS = (
         "utility", "utility",
         "sum of the utility of the jobs that completed in the counted window; in a workload that is prorated, of each "
         "completed job by the share of its running that lies in the window",
+        heading="utility earned",
     ),
     metric(
         "maximum_utility", "utility", "the same sum if every job started on arrival with its fastest option"
     ),
-    metric("utility_percent", "%", "100 x utility / maximum_utility", title="mean", rank=10),
-    metric("utility_bound", "utility", "proven: no policy, even one that knows the future, can earn more"),
+    metric(
+        "utility_percent", "%", "100 x utility / maximum_utility", title="mean", rank=10,
+        heading="utility (% of maximum)",
+    ),
+    metric(
+        "utility_bound", "utility", "proven: no policy, even one that knows the future, can earn more",
+        heading="proven bound",
+    ),
     metric(
         "possible_percent", "%", "100 x utility / utility_bound: how much of what is possible was earned, at least",
-        title="of possible", form=at_least_percent, rank=20,
+        title="of possible", form=at_least_percent, rank=20, heading="utility (% of the proven bound)",
     ),
     metric("jobs_arrived", "jobs", "jobs that arrived in the counted window"),
     metric("jobs_completed", "jobs", "jobs that completed in the counted window, whenever they arrived"),
@@ -57,18 +64,29 @@ JOB_COLUMNS = (
         "jobs_ran", "jobs",
         "jobs that arrived in the counted window and ran to their end, also after it; these and those dropped, killed, "
         "waiting and impossible are jobs_arrived together",
+        heading="jobs that ran",
     ),
-    metric("jobs_running", "jobs", "those of jobs_ran that were running when the counted window ended"),
+    metric(
+        "jobs_running", "jobs", "those of jobs_ran that were running when the counted window ended",
+        heading="jobs running at the end",
+    ),
     metric("jobs_dropped", "jobs", "jobs that arrived in the counted window and were dropped"),
     metric("jobs_killed", "jobs", "jobs that arrived in it and were killed at the end of their planned time"),
     metric(
         "jobs_waiting", "jobs",
         "jobs that arrived in it and had no nodes when the simulation ended: never started, or suspended or lost and "
         "not resumed",
+        heading="jobs left waiting",
     ),
-    metric("jobs_impossible", "jobs", "jobs that arrived in it and fit on no cluster allowed to them"),
+    metric(
+        "jobs_impossible", "jobs", "jobs that arrived in it and fit on no cluster allowed to them",
+        heading="jobs that fit nowhere",
+    ),
     metric("runs_preempted", "runs", "stretches of running in it that ended because another job took the nodes"),
-    metric("runs_lost", "runs", "stretches of running in it that ended because a node failed"),
+    metric(
+        "runs_lost", "runs", "stretches of running in it that ended because a node failed",
+        heading="runs lost to outages",
+    ),
     metric(
         "mean_wait_s", "s",
         f"mean time in which a job could have run and did not, {_COUNTED}; it counts from arrival, or from when the "
@@ -76,29 +94,33 @@ JOB_COLUMNS = (
         title="mean wait", form=duration, rank=30,
     ),
     metric("median_wait_s", "s", "median of the same"),
-    metric("max_wait_s", "s", "most of the same"),
+    metric("max_wait_s", "s", "most of the same", heading="longest wait"),
     metric("mean_turnaround_s", "s", f"mean time from when a job could have started to its end, {_COUNTED}"),
     metric("median_turnaround_s", "s", "median of the same"),
-    metric("max_turnaround_s", "s", "most of the same"),
+    metric("max_turnaround_s", "s", "most of the same", heading="longest turnaround"),
     metric(
         "mean_bounded_slowdown", "",
         f"mean of max(1, turnaround / max(time that it needs undisturbed, 10 s)), {_COUNTED}",
         title="slowdown", form=three_figures, rank=40,
     ),
     metric("median_bounded_slowdown", "", "median of the same"),
-    metric("max_bounded_slowdown", "", "most of the same"),
+    metric("max_bounded_slowdown", "", "most of the same", heading="highest bounded slowdown"),
     metric(
         "busy_percent", "%", "100 x core-seconds of running in the counted window / (all cores x its length)",
-        title="busy %", rank=50,
+        title="busy %", rank=50, heading="machines busy (%)",
     ),
-    metric("busy_percent:*", "%", "the same of the nodes of a cluster; a column for each cluster"),
+    metric(
+        "busy_percent:*", "%", "the same of the nodes of a cluster; a column for each cluster",
+        heading="machines busy (%)",
+    ),
     metric("makespan_s", "s", "time from the first arrival to the last end"),
     metric(
         "mean_queue_length", "jobs",
         "jobs that could run and do not, mean over the counted window; those that were dropped or fit nowhere never "
         "count",
+        heading="mean queue (jobs)",
     ),
-    metric("max_queue_length", "jobs", "most of the same at any instant"),
+    metric("max_queue_length", "jobs", "most of the same at any instant", heading="longest queue (jobs)"),
     metric(
         "energy_j", "J",
         "energy at the meter in the counted window, of all running and of nodes without a job, times the PUE; this and "
@@ -109,6 +131,7 @@ JOB_COLUMNS = (
         "standby_energy_j", "J",
         "the part of energy_j that nodes used while idle, asleep or booting, assuming that the nodes freed last are "
         "given out first",
+        heading="energy without a run",
     ),
     metric("energy_per_job_j", "J", "energy_j / jobs_completed"),
     *METER_COLUMNS,
@@ -117,10 +140,11 @@ JOB_COLUMNS = (
         "fairness", "",
         "Jain's index over users of their mean bounded slowdown x: (sum of x)^2 / (users x sum of x^2), 1 if all are "
         "alike, 1 / users if one alone is slowed down; null if users are not known",
+        heading="fairness to users (Jain's index)",
     ),
     metric("mapping_events", "events", "mapping events that had jobs to map"),
-    metric("mapping_s", "s", "wall-clock time of the whole simulation", is_measured=True),
-    metric("mapping_event_s", "s", "mapping_s / mapping_events", is_measured=True),
+    metric("mapping_s", "s", "wall-clock time of the whole simulation", is_measured=True, heading="time spent mapping"),
+    metric("mapping_event_s", "s", "mapping_s / mapping_events", is_measured=True, heading="time per mapping event"),
     Column(JOBS, "job", "", "number of the job in order of arrival, from 0"),
     Column(JOBS, "job_id", "", "what the log calls it, where there is a log"),
     Column(JOBS, "job_type", "", "name of the job type, where types have names"),

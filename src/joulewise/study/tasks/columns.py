@@ -10,39 +10,74 @@ MANAGED_COLUMNS = (
         "utility", "utility",
         "sum of the utility of the tasks that completed in the counted window; in a workload that is prorated, of each "
         "completed task by the share of its run that lies in the window",
+        heading="utility earned",
     ),
     metric("maximum_utility", "utility", "the same sum if every task started on arrival where it is fastest"),
-    metric("utility_percent", "%", "100 x utility / maximum_utility", title="mean", rank=10),
-    metric("utility_bound", "utility", "proven: no policy, even one that knows the future, can earn more"),
+    metric(
+        "utility_percent", "%", "100 x utility / maximum_utility", title="mean", rank=10,
+        heading="utility (% of maximum)",
+    ),
+    metric(
+        "utility_bound", "utility", "proven: no policy, even one that knows the future, can earn more",
+        heading="proven bound",
+    ),
     metric(
         "possible_percent", "%", "100 x utility / utility_bound: how much of what is possible was earned, at least",
-        title="of possible", form=at_least_percent, rank=20,
+        title="of possible", form=at_least_percent, rank=20, heading="utility (% of the proven bound)",
     ),
     metric(
         "system_tma", "",
         "task-machine affinity of the general-purpose machine types in P-state 0: 0 if all task types see the same "
         "ratios between them, up to 1; this and the next two are null where it does not exist",
+        heading="task-machine affinity",
     ),
-    metric("system_tdh", "", "task difficulty homogeneity of the same: 1 if all task types are equally hard"),
-    metric("system_mph", "", "machine performance homogeneity of the same: 1 if all machine types are equally fast"),
+    metric(
+        "system_tdh", "", "task difficulty homogeneity of the same: 1 if all task types are equally hard",
+        heading="task difficulty homogeneity",
+    ),
+    metric(
+        "system_mph", "", "machine performance homogeneity of the same: 1 if all machine types are equally fast",
+        heading="machine performance homogeneity",
+    ),
     metric("tasks_arrived", "tasks", "tasks that arrived in the counted window"),
     metric("tasks_completed", "tasks", "tasks that completed in the counted window, whenever they arrived"),
     metric("tasks_dropped", "tasks", "tasks that arrived in the counted window and were dropped"),
     metric("tasks_killed", "tasks", "tasks that arrived in the counted window and were killed for running too long"),
-    metric("tasks_waiting", "tasks", "tasks that arrived in the counted window and were left unmapped"),
-    metric("runs_lost", "runs", "runs that an outage of their machine ended inside the counted window"),
+    metric(
+        "tasks_waiting", "tasks", "tasks that arrived in the counted window and were left unmapped",
+        heading="tasks left waiting",
+    ),
+    metric(
+        "runs_lost", "runs", "runs that an outage of their machine ended inside the counted window",
+        heading="runs lost to outages",
+    ),
     metric(
         "energy_j", "J",
         "energy at the meter in the counted window, of all runs and of machines without one, times the PUE; this and "
         "all that follows from it is null without power figures",
     ),
-    metric("standby_energy_j", "J", "the part of energy_j that machines used while idle, asleep or booting"),
+    metric(
+        "standby_energy_j", "J", "the part of energy_j that machines used while idle, asleep or booting",
+        heading="energy without a run",
+    ),
     *METER_COLUMNS,
-    metric("busy_percent", "%", "100 x time of runs inside the counted window / (machines x its length)"),
-    metric("idle_percent", "%", "100 x time without a run, on machines that are not down / (machines x its length)"),
+    metric(
+        "busy_percent", "%", "100 x time of runs inside the counted window / (machines x its length)",
+        heading="machines busy (%)",
+    ),
+    metric(
+        "idle_percent", "%", "100 x time without a run, on machines that are not down / (machines x its length)",
+        heading="machines idle (%)",
+    ),
     metric("mapping_events", "events", "mapping events in the counted window"),
-    metric("late_events", "events", "those of them that had to wait until the mapping before them was over"),
-    metric("mapping_s", "s", "wall-clock time that the policy took for the whole run", is_measured=True),
+    metric(
+        "late_events", "events", "those of them that had to wait until the mapping before them was over",
+        heading="late mapping events",
+    ),
+    metric(
+        "mapping_s", "s", "wall-clock time that the policy took for the whole run", is_measured=True,
+        heading="time spent mapping",
+    ),
     *(
         metric(f"{name}:*", "tasks", f"{name}, of a priority level; a column for each level")
         for name in ("tasks_arrived", "tasks_completed", "tasks_dropped", "tasks_killed", "tasks_waiting")
@@ -51,10 +86,12 @@ MANAGED_COLUMNS = (
         "priority_percent:*", "%",
         "100 x utility of the tasks of a priority level / what those that arrived in the counted window are worth on "
         "arrival; a column for each level",
+        heading="utility (% of the level's maximum)",
     ),
     metric(
         "group_percent:*", "%",
         "100 x utility earned on the machines of a group / utility; a column for each machine group",
+        heading="utility (% of what was earned)",
     ),
     Column(RECORDS, "task", "", "number of the task in order of arrival, from 0"),
     Column(RECORDS, "task_type", "", "name of the task type"),
