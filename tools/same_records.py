@@ -17,6 +17,8 @@ from pathlib import Path
 
 import polars as pl
 
+from joulewise.study.systems import all_kinds
+
 ROOT = Path(__file__).parent.parent
 STUDIES = ROOT / "src" / "joulewise" / "study" / "catalogue" / "studies"
 PLANS = ("measure.toml", "measure-synthetic.toml")
@@ -35,10 +37,9 @@ MOST = {
 }
 """The largest value of a key in a small run."""
 
-MEASURED = re.compile(
-    r"(^|_)(run|solve|mapping|mapping_event|bound|time|reached|best|wall|decide)_s$|generations_per_s|^(run_at|machine)$"
-)
-"""Columns that hold measured times and speeds; `at_s` does so too in the tables `progress` of searches."""
+MEASURED = {column.name for kind in all_kinds().values() for column in kind.all_columns() if column.is_measured}
+MEASURED_IN = {"runs": {"run_at", "machine"}, "progress": {"at_s"}}
+"""Columns that hold measured times and speeds, in all tables and in some."""
 
 
 def small(text: str) -> str:
@@ -58,8 +59,9 @@ def _capped(match: re.Match[str]) -> str:
     return match[1] + values
 
 
-def make(folder: Path) -> None:
-    """Run everything into a folder for each study; what is there already is kept."""
+def make(folder: Path) -> int:
+    """Run everything into a folder for each study; what is there already is kept. Returns how many failed."""
+    n_failed = 0
     inputs = folder / "studies"
     inputs.mkdir(parents=True, exist_ok=True)
     for source in [*STUDIES.iterdir(), *(ROOT / "examples").iterdir()]:
@@ -72,21 +74,34 @@ def make(folder: Path) -> None:
         (inputs / source.name).write_text(small(text) if source.parent == STUDIES else text, encoding="utf-8")
         command = ["run", str(inputs / source.name), "--out", str(folder / source.stem), "--no-report"]
         done = subprocess.run([sys.executable, "-m", "joulewise", *command], capture_output=True, text=True)
-        print(
-            source.stem, "done" if done.returncode == 0 else f"exit {done.returncode}: {done.stderr[-400:]}", flush=True
-        )
+        n_failed += done.returncode != 0
+        said = "done" if done.returncode == 0 else f"exit {done.returncode}: {done.stderr[-400:]}"
+        print(source.stem, said, flush=True)
+    return n_failed
 
 
 def compare(before: Path, after: Path) -> Iterator[str]:
     """What differs between two folders, a line each."""
-    tables = {path.relative_to(before) for path in before.rglob("*.parquet")}
-    others = {path.relative_to(after) for path in after.rglob("*.parquet")}
-    yield from (f"{path}: only in one of the two" for path in sorted(tables ^ others))
-    for path in sorted(tables & others):
-        timed = ["at_s"] if "progress" in path.parts else []
-        one, two = (pl.read_parquet(folder / path).drop(timed) for folder in (before, after))
-        yield from (f"{path}: {difference}" for difference in _differences(one, two))
-    print(f"{len(tables & others)} tables compared")
+    here, there = (_files(folder) for folder in (before, after))
+    yield from (f"{path}: only in one of the two" for path in sorted(here ^ there))
+    both = sorted(here & there)
+    for path in both:
+        one, two = before / path, after / path
+        if path.suffix == ".parquet":
+            measured = MEASURED | MEASURED_IN.get(path.parts[1].removesuffix(".parquet"), set())
+            tables = (pl.read_parquet(file).drop(measured, strict=False) for file in (one, two))
+            yield from (f"{path}: {difference}" for difference in _differences(*tables))
+        elif one.read_bytes() != two.read_bytes():
+            yield f"{path}: another proof"
+    n_tables = sum(path.suffix == ".parquet" for path in both)
+    print(f"{n_tables} tables and {len(both) - n_tables} proofs compared")
+    if not both:
+        yield "there is nothing to compare"
+
+
+def _files(folder: Path) -> set[Path]:
+    """The tables of all studies, and the proofs of their bounds."""
+    return {path.relative_to(folder) for pattern in ("*.parquet", "bounds/*.json") for path in folder.rglob(pattern)}
 
 
 def _differences(one: pl.DataFrame, two: pl.DataFrame) -> Iterator[str]:
@@ -95,18 +110,13 @@ def _differences(one: pl.DataFrame, two: pl.DataFrame) -> Iterator[str]:
     elif one.height != two.height:
         yield f"{one.height} rows and {two.height}"
     else:
-        yield from (
-            f"column {name}"
-            for name in one.columns
-            if not MEASURED.search(name) and not one[name].equals(two[name], null_equal=True)
-        )
+        yield from (f"column {name}" for name in one.columns if not one[name].equals(two[name], null_equal=True))
 
 
 def main(arguments: list[str]) -> int:
     match arguments:
         case ["make", folder]:
-            make(Path(folder))
-            return 0
+            return int(make(Path(folder)) > 0)
         case ["compare", before, after]:
             differences = list(compare(Path(before), Path(after)))
             print(*differences, sep="\n")

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing.process import BaseProcess
 from types import ModuleType
 
 HEED_S = 0.5
@@ -18,6 +19,8 @@ HEED_S = 0.5
 
 ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Each process is one thread: the processes are the parallelism."""
+
+_STARTING = threading.Lock()
 
 
 def available_cpus() -> int:
@@ -46,27 +49,31 @@ def follow_parent() -> None:
 
 
 @contextmanager
-def for_children() -> Iterator[None]:
+def for_children() -> Iterator[list[BaseProcess]]:
     """Start processes in here: they inherit one thread each, and a Ctrl-C that only the parent hears.
 
     Workers need nothing of the program that started them, so it is not passed to them: a script would otherwise
-    be run again in each of them, unless it keeps its calls under `if __name__ == "__main__"`.
+    be run again in each of them, unless it keeps its calls under `if __name__ == "__main__"`. The processes that were
+    started are in the list afterwards. One thread at a time starts processes.
     """
-    saved = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(ONE_THREAD)
-    program = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        sys.modules["__main__"] = program
-        for name, value in saved.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
+    with _STARTING:
+        before, started = set(multiprocessing.active_children()), list[BaseProcess]()
+        saved = {name: os.environ.get(name) for name in ONE_THREAD}
+        os.environ.update(ONE_THREAD)
+        program = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield started
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            sys.modules["__main__"] = program
+            for name, value in saved.items():
+                os.environ.pop(name) if value is None else os.environ.update({name: value})
+            started.extend(child for child in multiprocessing.active_children() if child not in before)
 
 
-def end(children: Iterable[multiprocessing.process.BaseProcess]) -> None:
+def end(children: Iterable[BaseProcess]) -> None:
     """End processes, and wait until they are gone."""
     for child in list(children):
         child.terminate()

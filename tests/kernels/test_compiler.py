@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import time
 import tomllib
 import warnings
+from collections import namedtuple
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numba
@@ -15,7 +18,7 @@ import pytest
 
 from joulewise.errors import JoulewiseError
 from joulewise.kernels import jit
-from joulewise.kernels.compiler import TESTED, check_version
+from joulewise.kernels.compiler import TESTED, Record, check_version, one_thread_compiles
 from tests.strategies.sources import PACKAGE, SOURCES, read_source
 
 ROOT = Path(__file__).parents[2]
@@ -100,6 +103,39 @@ def test_a_kernel_is_compiled_by_one_at_a_time() -> None:
         assert set(pool.map(jit._in_turn(compile_it, "a kernel"), [1, 1, 1, 1])) == {1}
 
 
+def test_kernels_that_call_each_other_are_compiled_by_two_threads() -> None:
+    """Each waits for the lock of the other's file unless one thread compiles at a time."""
+    inner_begins = Event()
+
+    def compile_inner(types: int) -> int:
+        inner_begins.set()
+        with one_thread_compiles():  # as Numba does
+            return types
+
+    def compile_outer(types: int) -> int:
+        with one_thread_compiles():
+            inner_begins.wait(0.2)
+            return int(inner(types))
+
+    inner, outer = jit._in_turn(compile_inner, "inner"), jit._in_turn(compile_outer, "outer")
+    with ThreadPoolExecutor(2) as pool:
+        answers = [pool.submit(outer, 1), pool.submit(inner, 1)]
+        assert [answer.result(60) for answer in answers] == [1, 1]
+
+
+def test_collecting_garbage_goes_on_as_before_when_two_threads_have_compiled() -> None:
+    before = gc.get_threshold()
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(jit._in_turn(lambda types: time.sleep(0.02 * types), "slow"), [1, 2]))
+    assert gc.get_threshold() == before
+
+
 def test_a_shared_function_is_not_inlined_because_its_caller_is() -> None:
     shared: Any = jit.shared(lambda x: x + 1)
     assert shared.targetoptions["forceinline"] is False  # not set, it would be that of the first caller
+
+
+def test_records_of_one_name_in_two_modules_are_two_types() -> None:
+    types = [Record(namedtuple("Same", "x", module=module), {"x": numba.float64}, {}) for module in ("one", "two")]
+    assert types[0] != types[1]
+    assert types[0].mangling_args != types[1].mangling_args

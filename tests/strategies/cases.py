@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
-FEW = 3
+FEW, MANY = 3, 30
 
 
 def cases(divided_by: int) -> settings:
-    """Random cases of a property that takes long or has many rows: a few, or this part of a thorough run's."""
-    return settings(max_examples=max(FEW, settings().max_examples // divided_by))
+    """Random cases of a property that takes long: a few, or this part of those of a thorough run, but many then."""
+    most = settings().max_examples
+    return settings(max_examples=max(FEW if most < MANY else MANY, most // divided_by))
 
 
 def each_seed(n: int) -> pytest.MarkDecorator:

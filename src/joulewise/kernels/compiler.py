@@ -10,6 +10,7 @@ the fields, which are written down where Python calls a kernel; the compiler is 
 from __future__ import annotations
 
 import warnings
+from contextlib import AbstractContextManager
 from hashlib import sha256
 from typing import Any
 
@@ -18,6 +19,7 @@ from llvmlite import binding, ir
 from numba.core import cgutils, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
     NativeValue,
@@ -57,6 +59,11 @@ check_version(numba.__version__)
 def compiler_name() -> str:
     """What compiled code depends on besides its source: the version of Numba and the processor."""
     return f"{numba.__version__} {binding.get_host_cpu_name()}"
+
+
+def one_thread_compiles() -> AbstractContextManager[object]:
+    """Numba's own lock, which it takes again while it compiles: whoever waits for more takes it first."""
+    return global_compiler_lock  # type: ignore[no-any-return]
 
 
 # Drafts
@@ -110,7 +117,7 @@ class Record(types.Type):
     def __init__(self, named_tuple: type, members: dict[str, Any], switches: dict[str, bool]) -> None:
         self.named_tuple, self.members, self.switches = named_tuple, members, switches
         parts = [f"{name}: {m}" for name, m in members.items()] + [f"{name} = {on}" for name, on in switches.items()]
-        super().__init__(f"{named_tuple.__qualname__}({', '.join(parts)})")
+        super().__init__(f"{named_tuple.__module__}.{named_tuple.__qualname__}({', '.join(parts)})")
 
     @property
     def mangling_args(self) -> tuple[str, tuple[()]]:

@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from typing import Any, Protocol
 
 import numpy as np
@@ -196,11 +197,8 @@ class _Alone:
 class _Processes:
     """A group in each of several processes."""
 
-    def __init__(self, pools: Sequence[ProcessPoolExecutor], jobs: Sequence[bytes]) -> None:
+    def __init__(self, pools: Sequence[ProcessPoolExecutor]) -> None:
         self.pools = pools
-        with for_children():
-            settled = [pool.submit(_settle, job) for pool, job in zip(pools, jobs, strict=True)]
-        _results(settled)
 
     def ask(self, what: str, *about: Any) -> dict[int, Any]:
         answers = _results([pool.submit(_answer, what, about) for pool in self.pools])
@@ -214,16 +212,19 @@ def _crew(jobs: Sequence[bytes]) -> Iterator[_Crew]:
     if len(jobs) == 1:
         yield _Alone(jobs[0])
         return
-    before = set(multiprocessing.active_children())
+    children: list[BaseProcess] = []
     context = multiprocessing.get_context("spawn")
     pools = [ProcessPoolExecutor(1, context, initializer=follow_parent) for _ in jobs]
     try:
-        yield _Processes(pools, jobs)
+        with for_children() as children:
+            settled = [pool.submit(_settle, job) for pool, job in zip(pools, jobs, strict=True)]
+        _results(settled)
+        yield _Processes(pools)
     except BaseException:
         with suppress(Exception):  # what ended it is what is told, not what clearing up after it may meet
             for pool in pools:
                 pool.shutdown(wait=False, cancel_futures=True)
-            end(child for child in multiprocessing.active_children() if child not in before)
+            end(children)
         raise
     for pool in pools:
         pool.shutdown()

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 import polars as pl
@@ -16,6 +17,7 @@ import polars as pl
 Part = dict[str, Any]
 """A chart as Vega-Lite, but that `data` is the frame itself, which `whole` gives a name."""
 
+_MAKING = RLock()
 _JOINS = ("layer", "concat", "hconcat", "vconcat")
 
 
@@ -47,10 +49,10 @@ def whole(chart: Any, config: Part) -> Part:
 
 @contextmanager
 def unchecked() -> Iterator[None]:
-    """Altair does not check what is made herein, which takes longer than to make it."""
+    """Altair does not check what is made herein, which takes longer than to make it; one thread at a time."""
     from altair.utils.schemapi import debug_mode
 
-    with debug_mode(False):
+    with _MAKING, debug_mode(False):
         yield
 
 

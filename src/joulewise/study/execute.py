@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from joulewise.processes import HEED_S, end, follow_parent, for_children
+from joulewise.processes import HEED_S, end, follow_parent, for_children, give_back_memory
 from joulewise.progress import CancelToken
 from joulewise.study.keeping import forget_worlds
 from joulewise.study.run import Run
@@ -43,6 +44,7 @@ def _here(runs: Sequence[Run], folders: Folders, report: Report, cancel: CancelT
 
 def _there(runs: Sequence[Run], folders: Folders, workers: int, report: Report, cancel: CancelToken) -> None:
     forget_worlds()  # processes make their own
+    give_back_memory()
     size = min(max(len(runs) // (_JOBS_PER_WORKER * workers), 1), _LARGEST_JOB)
     left = list(_jobs(runs, *folders, size))
     while left:
@@ -64,11 +66,11 @@ def _jobs(runs: Sequence[Run], study_folder: Path, results_folder: Path, size: i
 
 def _in_processes(jobs: list[Job], workers: int, report: Report, cancel: CancelToken) -> list[Job]:
     """Do the jobs in a pool; returns those that were lost because a process died."""
-    before = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(min(workers, len(jobs)), multiprocessing.get_context("spawn"), initializer=follow_parent)
     done: set[Job] = set()
+    children: list[BaseProcess] = []
     try:
-        with for_children():
+        with for_children() as children:
             pending: dict[Future[list[Finished]], Job] = {pool.submit(do, job): job for job in jobs}
         left = set(pending)
         while left:
@@ -77,7 +79,7 @@ def _in_processes(jobs: list[Job], workers: int, report: Report, cancel: CancelT
             done |= {pending[future] for future in ready if _collect(future, report)}
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
-        end(child for child in multiprocessing.active_children() if child not in before)
+        end(children)
         raise
     pool.shutdown()
     return [job for job in jobs if job not in done]

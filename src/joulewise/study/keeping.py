@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
-from joulewise.processes import give_back_memory
 from joulewise.study.kind import Kind
 from joulewise.study.source import Draw
 from joulewise.study.spec import Fingerprints, WorldParts
 
 MOST_WORLDS = 2
 
-_worlds: dict[str, Any] = {}
-"""Worlds by their keys; consecutive runs share them."""
+_worlds: dict[tuple[str, str], Any] = {}
+"""Worlds by kind and key, as two kinds make different worlds of the same sections; consecutive runs share them."""
+_changing = Lock()
 
 
-def kept_world(key: str, make: Callable[[], Any], is_still: Callable[[], bool] = lambda: True) -> Any:
+def kept_world(kind: Kind, key: str, make: Callable[[], Any], is_still: Callable[[], bool] = lambda: True) -> Any:
     """The world of a key, made anew unless it is here; kept if the key `is_still` that of what was made.
 
     The first one made stays, as runs begin with it; another gives its place to the next.
     """
-    if key in _worlds:
-        return _worlds[key]
+    world = _worlds.get((kind.name, key))
+    if world is not None:
+        return world
     world = make()
     if is_still():
-        while len(_worlds) >= MOST_WORLDS:
-            _worlds.popitem()
-        _worlds[key] = world
+        with _changing:
+            while len(_worlds) >= MOST_WORLDS:
+                _worlds.popitem()
+            _worlds[kind.name, key] = world
     return world
 
 
 def forget_worlds() -> None:
     """Let go of the worlds of this process, which may be large."""
-    _worlds.clear()
-    give_back_memory()
+    with _changing:
+        _worlds.clear()
 
 
 class FirstWorlds:
@@ -48,6 +51,7 @@ class FirstWorlds:
         """The world of these sections; InputError when they do not describe one."""
         key = self._key(parts, self._fingerprints)
         return kept_world(
+            self.kind,
             key,
             lambda: self.kind.build_world(parts, self.draw),
             lambda: self._key(parts, Fingerprints(self.draw.folder)) == key,

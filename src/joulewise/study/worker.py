@@ -75,13 +75,14 @@ def _check_files(run: Run, folder: Path) -> None:
 
 def world_of(run: Run, draw: Draw) -> Any:
     """The world of a run, made again unless this process has just made it."""
+    kind = kind_of(run.point.decision)
 
     def make() -> Any:
-        world = kind_of(run.point.decision).build_world(run.point.world, draw)
+        world = kind.build_world(run.point.world, draw)
         _check_files(run, draw.folder)
         return world
 
-    return kept_world(run.world_key, make)
+    return kept_world(kind, run.world_key, make)
 
 
 def _without_nan(metrics: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from joulewise.errors import InputError
 from joulewise.model import Status, World, linear, step
 from joulewise.policies.tasks.compile import compiled
 from joulewise.policies.tasks.heuristic import find_policy, heuristic, installed_heuristics, installed_identity
+from joulewise.policies.tasks.objectives import UTILITY
 from joulewise.policies.tasks.pickers import at_random, in_turn
 from joulewise.policies.tasks.policy import Objective, Policy, Value
 from joulewise.policies.tasks.table import POLICIES
@@ -242,6 +243,12 @@ def test_a_false_claim_is_told(value: Value) -> None:
     with pytest.raises(InputError, match=said):
         compiled(Objective(value, falls_with_time=True))
     compiled(Objective(value))
+
+
+@pytest.mark.parametrize("value", [_waits, UTILITY.value])
+def test_a_false_claim_of_tasks_of_one_type_is_told(value: Value) -> None:
+    with pytest.raises(InputError, match=r"changes with utility or waiting at .*; declared by_type, so it must see"):
+        compiled(Objective(value, by_type=True))
 
 
 def _not_a_number(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
-import numba
 import numpy as np
 
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.jobs.choice import JOB_OBJECTIVE_SIGNATURE
 from joulewise.kernels.jobs.orders import PRIORITY_SIGNATURE
 from joulewise.model.arrays import Floats
-from joulewise.policies.jobs.policy import JobObjective, JobOrder, JobValue, Priority
-from joulewise.policies.user_files import place_of, reason
+from joulewise.policies.compile import function_pointer
+from joulewise.policies.jobs.policy import JobObjective, JobOrder
+from joulewise.policies.user_files import place_of
 from joulewise.rng import generator
 
 _N_SAMPLES = 2000
-_OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 _ROUNDING = 1e-9
 
 VALUE_PARAMETERS = ("utility", "completion_s", "exec_s", "energy_j", "wait_s", "resources")
@@ -30,9 +28,9 @@ PRIORITY_PARAMETERS = ("wait_s", "planned_s", "nodes", "size", "resources", "usa
 def compiled_order(order: JobOrder) -> Any:
     """The order's priority as a function that kernels can call; InputError when it cannot be one."""
     if order.priority is None:
-        return _compile("order", PRIORITY_SIGNATURE, _nobody_first)
+        return function_pointer("order", PRIORITY_SIGNATURE, _nobody_first)
     where = place_of(order.priority, "order")
-    function = _compile(where, PRIORITY_SIGNATURE, _guarded_priority(order.priority))
+    function = function_pointer(where, PRIORITY_SIGNATURE, order.priority)
     for row in _job_samples():
         if math.isnan(function.ctypes(*row)):
             found = f"fails or is not a number at {_spelled(PRIORITY_PARAMETERS, row)}"
@@ -44,7 +42,7 @@ def compiled_order(order: JobOrder) -> Any:
 def compiled_objective(objective: JobObjective) -> Any:
     """The objective as a function that kernels can call; InputError when it cannot be one or breaks its promise."""
     where = place_of(objective.value)
-    function = _compile(where, JOB_OBJECTIVE_SIGNATURE, _guarded_value(objective.value))
+    function = function_pointer(where, JOB_OBJECTIVE_SIGNATURE, objective.value)
     for sooner, later in zip(*_choice_samples(), strict=True):
         before, after = function.ctypes(*sooner), function.ctypes(*later)
         if math.isnan(before) or math.isnan(after):
@@ -68,45 +66,7 @@ def _nobody_first(
     return 0.0
 
 
-def _compile(where: str, signature: Any, function: Callable[..., float]) -> Any:
-    try:
-        return numba.cfunc(signature, **_OPTIONS)(function)
-    except Exception as error:  # numba raises all kinds, and any of them means that it cannot be compiled
-        found = f"could not be compiled: {reason(error)}"
-        advice = "use arithmetic and the math module only, and return a float"
-        raise InputError(Problem(where, found, advice=advice)) from error
-
-
-def _guarded_priority(priority: Priority) -> Priority:
-    """The priority with not-a-number in place of an exception, which compiled code could not pass on."""
-    inner = numba.njit(**_OPTIONS)(priority)
-
-    def guarded(
-        wait_s: float, planned_s: float, nodes: float, size: float, resources: float, usage: float, standing: float
-    ) -> float:
-        try:
-            return float(inner(wait_s, planned_s, nodes, size, resources, usage, standing))
-        except Exception:
-            return math.nan
-
-    return guarded
-
-
-def _guarded_value(value: JobValue) -> JobValue:
-    """The objective with not-a-number in place of an exception."""
-    inner = numba.njit(**_OPTIONS)(value)
-
-    def guarded(
-        utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float, resources: float
-    ) -> float:
-        try:
-            return float(inner(utility, completion_s, exec_s, energy_j, wait_s, resources))
-        except Exception:
-            return math.nan
-
-    return guarded
-
-
+@cache
 def _job_samples() -> list[list[float]]:
     """Jobs as orders see them."""
     rng = generator(0, "policies.job_compile", "jobs")
@@ -118,6 +78,7 @@ def _job_samples() -> list[list[float]]:
     return np.stack(columns, axis=1).tolist()  # type: ignore[no-any-return]
 
 
+@cache
 def _choice_samples() -> tuple[list[list[float]], list[list[float]]]:
     """Choices, and the same ones delayed."""
     rng = generator(0, "policies.job_compile", "choices")

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
-import numba
 import numpy as np
 
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.choice import OBJECTIVE_SIGNATURE
-from joulewise.policies.tasks.policy import Objective, Value
-from joulewise.policies.user_files import place_of, reason
+from joulewise.policies.compile import function_pointer
+from joulewise.policies.tasks.policy import Objective
+from joulewise.policies.user_files import place_of
 from joulewise.rng import generator
 
 _N_SAMPLES = 4000
-_OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 _ROUNDING = 1e-9
 
 
@@ -27,30 +26,9 @@ def compiled(objective: Objective) -> Any:
     All kernels take the same type of function pointer, so a new objective recompiles none of them.
     """
     where = place_of(objective.value)
-    if "print" in objective.value.__code__.co_names:
-        found, advice = "prints, which compiled code cannot do from here", "take the print out"
-        raise InputError(Problem(where, found, advice=advice))
-    try:
-        function = numba.cfunc(OBJECTIVE_SIGNATURE, **_OPTIONS)(_guarded(objective.value))
-    except Exception as error:  # numba raises all kinds, and any of them means that it cannot be compiled
-        found = f"could not be compiled: {reason(error)}"
-        advice = "use arithmetic and the math module only, and return a float"
-        raise InputError(Problem(where, found, advice=advice)) from error
+    function = function_pointer(where, OBJECTIVE_SIGNATURE, objective.value)
     _check_claims(where, objective, function.ctypes)
     return function
-
-
-def _guarded(value: Value) -> Value:
-    """The objective with not-a-number in place of an exception, which compiled code could not pass on."""
-    inner = numba.njit(**_OPTIONS)(value)
-
-    def guarded(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
-        try:
-            return float(inner(utility, completion_s, exec_s, energy_j, wait_s))
-        except Exception:
-            return math.nan
-
-    return guarded
 
 
 def looks_at_energy(function: Any) -> bool:
@@ -70,8 +48,12 @@ def _check_claims(where: str, objective: Objective, value: Any) -> None:
             found = f"rises from {before:g} at {_spelled(sooner)} to {after:g} at {_spelled(later)}"
             allowed = "declared falls_with_time, so waiting must never raise it"
             raise InputError(Problem(where, found, allowed, "leave falls_with_time out"))
+        if objective.by_type and value(0.0, *sooner[1:4], 0.0) != before:
+            found = f"changes with utility or waiting at {_spelled(sooner)}"
+            raise InputError(Problem(where, found, "declared by_type, so it must see neither", "leave by_type out"))
 
 
+@cache
 def _samples() -> list[tuple[tuple[float, ...], tuple[float, ...]]]:
     """Pairs of choices (utility, completion_s, exec_s, energy_j, wait_s), the second the first one delayed."""
     rng = generator(0, "policies.compile")

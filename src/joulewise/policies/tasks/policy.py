@@ -55,7 +55,7 @@ class Objective:
     """How choices are valued, and what the engine may assume of it.
 
     `falls_with_time`: a choice is never worth more when it starts later (fast path; checked on samples).
-    `by_type`: the value sees neither utility nor waiting, so that tasks of one type differ only in order.
+    `by_type`: the value sees neither utility nor waiting, so tasks of one type differ only in order (checked too).
     """
 
     value: Value
