@@ -13,6 +13,7 @@ from pydantic import Field
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.files import toml_of
+from joulewise.optimise.bounds import BoundKind
 from joulewise.study import parameters, sweep
 from joulewise.study.case import Candidates
 from joulewise.study.keeping import FirstWorlds
@@ -50,7 +51,7 @@ class Heading:
         default="first",
         metadata={"help": "runs whose detail tables are stored: the first trial of each point, all, or none"},
     )
-    bound: Literal["prices", "trivial"] = field(
+    bound: BoundKind = field(
         default="prices",
         metadata={
             "help": "how utility is bounded over time, once per world: prices (tight, a second or two), or trivial"
