@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import polars as pl
 
 from joulewise.study.catalogue.judging import Claim
+from joulewise.study.column import CLOUDS, FRONTS
 from joulewise.study.study import Study, parse_study
 from joulewise.verdicts import Finding
 
@@ -62,7 +63,7 @@ class Experiment:
         """The runs of the study with the further measures; a run whose front was not kept has none."""
         if not self.measures:
             return results.runs
-        curves, clouds = (_by_run(table) for table in (results.fronts(), results.clouds()))
+        curves, clouds = (_by_run(table) for table in (results.details(FRONTS), results.details(CLOUDS)))
         rows = [
             Told(row, curves[row["run"]], clouds.get(row["run"])) if row["run"] in curves else None
             for row in results.runs.iter_rows(named=True)
