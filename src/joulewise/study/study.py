@@ -115,17 +115,17 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
     """
     raw = toml_of(source, file_name)
     _refuse_plans(raw, file_name)
-    draft = _Draft(raw, file_name, _section_names(raw))
-    heading = draft.heading()
-    combinations = [draft.combination(variant) for variant in draft.variants()]
-    draft.check_kinds(combinations)
-    if draft.has_sane_size(combinations, heading) and check_inputs:
+    parsed = _ParsedFile(raw, file_name, _section_names(raw))
+    heading = parsed.heading()
+    combinations = [parsed.combination(variant) for variant in parsed.variants()]
+    parsed.check_kinds(combinations)
+    if parsed.has_sane_size(combinations, heading) and check_inputs:
         seed, trials = (heading.seed, heading.trials) if heading else (0, 1)
-        draft.check_inputs(combinations, Draw(seed, 0, folder), trials)
-    raise_if_any(dict.fromkeys(draft.problems))
+        parsed.check_inputs(combinations, Draw(seed, 0, folder), trials)
+    raise_if_any(dict.fromkeys(parsed.problems))
     assert heading is not None
     points = dict.fromkeys(itertools.chain.from_iterable(_points(found) for found in combinations))
-    axes, warnings = _axes(combinations), tuple(dict.fromkeys(draft.warnings))
+    axes, warnings = _axes(combinations), tuple(dict.fromkeys(parsed.warnings))
     return Study(combinations[0].kind, heading, tuple(points), axes, source, file_name, folder, warnings)
 
 
@@ -167,7 +167,7 @@ class _Combination:
 
 
 @dataclass
-class _Draft:
+class _ParsedFile:
     """A parsed file while its problems are being collected."""
 
     raw: Mapping[str, Any]

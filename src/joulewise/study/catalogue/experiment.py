@@ -13,7 +13,7 @@ import polars as pl
 from joulewise.study.catalogue.judging import Claim
 from joulewise.study.column import CLOUDS, FRONTS
 from joulewise.study.study import Study, parse_study
-from joulewise.verdicts import Finding
+from joulewise.verdicts import ClaimFinding
 
 if TYPE_CHECKING:
     from joulewise.study.results import Results
@@ -73,7 +73,7 @@ class Experiment:
         }
         return results.runs.with_columns(pl.DataFrame(columns, dict.fromkeys(columns, pl.Float64)).fill_nan(None))
 
-    def findings(self, runs: pl.DataFrame) -> list[Finding]:
+    def findings(self, runs: pl.DataFrame) -> list[ClaimFinding]:
         """Every claim judged on the runs of the study."""
         return [claim.finding(runs) for claim in self.claims]
 

@@ -22,11 +22,11 @@ from joulewise.simulate.jobs.scheduler import (
     Overrun,
     Scheduler,
 )
-from joulewise.study.parameters import Table
+from joulewise.study.parameters import InlineTable
 from joulewise.worlds.parameters import explained
 
-Weights: TypeAlias = Annotated[tuple[tuple[str, float], ...], Table("{age = 1, fair_share = 2}")]
-Standing: TypeAlias = Annotated[tuple[tuple[str, float], ...], Table("{debug = 1, batch = 0.5}")]
+Weights: TypeAlias = Annotated[tuple[tuple[str, float], ...], InlineTable("{age = 1, fair_share = 2}")]
+Standing: TypeAlias = Annotated[tuple[tuple[str, float], ...], InlineTable("{debug = 1, batch = 0.5}")]
 
 MOST_JOBS = 20_000_000
 
