@@ -30,7 +30,7 @@ ALL_CORES: Final = "all cores"
 GPU: Final = "gpu"
 ENGINES = (AUTO, ONE_CORE, ALL_CORES, GPU)
 
-OBJECTIVES: dict[StochasticObjective, str] = {
+OBJECTIVES = {
     CERTAIN: "energy and utility if everything takes its mean time and power; it has a proven bound",
     MEAN_COMPLETIONS: "mean energy, and utility at the mean completion of each task over the samples",
     EXPECTED: "mean energy and mean utility over the samples",
