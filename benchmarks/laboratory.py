@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.measure import Bar, Case, Subject, seconds
 from joulewise.measure.analysis.analysis import Analysis, analyse
 from joulewise.measure.analysis.slowdowns import groups_of, neighbours
-from joulewise.measure.bench.bench import GroupExperiment, Member, Program, Way
+from joulewise.measure.bench.bench import GroupExperiment, MeasuredProgram, Member, Way
 from joulewise.measure.bench.laboratory import measure
 from joulewise.measure.bench.machine_bench import MachineBench
 from joulewise.measure.bench.setting import opened
@@ -178,7 +178,7 @@ def costs(case: Case) -> dict[str, float]:
     """What a program's time has on top of its own, and how far apart the members of a group begin."""
     cores = sorted(os.sched_getaffinity(0))
     bench, repeats = MachineBench(cores), 3 if case.smoke else 50
-    alone = GroupExperiment((Member(Program("nothing", ("true",)), (cores[0],)),))
+    alone = GroupExperiment((Member(MeasuredProgram("nothing", ("true",)), (cores[0],)),))
     pair = GroupExperiment(tuple(Member(_waiting(name), (core,)) for name, core in zip("ab", cores)), way="once")
     nothing_s = [bench.run(alone, i).members[0].wall_s for i in range(repeats)]
     begins = [[member.setup_s for member in bench.run(pair, i).members] for i in range(repeats)]
@@ -189,9 +189,9 @@ def costs(case: Case) -> dict[str, float]:
     }
 
 
-def _waiting(name: str) -> Program:
+def _waiting(name: str) -> MeasuredProgram:
     """A program that waits after its set-up, does nothing once, and ends."""
-    return Program(name, ("sh", "-c", "echo >&$JOULEWISE_BEGIN && read -r _ <&$JOULEWISE_GO"), waits=True)
+    return MeasuredProgram(name, ("sh", "-c", "echo >&$JOULEWISE_BEGIN && read -r _ <&$JOULEWISE_GO"), waits=True)
 
 
 # --- how fast it is ----------------------------------------------------------------------------------------------

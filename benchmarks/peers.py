@@ -24,7 +24,8 @@ from joulewise.model.bag import Bag, BagAllocation
 from joulewise.optimise.assignments.problem import AssignmentProblem
 from joulewise.optimise.bags.market import Market
 from joulewise.optimise.bags.problem import BagProblem
-from joulewise.optimise.evolution import POPULATION, GeneticProblem
+from joulewise.optimise.evolution import GeneticProblem
+from joulewise.optimise.ways import POPULATION
 
 Genes = NDArray[np.int64]
 _evaluate_assignments: Any = evaluate_assignments

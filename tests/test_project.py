@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
@@ -149,6 +150,11 @@ PRINTING = {"print", ".stdout", ".stderr"}
 def test_only_the_cli_prints() -> None:
     quiet = [path for path in SOURCES if room_of(path) != "cli"]
     assert [identify(path) for path in quiet if PRINTING & read_source(path).names] == []
+
+
+def test_a_choice_is_written_down_once() -> None:
+    counts = Counter(choice for path in SOURCES for choice in read_source(path).choices)
+    assert [choice for choice, n in counts.items() if n > 1] == []
 
 
 # --- the files of the project ---------------------------------------------------------------------------

@@ -21,10 +21,11 @@ from joulewise.optimise.assignments.fuzzy import (
 from joulewise.optimise.assignments.problem import AssignmentProblem as FrontProblem
 from joulewise.optimise.assignments.problem import allocation_of
 from joulewise.optimise.assignments.stochastic import StochasticProblem
-from joulewise.optimise.evolution import Evolution, Ways, evolve
+from joulewise.optimise.evolution import Evolution, evolve
 from joulewise.optimise.front import Front, front_of
 from joulewise.optimise.islands import Archipelago, evolve_islands
 from joulewise.optimise.population import Population
+from joulewise.optimise.ways import Ways
 from joulewise.worlds.assignments.chances import ChanceParameters
 from joulewise.worlds.assignments.chances import gamma_chances as generate_chances
 from joulewise.worlds.assignments.known import KnownParameters as Parameters

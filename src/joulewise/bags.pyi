@@ -14,10 +14,11 @@ from joulewise.optimise.bags.problem import BagProblem as FrontProblem
 from joulewise.optimise.bags.profit import Profit, ProfitSweep, most_profit, price_at_ratio, profit_sweep
 from joulewise.optimise.bags.recovery import recover, recovered
 from joulewise.optimise.bags.seeds import min_energy, min_min_completion_time
-from joulewise.optimise.evolution import Evolution, Ways, evolve
+from joulewise.optimise.evolution import Evolution, evolve
 from joulewise.optimise.front import Front, front_of
 from joulewise.optimise.islands import Archipelago, evolve_islands
 from joulewise.optimise.population import Population
+from joulewise.optimise.ways import Ways
 from joulewise.worlds.bags.bag import BagParameters as Parameters
 from joulewise.worlds.bags.bag import BagTable as Table
 from joulewise.worlds.bags.bag import generate_bag as generate

@@ -10,7 +10,7 @@ Verdict: TypeAlias = Literal["reproduced", "partly", "not reproduced", "not judg
 
 
 @dataclass(frozen=True)
-class Finding:
+class ClaimFinding:
     """What came out of one claim: the published figure, ours with its interval, and the verdict."""
 
     claim: str

@@ -19,8 +19,9 @@ from joulewise.model.arrays import Floats
 from joulewise.optimise.bags.bound import bound_front
 from joulewise.optimise.bags.problem import BagProblem
 from joulewise.optimise.bags.seeds import min_energy, min_min_completion_time
-from joulewise.optimise.evolution import Evolution, Herd, Ways, evolve, founders
+from joulewise.optimise.evolution import Evolution, Herd, evolve, founders
 from joulewise.optimise.front import front_of, nadir_reference
+from joulewise.optimise.ways import Ways
 from joulewise.rng import generator
 from tests.strategies.cases import each_seed
 from tests.strategies.evolving import grouped

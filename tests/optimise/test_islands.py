@@ -19,10 +19,11 @@ import pytest
 from joulewise.errors import InputError, JoulewiseError, Problem
 from joulewise.optimise.bags.problem import BagProblem
 from joulewise.optimise.bags.seeds import min_energy
-from joulewise.optimise.evolution import Evolution, Herd, Ways, evolve, founders
+from joulewise.optimise.evolution import Evolution, Herd, evolve, founders
 from joulewise.optimise.front import front_of, non_dominated
 from joulewise.optimise.islands import evolve_islands
 from joulewise.optimise.population import Population
+from joulewise.optimise.ways import Ways
 from tests.strategies.evolving import grouped
 from tests.strategies.random_bags import random_bag
 

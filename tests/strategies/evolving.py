@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from joulewise.optimise.evolution import Ways
 from joulewise.optimise.islands import Archipelago
+from joulewise.optimise.ways import Ways
 
 GROUPS: dict[str, Any] = {"ways": Ways, "archipelago": Archipelago}
 

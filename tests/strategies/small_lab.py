@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, MemberRead, Program
+from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, MeasuredProgram, MemberRead
 from joulewise.measure.bench.laboratory import Setting, measure
 from joulewise.measure.bench.machine_bench import MachineBench
 from joulewise.measure.machine.machine import Machine
@@ -47,7 +47,7 @@ class FakeBench:
     made: list[tuple[str, int]] = field(default_factory=list)
     warmed: list[str] = field(default_factory=list)
 
-    def warm_up(self, program: Program, cores: tuple[int, ...]) -> str:
+    def warm_up(self, program: MeasuredProgram, cores: tuple[int, ...]) -> str:
         self.warmed.append(program.name)
         return ""
 

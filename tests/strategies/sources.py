@@ -27,12 +27,13 @@ class Imported(NamedTuple):
 class Source(NamedTuple):
     """What a source imports anywhere, its functions with their numbers of arguments, and the names that it uses.
 
-    Of `a.b` these are `a`, `.b` and `a.b`.
+    Of `a.b` these are `a`, `.b` and `a.b`. Choices are what stands in each `Literal`.
     """
 
     imports: tuple[Imported, ...]
     functions: tuple[tuple[str, int], ...]
     names: frozenset[str]
+    choices: tuple[str, ...]
 
 
 @cache
@@ -45,6 +46,7 @@ def read_source(path: Path) -> Source:
         imports=tuple(imported for node in nodes for imported in _imports(node, package)),
         functions=tuple((node.name, _n_arguments(node.args)) for node in functions),
         names=frozenset(name for node in nodes for name in _names(node)),
+        choices=tuple(choice for node in nodes for choice in _choices(node)),
     )
 
 
@@ -68,3 +70,8 @@ def _names(node: ast.AST) -> Iterator[str]:
         yield f".{node.attr}"
         if isinstance(node.value, ast.Name):
             yield f"{node.value.id}.{node.attr}"
+
+
+def _choices(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Literal":
+        yield ast.unparse(node.slice)

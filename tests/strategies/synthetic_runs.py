@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.measure.analysis.columns import table
-from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, Member, Program, Way
+from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, MeasuredProgram, Member, Way
 from joulewise.measure.bench.observations import COLUMNS
 from joulewise.measure.synthetic.machine import SyntheticMachine
 from joulewise.measure.synthetic.synthetic import SyntheticBench
@@ -17,7 +17,7 @@ from joulewise.measure.synthetic.synthetic import SyntheticBench
 
 def experiment(names: Sequence[str], mhz: float | None = None, way: Way = "restart") -> GroupExperiment:
     """Programs by name, each on a core of its own."""
-    members = tuple(Member(Program(name, (name,)), (core,)) for core, name in enumerate(names))
+    members = tuple(Member(MeasuredProgram(name, (name,)), (core,)) for core, name in enumerate(names))
     return GroupExperiment(members, ClockSetting(mhz), way)
 
 

@@ -17,6 +17,7 @@ from joulewise.model import World
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import Outcome, simulate
 from joulewise.study import Progress, Results, Study, open_results, parse_study, run_study
+from joulewise.study.column import TRACES
 from joulewise.study.store import Store
 from tests.strategies.small import HEADING, HEURISTIC, MANAGER, QUICKLY, TEXT, lasting, run_small, small
 
@@ -43,7 +44,7 @@ def of_two(with_own: Study, tmp_path_factory: pytest.TempPathFactory) -> Results
 def test_results_are_the_same_for_any_number_of_workers(with_own: Study, of_two: Results, tmp_path: Path) -> None:
     one = run_study(with_own, tmp_path, workers=1)
     assert lasting(one.runs).equals(lasting(of_two.runs))
-    assert one.traces().equals(of_two.traces())
+    assert one.details(TRACES).equals(of_two.details(TRACES))
     for run in one.runs.filter(pl.col("trial") == 0)["run"]:
         assert one.records(run).equals(of_two.records(run))
 

@@ -96,7 +96,7 @@ class Move(Protocol):
 
 
 @dataclass
-class _Lines:
+class _ProgressLines:
     """What stands for a bar off a terminal: a line every now and then, none of work that is soon done."""
 
     title: str
@@ -118,7 +118,7 @@ def progress(title: str, *, quiet: bool) -> Iterator[Move]:
     It is drawn once a second: more often would take the time of what is being measured.
     """
     if quiet or not sys.stderr.isatty():
-        yield _Lines(title, math.inf if quiet else time.monotonic() + LINE_EVERY_S)
+        yield _ProgressLines(title, math.inf if quiet else time.monotonic() + LINE_EVERY_S)
         return
     from rich import progress as bars
 

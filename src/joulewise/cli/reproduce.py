@@ -14,7 +14,7 @@ from joulewise.cli.output import AsJson, note, print_json, print_table
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis.published import PrintedTables
-    from joulewise.study.catalogue import Experiment, Finding
+    from joulewise.study.catalogue import ClaimFinding, Experiment
 
 FOLDER = Path("results") / "reproduce"
 
@@ -111,14 +111,14 @@ def _judge_printed(printed: PrintedTables, trials: int | None, out: Path | None,
 
 
 def _print_findings(
-    experiment: Experiment | PrintedTables, findings: list[Finding], folder: Path, **more: object
+    experiment: Experiment | PrintedTables, findings: list[ClaimFinding], folder: Path, **more: object
 ) -> None:
     facts = {"id": experiment.id, "reading": experiment.reading, "folder": str(folder), **more}
     print_json({**facts, "findings": [asdict(finding) for finding in findings]})
 
 
 def _show_findings(
-    experiment: Experiment | PrintedTables, findings: list[Finding], folder: Path, places: Mapping[str, object]
+    experiment: Experiment | PrintedTables, findings: list[ClaimFinding], folder: Path, places: Mapping[str, object]
 ) -> None:
     rows = [
         {"claim": f.claim, "says": f.says, "published": f.published, "ours": f.ours, "verdict": f.verdict}
@@ -134,7 +134,7 @@ def _show_findings(
     note("Verdicts go by one stated rule: `joulewise explain verdict`.")
 
 
-def _markdown(experiment: Experiment | PrintedTables, findings: list[Finding], effort: str) -> str:
+def _markdown(experiment: Experiment | PrintedTables, findings: list[ClaimFinding], effort: str) -> str:
     """The findings as a table for the documentation."""
     lines = [
         f"### `{experiment.id}`: {experiment.title}",

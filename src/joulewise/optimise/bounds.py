@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from joulewise.model.workload import Workload
 from joulewise.model.world import World
 
 BoundKind: TypeAlias = Literal["prices", "trivial"]
-BOUND_KINDS: tuple[str, ...] = get_args(BoundKind)
 
 
 def _fastest_s(world: World) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
@@ -18,16 +18,12 @@ from joulewise.kernels.draws import draws_of
 from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.optimise.front import Front, FrontObjective, front_of, non_dominated
 from joulewise.optimise.population import Population
+from joulewise.optimise.ways import POPULATION, Ranks, Ways
 from joulewise.rng import generator
 
-Ranks: TypeAlias = Literal["peeling", "dominators"]
 Engine: TypeAlias = Literal["cores", "gpu"]
 Migrants: TypeAlias = tuple[Floats, Ints]
 """Points `[row, objective]` and genes `[kind of gene, row, gene]` of chromosomes that move to another island."""
-
-
-POPULATION = 100
-"""How many chromosomes a population has unless asked otherwise."""
 
 _PROGRESS_S = 0.1
 _select: Any = select
@@ -114,20 +110,6 @@ class Evolution:
     is_deterministic: bool
     population: Population
     engine: str
-
-
-@dataclass(frozen=True)
-class Ways:
-    """How evolution goes: the chance of a mutation, how ranks are counted, if an archive is kept, fronts on the way.
-
-    Ranks are fronts taken off one by one, or as in the text the number of dominators. Without an archive the front is
-    that of the final population, as published. `snapshots` are the generations at which the front is kept.
-    """
-
-    mutation: float = 0.5
-    ranks: Ranks = "peeling"
-    archive: bool = True
-    snapshots: Collection[int] = ()
 
 
 _AS_USUAL = Ways()

@@ -20,12 +20,10 @@ import numpy as np
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.model.arrays import Floats
 from joulewise.optimise.evolution import (
-    POPULATION,
     Evolution,
     GeneticProblem,
     Herd,
     Migrants,
-    Ways,
     cores,
     founders,
     front_in,
@@ -35,6 +33,7 @@ from joulewise.optimise.evolution import (
 )
 from joulewise.optimise.front import Front, front_of
 from joulewise.optimise.population import Population
+from joulewise.optimise.ways import POPULATION, Ways
 from joulewise.processes import HEED_S, available_cpus, end, follow_parent, for_children
 
 

@@ -14,7 +14,7 @@ from joulewise.model.workload import Workload
 from joulewise.model.world import World
 
 
-class Layout(NamedTuple):
+class WorldArrays(NamedTuple):
     """The arrays that every kernel takes."""
 
     tasks: Tasks
@@ -22,10 +22,10 @@ class Layout(NamedTuple):
     options: Options
 
 
-_LAYOUTS: WeakKeyDictionary[World, dict[int | None, Layout]] = WeakKeyDictionary()
+_LAYOUTS: WeakKeyDictionary[World, dict[int | None, WorldArrays]] = WeakKeyDictionary()
 
 
-def layout_of(world: World, best_types: int | None = None) -> Layout:
+def layout_of(world: World, best_types: int | None = None) -> WorldArrays:
     """The world's arrays for kernels; writable copies, so that all worlds look alike to the compiler.
 
     With `best_types` the options are only those on this many machine types that run a task fastest.
@@ -36,7 +36,7 @@ def layout_of(world: World, best_types: int | None = None) -> Layout:
     return layouts[best_types]
 
 
-def _restricted(world: World, best_types: int) -> Layout:
+def _restricted(world: World, best_types: int) -> WorldArrays:
     return layout_of(world)._replace(options=_options(world.system, best_types))
 
 
@@ -44,8 +44,8 @@ def _options(system: System, best_types: int | None) -> Options:
     return pack_options(system.etc_s, system.eec_j, system.best_types(best_types))
 
 
-def _make_layout(world: World) -> Layout:
-    return Layout(tasks_of(world.workload), utilities_of(world.workload.shapes), _options(world.system, None))
+def _make_layout(world: World) -> WorldArrays:
+    return WorldArrays(tasks_of(world.workload), utilities_of(world.workload.shapes), _options(world.system, None))
 
 
 def tasks_of(work: Workload) -> Tasks:

@@ -10,8 +10,3 @@ BUILT_IN = {
     "facility": {"facility": ("optimise", "reward")},
 }
 """Each system with its kinds of studies, and the section and goal that make a study one of them."""
-
-
-def system_of(kind: str) -> str:
-    """The name of our system that has a kind of study; "" where a package brought it."""
-    return next((name for name, kinds in BUILT_IN.items() if kind in kinds), "")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Protocol
 
 from joulewise.errors import Problem
+from joulewise.optimise.ways import Ranks, Ways
 
 NSGA2: Final = "nsga2"
-Ranks: TypeAlias = Literal["peeling", "dominators"]
 MOST_GENERATIONS = 10_000_000
 GENETIC_KEYS = ("population", "generations", "mutation", "archive", "ranks", "snapshots")
 """What parameters say of it."""
@@ -33,8 +33,6 @@ class GeneticParameters(Protocol):
 
 def genetic_ways(p: GeneticParameters) -> dict[str, Any]:
     """How NSGA-II evolves, as `evolve` takes it."""
-    from joulewise.optimise.evolution import Ways
-
     ways = Ways(p.mutation, p.ranks, p.archive, p.snapshots)
     return {"population": p.population, "generations": p.generations, "ways": ways}
 

@@ -50,7 +50,7 @@ UNITS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
+class InlineTable:
     """Marks a field of pairs that a study file gives as an inline table, such as {special = 0.5}."""
 
     example: str
@@ -63,7 +63,7 @@ class OneOf:
     names: tuple[str, ...]
 
 
-Thresholds: TypeAlias = Annotated[tuple[tuple[str, float], ...], Table("{special = 0.5}")]
+Thresholds: TypeAlias = Annotated[tuple[tuple[str, float], ...], InlineTable("{special = 0.5}")]
 """Names with a number of 0 or more each, sorted by name."""
 
 _TABLE = Annotated[
@@ -116,9 +116,9 @@ def shown(field_name: str, value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else as_written(value)
 
 
-def table_of(hint: Any) -> Table | None:
+def table_of(hint: Any) -> InlineTable | None:
     """What marks a field as an inline table of numbers, if it is one."""
-    return next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Table)), None)
+    return next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, InlineTable)), None)
 
 
 def list_depths(hint: Any) -> frozenset[int]:

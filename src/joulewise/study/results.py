@@ -11,7 +11,7 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem
 from joulewise.study import statistics
-from joulewise.study.column import CLOUDS, FRONTS, JOBS, MACHINES, RECORDS, TRACES
+from joulewise.study.column import RECORDS
 from joulewise.study.store import FAILED, MARKER, Store
 from joulewise.study.study import VARIANT, Study, parse_study, read_source
 
@@ -49,26 +49,6 @@ class Results:
     def differences(self) -> pl.DataFrame:
         """Paired differences of every metric between the values of the compared axis."""
         return statistics.differences(self.runs, self.study.axes, self._metrics(), self.compared)
-
-    def traces(self) -> pl.DataFrame:
-        """The stored traces of all runs: run, then the columns of traces."""
-        return self.details(TRACES)
-
-    def fronts(self) -> pl.DataFrame:
-        """The stored fronts of all runs: run, then the columns of fronts."""
-        return self.details(FRONTS)
-
-    def machines(self) -> pl.DataFrame:
-        """What each machine does at each point of the stored fronts of all runs: run, then the columns of machines."""
-        return self.details(MACHINES)
-
-    def clouds(self) -> pl.DataFrame:
-        """What became of each point of the stored fronts in each fresh sample: run, then the columns of clouds."""
-        return self.details(CLOUDS)
-
-    def jobs(self) -> pl.DataFrame:
-        """What became of each job in the stored runs: run, then the columns of jobs."""
-        return self.details(JOBS)
 
     def details(self, table: str, columns: Iterable[str] | None = None) -> pl.DataFrame:
         """A detail table of all kept runs: run, then its columns, or these of them; names as text where runs differ."""

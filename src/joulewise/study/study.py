@@ -13,6 +13,7 @@ from pydantic import Field
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.files import toml_of
+from joulewise.optimise.bounds import BoundKind
 from joulewise.study import parameters, sweep
 from joulewise.study.case import Candidates
 from joulewise.study.keeping import FirstWorlds
@@ -50,7 +51,7 @@ class Heading:
         default="first",
         metadata={"help": "runs whose detail tables are stored: the first trial of each point, all, or none"},
     )
-    bound: Literal["prices", "trivial"] = field(
+    bound: BoundKind = field(
         default="prices",
         metadata={
             "help": "how utility is bounded over time, once per world: prices (tight, a second or two), or trivial"
@@ -114,17 +115,17 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
     """
     raw = toml_of(source, file_name)
     _refuse_plans(raw, file_name)
-    draft = _Draft(raw, file_name, _section_names(raw))
-    heading = draft.heading()
-    combinations = [draft.combination(variant) for variant in draft.variants()]
-    draft.check_kinds(combinations)
-    if draft.has_sane_size(combinations, heading) and check_inputs:
+    parsed = _ParsedFile(raw, file_name, _section_names(raw))
+    heading = parsed.heading()
+    combinations = [parsed.combination(variant) for variant in parsed.variants()]
+    parsed.check_kinds(combinations)
+    if parsed.has_sane_size(combinations, heading) and check_inputs:
         seed, trials = (heading.seed, heading.trials) if heading else (0, 1)
-        draft.check_inputs(combinations, Draw(seed, 0, folder), trials)
-    raise_if_any(dict.fromkeys(draft.problems))
+        parsed.check_inputs(combinations, Draw(seed, 0, folder), trials)
+    raise_if_any(dict.fromkeys(parsed.problems))
     assert heading is not None
     points = dict.fromkeys(itertools.chain.from_iterable(_points(found) for found in combinations))
-    axes, warnings = _axes(combinations), tuple(dict.fromkeys(draft.warnings))
+    axes, warnings = _axes(combinations), tuple(dict.fromkeys(parsed.warnings))
     return Study(combinations[0].kind, heading, tuple(points), axes, source, file_name, folder, warnings)
 
 
@@ -166,7 +167,7 @@ class _Combination:
 
 
 @dataclass
-class _Draft:
+class _ParsedFile:
     """A parsed file while its problems are being collected."""
 
     raw: Mapping[str, Any]

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from joulewise.errors import Problem, raise_if_any
 from joulewise.model import System
 from joulewise.model.arrays import Counts, Floats
 from joulewise.rng import generator
-from joulewise.worlds.affinity import AFFINITIES, with_affinity
+from joulewise.worlds.affinity import AFFINITIES, Affinity, with_affinity
 from joulewise.worlds.cov import MAX_COV, cov_matrix, gamma_values
 from joulewise.worlds.groups import GENERAL, SPECIAL
 from joulewise.worlds.outages import FailureParameters, failure_problems
@@ -48,7 +47,7 @@ class SystemParameters(FailureParameters, StandbyParameters, UncertainParameters
     task_cov: float = explained(0.1, "COV of execution times over task types")
     general_machine_cov: float = explained(0.25, "COV of execution times over general-purpose machine types")
     special_machine_cov: float = explained(0.1, "COV of execution times over special-purpose machine types")
-    affinity: Literal["as drawn", "low", "high"] = explained(
+    affinity: Affinity = explained(
         "as drawn", "task-machine affinity of the general-purpose machine types; TDH and MPH stay as drawn"
     )
     pstates: int = explained(1, "number of P-states, the first ones of dynamic_power_fractions")

@@ -18,8 +18,9 @@ from joulewise.model import System
 from joulewise.model.arrays import Floats
 from joulewise.model.assignment import Assignment
 from joulewise.model.chances import Chances
+from joulewise.optimise.assignments.choices import DropBy, StochasticObjective
 from joulewise.optimise.assignments.problem import assignment_facts, evaluated, genes_of
-from joulewise.optimise.assignments.stochastic import DropBy, StochasticObjective, chance_facts
+from joulewise.optimise.assignments.stochastic import chance_facts
 from joulewise.worlds.assignments.chance_tables import read_chances, slice_means
 from joulewise.worlds.assignments.chances import ChanceParameters, gamma_chances, spread
 from tests.strategies.random_assignments import KINDS, random_assignment, random_world

@@ -11,7 +11,7 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.kernels.bundled import STEPS
-from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, Member, MemberRead, Program
+from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, MeasuredProgram, Member, MemberRead
 from joulewise.measure.bench.bundled import (
     KERNELS,
     kernel_program,
@@ -80,7 +80,7 @@ class Steady:
     def __init__(self, round_s: float, problem: str = "") -> None:
         self.round_s, self.problem, self.n_runs = round_s, problem, 0
 
-    def warm_up(self, program: Program, cores: tuple[int, ...]) -> str:
+    def warm_up(self, program: MeasuredProgram, cores: tuple[int, ...]) -> str:
         return self.problem
 
     def run(self, experiment: GroupExperiment, repetition: int) -> GroupRead:

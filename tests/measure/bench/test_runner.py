@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from joulewise.measure.bench import machine_bench
-from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, Member, Program, Way
+from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, MeasuredProgram, Member, Way
 from joulewise.measure.bench.machine_bench import MachineBench
 from joulewise.measure.bench.runner import LEFT_BEHIND, last_lines, run_group
-from joulewise.measure.bench.times import MemberTimes, Stay, company_share
+from joulewise.measure.bench.times import MemberRun, MemberTimes, company_share
 from joulewise.measure.machine.availability import Availability
 from joulewise.measure.meters.counters import NO_FILE, CounterReads
 from joulewise.measure.meters.seen_clocks import OTHER_CLOCK
@@ -30,11 +30,11 @@ CORES = tuple(sorted(os.sched_getaffinity(0)))
 LEAVE_CHILDREN = "setsid sleep 60 & echo $! > {0}/far; sleep 61 & echo $! > {0}/near; "
 
 
-def shell(script: str, name: str = "it", time_limit_s: float = 30.0, **more: str) -> Program:
-    return Program(name, ("sh", "-c", script), environment=tuple(more.items()), time_limit_s=time_limit_s)
+def shell(script: str, name: str = "it", time_limit_s: float = 30.0, **more: str) -> MeasuredProgram:
+    return MeasuredProgram(name, ("sh", "-c", script), environment=tuple(more.items()), time_limit_s=time_limit_s)
 
 
-def run(*programs: Program, way: Way = "restart", bench: MachineBench | None = None) -> GroupRead:
+def run(*programs: MeasuredProgram, way: Way = "restart", bench: MachineBench | None = None) -> GroupRead:
     members = tuple(Member(program, (CORES[i % len(CORES)],)) for i, program in enumerate(programs))
     return (bench or MachineBench(CORES)).run(GroupExperiment(members, way=way), 0)
 
@@ -96,7 +96,7 @@ def test_a_program_may_say_when_it_begins() -> None:
     assert read.setup_s + read.wall_s >= 0.3
 
 
-def waiting(rounds: int, script: str, name: str) -> Program:
+def waiting(rounds: int, script: str, name: str) -> MeasuredProgram:
     """Waits to be let go, works, and waits again; ends by itself after so many rounds."""
     loop = f"while [ $i -lt {rounds} ] && echo >&$JOULEWISE_BEGIN && read -r _ <&$JOULEWISE_GO"
     return replace(shell(f"sleep 0.2; i=0; {loop}; do i=$((i+1)); {script}; done", name), waits=True)
@@ -123,9 +123,9 @@ def test_a_member_that_waits_may_end_and_is_set_up_again() -> None:
 
 
 def test_company_counts_from_the_beginning_of_others_to_their_end() -> None:
-    measured = MemberTimes([Stay(0.0, ended_s=10.0)])
-    says_when = MemberTimes([Stay(0.0, 2.0, 5.0), Stay(5.0, 6.0, 8.0), Stay(8.0)])
-    goes_on = MemberTimes([Stay(0.0, ended_s=3.0), Stay(4.0)])
+    measured = MemberTimes([MemberRun(0.0, ended_s=10.0)])
+    says_when = MemberTimes([MemberRun(0.0, 2.0, 5.0), MemberRun(5.0, 6.0, 8.0), MemberRun(8.0)])
+    goes_on = MemberTimes([MemberRun(0.0, ended_s=3.0), MemberRun(4.0)])
     assert company_share([measured], 0) == 1
     assert company_share([measured, says_when], 0) == pytest.approx(0.5)
     assert company_share([measured, goes_on], 0) == pytest.approx(0.9)
@@ -152,9 +152,9 @@ def test_a_member_is_pinned_and_told_its_variables() -> None:
 @pytest.mark.parametrize(
     ("program", "problem"),
     [
-        (Program("it", ("/nowhere/program",)), "it could not be started: .*No such file or directory: '/nowhere/prog"),
-        (Program("it", ("true",), folder="/nowhere"), "it could not be started: .*'/nowhere'"),
-        (Program("it", ("a\0b",)), "it could not be started: .*embedded null"),
+        (MeasuredProgram("it", ("/nowhere/program",)), "it could not be started: .*No such file or directory: '/now"),
+        (MeasuredProgram("it", ("true",), folder="/nowhere"), "it could not be started: .*'/nowhere'"),
+        (MeasuredProgram("it", ("a\0b",)), "it could not be started: .*embedded null"),
         (shell("echo one; echo two >&2; exit 3"), "it ended with code 3; it printed last: one / two$"),
         (shell("kill -9 $$"), "it was ended by signal 9$"),
         (shell("trap '' TERM; echo waiting; sleep 60; sleep 60", time_limit_s=0.2),
@@ -162,7 +162,7 @@ def test_a_member_is_pinned_and_told_its_variables() -> None:
         (shell("kill -STOP $$", time_limit_s=0.2), "it did not end within its time limit"),
     ],
 )  # fmt: skip
-def test_what_a_program_does_wrong_is_told(program: Program, problem: str) -> None:
+def test_what_a_program_does_wrong_is_told(program: MeasuredProgram, problem: str) -> None:
     read = run(program, shell("sleep 60", "other"))
     with pytest.raises(ValueError, match=problem):
         raise ValueError(read.problem)
@@ -232,9 +232,9 @@ def test_nothing_is_left_of_a_program_whose_keeper_is_killed(tmp_path: Path) -> 
 def test_nothing_is_left_when_the_laboratory_is_killed(tmp_path: Path) -> None:
     code = """
 import sys
-from joulewise.measure.bench.bench import GroupExperiment, Member, Program
+from joulewise.measure.bench.bench import GroupExperiment, Member, MeasuredProgram
 from joulewise.measure.bench.machine_bench import MachineBench
-member = Member(Program("it", ("sh", "-c", sys.argv[1])), (int(sys.argv[2]),))
+member = Member(MeasuredProgram("it", ("sh", "-c", sys.argv[1])), (int(sys.argv[2]),))
 MachineBench(member.cores).run(GroupExperiment((member,)), 0)
 """
     script = LEAVE_CHILDREN.format(tmp_path) + f"trap '' TERM; mv {tmp_path}/near {tmp_path}/all; wait; sleep 60"

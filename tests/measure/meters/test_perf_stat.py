@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from joulewise.measure.bench.bench import GroupExperiment, GroupRead, Member, Program
+from joulewise.measure.bench.bench import GroupExperiment, GroupRead, MeasuredProgram, Member
 from joulewise.measure.bench.machine_bench import MachineBench
 from joulewise.measure.meters.perf_stat import PerfStat
 
@@ -33,7 +33,7 @@ def perf(tmp_path: Path) -> PerfStat:
 
 
 def run(perf: PerfStat, *command: str, waits: bool = False) -> GroupRead:
-    member = Member(Program("it", command, environment=(("PATH", "/usr/bin:/bin"),), waits=waits), CORES[:1])
+    member = Member(MeasuredProgram("it", command, environment=(("PATH", "/usr/bin:/bin"),), waits=waits), CORES[:1])
     return MachineBench(CORES, None, perf).run(GroupExperiment((member,), way="once"), 0)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.measure.bench.bench import Program
+from joulewise.measure.bench.bench import MeasuredProgram
 from joulewise.measure.machine.machine import Machine, read_machine
 from joulewise.measure.machine.places import BEYOND_QUOTA, MIXED_KINDS, SHARED_CORES, cores_used, place_notes
 from joulewise.measure.plan.groups import groups_of, sample_groups, tells_all
@@ -23,7 +23,9 @@ FOUR = replace(MACHINE, siblings=((0,), (1,), (2,), (3,)))
 
 
 def runs_of(plan: Plan, machine: Machine = MACHINE) -> tuple[PlannedRun, ...]:
-    return schedule(plan, machine, {program.name: Program(program.name, program.words) for program in plan.programs})
+    return schedule(
+        plan, machine, {program.name: MeasuredProgram(program.name, program.words) for program in plan.programs}
+    )
 
 
 def refused(more: str, text: str = TEXT, machine: Machine = MACHINE) -> str:

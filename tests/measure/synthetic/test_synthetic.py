@@ -9,7 +9,7 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.measure.analysis.published import ALONE_J, TOGETHER_J
-from joulewise.measure.bench.bench import ClockSetting, MeasuringBench, Program
+from joulewise.measure.bench.bench import ClockSetting, MeasuredProgram, MeasuringBench
 from joulewise.measure.plan.plan import parse_plan
 from joulewise.measure.synthetic.machine import LIKE_PUBLISHED, SyntheticMachine, SyntheticProgram
 from joulewise.measure.synthetic.section import SyntheticProgramSection, SyntheticSection, synthetic_machine
@@ -66,7 +66,7 @@ def test_a_run_is_drawn_anew_for_each_repetition_and_alike_after_a_new_start() -
 def test_what_it_cannot_run_is_a_problem_of_the_run(names: list[str], mhz: float | None, said: str) -> None:
     bench = SyntheticBench(EXACT)
     assert bench.run(experiment(names, mhz), 0).problem == said
-    assert bench.warm_up(Program(names[0], ("x",)), ()) == (said if names == ["nobody"] else "")
+    assert bench.warm_up(MeasuredProgram(names[0], ("x",)), ()) == (said if names == ["nobody"] else "")
 
 
 def test_the_default_machine_is_like_the_published_one() -> None:

@@ -20,7 +20,14 @@ from joulewise.present.layout import Drawing
 from joulewise.present.measure.clocks import clocks_title, over_clocks
 from joulewise.present.measure.energy import energy_together, power_split
 from joulewise.present.measure.findings import measure_findings
-from joulewise.present.measure.report import FIGURES, MeasureInfo, drawable, render_measure_report, write_measure_report
+from joulewise.present.measure.report import (
+    FIGURES,
+    MeasureInfo,
+    drawable,
+    render_measure_report,
+    write_measure_figures,
+    write_measure_report,
+)
 from joulewise.present.measure.runs import RunCounts, run_counts
 from joulewise.present.measure.slowdowns import slowdowns_by_pair
 from joulewise.present.measure.tables import DETAILS, MAIN, measure_tables
@@ -70,6 +77,12 @@ def test_figures_are_drawn_of_what_was_measured() -> None:
         name: getattr(FULL, name).clear() for name in ("alone", "pairs", "additive", "powers", "together", "programs")
     }
     assert _names(replace(FULL, **nothing)) == []
+
+
+def test_figures_are_written_in_each_format_asked_for(tmp_path: Path) -> None:
+    paths = write_measure_figures(tmp_path, _of_two(ALONE), ["svg"])
+    assert paths == [tmp_path / f"{name}.svg" for name in _names(ALONE)]
+    assert all(path.read_text("utf-8").startswith("<svg") for path in paths)
 
 
 def test_figures_are_valid_and_captions_are_sentences() -> None:

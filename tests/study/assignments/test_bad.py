@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from joulewise.optimise.assignments.choices import StochasticObjective
 from joulewise.study import plan
+from joulewise.study.assignments.parameters import OBJECTIVES
 from tests.strategies.small import MANAGER, TEXT
 from tests.strategies.small_bags import FRONT, Change, bag_study
 from tests.strategies.small_fronts import CHANCES, EVOLVED, UTILITY, uncertain
@@ -105,6 +108,10 @@ def write_tables(folder: Path) -> None:
     (folder / "etc.csv").write_text("task_type,a,b\nx,10,20\ny,30,10\n")
     (folder / "power.csv").write_text("task_type,a,b\nx,100,40\ny,90,50\n")
     (folder / "tasks.csv").write_text("arrival_s,task_type,max_utility\n0,x,5\n1,y,4\n")
+
+
+def test_every_objective_is_explained() -> None:
+    assert tuple(OBJECTIVES) == get_args(StochasticObjective)
 
 
 def test_known_tasks_may_come_from_a_table_without_a_window(tmp_path: Path) -> None:

@@ -80,12 +80,12 @@ def test_nothing_beats_its_bound(certain: Results) -> None:
     assert (certain.runs["hypervolume_percent"] < 100).all()
     assert (certain.runs["normalised_percent"] < certain.runs["hypervolume_percent"]).all()
     assert (certain.runs["most_utility"] <= certain.runs["utility_bound"]).all()
-    assert (certain.fronts()["gap_percent"].drop_nulls() >= 0).all()
+    assert (certain.details(FRONTS)["gap_percent"].drop_nulls() >= 0).all()
 
 
 def test_a_front_has_its_points_its_bound_and_snapshots(certain: Results) -> None:
     row = certain.runs.row(0, named=True)
-    table = certain.fronts().filter(pl.col("run") == row["run"])
+    table = certain.details(FRONTS).filter(pl.col("run") == row["run"])
     assert set(table["curve"]) == {"front", "bound", "snapshot"}
     points = table.filter(pl.col("curve") == "front")
     assert points["energy_j"].is_sorted()
@@ -110,7 +110,7 @@ def test_the_best_front_is_told(certain: Results) -> None:
 
 
 def test_every_point_is_seen_in_every_fresh_sample(chances: Results) -> None:
-    clouds, fronts = chances.clouds(), chances.fronts().filter(pl.col("curve") == "front")
+    clouds, fronts = chances.details(CLOUDS), chances.details(FRONTS).filter(pl.col("curve") == "front")
     assert clouds.height == 30 * fronts.height
     means = clouds.group_by("run", "point", maintain_order=True).agg(
         pl.col("energy_j", "utility", "tasks_dropped").mean()
@@ -134,7 +134,7 @@ def test_only_objectives_without_chance_have_a_bound(chances: Results) -> None:
 
 def test_fresh_samples_tell_of_the_objective_that_was_searched(chances: Results) -> None:
     for row in chances.runs.filter(pl.col("trial") == 0).iter_rows(named=True):
-        clouds = chances.clouds().filter(pl.col("run") == row["run"]).group_by("point", maintain_order=True)
+        clouds = chances.details(CLOUDS).filter(pl.col("run") == row["run"]).group_by("point", maintain_order=True)
         means = clouds.agg(pl.col("energy_j", "utility").mean())
         ranked = clouds.agg(pl.col("energy_j").sort().get(14), pl.col("utility").sort(descending=True).get(14))
         assert row["fresh_mean_percent"] == pytest.approx(_area_percent(row, means))
@@ -296,7 +296,7 @@ def test_times_and_powers_may_be_those_that_were_observed(tmp_path: Path) -> Non
     evolved = EVOLVED + 'objective = "expected"\nn_samples = 16\nseeds = []\n'
     results = run_study(bag_study(text + evolved, folder=tmp_path), tmp_path / "out", 1)
     assert results.failed.is_empty(), results.failed["error"].to_list()
-    assert set(results.clouds()["energy_j"].round(6)) <= {
+    assert set(results.details(CLOUDS)["energy_j"].round(6)) <= {
         energy_j + other_j
         for energy_j in (5 * 90.0, 5 * 110.0, 25 * 90.0, 25 * 110.0, 20 * 40.0)
         for other_j in (2700.0, 500.0)
@@ -312,7 +312,7 @@ def test_what_policies_do_can_be_seeds() -> None:
 
 
 def test_choices_under_chance_are_valued(chances: Results) -> None:
-    runs, fronts = chances.runs, chances.fronts().filter(pl.col("is_cautious"))
+    runs, fronts = chances.runs, chances.details(FRONTS).filter(pl.col("is_cautious"))
     assert (runs["information_value"] >= 0).all()
     assert runs["solution_value"].is_finite().all()
     kept = runs.filter(pl.col("trial") == 0)

@@ -60,7 +60,7 @@ def test_nothing_beats_its_bound(fronts: Results, profits: Results) -> None:
     assert (runs["least_energy_j"] >= runs["energy_bound_j"] * (1 - 1e-9)).all()
     assert (runs["least_makespan_s"] >= runs["makespan_bound_s"] * (1 - 1e-9)).all()
     assert (runs["hypervolume_percent"] < 100).all()
-    assert (fronts.fronts()["gap_percent"].drop_nulls() >= -1e-6).all()
+    assert (fronts.details(FRONTS)["gap_percent"].drop_nulls() >= -1e-6).all()
     ran = profits.runs.drop_nulls("makespan_s")
     assert (ran["profit_per_s"] <= ran["profit_bound_per_s"] * (1 + 1e-9)).all()
 
@@ -76,13 +76,13 @@ def test_methods_share_worlds_and_annealing_is_best(fronts: Results) -> None:
 
 def test_a_front_has_its_points_its_bound_and_snapshots(fronts: Results) -> None:
     run = fronts.runs.filter(pl.col("optimise.method") == "nsga2")["run"][0]
-    table = fronts.fronts().filter(pl.col("run") == run)
+    table = fronts.details(FRONTS).filter(pl.col("run") == run)
     assert set(table["curve"]) == {"front", "bound", "snapshot"}
     points = table.filter(pl.col("curve") == "front")
     assert points["energy_j"].is_sorted()
     assert points["makespan_s"].is_sorted(descending=True)
     assert points["is_knee"].sum() == 1
-    machines = fronts.machines().filter(pl.col("run") == run)
+    machines = fronts.details(MACHINES).filter(pl.col("run") == run)
     assert machines.group_by("point").agg(pl.col("tasks").sum())["tasks"].unique().to_list() == [80]
     by_point = machines.group_by("point", maintain_order=True).agg(pl.col("energy_j").sum(), pl.col("busy_s").max())
     assert by_point["energy_j"].to_list() == pytest.approx(points["energy_j"].to_list())
@@ -95,7 +95,7 @@ def test_a_price_below_the_costs_is_told_apart(profits: Results) -> None:
     assert low["energy_j"].count() == 0
     assert set(high["verdict"]) == {"profit"}
     assert high["profit_ratio"].to_list() == pytest.approx([1.2, 1.2])
-    curves = profits.fronts().group_by("run").agg(pl.col("curve").unique().sort())
+    curves = profits.details(FRONTS).group_by("run").agg(pl.col("curve").unique().sort())
     assert ["allocation", "bound", "optimum", "region"] in curves["curve"].to_list()
 
 

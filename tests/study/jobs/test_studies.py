@@ -108,7 +108,7 @@ def test_use_over_time_sums_up_to_the_metrics(results: Results) -> None:
 def test_a_log_is_replayed_on_its_own_machine(logged: Results) -> None:
     """By hand: EASY starts 1 and, as 2 waits for all nodes, 3 behind it: 1 asked for 200 s, 3 for 80 s."""
     easy = logged.runs.row(by_predicate=pl.col("scheduler.policy") == "easy", named=True)
-    jobs = logged.jobs().filter(pl.col("run") == easy["run"])
+    jobs = logged.details(JOBS).filter(pl.col("run") == easy["run"])
     starts = dict(zip(jobs["job_id"], jobs["start_s"], strict=True))
     assert starts == {"1": 0.0, "2": 100.0, "3": 20.0, "5": 150.0, "6": None}
     assert jobs["fate"].to_list() == ["ran", "ran", "ran", "ran", "impossible"]
@@ -124,7 +124,7 @@ def test_a_log_is_replayed_on_its_own_machine(logged: Results) -> None:
 
 def test_tables_of_ones_own(tabled: Results) -> None:
     """By hand: two jobs start on a at once, one by one, the next two on b with the number of nodes listed first."""
-    jobs = tabled.jobs()
+    jobs = tabled.details(JOBS)
     assert jobs["start_s"].to_list() == [0.0, 5.0, 7.0, 9.0]
     assert jobs["cluster"].to_list() == ["a", "a", "b", "b"]
     assert jobs["energy_j"].null_count() == 4

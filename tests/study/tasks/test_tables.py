@@ -10,6 +10,7 @@ import pytest
 
 from joulewise.model import Allocation
 from joulewise.study import plan
+from joulewise.study.column import TRACES
 from joulewise.study.source import Draw
 from joulewise.study.tasks import tables as details
 from joulewise.study.tasks.day import ManagedKind
@@ -18,7 +19,7 @@ from tests.strategies.small import run_small, small
 
 def test_records_and_trace_add_up_to_the_run(tmp_path: Path) -> None:
     results = run_small(tmp_path)
-    traces = results.traces().partition_by("run", as_dict=True)
+    traces = results.details(TRACES).partition_by("run", as_dict=True)
     for row in results.runs.filter(pl.col("trial") == 0).iter_rows(named=True):
         records, trace = results.records(row["run"]), traces[row["run"],]
         assert records["utility"].sum() == pytest.approx(row["utility"])

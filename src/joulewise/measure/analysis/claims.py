@@ -17,7 +17,7 @@ from joulewise.measure.analysis.intensity import MUTUAL, class_order
 from joulewise.measure.analysis.judging import Difference, at_most, ordering
 from joulewise.measure.analysis.together import best_clock_follows
 from joulewise.measure.synthetic.machine import MADE_UP
-from joulewise.verdicts import Finding, Verdict
+from joulewise.verdicts import ClaimFinding, Verdict
 
 HARDLY = 0.10
 """Slowdowns and changes of misses per instruction below this share are "hardly" and "no change"."""
@@ -35,7 +35,7 @@ class LaboratoryClaim(NamedTuple):
     note: str = ""
 
 
-def findings(analysis: Analysis) -> list[Finding]:
+def findings(analysis: Analysis) -> list[ClaimFinding]:
     """Claims 8.1 to 8.8 judged on an analysis; a synthetic machine shows what the rules say, and is no evidence."""
     judged = [_judged(claim, analysis) for claim in CLAIMS]
     return [_without_evidence(finding) for finding in judged] if is_made_up(analysis) else judged
@@ -46,14 +46,14 @@ def is_made_up(analysis: Analysis) -> bool:
     return bool(analysis.observations["notes"].str.contains(MADE_UP, literal=True).any())
 
 
-def _judged(claim: LaboratoryClaim, analysis: Analysis) -> Finding:
+def _judged(claim: LaboratoryClaim, analysis: Analysis) -> ClaimFinding:
     ours, verdict = claim.judge(analysis)
     circular = _CIRCULAR if claim.id in _BY_CLASS and _is_circular(analysis) else ""
     note = "; ".join(filter(None, (claim.note, circular)))
-    return Finding(claim.id, claim.says, claim.published, ours, verdict, note)
+    return ClaimFinding(claim.id, claim.says, claim.published, ours, verdict, note)
 
 
-def _without_evidence(finding: Finding) -> Finding:
+def _without_evidence(finding: ClaimFinding) -> ClaimFinding:
     if finding.verdict == "not testable":
         return finding
     ours = f"{finding.verdict} by the rule on a synthetic machine, which was made so: {finding.ours}"

@@ -11,7 +11,7 @@ from joulewise.measure.analysis.columns import ALONE, TOGETHER, table
 from joulewise.measure.analysis.intensity import N_CLASSES, classes
 from joulewise.measure.analysis.together import beside_alone
 from joulewise.measure.bench.bench import group_name
-from joulewise.verdicts import Finding, Verdict
+from joulewise.verdicts import ClaimFinding, Verdict
 
 CLOCK_MHZ = 3400.0
 
@@ -75,12 +75,12 @@ def energy_table() -> pl.DataFrame:
     return beside_alone(table(TOGETHER, together), table(ALONE, alone), groups)
 
 
-def published_findings() -> list[Finding]:
+def published_findings() -> list[ClaimFinding]:
     """Claims 8.1 to 8.8 judged on what was printed."""
     judged = {"8.1": _classes_told(), "8.2": _energies_told(), "8.7": _savings_told()}
     unjudged: tuple[str, Verdict] = (_ONLY_FIGURES, "not testable")
     return [
-        Finding(c.id, c.says, c.published, *judged.get(c.id, unjudged), c.note if c.id in judged else "")
+        ClaimFinding(c.id, c.says, c.published, *judged.get(c.id, unjudged), c.note if c.id in judged else "")
         for c in CLAIMS
     ]
 

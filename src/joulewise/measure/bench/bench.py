@@ -20,7 +20,7 @@ they are not, as published, so that the energy until the last has ended is that 
 
 
 @dataclass(frozen=True)
-class Program:
+class MeasuredProgram:
     """A command line to be measured, with the name that tables give it.
 
     `warm_up` runs are made before the first measured one. `time_limit_s` ends a run that hangs. A program that writes a
@@ -44,7 +44,7 @@ class Program:
 class Member:
     """A program of a group and the cores it is pinned to."""
 
-    program: Program
+    program: MeasuredProgram
     cores: tuple[int, ...]
 
 
@@ -125,7 +125,7 @@ class GroupRead:
 class MeasuringBench(Protocol):
     """What can run experiments."""
 
-    def warm_up(self, program: Program, cores: tuple[int, ...]) -> str:
+    def warm_up(self, program: MeasuredProgram, cores: tuple[int, ...]) -> str:
         """One unmeasured run; why it failed, or nothing."""
         ...
 

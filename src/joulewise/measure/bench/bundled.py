@@ -6,7 +6,7 @@ import sys
 from typing import Literal, NamedTuple
 
 from joulewise.errors import InputError, Problem
-from joulewise.measure.bench.bench import GroupExperiment, MeasuringBench, Member, Program
+from joulewise.measure.bench.bench import GroupExperiment, MeasuredProgram, MeasuringBench, Member
 from joulewise.measure.machine.machine import Machine
 
 Level = Literal["first", "second", "last"]
@@ -78,11 +78,11 @@ def _cache_bytes(machine: Machine, level: Level) -> int:
     return max((cache.size_bytes for cache in caches[level]), default=_USUAL_CACHE_BYTES[level])
 
 
-def kernel_program(kernel: str, n_bytes: int, rounds: int) -> Program:
+def kernel_program(kernel: str, n_bytes: int, rounds: int) -> MeasuredProgram:
     """A kernel as a program."""
     program = (sys.executable, "-P", "-m", "joulewise.measure.bench.bundled_program")
     sizes = ("--bytes", str(n_bytes), "--rounds", str(rounds))
-    return Program(kernel, (*program, kernel, *sizes), waits=True)
+    return MeasuredProgram(kernel, (*program, kernel, *sizes), waits=True)
 
 
 def rounds_for(kernel: str, n_bytes: int, seconds: float, bench: MeasuringBench, cores: tuple[int, ...]) -> int:
@@ -101,7 +101,7 @@ def rounds_for(kernel: str, n_bytes: int, seconds: float, bench: MeasuringBench,
     return max(1, round(rounds * seconds / _seconds_of(kernel_program(kernel, n_bytes, rounds), bench, cores)))
 
 
-def _seconds_of(program: Program, bench: MeasuringBench, cores: tuple[int, ...]) -> float:
+def _seconds_of(program: MeasuredProgram, bench: MeasuringBench, cores: tuple[int, ...]) -> float:
     read = bench.run(GroupExperiment((Member(program, cores),), way="once"), 0)
     if read.problem:
         advice = "run the command by hand: " + " ".join(program.command)

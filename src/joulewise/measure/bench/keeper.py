@@ -5,8 +5,8 @@ CONTROL comes the job, a line of JSON, and then a byte for each start. When CONT
 the laboratory ends in whatever way, all processes of the program are ended and then the keeper. On REPORT go lines of
 JSON: "ready" (pinned, waiting for its start), "started", "begun", "ended", and at last "stopped".
 
-A program that waits (see bench.Program) says "waits" after its set-up and whenever its work is done, which is also its
-"ended"; another byte on CONTROL lets it work, so that it is started again without another set-up.
+A program that waits (see bench.MeasuredProgram) says "waits" after its set-up and whenever its work is done, which is
+also its "ended"; another byte on CONTROL lets it work, so that it is started again without another set-up.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import Any
 from joulewise import units
 from joulewise.errors import InputError, Problem
 from joulewise.files import locked
-from joulewise.measure.bench.bench import ClockSetting, GroupRead, MeasuringBench, MemberRead, Program
+from joulewise.measure.bench.bench import ClockSetting, GroupRead, MeasuredProgram, MeasuringBench, MemberRead
 from joulewise.measure.bench.bundled import USUAL_SECONDS
 from joulewise.measure.bench.journal import Journal, Record, writing
 from joulewise.measure.bench.store import IDLE, PROGRAM, RUN, WARM_UP, LaboratoryStore, is_valid, last_runs, run_facts
@@ -212,7 +212,7 @@ class _Work:
                     self.cold[program.name] = problem
                     break
 
-    def _needed(self) -> dict[Program, tuple[int, ...]]:
+    def _needed(self) -> dict[MeasuredProgram, tuple[int, ...]]:
         """Programs that have runs left, and cores that one of them uses."""
         members = [member for run in self.left for member in run.experiment.members]
         return {member.program: member.cores for member in reversed(members)}

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from joulewise.errors import InputError, Problem
-from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, Member, MemberRead, Program
+from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, MeasuredProgram, Member, MemberRead
 from joulewise.measure.bench.runner import run_group
 from joulewise.measure.bench.times import GroupTimes, company_share
 from joulewise.measure.meters.counters import NO_FILE, CounterReads, CounterSource, OpenCounters
@@ -79,7 +79,7 @@ class MachineBench:
         self._cores = frozenset(cores)
         self._watch, self._counters, self._clocks = watch, counters, clocks
 
-    def warm_up(self, program: Program, cores: tuple[int, ...]) -> str:
+    def warm_up(self, program: MeasuredProgram, cores: tuple[int, ...]) -> str:
         """One unmeasured run; why it failed, or nothing."""
         return self.run(GroupExperiment((Member(program, cores),), way="once"), 0).problem
 
@@ -163,10 +163,10 @@ class MachineBench:
         begin_s, end_s = member.window_s
         return MemberRead(
             wall_s=end_s - begin_s,
-            cpu_s=member.stays[0].cpu_s,
+            cpu_s=member.runs[0].cpu_s,
             setup_s=begin_s - times.started_s,
             company_share=company_share(times.members, place),
-            restarts=len(member.stays) - 1,
+            restarts=len(member.runs) - 1,
             energy_j=self._energy_j(begin_s, end_s),
             **(counted or CounterReads())._asdict(),
         )

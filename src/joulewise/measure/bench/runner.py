@@ -1,7 +1,7 @@
 """Running a group of programs: all let go at once, started again where asked, each with a keeper that ends its tree.
 
-Every member has a gate: before it becomes its program, or for one that waits (see bench.Program) after its set-up. All
-gates are opened at the same moment, when everybody is there.
+Every member has a gate: before it becomes its program, or for one that waits (see bench.MeasuredProgram) after its
+set-up. All gates are opened at the same moment, when everybody is there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from joulewise.measure.bench.bench import Member, Way
 from joulewise.measure.bench.keeper import KeptJob
-from joulewise.measure.bench.times import GroupTimes, MemberTimes, Stay
+from joulewise.measure.bench.times import GroupTimes, MemberRun, MemberTimes
 from joulewise.units import count, duration
 
 _KEEPER = Path(__file__).with_name("keeper.py")
@@ -203,8 +203,8 @@ class _RunningGroup:
     def _limits_s(self) -> Iterator[tuple[float, int]]:
         """When each member that runs must have ended."""
         for place, times in enumerate(self.times):
-            if times.stays and math.isnan(times.stays[-1].ended_s):
-                yield times.stays[-1].started_s + self._members[place].program.time_limit_s, place
+            if times.runs and math.isnan(times.runs[-1].ended_s):
+                yield times.runs[-1].started_s + self._members[place].program.time_limit_s, place
 
     def _next_limit_s(self) -> float:
         return min((at_s for at_s, _ in self._limits_s()), default=math.inf)
@@ -253,29 +253,29 @@ class _RunningGroup:
         self._open_gates()
 
     def _on_started(self, place: int, event: dict[str, Any]) -> None:
-        self.times[place].stays.append(Stay(event["at_s"]))
+        self.times[place].runs.append(MemberRun(event["at_s"]))
 
     def _on_begun(self, place: int, event: dict[str, Any]) -> None:
-        stays = self.times[place].stays
-        if not math.isnan(stays[-1].ended_s):
-            stays.append(Stay(event["at_s"]))
-        stays[-1].begun_s = event["at_s"]
-        if len(stays) == 1 and not self._members[place].program.waits:
+        runs = self.times[place].runs
+        if not math.isnan(runs[-1].ended_s):
+            runs.append(MemberRun(event["at_s"]))
+        runs[-1].begun_s = event["at_s"]
+        if len(runs) == 1 and not self._members[place].program.waits:
             self._listener.set_up(place)
         self._listener.changed()
 
     def _on_ended(self, place: int, event: dict[str, Any]) -> None:
-        stays = self.times[place].stays
+        runs = self.times[place].runs
         what = how_it_failed(event["code"], event["failure"]) or ("" if self._has_begun else "ended before it began")
         if what:
             self._trouble = self._trouble or (place, what)
         if event["n_left"]:
             name = self._members[place].program.name
             self._n_left[name] = max(event["n_left"], self._n_left.get(name, 0))
-        if not math.isnan(stays[-1].ended_s):
+        if not math.isnan(runs[-1].ended_s):
             return
-        stays[-1].ended_s, stays[-1].cpu_s = event["at_s"], event["cpu_s"]
-        if len(stays) == 1:
+        runs[-1].ended_s, runs[-1].cpu_s = event["at_s"], event["cpu_s"]
+        if len(runs) == 1:
             self._listener.changed()
             self._listener.ended(place)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class Stay:
+class MemberRun:
     """One run of a member, in seconds of time.monotonic(); NaN is what has not happened, or was not said."""
 
     started_s: float
@@ -21,12 +21,12 @@ class Stay:
 class MemberTimes:
     """All runs of a member; the first is the one that is measured."""
 
-    stays: list[Stay] = field(default_factory=list)
+    runs: list[MemberRun] = field(default_factory=list)
 
     @property
     def has_ended(self) -> bool:
         """Whether it has ended once."""
-        return bool(self.stays) and not math.isnan(self.stays[0].ended_s)
+        return bool(self.runs) and not math.isnan(self.runs[0].ended_s)
 
     @property
     def window_s(self) -> tuple[float, float]:
@@ -35,9 +35,9 @@ class MemberTimes:
 
     def busy_s(self) -> list[tuple[float, float]]:
         """From when to when it was running past its set-up; the last time may have no end."""
-        says_when = not math.isnan(self.stays[0].begun_s)
-        begins = [stay.begun_s if says_when else stay.started_s for stay in self.stays]
-        ends = [math.inf if math.isnan(stay.ended_s) else stay.ended_s for stay in self.stays]
+        says_when = not math.isnan(self.runs[0].begun_s)
+        begins = [run.begun_s if says_when else run.started_s for run in self.runs]
+        ends = [math.inf if math.isnan(run.ended_s) else run.ended_s for run in self.runs]
         return [(begin, end) for begin, end in zip(begins, ends) if begin <= end]
 
 
@@ -52,7 +52,7 @@ class GroupTimes:
     @property
     def started_s(self) -> float:
         """When the first of them was started."""
-        return min(member.stays[0].started_s for member in self.members)
+        return min(member.runs[0].started_s for member in self.members)
 
 
 def company_share(members: Sequence[MemberTimes], place: int) -> float:

@@ -10,17 +10,17 @@ from pathlib import Path
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.files import sha256_of
-from joulewise.measure.bench.bench import Program
+from joulewise.measure.bench.bench import MeasuredProgram
 from joulewise.measure.plan.keys import ProgramSection
 from joulewise.measure.plan.plan import Plan
 
 
-def resolved(plan: Plan, kernel_command: Callable[[ProgramSection], tuple[str, ...]]) -> dict[str, Program]:
+def resolved(plan: Plan, kernel_command: Callable[[ProgramSection], tuple[str, ...]]) -> dict[str, MeasuredProgram]:
     """The programs by name; InputError where a folder or a command is not there."""
     if plan.synthetic is None:
         raise_if_any(problem for i in range(len(plan.programs)) for problem in command_problems(plan, i))
     return {
-        section.name: Program(
+        section.name: MeasuredProgram(
             section.name,
             kernel_command(section) if section.kernel else section.words,
             str(_folder(plan, section)),

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from joulewise.errors import Problem, raise_if_any, unknown_name
-from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, Member, Program, Way
+from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, MeasuredProgram, Member, Way
 from joulewise.measure.machine.machine import Machine
 from joulewise.measure.machine.places import core_problems, group_problems, pinned, places_used
 from joulewise.measure.plan.groups import Group, groups_of
@@ -49,7 +49,7 @@ def clocks_of(plan: Plan, machine: Machine) -> tuple[ClockSetting, ...]:
     return tuple(dict.fromkeys(chosen + [ClockSetting(governor=name) for name in clock.governors])) or (ClockSetting(),)
 
 
-def schedule(plan: Plan, machine: Machine, programs: Mapping[str, Program]) -> tuple[PlannedRun, ...]:
+def schedule(plan: Plan, machine: Machine, programs: Mapping[str, MeasuredProgram]) -> tuple[PlannedRun, ...]:
     """All runs in their order; InputError where the machine does not have what the plan asks for.
 
     Every repetition is a round through all experiments, in an order of its own: what changes with time (heat, others'
@@ -100,7 +100,7 @@ def _run(
     cores: Sequence[tuple[int, ...]],
     clock: ClockSetting,
     way: Way,
-    programs: Mapping[str, Program],
+    programs: Mapping[str, MeasuredProgram],
     repetition: int,
     plan: Plan,
 ) -> PlannedRun:
@@ -117,7 +117,7 @@ def _key(experiment: GroupExperiment, repetition: int, plan: Plan) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _identity(program: Program) -> tuple[object, ...]:
+def _identity(program: MeasuredProgram) -> tuple[object, ...]:
     """What tells programs apart: builds of a user's own, too."""
     words = ["python" if word == sys.executable else word for word in program.command]
     content = (program.content,) if program.content else ()

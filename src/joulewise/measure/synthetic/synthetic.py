@@ -14,7 +14,7 @@ from statistics import fmean
 
 import numpy as np
 
-from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, MemberRead, Program, Way
+from joulewise.measure.bench.bench import ClockSetting, GroupExperiment, GroupRead, MeasuredProgram, MemberRead, Way
 from joulewise.measure.synthetic.machine import MADE_UP, SyntheticMachine, SyntheticProgram
 from joulewise.rng import generator
 
@@ -47,7 +47,7 @@ class SyntheticBench:
     machine: SyntheticMachine
     _n_idle: count[int] = field(default_factory=count, compare=False, repr=False)
 
-    def warm_up(self, program: Program, cores: tuple[int, ...]) -> str:
+    def warm_up(self, program: MeasuredProgram, cores: tuple[int, ...]) -> str:
         """Nothing to do: says if the machine does not have the program or the cores."""
         return _unfit(self.machine, program, cores)
 
@@ -183,7 +183,7 @@ def _problem(machine: SyntheticMachine, experiment: GroupExperiment) -> str:
     return "; ".join(filter(None, dict.fromkeys(problems)))
 
 
-def _unfit(machine: SyntheticMachine, program: Program, cores: tuple[int, ...]) -> str:
+def _unfit(machine: SyntheticMachine, program: MeasuredProgram, cores: tuple[int, ...]) -> str:
     return _unknown(machine, program.name) or _misplaced(machine, cores)
 
 

@@ -20,8 +20,9 @@ from joulewise.model.arrays import Counts, Floats, Ints, freeze_fields
 from joulewise.model.assignment import Assignment
 from joulewise.model.chances import Chances
 from joulewise.model.world import World
+from joulewise.optimise.assignments.choices import DropBy
 from joulewise.optimise.assignments.problem import assignment_facts, evaluated, genes_of
-from joulewise.optimise.assignments.stochastic import DropBy, Floats32, chance_problems, rank_of
+from joulewise.optimise.assignments.stochastic import Floats32, chance_problems, rank_of
 from joulewise.optimise.front import front_of
 from joulewise.rng import generator
 

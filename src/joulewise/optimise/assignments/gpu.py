@@ -18,9 +18,9 @@ from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.assignments.chances import EXPECTED, LANES, MEAN_COMPLETIONS, PERCENTILE, ChanceFacts
 from joulewise.kernels.assignments.evaluation import AssignmentFacts
 from joulewise.model.arrays import Floats, Ints
-from joulewise.optimise.evolution import Ways
 from joulewise.optimise.front import Front, front_of
 from joulewise.optimise.population import Population
+from joulewise.optimise.ways import Ways
 
 MOST_ROWS = 800
 """Parents and children together: one block sorts them in its shared memory."""

@@ -25,9 +25,9 @@ from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.assignment import Assignment, begin_s, from_begin
 from joulewise.model.world import World
 from joulewise.optimise.assignments.gpu import GpuHerd
-from joulewise.optimise.evolution import Ways
 from joulewise.optimise.front import FrontObjective
 from joulewise.optimise.population import Population, fingerprint_of
+from joulewise.optimise.ways import Ways
 
 ENERGY_UTILITY = (FrontObjective("energy", "J"), FrontObjective("utility", "", is_maximised=True))
 _evaluate: Any = evaluate_assignments

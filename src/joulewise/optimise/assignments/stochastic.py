@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +27,11 @@ from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.assignment import Assignment
 from joulewise.model.chances import Chances
 from joulewise.model.world import World
+from joulewise.optimise.assignments.choices import DropBy, StochasticObjective
 from joulewise.optimise.assignments.problem import AssignmentProblem, assignment_facts, genes_of
 from joulewise.optimise.population import fingerprint_of
 from joulewise.rng import generator
 
-StochasticObjective: TypeAlias = Literal["mean-times", "mean-completions", "expected", "percentile"]
-DropBy: TypeAlias = Literal["sampled", "expected"]
 Floats32: TypeAlias = NDArray[np.float32]
 
 MOST_SAMPLES = 100_000

@@ -140,10 +140,10 @@ def fronts_by_seeds(records: Records) -> Drawing:
     key = compared(records)
     panels, note = front_panels(records, SNAPSHOT, key)
     looks = looks_of(records, key)
-    steps = [step for panel in panels for step in _steps(records, panel, key)]
-    planes = planes_of([list(step.curves.values()) for step in steps], 300, 240)
-    parts = [_step_part(step, looks, plane) for step, plane in zip(steps, planes, strict=True)]
-    strays = strays_said(curve for step in steps for curve in step.curves.values())
+    snapshots = [snapshot for panel in panels for snapshot in _snapshots(records, panel, key)]
+    planes = planes_of([list(snapshot.curves.values()) for snapshot in snapshots], 300, 240)
+    parts = [_snapshot_part(snapshot, looks, plane) for snapshot, plane in zip(snapshots, planes, strict=True)]
+    strays = strays_said(curve for snapshot in snapshots for curve in snapshot.curves.values())
     caption = (
         f"The fronts of the populations after so many generations{bound_said(records)}. Each point is a whole "
         "assignment; left is cheaper, up earns more. The ring marks the point of all populations that earns most per "
@@ -153,7 +153,7 @@ def fronts_by_seeds(records: Records) -> Drawing:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _Snapshot:
     """The fronts of populations after this many generations."""
 
     title: str
@@ -161,15 +161,15 @@ class _Step:
     bound: pl.DataFrame
 
 
-def _steps(records: Records, panel: Panel, key: str) -> list[_Step]:
+def _snapshots(records: Records, panel: Panel, key: str) -> list[_Snapshot]:
     labels, runs = records.labels(key), panel.rows.partition_by("run", maintain_order=True)
     curves = {labels[run[key][0]]: stages_of(records, run) for run in runs}
-    bound, steps = curve_of(records, panel.rows, BOUND), []
+    bound, snapshots = curve_of(records, panel.rows, BOUND), []
     for step in _few(sorted({step for curve in curves.values() for step in curve["generation"].to_list()})):
         here = {name: curve.filter(pl.col("generation") == step) for name, curve in curves.items()}
         title = ", ".join(part for part in (panel.title, count(step, "generation")) if part)
-        steps.append(_Step(title, {name: curve for name, curve in here.items() if curve.height}, bound))
-    return steps
+        snapshots.append(_Snapshot(title, {name: curve for name, curve in here.items() if curve.height}, bound))
+    return snapshots
 
 
 def _few(steps: list[int]) -> list[int]:
@@ -178,16 +178,16 @@ def _few(steps: list[int]) -> list[int]:
     return steps[::-1][::stride][::-1]
 
 
-def _step_part(step: _Step, looks: Mapping[str, Look], plane: Plane) -> Any:
+def _snapshot_part(snapshot: _Snapshot, looks: Mapping[str, Look], plane: Plane) -> Any:
     import altair as alt
 
-    inside = {name: thinned(plane.inside(curve)) for name, curve in step.curves.items()}
+    inside = {name: thinned(plane.inside(curve)) for name, curve in snapshot.curves.items()}
     rows = [{**row, "name": name} for name, curve in inside.items() for row in plane.rows(curve)]
     points = alt.Chart(inline(rows)).mark_point(filled=True, size=24, opacity=0.9)
     peak = max(rows, key=lambda row: row["y"] / row["x"] if row["x"] > 0 else -math.inf)
     rings = ring_layer(plane, [ring(peak, PEAK_NAME)], looks)
     layers = [points.encode(x=plane.x(), y=plane.y(), **looks_encoded(looks)), *rings]
-    return plane.sized([*bound_line(plane, step.bound, BOUND_NAME), *layers], step.title)
+    return plane.sized([*bound_line(plane, snapshot.bound, BOUND_NAME), *layers], snapshot.title)
 
 
 # --- hypervolume by generation --------------------------------------------------------------------------

@@ -45,11 +45,6 @@ def has_curves(records: Records) -> bool:
     return bool(_kept_quantities(records))
 
 
-def has_trace(records: Records, name: str) -> bool:
-    """Whether a quantity that adds up was kept over time."""
-    return records.keeps(JOB_TRACES, name)
-
-
 def _kept_quantities(records: Records) -> list[_Quantity]:
     return [each for each in _QUANTITIES if records.keeps(JOB_TRACES, each.name)]
 

@@ -54,7 +54,7 @@ _QUANTITIES = (
 
 
 @dataclass(frozen=True)
-class _Look:
+class _SharedLook:
     """What all panels share: colours of sizes, how lines of sizes and companies look, and clocks in their order."""
 
     colours: Mapping[str, str]
@@ -114,7 +114,7 @@ def _rows(analysis: Analysis) -> pl.DataFrame:
     return pl.concat([alone.select(keys), members.filter(pl.col("size") > 1).select(keys)])
 
 
-def _look(rows: pl.DataFrame) -> _Look:
+def _look(rows: pl.DataFrame) -> _SharedLook:
     sizes = rows["size"].unique().sort().to_list()
     companies = rows.group_by("program", "size").agg(pl.col("group").n_unique())
     choosing = set(companies.filter(pl.col("group") > 1)["size"])
@@ -125,7 +125,7 @@ def _look(rows: pl.DataFrame) -> _Look:
         for n in sizes
         for name, dash in ((size_name(n), solid), *(((_least(n), dashed),) if n in choosing else ()))
     }
-    return _Look(colours, lines, rows["clock"].unique().sort().to_list())
+    return _SharedLook(colours, lines, rows["clock"].unique().sort().to_list())
 
 
 def _caption(shown: _Shown, programs: Sequence[str], meter: str) -> str:
@@ -156,7 +156,7 @@ def _listed(names: Sequence[str]) -> str:
 # --- over frequencies -----------------------------------------------------------------------------------
 
 
-def _over_frequency(rows: pl.DataFrame, quantity: _Measured, title: str, look: _Look) -> Any:
+def _over_frequency(rows: pl.DataFrame, quantity: _Measured, title: str, look: _SharedLook) -> Any:
     """Lines of a program over the frequency: alone, and of each size in the worst and in the best company."""
     unit, size = _unit(rows, quantity)
     lines = _lines(rows.drop_nulls([quantity.value, "clock_mhz"]), quantity, size)
@@ -209,7 +209,7 @@ def _unit(rows: pl.DataFrame, quantity: _Measured) -> tuple[str, float]:
 # --- where clocks have no frequencies -------------------------------------------------------------------
 
 
-def _by_company(rows: pl.DataFrame, quantity: _Measured, title: str, look: _Look) -> Any:
+def _by_company(rows: pl.DataFrame, quantity: _Measured, title: str, look: _SharedLook) -> Any:
     """Points of a program, one for each company: by the clock, or by the number of programs where there is one."""
     import altair as alt
 

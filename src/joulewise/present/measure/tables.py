@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 
-class _Column(NamedTuple):
+class _LabColumn(NamedTuple):
     """A column of a page's table: its heading, what stands in it, which half widths it shows, and what it means."""
 
     title: str
@@ -30,32 +30,32 @@ class _Column(NamedTuple):
     note: str = ""
 
 
-def _text(name: str, title: str) -> _Column:
-    return _Column(title, lambda row: MISSING if row[name] is None else str(row[name]), WORDS)
+def _text(name: str, title: str) -> _LabColumn:
+    return _LabColumn(title, lambda row: MISSING if row[name] is None else str(row[name]), WORDS)
 
 
-def _share(name: str, half: str, title: str) -> _Column:
-    return _Column(title, lambda row: percent_pm(row[name], row[half] if half else None), half=half)
+def _share(name: str, half: str, title: str) -> _LabColumn:
+    return _LabColumn(title, lambda row: percent_pm(row[name], row[half] if half else None), half=half)
 
 
-def _value(name: str, half: str, title: str) -> _Column:
-    return _Column(title, lambda row: pm(row[name], row[half]), half=half)
+def _value(name: str, half: str, title: str) -> _LabColumn:
+    return _LabColumn(title, lambda row: pm(row[name], row[half]), half=half)
 
 
-def _plain(name: str, title: str) -> _Column:
-    return _Column(title, lambda row: number(row[name]))
+def _plain(name: str, title: str) -> _LabColumn:
+    return _LabColumn(title, lambda row: number(row[name]))
 
 
-def _count(name: str, title: str) -> _Column:
-    return _Column(title, lambda row: fixed(row[name], 0))
+def _count(name: str, title: str) -> _LabColumn:
+    return _LabColumn(title, lambda row: fixed(row[name], 0))
 
 
-class _Page(NamedTuple):
+class _LabTable(NamedTuple):
     """A table of the page: which table of the analysis it shows, under which caption, its columns and a remark."""
 
     source: str
     caption: str
-    columns: Sequence[_Column]
+    columns: Sequence[_LabColumn]
     note: str = ""
 
 
@@ -64,7 +64,7 @@ _PROGRAM = _text("program", "Program")
 _GROUP = _text("group", "Programs")
 _RUNS = _count("n", "Runs")
 _TIMED = "Runs: those whose times were read; energy and misses may have been read in fewer."
-_MISSES = _Column(
+_MISSES = _LabColumn(
     "Misses per 1,000 instructions", lambda row: misses_pm(row["intensity"], row["intensity_ci"]), half="intensity_ci"
 )
 _CLASS = _text("class", "Class")._replace(note="Class: I is the lightest; what it is made by differs least within one.")
@@ -76,53 +76,53 @@ _CAUSES = _share("pressure", "", "Causes (%)")._replace(
 )
 
 MAIN = (
-    _Page("programs", "Programs", (
+    _LabTable("programs", "Programs", (
         _PROGRAM, _CLASS, _MISSES, _SUFFERS, _CAUSES, _text("basis", "Classes by"),
     )),
-    _Page("by_class", "Slowdowns by class", (
+    _LabTable("by_class", "Slowdowns by class", (
         _text("class", "Class"), _text("beside", "Beside"), _share("slowdown", "slowdown_ci", "Takes longer (%)"),
         _count("n", "Pairs"),
     ), "How much longer than alone programs of a class take beside one of another, as the mean of such pairs."),
-    _Page("scaling", "Time and clock", (
+    _LabTable("scaling", "Time and clock", (
         _PROGRAM, _share("share_scaled", "share_ci", "Follows the clock (%)"), _plain("fixed_s", "Fixed (s)"),
         _plain("scaled_s", "Scaled (s)"), _share("worst_error", "", "Worst error (%)"), _count("n_clocks", "Clocks"),
     ), "Time at the highest clock is fixed and scaled; at another one the scaled part is longer in proportion. Worst "
        "error: how far that is from a mean time at most."),
-    _Page("powers", "Static and dynamic power", (
+    _LabTable("powers", "Static and dynamic power", (
         _PROGRAM, _CLOCK, _plain("power_w", "Power (W)"), _value("static_w", "static_ci_w", "Static (W)"),
         _value("dynamic_w", "dynamic_ci_w", "Dynamic (W)"), _text("basis", "Static power by"),
     ), "Mean power with the program alone. Static power: read with nothing running (idle), or as it follows from "
        "groups; dynamic power is the rest."),
-    _Page("together", "Energy together and alone", (
+    _LabTable("together", "Energy together and alone", (
         _GROUP, _CLOCK, _text("way", "Way"), _plain("alone_j", "One after the other (J)"),
         _value("together_j", "together_ci_j", "Together (J)"), _share("saved_share", "saved_ci", "Saved (%)"), _RUNS,
     ), "Saved: share of the energy of one after the other; below 0, running together costs more."),
 )  # fmt: skip
 DETAILS = (
-    _Page("alone", "Every program alone", (
+    _LabTable("alone", "Every program alone", (
         _PROGRAM, _CLOCK, _value("wall_s", "wall_ci_s", "Time (s)"), _plain("cpu_s", "CPU time (s)"),
         _value("energy_j", "energy_ci_j", "Energy (J)"), _plain("power_w", "Power (W)"), _MISSES,
         _RUNS,
     ), f"Time: from beginning to end. CPU time: of all its processes, set-up included. {_TIMED}"),
-    _Page("pairs", "Every pair", (
+    _LabTable("pairs", "Every pair", (
         _PROGRAM, _text("beside", "Beside"), _CLOCK, _share("slowdown", "slowdown_ci", "Takes longer (%)"), _RUNS,
     ), "How much longer than alone it takes if the other one is there all the time."),
-    _Page("members", "Every member of every group", (
+    _LabTable("members", "Every member of every group", (
         _PROGRAM, _GROUP, _CLOCK, _text("way", "Way"), _value("wall_s", "wall_ci_s", "Time (s)"),
         _share("slowdown", "slowdown_ci", "Takes longer (%)"), _value("energy_j", "energy_ci_j", "Energy (J)"),
         _MISSES, _share("company_share", "", "In company (%)"), _RUNS,
     ), "As measured. Energy: of all that ran until its end. In company: share of its time in which others were there. "
        f"{_TIMED}"),
-    _Page("additive", "Sums of slowdowns", (
+    _LabTable("additive", "Sums of slowdowns", (
         _PROGRAM, _GROUP, _CLOCK, _share("measured", "measured_ci", "Measured (%)"),
         _share("predicted", "predicted_ci", "Sum of pairs (%)"),
         _share("error", "error_ci", "Sum less measured (points)"),
     ), f"Slowdowns as measured in groups, and as the sum of those in pairs with each of the others. They are {RULE}."),
-    _Page("fitted", "Slowdowns by one neighbour that fit pairs and groups best", (
+    _LabTable("fitted", "Slowdowns by one neighbour that fit pairs and groups best", (
         _PROGRAM, _text("beside", "Beside"), _CLOCK, _share("slowdown", "slowdown_ci", "Takes longer (%)"),
         _count("n", "Means"),
     ), "If slowdowns add up. Means: how many means of pairs and groups the two meet in."),
-    _Page("best_clock", "Energy by clock", (
+    _LabTable("best_clock", "Energy by clock", (
         _GROUP, _text("program", "Until the end of"), _plain("clock_mhz", "Clock (MHz)"),
         _value("energy_j", "energy_ci_j", "Energy (J)"), _plain("dynamic_j", "Above static power (J)"),
         _plain("least_energy_mhz", "Least energy at (MHz)"), _plain("least_dynamic_mhz", "Least above static at (MHz)"),
@@ -132,16 +132,16 @@ DETAILS = (
 
 
 def measure_tables(
-    analysis: Analysis, pages: Sequence[_Page], remarks: Mapping[str, str] = MappingProxyType({})
+    analysis: Analysis, shown: Sequence[_LabTable], remarks: Mapping[str, str] = MappingProxyType({})
 ) -> list[Table]:
-    """The tables of these pages that tell anything, with a remark on those of a source that is named."""
-    return list(_tables(analysis, pages, remarks))
+    """Those of these tables that tell anything, with a remark on those of a source that is named."""
+    return list(_tables(analysis, shown, remarks))
 
 
-def _tables(analysis: Analysis, pages: Sequence[_Page], remarks: Mapping[str, str]) -> Iterator[Table]:
-    for page in pages:
-        frame: pl.DataFrame = getattr(analysis, page.source)
-        first, *rest = columns = _filled(frame, page.columns)
+def _tables(analysis: Analysis, shown: Sequence[_LabTable], remarks: Mapping[str, str]) -> Iterator[Table]:
+    for table in shown:
+        frame: pl.DataFrame = getattr(analysis, table.source)
+        first, *rest = columns = _filled(frame, table.columns)
         if not rest:
             continue
         rows = tuple(
@@ -150,12 +150,12 @@ def _tables(analysis: Analysis, pages: Sequence[_Page], remarks: Mapping[str, st
         )
         more = f"The first {MAX_ROWS} of {frame.height:,} rows." if frame.height > MAX_ROWS else ""
         meanings = [column.note for column in columns]
-        notes = (page.note, *meanings, _intervals(frame, columns), remarks.get(page.source, ""), more)
+        notes = (table.note, *meanings, _intervals(frame, columns), remarks.get(table.source, ""), more)
         titles = tuple(column.title for column in rest)
-        yield Table(page.caption, first.title, titles, rows, " ".join(filter(None, notes)))
+        yield Table(table.caption, first.title, titles, rows, " ".join(filter(None, notes)))
 
 
-def _intervals(frame: pl.DataFrame, columns: Sequence[_Column]) -> str:
+def _intervals(frame: pl.DataFrame, columns: Sequence[_LabColumn]) -> str:
     """What is to be known of the intervals that columns show."""
     halves = [frame[column.half] for column in columns if column.half]
     if not halves:
@@ -184,7 +184,7 @@ def claims_table(analysis: Analysis) -> Table:
     )
 
 
-def _filled(frame: pl.DataFrame, columns: Sequence[_Column]) -> list[_Column]:
+def _filled(frame: pl.DataFrame, columns: Sequence[_LabColumn]) -> list[_LabColumn]:
     """The columns in which anything stands, and the first."""
     rows = list(frame.head(MAX_ROWS).iter_rows(named=True))
     return [column for i, column in enumerate(columns) if i == 0 or any(column.show(row) != MISSING for row in rows)]

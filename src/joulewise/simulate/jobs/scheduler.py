@@ -14,6 +14,8 @@ from joulewise.policies.jobs.policy import ALL_JOBS, Commitment, JobOrder, JobPo
 
 SHORTEST_INTERVAL_S = 1e-3
 DAY_S = 86_400.0
+LENIENCY = 1.0
+"""Fair shares that the energy filter allows unless asked otherwise."""
 
 ReservationsFor: TypeAlias = Literal["none", "first", "all"] | int
 DroppingBy: TypeAlias = Literal["task", "option"]
@@ -68,7 +70,7 @@ class Scheduler:
     dropping_threshold: float = 0.0
     dropping_by: DroppingBy = "task"
     energy_filter: EnergyFilter = "none"
-    leniency: float | Literal["adaptive"] = 1.0
+    leniency: float | Literal["adaptive"] = LENIENCY
     follows_tariff: bool = False
     overrun: Overrun = "raise"
     preempts: bool = False

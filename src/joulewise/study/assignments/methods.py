@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from joulewise.study.assignments.parameters import ALL_CORES, ANNEALING, AUTO, GPU, SIMULATED, UtilityFrontParameters
 from joulewise.study.assignments.world import KnownWorld
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from joulewise.model import World
     from joulewise.model.arrays import Floats
     from joulewise.model.assignment import Assignment
-    from joulewise.optimise.assignments.stochastic import StochasticObjective, StochasticProblem
+    from joulewise.optimise.assignments.stochastic import StochasticProblem
     from joulewise.optimise.evolution import Engine, Evolution, GeneticProblem
     from joulewise.optimise.front import Front
     from joulewise.optimise.population import Population
@@ -110,7 +110,7 @@ def stochastic_problem(known: KnownWorld, p: UtilityFrontParameters, seed: int, 
     return StochasticProblem(
         known.world,
         known.chances,
-        objective=cast("StochasticObjective", p.objective),
+        objective=p.objective,
         percentile=(p.percentile_utility, p.percentile_energy),
         n_samples=p.n_samples,
         drop_below=p.drop_below,

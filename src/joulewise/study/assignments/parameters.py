@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.study.genetic import MOST_GENERATIONS, NSGA2, Ranks, genetic_problems
+from joulewise.optimise.assignments.choices import DropBy, StochasticObjective
+from joulewise.optimise.ways import POPULATION, Ranks, Ways
+from joulewise.study.genetic import MOST_GENERATIONS, NSGA2, genetic_problems
 from joulewise.study.parameters import OneOf
 from joulewise.worlds.parameters import explained
 
@@ -18,7 +20,10 @@ METHOD_NAMES = (ANNEALING, NSGA2)
 HEURISTICS = ("min-energy", "max-utility", "max-utility-per-energy", "min-min")
 SIMULATED = ("max-max-util", "max-max-upt", "max-max-upp", "max-max-upe")
 ALL_SEEDS = "all"
-CERTAIN, MEAN_COMPLETIONS, EXPECTED, PERCENTILE = "mean-times", "mean-completions", "expected", "percentile"
+CERTAIN: Final = "mean-times"
+MEAN_COMPLETIONS: Final = "mean-completions"
+EXPECTED: Final = "expected"
+PERCENTILE: Final = "percentile"
 AUTO: Final = "auto"
 ONE_CORE: Final = "one core"
 ALL_CORES: Final = "all cores"
@@ -48,16 +53,17 @@ class UtilityFrontParameters:
         "0: every task runs",
     )
     moves: Annotated[int, Field(ge=0)] = explained(8_000_000, "moves that annealing tries, over the whole front")
-    population: Annotated[int, Field(ge=2, le=100_000)] = explained(100, "chromosomes of a generation (nsga2)")
+    population: Annotated[int, Field(ge=2, le=100_000)] = explained(POPULATION, "chromosomes of a generation (nsga2)")
     generations: Annotated[int, Field(ge=0, le=MOST_GENERATIONS)] = explained(1000, "generations (nsga2)")
     mutation: Annotated[float, Field(ge=0, le=1)] = explained(
-        0.5, "probability that a new chromosome is mutated (nsga2)"
+        Ways.mutation, "probability that a new chromosome is mutated (nsga2)"
     )
     archive: bool = explained(
-        True, "whether every non-dominated point ever found is kept; false, as published: the last population (nsga2)"
+        Ways.archive,
+        "whether every non-dominated point ever found is kept; false, as published: the last population (nsga2)",
     )
     ranks: Ranks = explained(
-        "peeling", "rank of a chromosome: which front it is peeled off with, or 1 + how many dominate it (nsga2)"
+        Ways.ranks, "rank of a chromosome: which front it is peeled off with, or 1 + how many dominate it (nsga2)"
     )
     seeds: tuple[Annotated[str, OneOf((*HEURISTICS, *SIMULATED, ALL_SEEDS))], ...] = explained(
         HEURISTICS,
@@ -65,7 +71,7 @@ class UtilityFrontParameters:
         "others are drawn (nsga2)",
     )
     snapshots: tuple[int, ...] = explained((), "numbers of generations after which the front is stored too (nsga2)")
-    objective: Annotated[str, OneOf(tuple(OBJECTIVES))] = explained(
+    objective: StochasticObjective = explained(
         CERTAIN,
         "what is optimised where times and powers are uncertain: energy and utility at mean times, utility at mean "
         "completions, expected energy and utility, or percentiles of both (nsga2)",
@@ -79,7 +85,7 @@ class UtilityFrontParameters:
     n_samples: Annotated[int, Field(ge=1, le=10_000)] = explained(
         100, "samples of all times and powers, the same for all assignments (objectives of chance)"
     )
-    drop_by: Literal["sampled", "expected"] = explained(
+    drop_by: DropBy = explained(
         "sampled", "whether drop_below is compared with what a task earns in each sample, or in expectation"
     )
     fresh_samples: Annotated[int, Field(ge=4, le=100_000)] = explained(

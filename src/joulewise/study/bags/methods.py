@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from joulewise.errors import raise_if_any
-from joulewise.study.genetic import GENETIC_KEYS, MOST_GENERATIONS, NSGA2, Ranks, genetic_problems, genetic_ways
+from joulewise.optimise.ways import POPULATION, Ranks, Ways
+from joulewise.study.genetic import GENETIC_KEYS, MOST_GENERATIONS, NSGA2, genetic_problems, genetic_ways
 from joulewise.study.methods import Method
 from joulewise.study.parameters import OneOf
 from joulewise.worlds.parameters import explained
@@ -106,16 +107,17 @@ class FrontParameters:
     moves: Annotated[int, Field(ge=0)] = explained(
         20_000_000, "moves that annealing tries, over the whole front together"
     )
-    population: Annotated[int, Field(ge=2, le=100_000)] = explained(100, "chromosomes of a generation (nsga2)")
+    population: Annotated[int, Field(ge=2, le=100_000)] = explained(POPULATION, "chromosomes of a generation (nsga2)")
     generations: Annotated[int, Field(ge=0, le=MOST_GENERATIONS)] = explained(1000, "generations (nsga2)")
     mutation: Annotated[float, Field(ge=0, le=1)] = explained(
-        0.5, "probability that a new chromosome is mutated (nsga2)"
+        Ways.mutation, "probability that a new chromosome is mutated (nsga2)"
     )
     archive: bool = explained(
-        True, "whether every non-dominated point ever found is kept; false, as published: the last population (nsga2)"
+        Ways.archive,
+        "whether every non-dominated point ever found is kept; false, as published: the last population (nsga2)",
     )
     ranks: Ranks = explained(
-        "peeling", "rank of a chromosome: which front it is peeled off with, or 1 + how many dominate it (nsga2)"
+        Ways.ranks, "rank of a chromosome: which front it is peeled off with, or 1 + how many dominate it (nsga2)"
     )
     seeds: tuple[Annotated[str, OneOf(tuple(SEEDS))], ...] = explained(
         tuple(SEEDS), "allocations in the first population; the others are drawn (nsga2)"

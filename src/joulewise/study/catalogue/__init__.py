@@ -16,7 +16,7 @@ from joulewise.study.catalogue import (
 )
 from joulewise.study.catalogue.experiment import Experiment
 from joulewise.study.catalogue.judging import Claim
-from joulewise.verdicts import Finding
+from joulewise.verdicts import ClaimFinding
 
 EXPERIMENTS = {
     experiment.id: experiment
@@ -38,4 +38,4 @@ EXPERIMENTS = {
     if isinstance(experiment, Experiment)
 }
 
-__all__ = ["EXPERIMENTS", "Claim", "Experiment", "Finding"]
+__all__ = ["EXPERIMENTS", "Claim", "ClaimFinding", "Experiment"]

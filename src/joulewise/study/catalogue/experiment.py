@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import polars as pl
 
 from joulewise.study.catalogue.judging import Claim
+from joulewise.study.column import CLOUDS, FRONTS
 from joulewise.study.study import Study, parse_study
-from joulewise.verdicts import Finding
+from joulewise.verdicts import ClaimFinding
 
 if TYPE_CHECKING:
     from joulewise.study.results import Results
@@ -62,7 +63,7 @@ class Experiment:
         """The runs of the study with the further measures; a run whose front was not kept has none."""
         if not self.measures:
             return results.runs
-        curves, clouds = (_by_run(table) for table in (results.fronts(), results.clouds()))
+        curves, clouds = (_by_run(table) for table in (results.details(FRONTS), results.details(CLOUDS)))
         rows = [
             Told(row, curves[row["run"]], clouds.get(row["run"])) if row["run"] in curves else None
             for row in results.runs.iter_rows(named=True)
@@ -72,7 +73,7 @@ class Experiment:
         }
         return results.runs.with_columns(pl.DataFrame(columns, dict.fromkeys(columns, pl.Float64)).fill_nan(None))
 
-    def findings(self, runs: pl.DataFrame) -> list[Finding]:
+    def findings(self, runs: pl.DataFrame) -> list[ClaimFinding]:
         """Every claim judged on the runs of the study."""
         return [claim.finding(runs) for claim in self.claims]
 

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from joulewise.confidence import student_quantile
-from joulewise.verdicts import Finding, Verdict, of_positive
+from joulewise.verdicts import ClaimFinding, Verdict, of_positive
 
 Samples: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 
@@ -36,9 +36,9 @@ class Claim:
     judge: Callable[[pl.DataFrame], tuple[str, Verdict]]
     note: str = ""
 
-    def finding(self, runs: pl.DataFrame) -> Finding:
+    def finding(self, runs: pl.DataFrame) -> ClaimFinding:
         ours, verdict = self.judge(runs)
-        return Finding(self.id, self.says, self.published, ours, verdict, self.note)
+        return ClaimFinding(self.id, self.says, self.published, ours, verdict, self.note)
 
 
 def per_trial(runs: pl.DataFrame, metric: str, where: Mapping[str, object]) -> Samples:

@@ -16,7 +16,7 @@ from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import CLUSTERS, JOB_TRACES, JOBS, PIECES
 from joulewise.study.jobs import tables as job_tables
 from joulewise.study.jobs.columns import JOB_COLUMNS
-from joulewise.study.jobs.fitting import idle_switches
+from joulewise.study.jobs.fitting import USES
 from joulewise.study.jobs.sources import (
     AS_LOGGED,
     JOB_SYSTEMS,
@@ -34,6 +34,7 @@ from joulewise.study.run import Run
 from joulewise.study.source import Draw
 from joulewise.study.spec import Part, Point, WorldParts
 from joulewise.study.store import Store, Tables
+from joulewise.study.switches import idle_switches
 from joulewise.units import count, noun
 
 if TYPE_CHECKING:
@@ -207,7 +208,8 @@ def _check_fit(point: Point, asked: Candidates, draw: Draw) -> None:
 def _check_switches(points: Sequence[Point], draw: Draw) -> None:
     """Find switches that change nothing at any point."""
     scheduled = {(point.world, point.decision): point for point in points}
-    raise_if_any(idle_switches((point.world, build_scheduler(point.decision, draw)) for point in scheduled.values()))
+    switched = [(point.world, build_scheduler(point.decision, draw)) for point in scheduled.values()]
+    raise_if_any(idle_switches(SCHEDULER_SECTION.name, USES, switched))
 
 
 def _simulated(case: Case) -> JobOutcome:

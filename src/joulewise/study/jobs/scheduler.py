@@ -13,6 +13,7 @@ from pydantic import Field
 from joulewise.errors import Problem, raise_if_any
 from joulewise.policies.jobs.policy import Commitment, JobPolicy
 from joulewise.simulate.jobs.scheduler import (
+    LENIENCY,
     SHORTEST_INTERVAL_S,
     ClusterTies,
     DroppingBy,
@@ -21,11 +22,11 @@ from joulewise.simulate.jobs.scheduler import (
     Overrun,
     Scheduler,
 )
-from joulewise.study.parameters import Table
+from joulewise.study.parameters import InlineTable
 from joulewise.worlds.parameters import explained
 
-Weights: TypeAlias = Annotated[tuple[tuple[str, float], ...], Table("{age = 1, fair_share = 2}")]
-Standing: TypeAlias = Annotated[tuple[tuple[str, float], ...], Table("{debug = 1, batch = 0.5}")]
+Weights: TypeAlias = Annotated[tuple[tuple[str, float], ...], InlineTable("{age = 1, fair_share = 2}")]
+Standing: TypeAlias = Annotated[tuple[tuple[str, float], ...], InlineTable("{debug = 1, batch = 0.5}")]
 
 MOST_JOBS = 20_000_000
 
@@ -69,7 +70,7 @@ class SchedulerParameters:
         Scheduler.energy_filter,
         "options above a fair share of the remaining energy are removed: of each job, or of each core-second",
     )
-    leniency: Annotated[float, Field(gt=0)] = explained(1.0, "multiplies the fair share of the energy filter")
+    leniency: Annotated[float, Field(gt=0)] = explained(LENIENCY, "multiplies the fair share of the energy filter")
     adapts_leniency: bool = explained(
         False, "whether the leniency adapts to how fast the energy is used, in place of being given"
     )

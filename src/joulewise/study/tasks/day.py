@@ -20,9 +20,10 @@ from joulewise.study.sections import build_supply
 from joulewise.study.source import Draw
 from joulewise.study.spec import Part, Point, WorldParts
 from joulewise.study.store import Store, Tables
+from joulewise.study.switches import idle_switches
 from joulewise.study.tasks import tables as details
 from joulewise.study.tasks.columns import MANAGED_COLUMNS
-from joulewise.study.tasks.fitting import class_problems, fit_problems, idle_switches
+from joulewise.study.tasks.fitting import USES, class_problems, fit_problems
 from joulewise.study.tasks.sources import MANAGER_SECTION, MANAGER_SOURCE, WORKLOADS, build_manager, policy_of
 from joulewise.study.tasks.template import MANAGED_TEMPLATE
 from joulewise.units import count
@@ -201,7 +202,8 @@ def _check_fit(point: Point, asked: Candidates, draw: Draw) -> None:
 def _check_switches(points: Sequence[Point], draw: Draw) -> None:
     """Find switches that change nothing at any point."""
     managed = dict.fromkeys((point.world, point.decision) for point in points)
-    raise_if_any(idle_switches((world, build_manager(decision, draw)) for world, decision in managed))
+    switched = [(world, build_manager(decision, draw)) for world, decision in managed]
+    raise_if_any(idle_switches(MANAGER_SECTION.name, USES, switched))
 
 
 def _is_slow(policy: Policy) -> bool:

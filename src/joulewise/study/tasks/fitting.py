@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from joulewise.errors import Problem, as_written, unknown_name
+from joulewise.errors import Problem, unknown_name
 from joulewise.study.machines import TABLES, build_machines
 from joulewise.study.source import Draw
 from joulewise.study.spec import WorldParts
+from joulewise.study.switches import Use
 from joulewise.worlds.utilities import PRIORITIES, URGENCIES
 
 if TYPE_CHECKING:
@@ -58,14 +58,6 @@ def class_problems(parts: WorldParts, manager: Manager, draw: Draw) -> Iterator[
             yield unknown_name("manager.class_thresholds", name, dict.fromkeys(known))
 
 
-class _Use(NamedTuple):
-    """Where a switch of the manager does something, and what to say where it does nothing."""
-
-    has_effect: Callable[[WorldParts, Manager], bool]
-    allowed: str
-    advice: str
-
-
 def _follows(parts: WorldParts, manager: Manager) -> bool:
     looks_at_energy = manager.policy.is_weighted or manager.policy.is_priced or manager.energy_filter != "none"
     return parts.supply.parameters.tariff is not None and looks_at_energy
@@ -75,55 +67,41 @@ def _is_uncertain(parts: WorldParts, manager: Manager) -> bool:  # noqa: ARG001 
     return parts.workload.source == TABLES or parts.workload.parameters.time_spread > 0
 
 
-_USES = {
-    "leniency": _Use(
+USES: dict[str, Use[Manager]] = {
+    "leniency": Use(
         lambda _, manager: manager.energy_filter == "fair-share",
         "multiplies a fair share, and nothing is filtered so",
         'set energy_filter = "fair-share"',
     ),
-    "weight": _Use(
+    "weight": Use(
         lambda _, manager: manager.policy.is_weighted,
         "is for weighted policies, and there is none",
         "use one such as weighted-util",
     ),
-    "follows_tariff": _Use(
+    "follows_tariff": Use(
         _follows,
         "needs a tariff, and a policy with weights or prices, or an energy filter",
         "give supply.tariff and one of these",
     ),
-    "mapping_model": _Use(
+    "mapping_model": Use(
         lambda _, manager: manager.mapping_time == "given",
         "is the time that mapping takes when it is given",
         'set mapping_time = "given"',
     ),
-    "mapping_time": _Use(
+    "mapping_time": Use(
         lambda _, manager: manager.mapping_time == "measured" or any(manager.mapping_model),
         "needs a time above 0",
         "give mapping_model",
     ),
-    "kill_factor": _Use(
+    "kill_factor": Use(
         _is_uncertain,
         "kills tasks that run longer than estimated, but all run exactly as estimated",
         "give workload.time_spread",
     ),
-    "dropping_by": _Use(
+    "dropping_by": Use(
         lambda _, manager: manager.dropping_threshold > 0 or any(manager.class_thresholds.values()),
         "says which are dropped, but the threshold is 0",
         "give dropping_threshold",
     ),
 }
-
-
-def idle_switches(points: Iterable[tuple[WorldParts, Manager]]) -> Iterator[Problem]:
-    """Switches of the manager that a study sets and that change nothing at any of its points."""
-    points = list(points)
-    for name, use in _USES.items():
-        found = [point for point in points if getattr(point[1], name) != _default(point[1], name)]
-        if found and not any(use.has_effect(*point) for point in found):
-            value = getattr(found[0][1], name)
-            shown = f"{value:g}" if isinstance(value, float) else as_written(value)
-            yield Problem(f"manager.{name}", f"found {shown}", use.allowed, f"{use.advice}, or leave it out")
-
-
-def _default(manager: Manager, name: str) -> object:
-    return next(field.default for field in dataclasses.fields(manager) if field.name == name)
+"""The switches of a manager that do not always do something."""

@@ -1,0 +1,25 @@
+"""Studies: a TOML file in, runs over processes, a store of Parquet tables, statistics out."""
+
+from joulewise.progress import Cancelled, CancelToken, Progress
+from joulewise.study.planning import plan
+from joulewise.study.results import Results, open_results
+from joulewise.study.run import Run
+from joulewise.study.running import run_study
+from joulewise.study.study import Study, parse_study, read_study
+from joulewise.study.verifying import Verdict, verify
+
+__all__ = [
+    "CancelToken",
+    "Cancelled",
+    "Progress",
+    "Results",
+    "Run",
+    "Study",
+    "Verdict",
+    "open_results",
+    "parse_study",
+    "plan",
+    "read_study",
+    "run_study",
+    "verify",
+]
