@@ -63,7 +63,7 @@ def compiler_name() -> str:
 
 def one_thread_compiles() -> AbstractContextManager[object]:
     """Numba's own lock, which it takes again while it compiles: whoever waits for more takes it first."""
-    return global_compiler_lock  # type: ignore[no-any-return]
+    return global_compiler_lock
 
 
 # Drafts
