@@ -14,7 +14,7 @@ import pytest
 
 from joulewise.cli.catalogue import lists
 from joulewise.errors import InputError
-from joulewise.study import parse_study, systems
+from joulewise.study import parse_study, plan, systems
 from joulewise.study.kind import Kind
 from joulewise.study.systems import all_kinds, installed
 from tests.strategies.calling import COMMAND, call
@@ -78,6 +78,14 @@ def test_a_wrong_number_is_found(queue: Path, tmp_path: Path, capsys: Capture) -
     runs = pl.read_parquet(folder / "runs.parquet")
     runs.with_columns(pl.col("mean_wait_s") + 1).write_parquet(folder / "runs.parquet")
     assert call(capsys, "verify", folder).code == 1
+
+
+def test_another_version_of_it_takes_no_stored_run(package: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = plan(parse_study(TEXT, "queue.toml", Path()))
+    monkeypatch.setattr(type(all_kinds()["serving"]), "version", "2")
+    after = plan(parse_study(TEXT, "queue.toml", Path()))
+    assert {run.key for run in before}.isdisjoint(run.key for run in after)
+    assert {run.world_key for run in before}.isdisjoint(run.world_key for run in after)
 
 
 def test_it_is_listed_and_explained(package: None, capsys: Capture) -> None:
