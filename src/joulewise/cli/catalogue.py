@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from typing import Any
 
 from joulewise.errors import Problem
 from joulewise.study.system import Entry
@@ -294,7 +295,7 @@ def _clashes() -> Iterator[Problem]:
         taken.add(name)
 
 
-def _entries_of(where: str, entries: List) -> Sequence[Entry]:
+def _entries_of(where: str, entries: Callable[[], Sequence[Any]]) -> Sequence[Entry]:
     """What a package lists; where that raises or is no list of entries, one entry that says so."""
     try:
         found = list(entries())
