@@ -12,13 +12,14 @@ import pytest
 
 import joulewise
 from joulewise._lazy import attach_stub
+from joulewise.study import Cancelled, Results, Study
 from tests.strategies.sources import PACKAGE
 from tests.test_project import ROOT, SYSTEMS, run_python
 
 SPACES = {name: importlib.import_module(f"joulewise.{name}") for name in (*SYSTEMS, "measure")}
 DOORS = {"": joulewise, **SPACES}
 STUBBED = {**DOORS, "study": importlib.import_module("joulewise.study")}
-MOST_FIRST_NAMES = 30
+MOST_FIRST_NAMES = 32
 BELONGS_TO = {"task": "tasks", "job": "jobs", "bag": "bags", "assignment": "assignments", "facility": "facility"}
 
 
@@ -57,6 +58,11 @@ def test_a_stub_may_rename(tmp_path: Path) -> None:
 
 def test_few_names_come_first() -> None:
     assert len(set(joulewise.__all__) - set(DOORS) - {"__version__"}) <= MOST_FIRST_NAMES
+
+
+def test_what_a_study_gives_and_raises_has_a_first_name() -> None:
+    assert joulewise.Cancelled is Cancelled
+    assert (joulewise.Study, joulewise.Results) == (Study, Results)
 
 
 def test_no_public_name_is_hidden_by_a_room() -> None:

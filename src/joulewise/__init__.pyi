@@ -9,27 +9,29 @@ from joulewise.model.utility import UtilityShapes, constant, linear, piecewise, 
 from joulewise.model.workload import Workload
 from joulewise.model.world import World
 from joulewise.optimise.bounds import maximum_utility
-from joulewise.optimise.tasks.prices import price_bound
 from joulewise.policies.tasks.heuristic import find_policy, heuristic
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.present.results import write_report
-from joulewise.progress import CancelToken
+from joulewise.progress import Cancelled, CancelToken
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import Outcome
 from joulewise.simulate.tasks.serial import simulate as run
-from joulewise.study import open_results, read_study, run_study
+from joulewise.study import Results, Study, open_results, read_study, run_study
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
 
 __all__ = [
     "POLICIES",
     "CancelToken",
+    "Cancelled",
     "InputError",
     "JoulewiseError",
     "Manager",
     "Outcome",
     "Problem",
+    "Results",
+    "Study",
     "Supply",
     "System",
     "SystemParameters",
@@ -53,7 +55,6 @@ __all__ = [
     "measures",
     "open_results",
     "piecewise",
-    "price_bound",
     "read_study",
     "run",
     "run_study",

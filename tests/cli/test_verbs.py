@@ -280,6 +280,7 @@ def test_list_names_the_policies_and_every_kind_has_json(capsys: Capture) -> Non
     said = call(capsys, "list")
     assert said.code == 0
     assert all(f" {policy} " in said.out for policy in POLICIES)
+    assert [name for name in lists() if name not in said.out] == []
     for kind in lists():
         rows = json.loads(call(capsys, "list", kind, "--json").out)[kind]
         assert rows

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -14,7 +14,8 @@ import pytest
 
 from joulewise.cli.catalogue import lists
 from joulewise.errors import InputError
-from joulewise.study import parse_study
+from joulewise.study import parse_study, plan, systems
+from joulewise.study.kind import Kind
 from joulewise.study.systems import all_kinds, installed
 from tests.strategies.calling import COMMAND, call
 
@@ -79,6 +80,14 @@ def test_a_wrong_number_is_found(queue: Path, tmp_path: Path, capsys: Capture) -
     assert call(capsys, "verify", folder).code == 1
 
 
+def test_another_version_of_it_takes_no_stored_run(package: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = plan(parse_study(TEXT, "queue.toml", Path()))
+    monkeypatch.setattr(type(all_kinds()["serving"]), "version", "2")
+    after = plan(parse_study(TEXT, "queue.toml", Path()))
+    assert {run.key for run in before}.isdisjoint(run.key for run in after)
+    assert {run.world_key for run in before}.isdisjoint(run.world_key for run in after)
+
+
 def test_it_is_listed_and_explained(package: None, capsys: Capture) -> None:
     kinds, methods, columns = (json.loads(call(capsys, "list", name, "--json").out)[name]
                                for name in ("kinds", "methods", "columns"))  # fmt: skip
@@ -116,36 +125,96 @@ def test_processes_find_it_by_its_entry_point(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["n_failed"] == 0
 
 
+IMPORTS = """
+from joulewise.study.bags.front import FrontKind
+from joulewise.study.system import Entry, System
+class Mine(FrontKind):
+    name = "mine"
+"""
 BROKEN = {
     "raises": ("raise ImportError('no such thing')", "cannot be loaded: ImportError: no such thing"),
     "none": ("SYSTEM = 3", "found broken_package:SYSTEM, a int"),
-    "clash": (
-        "from joulewise.study.system import System\nfrom joulewise.study.bags.front import FrontKind\n"
-        "SYSTEM = System('mine', (FrontKind(),))",
-        "the kind of study 'front' is there already",
+    "clash": ("SYSTEM = System('mine', (FrontKind(),))", "the kind of study 'front' is there already"),
+    "no kind": ("SYSTEM = System('mine', (3,))", "found 3 among its kinds of studies, which must be instances of Kind"),
+    "no kinds": ("SYSTEM = System('mine', 3)", "cannot be loaded: TypeError"),
+    "a class": ("SYSTEM = System('mine', (FrontKind,))", "which must be instances of Kind"),
+    "no lists": ("SYSTEM = System('mine', (), 3)", "its lists are a int"),
+    "no section": ("Mine.section = 'mine'\nSYSTEM = System('mine', (Mine(),))", "a section that must be a Section"),
+    "no column": ("Mine.columns = ('wait',)\nSYSTEM = System('mine', (Mine(),))", "that must each be a Column"),
+    "bare": (
+        "from joulewise.study.kind import Kind\n"
+        "class Bare(Kind):\n    build_world = compute = judge = print\n    name = summary = 'bare'\n"
+        "SYSTEM = System('mine', (Bare(),))",
+        "its kind Bare has no section",
     ),
 }
 
 
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
+    """Installs a package of this code and these entry points."""
+
+    def write(code: str, points: str) -> None:
+        (tmp_path / "broken_package.py").write_text(IMPORTS + code)
+        about = tmp_path / "broken_package-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-package\nVersion: 1.0\n")
+        (about / "entry_points.txt").write_text(points)
+        monkeypatch.syspath_prepend(tmp_path)
+        sys.modules.pop("broken_package", None)
+        forget()
+
+    yield write
+    forget()
+
+
+A_SYSTEM = "[joulewise.systems]\nbroken = broken_package:SYSTEM\n"
+
+
+def rows_of(name: str, capsys: Capture) -> list[dict[str, str]]:
+    rows: list[dict[str, str]] = json.loads(call(capsys, "list", name, "--json").out)[name]
+    return rows
+
+
 @pytest.mark.parametrize(("code", "told"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_package_is_told_of_and_breaks_nothing_else(
-    code: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    code: str, told: str, install: Callable[[str, str], None], capsys: Capture
 ) -> None:
-    (tmp_path / "broken_package.py").write_text(code)
-    about = tmp_path / "broken_package-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-package\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[joulewise.systems]\nbroken = broken_package:SYSTEM\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    sys.modules.pop("broken_package", None)
-    forget()
-    try:
-        assert "managed" in all_kinds()
-        rows = json.loads(call(capsys, "list", "kinds", "--json").out)["kinds"]
-        assert told in next(row for row in rows if "broken-package" in row["name"])["summary"]
-        said = call(capsys, "schema")
-        assert (said.code, told in said.err) == (0, True)
-        with pytest.raises(InputError, match=r"(?s)serving.*broken-package"):
-            parse_study(TEXT, "queue.toml", Path())
-    finally:
-        forget()
+    install(code, A_SYSTEM)
+    assert "managed" in all_kinds()
+    assert told in next(row for row in rows_of("kinds", capsys) if "broken-package" in row["name"])["summary"]
+    said = call(capsys, "schema")
+    assert (said.code, told in said.err) == (0, True)
+    with pytest.raises(InputError, match=r"(?s)serving.*broken-package"):
+        parse_study(TEXT, "queue.toml", Path())
+
+
+def test_all_that_a_kind_must_have_is_looked_at() -> None:
+    assert set(systems.REQUIRED) == {name for name in Kind.__annotations__ if not hasattr(Kind, name)}
+
+
+def test_a_list_whose_name_is_taken_is_told_of_and_ours_stays(
+    install: Callable[[str, str], None], capsys: Capture
+) -> None:
+    install("SYSTEM = System('mine', (), {'policies': list, 'rules': list})", A_SYSTEM)
+    assert "max-max-upt" in call(capsys, "explain", "max-max-upt").out
+    told = {row["name"]: row["summary"] for row in rows_of("kinds", capsys)}
+    assert "is there already" in told["list 'policies' of the system 'mine'"]
+    assert "is there already" in told["list 'rules' of the system 'mine'"]
+
+
+@pytest.mark.parametrize(("made", "told"), [("lambda: 1 / 0", "ZeroDivisionError"), ("lambda: [3]", "no Entry")])
+def test_a_broken_list_concerns_that_list_only(
+    made: str, told: str, install: Callable[[str, str], None], capsys: Capture
+) -> None:
+    install(f"SYSTEM = System('mine', (), {{'moods': {made}}})", A_SYSTEM)
+    assert call(capsys, "explain", "max-max-upt").code == 0
+    assert told in rows_of("moods", capsys)[0]["summary"]
+
+
+def test_a_page_that_cannot_be_used_is_told_of(install: Callable[[str, str], None], capsys: Capture) -> None:
+    points = "[joulewise.pages]\nmine = broken_package:NOTHING\nmanaged = broken_package:PAGE\n"
+    install("from joulewise.present.page import Page\nPAGE = Page()\n", points)
+    rows = {row["name"]: row["title"] for row in rows_of("figures", capsys)}
+    assert "cannot be loaded" in rows["page 'mine' of the package 'broken-package'"]
+    assert "'managed' has a page already" in rows["page 'managed' of the package 'broken-package'"]

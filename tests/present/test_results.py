@@ -9,7 +9,7 @@ import pytest
 
 from joulewise.present.results import records_of, write_figures, write_report
 from joulewise.study import Results
-from tests.strategies.small import run_small
+from tests.strategies.small import run_small, small
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +35,16 @@ def test_report_and_figures_are_written_beside_the_runs(results: Results) -> Non
     paths = write_figures(results, formats=["svg"], on_progress=lambda done, total: seen.append((done, total)))
     assert {path.parent for path in paths} == {results.folder / "figures"}
     assert seen[-1] == (len(paths), len(paths))
+
+
+def test_runs_of_measured_time_are_not_the_same_again(results: Results) -> None:
+    measured = small(lambda text: text.replace("[manager]", '[manager]\nmapping_time = "measured"'))
+    assert not records_of(replace(results, study=measured)).study.deterministic
+
+
+def test_a_kind_says_whether_time_decides(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(results.study.kind), "is_timed", lambda _kind, _point: True)
+    assert not records_of(results).study.deterministic
 
 
 def test_the_time_is_that_of_the_runs_shown(results: Results) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from typing import Any
 
+from joulewise.errors import Problem
 from joulewise.study.system import Entry
 
 
@@ -73,7 +75,7 @@ def _kinds() -> list[Entry]:
         name: dict.fromkeys(column.table for column in kind.columns if column.table != RUNS)
         for name, kind in all_kinds().items()
     }
-    broken = [{"name": problem.where, "summary": problem.found} for problem in installed().problems]
+    broken = [("system", problem) for problem in installed().problems] + [("list", problem) for problem in _clashes()]
     return [
         Entry(
             "kind of study",
@@ -84,7 +86,13 @@ def _kinds() -> list[Entry]:
              "use": f"joulewise new --kind {name}"},
         )
         for name, kind in all_kinds().items()
-    ] + [_measure()] + [Entry("broken system", (row["name"],), row, row) for row in broken]  # fmt: skip
+    ] + [_measure()] + [_broken(noun, problem.where, problem.found) for noun, problem in broken]  # fmt: skip
+
+
+def _broken(noun: str, where: str, found: str) -> Entry:
+    """What a package brought and nobody can use."""
+    row = {"name": where, "summary": found}
+    return Entry(f"broken {noun}", (where,), row, row)
 
 
 def _measure() -> Entry:
@@ -113,10 +121,15 @@ def _kernels() -> list[Entry]:
 
 
 def _figures() -> list[Entry]:
-    from joulewise.present.page import all_figures
+    from joulewise.present.page import all_figures, installed_pages
 
-    rows = [{"name": figure.name, "title": figure.title, "needs": figure.needs_words} for figure in all_figures()]
-    return [Entry("figure", (row["name"],), row, row) for row in rows]
+    rows = [("figure", figure.name, figure.title, figure.needs_words) for figure in all_figures()]
+    rows += [("broken page", problem.where, problem.found, "") for problem in installed_pages().problems]
+    return [
+        Entry(noun, (name,), row, row)
+        for noun, name, title, needs in rows
+        for row in [{"name": name, "title": title, "needs": needs}]
+    ]
 
 
 def _keys() -> list[Entry]:
@@ -223,8 +236,10 @@ def _rules() -> list[Entry]:
     return [Entry("rule", ("verdict",), {"name": "verdict", "summary": text}, {"meaning": text})]
 
 
-_FIRST: Mapping[str, Callable[[], Sequence[Entry]]] = {"kinds": _kinds}
-_LAST: Mapping[str, Callable[[], Sequence[Entry]]] = {
+List = Callable[[], Sequence[Entry]]
+
+_FIRST: Mapping[str, List] = {"kinds": _kinds}
+_LAST: Mapping[str, List] = {
     "methods": _methods,
     "generators": _generators,
     "figures": _figures,
@@ -243,12 +258,51 @@ _LONG = ("keys", "plan-sections", "plan-keys", "columns", "words", "rules", "val
 
 
 @cache
-def lists() -> Mapping[str, Callable[[], Sequence[Entry]]]:
+def lists() -> Mapping[str, List]:
     """Everything there is to list, by kind: what systems bring of their own among it."""
-    from joulewise.study.systems import all_systems
+    offered = _own()
+    for where, name, entries in _brought():
+        offered.setdefault(name, partial(_entries_of, where, entries))
+    return {name: cache(entries) for name, entries in offered.items()}
 
-    of_systems = {name: entries for system in all_systems() for name, entries in system.lists.items()}
-    return {name: cache(entries) for name, entries in {**_FIRST, **of_systems, **_LAST}.items()}
+
+def _own() -> dict[str, List]:
+    """The lists that are ours, by kind."""
+    from joulewise.study.built_in import BUILT_IN
+    from joulewise.study.systems import built_in
+
+    of_systems = {name: entries for system in map(built_in, BUILT_IN) for name, entries in system.lists.items()}
+    return {**_FIRST, **of_systems, **_LAST}
+
+
+def _brought() -> list[tuple[str, str, List]]:
+    """The lists of installed packages: where each comes from, its name, and what makes it."""
+    from joulewise.study.systems import installed
+
+    return [
+        (f"list {name!r} of the system {system.name!r}", name, entries)
+        for system in installed().systems
+        for name, entries in system.lists.items()
+    ]
+
+
+def _clashes() -> Iterator[Problem]:
+    """The lists of installed packages that are left out, because there is one of that name."""
+    taken = set(_own())
+    for where, name, _ in _brought():
+        if name in taken:
+            yield Problem(where, "left out: a list of that name is there already", advice="name it otherwise")
+        taken.add(name)
+
+
+def _entries_of(where: str, entries: Callable[[], Sequence[Any]]) -> Sequence[Entry]:
+    """What a package lists; where that raises or is no list of entries, one entry that says so."""
+    try:
+        found = list(entries())
+    except Exception as error:  # whatever a foreign package raises must not stop the other lists
+        return [_broken("list", where, f"cannot be made: {type(error).__name__}: {error}")]
+    strange = [each for each in found if not isinstance(each, Entry)]
+    return [_broken("list", where, f"has {strange[0]!r}, which is no Entry")] if strange else found
 
 
 def short_lists() -> list[str]:

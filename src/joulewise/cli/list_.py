@@ -12,11 +12,7 @@ from joulewise.cli.output import AsJson, print_json, print_table
 def list_(
     kind: Annotated[
         str,
-        typer.Argument(
-            metavar="KIND",
-            help="kinds, policies, job-policies, methods, generators, figures, experiments, kernels, keys, "
-            "plan-sections, plan-keys, columns, words, rules or values.",
-        ),
+        typer.Argument(metavar="KIND", help="One list in full; a plain `joulewise list` names them all."),
     ] = "",
     as_json: AsJson = False,
 ) -> None:

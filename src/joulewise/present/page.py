@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from typing import NamedTuple
 
 from joulewise.errors import InputError, Problem
 from joulewise.present.findings import NONE_YET, Finding
@@ -16,6 +16,7 @@ from joulewise.present.parts import unchecked
 from joulewise.present.records import Key, Records
 from joulewise.present.tables import Table, full_table
 from joulewise.study.built_in import BUILT_IN
+from joulewise.study.packages import loaded
 from joulewise.units import count
 
 ENTRY_POINTS = "joulewise.pages"
@@ -88,16 +89,35 @@ def page_of(kind: str) -> Page:
     """The page of a kind of study, a plain one where nobody brings one; InputError where a package's page is broken."""
     if kind in _SYSTEMS:
         return _built_in(kind)
-    return next((_loaded(point) for point in entry_points(group=ENTRY_POINTS, name=kind)), Page())
+    found = next((_loaded(point, ()) for point in entry_points(group=ENTRY_POINTS, name=kind)), Page())
+    if isinstance(found, Problem):
+        raise InputError(found)
+    return found
+
+
+class InstalledPages(NamedTuple):
+    """The pages of installed packages by the kind of study they are for, and why others are none."""
+
+    pages: Mapping[str, Page]
+    problems: tuple[Problem, ...]
+
+
+def installed_pages() -> InstalledPages:
+    """What installed packages bring; one that is broken keeps nobody else from working."""
+    pages: dict[str, Page] = {}
+    problems: list[Problem] = []
+    taken = list(_SYSTEMS)
+    for point in entry_points(group=ENTRY_POINTS):
+        found = _loaded(point, taken)
+        pages |= {point.name: found} if isinstance(found, Page) else {}
+        problems += [found] if isinstance(found, Problem) else []
+        taken.append(point.name)
+    return InstalledPages(pages, tuple(problems))
 
 
 def all_pages() -> dict[str, Page]:
     """Every page by the kind of study it is for, ours first; those of broken packages are left out."""
-    pages = {kind: _built_in(kind) for kind in _SYSTEMS}
-    for point in entry_points(group=ENTRY_POINTS):
-        with suppress(InputError):
-            pages.setdefault(point.name, _loaded(point))
-    return pages
+    return {**{kind: _built_in(kind) for kind in _SYSTEMS}, **installed_pages().pages}
 
 
 def all_figures() -> list[Figure]:
@@ -124,14 +144,16 @@ def _built_in(kind: str) -> Page:
     return pages[kind]
 
 
-def _loaded(point: EntryPoint) -> Page:
-    where = f"page {point.name!r} of the package {point.dist.name if point.dist else point.module!r}"
-    advice = "fix the package, or remove it"
-    try:
-        page = point.load()
-    except Exception as error:
-        text = f"cannot be loaded: {type(error).__name__}: {error}"
-        raise InputError(Problem(where, text, advice=advice)) from error
-    if not isinstance(page, Page):
-        raise InputError(Problem(where, f"found {point.value}, a {type(page).__name__}", "must be a Page", advice))
-    return page
+def _loaded(point: EntryPoint, taken: Collection[str]) -> Page | Problem:
+    """The page of an entry point, or why it is none that can be used."""
+    return loaded(point, "page", Page, lambda page: _flaws(page, point.name, taken))
+
+
+def _flaws(page: Page, kind: str, taken: Collection[str]) -> Iterator[str]:
+    """What keeps a page from being used for a kind of study."""
+    if kind in taken:
+        yield f"the kind of study {kind!r} has a page already"
+    if not all(isinstance(figure, Figure) for figure in page.figures):
+        yield "has figures that must each be a Figure"
+    if not isinstance(page.glossary, Mapping):
+        yield "has a glossary that must be a mapping from words to meanings"

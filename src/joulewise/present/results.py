@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from joulewise.errors import raise_if_any, unknown_name
 from joulewise.present.export import FORMATS, export
@@ -85,12 +85,6 @@ def _info(results: Results) -> StudyInfo:
         made_at=about["run_at"],
         seconds=results.seconds,
         n_failed=results.failed.height,
-        deterministic=not any(_is_timed(point.decision.parameters) for point in study.points),
+        deterministic=not any(map(study.kind.is_timed, study.points)),
         kind=study.kind.name,
     )
-
-
-def _is_timed(decision: Any) -> bool:
-    """Whether what is decided depends on how long deciding takes."""
-    is_measured = getattr(decision, "mapping_time", "free") == "measured"
-    return is_measured or getattr(decision, "time_limit_s", None) is not None

@@ -45,7 +45,7 @@ class FirstWorlds:
 
     def __init__(self, kind: Kind, draw: Draw) -> None:
         self.kind, self.draw = kind, draw
-        self._fingerprints = Fingerprints(draw.folder)
+        self._fingerprints = self._looked_up()
 
     def of(self, parts: WorldParts) -> Any:
         """The world of these sections; InputError when they do not describe one."""
@@ -54,8 +54,12 @@ class FirstWorlds:
             self.kind,
             key,
             lambda: self.kind.build_world(parts, self.draw),
-            lambda: self._key(parts, Fingerprints(self.draw.folder)) == key,
+            lambda: self._key(parts, self._looked_up()) == key,
         )
+
+    def _looked_up(self) -> Fingerprints:
+        """Identities by what files hold now."""
+        return Fingerprints(self.draw.folder, version=self.kind.version)
 
     def _key(self, parts: WorldParts, fingerprints: Fingerprints) -> str:
         return fingerprints.of_world(parts, self.draw.seed, self.draw.trial, self.kind.is_random(parts))

@@ -36,7 +36,8 @@ class Kind(ABC):
 
     `title` says what the table of results is of, whose columns are those of `columns` with a rank; `has_best`: the
     point where the first of them that all have is highest is the best. `tables` are the detail tables that every kept
-    run has. `template` is a study to start from, below its heading.
+    run has. `template` is a study to start from, below its heading. `version` is for packages other than ours: another
+    one when the same study would give other numbers, so that stored runs are not taken for those of new code.
     """
 
     name: ClassVar[str]
@@ -50,6 +51,7 @@ class Kind(ABC):
     columns: ClassVar[tuple[Column, ...]]
     tables: ClassVar[tuple[str, ...]] = ()
     template: ClassVar[str] = ""
+    version: ClassVar[str] = ""
     has_best: ClassVar[bool] = True
     unnamed_system: ClassVar[str] = ""
     methods: ClassVar[Mapping[str, Method]] = _NOTHING
@@ -130,6 +132,10 @@ class Kind(ABC):
     def settled(self, point: Point, has_gpu: bool | None) -> Point:  # noqa: ARG002 - for those who use one
         """A point as it is computed with or without a GPU, or, given None, here."""
         return point
+
+    def is_timed(self, point: Point) -> bool:  # noqa: ARG002 - for those who measure time
+        """Whether what is decided depends on how long deciding takes."""
+        return False
 
     def bound(self, point: Point, said: str) -> str:  # noqa: ARG002 - some have none at some points
         """How the bound of a point is proven, given what the heading says."""

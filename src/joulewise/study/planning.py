@@ -12,7 +12,7 @@ def plan(study: Study, has_gpu: bool | None = None) -> tuple[Run, ...]:
 
     Where nothing is random, trials would repeat one run and feign certainty: such a point is run once.
     """
-    fingerprints = Fingerprints(study.folder, study.kind.identity_of)
+    fingerprints = Fingerprints(study.folder, study.kind.identity_of, study.kind.version)
     return tuple(
         _run(study, fingerprints, point, trial, has_gpu)
         for point in study.points

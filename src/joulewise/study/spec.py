@@ -82,23 +82,27 @@ class Point:
 class Fingerprints:
     """Identities of worlds and runs: hashes of resolved values, with content in place of file names.
 
-    `identity_of` says what stands for a name that is no file but installed code, None where there is none.
+    `identity_of` says what stands for a name that is no file but installed code, None where there is none. `version` is
+    that of the kind of study, "" where the version of our results says it all.
     """
 
-    def __init__(self, folder: Path, identity_of: Callable[[str], str | None] = lambda _name: None) -> None:
+    def __init__(
+        self, folder: Path, identity_of: Callable[[str], str | None] = lambda _name: None, version: str = ""
+    ) -> None:
         self.folder = folder
         self.identity_of = identity_of
+        self._versions = (version,) if version else ()
         self._parts: dict[Part, str] = {}
         self._contents: dict[str, str] = {}
 
     def of_world(self, parts: WorldParts, seed: int, trial: int, is_random: bool) -> str:
         """The key of a world; a world that is read from tables alone is the same in every trial."""
         drawn = (str(seed), str(trial)) if is_random else ()
-        return _digest("world", *map(self._part, parts), *drawn)
+        return _digest("world", *map(self._part, parts), *drawn, *self._versions)
 
     def of_run(self, world_key: str, point: Point, seed: int, trial: int, bound: str) -> str:
         """The key of a run: its world, what decides, the trial that this may draw from, and the bound's kind."""
-        return _digest("run", world_key, self._part(point.decision), str(seed), str(trial), bound)
+        return _digest("run", world_key, self._part(point.decision), str(seed), str(trial), bound, *self._versions)
 
     def of_files(self, point: Point) -> tuple[tuple[str, str], ...]:
         """The files that a point's runs read, by the names the study gives, with the hash of their content."""

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from functools import cache
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import NamedTuple
 
 from joulewise.errors import Problem
 from joulewise.study.built_in import BUILT_IN
+from joulewise.study.column import Column
 from joulewise.study.kind import Kind
+from joulewise.study.packages import loaded
 from joulewise.study.sections import SUPPLY_SECTION, SYSTEM_SECTION, WORKLOAD_SECTION
-from joulewise.study.source import SUPPLY, SYSTEM, WORKLOAD, Section
+from joulewise.study.source import SUPPLY, SYSTEM, WORKLOAD, Section, Source
 from joulewise.study.spec import Part
 from joulewise.study.system import System
 
 ENTRY_POINTS = "joulewise.systems"
 
 _WORLD = (SYSTEM, WORKLOAD, SUPPLY)
+_ONE = {"name": str, "summary": str, "section": Section, "decision": Source, "main": str, "title": str}
+_EACH = {"systems": Source, "workloads": Source, "columns": Column}
+REQUIRED = (*_ONE, *_EACH)
+"""What a kind must have; a test holds it against the class."""
+
 _SECTIONS = (*_WORLD, *dict.fromkeys(section for kinds in BUILT_IN.values() for section, _ in kinds.values()))
 
 
@@ -41,24 +48,33 @@ def installed() -> Installed:
     systems: list[System] = []
     problems: list[Problem] = []
     for point in entry_points(group=ENTRY_POINTS):
-        found = _loaded(point, systems)
+        found = loaded(point, "system", System, partial(_flaws, others=systems))
         systems += [found] if isinstance(found, System) else []
         problems += [found] if isinstance(found, Problem) else []
     return Installed(tuple(systems), tuple(problems))
 
 
-def _loaded(point: EntryPoint, others: Collection[System]) -> System | Problem:
-    """The system of an entry point, or why it is none that can be used."""
-    where = f"system {point.name!r} of the package {point.dist.name if point.dist else point.module!r}"
-    advice = "fix the package, or remove it"
-    try:
-        system = point.load()
-    except Exception as error:  # whatever a foreign package raises must not stop the others
-        return Problem(where, f"cannot be loaded: {type(error).__name__}: {error}", advice=advice)
-    if not isinstance(system, System):
-        return Problem(where, f"found {point.value}, a {type(system).__name__}", "must be a System", advice)
-    clashes = list(_clashes(system, others))
-    return Problem(where, clashes[0], "names of others are taken", advice) if clashes else system
+def _flaws(system: System, others: Collection[System]) -> Iterator[str]:
+    """What keeps a system from being used beside ours and others."""
+    if not isinstance(system.lists, Mapping):
+        yield f"its lists are a {type(system.lists).__name__}, and must be a mapping from names to functions"
+    for kind in system.kinds:
+        yield from _kind_flaws(kind)
+    yield from _clashes(system, others)
+
+
+def _kind_flaws(kind: object) -> Iterator[str]:
+    """What keeps a thing from being used as a kind of study."""
+    if not isinstance(kind, Kind):
+        yield f"found {kind!r} among its kinds of studies, which must be instances of Kind"
+    name = type(kind).__name__
+    yield from (f"its kind {name} has no {key}" for key in REQUIRED if not hasattr(kind, key))
+    for key, wanted in _ONE.items():
+        if not isinstance(getattr(kind, key), wanted):
+            yield f"its kind {name} has a {key} that must be a {wanted.__name__}"
+    for key, wanted in _EACH.items():
+        if not all(isinstance(each, wanted) for each in getattr(kind, key)):
+            yield f"its kind {name} has {key} that must each be a {wanted.__name__}"
 
 
 def _clashes(system: System, others: Collection[System]) -> Iterator[str]:

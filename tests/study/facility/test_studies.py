@@ -134,6 +134,13 @@ def test_a_search_that_time_ended_is_not_done_again(tmp_path: Path) -> None:
     assert other.notes[0].startswith(NOT_CHECKED)
 
 
+def test_a_search_that_a_clock_ends_is_timed() -> None:
+    study = parse_study(TEXT + 'method = "gacl"\ntime_limit = "1 s"\n', "study.toml", Path())
+    assert [study.kind.is_timed(point) for point in study.points] == [True]
+    usual = parse_study(TEXT, "study.toml", Path())
+    assert [usual.kind.is_timed(point) for point in usual.points] == [False]
+
+
 def test_equation_10_as_printed_has_no_bound(tmp_path: Path) -> None:
     text = TEXT.replace("trials = 2", "") + 'method = "greedy"\nas_printed = [false, true]\n'
     runs = run_study(study_of(text), tmp_path, 1).runs

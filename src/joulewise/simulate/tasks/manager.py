@@ -1,4 +1,4 @@
-"""How the resource manager works: its policy and every switch of chapters 2 to 4, checked."""
+"""How the resource manager works: its policy and every switch of Friese (2015), chapters 2 to 4, checked."""
 
 from __future__ import annotations
 

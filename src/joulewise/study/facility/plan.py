@@ -99,6 +99,11 @@ class FacilityKind(Kind):
         """Prices, or none where eq. 10 is read as printed."""
         return facility_bounds.name_of(point.decision.parameters)
 
+    def is_timed(self, point: Point) -> bool:
+        """Whether the search ends by a clock."""
+        asked: RewardParameters = point.decision.parameters
+        return asked.time_limit_s is not None
+
     def build_world(self, parts: WorldParts, draw: Draw) -> FacilityWorld:
         """The facility of one trial, under the cap of the supply if that has one; InputError when it is none."""
         facility: Facility = self.build_workload(parts.workload, self.build(parts.system, draw), draw)

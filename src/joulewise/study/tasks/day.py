@@ -24,6 +24,7 @@ from joulewise.study.switches import idle_switches
 from joulewise.study.tasks import tables as details
 from joulewise.study.tasks.columns import MANAGED_COLUMNS
 from joulewise.study.tasks.fitting import USES, class_problems, fit_problems
+from joulewise.study.tasks.manager import ManagerParameters
 from joulewise.study.tasks.sources import MANAGER_SECTION, MANAGER_SOURCE, WORKLOADS, build_manager, policy_of
 from joulewise.study.tasks.template import MANAGED_TEMPLATE
 from joulewise.units import count
@@ -68,6 +69,11 @@ class ManagedKind(Kind):
         check_limits(supply, system)
         outages = draw_outages(parts.system.parameters, system.n_machines, workload.end_s, draw.seed, draw.trial)
         return World(system, workload, supply, outages)
+
+    def is_timed(self, point: Point) -> bool:
+        """Whether the time that mapping takes is measured."""
+        manager: ManagerParameters = point.decision.parameters
+        return manager.mapping_time == "measured"
 
     def checks(self, asked: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
         """Look up the policies, read the tables and hold the limits against the systems of the first trial."""
