@@ -12,6 +12,7 @@ import pytest
 
 from joulewise.study.catalogue import EXPERIMENTS, friese_5, friese_7, front_measures, ours_fronts
 from joulewise.study.catalogue.experiment import Told
+from joulewise.study.column import CLOUDS, FRONTS
 from tests.study.bags.test_claims import Row, verdicts
 
 Metrics = Callable[[Row], dict[str, float]]
@@ -243,12 +244,12 @@ def test_measures_become_columns_of_runs_whose_fronts_were_kept() -> None:
         runs = pl.DataFrame({"run": ["a", "b"], "trial": [0, 1]})
 
         @staticmethod
-        def fronts() -> pl.DataFrame:
-            return told(utility_per_mj=[1.0, 2.0, 1.0]).curves.with_columns(run=pl.lit("a"))
-
-        @staticmethod
-        def clouds() -> pl.DataFrame:
-            return pl.DataFrame(schema={"run": pl.String})
+        def details(table: str) -> pl.DataFrame:
+            tables = {
+                FRONTS: told(utility_per_mj=[1.0, 2.0, 1.0]).curves.with_columns(run=pl.lit("a")),
+                CLOUDS: pl.DataFrame(schema={"run": pl.String}),
+            }
+            return tables[table]
 
     runs = EXPERIMENTS["fig-5.5"].measured(Kept())  # type: ignore[arg-type]
     assert runs["peak_position_percent"].to_list() == [pytest.approx(50), None]
