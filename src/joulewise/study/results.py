@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,9 @@ class Results:
     """The study of a results folder and its runs, one row each; `about` is what the folder says of itself."""
 
     folder: Path
-    study: Study
-    runs: pl.DataFrame
-    about: dict[str, Any]
+    study: Study = field(repr=False)
+    runs: pl.DataFrame = field(repr=False)
+    about: dict[str, Any] = field(repr=False)
 
     @property
     def failed(self) -> pl.DataFrame:

@@ -36,7 +36,7 @@ def default_folder(study: Study) -> Path:
 
 def run_study(
     study: Study,
-    folder: Path | None = None,
+    folder: Path | str | None = None,
     workers: int | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
     cancel: CancelToken | None = None,
@@ -48,7 +48,7 @@ def run_study(
     then, and InputError when the folder belongs to something else or is being written.
     """
     workers, cancel = _checked_workers(workers), cancel or CancelToken()
-    store = Store(folder or default_folder(study))
+    store = Store(Path(folder or default_folder(study)))
     store.check_owner(study.owner)
     runs = plan(study)
     with locked(store.folder):

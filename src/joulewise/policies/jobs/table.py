@@ -71,7 +71,7 @@ _ROWS = (
     ),
     *(
         JobPolicy(
-            name, title, f"Again and again the job that can earn the most {what} gets the nodes and P-state where it "
+            name, title, f"Repeatedly, the job that can earn the most {what} gets the nodes and P-state where it "
             "does.",
             "Machovec III.E", "greedy", objective=objective, commitment="place-holders", all_pstates=True,
         )
@@ -84,7 +84,7 @@ _ROWS = (
     ),
     JobPolicy(
         "prices", "Prices",
-        "Again and again the job that earns most after paying for its node-seconds and joules gets nodes, as long as "
+        "Repeatedly, the job that earns most after paying for its node-seconds and joules gets nodes, as long as "
         "one earns more than it pays; prices follow what runs short: nodes of a cluster, and the budget.",
         "Joulewise", "greedy", objective=UTILITY, commitment="place-holders", all_pstates=True, is_priced=True,
         declines=True,

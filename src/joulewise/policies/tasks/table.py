@@ -51,7 +51,7 @@ _ROWS = (
     ),
     Policy(
         "min-min-comp", "Min-Min Comp", "batch",
-        "Again and again the task that can complete first goes to the machine where it does.",
+        "Repeatedly, the task that can complete first goes to the machine where it does.",
         "Friese 2.4.3", objective=SOONEST,
     ),
     Policy(
@@ -61,12 +61,12 @@ _ROWS = (
     ),
     Policy(
         "max-max-util", "Max-Max Util", "batch",
-        "Again and again the task that can earn the most utility goes to the machine where it does.",
+        "Repeatedly, the task that can earn the most utility goes to the machine where it does.",
         "Friese 2.4.3", objective=UTILITY,
     ),
     Policy(
         "max-max-upt", "Max-Max UPT", "batch",
-        "Again and again the task that can earn the most utility per second of execution goes to the machine "
+        "Repeatedly, the task that can earn the most utility per second of execution goes to the machine "
         "where it does.",
         "Friese 2.4.3", objective=UTILITY_PER_TIME,
     ),
@@ -77,13 +77,13 @@ _ROWS = (
     ),
     Policy(
         "max-max-upe", "Max-Max UPE", "batch",
-        "Again and again the task that can earn the most utility per joule goes to the machine and P-state where it "
+        "Repeatedly, the task that can earn the most utility per joule goes to the machine and P-state where it "
         "does.",
         "Friese 3.3.2", objective=UTILITY_PER_ENERGY,
     ),
     Policy(
         "max-max-upp", "Max-Max UPP", "batch",
-        "Again and again the task that can earn the most utility per watt goes to the machine and P-state where it "
+        "Repeatedly, the task that can earn the most utility per watt goes to the machine and P-state where it "
         "does.",
         "Friese 7.3.4", objective=UTILITY_PER_POWER,
     ),

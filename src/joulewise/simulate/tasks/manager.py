@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
-from joulewise.errors import Problem, raise_if_any, unknown_name
+from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.policies.tasks.policy import Policy
 
 SHORTEST_INTERVAL_S = 1e-3
@@ -75,6 +75,9 @@ class Manager:
     postponing: Postponing = "each-event"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.policy, Policy):
+            advice = 'find_policy("max-max-upt") gives one by its name'
+            raise InputError(Problem("manager.policy", f"found {self.policy!r}", "must be a policy", advice))
         for name in ("dropping_threshold", "mapping_interval_s", "leniency", "weight", "kill_factor"):
             object.__setattr__(self, name, float(getattr(self, name)))
         object.__setattr__(self, "class_thresholds", MappingProxyType(dict(self.class_thresholds)))

@@ -93,25 +93,27 @@ JOB_COLUMNS = (
         "job before it, and its think time, were over",
         title="mean wait", form=duration, rank=30,
     ),
-    metric("median_wait_s", "s", "median of the same"),
-    metric("max_wait_s", "s", "most of the same", heading="longest wait"),
+    metric("median_wait_s", "s", f"median wait, {_COUNTED}"),
+    metric("max_wait_s", "s", f"longest wait, {_COUNTED}", heading="longest wait"),
     metric("mean_turnaround_s", "s", f"mean time from when a job could have started to its end, {_COUNTED}"),
-    metric("median_turnaround_s", "s", "median of the same"),
-    metric("max_turnaround_s", "s", "most of the same", heading="longest turnaround"),
+    metric("median_turnaround_s", "s", f"median turnaround, {_COUNTED}"),
+    metric("max_turnaround_s", "s", f"longest turnaround, {_COUNTED}", heading="longest turnaround"),
     metric(
         "mean_bounded_slowdown", "",
         f"mean of max(1, turnaround / max(time that it needs undisturbed, 10 s)), {_COUNTED}",
         title="slowdown", form=three_figures, rank=40,
     ),
-    metric("median_bounded_slowdown", "", "median of the same"),
-    metric("max_bounded_slowdown", "", "most of the same", heading="highest bounded slowdown"),
+    metric("median_bounded_slowdown", "", f"median bounded slowdown, {_COUNTED}"),
+    metric(
+        "max_bounded_slowdown", "", f"highest bounded slowdown, {_COUNTED}", heading="highest bounded slowdown",
+    ),
     metric(
         "busy_percent", "%", "100 x core-seconds of running in the counted window / (all cores x its length)",
-        title="busy %", rank=50, heading="machines busy (%)",
+        title="busy %", rank=50, heading="cores busy (%)",
     ),
     metric(
         "busy_percent:*", "%", "the same of the nodes of a cluster; a column for each cluster",
-        heading="machines busy (%)",
+        heading="cores busy (%)",
     ),
     metric("makespan_s", "s", "time from the first arrival to the last end"),
     metric(
@@ -120,7 +122,10 @@ JOB_COLUMNS = (
         "count",
         heading="mean queue (jobs)",
     ),
-    metric("max_queue_length", "jobs", "most of the same at any instant", heading="longest queue (jobs)"),
+    metric(
+        "max_queue_length", "jobs", "most jobs that can run and do not at any instant of the counted window",
+        heading="longest queue (jobs)",
+    ),
     metric(
         "energy_j", "J",
         "energy at the meter in the counted window, of all running and of nodes without a job, times the PUE; this and "
