@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numba
 import numpy as np
@@ -15,6 +16,7 @@ from joulewise.optimise.bounds import maximum_utility
 from joulewise.optimise.price_market import Certificate, PriceBound
 from joulewise.optimise.tasks.prices import certified_bound, price_bound
 from joulewise.policies.tasks.compile import compiled
+from joulewise.policies.tasks.policy import Objective
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.measures import measures
@@ -40,6 +42,14 @@ def _shortened(world: World, hours: float) -> World:
     return dataclasses.replace(world, workload=work)
 
 
+def _naive_twin(objective: Objective, as_it_stands: bool) -> tuple[Callable[..., Plan], Any]:
+    """The naive twin, compiled or as it stands, and the objective as it takes it."""
+    value = compiled(objective)
+    return (
+        (run_batch, value.ctypes) if as_it_stands else (numba.njit(error_model="numpy", cache=True)(run_batch), value)
+    )
+
+
 def ratio(case: Case) -> dict[str, float]:
     """Max-Max UPT at threshold 0.5: seconds of the compiled naive twin over ours, equal assignments.
 
@@ -48,10 +58,7 @@ def ratio(case: Case) -> dict[str, float]:
     world = _shortened(world_of(case), 0.5 if case.smoke else NAIVE_HOURS)
     manager = Manager(POLICIES["max-max-upt"], dropping_threshold=0.5)
     assert manager.policy.objective is not None
-    value = compiled(manager.policy.objective)
-    naive = numba.njit(error_model="numpy", cache=True)(run_batch)
-    if case.smoke:
-        naive, value = run_batch, value.ctypes
+    naive, value = _naive_twin(manager.policy.objective, case.smoke)
     work, machines = work_and_machines(world)
     arguments = (manager.dropping_threshold, manager.mapping_interval_s)
     naive(value, work, machines, *arguments, -1.0)  # compiles

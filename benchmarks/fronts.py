@@ -17,8 +17,9 @@ from benchmarks.measure import Bar, Case, Subject, peak_mb, printed_by
 from joulewise.model import World
 from joulewise.model.arrays import Floats
 from joulewise.model.assignment import Assignment
+from joulewise.optimise.assignments.choices import StochasticObjective
 from joulewise.optimise.assignments.problem import AssignmentProblem
-from joulewise.optimise.assignments.stochastic import StochasticObjective, StochasticProblem
+from joulewise.optimise.assignments.stochastic import StochasticProblem
 from joulewise.optimise.evolution import Engine, GeneticProblem, evolve
 from joulewise.optimise.front import Front
 from joulewise.worlds.assignments.known import KnownParameters, generate_known

@@ -57,7 +57,10 @@ def run_study(
         about = _about(study, store, runs)
         store.claim(study.owner, about)
         began = time.perf_counter()
-        execute(missing, (study.folder, store.folder), workers, _counter(missing, runs, on_progress), cancel)
+        try:
+            execute(missing, (study.folder, store.folder), workers, _counter(missing, runs, on_progress), cancel)
+        finally:
+            store.remove_leftovers()  # of processes that were ended
         about["seconds"] += time.perf_counter() - began
         table = store.finish(study.owner, runs, about)
     return Results(store.folder, study, table, about)
