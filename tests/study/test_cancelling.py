@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,15 @@ def test_processes_are_ended_when_another_thread_cancels(tmp_path: Path) -> None
         run_study(many, tmp_path, 2, after, after.token)
     assert 1 <= parts(tmp_path) < 120
     assert list(tmp_path.rglob("*.tmp")) == []
+
+
+@pytest.mark.thorough("starts processes")
+def test_a_study_that_is_cancelled_leaves_another_one_alone(small_results: Path, tmp_path: Path) -> None:
+    after, many = AfterOne(elsewhere=False), small(lambda text: QUICKLY + text.replace("trials = 2", "trials = 30"))
+    with ThreadPoolExecutor(2) as pool:
+        cut = pool.submit(run_study, many, tmp_path / "cut", 2, after, after.token)
+        whole = pool.submit(run_study, small(), tmp_path / "whole", 2)
+        with pytest.raises(Cancelled):
+            cut.result()
+        assert whole.result().failed.is_empty()
+    assert lasting(whole.result().runs).equals(lasting(open_results(small_results).runs))
