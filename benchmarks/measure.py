@@ -37,7 +37,7 @@ class Case:
     @property
     def part(self) -> float:
         """How much of a published load a case has."""
-        return 0.02 if self.smoke else 1.0
+        return 0.005 if self.smoke else 1.0
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from joulewise.errors import InputError
 from joulewise.kernels.bags.repair import Books, Costs, Deal, tighten
 from joulewise.model.bag import Bag
 from joulewise.model.system import Standby, System
-from joulewise.optimise.bags.bound import bound_front
+from joulewise.optimise.bags.bound import BoundFront, bound_front
 from joulewise.optimise.bags.market import Market
 from joulewise.optimise.bags.profit import Profit, most_profit, price_at_ratio, profit_sweep
 from joulewise.optimise.bags.profit_bound import ProfitTerms
@@ -252,11 +253,14 @@ def test_one_sweep_serves_every_price() -> None:
 
 class TestVerdicts:
     bag = make_bag(1, 6, 3, 300, machines=8, idle=0.2)
-    front = bound_front(bag)
-    least = front.least_energy_j
+
+    @cached_property
+    def front(self) -> BoundFront:
+        return bound_front(self.bag)
 
     def found(self, ratio: float, **terms: float | bool) -> Profit:
-        return most_profit(self.bag, Market(ratio * self.least, 1.0, **terms), front=self.front)  # type: ignore[arg-type]
+        market = Market(ratio * self.front.least_energy_j, 1.0, **terms)  # type: ignore[arg-type]
+        return most_profit(self.bag, market, front=self.front)
 
     def test_profit(self) -> None:
         found = self.found(1.5)
@@ -303,7 +307,7 @@ class TestVerdicts:
             assert late.allocation is not None
             assert late.verdict == "deadline missed"
             assert late.late_s == pytest.approx(late.allocation.makespan_s - terms["deadline_s"])
-            on_time = Market(2.0 * self.least, 1.0, must_run=True)
+            on_time = Market(2.0 * self.front.least_energy_j, 1.0, must_run=True)
             assert late.profit_per_s == pytest.approx(true_profit(late.allocation, on_time))
             assert math.isnan(stands.gap)
             assert math.isnan(late.gap)
