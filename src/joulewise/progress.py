@@ -27,10 +27,10 @@ class CancelToken:
         """Whether the work was asked to end."""
         return self._asked.is_set()
 
-    def raise_if_cancelled(self) -> None:
-        """Raise Cancelled where the work was asked to end."""
+    def raise_if_cancelled(self, left: str = "finished runs are kept, and the same call goes on from there") -> None:
+        """Raise Cancelled where the work was asked to end, with what is left of it."""
         if self.is_cancelled:
-            raise Cancelled("cancelled; finished runs are kept, and the same call goes on from there")
+            raise Cancelled(f"cancelled: {left}")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.progress import Cancelled, CancelToken
 from joulewise.study import open_results, parse_study, run_study, verify
 from joulewise.study.column import RECORDS
 from joulewise.study.store import Store
@@ -24,6 +25,12 @@ def test_what_was_just_run_holds(small_results: Path) -> None:
     assert verdicts[0].title == "random, 0.0, trial 0"
     assert seen[0] == (0, 8)
     assert seen[-1] == (8, 8)
+
+
+def test_it_can_be_cancelled(small_results: Path) -> None:
+    cancel = CancelToken()
+    with pytest.raises(Cancelled, match="after 1 of 8 runs were judged; nothing was changed"):
+        verify(small_results, lambda done, _: cancel.cancel() if done else None, cancel)
 
 
 def change_runs(store: Store, _: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from joulewise.errors import InputError, Problem
+from joulewise.progress import CancelToken
 from joulewise.study.case import Case, Note
 from joulewise.study.planning import plan
 from joulewise.study.results import Results, open_results
@@ -31,11 +32,15 @@ class Verdict:
     has_records: bool
 
 
-def verify(folder: Path, on_progress: Callable[[int, int], None] = lambda *_: None) -> list[Verdict]:
+def verify(
+    folder: Path, on_progress: Callable[[int, int], None] = lambda *_: None, cancel: CancelToken | None = None
+) -> list[Verdict]:
     """Judge every run that is done; `on_progress` gets how many of how many are judged.
 
-    Raises InputError when there is no such run, or the folder or the files that its study names cannot be used.
+    Raises InputError when there is no such run, or the folder or the files that its study names cannot be used, and
+    Cancelled when `cancel` asks for that.
     """
+    cancel = cancel or CancelToken()
     results = open_results(folder)
     rows = {row["run"]: row for row in results.runs.iter_rows(named=True)}
     runs = {run.key: run for run in _planned(results) if rows[run.key]["status"] == DONE}
@@ -47,6 +52,7 @@ def verify(folder: Path, on_progress: Callable[[int, int], None] = lambda *_: No
     verdicts = {}
     for i, run in enumerate(sorted(runs.values(), key=lambda run: run.world_key)):
         on_progress(i, len(runs))
+        cancel.raise_if_cancelled(f"after {i:,} of {len(runs):,} runs were judged; nothing was changed")
         verdicts[run.key] = _verdict(run, rows[run.key], results)
     on_progress(len(runs), len(runs))
     return [verdicts[key] for key in runs]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from joulewise.kernels.assignments.evaluation import end_at, energy_at, turn
-from joulewise.kernels.choice import utility_of
+from joulewise.kernels.choice import comes_before, utility_of
 from joulewise.kernels.jit import inlined, kernel
 
 LESS_ENERGY, MORE_UTILITY, MORE_UTILITY_PER_ENERGY = 0, 1, 2
@@ -22,7 +22,7 @@ def map_by_arrival(facts, aim, free_s, place):
             candidate = facts.allowed[kind, at]
             _, end_s, earned = turn(facts, i, candidate, free_s[facts.machine[candidate]])
             value = _value(aim, earned, energy_at(facts, i, candidate))
-            if value > most or (value == most and end_s < best_s):
+            if comes_before(value, end_s, candidate, most, best_s, best):
                 best, most, best_s = candidate, value, end_s
         _take(facts, free_s, i, best, best_s)
         place[i] = best
@@ -85,6 +85,6 @@ def _first_done(head, best_s):
     """The task type whose head is done first."""
     first = 0
     for kind in range(1, head.size):
-        if best_s[kind] < best_s[first] or (best_s[kind] == best_s[first] and head[kind] < head[first]):
+        if comes_before(0.0, best_s[kind], head[kind], 0.0, best_s[first], head[first]):
             first = kind
     return first

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from joulewise.kernels.choice import utility_of
+from joulewise.kernels.choice import comes_before, utility_of
 from joulewise.kernels.heap import push
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.jobs.energy import earliest_start, give_back_nodes, take_nodes
@@ -83,7 +83,7 @@ def list_victims(run, r, now_s, start_s):
 @inlined
 def costs_more(site, i, j):
     """Whether job i is worth more than job j by node-second, or as much and has the lower number."""
-    return site.keys.value[i] > site.keys.value[j] or (site.keys.value[i] == site.keys.value[j] and i < j)
+    return comes_before(site.keys.value[i], 0.0, i, site.keys.value[j], 0.0, j)
 
 
 @inlined
