@@ -138,7 +138,9 @@ def test_only_hopeless_jobs_are_dropped() -> None:
     assert "job 0: utility at its worst" in findings_of(dropped, early, Settings(dropping_threshold=0.1))
     endless = dataclasses.replace(early.jobs.work, end_s=math.inf)
     early = dataclasses.replace(early, jobs=dataclasses.replace(early.jobs, work=endless))
-    assert "job 0: utility at its worst: found 7.84;" in findings_of(dropped, early, Settings(dropping_threshold=0.1))
+    assert "job 0: utility at its worst: found 7.8;" in findings_of(dropped, early, Settings(dropping_threshold=0.1))
+    slow = dataclasses.replace(early, types=dataclasses.replace(early.types, planned_s=early.types.planned_s + 400.0))
+    assert "utility at its worst" not in findings_of(dropped, slow, Settings(dropping_threshold=0.1))
 
 
 def test_pieces_add_up_to_the_job() -> None:

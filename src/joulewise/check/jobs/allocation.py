@@ -239,7 +239,10 @@ def _last_event_s(case: JobCase) -> float:
 
 
 def _drops_were_hopeless(case: JobCase) -> Iterator[str]:
-    """A dropped job would have earned less than the threshold, started in its fastest option at the last event."""
+    """A dropped job would have earned less than the threshold, started in its fastest option at the last event.
+
+    The fastest is that by plans, which are all that a scheduler knows when it drops a job.
+    """
     assert case.scheduler is not None
     threshold, dropped = case.scheduler.dropping_threshold, case.ended(Fate.DROPPED)
     if threshold <= 0:
@@ -247,7 +250,7 @@ def _drops_were_hopeless(case: JobCase) -> Iterator[str]:
         return
     types, work = case.world.types, case.world.jobs.work
     kind = work.task_type[dropped]
-    fastest_s = np.array([types.time_s[types.first[t] : types.first[t + 1]].min(initial=math.inf) for t in kind])
+    fastest_s = np.array([types.planned_s[types.first[t] : types.first[t + 1]].min(initial=math.inf) for t in kind])
     worth = work.utility(dropped, np.minimum(_last_event_s(case) + fastest_s, _NEVER_S))
     wrong = worth >= threshold + RELATIVE_TOLERANCE * np.maximum(threshold, work.scale[dropped])
     why = " (the dropping threshold)"

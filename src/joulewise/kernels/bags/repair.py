@@ -151,19 +151,33 @@ def _change(costs, books, machine, task, pstate, n):
     at = task * costs.n_pstates + pstate
     column = costs.machine_type[machine] * costs.n_pstates + pstate
     if n > 0 and books.counts[machine, at] == 0:
-        books.held[machine, books.n_held[machine]] = at
-        books.n_held[machine] += 1
+        _hold(books, machine, at)
     books.counts[machine, at] += n
     if n < 0 and books.counts[machine, at] == 0:
-        k = 0
-        while books.held[machine, k] != at:
-            k += 1
-        books.n_held[machine] -= 1
-        books.held[machine, k] = books.held[machine, books.n_held[machine]]
+        _let_go(books, machine, at)
     books.busy_s[machine] += n * costs.exec_s[task, column]
     books.sums[0] += n * costs.extra_j[task, column]
     books.sums[1] += n * costs.cost[task, column]
     _find_first(costs, books, costs.machine_type[machine])
+
+
+@shared
+def _hold(books, machine, at):
+    """Add to what a machine holds, which stays in order, so that ties never depend on earlier moves."""
+    k = books.n_held[machine]
+    while k > 0 and books.held[machine, k - 1] > at:
+        books.held[machine, k] = books.held[machine, k - 1]
+        k -= 1
+    books.held[machine, k] = at
+    books.n_held[machine] += 1
+
+
+@shared
+def _let_go(books, machine, at):
+    """Take away from what a machine holds."""
+    books.n_held[machine] -= 1
+    for k in range(np.searchsorted(books.held[machine, : books.n_held[machine] + 1], at), books.n_held[machine]):
+        books.held[machine, k] = books.held[machine, k + 1]
 
 
 @inlined
