@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
+import shutil
+import subprocess
+import sys
 import time
 import tomllib
 import warnings
@@ -86,6 +90,19 @@ def test_the_key_of_compiled_code_changes_with_a_source_at_any_depth(tmp_path: P
 def test_the_cache_folder_is_named_by_all_kernels() -> None:
     assert jit.cache_folder().name == jit.key_of(PACKAGE / "kernels")
     assert {source.parent.name for source in (PACKAGE / "kernels").rglob("*.py")} > {"jobs", "tasks", "bags"}
+
+
+def test_a_second_installation_uses_what_the_first_compiled(tmp_path: Path) -> None:
+    """Another checkout or environment has the same sources in another place, with other times."""
+    script = "import numpy as np; from joulewise.kernels.bundled import triad; triad(*np.ones((3, 4)), 1); "
+    script += "print(sum(triad.stats.cache_hits.values()))"
+    hits = []
+    for name in ("first", "second"):
+        shutil.copytree(PACKAGE, tmp_path / name / "joulewise", ignore=shutil.ignore_patterns("__pycache__"))
+        places = {"PYTHONPATH": str(tmp_path / name), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        done = subprocess.run([sys.executable, "-c", script], env=os.environ | places, capture_output=True, check=True)
+        hits.append(int(done.stdout))
+    assert hits == [0, 1]
 
 
 def test_a_kernel_is_compiled_by_one_at_a_time() -> None:

@@ -12,11 +12,13 @@ from __future__ import annotations
 import warnings
 from contextlib import AbstractContextManager
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numba
 from llvmlite import binding, ir
 from numba.core import cgutils, types
+from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
@@ -64,6 +66,14 @@ def compiler_name() -> str:
 def one_thread_compiles() -> AbstractContextManager[object]:
     """Numba's own lock, which it takes again while it compiles: whoever waits for more takes it first."""
     return global_compiler_lock
+
+
+def keep_compiled_in(compiled: Any, folder: Path) -> None:
+    """Keep a function's compiled code in a folder that changes with its source, wherever the source lies."""
+    kept = compiled._cache
+    folder.mkdir(exist_ok=True)
+    kept._cache_path = str(folder)
+    kept._cache_file = IndexDataCacheFile(str(folder), kept._impl.filename_base, source_stamp=None)
 
 
 # Drafts

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-from joulewise.kernels.compiler import AS_DRAFT, OWNS_NOTHING, compiler_name, one_thread_compiles
+from joulewise.kernels.compiler import AS_DRAFT, OWNS_NOTHING, compiler_name, keep_compiled_in, one_thread_compiles
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _MARKER = "complete"
@@ -69,6 +69,7 @@ def kernel(function: _F) -> _F:
     with _our_cache():
         compiled: Any = numba.njit(cache=_can_cache(), **_OPTIONS)(function)
     if _can_cache():
+        keep_compiled_in(compiled, cache_folder() / function.__module__)
         compiled.compile = _in_turn(compiled.compile, f"{function.__module__}.{function.__qualname__}")
     return cast(_F, compiled)
 
