@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 import typer
 
 from joulewise.cli.interrupts import last_words
+from joulewise.errors import printable
 from joulewise.progress import Progress
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ _WIDE = 1000
 
 def print_json(value: object) -> None:
     """Print a value as JSON on standard output."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    is_unicode = sys.stdout.encoding.lower().startswith("utf")
+    print(json.dumps(value, indent=2, ensure_ascii=not is_unicode))
 
 
 def print_table(
@@ -51,13 +53,13 @@ def print_table(
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD if header else None, show_header=header, pad_edge=False)
-    table.title, table.title_justify, table.title_style = title, "left", "bold"
+    table.title, table.title_justify, table.title_style = printable(title), "left", "bold"
     for i, name in enumerate(rows[0] if rows else ()):
         justify: Literal["left", "right"] = "right" if name in numbers else "left"
         keep_whole = i == 0 or name in numbers
         table.add_column(name.replace("_", " "), justify=justify, no_wrap=keep_whole, overflow="fold")
     for row in rows:
-        table.add_row(*("" if value is None else str(value) for value in row.values()))
+        table.add_row(*("" if value is None else printable(str(value)) for value in row.values()))
     console().print(table)
 
 
@@ -76,7 +78,7 @@ def console(*, stderr: bool = False) -> Console:
 
 def note(text: str) -> None:
     """Say something beside the result, on standard error."""
-    print(text, file=sys.stderr)
+    print("\n".join(map(printable, text.split("\n"))), file=sys.stderr)
 
 
 @contextmanager
