@@ -80,8 +80,8 @@ def missing_runs(study: Study, store: Store, runs: tuple[Run, ...]) -> list[Run]
     by_key: dict[str, Run] = {}
     for run in runs:
         same = by_key.get(run.key)
-        is_new = same is None or (run.keep and not same.keep)
-        by_key[run.key] = run if is_new else same
+        if same is None or (run.keep and not same.keep):
+            by_key[run.key] = run
     return [run for run in by_key.values() if not store.is_finished(run, results.get(run.key), details)]
 
 

@@ -34,7 +34,8 @@ class Part:
 
     def files(self) -> Iterator[tuple[str, str]]:
         """The fields that name files, with the names as the study gives them."""
-        for name, is_code in _file_fields(type(self.parameters)):
+        owner: type = type(self.parameters)
+        for name, is_code in _file_fields(owner):
             value = getattr(self.parameters, name)
             if isinstance(value, str):
                 yield name, value.partition(":")[0] if is_code else value
@@ -129,8 +130,8 @@ class Fingerprints:
     def _part(self, part: Part) -> str:
         """A section as text that says all that matters of it and nothing else."""
         if part not in self._parts:
-            names = _field_names(type(part.parameters))
-            values = {**{name: getattr(part.parameters, name) for name in names}, "source": part.source}
+            owner: type = type(part.parameters)
+            values = {name: getattr(part.parameters, name) for name in _field_names(owner)} | {"source": part.source}
             for field, name in part.files():
                 if (content := self._content(name)) is not None:
                     values[field] = values[field].replace(name, content, 1)
