@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study.agreement import differs
+from joulewise.study.bounds import TRIVIAL, of_trivial_bounds
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import CLUSTERS, JOB_TRACES, JOBS, PIECES
 from joulewise.study.jobs import tables as job_tables
@@ -27,7 +28,12 @@ from joulewise.study.jobs.sources import (
     job_policy_of,
 )
 from joulewise.study.jobs.template import JOBS_TEMPLATE
-from joulewise.study.jobs.warnings import jobs_that_never_start, rules_without_jobs
+from joulewise.study.jobs.warnings import (
+    hours_of_logs,
+    jobs_that_never_start,
+    processors_that_differ,
+    rules_without_jobs,
+)
 from joulewise.study.jobs.worlds import Scene, build_scene
 from joulewise.study.kind import Kind
 from joulewise.study.run import Run
@@ -51,8 +57,8 @@ _KEPT_BYTES, _JOB_BYTES, _PROOF_BYTES = 60_000, 50, 20_000
 _HELD_BYTES = 1_000
 """What a job takes in memory at most."""
 _INTERVAL_S = 60.0
-TRIVIAL, PREEMPTIVE = "trivial", "preemptive-prices"
-_LOG = "workload.trace"
+PREEMPTIVE = "preemptive-prices"
+_LOG, _CAPS = "workload.trace", "supply.power_cap_by_hour"
 
 
 class JobsKind(Kind):
@@ -72,10 +78,8 @@ class JobsKind(Kind):
     template = JOBS_TEMPLATE
 
     def bound(self, point: Point, said: str) -> str:
-        """Prices need a window that ends, and others where jobs run in pieces."""
-        if said == TRIVIAL or getattr(point.workload.parameters, "end_s", None) is None:
-            return TRIVIAL
-        return PREEMPTIVE if point.decision.parameters.preempts else said
+        """Prices are others where jobs run in pieces."""
+        return PREEMPTIVE if said != TRIVIAL and point.decision.parameters.preempts else said
 
     def build_world(self, parts: WorldParts, draw: Draw) -> Scene:
         """The world of one trial; InputError when its sources do not describe one."""
@@ -97,6 +101,8 @@ class JobsKind(Kind):
                 scene = asked.world_of(parts)
                 yield from jobs_that_never_start(parts, scene, draw)
                 yield from rules_without_jobs(scene)
+                yield from processors_that_differ(parts, scene)
+                yield from hours_of_logs(parts, scene)
 
     def draws(self, point: Point, folder: Path) -> bool:
         """Whether the policy draws clusters."""
@@ -176,18 +182,27 @@ class JobsKind(Kind):
             yield from differs(f"runs: {name}", row[name], value)
 
     def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
-        """What utility is of where a log does not tell, and jobs that never got nodes for another reason than time."""
+        """What utility is of where a log does not tell, trivial bounds, and jobs that no cluster can run."""
+        yield from of_trivial_bounds(runs, "jobs")
         if _LOG in runs.columns and runs[_LOG].drop_nulls().len():
             yield (
                 "A log tells nothing of utility: it comes from rules (`joulewise list rules`), as do powers that are "
                 "not logged. Waits and slowdowns are of the jobs themselves."
             )
-        if "jobs_impossible" not in runs.columns:
-            return
-        most = int(cast("int", runs["jobs_impossible"].max()) or 0)
-        if most:
+        if most := _most(runs, "jobs_impossible"):
             fit, start = noun(most, "fits", "fit"), noun(most, "starts", "start")
             yield f"Up to {count(most, 'job')} of a run {fit} on no cluster, and never {start}."
+        capped = runs.drop_nulls(_CAPS) if _CAPS in runs.columns else runs.clear()
+        if most := _most(capped, "jobs_waiting"):
+            yield (
+                f"Up to {count(most, 'job')} of a run had not started when the counted window ended; `joulewise check` "
+                "tells which of them no hours of the power cap allow."
+            )
+
+
+def _most(runs: pl.DataFrame, column: str) -> int:
+    """The most that a run has of something; 0 where no run has any."""
+    return int(cast("int", runs[column].max()) or 0) if column in runs.columns else 0
 
 
 def _bound_s(n_jobs: float) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study.agreement import differs
+from joulewise.study.bounds import of_trivial_bounds
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import LOSSES, RECORDS, TRACES
 from joulewise.study.kind import Kind
@@ -32,6 +33,8 @@ from joulewise.worlds.outages import draw_outages
 from joulewise.worlds.supply import check_limits
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from joulewise.model import Allocation, World
     from joulewise.optimise.bounds import BoundKind
     from joulewise.optimise.tasks.proof import Proof
@@ -183,6 +186,10 @@ class ManagedKind(Kind):
         yield from _bounds(case, row)
         for name, value in _shares(row["utility"], row["maximum_utility"], row["utility_bound"]).items():
             yield from differs(f"runs: {name}", row[name], value)
+
+    def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
+        """That bounds are trivial, where they are."""
+        return of_trivial_bounds(runs, "tasks")
 
 
 def _chances(system: Part) -> Iterator[Problem]:
