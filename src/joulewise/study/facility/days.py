@@ -32,7 +32,6 @@ DAY_S, MOST_TASKS = 86_400.0, 1_000_000
 
 _TASKS_LONG, _SAMPLE_S = 100.0, 300.0
 _REHEARSALS, _MET, _MORE = 3, 0.97, 2.0
-_SIMULATED_S, _SIMULATED_NODE_S = 0.05, 1e-3  # of one ordinary processor of 2024, for 24 h
 _COLUMNS = (
     "day_length_s", "day_plans", "day_planned_percent", "day_earned_percent", "earned_of_planned_percent",
     "day_late_percent", "day_dropped_percent", "day_peak_w", "day_above_cap_percent", "day_redline_margin_k",
@@ -75,14 +74,14 @@ def length_s(flows: TaskFlows, p: RewardParameters) -> float:
     if p.day_s is not None:
         return p.day_s
     enough_s = _TASKS_LONG * float((1.0 / flows.speed_per_s.max(axis=(1, 2))).max())
-    arrivals_per_s = float(rates_per_s(flows, p).sum(axis=1).mean())
+    arrivals_per_s = _arrivals_per_s(flows, p)
     lasts_s = min(max(DAY_S, enough_s), MOST_TASKS / arrivals_per_s if arrivals_per_s else math.inf)
     return lasts_s if lasts_s >= enough_s else 0.0
 
 
-def seconds(p: RewardParameters, n_nodes: float) -> float:
-    """About how long it takes to simulate a day."""
-    return (_SIMULATED_S + _SIMULATED_NODE_S * n_nodes) * (p.day_s or DAY_S) / DAY_S
+def n_tasks(flows: TaskFlows, p: RewardParameters) -> float:
+    """About how many tasks come in the day of a run."""
+    return length_s(flows, p) * _arrivals_per_s(flows, p)
 
 
 def n_rehearsals(p: RewardParameters) -> int:
@@ -124,6 +123,11 @@ def rates_per_s(flows: TaskFlows, p: RewardParameters) -> Floats:
     shares, n = np.array(p.day_rates or (1.0,)), flows.n_types
     later = [round(kind * shares.size / n) if p.rates_apart else 0 for kind in range(n)]
     return np.stack([np.roll(shares, by) for by in later], axis=1) * flows.rate_per_s
+
+
+def _arrivals_per_s(flows: TaskFlows, p: RewardParameters) -> float:
+    """How many tasks of any type arrive in a second of a day."""
+    return float(rates_per_s(flows, p).sum(axis=1).mean())
 
 
 def _follows_plan(p: RewardParameters) -> bool:

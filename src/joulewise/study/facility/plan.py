@@ -50,7 +50,9 @@ if TYPE_CHECKING:
 _SUPPLY_KEYS = ("power_cap_w",)
 """What of the supply matters to a facility."""
 
-_NODE_BYTES, _USUAL_NODES, _RUN_S = 600, 150, 0.2
+_KEPT_BYTES, _NODE_BYTES, _USUAL_NODES, _RUN_S = 20_000, 60, 150, 0.2
+_DAY_TASK_S, _DAY_TASK_BYTES, _MOST_RATES = 1.6e-6, 150, 8
+"""A task of a simulated day, in time and in memory; and of how many worlds it is looked up how often tasks come."""
 _IDLE = 1e-3
 _CAP = "cap_w"
 _PLACES = {
@@ -131,15 +133,30 @@ class FacilityKind(Kind):
         """Whether the method, or the day, draws from the trial."""
         return super().draws(point, folder) or point.decision.parameters.day_s != 0.0
 
-    def seconds(self, missing: Sequence[Run], _store: Store, _folder: Path) -> float:
-        """The time of one process for the runs, and for the bound of each world."""
+    def seconds(self, missing: Sequence[Run], _store: Store, folder: Path) -> float:
+        """The time of one process for the runs with their days, and for the bound of each world."""
         worlds = {run.world_key: run for run in missing}
-        bounds_s = sum(facility_methods.run_s(RewardParameters(), _n_nodes(run)) for run in worlds.values())
-        return bounds_s + sum(_RUN_S + _searches_s(run) for run in missing)
+        bounds_s = sum(facility_methods.search_s(RewardParameters(), _n_nodes(run)) for run in worlds.values())
+        days = self._day_tasks(missing, folder)
+        days_s = _DAY_TASK_S * sum((1 + facility_days.n_rehearsals(_asked(run))) * n for run, n in days)
+        return bounds_s + days_s + sum(_RUN_S + _searches_s(run) for run in missing)
 
-    def size(self, kept: Sequence[Run], _folder: Path) -> float:
-        """The bytes of the detail tables of these runs."""
-        return float(sum(_NODE_BYTES * _n_nodes(run) for run in kept))
+    def size(self, runs: Sequence[Run], _folder: Path) -> float:
+        """The bytes of the detail tables of those that are kept."""
+        return float(sum(_KEPT_BYTES + _NODE_BYTES * _n_nodes(run) for run in runs if run.keep))
+
+    def memory(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the tasks of the longest day."""
+        return _DAY_TASK_BYTES * max((n for _, n in self._day_tasks(runs, folder)), default=0.0)
+
+    def _day_tasks(self, runs: Sequence[Run], folder: Path) -> list[tuple[Run, float]]:
+        """About how many tasks come in the day of each run that has one."""
+        with_day = [run for run in runs if _asked(run).day_s != 0.0]
+        worlds = list(dict.fromkeys(run.point.world for run in with_day))
+        flows = {parts: self.build_world(parts, Draw(0, 0, folder)).facility.tasks for parts in worlds[:_MOST_RATES]}
+        usual = next(iter(flows.values()), None)
+        pairs = ((run, flows.get(run.point.world, usual)) for run in with_day)
+        return [(run, facility_days.n_tasks(its, _asked(run))) for run, its in pairs if its is not None]
 
     def compute(self, case: Case) -> Outcome:
         """Plan the facility; JoulewiseError when the plan breaks a limit."""
@@ -230,12 +247,15 @@ def _rest_problems(parts: WorldParts, world: FacilityWorld) -> Iterator[Problem]
 
 
 def _searches_s(run: Run) -> float:
-    """The time of the searches for the plans of a run, and of the days in which they are tried."""
-    p, n_nodes = run.point.decision.parameters, _n_nodes(run)
-    if p.day_s == 0.0:
-        return facility_methods.run_s(p, n_nodes)
-    n, n_plans = facility_days.n_rehearsals(p), facility_days.n_plans(p)
-    return max(n, 1) * n_plans * facility_methods.run_s(p, n_nodes) + (n + 1) * facility_days.seconds(p, n_nodes)
+    """The time of the searches for the plans of a run, and for those of its days."""
+    p = run.point.decision.parameters
+    n = max(facility_days.n_rehearsals(p), 1) * facility_days.n_plans(p)
+    return n * facility_methods.search_s(p, _n_nodes(run))
+
+
+def _asked(run: Run) -> RewardParameters:
+    p: RewardParameters = run.point.decision.parameters
+    return p
 
 
 def _n_nodes(run: Run) -> float:
