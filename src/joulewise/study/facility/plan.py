@@ -24,7 +24,7 @@ from joulewise.study.facility import methods as facility_methods
 from joulewise.study.facility import tables as facility_tables
 from joulewise.study.facility.columns import FACILITY_COLUMNS
 from joulewise.study.facility.methods import METHODS, RewardParameters
-from joulewise.study.facility.sources import FACILITY_SYSTEMS, FACILITY_WORKLOADS, SITE_TABLES
+from joulewise.study.facility.sources import FACILITY_SYSTEMS, FACILITY_WORKLOADS, FLOW_TABLES, SITE_TABLES
 from joulewise.study.facility.template import FACILITY_TEMPLATE
 from joulewise.study.judging import judge_columns, judge_tables, place_of, unused_supply
 from joulewise.study.kind import Kind
@@ -107,7 +107,7 @@ class FacilityKind(Kind):
 
     def build_world(self, parts: WorldParts, draw: Draw) -> FacilityWorld:
         """The facility of one trial, under the cap of the supply if that has one; InputError when it is none."""
-        facility: Facility = self.build_workload(parts.workload, self.build(parts.system, draw), draw)
+        facility: Facility = self.build_workload(parts.workload, self.build_system(parts, draw), draw)
         cap_w = build_supply(parts.supply, draw).cap_w
         if cap_w is not None:
             facility = dataclasses.replace(facility, cap_w=float(cap_w[0]))
@@ -128,6 +128,10 @@ class FacilityKind(Kind):
             with suppress(InputError):
                 site: Site = self.build(system, draw)
                 yield from (Problem("system", note) for note in site.notes)
+        for parts in asked.worlds:
+            if parts.workload.source == FLOW_TABLES:
+                with suppress(InputError):
+                    yield from _never_run(asked.world_of(parts).facility)
 
     def draws(self, point: Point, folder: Path) -> bool:
         """Whether the method, or the day, draws from the trial."""
@@ -218,6 +222,14 @@ class FacilityKind(Kind):
         )
         if best.get("set_points"):
             yield best["set_points"]
+
+
+def _never_run(facility: Facility) -> Iterator[Problem]:
+    """Task types and node types of tables that have no speed together, which may be meant, or a row that is lost."""
+    flows, types = facility.tasks, facility.node_types
+    for task, kind in np.argwhere(~(flows.speed_per_s > 0).any(axis=2)):
+        found = f"{flows.names[task]!r} has no speed on {types.names[kind]!r}, and never runs there"
+        yield Problem("workload.speeds", found)
 
 
 def _check_world(asked: Candidates, parts: WorldParts) -> None:
