@@ -43,11 +43,6 @@ def five_figures(value: float) -> str:
     return f"{value:.5g}"
 
 
-def at_least_percent(value: float) -> str:
-    """A share that is no more than proven."""
-    return f"≥ {value:.1f} %"
-
-
 @dataclass(frozen=True)
 class Column:
     """One column; `is_metric`: averaged over trials; `is_measured`: a time of the machine.
