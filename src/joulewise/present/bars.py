@@ -28,7 +28,7 @@ from joulewise.present.layout import (
     wrapped,
 )
 from joulewise.present.parts import hconcat, layer
-from joulewise.present.records import BOUND_NAME, MODES, POSSIBLE, Records, is_named, is_policy
+from joulewise.present.records import MODES, POSSIBLE, Records, is_named, is_policy
 
 _WIDTH_PX = 680
 _HALF_WIDTH_PX = 340
@@ -68,7 +68,7 @@ def earned(records: Records) -> Measure:
     """The share of utility that was earned, with the proven bound where it is a share of that."""
     title = f"% of {records.whole}"
     return (
-        Measure(records.share, title, limit=100.0, limit_name=BOUND_NAME)
+        Measure(records.share, title, limit=100.0, limit_name=records.bound_name)
         if records.share == POSSIBLE
         else (Measure(records.share, title))
     )

@@ -9,12 +9,12 @@ from typing import Any
 from joulewise.present import theme
 from joulewise.present.layout import AXIS_FORMAT, inline
 from joulewise.present.parts import layer
-from joulewise.present.records import BOUND_NAME
+from joulewise.present.records import BOUND_NAMES
 
 BUDGET = "budget"
-LIMITS = (BUDGET, BOUND_NAME)
+LIMITS = (BUDGET, *BOUND_NAMES)
 """Lines that are no measurements."""
-LIMIT_LOOK = (theme.INK, [3, 3])
+LIMIT_LOOK = (theme.INK, [2, 3])
 _LABEL_GAP_PX = 14
 _LEAST_HEIGHT_PX = 230
 _LEGEND_COLUMNS = 4

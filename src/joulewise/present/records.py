@@ -11,6 +11,7 @@ import polars as pl
 
 from joulewise.present.formats import is_missing, key_name, key_value, plain
 from joulewise.study import statistics
+from joulewise.study.bounds import TRIVIAL
 from joulewise.study.store import FAILED
 
 METHOD = "optimise.method"
@@ -21,7 +22,8 @@ VARIANT = "variant"
 UTILITY, POSSIBLE = "utility_percent", "possible_percent"
 WHOLES = {POSSIBLE: "what is possible", UTILITY: "the utility if nothing had to wait"}
 """What each share of utility is a share of."""
-BOUND, BOUND_NAME = "utility_bound", "proven bound"
+BOUND = "utility_bound"
+BOUND_NAMES = ("proven bound", "trivial bound")
 MODES = ("immediate", "batch")
 _TITLED = ("policy", "method", "recovery")
 """How keys end whose values have titles."""
@@ -139,6 +141,12 @@ class Records:
     def whole(self) -> str:
         """What the share is a share of, in words."""
         return WHOLES[self.share]
+
+    @cached_property
+    def bound_name(self) -> str:
+        """What the bound of utility is called: proven, unless some runs have only the trivial one."""
+        has_trivial = "bound" in self.runs.columns and TRIVIAL in self.runs["bound"]
+        return BOUND_NAMES[has_trivial]
 
     def utility(self) -> pl.DataFrame:
         """The summary of the share of utility that was earned, one row per point."""

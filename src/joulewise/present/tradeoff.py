@@ -28,7 +28,6 @@ from joulewise.present.views import beside
 from joulewise.units import count
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond")
-_LIMITS = {"budget_j": "the energy budget", BOUND: "the proven bound, which nobody can exceed"}
 _ALIKE = 0.01  # energies that differ by no more, relative to the largest, say nothing
 _WIDE_PX, _NARROW_PX, _HEIGHT_PX = 430, 270, 320
 
@@ -55,7 +54,8 @@ def draw_tradeoff(records: Records, main: str, tuned: Sequence[str] = (), best: 
     panels, note = panels_of(records, points(records, [main, *tuned, *rest]), rest)
     scene = _scene(records, main, panels)
     joined = f" Thin lines join the settings of each {records.title(main)}." if tuned else ""
-    limits = [words for name, words in _LIMITS.items() if any(shared_value(records, p, name) for p in panels)]
+    words = {"budget_j": "the energy budget", BOUND: f"the {records.bound_name}, which nobody can exceed"}
+    limits = [said for name, said in words.items() if any(shared_value(records, panel, name) for panel in panels)]
     dashed = f" Dashed lines: {'; '.join(limits)}." if limits else ""
     n_trials = int(max(panel.rows["n"].max() for panel in panels))  # type: ignore[type-var, arg-type]
     crosses = "crosses 95 % confidence intervals of both means" if n_trials > 1 else "too few for intervals"
@@ -158,7 +158,7 @@ def _limits(scene: _Spans, panel: Panel) -> list[Any]:
             words.encode(y=pixels(_HEIGHT_PX), text=alt.Text("name:N")),
         ]
     if bound is not None:
-        base = alt.Chart(inline([{"at": bound, "name": "proven bound"}])).encode(y=alt.Y("at:Q"))
+        base = alt.Chart(inline([{"at": bound, "name": scene.records.bound_name}])).encode(y=alt.Y("at:Q"))
         words = base.mark_text(align="left", baseline="bottom", dx=4, dy=-3, **text)
         layers += [base.mark_rule(**mark), words.encode(x=pixels(0), text=alt.Text("name:N"))]
     return layers

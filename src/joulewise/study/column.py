@@ -43,6 +43,11 @@ def five_figures(value: float) -> str:
     return f"{value:.5g}"
 
 
+def amount(value: float) -> str:
+    """A sum of money or the like: three figures, and all those before the point."""
+    return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
+
+
 @dataclass(frozen=True)
 class Column:
     """One column; `is_metric`: averaged over trials; `is_measured`: a time of the machine.

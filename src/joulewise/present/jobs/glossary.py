@@ -20,7 +20,8 @@ GLOSSARY = {
     ),
     "Proven bound": (
         "What no scheduler can exceed, even one that knows the future. Prices for node time and energy prove it, "
-        'and `joulewise verify` checks the proof; with `bound = "trivial"` it is the utility if nothing had to wait.'
+        'and `joulewise verify` checks the proof; with `bound = "trivial"` it is what jobs could earn if none '
+        "were in the way of others."
     ),
     "% of what is possible": (
         "Utility earned divided by the proven bound of the same trial. The best possible may lie below the bound, so "

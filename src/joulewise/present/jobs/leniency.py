@@ -11,7 +11,7 @@ from joulewise.present.jobs.keys import FILTER, LENIENCY, SCHEDULER
 from joulewise.present.jobs.view import by_scheduler, filtered
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled, sentence, shared_value, whiskers
 from joulewise.present.lines import BUDGET, LIMIT_LOOK, LineAxis, LinePoint, Plot, draw_lines
-from joulewise.present.records import BOUND_NAME, POSSIBLE, UTILITY, Records
+from joulewise.present.records import POSSIBLE, UTILITY, Records
 from joulewise.present.views import looks_of, reshaped
 
 _ENERGY = "energy_j"
@@ -63,7 +63,7 @@ def _plots(seen: Records, metric: str, panels: Sequence[Panel]) -> list[Plot]:
     room = max(0.06 * (max(shown) - min(shown)), 0.01 * max(shown)) or 1.0
     title = f"energy used ({unit})" if unit else f"% of {seen.whole}"
     y = LineAxis(title, max(0.0, min(shown) - room) / size, (max(shown) + room) / size)
-    name = BUDGET if metric == _ENERGY else BOUND_NAME
+    name = BUDGET if metric == _ENERGY else seen.bound_name
     return [_plot(seen, panel, y, size, (name, limit)) for panel, limit in zip(panels, limits, strict=True)]
 
 

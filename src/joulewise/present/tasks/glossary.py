@@ -8,7 +8,8 @@ GLOSSARY = {
     "Utility": UTILITY,
     "Proven bound": (
         "What no policy can exceed, even one that knows the future: prices for machine time and energy prove it, and "
-        "`joulewise verify` checks the proof."
+        '`joulewise verify` checks the proof. With `bound = "trivial"` it is what tasks could earn if none were in the '
+        "way of others."
     ),
     "% of what is possible": (
         "Utility earned divided by the proven bound of the same trial. The best possible may lie below the bound, so "

@@ -11,15 +11,15 @@ from joulewise.present.compared import thinned
 from joulewise.present.formats import energy_unit, plain
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled, shared_value, whiskers
 from joulewise.present.lines import BUDGET, LIMIT_LOOK, LineAxis, LinePoint, Plot, draw_lines
-from joulewise.present.records import BOUND, BOUND_NAME, Records
+from joulewise.present.records import BOUND, Records
 from joulewise.present.tasks.keys import FILTER, LENIENCY, POLICY, SETTING, WEIGHT
 from joulewise.present.tasks.settings import FILTERS, WITH_LENIENCY, tunes, with_setting
 from joulewise.present.views import beside, looks_of, reshaped
 
 _PLACE = "place"
 """Where a run stands on the axis: its value of the turned key, or right of them all if that has no effect."""
-_LIMITS = {"utility": (BOUND, BOUND_NAME), "energy_j": ("budget_j", BUDGET)}
-"""What limits each metric, and what that is called."""
+_LIMITS = {"utility": BOUND, "energy_j": "budget_j"}
+"""What limits each metric."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ def _apart(records: Records, covered: Sequence[str]) -> list[str]:
 
 def _plots(scene: _Turned, metric: str, panels: Sequence[Panel]) -> list[Plot]:
     records, labels = scene.records, scene.records.labels(scene.lines)
-    limit, limit_name = _LIMITS[metric]
-    limits = [shared_value(records, panel, limit) for panel in panels]
+    limit_name = BUDGET if metric == "energy_j" else records.bound_name
+    limits = [shared_value(records, panel, _LIMITS[metric]) for panel in panels]
     shown = [v for panel in panels for name in ("mean", "low", "high") for v in panel.rows[name].drop_nulls()]
     shown += [value for value in limits if value is not None]
     unit, size = energy_unit(max(shown)) if metric == "energy_j" else ("", 1.0)
