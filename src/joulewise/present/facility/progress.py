@@ -63,7 +63,8 @@ def rate_over_time(records: Records) -> Drawing:
     )
     bound = " The dashed line is the proven bound: no plan earns more." if records.measures(BOUND) else ""
     caption = (
-        f"Co-located reward rate of the best plan that each technique had found by then; {SAID_100}. The dot marks the "
+        f"Co-located reward rate of the best plan that each technique had found by then, if no task has to wait; "
+        f"{SAID_100}. The dot marks the "
         f"last improvement, after which the line stays level; time is on a logarithmic scale.{bound}{means}{note}"
     )
     return Drawing(assemble(parts, across=2), caption)

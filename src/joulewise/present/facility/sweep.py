@@ -100,8 +100,8 @@ def rates_by_number(records: Records) -> Drawing:
     x = _NumberAxis(kind, seen.runs[_PLACE])
     scenes = [_scene(seen, panel, technique, x) for panel in panels]
     caption = (
-        f"Co-located reward rate at each {kind.name}{_bound_said(records)}; {SAID_100}.{_worth_said(seen, kind)}"
-        f"{x.said} {whiskers(records, 'Points', CRR)}{note}"
+        f"Co-located reward rate of plans, if no task has to wait, at each {kind.name}{_bound_said(records)}; "
+        f"{SAID_100}.{_worth_said(seen, kind)}{x.said} {whiskers(records, 'Points', CRR)}{note}"
     )
     return Drawing(assemble(_parts(seen, scenes, technique, x), across=2), caption)
 

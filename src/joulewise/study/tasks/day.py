@@ -69,7 +69,7 @@ class ManagedKind(Kind):
         """The world of one trial; InputError when tables do not describe one."""
         from joulewise.model import World
 
-        system = build_machines(parts.system, draw)
+        system = self.build_system(parts, draw)
         workload = self.build_workload(parts.workload, system, draw)
         supply = build_supply(parts.supply, draw)
         check_limits(supply, system)
@@ -232,7 +232,7 @@ def _check_switches(points: Sequence[Point], manager_of: Callable[[Part], Manage
 
 def _bound_s(n_tasks: float) -> float:
     """How long the bound of a world takes: few tasks have more prices to look at for each."""
-    return max(0.5 * (n_tasks / 1000) ** 0.45, 2e-5 * n_tasks)
+    return max(0.5 * math.pow(n_tasks / 1000, 0.45), 2e-5 * n_tasks)
 
 
 def _is_slow(policy: Policy) -> bool:
