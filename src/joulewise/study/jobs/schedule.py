@@ -72,7 +72,7 @@ class JobsKind(Kind):
     workloads = JOB_WORKLOADS
     unnamed_system = AS_LOGGED
     main = "policy"
-    title = "percent of maximum utility"
+    title = "percent of what is possible"
     columns = JOB_COLUMNS
     tables = (JOBS, JOB_TRACES, CLUSTERS)
     template = JOBS_TEMPLATE

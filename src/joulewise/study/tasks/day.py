@@ -60,7 +60,7 @@ class ManagedKind(Kind):
     systems = MACHINES
     workloads = WORKLOADS
     main = "policy"
-    title = "percent of maximum utility"
+    title = "percent of what is possible"
     columns = MANAGED_COLUMNS
     tables = (RECORDS, TRACES)
     template = MANAGED_TEMPLATE
