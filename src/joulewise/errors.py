@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+_Inputs = ParamSpec("_Inputs")
+_Result = TypeVar("_Result")
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that no name has: they steer terminals, turn the direction of text, or are none at all."""
@@ -69,6 +73,17 @@ def raise_if_any(problems: Iterable[Problem]) -> None:
     found = tuple(problems)
     if found:
         raise InputError(*found)
+
+
+def attempt(
+    problems: list[Problem], read: Callable[_Inputs, _Result], *args: _Inputs.args, **kwargs: _Inputs.kwargs
+) -> _Result | None:
+    """What a function gives; or None, with its problems noted, so that other inputs are looked at too."""
+    try:
+        return read(*args, **kwargs)
+    except InputError as error:
+        problems.extend(error.problems)
+        return None
 
 
 def nearest(name: str, choices: Iterable[str]) -> str | None:

@@ -12,8 +12,8 @@ from joulewise.study.column import (
     QUEUES,
     USERS,
     Column,
-    at_least_percent,
     metric,
+    one_digit,
     three_figures,
 )
 from joulewise.study.meter_columns import METER_COLUMNS
@@ -44,11 +44,14 @@ JOB_COLUMNS = (
         heading="utility earned",
     ),
     metric(
-        "maximum_utility", "utility", "the same sum if every job started on arrival with its fastest option"
+        "maximum_utility", "utility",
+        "the same sum if nothing had to wait: every job starts on arrival with its fastest option (Machovec et al. "
+        "2016 call it the maximum utility)",
+        heading="utility if nothing had to wait",
     ),
     metric(
-        "utility_percent", "%", "100 x utility / maximum_utility", title="mean", rank=10,
-        heading="utility (% of maximum)",
+        "utility_percent", "%", "100 x utility / maximum_utility", title="% without waiting", form=one_digit, rank=20,
+        heading="utility (% of that without waiting)",
     ),
     metric(
         "utility_bound", "utility", "proven: no policy, even one that knows the future, can earn more",
@@ -56,7 +59,7 @@ JOB_COLUMNS = (
     ),
     metric(
         "possible_percent", "%", "100 x utility / utility_bound: how much of what is possible was earned, at least",
-        title="of possible", form=at_least_percent, rank=20, heading="utility (% of the proven bound)",
+        title="% of possible", rank=10, heading="utility (% of what is possible)",
     ),
     metric("jobs_arrived", "jobs", "jobs that arrived in the counted window"),
     metric("jobs_completed", "jobs", "jobs that completed in the counted window, whenever they arrived"),
@@ -71,7 +74,7 @@ JOB_COLUMNS = (
         heading="jobs running at the end",
     ),
     metric("jobs_dropped", "jobs", "jobs that arrived in the counted window and were dropped"),
-    metric("jobs_killed", "jobs", "jobs that arrived in it and were killed at the end of their planned time"),
+    metric("jobs_killed", "jobs", "jobs that arrived in it and were killed at the end of the time they asked for"),
     metric(
         "jobs_waiting", "jobs",
         "jobs that arrived in it and had no nodes when the simulation ended: never started, or suspended or lost and "
@@ -164,8 +167,8 @@ JOB_COLUMNS = (
     Column(JOBS, "ready_s", "s", "instant at which it could have started; null if the job before it never ended"),
     Column(
         JOBS, "fate", "",
-        "ran, killed (at the end of its planned time), dropped, waiting (never started, or suspended or lost and not "
-        "resumed) or impossible (fits nowhere)",
+        "ran, killed (at the end of the time it asked for), dropped, waiting (never started, or suspended or lost and "
+        "not resumed) or impossible (fits nowhere)",
     ),
     Column(JOBS, "option", "", "number of the option it had, in the list of all types; null if it had no nodes"),
     Column(JOBS, "cluster", "", "name of the cluster; null if it had no nodes, as all that follows"),
