@@ -76,7 +76,7 @@ def test_new_writes_a_study_of_each_kind(kind: str, n_runs: int, study: Path, ca
     [
         (FRONT, ("percent of the proven hypervolume", "Recovered LP (trial ", "knee at", "of computing")),
         (PROFIT, ("profit per second", "Verdicts: better not to run (2 of 4), profit (2 of 4).", "The most is")),
-        (UTILITY + EVOLVED, ("percent of hypervolume", "of the bound's", "NSGA-II (trial ", "per MJ", "of computing")),
+        (UTILITY + EVOLVED, ("percent of hypervolume", "bound's", "NSGA-II (trial ", "per MJ", "of computing")),
     ],
     ids=["front", "profit", "utility"],
 )
@@ -101,6 +101,7 @@ def test_methods_and_columns_of_bags_are_listed_and_explained(study: Path, capsy
     assert "Friese 5.4.4, 7.2" in said
     assert "reference point" in call(capsys, "explain", "hypervolume_percent").out
     assert "optimise" in call(capsys, "explain", "optimise.profit_ratio").out
+    assert "the machines, the clusters, or the nodes" in call(capsys, "explain", "system").out
     assert "clouds" in call(capsys, "explain", "utility").out
     assert 'optimise.objective = "expected"' in call(capsys, "explain", "expected").out
     assert "nothing is called 'certifed'" in call(capsys, "explain", "certifed").err

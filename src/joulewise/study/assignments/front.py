@@ -34,7 +34,7 @@ from joulewise.study.case import NOT_CHECKED, Candidates, Case, Note, Outcome
 from joulewise.study.column import ASSIGNMENTS, CLOUDS, FRONTS
 from joulewise.study.judging import judge_columns, judge_tables, place_of
 from joulewise.study.kind import Kind
-from joulewise.study.machines import MACHINES, build_machines, tiny_machines
+from joulewise.study.machines import MACHINES, tiny_machines
 from joulewise.study.run import Run
 from joulewise.study.sections import OPTIMISE_SECTION, build_supply
 from joulewise.study.seeds import search_seed
@@ -91,7 +91,7 @@ class UtilityKind(Kind):
         """The tasks of one trial and what may become of them; InputError when tables do not describe them."""
         from joulewise.model import World
 
-        system, chances = with_chances(build_machines(parts.system, draw), parts.system.parameters, draw)
+        system, chances = with_chances(self.build_system(parts, draw), parts.system.parameters, draw)
         workload = self.build_workload(parts.workload, system, draw)
         return KnownWorld(World(system, workload, build_supply(parts.supply, draw)), chances)
 
@@ -124,9 +124,15 @@ class UtilityKind(Kind):
         new = (n for (key, bound), n in worlds.items() if not store.proof_file(key, bound).is_file())
         return runs_s + _BOUND_TASK_S * sum(new)
 
-    def size(self, kept: Sequence[Run], folder: Path) -> float:
-        """The bytes of the detail tables of these runs."""
+    def size(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the detail tables of those that are kept."""
+        kept = [run for run in runs if run.keep]
         return _GENE_BYTES * _KEPT_POINTS * sum(self.task_counts(kept, folder).values())
+
+    def memory(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the largest population, with those of its children."""
+        n_tasks = self.task_counts(runs, folder)
+        return max((_held(run.point.decision.parameters) * n_tasks[run.key] for run in runs), default=0.0)
 
     def compute(self, case: Case) -> Outcome:
         """Search the front, hold it against the bound, and evaluate it in fresh samples where there is chance."""
@@ -192,6 +198,11 @@ class UtilityKind(Kind):
             f"the most utility per energy is {best['peak_utility_per_mj']:.4g} per MJ, "
             f"at {best['peak_utility']:.5g} with {units.energy(best['peak_energy_j'])}."
         )
+
+
+def _held(p: UtilityFrontParameters) -> float:
+    """The bytes that a search holds for each task."""
+    return 2.0 * _GENE_BYTES * max(p.population, _KEPT_POINTS)
 
 
 def _search_s(p: UtilityFrontParameters, n_tasks: float) -> float:

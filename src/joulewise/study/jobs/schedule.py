@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -52,8 +52,10 @@ if TYPE_CHECKING:
     from joulewise.simulate.jobs.scheduler import Scheduler
 
 # Rough figures of one ordinary processor of 2024; a guess within a factor of three is all that is promised.
-_RUN_S, _JOB_S, _READ_S, _PRICES_JOB_S = 0.05, 2e-5, 5e-6, 3e-4
-_JOB_BYTES = 60
+_RUN_S, _JOB_S, _READ_S = 0.05, 2e-5, 5e-6
+_KEPT_BYTES, _JOB_BYTES, _PROOF_BYTES = 60_000, 50, 20_000
+_HELD_BYTES = 1_000
+"""What a job takes in memory at most."""
 _INTERVAL_S = 60.0
 PREEMPTIVE = "preemptive-prices"
 _LOG, _CAPS = "workload.trace", "supply.power_cap_by_hour"
@@ -70,7 +72,7 @@ class JobsKind(Kind):
     workloads = JOB_WORKLOADS
     unnamed_system = AS_LOGGED
     main = "policy"
-    title = "percent of maximum utility"
+    title = "percent of what is possible"
     columns = JOB_COLUMNS
     tables = (JOBS, JOB_TRACES, CLUSTERS)
     template = JOBS_TEMPLATE
@@ -81,15 +83,16 @@ class JobsKind(Kind):
 
     def build_world(self, parts: WorldParts, draw: Draw) -> Scene:
         """The world of one trial; InputError when its sources do not describe one."""
-        made = self.build_workload(parts.workload, self.build(parts.system, draw), draw)
+        made = self.build_workload(parts.workload, self.build_system(parts, draw), draw)
         return build_scene(parts, made, draw)
 
     def checks(self, asked: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
         """Look up the policies, read the logs and tables and hold limits and schedulers against them."""
-        yield from (partial(build_scheduler, part, draw) for part in asked.decisions)
+        scheduler_at = cache(partial(build_scheduler, draw=draw))  # points of a decision share its scheduler
+        yield from (partial(scheduler_at, part) for part in asked.decisions)
         yield from (partial(asked.world_of, parts) for parts in asked.worlds)
-        yield from (partial(_check_fit, point, asked, draw) for point in asked.points)
-        yield partial(_check_switches, asked.points, draw)
+        yield from (partial(_check_fit, point, scheduler_at, asked) for point in asked.points)
+        yield partial(_check_switches, asked.points, scheduler_at)
 
     def warnings(self, asked: Candidates, draw: Draw) -> Iterator[Problem]:
         """What is worth a word in the worlds of the first trial; those that cannot be made are left out."""
@@ -119,13 +122,19 @@ class JobsKind(Kind):
         n_jobs = self.task_counts(missing, folder)
         worlds = {run.world_key: run for run in missing}
         new = [run for run in worlds.values() if not store.proof_file(run.world_key, run.bound).is_file()]
-        bounds_s = sum(_PRICES_JOB_S * n_jobs[run.key] for run in new if run.bound != TRIVIAL)
+        bounds_s = sum(_bound_s(n_jobs[run.key]) for run in new if run.bound != TRIVIAL)
         reading_s = _READ_S * sum(n_jobs[run.key] for run in worlds.values())
         return bounds_s + reading_s + sum(_RUN_S + _JOB_S * n_jobs[run.key] for run in missing)
 
-    def size(self, kept: Sequence[Run], folder: Path) -> float:
-        """The bytes of the detail tables of these runs."""
-        return _JOB_BYTES * sum(self.task_counts(kept, folder).values())
+    def size(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the detail tables of those that are kept, and of the bounds of their worlds."""
+        kept = [run for run in runs if run.keep]
+        n_jobs, n_worlds = sum(self.task_counts(kept, folder).values()), len({run.world_key for run in runs})
+        return _KEPT_BYTES * len(kept) + _JOB_BYTES * n_jobs + _PROOF_BYTES * n_worlds
+
+    def memory(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the largest world and of what is made of it."""
+        return _HELD_BYTES * max(self.task_counts(runs, folder).values(), default=0.0)
 
     def compute(self, case: Case) -> Outcome:
         """Simulate the scheduler in the world; JoulewiseError when its allocation breaks a rule."""
@@ -196,6 +205,11 @@ def _most(runs: pl.DataFrame, column: str) -> int:
     return int(cast("int", runs[column].max()) or 0) if column in runs.columns else 0
 
 
+def _bound_s(n_jobs: float) -> float:
+    """How long the bound of a world takes: few jobs have more prices to look at for each."""
+    return max(0.8 * math.pow(n_jobs / 1000, 0.45), 5e-5 * n_jobs)
+
+
 def build_scheduler(scheduler: Part, draw: Draw) -> Scheduler:
     """The scheduler that a section describes; InputError when its policy cannot be found."""
     return cast("Scheduler", SCHEDULER_SOURCE.build(scheduler.parameters, draw))
@@ -208,11 +222,11 @@ def scheduler_of(point: Point, scheduler: Scheduler) -> Scheduler:
     return scheduler
 
 
-def _check_fit(point: Point, asked: Candidates, draw: Draw) -> None:
+def _check_fit(point: Point, scheduler_at: Callable[[Part], Scheduler], asked: Candidates) -> None:
     """Hold a scheduler against the world of the first trial; a world that cannot be made is reported elsewhere."""
     from joulewise.simulate.jobs.misfits import job_misfits
 
-    scheduler = scheduler_of(point, build_scheduler(point.decision, draw))
+    scheduler = scheduler_of(point, scheduler_at(point.decision))
     try:
         world = asked.world_of(point.world).world
     except InputError:
@@ -220,10 +234,10 @@ def _check_fit(point: Point, asked: Candidates, draw: Draw) -> None:
     raise_if_any(job_misfits(world, scheduler))
 
 
-def _check_switches(points: Sequence[Point], draw: Draw) -> None:
+def _check_switches(points: Sequence[Point], scheduler_at: Callable[[Part], Scheduler]) -> None:
     """Find switches that change nothing at any point."""
     scheduled = {(point.world, point.decision): point for point in points}
-    switched = [(point.world, build_scheduler(point.decision, draw)) for point in scheduled.values()]
+    switched = [(point.world, scheduler_at(point.decision)) for point in scheduled.values()]
     raise_if_any(idle_switches(SCHEDULER_SECTION.name, USES, switched))
 
 
