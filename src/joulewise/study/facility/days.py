@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from joulewise.errors import InputError
-from joulewise.study.case import NOT_CHECKED, Case, Note
+from joulewise.study.case import Case
 from joulewise.study.facility.methods import RewardParameters, search
-from joulewise.study.judging import judge_columns
 from joulewise.study.seeds import search_seed
 
 if TYPE_CHECKING:
@@ -31,14 +29,6 @@ _COLUMNS = (
 def columns(case: Case) -> dict[str, float]:
     """What a day of a run comes to; NaN where it has none."""
     return dict.fromkeys(_COLUMNS, math.nan) if case.decision.day_s is None else _measures(_simulated(case))
-
-
-def judge(case: Case, row: dict[str, Any]) -> Iterator[str]:
-    """What of a day does not come out again; one with plans that time may have ended can not be had again."""
-    if case.decision.day_s is not None and case.decision.time_limit_s is not None:
-        yield Note(f"{NOT_CHECKED}: the day, as time may have ended the search for its plans")
-    else:
-        yield from judge_columns(row, columns(case))
 
 
 def n_plans(p: RewardParameters) -> int:
