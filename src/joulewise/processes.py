@@ -21,6 +21,7 @@ ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_T
 """Each process is one thread: the processes are the parallelism."""
 
 _STARTING = threading.Lock()
+_REQUESTS_TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def available_cpus() -> int:
@@ -49,14 +50,31 @@ def follow_parent() -> None:
 
 
 @contextmanager
+def undisturbed() -> Iterator[None]:
+    """In here, a request to end waits for the end of the block: for what must not be left half done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+    before = {number: signal.signal(number, lambda told_by, _: waiting.append(told_by)) for number in _REQUESTS_TO_END}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)
+        for told_by in waiting:
+            signal.raise_signal(told_by)
+
+
+@contextmanager
 def for_children() -> Iterator[list[BaseProcess]]:
     """Start processes in here: they inherit one thread each, and a Ctrl-C that only the parent hears.
 
     Workers need nothing of the program that started them, so it is not passed to them: a script would otherwise
     be run again in each of them, unless it keeps its calls under `if __name__ == "__main__"`. The processes that were
-    started are in the list afterwards. One thread at a time starts processes.
+    started are in the list afterwards. One thread at a time starts processes, and a Ctrl-C waits until it has.
     """
-    with _STARTING:
+    with undisturbed(), _STARTING:
         before, started = set(multiprocessing.active_children()), list[BaseProcess]()
         saved = {name: os.environ.get(name) for name in ONE_THREAD}
         os.environ.update(ONE_THREAD)
@@ -74,8 +92,11 @@ def for_children() -> Iterator[list[BaseProcess]]:
 
 
 def end(children: Iterable[BaseProcess]) -> None:
-    """End processes, and wait until they are gone."""
-    for child in list(children):
-        child.terminate()
-        while child.is_alive():  # a pool's thread may be waiting for it too, and be first to learn of its end
-            child.join(HEED_S)
+    """End processes, and wait until they are gone; a Ctrl-C meanwhile waits as well."""
+    ended = list(children)
+    with undisturbed():
+        for child in ended:
+            child.terminate()
+        for child in ended:
+            while child.is_alive():  # a pool's thread may be waiting for it too, and be first to learn of its end
+                child.join(HEED_S)

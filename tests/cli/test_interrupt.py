@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -33,7 +35,8 @@ def test_ctrl_c_keeps_finished_runs_and_the_next_run_resumes(
     first = started(tmp_path, "run", "study.toml", "--workers", 2, "--no-report")
     folder = tmp_path / "results" / "small"
     wait_for_parts(folder, 3)
-    os.killpg(first.pid, signal.SIGINT)  # a terminal sends it to the workers as well
+    for _ in range(5):  # the later ones hit what clears up after the first
+        os.killpg(first.pid, signal.SIGINT)  # a terminal sends it to the workers as well
     out, err = first.communicate(timeout=60)
     assert first.returncode == 130
     assert out == ""
@@ -52,6 +55,29 @@ def test_ctrl_c_keeps_finished_runs_and_the_next_run_resumes(
     assert resumed.height == N_RUNS
     assert list(folder.rglob("*.tmp")) == []
     assert lasting(resumed).equals(lasting(straight.runs))
+
+
+DEAF = """
+import time
+from joulewise.cli.interrupts import ending_soon, last_words
+
+with ending_soon(), last_words(lambda: "all is kept"):
+    print("ready", flush=True)
+    while True:
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            pass
+"""
+
+
+def test_what_does_not_end_by_itself_is_ended() -> None:
+    deaf = subprocess.Popen([sys.executable, "-c", DEAF], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert deaf.stdout is not None
+    assert deaf.stdout.readline() == "ready\n"
+    deaf.send_signal(signal.SIGINT)
+    _, err = deaf.communicate(timeout=60)
+    assert (deaf.returncode, err) == (130, "all is kept\n")
 
 
 @pytest.mark.thorough("starts a study with processes")

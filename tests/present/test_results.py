@@ -7,7 +7,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from joulewise.present.results import records_of, write_figures, write_report
+from joulewise.present.results import current_report, records_of, write_figures, write_report
 from joulewise.study import Results
 from tests.strategies.small import run_small, small
 
@@ -35,6 +35,22 @@ def test_report_and_figures_are_written_beside_the_runs(results: Results) -> Non
     paths = write_figures(results, formats=["svg"], on_progress=lambda done, total: seen.append((done, total)))
     assert {path.parent for path in paths} == {results.folder / "figures"}
     assert seen[-1] == (len(paths), len(paths))
+
+
+def test_a_report_is_current_until_the_results_or_the_version_change(
+    results: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_report(results)
+    assert current_report(results) == path
+    with monkeypatch.context() as patch:
+        patch.setattr("joulewise.present.results.__version__", "another")
+        assert current_report(results) is None
+    more = run_small(results.folder, change=lambda text: text.replace("[0, 0.5]", "0.5") + "# a remark\n")
+    assert current_report(more) is None
+    path.write_bytes(b"")
+    assert current_report(results) is None
+    path.unlink()
+    assert current_report(results) is None
 
 
 def test_runs_of_measured_time_are_not_the_same_again(results: Results) -> None:

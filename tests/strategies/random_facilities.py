@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ def random_facility(
     by_pair, has_one_curve, is_dense = (rng.random() < 0.4 if value is None else value for value in chosen)
     node_type = rng.integers(types.n_types, size=n_nodes, dtype=np.int32)
     tasks = _tasks(rng, types, node_type, n_task_types or int(rng.integers(1, 6)), by_pair)
+    tasks = replace(tasks, deadlines_alone=seed % 3 == 0)
     full_w = (types.overhead_w + types.cores * tasks.power_w.max(axis=(0, 2)))[node_type]
     flow = (dense_flow if is_dense else sparse_flow)(rng, n_nodes, n_cracs)
     flow *= full_w.mean() / (AIR_J_PER_M3_K * _RISE_K) / flow.sum(axis=1)[:n_nodes].mean()

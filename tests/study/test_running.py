@@ -100,6 +100,26 @@ def test_runs_that_a_study_no_longer_asks_for_are_set_aside_and_found_again(smal
     assert again.runs.equals(first.runs)
 
 
+def changed_files(folder: Path) -> dict[str, int]:
+    """Every file of a folder with the instant of its last change."""
+    return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def test_running_a_finished_study_again_writes_nothing(small_copy: Path) -> None:
+    run_small(small_copy)  # which takes the folder over from where it was copied
+    before, seen = changed_files(small_copy), list[Progress]()
+    first = open_results(small_copy)
+    again = run_study(small(), small_copy, 1, seen.append)
+    assert changed_files(small_copy) == before
+    assert (seen[-1].n_total, seen[-1].n_reused) == (0, 8)
+    assert (again.about, again.runs.equals(first.runs)) == (first.about, True)
+
+
+def test_a_study_with_another_text_and_the_same_runs_gets_its_new_heading(small_copy: Path) -> None:
+    run_study(small(lambda text: text + "# a remark\n"), small_copy, 1)
+    assert (small_copy / "study.toml").read_text().endswith("# a remark\n")
+
+
 def test_asking_for_more_details_computes_only_the_runs_that_lack_them(small_copy: Path) -> None:
     seen: list[Progress] = []
     run_study(small(lambda text: 'keep = "all"\n' + text), small_copy, 1, seen.append)

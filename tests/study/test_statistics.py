@@ -10,7 +10,7 @@ import pytest
 from scipy.special import stdtrit
 
 from joulewise.confidence import student_quantile
-from joulewise.study.statistics import best, differences, summary
+from joulewise.study.statistics import best, differences, leaders, summary
 
 AXES = ("manager.policy", "load")
 
@@ -95,3 +95,44 @@ def test_the_best_row_has_the_highest_mean() -> None:
     assert winner is not None
     assert (winner["manager.policy"], winner["load"], winner["mean"]) == ("b", 2, 8.5)
     assert best(table.clear(), "utility") is None
+
+
+CONTEST: dict[tuple[str, int], list[float | None]] = {
+    ("a", 1): [1.0, 2.0, 4.0],
+    ("b", 1): [2.0, 3.1, 5.0],
+    ("c", 1): [2.5, 2.6, 4.9],
+    ("a", 2): [8.0, 6.0, 9.0],
+    ("b", 2): [5.0, 3.0, 6.1],
+    ("c", 2): [8.0, 6.0, 9.0],
+    ("a", 3): [5.0, None, 6.1],
+    ("b", 3): [5.0, 3.0, 6.0],
+    ("a", 4): [5.0, 5.0, 5.0],
+    ("b", 4): [5.0, 5.0, 5.0],
+    ("a", 5): [5.0, 6.0, 7.0],
+}
+STANDINGS = [("b", 1, "best"), ("c", 1, "tied"), ("a", 2, "best"), ("c", 2, "tied")]
+
+
+def contest(worlds: bool = True) -> pl.DataFrame:
+    rows = [
+        {"manager.policy": policy, "load": load, "trial": trial, "utility": value, "world": f"{worlds * load} {trial}"}
+        for (policy, load), trials in CONTEST.items()
+        for trial, value in enumerate(trials)
+    ]
+    return pl.DataFrame(rows)
+
+
+def test_each_world_has_its_best_and_those_that_trials_do_not_tell_from_it() -> None:
+    table = leaders(contest(), AXES, "utility")
+    assert list(table.iter_rows()) == STANDINGS
+
+
+def test_points_of_one_world_have_one_best_however_many_axes_they_have() -> None:
+    one_world = contest(worlds=False).filter(pl.col("load") < 3)
+    table = leaders(one_world, AXES, "utility")
+    assert list(table.iter_rows()) == [("a", 2, "best"), ("c", 2, "tied")]
+
+
+def test_one_trial_ties_what_is_equal_alone() -> None:
+    table = leaders(contest().filter(pl.col("trial") == 0), AXES, "utility")
+    assert list(table.iter_rows()) == [("c", 1, "best"), ("a", 2, "best"), ("c", 2, "tied")]

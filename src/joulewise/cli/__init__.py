@@ -27,10 +27,18 @@ _REFUSALS = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code; a user's mistake gives a message, never a traceback."""
-    from joulewise.cli.app import app
+    from joulewise.cli.interrupts import ending_soon
+
+    with ending_soon():
+        _call(arguments)
+
+
+def _call(arguments: Sequence[str] | None) -> None:
     from joulewise.errors import InputError
 
     try:
+        from joulewise.cli.app import app
+
         app(args=None if arguments is None else list(arguments), prog_name="joulewise")
     except InputError as error:
         _show_problems(error)

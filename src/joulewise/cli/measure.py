@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from joulewise.cli.codes import SOME_RUNS_FAILED
+from joulewise.cli.interrupts import take_time
 from joulewise.cli.output import AsJson, following, note, print_json, print_table, working
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def _measure(path: Path, out: Path | None, *, is_agreed: bool, as_json: bool) ->
 
     plan = read_plan(path)
     folder = _folder(plan, out)
+    take_time()
     with (
         following(f"Measuring {plan.name}", quiet=as_json) as follow,
         ending_in_order(),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import typer
 
-from joulewise.cli.codes import INTERRUPTED
+from joulewise.cli.interrupts import last_words
 from joulewise.progress import Progress
 
 if TYPE_CHECKING:
@@ -133,16 +133,16 @@ def progress(title: str, *, quiet: bool) -> Iterator[Move]:
 def following(title: str, *, quiet: bool) -> Iterator[Callable[[Progress], None]]:
     """A bar that follows runs; after Ctrl-C, says how many are kept and how to go on, and exits."""
     last = Progress(0, 0, 0, 0)
-    try:
-        with progress(title, quiet=quiet) as move:
 
-            def follow(now: Progress) -> None:
-                nonlocal last
-                last = now
-                move(now.n_done, now.n_total or None, now.doing)
-
-            yield follow
-    except KeyboardInterrupt:
+    def words() -> str:
         kept = f" ({last.kept})" if last.kept else ""
-        note(f"\nInterrupted; finished runs are kept{kept}. To go on from there, run the same command again.")
-        raise typer.Exit(INTERRUPTED) from None
+        return f"\nInterrupted; finished runs are kept{kept}. To go on from there, run the same command again."
+
+    with last_words(words), progress(title, quiet=quiet) as move:
+
+        def follow(now: Progress) -> None:
+            nonlocal last
+            last = now
+            move(now.n_done, now.n_total or None, now.doing)
+
+        yield follow

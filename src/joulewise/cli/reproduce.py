@@ -71,9 +71,9 @@ def _reproduce(
     experiment: Experiment, trials: int | None, out: Path | None, workers: int | None, as_json: bool
 ) -> None:
     from joulewise.cli.result import show_failures
-    from joulewise.cli.run import run_shown
+    from joulewise.cli.run import report_of, run_shown
     from joulewise.files import write_atomic
-    from joulewise.present.results import write_figures, write_report
+    from joulewise.present.results import current_report, write_figures
 
     folder = out or FOLDER / experiment.id
     results = run_shown(experiment.study(trials), folder, workers, quiet=as_json)
@@ -81,14 +81,16 @@ def _reproduce(
         show_failures(results)
         raise typer.Exit(SOME_RUNS_FAILED)
     findings = experiment.findings(experiment.measured(results))
-    page, pictures = write_report(results), write_figures(results)
-    figure = next((path for path in pictures if path.stem == experiment.figure), None)
+    figure = folder / "figures" / f"{experiment.figure}.png"
+    if current_report(results) is None or not figure.is_file():
+        write_figures(results)
+    page = report_of(results, quiet=as_json)
     how_often = results.study.heading.trials
     write_atomic(folder / "findings.md", _markdown(experiment, findings, f"{how_often} trials"))
     if as_json:
         _print_findings(experiment, findings, folder, trials=how_often)
     else:
-        _show_findings(experiment, findings, folder, {"Figure": figure or "none", "Report": page})
+        _show_findings(experiment, findings, folder, {"Figure": figure if figure.is_file() else "none", "Report": page})
     if not results.failed.is_empty():
         show_failures(results)
         raise typer.Exit(SOME_RUNS_FAILED)

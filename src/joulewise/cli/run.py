@@ -23,7 +23,8 @@ def run(
 ) -> None:
     """Run a study, or what is left of it.
 
-    Runs that are stored already are not repeated; Ctrl-C keeps what is finished.
+    Runs that are stored already are not repeated, and a report that is up to date is not written again; Ctrl-C keeps
+    what is finished.
     """
     from joulewise.cli.result import show_failures, show_summary
     from joulewise.study import read_study
@@ -31,10 +32,7 @@ def run(
     results = run_shown(read_study(study), out, workers, quiet=as_json)
     page = None
     if report:
-        from joulewise.present.results import write_report
-
-        with working("Writing the report", quiet=as_json):
-            page = write_report(results)
+        page = report_of(results, quiet=as_json)
     if as_json:
         counts = {"n_runs": results.runs.height, "n_failed": results.failed.height}
         places = {"folder": str(results.folder), "report": page and str(page)}
@@ -53,6 +51,14 @@ def run_shown(study: Study, out: Path | None, workers: int | None, *, quiet: boo
     _announce_compilation()
     with following(f"Running {study.name}", quiet=quiet) as follow:
         return run_study(study, out, workers, follow)
+
+
+def report_of(results: Results, *, quiet: bool) -> Path:
+    """The report of results, written unless it is there."""
+    from joulewise.present.results import current_report, write_report
+
+    with working("Writing the report", quiet=quiet):
+        return current_report(results) or write_report(results)
 
 
 def _announce_compilation() -> None:

@@ -12,6 +12,8 @@ from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints, freeze_fields
 from joulewise.model.room import Room
 
+_IN_TIME = 1.0 - 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class NodeTypes:
@@ -50,7 +52,9 @@ class TaskFlows:
     draws `power_w[t, n, p]` meanwhile; speed 0 is "cannot run", also for P-states that a node type does not have.
     Tasks belong to memory classes: one of class a beside one of class b on a processor of type n takes
     `1 + slowdown[n, a, b]` times as long, and slowdowns of several neighbours add up. Where slowdowns are known for
-    each pair of task types, each type is a class of its own. Raises InputError with every problem found.
+    each pair of task types, each type is a class of its own. `deadlines_alone`: a task counts as in time if it would
+    be so alone, as published; otherwise only if it is so beside whatever its neighbours run. Raises InputError with
+    every problem found.
     """
 
     names: tuple[str, ...]
@@ -62,6 +66,7 @@ class TaskFlows:
     memory_class: Codes
     class_names: tuple[str, ...]
     slowdown: Floats
+    deadlines_alone: bool = False
 
     def __post_init__(self) -> None:
         floats = ("rate_per_s", "reward", "deadline_s", "speed_per_s", "power_w", "slowdown")
@@ -80,6 +85,19 @@ class TaskFlows:
     def is_usable(self) -> Bools:
         """Which [task type, node type, P-state] can meet the deadline when a task starts as it arrives (eq. 3)."""
         return np.asarray(self.speed_per_s > 1.0 / self.deadline_s[:, None, None])
+
+    @cached_property
+    def least_pace(self) -> Floats:
+        """[task type, node type, P-state]: a task that neighbours slow to this share of its speed, or less, is late.
+
+        0 where deadlines are tested alone. One that takes just as long as its deadline is in time, rounding or not.
+        """
+        if self.deadlines_alone:
+            return np.zeros_like(self.speed_per_s)
+        never = np.full_like(self.speed_per_s, np.inf)
+        return np.divide(
+            _IN_TIME / self.deadline_s[:, None, None], self.speed_per_s, out=never, where=self.speed_per_s > 0
+        )
 
     @property
     def most_reward_per_s(self) -> float:

@@ -18,6 +18,8 @@ from joulewise.present.tables import difference_tables, full_table
 from joulewise.processes import give_back_memory
 from joulewise.units import count, duration
 
+REPORT = "report.html"
+
 
 @dataclass(frozen=True)
 class Plate:
@@ -43,10 +45,10 @@ class Draft:
         plates = [replace(plate, picture=picture_of(plate.spec)) for plate in self.plates]
         return filled("report.html", plates=plates, **self.values)
 
-    def write(self, folder: Path) -> Path:
-        """Write `report.html` into a folder and return its path."""
-        path = folder / "report.html"
-        write_atomic(path, self.html())
+    def write(self, folder: Path, mark: str = "") -> Path:
+        """Write `report.html` into a folder and return its path; `mark` is a comment at its end."""
+        path = folder / REPORT
+        write_atomic(path, self.html() + mark)
         return path
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from joulewise._version import __version__
 from joulewise.errors import raise_if_any, unknown_name
 from joulewise.present.export import FORMATS, export
 from joulewise.present.page import drawable, page_of
 from joulewise.present.records import Records, StudyInfo, tidy
-from joulewise.present.report import draft_of
+from joulewise.present.report import REPORT, draft_of
+from joulewise.study.store import Store
 
 if TYPE_CHECKING:
     from joulewise.study import Results
@@ -36,7 +40,24 @@ def records_of(results: Results) -> Records:
 
 def write_report(results: Results) -> Path:
     """Write `report.html` into the folder of the results and return its path."""
-    return draft_of(records_of(results)).write(results.folder)
+    mark = _mark(results)
+    return draft_of(records_of(results)).write(results.folder, mark)
+
+
+def current_report(results: Results) -> Path | None:
+    """The report in the folder of the results, if this version made it of them; None where it must be written."""
+    path, mark = results.folder / REPORT, _mark(results).encode()
+    if not path.is_file():
+        return None
+    with path.open("rb") as page:
+        page.seek(max(path.stat().st_size - len(mark), 0))
+        return path if page.read() == mark else None
+
+
+def _mark(results: Results) -> str:
+    """The last line of a report, which tells what it was made of, and by what."""
+    made = json.dumps([__version__, results.study.kind.version, Store(results.folder).stamp()])
+    return f"\n<!-- made of {hashlib.sha256(made.encode()).hexdigest()} -->\n"
 
 
 def write_figures(

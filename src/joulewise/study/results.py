@@ -52,6 +52,10 @@ class Results:
         """Paired differences of every metric between the values of the compared axis."""
         return statistics.differences(self.runs, self.study.axes, self._metrics(), self.compared)
 
+    def leaders(self, metric: str) -> pl.DataFrame:
+        """The points that are best in their world, and those that trials do not tell apart from them."""
+        return statistics.leaders(self.runs, self.study.axes, metric)
+
     def details(self, table: str, columns: Iterable[str] | None = None) -> pl.DataFrame:
         """A detail table of all kept runs: run, then its columns, or these of them; names as text where runs differ."""
         store = Store(self.folder)

@@ -25,6 +25,7 @@ from joulewise.study.spec import RESULTS_VERSION
 from joulewise.study.store import Store
 from joulewise.study.study import Study
 from joulewise.study.worker import Finished
+from joulewise.units import count
 
 MAX_WORKERS = 1024
 
@@ -43,7 +44,8 @@ def run_study(
 ) -> Results:
     """Run what is missing of a study in `workers` processes (all processors by default) and merge everything.
 
-    The results are the same for any number of workers. `on_progress` is called in this thread when runs finish. When
+    The results are the same for any number of workers; where nothing changed since they were written, nothing is
+    written again. `on_progress` is called in this thread when runs finish. When
     interrupted, or cancelled by `cancel`, finished runs are kept and the next call goes on from there. Raises Cancelled
     then, and InputError when the folder belongs to something else or is being written.
     """
@@ -55,6 +57,9 @@ def run_study(
         store.remove_leftovers()
         missing = missing_runs(study, store, runs)
         about = _about(study, store, runs)
+        if not missing and store.holds(study.owner, runs, about):
+            _counter(missing, runs, on_progress)
+            return Results(store.folder, study, store.read_table(store.runs_file), store.marker() or about)
         store.claim(study.owner, about)
         began = time.perf_counter()
         try:
@@ -108,7 +113,7 @@ def _about(study: Study, store: Store, runs: tuple[Run, ...]) -> dict[str, Any]:
         "joulewise": __version__,
         "results_version": RESULTS_VERSION,
         "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}, {available_cpus()} processors",
+        "machine": f"{platform.system()} {platform.machine()}, {count(available_cpus(), 'processor')}",
         "run_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": float(earlier.get("seconds", 0.0)),
         "trials": study.heading.trials,

@@ -6,6 +6,7 @@ changed study computes only what is new; runs that it no longer asks for are set
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from joulewise.errors import InputError, Problem
-from joulewise.files import remove_leftovers, write_atomic
+from joulewise.files import remove_leftovers, sha256_of, write_atomic
 from joulewise.study.reading import Marker, Part, StoredProof, parsed, read_any_object, read_object, read_parquet
 from joulewise.study.run import Run
 
@@ -32,6 +33,9 @@ NO_BOUND = "none"
 """The bound of runs for which none is proven."""
 _IDENTITY = ("run", "world", "variant", "trial", "seed")
 _TEXT = ("variant", "error", "verdict")
+_OF_COMPUTING = ("run_at", "seconds", "machine", "python")
+"""What the marker says of computing alone, which does not change where nothing is computed."""
+
 Tables = Mapping[str, "pl.DataFrame"]
 """Detail tables of one run, by their names."""
 
@@ -128,6 +132,17 @@ class Store:
         self._mark(owner, details, is_finished=True)
         return table
 
+    def holds(self, owner: Owner, runs: Sequence[Run], details: Mapping[str, Any]) -> bool:
+        """Whether the folder says all this already, of these runs, so that it need not be written again."""
+        marker, table = self.marker() or {}, self._tabled_keys()
+        says = {key: value for key, value in details.items() if key not in _OF_COMPUTING}
+        is_same = self._holds_text(owner.source) and marker.items() >= {"is_finished": True, **says}.items()
+        return is_same and table == [run.key for run in runs]
+
+    def stamp(self) -> str:
+        """What tells finished results from all others: a hash of their heading and their table of runs."""
+        return hashlib.sha256(f"{sha256_of(self.folder / MARKER)} {sha256_of(self.runs_file)}".encode()).hexdigest()
+
     def _mark(self, owner: Owner, details: Mapping[str, Any], *, is_finished: bool) -> None:
         marker = {"schema_version": SCHEMA_VERSION, "name": owner.name, "is_finished": is_finished, **details}
         write_atomic(self.folder / MARKER, json.dumps(marker, indent=2) + "\n")
@@ -213,6 +228,9 @@ class Store:
             return {}
         rows = self.read_table(path).iter_rows(named=True)
         return {row["run"]: row for row in rows}
+
+    def _tabled_keys(self) -> list[str]:
+        return self.read_table(self.runs_file, ["run"])["run"].to_list() if self.runs_file.is_file() else []
 
     def _holds_text(self, source: str) -> bool:
         return self.study_file.is_file() and self.study_file.read_bytes() == source.encode()

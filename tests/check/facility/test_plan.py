@@ -142,7 +142,8 @@ def node_values(facility: Facility, task_price: Floats, node: int, price: Floats
             classes = [tasks.memory_class[other] for o, (other, _) in enumerate(busy) if o != k]
             slower = 1.0 + sum(tasks.slowdown[kind, tasks.memory_class[task], c] for c in classes)
             rate = tasks.speed_per_s[task, kind, pstate] / slower
-            value += task_price[task] * rate - price * tasks.power_w[task, kind, pstate]
+            worth = task_price[task] if tasks.deadlines_alone or rate * tasks.deadline_s[task] >= 1.0 else 0.0
+            value += worth * rate - price * tasks.power_w[task, kind, pstate]
         best = np.maximum(best, value)
     return np.asarray(best * types.processors[kind])
 

@@ -117,6 +117,25 @@ def test_three_and_four_cores_by_hand() -> None:
     assert slowed(idle)[HEAVY] == pytest.approx(3 / (1 + 2 * 1.0))
 
 
+def in_time(share: list[list[float]], deadline_s: float, **changes: Any) -> list[bool]:
+    """Which of the heavy, the medium and the light type count, by the plan and by the validator."""
+    facility = one_node(len(share), deadline_s=np.full(3, deadline_s), **changes)
+    state = steady(facility, Air(facility.room), plan_of(share))
+    assert check_facility(facility, plan_of(share), state) == []
+    return [bool(rate > 0) for rate in state.slowed_per_s]
+
+
+def test_tasks_that_neighbours_make_late_earn_nothing() -> None:
+    """A heavy task takes 2 s beside another and 1.3 s beside a medium one, which takes 1.5 s."""
+    heavy, medium, light = np.eye(3).tolist()
+    assert in_time([heavy, medium], 1.4) == [True, False, False]
+    assert in_time([heavy, medium], 1.4, deadlines_alone=True) == [True, True, False]
+    assert in_time([heavy, heavy], 1.99) == [False, False, False]
+    assert in_time([heavy, heavy], 2.0) == [True, False, False]
+    assert in_time([heavy, [0.01, 0.0, 0.99]], 1.9) == [False, False, True]
+    assert in_time([heavy, light], 1.9) == [True, False, True]
+
+
 def test_one_node_by_hand() -> None:
     """Half its air goes round, so its inlet is above the supply by what one pass warms it."""
     facility = one_node(2, reward=np.array([1.0, 2.0, 3.0]), rate_per_s=np.array([9.0, 9.0, 0.25]))

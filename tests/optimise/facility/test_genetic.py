@@ -15,6 +15,7 @@ from joulewise.model.facility import Facility
 from joulewise.optimise.facility import genetic as facility_genetic
 from joulewise.optimise.facility.genetic import _PlanHerd, evolve_plans
 from joulewise.optimise.facility.greedy import plan_greedily
+from joulewise.study.facility.methods import METHODS, RewardParameters
 from joulewise.worlds.facility.site import generate_facility, sized
 from tests.strategies.cases import each_seed
 from tests.strategies.facility_limits import kept_by
@@ -123,5 +124,7 @@ def test_time_and_the_keyboard_stop_it_with_the_best_so_far(monkeypatch: pytest.
     found = evolve_plans(facility, air, population=5)
     assert found.why_stopped == "interrupted"
     kept_by(facility, air, found.plan)
+    with pytest.raises(KeyboardInterrupt):  # a study keeps finished runs only
+        METHODS["ga"].search(facility, air, RewardParameters(), 0)
     with pytest.raises(InputError, match=r"population: found 1.*\ngene_mutation: found 2"):
         evolve_plans(facility, air, population=1, gene_mutation=2)

@@ -71,7 +71,9 @@ def best_by_enumeration(facility: Facility, kind: int, task_price: Floats, price
         for k, (task, pstate) in enumerate(busy):
             others = [tasks.memory_class[other] for o, (other, _) in enumerate(busy) if o != k]
             slower = 1.0 + sum(tasks.slowdown[kind, tasks.memory_class[task], c] for c in others)
-            value += task_price[task] * tasks.speed_per_s[task, kind, pstate] / slower
+            speed = tasks.speed_per_s[task, kind, pstate]
+            if tasks.deadlines_alone or slower <= speed * tasks.deadline_s[task]:
+                value += task_price[task] * speed / slower
             value -= price * tasks.power_w[task, kind, pstate]
         best = max(best, value)
     return best
@@ -153,7 +155,11 @@ def test_many_task_types_by_pair_are_decided_step_by_step(monkeypatch: pytest.Mo
     tasks, n = facility.tasks, facility.tasks.n_types
     slowdown = generator(4, "tests.by_pair").uniform(0.0, 1.0, (1, n, n)) ** 2
     by_pair = dataclasses.replace(
-        tasks, memory_class=np.arange(n, dtype=np.int8), class_names=tasks.names, slowdown=slowdown
+        tasks,
+        memory_class=np.arange(n, dtype=np.int8),
+        class_names=tasks.names,
+        slowdown=slowdown,
+        deadlines_alone=True,
     )
     facility, air = dataclasses.replace(facility, tasks=by_pair), Air(facility.room)
     found = plan_facility(facility, air)

@@ -42,7 +42,8 @@ def steady_twin(facility: Facility, plan: FacilityPlan, as_printed: bool = False
             node_w[node] += share * tasks.power_w[task, kind, pstate]
             alone[task] += rate
             others = [other for other in cores if other != core]
-            slowed[task] += rate / (1.0 + slowdown_twin(facility, plan, int(kind), task, others, as_printed))
+            if share > 0 and in_time_twin(facility, plan, int(kind), core, task, others):
+                slowed[task] += rate / (1.0 + slowdown_twin(facility, plan, int(kind), task, others, as_printed))
     node_inlet_c, crac_inlet_c = _inlets_c(facility.room, node_w, [float(supply_c) for supply_c in plan.supply_c])
     heat_w = [
         AIR_J_PER_M3_K * m3_per_s * (inlet_c - supply_c)
@@ -69,6 +70,18 @@ def slowdown_twin(
         busy = [beside for beside in combination if beside != _IDLE]
         total += likely * sum(tasks.slowdown[kind, own, tasks.memory_class[beside]] for beside in busy)
     return total
+
+
+def in_time_twin(facility: Facility, plan: FacilityPlan, kind: int, core: int, task: int, others: list[int]) -> bool:
+    """Whether a task ends by its deadline beside every combination that the other cores ever run."""
+    tasks = facility.tasks
+    runs = [[_IDLE, *np.flatnonzero(plan.share[other] > 0).tolist()] for other in others]
+    alone_s = 1.0 / tasks.speed_per_s[task, kind, plan.pstate[core, task]]
+    longest = max(
+        1.0 + sum(tasks.slowdown[kind, tasks.memory_class[task], tasks.memory_class[b]] for b in beside if b != _IDLE)
+        for beside in itertools.product(*runs)
+    )
+    return tasks.deadlines_alone or bool(longest * alone_s <= tasks.deadline_s[task] * (1.0 + 1e-9))
 
 
 def _time_on(plan: FacilityPlan, core: int, task: int) -> float:

@@ -7,8 +7,11 @@ types, mu of the cap and nu of redlines, none below 0. Inlets are G P + H tau, h
    more. So the reward rate is at most sum (r - u)+ lambda + mu cap + nu redline + sum u s - pi P - nu H tau
    - mu sum_c g_c(tau_c) M_c tau, where pi_j = mu (1 + sum_c W_cj g_c(tau_c)) + (G' nu)_j.
 2. Cores run their tasks independently of each other, so a node is a mixture of pure configurations with the same mean
-   power; 1 / (1 + E[D]) <= E[1 / (1 + D)], as 1 / (1 + D) is convex. So sum u s - pi P of a node is at most
-   f_j(pi_j) = val_j(pi_j) - pi_j O_j, with val_j the best of all configurations at price pi.
+   power; 1 / (1 + E[D]) <= E[1 / (1 + D)], as 1 / (1 + D) is convex. What a core does counts in s only if it is in time
+   beside the worst that each neighbour ever runs. Then it is in time in each of the pure configurations it occurs in;
+   what does not count is worth 0 here and no less there. So sum u s - pi P of a node is at most
+   f_j(pi_j) = val_j(pi_j) - pi_j O_j, with val_j the best of all configurations at price pi, in which tasks that are
+   late are worth nothing.
 3. Take any supplies t, those that come with the prices, with d_c = g_c(tau_c) - g_c(t_c) and y_c = tau_c - t_c. f_j is
    the highest of some lines: convex. W >= 0 and sum_c W_cj = 1, so pi_j is the mean of pi_j(t) + mu d_c with weights
    W_cj, and f_j(pi_j) <= sum_c W_cj f_j(pi_j(t) + mu d_c).
@@ -44,7 +47,7 @@ from joulewise.model.facility import Facility, FacilityPrices
 from joulewise.model.room import AIR_J_PER_M3_K, CopCurve, Room
 
 _Range = tuple[float, float]
-_CLOSE = 1e-7
+_CLOSE, _ROUNDING = 1e-7, 1e-9
 _MOST_CELLS = 200_000
 
 
@@ -306,6 +309,8 @@ class _Patterns:
         task, pstate = np.nonzero(tasks.is_usable[:, kind, : types.n_pstates[kind]])
         self._worth = task_price[task] * tasks.speed_per_s[task, kind, pstate]
         self._power_w = tasks.power_w[task, kind, pstate]
+        may_take = tasks.speed_per_s[task, kind, pstate] * tasks.deadline_s[task] * (1.0 + _ROUNDING)
+        self._may_take = np.full_like(may_take, np.inf) if tasks.deadlines_alone else may_take
         memory_class = tasks.memory_class[task]
         self._classes = [np.flatnonzero(memory_class == c) for c in np.unique(memory_class)]
         size = int(types.cores[kind] // types.processors[kind])
@@ -317,7 +322,8 @@ class _Patterns:
         """Reward and power of the best configuration of a node, overhead included; of equally good ones any."""
         reward, power_w = np.zeros(self._patterns.shape), np.zeros(self._patterns.shape)
         for c, choices in enumerate(self._classes):
-            worth = self._worth[choices] / self._slowed[:, c, None]
+            slowed = self._slowed[:, c, None]
+            worth = np.where(slowed < self._may_take[choices], self._worth[choices] / slowed, 0.0)
             best = np.argmax(worth - price * self._power_w[choices], axis=1)
             reward[:, c] = worth[np.arange(len(worth)), best]
             power_w[:, c] = self._power_w[choices][best]

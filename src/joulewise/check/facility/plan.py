@@ -12,12 +12,15 @@ from scipy.sparse import coo_array, csc_array, csr_array, diags_array, eye_array
 from scipy.sparse.linalg import spsolve
 
 from joulewise.check.findings import N_SHOWN, findings
-from joulewise.model.arrays import Counts, Floats
+from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.facility import Facility, FacilityPlan, TaskFlows
 from joulewise.model.room import AIR_J_PER_M3_K, Room
 
 TOLERANCE = 1e-6
 """How far a limit may be passed and a figure be off: of the cap and of figures a share, of temperatures in K."""
+
+_ROUNDING = 1e-9
+"""A task may end this much later than its deadline, as a share of it: just at it is in time."""
 
 _NOTHING = 1e-3
 """Figures that are all below this are held equal up to 1e-6 of this."""
@@ -114,7 +117,8 @@ def recompute_facility(facility: Facility, plan: FacilityPlan, as_printed: bool 
     kind = _core_kind(facility)
     choice = (np.arange(tasks.n_types), kind[:, None], plan.pstate)
     rate = plan.share * tasks.speed_per_s[choice]
-    slowed = rate / (1.0 + _slowdown(facility, plan.share, as_printed))
+    in_time = _is_in_time(facility, plan, tasks.speed_per_s[choice])
+    slowed = np.where(in_time, rate / (1.0 + _slowdown(facility, plan.share, as_printed)), 0.0)
     core_w = (plan.share * tasks.power_w[choice]).sum(axis=1)
     node = np.repeat(np.arange(facility.n_nodes), np.diff(facility.first_core))
     node_w = facility.node_types.overhead_w[facility.node_type] + np.bincount(node, core_w, facility.n_nodes)
@@ -166,6 +170,20 @@ def _slowdown(facility: Facility, share: Floats, as_printed: bool) -> Floats:
             by_class = _mean_sum(beside[:, others], idle[:, others], tasks.slowdown[at])
             slower[cores[:, k]] = by_class[:, tasks.memory_class]
     return slower
+
+
+def _is_in_time(facility: Facility, plan: FacilityPlan, speed_per_s: Floats) -> Bools:
+    """[core, task type]: whether tasks end by their deadlines whatever of its plan each other core runs beside them."""
+    types, tasks, kind = facility.node_types, facility.tasks, _core_kind(facility)
+    if tasks.deadlines_alone:
+        return np.ones(plan.share.shape, bool)
+    worst = np.zeros(plan.share.shape)
+    for at in np.unique(facility.node_type):
+        cores = np.flatnonzero(kind == at).reshape(-1, types.cores[at] // types.processors[at])
+        runs = plan.share[cores] @ np.eye(tasks.n_classes)[tasks.memory_class] > 0
+        beside = np.where(runs[:, :, None, :], tasks.slowdown[at], 0.0).max(axis=3)
+        worst[cores] = (beside.sum(axis=1, keepdims=True) - beside)[:, :, tasks.memory_class]
+    return np.asarray((1.0 + worst) / tasks.deadline_s < speed_per_s * (1.0 + _ROUNDING))
 
 
 def _mean_sum(beside: Floats, idle: Floats, slowdown: Floats) -> Floats:

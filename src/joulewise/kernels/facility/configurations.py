@@ -14,7 +14,8 @@ class Menu(NamedTuple):
 
     A pattern says how many cores run tasks of each class: pattern n has the members from `first[n]` to `first[n + 1]`,
     each `count` cores of the class `of_class`, which its neighbours slow to `pace` of its speed. A class has the
-    options from `option_first[c]` to `option_first[c + 1]`: a task type in a P-state, with its speed and its power.
+    options from `option_first[c]` to `option_first[c + 1]`: a task type in a P-state, with its speed, its power and the
+    pace that it must be above to be in time. Every member has such an option.
     """
 
     first: Any
@@ -25,14 +26,17 @@ class Menu(NamedTuple):
     task: Any
     speed: Any
     power_w: Any
+    least_pace: Any
 
 
 @shared
 def best_option(menu, member, price, task_price):
-    """The option of a member that earns most above the price of its power, and of those the one of least power."""
+    """The option in time that earns most above the price of its power, and of those the one of least power."""
     best, best_value = -1, 0.0
     of_class = menu.of_class[member]
     for option in range(menu.option_first[of_class], menu.option_first[of_class + 1]):
+        if menu.pace[member] <= menu.least_pace[option]:
+            continue
         earned = task_price[menu.task[option]] * menu.speed[option] * menu.pace[member]
         value = earned - price * menu.power_w[option]
         if best < 0 or value > best_value or (value == best_value and menu.power_w[option] < menu.power_w[best]):

@@ -29,7 +29,8 @@ _TRIES = 8
 
 @record
 class GeneFacts(NamedTuple):
-    """What does not change: `speed` and `power` are [task type, node type, place among the usable P-states]."""
+    """What does not change: `speed`, `power` and `least_pace`, at which slowed tasks are late, are [task type, node
+    type, place among the usable P-states]."""
 
     first_core: NDArray[np.int64]
     node_of_core: NDArray[np.int32]
@@ -39,6 +40,7 @@ class GeneFacts(NamedTuple):
     heating_k_per_w: NDArray[np.float64]
     speed: NDArray[np.float64]
     power: NDArray[np.float64]
+    least_pace: NDArray[np.float64]
     n_usable: NDArray[np.int64]
     memory_class: NDArray[np.int8]
     slowdown: NDArray[np.float64]
@@ -58,12 +60,14 @@ class GenePool(NamedTuple):
 class GeneRoom(NamedTuple):
     """Room to work in.
 
-    For one processor, `busy` [core, class] is how busy cores are with each class, and `slower` by how much a task of
-    each class is slowed there. `run` [parent] has the rates of a run of nodes.
+    For one processor, `busy` [core, class] is how busy cores are with each class, `slower` by how much a task of each
+    class is slowed there, and `worst` by how much beside the worst that each neighbour ever runs. `run` [parent] has
+    the rates of a run of nodes.
     """
 
     busy: NDArray[np.float64]
     slower: NDArray[np.float64]
+    worst: NDArray[np.float64]
     heap: NDArray[np.int64]
     outlet_c: NDArray[np.float64]
     is_touched: NDArray[np.bool_]
@@ -80,6 +84,7 @@ def pool_of(n_rows: int, n_nodes: int, n_cores: int, n_tasks: int) -> GenePool:
 def room_to_breed(n_nodes: int, most_sharers: int, n_classes: int, n_tasks: int) -> GeneRoom:
     """Room to work in for facilities of this size."""
     return GeneRoom(
+        np.zeros((most_sharers, n_classes)),
         np.zeros((most_sharers, n_classes)),
         np.zeros((most_sharers, n_classes)),
         np.zeros(n_nodes, np.int64),
@@ -121,17 +126,20 @@ def _add_node(facts, pool, room, row, node, sign, rate):
                     done = sign * part * facts.speed[t, kind, at]
                     power_w += part * facts.power[t, kind, at]
                     rate[ALONE, t] += done
-                    rate[SLOWED, t] += done / (1.0 + room.slower[k, facts.memory_class[t]])
+                    own = facts.memory_class[t]
+                    if 1.0 / (1.0 + room.worst[k, own]) > facts.least_pace[t, kind, at]:
+                        rate[SLOWED, t] += done / (1.0 + room.slower[k, own])
     return power_w
 
 
 @inlined
 def _note_neighbours(facts, pool, room, row, start, size, kind):
     """Note by how much each core of a processor is slowed by the others, for each class that it may run."""
-    busy, slower = room.busy, room.slower
+    busy, slower, worst = room.busy, room.slower, room.worst
     for k in range(size):
         busy[k] = 0.0
         slower[k] = 0.0
+        worst[k] = 0.0
         for t in range(facts.memory_class.size):
             busy[k, facts.memory_class[t]] += pool.share[row, start + k, t] * _PART
     for other in range(size):
@@ -140,6 +148,13 @@ def _note_neighbours(facts, pool, room, row, start, size, kind):
                 for k in range(size):
                     for own in range(busy.shape[1]):
                         slower[k, own] += (k != other) * busy[other, c] * facts.slowdown[kind, own, c]
+        for own in range(busy.shape[1]):
+            most = 0.0
+            for c in range(busy.shape[1]):
+                if busy[other, c] > 0.0:
+                    most = max(most, facts.slowdown[kind, own, c])
+            for k in range(size):
+                worst[k, own] += (k != other) * most
 
 
 # --- crossover and mutation --------------------------------------------------------------------------------

@@ -28,10 +28,11 @@ class SharedCores(NamedTuple):
 @record
 class Speeds(NamedTuple):
     """Tasks per second and power of a core by [task type, node type, P-state]; slowdown by [node type, class, class]
-    of memory use."""
+    of memory use. Tasks that may be slowed to `least_pace` of their speed, or below it, are late."""
 
     speed: NDArray[np.float64]
     power: NDArray[np.float64]
+    least_pace: NDArray[np.float64]
     memory_class: NDArray[Any]
     slowdown: NDArray[np.float64]
 
@@ -54,6 +55,7 @@ class Rates(NamedTuple):
 def run_cores(cores, speeds, rates, as_printed):
     """Add up the rate of each task type, alone and slowed by neighbours (eq. 1, 9 and 10), and each node's core power.
 
+    Slowed tasks count only where they are in time beside the worst that each neighbour runs at any time.
     `as_printed`: only the time in which all the other cores are busy counts, as eq. 10 has no idle type.
     """
     share, pstate, memory_class = cores.share, cores.pstate, speeds.memory_class
@@ -78,7 +80,9 @@ def run_cores(cores, speeds, rates, as_printed):
                         rate = part * speeds.speed[t, kind, pstate[start + k, t]]
                         slower = slowed_by(by_class, busy, size, k, speeds.slowdown, kind, memory_class[t], as_printed)
                         rates.alone[t] += rate
-                        rates.slowed[t] += rate / (1.0 + slower)
+                        worst = slowed_at_worst(by_class, size, k, speeds.slowdown, kind, memory_class[t])
+                        if 1.0 / (1.0 + worst) > speeds.least_pace[t, kind, pstate[start + k, t]]:
+                            rates.slowed[t] += rate / (1.0 + slower)
 
 
 @inlined
@@ -96,3 +100,17 @@ def slowed_by(by_class, busy, size, k, slowdown, kind, own, as_printed):
         for c in range(slowdown.shape[2]):
             slower += weight * by_class[other, c] * slowdown[kind, own, c]
     return slower
+
+
+@inlined
+def slowed_at_worst(by_class, size, k, slowdown, kind, own):
+    """The slowdown of a task of class `own` on core k beside the worst that each other core ever runs."""
+    worst = 0.0
+    for other in range(size):
+        if other != k:
+            most = 0.0
+            for c in range(slowdown.shape[2]):
+                if by_class[other, c] > 0.0:
+                    most = max(most, slowdown[kind, own, c])
+            worst += most
+    return worst

@@ -23,10 +23,10 @@ from joulewise.measure.machine.clock_policy import (
     problems_at,
     touched,
 )
-from joulewise.measure.machine.holding import undisturbed
 from joulewise.measure.machine.machine import cores_of_others, read_machine
 from joulewise.measure.machine.processor import surroundings
 from joulewise.measure.machine.system_files import CPUS, core_folder, core_list, may_write, text_of
+from joulewise.processes import undisturbed
 
 _MOUNT_REMEDY = "mount sysfs for writing (docker run --privileged), or measure outside the container"
 _VIRTUAL_REMEDY = "measure on bare metal: the host decides the clock of a virtual machine"

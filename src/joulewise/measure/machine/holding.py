@@ -22,7 +22,6 @@ _LOCK = "joulewise-laboratory.lock"
 _FOR_ALL = 0o666
 _MOST_BYTES = 1000
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
-_ALL_SIGNALS = (signal.SIGINT, *_SIGNALS)
 
 
 @contextmanager
@@ -96,23 +95,6 @@ def ending_in_order() -> Iterator[None]:
     finally:
         for number in heeded:
             signal.signal(number, signal.SIG_DFL)
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """In here, a request to end waits for the end of the block: for what must not be left half done."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    waiting: list[int] = []
-    before = {number: signal.signal(number, lambda told_by, _: waiting.append(told_by)) for number in _ALL_SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler or signal.SIG_DFL)
-        for told_by in waiting:
-            signal.raise_signal(told_by)
 
 
 def _end(number: int, frame: object) -> NoReturn:

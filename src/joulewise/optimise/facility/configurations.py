@@ -14,7 +14,7 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.facility.configurations import Menu, trace_curve
-from joulewise.model.arrays import Counts, Floats, Ints
+from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.facility import Facility, TaskFlows
 
 _trace_curve: Any = trace_curve
@@ -86,14 +86,16 @@ class ProcessorMenu:
         option_first = np.searchsorted(of_task[self._task], np.arange(len(slowdown) + 1))
         present = np.flatnonzero(np.diff(option_first))
         _raise_if_too_many(present.size, size)
-        self.counts = np.array(list(_patterns(len(slowdown), present, size)), dtype=np.int32)
+        at = (self._task, np.full(self._task.size, kind), self._pstate)
+        least_pace = flows.least_pace[at]
+        counts = np.array(list(_patterns(len(slowdown), present, size)), dtype=np.int32)
+        pace = 1.0 / np.maximum(1.0 + (counts @ slowdown.T - np.diag(slowdown)), 1.0)  # less for absent classes
+        in_time = _in_time(counts, pace, np.minimum.reduceat(least_pace, option_first[present]), present)
+        self.counts, pace = counts[in_time], pace[in_time]
         first, of_class = _members(self.counts)
         pattern = np.repeat(np.arange(len(self.counts)), np.diff(first))
-        slower = self.counts @ slowdown.T - np.diag(slowdown)
-        pace = 1.0 / (1.0 + slower[pattern, of_class])
-        at = (self._task, np.full(self._task.size, kind), self._pstate)
-        parts = (first, of_class, self.counts[pattern, of_class], pace)
-        options = (option_first, self._task, flows.speed_per_s[at], flows.power_w[at])
+        parts = (first, of_class, self.counts[pattern, of_class], pace[pattern, of_class])
+        options = (option_first, self._task, flows.speed_per_s[at], flows.power_w[at], least_pace)
         self.menu = Menu(*map(np.ascontiguousarray, (*parts, *options)))
 
     def curve(self, task_price: Floats) -> RewardCurve:
@@ -116,6 +118,10 @@ class ProcessorMenu:
     def number(self, counts: Ints) -> int:
         """The number of a pattern."""
         return self._numbers[counts.tobytes()]
+
+    def has(self, counts: Ints) -> bool:
+        """Whether there is such a pattern: no more cores than a processor has, and tasks in time for each class."""
+        return counts.tobytes() in self._numbers
 
     def narrowed(self, counts: Ints) -> ProcessorMenu:
         """The same processors with one pattern only, besides rest."""
@@ -154,6 +160,11 @@ def _patterns(n_classes: int, present: Counts, size: int) -> Iterator[list[int]]
             yield np.bincount(np.array(chosen, dtype=np.int64), minlength=n_classes).tolist()
 
 
+def _in_time(counts: Ints, pace: Floats, least_pace: Floats, present: Counts) -> Bools:
+    """Patterns in which each class can do tasks in time; the others earn no more than with its cores at rest."""
+    return np.asarray(((counts[:, present] == 0) | (pace[:, present] > least_pace)).all(axis=1))
+
+
 def _members(counts: Ints) -> tuple[Counts, Counts]:
     """The classes that are present in each pattern."""
     pattern, of_class = np.nonzero(counts)
@@ -172,16 +183,26 @@ def _classes(flows: TaskFlows, kind: int) -> tuple[Counts, Floats]:
 def _options(flows: TaskFlows, kind: int, of_task: Counts) -> tuple[Counts, Counts]:
     """The task types and P-states that can be best at some price, by class, then task type, then P-state."""
     pairs = [
-        (task, pstate) for task in np.argsort(of_task, kind="stable") for pstate in _on_hull(flows, int(task), kind)
+        (task, pstate)
+        for task in np.argsort(of_task, kind="stable")
+        for pstate in _best_pstates(flows, int(task), kind)
     ]
     columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return columns[:, 0], columns[:, 1]
 
 
-def _on_hull(flows: TaskFlows, task: int, kind: int) -> list[int]:
-    """The usable P-states of a task type that no mixture of others beats in speed at the same power."""
+def _best_pstates(flows: TaskFlows, task: int, kind: int) -> list[int]:
+    """The usable P-states of a task type that can be best, whichever of the slower ones neighbours make too slow."""
     usable = np.flatnonzero(flows.is_usable[task, kind])
     speed, power_w = flows.speed_per_s[task, kind], flows.power_w[task, kind]
+    by_speed = usable[np.argsort(-speed[usable], kind="stable")]
+    fewest = usable.size if flows.deadlines_alone else 1
+    hulls = (_on_hull(speed, power_w, by_speed[:n]) for n in range(fewest, usable.size + 1))
+    return sorted({pstate for hull in hulls for pstate in hull})
+
+
+def _on_hull(speed: Floats, power_w: Floats, usable: Counts) -> list[int]:
+    """The usable P-states that no mixture of others beats in speed at the same power."""
     order = usable[np.lexsort((-speed[usable], power_w[usable]))]
     hull: list[int] = []
     for pstate in order.tolist():
@@ -192,7 +213,7 @@ def _on_hull(flows: TaskFlows, task: int, kind: int) -> list[int]:
         hull.append(pstate)
     while len(hull) > 1 and speed[hull[0]] * power_w[hull[1]] <= speed[hull[1]] * power_w[hull[0]]:
         hull.pop(0)
-    return sorted(hull)
+    return hull
 
 
 def _is_below(speed: Floats, power_w: Floats, low: int, middle: int, high: int) -> bool:

@@ -30,8 +30,8 @@ class EquationReading:
 class Steady:
     """The steady state of a plan.
 
-    `rate_per_s` is how often tasks of each type are done without interference, `slowed_per_s` with it. The reward rate
-    of eq. 2 and the co-located one of eq. 11 count no more tasks than arrive.
+    `rate_per_s` is how often tasks of each type are done without interference, `slowed_per_s` how often they are done
+    in time with it. The reward rate of eq. 2 and the co-located one of eq. 11 count no more tasks than arrive.
     """
 
     rate_per_s: Floats
@@ -56,7 +56,7 @@ def steady(facility: Facility, air: Air, plan: FacilityPlan, reading: EquationRe
     alone, slowed, cores_w = np.zeros(flows.n_types), np.zeros(flows.n_types), np.zeros(facility.n_nodes)
     n_sharers = types.sharers.max()
     cores = SharedCores(plan.share, plan.pstate, facility.first_core, facility.node_type, types.sharers)
-    speeds = Speeds(flows.speed_per_s, flows.power_w, flows.memory_class, flows.slowdown)
+    speeds = Speeds(flows.speed_per_s, flows.power_w, flows.least_pace, flows.memory_class, flows.slowdown)
     rates = Rates(alone, slowed, cores_w, np.empty((n_sharers, flows.n_classes)), np.empty(n_sharers))
     _run_cores(cores, speeds, rates, reading.as_printed)
     node_w = facility.overhead_w + cores_w

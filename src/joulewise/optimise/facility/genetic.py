@@ -270,9 +270,8 @@ def _usable_pstates(facility: Facility) -> Counts:
 
 def _facts_of(facility: Facility, air: Air, usable: Counts) -> GeneFacts:
     flows, first_core = facility.tasks, facility.first_core
-    speed, power = (
-        np.take_along_axis(table, np.maximum(usable, 0), axis=2) for table in (flows.speed_per_s, flows.power_w)
-    )
+    tables = (flows.speed_per_s, flows.power_w, flows.least_pace)
+    speed, power, least_pace = (np.take_along_axis(table, np.maximum(usable, 0), axis=2) for table in tables)
     return GeneFacts(
         first_core,
         np.repeat(np.arange(facility.n_nodes, dtype=np.int32), np.diff(first_core)),
@@ -282,6 +281,7 @@ def _facts_of(facility: Facility, air: Air, usable: Counts) -> GeneFacts:
         air.heating_k_per_w,
         speed,
         power,
+        least_pace,
         (usable >= 0).sum(axis=2),
         flows.memory_class,
         flows.slowdown,

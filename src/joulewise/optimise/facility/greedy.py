@@ -258,6 +258,8 @@ def _apart(facility: Facility, worth: _Worth) -> Assignments:
         n = min(_cores_for(flows.rate_per_s[task] - done_per_s[task], change[task]), first_cores.size)
         spare = np.where(is_open, np.inf, done_per_s - flows.rate_per_s * _MET)
         n = min(n, _until_short(spare, change))
+        if np.where(is_open, following(after).worth, 0.0).max() > tables[at, task]:  # then this processor is the next
+            n = 1
         order.append(_alike(first_cores[:n] + len(before.tasks), after.tasks[-1], after.pstates[-1]))
         done_per_s += n * change
         for doing, cores in ((before, first_cores[n:]), (after, first_cores[:n])):
@@ -292,12 +294,19 @@ def _gains(facility: Facility, doing: _Doing) -> Floats:
     """[task type, P-state]: the reward rate that one more busy core on a processor adds."""
     flows, kind = facility.tasks, doing.node_type
     own, others = flows.memory_class, flows.memory_class[list(doing.tasks)]
-    slower = flows.slowdown[kind]
-    gains = flows.reward[:, None] * flows.speed_per_s[:, kind] / (1.0 + slower[own][:, others].sum(axis=1))[:, None]
+    slower, least_pace = flows.slowdown[kind], flows.least_pace[:, kind]
+    worth = flows.reward[:, None] * flows.speed_per_s[:, kind]
+    gains = _in_time(worth, (1.0 + slower[own][:, others].sum(axis=1))[:, None], least_pace)
     for task, pstate, beside in zip(doing.tasks, doing.pstates, _beside(facility, doing)):
-        earned = flows.reward[task] * flows.speed_per_s[task, kind, pstate]
-        gains += (earned / (1.0 + beside + slower[own[task], own]) - earned / (1.0 + beside))[:, None]
+        times = 1.0 + beside + slower[own[task], own], 1.0 + beside
+        after, before = (_in_time(worth[task, pstate], longer, least_pace[task, pstate]) for longer in times)
+        gains += (after - before)[:, None]
     return np.asarray(gains)
+
+
+def _in_time(rate: Floats, longer: Floats, least_pace: Floats) -> Floats:
+    """The rates of what takes this many times as long, 0 where that is too late."""
+    return np.where(1.0 / longer > least_pace, rate / longer, 0.0)
 
 
 def _beside(facility: Facility, doing: _Doing) -> Floats:
@@ -311,7 +320,9 @@ def _slowed_per_s(facility: Facility, doing: _Doing) -> Floats:
     """The rate of each task type on one processor that does so."""
     flows, tasks = facility.tasks, np.array(doing.tasks, np.int64)
     speed = flows.speed_per_s[tasks, doing.node_type, list(doing.pstates)]
-    return np.bincount(tasks, speed / (1.0 + _beside(facility, doing)), flows.n_types).astype(np.float64)
+    least_pace = flows.least_pace[tasks, doing.node_type, list(doing.pstates)]
+    done = _in_time(speed, 1.0 + _beside(facility, doing), least_pace)
+    return np.bincount(tasks, done, flows.n_types).astype(np.float64)
 
 
 GREEDIES: Mapping[str, Greedy] = {

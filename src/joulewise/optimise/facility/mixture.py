@@ -164,7 +164,7 @@ def _make_room(pool: ConfigurationPool, processors: Processors, mixture: Mixture
         for processor in np.unique(mixture.processor[mine]):
             own = mixture.processor[mine] == processor
             most, mean = counts[own].max(axis=0), np.ceil(amount[own] @ counts[own] - _LITTLE)
-            fitting = [cores for cores in (most, mean.astype(counts.dtype)) if 0 < cores.sum() <= menu.size]
+            fitting = [cores for cores in (most, mean.astype(counts.dtype)) if cores.any() and menu.has(cores)]
             if fitting:
                 pattern[processor] = menu.number(fitting[0])
 

@@ -49,7 +49,7 @@ _STAND_INS = 8
 _MOST_PAIRS = 40_000
 """With more (core, task type) than this a few processors of each node type stand for all, as far as there is room."""
 
-_INSIDE = 1e-9
+_INSIDE, _DUST = 1e-9, 1e-6
 _START_TIME, _STEP_1_PART = 0.3, 0.7
 _FROM_AFAR: Options = {}
 _NEAR_START: Options = {"mu_init": 1e-3, "bound_push": 1e-3, "bound_frac": 1e-3}
@@ -159,6 +159,8 @@ class _NlpSearch:
     def offer(self, members: Members, does: _CoreShares, supply_c: Floats) -> float:
         """Keep a plan, within the limits, if it is the best so far; what it earns, -1 where it cannot be kept."""
         share, pstate = does.share[members.of_core], does.pstate[members.of_core]
+        if not self.facility.tasks.deadlines_alone:  # whatever a core runs at any time counts for its neighbours
+            share = np.where(share > _DUST, share, 0.0)
         kept = within_limits(self.cooling, FacilityPlan(share, pstate, supply_c))
         if kept is None:
             return -1.0

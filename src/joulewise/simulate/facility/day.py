@@ -48,7 +48,7 @@ class SentTasks:
 class FacilityDay:
     """What a dispatcher made of a day.
 
-    By interval: the arrival rates, the plan that held, and how often it wants tasks of each type done, slowed by
+    By interval: the arrival rates, the plan that held, and how often it has tasks of each type done in time, slowed by
     neighbours. By sample, of which each interval has as many: the mean power of each node, and if that power lasted,
     the power of each CRAC unit and what each node takes in. Tables are [interval or sample, task type, node or unit].
     """
@@ -262,7 +262,7 @@ def _arrivals(rate_per_s: Floats, interval_s: float, seed: int, sizes: Sizes) ->
 
 
 def _wishes(facility: Facility, plan: FacilityPlan, now_s: float) -> tuple[Floats, Wishes]:
-    """How often a plan wants tasks of each type done, and what it wants of each core from an instant on.
+    """How often a plan has tasks of each type done in time, and what it wants of each core from an instant on.
 
     The first tasks are due one after the other: so the cores of a type together get what they should from the start.
     """
@@ -273,22 +273,46 @@ def _wishes(facility: Facility, plan: FacilityPlan, now_s: float) -> tuple[Float
     place = (np.arange(core.size) - first[kind] + 0.5) / np.diff(first)[kind]
     gap_s = 1.0 / per_s[core, kind]
     due_s = now_s + place * gap_s
-    return per_s.sum(axis=0), Wishes(first, core, plan.pstate[core, kind], gap_s, time_s[core, kind], due_s)
+    planned_per_s = np.where(_is_in_time(facility, plan), per_s, 0.0).sum(axis=0)
+    return planned_per_s, Wishes(first, core, plan.pstate[core, kind], gap_s, time_s[core, kind], due_s)
 
 
 def slowed_time_s(facility: Facility, plan: FacilityPlan) -> Floats:
     """How long a task takes by [core, task type] on average, slowed by what the plan has its neighbours do (eq. 10)."""
-    flows, kinds = facility.tasks, np.repeat(facility.node_type, np.diff(facility.first_core))
+    flows, kinds = facility.tasks, _core_kinds(facility)
+    slower = _slower_beside(facility, plan, lambda busy, table: busy @ table.T)
+    with np.errstate(divide="ignore"):
+        return np.asarray((1.0 + slower) / flows.speed_per_s[np.arange(flows.n_types), kinds[:, None], plan.pstate])
+
+
+def _is_in_time(facility: Facility, plan: FacilityPlan) -> Bools:
+    """[core, task type]: whether tasks are in time beside the worst that the plan has each neighbour do."""
+    flows, kinds = facility.tasks, _core_kinds(facility)
+    worst = _slower_beside(
+        facility, plan, lambda busy, table: np.where(busy[..., None, :] > 0, table, 0.0).max(axis=-1)
+    )
+    return np.asarray(1.0 / (1.0 + worst) > flows.least_pace[np.arange(flows.n_types), kinds[:, None], plan.pstate])
+
+
+def _slower_beside(facility: Facility, plan: FacilityPlan, slows: Callable[[Floats, Floats], Floats]) -> Floats:
+    """[core, task type]: by how much the other cores of its processor slow a task.
+
+    `slows` says by how much a core does, from how busy it is by class [..., class] and a table of slowdowns, for a task
+    of each class beside it.
+    """
+    flows, kinds = facility.tasks, _core_kinds(facility)
     by_class = plan.share @ np.eye(flows.n_classes)[flows.memory_class]
-    time_s = np.empty(plan.share.shape)
+    slower = np.empty(plan.share.shape)
     for kind in np.unique(kinds):
-        cores = np.flatnonzero(kinds == kind)
-        here = by_class[cores].reshape(-1, facility.node_types.sharers[kind], flows.n_classes)
-        beside = (here.sum(axis=1, keepdims=True) - here).reshape(cores.size, -1)
-        slower = beside @ flows.slowdown[kind][flows.memory_class].T
-        with np.errstate(divide="ignore"):
-            time_s[cores] = (1.0 + slower) / flows.speed_per_s[np.arange(flows.n_types), kind, plan.pstate[cores]]
-    return time_s
+        cores = np.flatnonzero(kinds == kind).reshape(-1, facility.node_types.sharers[kind])
+        by_core = slows(by_class[cores], flows.slowdown[kind])
+        slower[cores] = (by_core.sum(axis=1, keepdims=True) - by_core)[..., flows.memory_class]
+    return slower
+
+
+def _core_kinds(facility: Facility) -> Ints:
+    """The node type of each core."""
+    return np.repeat(facility.node_type, np.diff(facility.first_core))
 
 
 def _task_w(facility: Facility, tasks: SentTasks, which: Bools) -> Floats:

@@ -50,7 +50,7 @@ def _greedy(facility: Facility, air: Air, _p: RewardParameters, _seed: int, name
 def _evolved(facility: Facility, air: Air, p: RewardParameters, seed: int, *, co_located: bool) -> FoundPlan:
     from joulewise.optimise.facility.genetic import evolve_plans
 
-    return evolve_plans(
+    found = evolve_plans(
         facility,
         air,
         counts_neighbours=co_located,
@@ -62,6 +62,9 @@ def _evolved(facility: Facility, air: Air, p: RewardParameters, seed: int, *, co
         seeds=[METHODS[name].search(facility, air, RewardParameters(), seed).plan for name in p.seeds],
         seed=seed,
     )
+    if found.why_stopped == "interrupted":  # half a search is no finished run
+        raise KeyboardInterrupt
+    return found
 
 
 def _programmed(facility: Facility, air: Air, p: RewardParameters, seed: int, *, co_located: bool) -> FoundPlan:

@@ -23,6 +23,11 @@ from joulewise.worlds.facility.rooms import RoomParameters, generate_room, room_
 from joulewise.worlds.parameters import Rule, broken_rules, explained, is_not_negative, is_positive
 
 MAX_NODES = 1_000_000
+DEADLINES_ALONE = (
+    "whether plans count a task as in time if it would be so alone, as published; otherwise only where it is so beside "
+    "the worst that its neighbours run"
+)
+"""What the key of that name means."""
 _MOST_CAP_SHARE = 2.0
 
 
@@ -140,6 +145,7 @@ class FlowParameters:
     memory_power: float = explained(
         0.2, "by which share a core draws less on the most memory-bound task than on one without memory"
     )
+    deadlines_alone: bool = explained(False, DEADLINES_ALONE)
 
     def __post_init__(self) -> None:
         raise_if_any(broken_rules("workload", self, _workload_rules(self)))
@@ -276,6 +282,7 @@ def generate_flows(parameters: FlowParameters, site: Site, seed: int, trial: int
         np.searchsorted(-np.array(_CLASS_BYTES_PER_CYCLE), -memory).astype(np.int8),
         CLASS_NAMES,
         np.broadcast_to(TABLE_I, (site.node_types.n_types, len(CLASS_NAMES), len(CLASS_NAMES))),
+        p.deadlines_alone,
     )
 
 

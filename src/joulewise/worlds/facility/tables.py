@@ -18,7 +18,16 @@ from joulewise.model.room import AIR_J_PER_M3_K, HP_UTILITY_DATA_CENTER, CopCurv
 from joulewise.worlds.facility.colocation import Colocation, class_problems, read_colocation
 from joulewise.worlds.facility.heat_tables import HeatReading, RoomPlaces, read_distribution, read_heat
 from joulewise.worlds.facility.rooms import AIR_ALLOWED, AIR_C, air_rule
-from joulewise.worlds.facility.site import CLASS_NAMES, NODE_MODELS, TABLE_I, NodeModel, Site, cap_rule, site_of
+from joulewise.worlds.facility.site import (
+    CLASS_NAMES,
+    DEADLINES_ALONE,
+    NODE_MODELS,
+    TABLE_I,
+    NodeModel,
+    Site,
+    cap_rule,
+    site_of,
+)
 from joulewise.worlds.frames import MAX_LISTED, InputColumn, InputTable, read_table
 from joulewise.worlds.parameters import Rule, broken_rules, explained, is_positive
 
@@ -137,6 +146,7 @@ class FlowTables:
     colocation: str | None = explained(
         None, "throughputs of jobs alone and in pairs on one GPU, in place of speeds and slowdowns", file=True
     )
+    deadlines_alone: bool = explained(False, DEADLINES_ALONE)
 
     def __post_init__(self) -> None:
         raise_if_any(broken_rules("workload", self, _flow_rules(self)))
@@ -327,7 +337,8 @@ def read_flows(tables: FlowTables, site: Site, folder: Path = Path()) -> TaskFlo
         assert tables.speeds is not None
         speed, power = _speeds(read_table(tables.speeds, folder), tasks, site)
         slowing = _slowing(tables, folder, task_table, tasks.names, site.node_types.names)
-    return TaskFlows(tasks.names, tasks.rate_per_s, tasks.reward, tasks.deadline_s, speed, power, *slowing)
+    listed = (tasks.names, tasks.rate_per_s, tasks.reward, tasks.deadline_s)
+    return TaskFlows(*listed, speed, power, *slowing, deadlines_alone=tables.deadlines_alone)
 
 
 def _tasks(table: InputTable) -> _FlowTasks:
