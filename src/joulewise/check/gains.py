@@ -46,12 +46,12 @@ class _PossibleRuns(NamedTuple):
 class _BestRuns:
     """The search of some tasks for their best runs."""
 
-    def __init__(self, work: Workload, market: PricedMarket, best: Floats) -> None:
-        self.work, self.market, self.best = work, market, best
+    def __init__(self, market: PricedMarket) -> None:
+        self.work, self.market, self.best = market.work, market, market.later.copy()
         self.slack_s = SMALL * max(self.work.end_s, 1.0)
-        self.levels = _levels(work)
-        self.least = np.concatenate([_least_payments(work, market, stretch) for stretch in self.levels])
-        self.stretch = np.ones(best.size) if self.work.stretch is None else self.work.stretch
+        self.levels = _levels(self.work)
+        self.least = np.concatenate([_least_payments(self.work, market, stretch) for stretch in self.levels])
+        self.stretch = np.ones(self.best.size) if self.work.stretch is None else self.work.stretch
         self.level = np.searchsorted(self.levels, self.stretch, side="right") - 1
 
     def hopeful_tasks(self, tasks: Counts) -> Counts:
@@ -193,14 +193,14 @@ class _BestRuns:
                 place = place + 1
 
 
-def gains_of(work: Workload, market: PricedMarket) -> Floats:
-    """The most that each task gains over all its runs, and 0 if none gains it anything."""
-    best, n_choices = np.zeros(work.n_tasks), np.diff(market.choices.first)
-    tasks = np.flatnonzero(n_choices[work.task_type] > 0)
-    search, at_once = _BestRuns(work, market, best), max(_RUNS_AT_ONCE // max(int(n_choices.max()), 1), 1)
+def gains_of(market: PricedMarket) -> Floats:
+    """The most that each task gains over all its runs, or what it may earn after the window."""
+    n_choices = np.diff(market.choices.first)
+    tasks = np.flatnonzero(n_choices[market.work.task_type] > 0)
+    search, at_once = _BestRuns(market), max(_RUNS_AT_ONCE // max(int(n_choices.max()), 1), 1)
     for first in range(0, tasks.size, at_once):
         search.try_all(tasks[first : first + at_once])
-    return best
+    return search.best
 
 
 def _levels(work: Workload) -> Floats:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from joulewise.errors import InputError, Problem
 from joulewise.model import Workload
 from joulewise.model.arrays import Counts, Floats
+from joulewise.model.horizon import closed, earned_later
 from joulewise.model.supply import Supply
 
 SMALL = 1e-12
@@ -35,9 +36,12 @@ class PricedChoices(NamedTuple):
 class PricedMarket:
     """Prices between the instants `at_s` at which one changes, and what has been paid by each of them.
 
-    `paid` is by [machine type, instant] per machine, `paid_j` by instant per watt.
+    `paid` is by [machine type, instant] per machine, `paid_j` by instant per watt. `work` has a window that ends, and
+    tasks may earn `later` after it.
     """
 
+    work: Workload
+    later: Floats
     at_s: Floats
     paid: Floats
     paid_j: Floats
@@ -56,14 +60,14 @@ class PricedMarket:
 
 
 def priced(
-    work: Workload, supply: Supply, n_machine_types: int, choices: PricedChoices, prices: tuple[Floats, ArrayLike]
+    work: Workload, supply: Supply, counts: Counts, choices: PricedChoices, prices: tuple[Floats, ArrayLike]
 ) -> PricedMarket:
     """The choices at prices on one grid of instants; InputError when they do not fit."""
     per_s, per_j = prices[0], np.atleast_1d(np.asarray(prices[1], float))
-    if not math.isfinite(work.end_s):
-        raise InputError(Problem("workload", "found a counted window without an end", "must end"))
-    if per_s.ndim != 2 or per_s.shape[0] != n_machine_types or per_s.shape[1] == 0:
-        allowed = f"must be [{n_machine_types} machine types, at least one slot]"
+    share_s = choices.nodes * choices.exec_s / counts[choices.machine_type]
+    asked, work = work, closed(work, choices.first, choices.machine_type, share_s, choices.exec_s)
+    if per_s.ndim != 2 or per_s.shape[0] != counts.size or per_s.shape[1] == 0:
+        allowed = f"must be [{counts.size} machine types, at least one slot]"
         raise InputError(Problem("prices", f"found the shape {per_s.shape}", allowed))
     periods_s = period_edges_s(work, supply)
     if per_j.shape != (periods_s.size - 1,):
@@ -76,7 +80,8 @@ def priced(
     paid = np.pad(np.cumsum(per_s, axis=1) * (work.end_s / per_s.shape[1]), ((0, 0), (1, 0)))
     paid_j = np.pad(np.cumsum(per_j * np.diff(periods_s)), (1, 0))
     paid = np.stack([np.interp(at_s, edges_s, row) for row in paid])
-    return PricedMarket(at_s, paid, np.interp(at_s, periods_s, paid_j), per_j, choices)
+    later = earned_later(asked, work.end_s, choices.first)
+    return PricedMarket(work, later, at_s, paid, np.interp(at_s, periods_s, paid_j), per_j, choices)
 
 
 def period_edges_s(work: Workload, supply: Supply) -> Floats:

@@ -29,7 +29,9 @@ def run(
     from joulewise.cli.result import show_failures, show_summary
     from joulewise.study import read_study
 
-    results = run_shown(read_study(study), out, workers, quiet=as_json)
+    with working(f"Checking {study}", quiet=as_json):
+        checked = read_study(study)
+    results = run_shown(checked, out, workers, quiet=as_json)
     page = None
     if report:
         page = report_of(results, quiet=as_json)

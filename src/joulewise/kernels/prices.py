@@ -65,18 +65,19 @@ class RunCosts(NamedTuple):
 
 @record
 class TaskMarket(NamedTuple):
-    """Everything but prices that decides which run is best."""
+    """Everything but prices that decides which run is best; `later` is what tasks may earn after the window."""
 
     tasks: Tasks
     utilities: Utilities
     options: Options
     runs: RunCosts
     window: CountedWindow
+    later: NDArray[np.float64]
 
 
 @record
 class Answer(NamedTuple):
-    """What tasks choose: gain, option (-1: not to run) and start, one row per task; what they ask for in all."""
+    """What tasks choose: gain, option (-1: none in the window) and start, by task; what they ask for in all."""
 
     gain: NDArray[np.float64]
     option: NDArray[np.int64]
@@ -376,7 +377,7 @@ def answer_prices(answer, market, prices, first, stride):
     total = 0.0
     for i in range(first, tasks.arrival_s.size, stride):
         before, before_s = answer.option[i], answer.start_s[i]
-        answer.gain[i], answer.option[i] = 0.0, -1
+        answer.gain[i], answer.option[i] = market.later[i], -1
         if before >= 0:
             exec_s = runs.stretch[i] * options.exec_s[before]
             k, nodes, cost_w = options.machine_type[before], runs.nodes[before], runs.cost_w[before]
@@ -386,7 +387,7 @@ def answer_prices(answer, market, prices, first, stride):
         top = np.inf
         for option in range(options.first[t], options.first[t + 1]):
             top = try_option(answer, market, prices, i, option, top)
+        total += answer.gain[i]
         if answer.option[i] >= 0:
-            total += answer.gain[i]
             ask(answer, market, prices, i)
     return total

@@ -67,7 +67,7 @@ class JobTypes:
     An option is a number of nodes of one cluster, all in one P-state. With it a job runs for `time_s`; the planner
     knows only that it takes `planned_s`. All its nodes together draw `power_w` (NaN where that is not known). A type
     may have several options on one cluster: P-states, or numbers of nodes where the job can use more or fewer. A type
-    without options runs nowhere.
+    without options runs nowhere. A job may use its nodes for `limit_s`, where that is not what is planned.
     """
 
     names: tuple[str, ...]
@@ -78,9 +78,10 @@ class JobTypes:
     time_s: Floats
     planned_s: Floats
     power_w: Floats
+    limit_s: Floats | None = None
 
     def __post_init__(self) -> None:
-        floats = dict.fromkeys(("time_s", "planned_s", "power_w"), np.float64)
+        floats = dict.fromkeys(("time_s", "planned_s", "power_w", "limit_s"), np.float64)
         dtypes = {"first": np.int64, "cluster": np.int32, "pstate": np.int8, "nodes": np.int32, **floats}
         freeze_fields(self, dtypes)
         raise_if_any(_type_problems(self))
@@ -101,6 +102,11 @@ class JobTypes:
     def of_option(self) -> Counts:
         """The type that each option is one of."""
         return np.repeat(np.arange(self.n_types), np.diff(self.first))
+
+    @property
+    def allowed_s(self) -> Floats:
+        """After how long each option ends at the latest where jobs are killed: their limits, or else their plans."""
+        return self.planned_s if self.limit_s is None else self.limit_s
 
     @property
     def fastest_s(self) -> Floats:
@@ -174,6 +180,7 @@ def _type_problems(types: JobTypes) -> Iterator[Problem]:
         ("nodes", types.nodes, types.nodes < 1, "must be 1 or more"),
         ("time_s", types.time_s, ~((types.time_s > 0) & np.isfinite(types.time_s)), "must be above 0 s, and finite"),
         ("planned_s", types.planned_s, ~((types.planned_s > 0) & np.isfinite(types.planned_s)), "must be above 0 s"),
+        ("limit_s", types.allowed_s, ~((types.allowed_s > 0) & np.isfinite(types.allowed_s)), "must be above 0 s"),
         ("power_w", types.power_w, types.power_w < 0, "must be 0 W or more"),
     )
     for name, values, wrong, allowed in rules:

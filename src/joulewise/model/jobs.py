@@ -140,7 +140,7 @@ class JobAllocation:
     """One row per job; the option is -1 and the instants NaN unless the fate is RAN or KILLED.
 
     `start_s` and `end_s` are those of the last stretch of running, which completed the job or in which it was killed
-    at its planned end; `pieces` are all others. `ready_s` is when it could have started: its arrival, or later where
+    at its limit; `pieces` are all others. `ready_s` is when it could have started: its arrival, or later where
     it had to wait for another job; infinite where that never ended. A job that fits nowhere is IMPOSSIBLE.
     """
 

@@ -196,13 +196,7 @@ class PriceMarket:
 
 
 def energy_periods(work: Workload, supply: Supply) -> tuple[float, Floats]:
-    """How long an energy period lasts, and the edges of them all: days of a daily budget, else the counted window.
-
-    Raises InputError for a window without an end.
-    """
-    if not math.isfinite(work.end_s):
-        found = "found a counted window without an end"
-        raise InputError(Problem("workload", found, "must end, for prices to cover it", "set its end"))
+    """How long an energy period lasts, and the edges of them all: days of a daily budget, else the counted window."""
     is_daily = math.isfinite(supply.budget_j) and not supply.is_total
     period_s = supply.day_s if is_daily else work.end_s - work.start_s
     n_periods = max(math.ceil((work.end_s - work.start_s) / period_s), 1)

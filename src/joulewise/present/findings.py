@@ -96,7 +96,8 @@ def _possible(records: Records, row: Mapping[str, Any]) -> str:
     there = hold(records.summary, {"metric": "possible_percent", **{key: row[key] for key in records.study.axes}})
     if there.is_empty() or there["mean"][0] is None:
         return ""
-    return f"That is at least {percent(there['mean'][0], 1)} of what any policy could have earned."
+    earned = percent(there["mean"][0], 1)
+    return f"That is at least {earned} of what any policy could have earned, by the {records.bound_name}."
 
 
 def _decimals(row: Mapping[str, Any]) -> int:

@@ -11,6 +11,7 @@ import polars as pl
 
 from joulewise.present.formats import is_missing, key_name, key_value, plain
 from joulewise.study import statistics
+from joulewise.study.bounds import TRIVIAL
 from joulewise.study.store import FAILED
 
 METHOD = "optimise.method"
@@ -123,6 +124,12 @@ class Records:
         return (
             self.runs.filter(pl.col("status") != FAILED).height if "status" in self.runs.columns else self.runs.height
         )
+
+    @cached_property
+    def bound_name(self) -> str:
+        """What the bound of utility is called: proven, unless some runs have only the trivial one."""
+        has_trivial = "bound" in self.runs.columns and TRIVIAL in self.runs["bound"]
+        return "trivial bound" if has_trivial else "proven bound"
 
     def utility(self) -> pl.DataFrame:
         """The summary of the percentage of maximum utility, one row per point."""

@@ -57,7 +57,7 @@ def draw_tradeoff(records: Records, main: str, tuned: Sequence[str] = (), best: 
     crosses = "crosses 95 % confidence intervals of both means" if n_trials > 1 else "too few for intervals"
     caption = (
         "Utility earned against energy used: up is better, left is cheaper. Dashed lines are the energy budget and "
-        "the proven bound, which no policy can exceed, where all points share them. Points are means of "
+        f"the {records.bound_name}, which no policy can exceed, where all points share them. Points are means of "
         f"{count(n_trials, 'trial')}, {crosses}.{joined}{note}{best}"
     )
     return Drawing(assemble([_panel(scene, panel) for panel in panels], across=2), caption)
@@ -147,7 +147,7 @@ def _limits(scene: _Spans, panel: Panel) -> list[Any]:
             words.encode(y=pixels(_HEIGHT_PX), text=alt.Text("name:N")),
         ]
     if bound is not None:
-        base = alt.Chart(inline([{"at": bound, "name": "proven bound"}])).encode(y=alt.Y("at:Q"))
+        base = alt.Chart(inline([{"at": bound, "name": scene.records.bound_name}])).encode(y=alt.Y("at:Q"))
         words = base.mark_text(align="left", baseline="bottom", dx=4, dy=-3, **text)
         layers += [base.mark_rule(**mark), words.encode(x=pixels(0), text=alt.Text("name:N"))]
     return layers

@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 
-ROUNDING = 1e-9
-"""Differences below this share are those of floating-point arithmetic."""
-
 _RELATIVE_ROUNDING = 3e-9  # bounds are stored rounded by 1e-9
 
 

@@ -43,6 +43,11 @@ def five_figures(value: float) -> str:
     return f"{value:.5g}"
 
 
+def amount(value: float) -> str:
+    """A sum of money or the like: three figures, and all those before the point."""
+    return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
+
+
 def at_least_percent(value: float) -> str:
     """A share that is no more than proven."""
     return f"≥ {value:.1f} %"

@@ -154,8 +154,12 @@ class Kind(ABC):
         """The time of one process for the runs."""
         return 0.0
 
-    def size(self, kept: Sequence[Run], folder: Path) -> float:  # noqa: ARG002 - a guess
-        """The bytes of the detail tables of these runs."""
+    def size(self, runs: Sequence[Run], folder: Path) -> float:  # noqa: ARG002 - a guess
+        """The bytes of the detail tables of those of these runs that are kept, and of the bounds of their worlds."""
+        return 0.0
+
+    def memory(self, runs: Sequence[Run], folder: Path) -> float:  # noqa: ARG002 - a guess
+        """The bytes that the largest of these runs takes beside those of the process."""
         return 0.0
 
     def task_counts(self, runs: Sequence[Run], folder: Path) -> dict[str, float]:

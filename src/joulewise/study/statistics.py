@@ -44,14 +44,6 @@ def differences(
     return found.with_columns(percent=percent).drop("_base")
 
 
-def best(table: pl.DataFrame, metric: str) -> dict[str, object] | None:
-    """The row of a summary with the highest mean of the metric, the first of equals; None without rows."""
-    rows = table.filter((pl.col("metric") == metric) & pl.col("mean").is_not_null())
-    if rows.is_empty():
-        return None
-    return rows.row(int(rows["mean"].arg_max() or 0), named=True)
-
-
 def leaders(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFrame:
     """The best point of each world and its ties, in the order of the runs: the axes and `standing`, BEST or TIED.
 

@@ -84,7 +84,7 @@ WRONG = (
     (put("start_s", 1, 0.5), "job 1: start_s: found 0.5; expected 1.0 (when it is ready) or later"),
     (put("end_s", 2, 12.5), "job 2: end_s: found 12.5; expected 12.0 (start plus time)"),
     (put("option", 2, 3), "job 2: end_s: found 12.0; expected 14.0"),
-    (put("fate", 2, Fate.KILLED), "job 2: fate of a job within its planned time"),
+    (put("fate", 2, Fate.KILLED), "job 2: fate of a job within its limit"),
     (put("option", 0, 1), "cluster b at 1.0 s: found 4 nodes in use; expected 2 or less"),
 )
 

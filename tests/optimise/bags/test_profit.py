@@ -270,6 +270,16 @@ class TestVerdicts:
         assert found.profit_per_s > 0
         assert "earns" in found.sentence()
 
+    @pytest.mark.parametrize("must_run", [False, True])
+    @pytest.mark.parametrize("cost_per_j", [1.0, 0.1, 3e-8])
+    def test_exact_break_even_is_neither_profit_nor_loss(self, cost_per_j: float, must_run: bool) -> None:
+        """One task type on one machine: the bound can be had, and the price is what it costs."""
+        bag = make_bag(3, 1, 1, 70, machines=1, idle=0.3)
+        price = bound_front(bag).least_energy_j * cost_per_j
+        found = most_profit(bag, Market(price, cost_per_j, must_run=must_run))
+        assert (found.verdict, found.gap) == ("break-even", 0.0)
+        assert "breaks even" in found.sentence()
+
     def test_a_loss_is_taken_only_under_an_agreement(self) -> None:
         assert self.found(0.97).verdict == "better not to run"
         assert self.found(0.97).allocation is None

@@ -292,7 +292,20 @@ def test_a_bound_survives_json_and_tells_misfits() -> None:
     other = Certificate(stored.certificate.per_s[:2], stored.certificate.per_j)
     with pytest.raises(InputError, match="2 machine types"):
         certified_job_bound(world, other)
-    without_end = busy_job_world(60)
-    assert job_bound(without_end).kind == "trivial"
-    with pytest.raises(InputError, match="must end"):
-        certified_job_bound(without_end, stored.certificate)
+
+
+@pytest.mark.parametrize("preempts", [False, True])
+def test_a_window_without_an_end_is_bounded_as_one_that_covers_all(preempts: bool) -> None:
+    world = busy_job_world(400)
+    shapes = UtilityShapes.of([step(4000.0)])
+    work = replace(world.jobs.work, shapes=shapes, shape=0 * world.jobs.work.shape)
+    work = replace(work, arrival_s=work.arrival_s / 8)
+    endless = replace(world, jobs=replace(world.jobs, work=work))
+    covered = replace(world, jobs=replace(world.jobs, work=replace(work, end_s=20_000.0)))
+    found, wanted = (job_bound(each, preempts=preempts) for each in (endless, covered))
+    assert found.kind == "prices"
+    assert found.value == pytest.approx(wanted.value, rel=0.02)
+    assert found.value < 0.8 * job_ceiling(endless)
+    assert found.certificate is not None
+    prices = found.certificate.per_s, found.certificate.per_j
+    assert job_dual_value(endless, *prices, preempts=preempts) == pytest.approx(found.value, rel=1e-8)

@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
-from joulewise.model import Allocation, System, UtilityShapes, Workload, World, constant, linear, step
+from joulewise.model import Allocation, Shape, System, UtilityShapes, Workload, World, constant, linear, step
 from joulewise.model.arrays import Floats
 from joulewise.model.supply import Supply
 from joulewise.model.system import Standby
@@ -307,7 +307,7 @@ def test_no_managed_day_beats_the_bound(scenario: Scenario, policy: str, data: s
 
 @given(scenarios(most_tasks=15), st.sampled_from(sorted(POLICIES)))
 def test_no_policy_beats_the_bound(scenario: Scenario, policy: str) -> None:
-    world = fit_for(POLICIES[policy], with_end(scenario.world))
+    world = fit_for(POLICIES[policy], scenario.world)
     earned = measures(world, simulate(world, scenario.manager(POLICIES[policy])))["utility"]
     assert earned <= price_bound(world).value + EXACT
 
@@ -324,6 +324,44 @@ def test_the_bound_is_between_the_best_policy_and_the_ceiling() -> None:
     found = price_bound(world)
     assert earned < found.value < 0.9 * utility_ceiling(world)
     assert certified_bound(world, found.certificate) == pytest.approx(found.value, rel=1e-12)
+
+
+def without_end(world: World) -> World:
+    """The same world, with a window that does not end."""
+    return dataclasses.replace(world, workload=dataclasses.replace(world.workload, end_s=math.inf))
+
+
+@pytest.mark.parametrize(
+    ("shape", "end_s", "most"), [(step(900.0), 2e4, 0.8), (linear(3000.0), 2e4, 0.9), (constant(), 3e5, 1 + 2 * EXACT)]
+)
+def test_a_window_without_an_end_is_bounded_as_one_that_covers_all(shape: Shape, end_s: float, most: float) -> None:
+    """Far more than can be done in time, except where nothing is ever late."""
+    work = crowded_world().workload
+    work = dataclasses.replace(work, shapes=UtilityShapes.of([shape]), shape=0 * work.shape)
+    endless = without_end(dataclasses.replace(crowded_world(), workload=work))
+    covered = dataclasses.replace(endless, workload=dataclasses.replace(work, end_s=end_s))
+    found, wanted, ceiling = price_bound(endless), price_bound(covered), utility_ceiling(endless)
+    assert found.value == pytest.approx(wanted.value, rel=0.02)
+    assert found.value < most * ceiling
+
+
+@each_seed(20)
+def test_no_schedule_of_a_tiny_world_without_an_end_beats_any_prices(seed: int) -> None:
+    world = dataclasses.replace(without_end(tiny_world(seed)), supply=Supply())
+    covered = dataclasses.replace(world, workload=dataclasses.replace(world.workload, end_s=40.0))
+    best = best_schedule(covered, np.arange(0.0, 12.0, 0.5))
+    rng = np.random.default_rng(seed)
+    for level in (0.03, 0.3, 1.0):
+        assert certified_bound(world, Certificate(rng.exponential(level, (2, 5)))) >= best - EXACT
+    assert best - EXACT <= price_bound(world).value <= utility_ceiling(world) * (1 + 2 * EXACT) + EXACT
+
+
+def test_a_window_is_closed_where_nothing_is_worth_anything_or_all_could_be_done() -> None:
+    """Three tasks of 10 s on one machine: worth nothing 5 s after the last, or done 40 s after it."""
+    late = World(simple_system([[10.0]]), simple_workload([0.0, 1.0, 2.0], shape=step(5.0)))
+    steady = World(simple_system([[10.0]]), simple_workload([0.0, 1.0, 2.0]))
+    assert [market_of(world).facts.window.end_s for world in (late, steady)] == [7.0, 42.0]
+    assert market_of(steady).facts.later.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_a_budget_tightens_the_bound() -> None:
@@ -373,9 +411,6 @@ def test_prices_that_are_none_are_refused() -> None:
         certified_bound(busy_world(), Certificate(np.zeros((2, 3))))
     with pytest.raises(InputError, match="energy periods"):
         certified_bound(busy_world(), Certificate(np.zeros((4, 3)), np.zeros(2)))
-    endless = World(simple_system(), simple_workload())
-    with pytest.raises(InputError, match="without an end"):
-        price_bound(endless)
 
 
 def test_a_run_that_ends_at_a_jump_is_valued_before_it() -> None:

@@ -159,6 +159,16 @@ def test_a_failure_takes_jobs_with_it_by_lot() -> None:
     assert (pieces.job.tolist(), pieces.start_s.tolist(), pieces.end_s.tolist()) == ([1], [0], [4])
 
 
+def test_a_job_is_killed_at_its_limit_and_not_at_its_plan() -> None:
+    """Planned for 2 s and allowed 5 s: the one that takes 4 s ends, the one that takes 6 s does not."""
+    world = trace_world([(0, 4, 4, 2), (0, 4, 6, 2), (1, 4, 3)])
+    world = replace(world, types=replace(world.types, limit_s=np.full(3, 5.0)))
+    for name in ("easy", "conservative", "fcfs"):
+        allocation = run(world, name, overrun="kill")
+        assert allocation.end_s.tolist() == [4, 9, 12]
+        assert allocation.fate.tolist() == [Fate.RAN, Fate.KILLED, Fate.RAN]
+
+
 @pytest.mark.parametrize(
     ("overrun", "ends_s", "fate"), [("raise", [6, 9], Fate.RAN), ("kill", [2, 5], Fate.KILLED), ("unaware", [6, 9], 1)]
 )
@@ -280,6 +290,9 @@ def schedulers(draw: st.DrawFn, world: JobWorld) -> Scheduler:
 
 @given(data=st.data(), world=WORLDS)
 def test_equals_its_slow_twin(data: st.DataObject, world: JobWorld) -> None:
+    if data.draw(st.booleans()):
+        limit_s = np.maximum(world.types.planned_s + data.draw(st.sampled_from([-1.0, 0.0, 2.0])), 1.0)
+        world = replace(world, types=replace(world.types, limit_s=limit_s))
     how = data.draw(schedulers(world))
     engine = JobEngine(world, how)
     engine.run(world.jobs.work.end_s)

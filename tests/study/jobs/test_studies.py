@@ -114,7 +114,7 @@ def test_a_log_is_replayed_on_its_own_machine(logged: Results) -> None:
     assert jobs["fate"].to_list() == ["ran", "ran", "ran", "ran", "impossible"]
     assert jobs["user"].to_list() == ["1", "2", "1", "2", "3"]
     assert jobs["requested_s"].to_list() == [200.0, 50.0, 80.0, 40.0, 60.0]
-    assert (easy["jobs_impossible"], easy["users"], easy["bound"]) == (1, 3, "trivial")
+    assert (easy["jobs_impossible"], easy["users"], easy["bound"]) == (1, 3, "prices")
     assert easy["energy_per_job_j"] == pytest.approx(easy["energy_j"] / 4)
     assert easy["makespan_s"] == 210.0
     reasons = " ".join(logged.details(FINDINGS)["reason"])
@@ -298,6 +298,7 @@ def test_mistakes_are_told_before_anything_runs(name: str, tmp_path: Path) -> No
 STRONG = {
     "clusters.csv": "cluster,nodes,cores_per_node,idle_w\na,4,4,10\nb,8,1,0\n",
     "jobs.csv": "arrival_s,nodes,time_s,power_w\n0,2,9,10\n1,9,9,10\n2,1,9,900\n",
+    "caps.csv": "hour,cap_w\n0,900\n1,45\n2,45\n3,900\n",
     "rules.toml": '[[rule]]\nname = "misspelt"\nuser = ["no-such-user"]\npriority = "high"\n',
 }
 WARNED: dict[str, tuple[str, Change, str]] = {
@@ -320,6 +321,20 @@ WARNED: dict[str, tuple[str, Change, str]] = {
         "study.toml: supply.power_cap: 1 of 3 jobs draws more; the first is in line 4; "
         "with it nodes draw 930 W or more, and 900 W is the most allowed; such jobs never start",
     ),
+    "a job too long for the hours of a cap": (
+        TABLED, lambda t: (
+            t.replace('job_times = "times.csv"', "").replace("[scheduler]", 'end = "1 d"\n[scheduler]')
+            + '[supply]\npower_cap_by_hour = "caps.csv"'
+        ),
+        "study.toml: supply.power_cap_by_hour: 1 of 3 jobs needs more power for longer than it allows; the first is in "
+        "line 2; with it nodes draw 80 W for 2.5 h, which is allowed for 2 h in a row at most; such jobs never "
+        "start",
+    ),
+    "hours of a log": (
+        LOGGED, after('[supply]\ntariff = "caps.csv"'),
+        "study.toml: supply.tariff: found 4 hours, and jobs of a log; its first hour is that of the first job, "
+        "whatever the clock of the log says; begin it with the hour in which that job was submitted",
+    ),
 }  # fmt: skip
 
 
@@ -329,6 +344,8 @@ def test_jobs_that_never_start_are_told_and_no_mistake(name: str, tmp_path: Path
     logged_study(tmp_path)
     for file, rows in STRONG.items():
         (tmp_path / file).write_text(rows)
+    if "hours of a cap" in name:
+        (tmp_path / "jobs.csv").write_text("arrival_s,nodes,time_s,power_w\n0,2,9000,30\n1,1,9,30\n2,1,9,30\n")
     found = job_study(text, change, tmp_path, check=True).warnings
     assert expected in [str(warning) for warning in found]
 

@@ -76,13 +76,13 @@ class Twin:
 
     def planned_s(self, o: int) -> float:
         types = self.world.types
-        raised = self.scheduler.overrun == "raise"
-        return float(max(types.planned_s[o], types.time_s[o]) if raised else types.planned_s[o])
+        raised = self.scheduler.overrun != "unaware"
+        return max(float(types.planned_s[o]), self.true_s(o)) if raised else float(types.planned_s[o])
 
     def true_s(self, o: int) -> float:
         types = self.world.types
         killed = self.scheduler.overrun == "kill"
-        return float(min(types.planned_s[o], types.time_s[o]) if killed else types.time_s[o])
+        return float(min(types.allowed_s[o], types.time_s[o]) if killed else types.time_s[o])
 
     def fastest(self, i: int) -> int:
         return min(self.options(i), key=lambda o: (self.planned_s(o), o))

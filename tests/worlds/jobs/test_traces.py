@@ -26,10 +26,10 @@ HEADER = "; MaxNodes: 4\n; MaxProcs: 16\n; UnixStartTime: 1000\n; Queue: 1 short
 TWO = ClusterSystem(Clusters(("thin", "fat"), np.array([10, 2]), np.array([4, 64]), np.array([1, 1])))
 
 
-def line(number: int, submit: int, run: int = 10, used: int = 4, asked: int = 4, request: int = 60, **more: int) -> str:
-    other = {"wait": 0, "user": 1, "queue": 1, "after": -1, "think": -1} | more
+def line(number: int, submit: int, run: int = 10, asked: int = 4, request: int = 60, **more: int) -> str:
+    other = {"used": asked if asked > 0 else 4, "wait": 0, "user": 1, "queue": 1, "after": -1, "think": -1} | more
     return (
-        f"{number} {submit} {other['wait']} {run} {used} -1 -1 {asked} {request} -1 1 {other['user']} 1 -1 "
+        f"{number} {submit} {other['wait']} {run} {other['used']} -1 -1 {asked} {request} -1 1 {other['user']} 1 -1 "
         f"{other['queue']} -1 {other['after']} {other['think']}"
     )
 
@@ -69,6 +69,7 @@ CONVENTIONS = {
     "no requested processors": (line(2, 1, asked=-1), {}, "no requested processors", 2),
     "no allocated processors": (line(2, 1, used=0), {"processors": "allocated"}, "no allocated processors", 2),
     "no processors": (line(2, 1, used=-1, asked=0), {}, "no processors", 1),
+    "other processors": (line(2, 1, used=6), {}, "other processors", 2),
     "no request": (line(2, 1, request=-1), {}, "no requested time", 2),
     "no request, dropped": (line(2, 1, request=0), {"no_request": "drop"}, "no requested time", 1),
     "past the request": (line(2, 1, run=70), {}, "past the request", 2),

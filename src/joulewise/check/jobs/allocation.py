@@ -111,17 +111,17 @@ def _one_stretch_at_a_time(case: JobCase) -> Iterator[str]:
 
 
 def _end_after_the_true_time(case: JobCase) -> Iterator[str]:
-    """A job that was never interrupted takes its true time; one that is killed its planned time, which is shorter."""
+    """A job that was never interrupted takes its true time; one that is killed its limit, which is shorter."""
     rows, types = case.stretches, case.world.types
     is_whole = ~np.isin(rows.job, case.allocation.pieces.job)
-    for fate, length_s, name in ((Fate.RAN, types.time_s, "time"), (Fate.KILLED, types.planned_s, "planned time")):
+    for fate, length_s, name in ((Fate.RAN, types.time_s, "time"), (Fate.KILLED, types.allowed_s, "limit")):
         some = rows.only((rows.fate == fate) & is_whole)
         due_s = some.start_s + length_s[some.option]
         wrong = np.abs(some.end_s - due_s) > _slack_s(due_s, length_s[some.option])
         yield from job_findings("end_s", some.job[wrong], some.end_s[wrong], due_s[wrong], f" (start plus {name})")
     killed = rows.only(rows.fate == Fate.KILLED)
-    wrong = types.time_s[killed.option] <= types.planned_s[killed.option]
-    yield from job_findings("fate of a job within its planned time", killed.job[wrong], "KILLED", "RAN")
+    wrong = types.time_s[killed.option] <= types.allowed_s[killed.option]
+    yield from job_findings("fate of a job within its limit", killed.job[wrong], "KILLED", "RAN")
 
 
 def _cut_stretches_stay_within_the_time(case: JobCase) -> Iterator[str]:
@@ -198,13 +198,13 @@ PHYSICS: tuple[JobRule, ...] = (
 
 
 def _overruns_are_handled(case: JobCase) -> Iterator[str]:
-    """Jobs that take longer than planned are killed where that is the rule, and nowhere else."""
+    """Jobs that take longer than they may are killed where that is the rule, and nowhere else."""
     assert case.scheduler is not None
     rows, types = case.stretches, case.world.types
-    over = types.time_s[rows.option] > types.planned_s[rows.option]
+    over = types.time_s[rows.option] > types.allowed_s[rows.option]
     kills = case.scheduler.overrun == "kill"
     wrong = (rows.fate == Fate.RAN) & over & kills
-    yield from job_findings("fate of a job that runs past its planned time", rows.job[wrong], "RAN", "KILLED")
+    yield from job_findings("fate of a job that runs past its limit", rows.job[wrong], "RAN", "KILLED")
     wrong = (rows.fate == Fate.KILLED) & (not kills)
     yield from job_findings(f"fate with overrun {case.scheduler.overrun!r}", rows.job[wrong], "KILLED", "RAN")
 
@@ -250,7 +250,7 @@ def _drops_were_hopeless(case: JobCase) -> Iterator[str]:
         return
     types, work = case.world.types, case.world.jobs.work
     kind = work.task_type[dropped]
-    fastest_s = np.array([types.planned_s[types.first[t] : types.first[t + 1]].min(initial=math.inf) for t in kind])
+    fastest_s = np.array([case.planned_s[types.first[t] : types.first[t + 1]].min(initial=math.inf) for t in kind])
     worth = work.utility(dropped, np.minimum(_last_event_s(case) + fastest_s, _NEVER_S))
     wrong = worth >= threshold + RELATIVE_TOLERANCE * np.maximum(threshold, work.scale[dropped])
     why = " (the dropping threshold)"

@@ -102,6 +102,15 @@ class JobCase:
         types, option = self.world.types, self.stretches.option
         return self.power_w - types.nodes[option] * self.idle_w[types.cluster[option]]
 
+    @cached_property
+    def planned_s(self) -> Floats:
+        """What each option takes as the scheduler knows it: plans that are too short are raised, if it is aware."""
+        types, scheduler = self.world.types, self.scheduler
+        if scheduler is None or scheduler.overrun == "unaware":
+            return types.planned_s
+        true_s = np.minimum(types.time_s, types.allowed_s) if scheduler.overrun == "kill" else types.time_s
+        return np.maximum(types.planned_s, true_s)
+
     @property
     def is_as_planned(self) -> bool:
         """Whether nothing ran for longer than its planner knew."""

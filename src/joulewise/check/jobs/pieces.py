@@ -46,12 +46,12 @@ class _PieceNeed(NamedTuple):
         return self.nodes * per_s[self.cluster][j] + self.cost_w * per_j[j]
 
 
-def gains_in_pieces(work: Workload, market: PricedMarket, per_s: Floats) -> Floats:
-    """The most that each job gains over all options and completions, and 0 if none gains it anything."""
-    slots, choices = _slots(work, market, per_s), market.choices
+def gains_in_pieces(market: PricedMarket, per_s: Floats) -> Floats:
+    """The most that each job gains over all options and completions, or what it may earn after the window."""
+    work, slots, choices = market.work, _slots(market, per_s), market.choices
     columns = (choices.machine_type, choices.nodes, choices.exec_s, choices.cost_w)
     needs = [_PieceNeed(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
-    gains = np.zeros(work.n_tasks)
+    gains = market.later.copy()
     for job in np.flatnonzero(work.arrival_s < work.end_s).tolist():
         kind = int(work.task_type[job])
         for need in needs[choices.first[kind] : choices.first[kind + 1]]:
@@ -59,9 +59,10 @@ def gains_in_pieces(work: Workload, market: PricedMarket, per_s: Floats) -> Floa
     return gains
 
 
-def _slots(work: Workload, market: PricedMarket, per_s: Floats) -> _Slots:
+def _slots(market: PricedMarket, per_s: Floats) -> _Slots:
     """The prices slot by slot; energy costs nothing in a slot that is not all in the window."""
-    slot_s, n_slots = work.end_s / per_s.shape[1], per_s.shape[1]
+    work, n_slots = market.work, per_s.shape[1]
+    slot_s = work.end_s / n_slots
     slack_s = 1e-9 * work.end_s
     rates = np.diff(market.paid_j) / np.diff(market.at_s)
     edges_s = slot_s * np.arange(n_slots + 1)

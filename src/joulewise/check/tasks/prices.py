@@ -17,18 +17,18 @@ def dual_value(world: World, per_s: Floats, per_j: ArrayLike = 0.0) -> float:
     """The bound on utility that prices prove, not rounded up: the owner's income plus every task's best gain.
 
     `per_s` is a price per machine-second by [machine type, slot], the slots of equal length from 0 to the end of
-    the counted window; `per_j` one per joule spent in each counted day of a daily budget, or else in the window.
-    A completion at a jump of the utility counts as one just before it. Raises InputError for a window without an
-    end or prices that do not fit.
+    the counted window, or of that closed for prices; `per_j` one per joule spent in each counted day of a daily
+    budget, or else in the window. A completion at a jump of the utility counts as one just before it. Raises
+    InputError for prices that do not fit.
     """
     market = _market(world, per_s, per_j)
     machine_time = world.system.counts @ market.paid[:, -1]
-    return float(machine_time + _energy_income(world, market) + gains_of(world.workload, market).sum())
+    return float(machine_time + _energy_income(world, market) + gains_of(market).sum())
 
 
 def best_gains(world: World, per_s: Floats, per_j: ArrayLike) -> Floats:
     """The most that each task gains at these prices over all its runs, and 0 if none gains it anything."""
-    return gains_of(world.workload, _market(world, per_s, per_j))
+    return gains_of(_market(world, per_s, per_j))
 
 
 def _market(world: World, per_s: Floats, per_j: ArrayLike) -> PricedMarket:
@@ -40,7 +40,7 @@ def _market(world: World, per_s: Floats, per_j: ArrayLike) -> PricedMarket:
     cost_w = world.supply.pue * (watts - _standby_w(world)[machine_type]) if system.power_w is not None else watts
     first = np.searchsorted(task_type, np.arange(system.n_task_types + 1))
     choices = PricedChoices(first, machine_type, np.ones(task_type.size), system.etc_s[possible], cost_w)
-    return priced(world.workload, world.supply, system.n_machine_types, choices, (per_s, per_j))
+    return priced(world.workload, world.supply, system.counts, choices, (per_s, per_j))
 
 
 def _standby_w(world: World) -> Floats:
@@ -54,7 +54,7 @@ def _standby_w(world: World) -> Floats:
 
 def _energy_income(world: World, market: PricedMarket) -> float:
     """What the owner gets for the joules of each period that the standby of machines which are not down leaves."""
-    edges_s, standby_w = period_edges_s(world.workload, world.supply), world.supply.pue * _standby_w(world)
+    edges_s, standby_w = period_edges_s(market.work, world.supply), world.supply.pue * _standby_w(world)
     spent_j = np.diff(edges_s) * (world.system.counts * standby_w).sum()
     for machine, start_s, end_s in zip(*vars(world.outages).values(), strict=True):
         down_s = np.diff(np.clip(edges_s, start_s, end_s))

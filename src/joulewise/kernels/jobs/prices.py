@@ -56,7 +56,7 @@ class JobRun(NamedTuple):
 
 @record
 class Chosen(NamedTuple):
-    """What a job chooses: gain, option (-1: not to run) and the slot of its completion; what all jobs ask for."""
+    """What a job chooses: gain, option (-1: none in the window) and the slot of its end; what all jobs ask for."""
 
     gain: NDArray[np.float64]
     option: NDArray[np.int64]
@@ -167,7 +167,7 @@ def answer_in_pieces(chosen, market, prices, seconds, nothing, energy_of_slot, f
     total = 0.0
     for i in range(first, tasks.arrival_s.size, stride):
         before, t = chosen.option[i], tasks.task_type[i]
-        chosen.gain[i], chosen.option[i] = 0.0, -1
+        chosen.gain[i], chosen.option[i] = market.later[i], -1
         if tasks.arrival_s[i] >= market.window.end_s:
             continue
         if before >= 0:
@@ -176,7 +176,7 @@ def answer_in_pieces(chosen, market, prices, seconds, nothing, energy_of_slot, f
         for option in range(options.first[t], options.first[t + 1]):
             run = run_of(market, i, option)
             try_slots_of(chosen, market, prices, seconds, nothing, energy_of_slot, run)
+        total += chosen.gain[i]
         if chosen.option[i] >= 0:
-            total += chosen.gain[i]
             ask_again(chosen, market, prices, seconds, energy_of_slot, i)
     return total

@@ -25,6 +25,7 @@ from joulewise.model.bag import Bag, BagAllocation
 from joulewise.optimise.bags.bound import BoundFront
 from joulewise.optimise.bags.recovery import Recovery
 from joulewise.optimise.front import MAKESPAN_ENERGY, Front, non_dominated
+from joulewise.optimise.gap import gap_of
 from joulewise.rng import generator
 
 DEFAULT_MOVES = 20_000_000
@@ -72,8 +73,7 @@ class BagFront(Front):
     @property
     def gap_percent(self) -> Floats:
         """The gap of each point, in percent of the least energy that its makespan allows."""
-        least_j = self.points[:, 1] - self.gap_j
-        return np.asarray(100.0 * self.gap_j / np.where(least_j > 0.0, least_j, 1.0))
+        return 100.0 * gap_of(self.gap_j, self.points[:, 1] - self.gap_j)
 
 
 def corners_of(bound: BoundFront) -> Floats:

@@ -21,6 +21,7 @@ from joulewise.optimise.bags.market import Market
 from joulewise.optimise.bags.profit_bound import Optimum, ProfitTerms
 from joulewise.optimise.bags.profit_prices import ProfitPrices, profit_prices
 from joulewise.optimise.bags.profit_recovery import Maker, ProfitOutcome
+from joulewise.optimise.gap import ROUNDING, gap_of
 
 _SAME = 1e-12
 _MOST_TRIED = 400
@@ -28,6 +29,7 @@ _MOST_TRIED = 400
 RecoveryKind: TypeAlias = Literal["one", "best"]
 Verdict: TypeAlias = Literal[
     "profit",
+    "break-even",
     "covers part of the depreciation",
     "loss under agreement",
     "better not to run",
@@ -44,6 +46,7 @@ class Profit:
     purpose after the last task, to keep the power cap or, at a loss, because waiting loses less. Without an allocation
     nothing runs, and `bound_per_s` tells what running would have earned at most (-inf where nothing is feasible). A
     bag that must run although no allocation found keeps the deadline is `late_s` after it, which the bound is not.
+    Profits are what is left of `income_per_s`: a billionth of that is rounding.
     """
 
     verdict: Verdict
@@ -54,6 +57,7 @@ class Profit:
     makespan_s: float = 0.0
     wait_s: float = 0.0
     late_s: float = 0.0
+    income_per_s: float = 0.0
     why: str = ""
     prove: Callable[[], ProfitPrices | None] = field(default=lambda: None, repr=False)
 
@@ -68,12 +72,10 @@ class Profit:
 
     @property
     def gap(self) -> float:
-        """How far, as a share of the bound, the profit is from it; NaN where nothing runs in time: there is none."""
+        """How far, as a share of the bound, the profit is from it; NaN where nothing runs in time or the bound is 0."""
         if self.allocation is None or self.late_s > 0:
             return math.nan
-        if self.profit_per_s == self.bound_per_s:
-            return 0.0
-        return (self.bound_per_s - self.profit_per_s) / abs(self.bound_per_s) if self.bound_per_s else math.inf
+        return float(gap_of(self.bound_per_s - self.profit_per_s, self.bound_per_s, self.income_per_s))
 
     @property
     def mean_power_w(self) -> float:
@@ -100,6 +102,7 @@ def _missed(profit: Profit) -> str:
 
 _SENTENCES: dict[str, Callable[[Profit], str]] = {
     "profit": lambda p: f"The bag earns {_ran(p)}.",
+    "break-even": lambda p: f"The bag breaks even: {_ran(p)}.",
     "covers part of the depreciation": lambda p: (
         f"The bag earns {_ran(p)}: less than the depreciation, which is lost in any case, so it pays to run."
     ),
@@ -132,7 +135,8 @@ def _most_profit(terms: ProfitTerms, bound: tuple[float, Optimum] | None, recove
     if bound is None and not market.must_run:
         return _stands("infeasible", market, -math.inf, _what_is_infeasible(terms))
     bound_per_s, optimum = bound or (-math.inf, terms.soonest())
-    if bound_per_s <= -market.depreciation_per_s and not market.must_run:
+    least_per_s = -market.depreciation_per_s - ROUNDING * market.price / optimum.makespan_s
+    if bound_per_s <= least_per_s and not market.must_run:
         return _stands("better not to run", market, bound_per_s, _why_not(bound_per_s, market))
     maker, joule_cost = Maker(terms), market.joule_cost(optimum.makespan_s)
     if optimum.rate == 0:
@@ -159,9 +163,11 @@ _DRAWN_OUT = (
 
 def _judged(terms: ProfitTerms, bound_per_s: float, outcome: ProfitOutcome) -> Profit:
     """The verdict on an allocation that is in time."""
-    market = terms.market
+    market, rounding = terms.market, ROUNDING * terms.market.price / outcome.period_s
     verdict: Verdict = "loss under agreement"
-    if outcome.profit_per_s > 0:
+    if abs(outcome.profit_per_s) <= rounding:
+        verdict = "break-even"
+    elif outcome.profit_per_s > 0:
         verdict = "profit"
     elif outcome.profit_per_s > -market.depreciation_per_s:
         verdict = "covers part of the depreciation"
@@ -185,9 +191,8 @@ def _runs(verdict: Verdict, terms: ProfitTerms, bound_per_s: float, outcome: Pro
     """The bag runs as found."""
     period_s, wait_s = outcome.period_s, outcome.period_s - outcome.makespan_s
     energy_j = terms.market.pue * (outcome.extra_j + terms.bag.total_idle_w * period_s)
-    return Profit(
-        verdict, outcome.allocation, outcome.profit_per_s, bound_per_s, energy_j, period_s, wait_s, outcome.late_s
-    )
+    found = (outcome.allocation, outcome.profit_per_s, bound_per_s)
+    return Profit(verdict, *found, energy_j, period_s, wait_s, outcome.late_s, terms.market.price / period_s)
 
 
 def _stands(verdict: Verdict, market: Market, bound_per_s: float, why: str) -> Profit:

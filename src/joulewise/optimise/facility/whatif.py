@@ -16,6 +16,7 @@ from joulewise.optimise.facility.configurations import ProcessorMenu, RewardCurv
 from joulewise.optimise.facility.evaluation import Steady, steady
 from joulewise.optimise.facility.planner import Proven, plan_facility
 from joulewise.optimise.facility.words import set_points
+from joulewise.optimise.gap import gap_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,7 +91,7 @@ class Advice:
             "hottest_c": float(room.hottest_c.max()),
             "crr_percent": 100 * self.reward_per_s / most,
             "bound_percent": 100 * self.found.bound_per_s / most,
-            "gap_percent": 100 * (1 - self.reward_per_s / self.found.bound_per_s),
+            "gap_percent": 100 * float(gap_of(self.found.bound_per_s - self.reward_per_s, self.found.bound_per_s)),
             "total_w": self.state.total_w,
             "cooling_w": float(self.state.crac_w.sum()),
             "hottest_inlet_c": float(self.state.node_inlet_c.max()),

@@ -9,7 +9,6 @@ outages, dependencies, mapping events and what planners do not know are left out
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ from joulewise.kernels.layout import Options
 from joulewise.kernels.prices import CountedWindow, RunCosts, TaskMarket
 from joulewise.model.arrays import Floats
 from joulewise.model.clusters import JobTypes
+from joulewise.model.horizon import closed, earned_later
 from joulewise.model.jobs import JobWorld
 from joulewise.optimise.bounds import BoundKind, ceiling
 from joulewise.optimise.jobs.pieces import MarketInPieces
@@ -63,21 +63,29 @@ class JobBound:
 def job_bound(world: JobWorld, kind: BoundKind = "prices", *, preempts: bool = False) -> JobBound:
     """A bound on the utility of the counted window that no schedule of the world's jobs exceeds.
 
-    With `preempts` jobs may run in pieces, all of one option. Prices need a window that ends and jobs that run
-    somewhere; else the bound is the trivial one. They take about two seconds for a day of 10,000 jobs.
+    With `preempts` jobs may run in pieces, all of one option. Prices need jobs that run somewhere; else the bound is
+    the trivial one. They take about two seconds for a day of 10,000 jobs.
     """
-    if kind == "trivial" or not math.isfinite(world.jobs.work.end_s) or not world.types.n_options:
+    if kind == "trivial" or not world.types.n_options:
         return JobBound("trivial", job_ceiling(world), preempts=preempts)
-    market = job_market(world)
-    best = market.search(STAGES)
-    if preempts:
-        if (market.facts.runs.cost_w < 0).any():  # no second costs least where energy does
-            return JobBound("trivial", job_ceiling(world), preempts=True)
-        market = job_market(world, preempts=True)
-        certificate = market.improve(best.certificate, _IN_PIECES)
-        best = PriceBound(market.bound(certificate), certificate)
-    best = min(best, market.for_nothing(), key=lambda bound: bound.value)
+    best = (_bound_in_pieces if preempts else _bound)(world)
     return JobBound("prices", best.value, best.certificate, preempts)
+
+
+def _bound(world: JobWorld) -> PriceBound:
+    """The best of the prices that a search finds and of no prices."""
+    market = job_market(world)
+    return min(market.search(STAGES), market.for_nothing(), key=lambda bound: bound.value)
+
+
+def _bound_in_pieces(world: JobWorld) -> PriceBound:
+    """The same for jobs that run in pieces, from the prices of whole ones; none where runs save standby energy."""
+    market = job_market(world, preempts=True)
+    for_nothing = market.for_nothing()
+    if (market.facts.runs.cost_w < 0).any():  # no second costs least where energy does
+        return for_nothing
+    certificate = market.improve(job_market(world).search(STAGES).certificate, _IN_PIECES)
+    return min(PriceBound(market.bound(certificate), certificate), for_nothing, key=lambda bound: bound.value)
 
 
 def certified_job_bound(world: JobWorld, certificate: Certificate, *, preempts: bool = False) -> float:
@@ -91,13 +99,15 @@ def job_ceiling(world: JobWorld) -> float:
 
 
 def job_market(world: JobWorld, *, preempts: bool = False) -> PriceMarket:
-    """The jobs of a world and what there is for them; InputError for a window without an end."""
-    work = world.jobs.work
-    period_s, edges_s = energy_periods(work, world.supply)
-    window = CountedWindow(work.start_s, work.end_s, period_s, work.is_prorated)
+    """The jobs of a world and what there is for them, in its window or in one closed for prices."""
     order = np.lexsort((world.types.time_s, world.types.of_option))  # fastest first
     options, runs = _options(world.types, order), _runs(world, order)
-    facts = TaskMarket(tasks_of(work), utilities_of(work.shapes), options, runs, window)
+    share_s = runs.nodes * options.exec_s / world.clusters.n_nodes[options.machine_type]
+    work = closed(world.jobs.work, options.first, options.machine_type, share_s, options.exec_s)
+    period_s, edges_s = energy_periods(work, world.supply)
+    window = CountedWindow(work.start_s, work.end_s, period_s, work.is_prorated)
+    later = earned_later(world.jobs.work, work.end_s, options.first)
+    facts = TaskMarket(tasks_of(work), utilities_of(work.shapes), options, runs, window, later)
     kind = MarketInPieces if preempts else PriceMarket
     return kind(facts, world.clusters.n_nodes, _budgets_j(world, edges_s))
 

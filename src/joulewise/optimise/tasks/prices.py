@@ -13,6 +13,8 @@ import numpy as np
 
 from joulewise.kernels.prices import CountedWindow, RunCosts, TaskMarket
 from joulewise.model.arrays import Floats
+from joulewise.model.horizon import closed, earned_later
+from joulewise.model.workload import Workload
 from joulewise.model.world import World
 from joulewise.optimise.bounds import maximum_utility
 from joulewise.optimise.price_market import (
@@ -33,7 +35,7 @@ _MOST_LEVELS = 8
 def price_bound(world: World) -> PriceBound:
     """Search prices for a tight bound on the utility of the counted window, within the energy budget.
 
-    Takes a few seconds for a day of 50,000 tasks. Raises InputError for a window without an end.
+    Takes a few seconds for a day of 50,000 tasks.
     """
     market = market_of(world)
     best = market.search(STAGES)
@@ -48,11 +50,14 @@ def certified_bound(world: World, certificate: Certificate) -> float:
 
 
 def market_of(world: World) -> PriceMarket:
-    """The tasks of a world and what there is for them; InputError for a window without an end."""
-    work = world.workload
+    """The tasks of a world and what there is for them, in its window or in one closed for prices."""
+    options = layout_of(world).options
+    share_s = options.exec_s / world.system.counts[options.machine_type]
+    work = closed(world.workload, options.first, options.machine_type, share_s, options.exec_s)
     period_s, edges_s = energy_periods(work, world.supply)
     window = CountedWindow(work.start_s, work.end_s, period_s, work.is_prorated)
-    facts = TaskMarket(*layout_of(world), _runs(world), window)
+    later = earned_later(world.workload, work.end_s, options.first)
+    facts = TaskMarket(*layout_of(world), _runs(world, work), window, later)
     return PriceMarket(facts, world.system.counts, _budgets_j(world, edges_s))
 
 
@@ -75,18 +80,17 @@ def _down_s(world: World, edges_s: Floats) -> Floats:
     return np.array([np.bincount(kind, seconds, system.n_machine_types) for seconds in inside_s])
 
 
-def _runs(world: World) -> RunCosts:
+def _runs(world: World, work: Workload) -> RunCosts:
     """What runs add to standby power, and how tasks stretch, in a few levels."""
     system, options = world.system, layout_of(world).options
     least_w = least_standby_w(system.standby, system.n_machine_types)[options.machine_type]
     has_power = system.power_w is not None
     cost_w = world.supply.pue * (options.energy_j / options.exec_s - least_w) if has_power else 0 * options.exec_s
-    return RunCosts(np.ones(cost_w.size), cost_w, *_stretches(world))
+    return RunCosts(np.ones(cost_w.size), cost_w, *_stretches(work, options.exec_s.size))
 
 
-def _stretches(world: World) -> tuple[Floats, Any, Floats]:
+def _stretches(work: Workload, n_options: int) -> tuple[Floats, Any, Floats]:
     """The stretch of each task, its level, and the least stretch of each level: as many as memory is spent on."""
-    work, n_options = world.workload, layout_of(world).options.exec_s.size
     if work.stretch is None:
         return np.ones(work.n_tasks), np.zeros(work.n_tasks, np.int64), np.ones(1)
     n_slots = slots_of(work.end_s, n_options, STAGES[-1])

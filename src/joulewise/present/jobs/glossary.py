@@ -24,7 +24,8 @@ GLOSSARY = {
     ),
     "Proven bound": (
         "What no scheduler can exceed, even one that knows the future. Prices for node time and energy prove it, "
-        'and `joulewise verify` checks the proof; with `bound = "trivial"` it is the maximum utility.'
+        'and `joulewise verify` checks the proof; with `bound = "trivial"` it is what jobs could earn if none '
+        "were in the way of others."
     ),
     "Energy filter": (
         "Takes away options that would use more than a fair share of the energy that is left, counted per task or "

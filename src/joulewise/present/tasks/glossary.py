@@ -17,7 +17,7 @@ GLOSSARY = {
     "Proven bound": (
         "What no policy can exceed, even one that knows the future: prices for machine time prove it, and "
         "`joulewise verify` checks the proof. Utility in percent of it says how much of what is possible was "
-        "earned, at least."
+        'earned, at least. With `bound = "trivial"` it is what tasks could earn if none were in the way of others.'
     ),
     "Policy": (
         "The rule that decides which task runs on which machine. In immediate mode it places each task "

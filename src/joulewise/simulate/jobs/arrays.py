@@ -89,15 +89,19 @@ def overruns(world: JobWorld) -> Bools:
 
 
 def killed(world: JobWorld, scheduler: Scheduler) -> Bools:
-    """Which options end at their planned end."""
-    return overruns(world) & (scheduler.overrun == "kill")
+    """Which options end at their limit."""
+    return np.asarray((world.types.time_s > world.types.allowed_s) & (scheduler.overrun == "kill"))
 
 
 def seen_times(world: JobWorld, scheduler: Scheduler) -> tuple[Floats, Floats]:
-    """What each option is planned to take, as the scheduler goes by it, and what it takes."""
-    types, is_raised = world.types, overruns(world) & (scheduler.overrun == "raise")
-    planned_s = np.where(is_raised, types.time_s, types.planned_s)
-    return planned_s, np.where(killed(world, scheduler), types.planned_s, types.time_s)
+    """What each option is planned to take, as the scheduler goes by it, and what it takes.
+
+    A plan that is too short is raised to what the job takes, up to its limit where it is killed.
+    """
+    types = world.types
+    time_s = np.where(killed(world, scheduler), types.allowed_s, types.time_s)
+    is_raised = (time_s > types.planned_s) & (scheduler.overrun != "unaware")
+    return np.where(is_raised, time_s, types.planned_s), time_s
 
 
 def seen_facts(world: JobWorld, scheduler: Scheduler) -> tuple[JobFacts, Ints]:

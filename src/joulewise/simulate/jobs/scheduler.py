@@ -53,9 +53,9 @@ class Scheduler:
     `leniency`, which may be "adaptive"; with `follows_tariff` an hour's energy counts by its cost over the mean.
 
     **Plans and truth.** A job that runs longer than planned: its plan is raised before it starts ("raise"), it is
-    killed at its planned end ("kill"), or the planner takes it to end right away ever again ("unaware"). With
-    `preempts`, a job that comes and cannot start may suspend running jobs where that earns more: they write a
-    checkpoint for `checkpoint_s`, and go on later for `restart_s` longer.
+    killed at its limit ("kill"), to which a shorter plan is raised, or the planner takes it to end right away ever
+    again ("unaware"). With `preempts`, a job that comes and cannot start may suspend running jobs where that earns
+    more: they write a checkpoint for `checkpoint_s`, and go on later for `restart_s` longer.
 
     **Queues and priorities.** Jobs are large, medium or small by their mean core-seconds as a share of the largest
     type's, split at `queue_thresholds`; each turn takes `per_cycle` of large, medium and small ones. `weights` are

@@ -124,9 +124,15 @@ class UtilityKind(Kind):
         new = (n for (key, bound), n in worlds.items() if not store.proof_file(key, bound).is_file())
         return runs_s + _BOUND_TASK_S * sum(new)
 
-    def size(self, kept: Sequence[Run], folder: Path) -> float:
-        """The bytes of the detail tables of these runs."""
+    def size(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the detail tables of those that are kept."""
+        kept = [run for run in runs if run.keep]
         return _GENE_BYTES * _KEPT_POINTS * sum(self.task_counts(kept, folder).values())
+
+    def memory(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the largest population, with those of its children."""
+        n_tasks = self.task_counts(runs, folder)
+        return max((_held(run.point.decision.parameters) * n_tasks[run.key] for run in runs), default=0.0)
 
     def compute(self, case: Case) -> Outcome:
         """Search the front, hold it against the bound, and evaluate it in fresh samples where there is chance."""
@@ -189,6 +195,11 @@ class UtilityKind(Kind):
             f"the most utility per energy is {best['peak_utility_per_mj']:.4g} per MJ, "
             f"at {best['peak_utility']:.5g} with {units.energy(best['peak_energy_j'])}."
         )
+
+
+def _held(p: UtilityFrontParameters) -> float:
+    """The bytes that a search holds for each task."""
+    return 2.0 * _GENE_BYTES * max(p.population, _KEPT_POINTS)
 
 
 def _search_s(p: UtilityFrontParameters, n_tasks: float) -> float:

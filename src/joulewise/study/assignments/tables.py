@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from joulewise.optimise.gap import gap_of
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -183,7 +185,7 @@ def _bounds_at(bound: UtilityBound | None, energies_j: Floats) -> Floats:
 def _gaps_percent(bound: UtilityBound | None, points: Floats) -> Floats:
     energy_j, utility = _shown(points)
     most = _bounds_at(bound, energy_j)
-    return np.asarray(100 * (1 - np.divide(utility, most, out=np.full(most.size, np.nan), where=most > 0)))
+    return 100 * gap_of(most - utility, most)
 
 
 # --- tables ------------------------------------------------------------------------------------------------------

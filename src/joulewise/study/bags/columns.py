@@ -118,7 +118,8 @@ _PROFIT = (
     ),
     metric(
         "gap_percent", "%",
-        "100 x (profit_bound_per_s - profit_per_s) / |profit_bound_per_s|; null where the bound is 0",
+        "100 x (profit_bound_per_s - profit_per_s) / |profit_bound_per_s|; 0 where they differ by rounding alone, null "
+        "where only the bound is 0",
         title="gap %", rank=30, heading="distance to the bound (%)",
     ),
     metric("profit", "", "profit_per_s x makespan_s", heading="profit per bag"),
@@ -147,8 +148,8 @@ _PROFIT = (
     ),
     label(
         RUNS, "verdict",
-        "what comes out for the bag: profit, covers part of the depreciation, loss under agreement, better not to run, "
-        "deadline missed (by every allocation found) or infeasible",
+        "what comes out for the bag: profit, break-even, covers part of the depreciation, loss under agreement, better "
+        "not to run, deadline missed (by every allocation found) or infeasible",
     ),
     label(RUNS, "reason", "why, in words, where nothing runs or a loss needs explaining; else null"),
 )  # fmt: skip

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from joulewise import units
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
-from joulewise.study.agreement import ROUNDING, differs
+from joulewise.study.agreement import differs
 from joulewise.study.bags import tables as bag_tables
 from joulewise.study.bags.columns import PROFIT_COLUMNS
 from joulewise.study.bags.templates import PROFIT_TEMPLATE
@@ -275,7 +275,7 @@ def _columns(market: Market, bound: BoundFront, profit: Profit) -> dict[str, Any
         "cost_per_kwh": cost * _KWH_J,
         "profit_per_s": profit.profit_per_s,
         "profit_bound_per_s": _finite(profit.bound_per_s),
-        "gap_percent": _gap_percent(market, profit) if runs else math.nan,
+        "gap_percent": 100 * profit.gap,
         **_schedule_columns(profit),
         **_optimum_columns(market, bound),
         "knee_energy_j": market.pue * float(knee_j),
@@ -290,15 +290,6 @@ def _profit_ratio(market: Market, bound: BoundFront) -> float:
 
     least_cost = price_at_ratio(bound, market, 1.0)
     return market.price / least_cost if least_cost > 0 else math.nan
-
-
-def _gap_percent(market: Market, profit: Profit) -> float:
-    """How far the profit is from its bound: 0 where only rounding is between them, NaN where the bound itself is 0."""
-    rounding = ROUNDING * market.price / profit.makespan_s
-    if abs(profit.bound_per_s) < rounding:
-        return math.nan
-    gap = _finite(profit.gap)
-    return 0.0 if abs(gap) < ROUNDING else 100 * gap
 
 
 def _schedule_columns(profit: Profit) -> dict[str, float]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from joulewise.study.agreement import ROUNDING
+from joulewise.optimise.gap import gap_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,8 +41,7 @@ def least_energies_j(bound: BoundFront, makespans_s: Floats) -> Floats:
 
 def gaps_percent(energy_j: Floats, bound_j: Floats) -> Floats:
     """How many percent more energy points use than is proven to be needed; 0 where nothing is but rounding."""
-    share = np.divide(energy_j, bound_j, out=np.where(energy_j > 0, np.nan, 1.0), where=bound_j != 0)
-    return 100 * np.where(np.abs(share - 1) < ROUNDING, 0.0, share - 1)
+    return 100 * gap_of(energy_j - bound_j, bound_j)
 
 
 def curve(

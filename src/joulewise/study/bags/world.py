@@ -85,9 +85,9 @@ class BagKind(Kind):
 
         return _judge_certificate(case, bound_front(case.world.bag))
 
-    def size(self, kept: Sequence[Run], _folder: Path) -> float:
-        """The bytes of the detail tables of these runs."""
-        return float(_KEPT_BYTES * len(kept))
+    def size(self, runs: Sequence[Run], _folder: Path) -> float:
+        """The bytes of the detail tables of those that are kept."""
+        return float(_KEPT_BYTES * sum(run.keep for run in runs))
 
     def _check_world(self, asked: Candidates, parts: WorldParts, sought: Sequence[Any]) -> None:
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from joulewise.errors import InputError
-from joulewise.study.agreement import ROUNDING
+from joulewise.optimise.gap import gap_of
 from joulewise.study.case import Case
 from joulewise.study.facility.methods import RewardParameters
 from joulewise.study.store import NO_BOUND
@@ -61,16 +61,10 @@ def columns(facility: Facility, state: Steady, bound: Bound | None) -> dict[str,
     return {
         "reward_bound_per_s": value,
         "bound_percent": 100 * value / most,
-        "gap_percent": _gap_percent(state.slowed_reward_per_s, value),
+        "gap_percent": 100 * float(gap_of(value - state.slowed_reward_per_s, value)),
         "value_per_kw": 1e3 * bound.prices.cap if bound else math.nan,
         "value_per_k": float(bound.prices.redline.sum()) if bound else math.nan,
     }
-
-
-def _gap_percent(reward_per_s: float, bound_per_s: float) -> float:
-    """How far a reward rate is below its bound: 0 where nothing is but rounding."""
-    gap = 1 - reward_per_s / bound_per_s if bound_per_s > 0 else math.nan
-    return 0.0 if abs(gap) < ROUNDING else 100 * gap
 
 
 def judge(case: Case) -> Iterator[str]:

@@ -265,8 +265,8 @@ def missing_extras(parameters: Sequence[RewardParameters]) -> Iterator[Problem]:
         yield Problem("optimise.method", found, "needs the extra [nlp]", "install it: pip install 'joulewise[nlp]'")
 
 
-def run_s(p: RewardParameters, n_nodes: float) -> float:
-    """About how long a run takes."""
+def search_s(p: RewardParameters, n_nodes: float) -> float:
+    """About how long a search for a plan takes."""
     return min(METHODS[p.method].seconds(p, n_nodes), _limit_s(p))
 
 

@@ -51,7 +51,9 @@ if TYPE_CHECKING:
 _SUPPLY_KEYS = ("power_cap_w",)
 """What of the supply matters to a facility."""
 
-_NODE_BYTES, _USUAL_NODES, _RUN_S = 600, 150, 0.2
+_KEPT_BYTES, _NODE_BYTES, _USUAL_NODES, _RUN_S = 20_000, 60, 150, 0.2
+_DAY_TASK_S, _DAY_TASK_BYTES, _MOST_RATES = 1.6e-6, 150, 8
+"""A task of a simulated day, in time and in memory; and of how many worlds it is looked up how often tasks come."""
 _IDLE = 1e-3
 _CAP = "cap_w"
 _PLACES = {
@@ -132,15 +134,32 @@ class FacilityKind(Kind):
         """Whether the method, or the day, draws from the trial."""
         return super().draws(point, folder) or point.decision.parameters.day_s is not None
 
-    def seconds(self, missing: Sequence[Run], _store: Store, _folder: Path) -> float:
-        """The time of one process for the runs, and for the bound of each world."""
+    def seconds(self, missing: Sequence[Run], _store: Store, folder: Path) -> float:
+        """The time of one process for the runs with their days, and for the bound of each world."""
         worlds = {run.world_key: run for run in missing}
-        bounds_s = sum(facility_methods.run_s(RewardParameters(), _n_nodes(run)) for run in worlds.values())
-        return bounds_s + sum(_RUN_S + _searches_s(run) for run in missing)
+        bounds_s = sum(facility_methods.search_s(RewardParameters(), _n_nodes(run)) for run in worlds.values())
+        days_s = _DAY_TASK_S * sum(self._day_tasks(missing, folder))
+        return bounds_s + days_s + sum(_RUN_S + _searches_s(run) for run in missing)
 
-    def size(self, kept: Sequence[Run], _folder: Path) -> float:
-        """The bytes of the detail tables of these runs."""
-        return float(sum(_NODE_BYTES * _n_nodes(run) for run in kept))
+    def size(self, runs: Sequence[Run], _folder: Path) -> float:
+        """The bytes of the detail tables of those that are kept."""
+        return float(sum(_KEPT_BYTES + _NODE_BYTES * _n_nodes(run) for run in runs if run.keep))
+
+    def memory(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the tasks of the longest day."""
+        return _DAY_TASK_BYTES * max(self._day_tasks(runs, folder), default=0.0)
+
+    def _day_tasks(self, runs: Sequence[Run], folder: Path) -> list[float]:
+        """About how many tasks come in the day of each run that has one."""
+        with_day = [run for run in runs if run.point.decision.parameters.day_s is not None]
+        worlds = list(dict.fromkeys(run.point.world for run in with_day))
+        rates = {parts: self._rate_per_s(parts, Draw(0, 0, folder)) for parts in worlds[:_MOST_RATES]}
+        usual = sum(rates.values()) / max(len(rates), 1)
+        return [_day_share(run) * rates.get(run.point.world, usual) for run in with_day]
+
+    def _rate_per_s(self, parts: WorldParts, draw: Draw) -> float:
+        """How many tasks come in a second of a first trial."""
+        return float(self.build_world(parts, draw).facility.tasks.rate_per_s.sum())
 
     def compute(self, case: Case) -> Outcome:
         """Plan the facility; JoulewiseError when the plan breaks a limit."""
@@ -229,7 +248,13 @@ def _rest_problems(parts: WorldParts, world: FacilityWorld) -> Iterator[Problem]
 def _searches_s(run: Run) -> float:
     """The time of the search for the plan of a run, and for those of its day."""
     p = run.point.decision.parameters
-    return (1 + facility_days.n_plans(p)) * facility_methods.run_s(p, _n_nodes(run))
+    return (1 + facility_days.n_plans(p)) * facility_methods.search_s(p, _n_nodes(run))
+
+
+def _day_share(run: Run) -> float:
+    """The length of a day in seconds, by how often tasks come in it."""
+    p: RewardParameters = run.point.decision.parameters
+    return (p.day_s or 0.0) * (sum(p.day_rates) / len(p.day_rates) if p.day_rates else 1.0)
 
 
 def _n_nodes(run: Run) -> float:

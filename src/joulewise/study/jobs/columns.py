@@ -73,7 +73,7 @@ JOB_COLUMNS = (
         heading="jobs running at the end",
     ),
     metric("jobs_dropped", "jobs", "jobs that arrived in the counted window and were dropped"),
-    metric("jobs_killed", "jobs", "jobs that arrived in it and were killed at the end of their planned time"),
+    metric("jobs_killed", "jobs", "jobs that arrived in it and were killed at the end of the time they asked for"),
     metric(
         "jobs_waiting", "jobs",
         "jobs that arrived in it and had no nodes when the simulation ended: never started, or suspended or lost and "
@@ -166,8 +166,8 @@ JOB_COLUMNS = (
     Column(JOBS, "ready_s", "s", "instant at which it could have started; null if the job before it never ended"),
     label(
         JOBS, "fate",
-        "ran, killed (at the end of its planned time), dropped, waiting (never started, or suspended or lost and not "
-        "resumed) or impossible (fits nowhere)",
+        "ran, killed (at the end of the time it asked for), dropped, waiting (never started, or suspended or lost and "
+        "not resumed) or impossible (fits nowhere)",
     ),
     Column(JOBS, "option", "", "number of the option it had, in the list of all types; null if it had no nodes"),
     label(JOBS, "cluster", "name of the cluster; null if it had no nodes, as all that follows"),

@@ -6,12 +6,13 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study.agreement import differs
+from joulewise.study.bounds import TRIVIAL, of_trivial_bounds
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import CLUSTERS, JOB_TRACES, JOBS, PIECES
 from joulewise.study.jobs import tables as job_tables
@@ -27,7 +28,12 @@ from joulewise.study.jobs.sources import (
     job_policy_of,
 )
 from joulewise.study.jobs.template import JOBS_TEMPLATE
-from joulewise.study.jobs.warnings import jobs_that_never_start, rules_without_jobs
+from joulewise.study.jobs.warnings import (
+    hours_of_logs,
+    jobs_that_never_start,
+    processors_that_differ,
+    rules_without_jobs,
+)
 from joulewise.study.jobs.worlds import Scene, build_scene
 from joulewise.study.kind import Kind
 from joulewise.study.run import Run
@@ -46,11 +52,13 @@ if TYPE_CHECKING:
     from joulewise.simulate.jobs.scheduler import Scheduler
 
 # Rough figures of one ordinary processor of 2024; a guess within a factor of three is all that is promised.
-_RUN_S, _JOB_S, _READ_S, _PRICES_JOB_S = 0.05, 2e-5, 5e-6, 3e-4
-_JOB_BYTES = 60
+_RUN_S, _JOB_S, _READ_S = 0.05, 2e-5, 5e-6
+_KEPT_BYTES, _JOB_BYTES, _PROOF_BYTES = 60_000, 50, 20_000
+_HELD_BYTES = 1_000
+"""What a job takes in memory at most."""
 _INTERVAL_S = 60.0
-TRIVIAL, PREEMPTIVE = "trivial", "preemptive-prices"
-_LOG = "workload.trace"
+PREEMPTIVE = "preemptive-prices"
+_LOG, _CAPS = "workload.trace", "supply.power_cap_by_hour"
 
 
 class JobsKind(Kind):
@@ -70,10 +78,8 @@ class JobsKind(Kind):
     template = JOBS_TEMPLATE
 
     def bound(self, point: Point, said: str) -> str:
-        """Prices need a window that ends, and others where jobs run in pieces."""
-        if said == TRIVIAL or getattr(point.workload.parameters, "end_s", None) is None:
-            return TRIVIAL
-        return PREEMPTIVE if point.decision.parameters.preempts else said
+        """Prices are others where jobs run in pieces."""
+        return PREEMPTIVE if said != TRIVIAL and point.decision.parameters.preempts else said
 
     def build_world(self, parts: WorldParts, draw: Draw) -> Scene:
         """The world of one trial; InputError when its sources do not describe one."""
@@ -82,10 +88,11 @@ class JobsKind(Kind):
 
     def checks(self, asked: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
         """Look up the policies, read the logs and tables and hold limits and schedulers against them."""
-        yield from (partial(build_scheduler, part, draw) for part in asked.decisions)
+        scheduler_at = cache(partial(build_scheduler, draw=draw))  # points of a decision share its scheduler
+        yield from (partial(scheduler_at, part) for part in asked.decisions)
         yield from (partial(asked.world_of, parts) for parts in asked.worlds)
-        yield from (partial(_check_fit, point, asked, draw) for point in asked.points)
-        yield partial(_check_switches, asked.points, draw)
+        yield from (partial(_check_fit, point, scheduler_at, asked) for point in asked.points)
+        yield partial(_check_switches, asked.points, scheduler_at)
 
     def warnings(self, asked: Candidates, draw: Draw) -> Iterator[Problem]:
         """What is worth a word in the worlds of the first trial; those that cannot be made are left out."""
@@ -94,6 +101,8 @@ class JobsKind(Kind):
                 scene = asked.world_of(parts)
                 yield from jobs_that_never_start(parts, scene, draw)
                 yield from rules_without_jobs(scene)
+                yield from processors_that_differ(parts, scene)
+                yield from hours_of_logs(parts, scene)
 
     def draws(self, point: Point, folder: Path) -> bool:
         """Whether the policy draws clusters."""
@@ -113,13 +122,19 @@ class JobsKind(Kind):
         n_jobs = self.task_counts(missing, folder)
         worlds = {run.world_key: run for run in missing}
         new = [run for run in worlds.values() if not store.proof_file(run.world_key, run.bound).is_file()]
-        bounds_s = sum(_PRICES_JOB_S * n_jobs[run.key] for run in new if run.bound != TRIVIAL)
+        bounds_s = sum(_bound_s(n_jobs[run.key]) for run in new if run.bound != TRIVIAL)
         reading_s = _READ_S * sum(n_jobs[run.key] for run in worlds.values())
         return bounds_s + reading_s + sum(_RUN_S + _JOB_S * n_jobs[run.key] for run in missing)
 
-    def size(self, kept: Sequence[Run], folder: Path) -> float:
-        """The bytes of the detail tables of these runs."""
-        return _JOB_BYTES * sum(self.task_counts(kept, folder).values())
+    def size(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the detail tables of those that are kept, and of the bounds of their worlds."""
+        kept = [run for run in runs if run.keep]
+        n_jobs, n_worlds = sum(self.task_counts(kept, folder).values()), len({run.world_key for run in runs})
+        return _KEPT_BYTES * len(kept) + _JOB_BYTES * n_jobs + _PROOF_BYTES * n_worlds
+
+    def memory(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the largest world and of what is made of it."""
+        return _HELD_BYTES * max(self.task_counts(runs, folder).values(), default=0.0)
 
     def compute(self, case: Case) -> Outcome:
         """Simulate the scheduler in the world; JoulewiseError when its allocation breaks a rule."""
@@ -147,18 +162,32 @@ class JobsKind(Kind):
             yield from differs(f"runs: {name}, job by job", row[name], value)
 
     def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
-        """What utility is of where a log does not tell, and jobs that never got nodes for another reason than time."""
+        """What utility is of where a log does not tell, trivial bounds, and jobs that no cluster can run."""
+        yield from of_trivial_bounds(runs, "jobs")
         if _LOG in runs.columns and runs[_LOG].drop_nulls().len():
             yield (
                 "A log tells nothing of utility: it comes from rules (`joulewise list rules`), as do powers that are "
                 "not logged. Waits and slowdowns are of the jobs themselves."
             )
-        if "jobs_impossible" not in runs.columns:
-            return
-        most = int(cast("int", runs["jobs_impossible"].max()) or 0)
-        if most:
+        if most := _most(runs, "jobs_impossible"):
             fit, start = noun(most, "fits", "fit"), noun(most, "starts", "start")
             yield f"Up to {count(most, 'job')} of a run {fit} on no cluster, and never {start}."
+        capped = runs.drop_nulls(_CAPS) if _CAPS in runs.columns else runs.clear()
+        if most := _most(capped, "jobs_waiting"):
+            yield (
+                f"Up to {count(most, 'job')} of a run had not started when the counted window ended; `joulewise check` "
+                "tells which of them no hours of the power cap allow."
+            )
+
+
+def _most(runs: pl.DataFrame, column: str) -> int:
+    """The most that a run has of something; 0 where no run has any."""
+    return int(cast("int", runs[column].max()) or 0) if column in runs.columns else 0
+
+
+def _bound_s(n_jobs: float) -> float:
+    """How long the bound of a world takes: few jobs have more prices to look at for each."""
+    return max(0.8 * (n_jobs / 1000) ** 0.45, 5e-5 * n_jobs)
 
 
 def build_scheduler(scheduler: Part, draw: Draw) -> Scheduler:
@@ -173,11 +202,11 @@ def scheduler_of(point: Point, scheduler: Scheduler) -> Scheduler:
     return scheduler
 
 
-def _check_fit(point: Point, asked: Candidates, draw: Draw) -> None:
+def _check_fit(point: Point, scheduler_at: Callable[[Part], Scheduler], asked: Candidates) -> None:
     """Hold a scheduler against the world of the first trial; a world that cannot be made is reported elsewhere."""
     from joulewise.simulate.jobs.misfits import job_misfits
 
-    scheduler = scheduler_of(point, build_scheduler(point.decision, draw))
+    scheduler = scheduler_of(point, scheduler_at(point.decision))
     try:
         world = asked.world_of(point.world).world
     except InputError:
@@ -185,10 +214,10 @@ def _check_fit(point: Point, asked: Candidates, draw: Draw) -> None:
     raise_if_any(job_misfits(world, scheduler))
 
 
-def _check_switches(points: Sequence[Point], draw: Draw) -> None:
+def _check_switches(points: Sequence[Point], scheduler_at: Callable[[Part], Scheduler]) -> None:
     """Find switches that change nothing at any point."""
     scheduled = {(point.world, point.decision): point for point in points}
-    switched = [(point.world, build_scheduler(point.decision, draw)) for point in scheduled.values()]
+    switched = [(point.world, scheduler_at(point.decision)) for point in scheduled.values()]
     raise_if_any(idle_switches(SCHEDULER_SECTION.name, USES, switched))
 
 

@@ -1,7 +1,8 @@
-"""What is no mistake in a study of parallel jobs, and still worth a word: jobs that can never start."""
+"""What is no mistake in a study of parallel jobs, and still worth a word: jobs that can never start, say."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,10 +11,10 @@ from joulewise.study.jobs.sources import JOB_TABLE, TRACE
 from joulewise.study.jobs.worlds import Scene
 from joulewise.study.source import Draw
 from joulewise.study.spec import WorldParts
-from joulewise.units import count, noun, power
+from joulewise.units import count, duration, noun, power
 
 if TYPE_CHECKING:
-    from joulewise.model.arrays import Counts, Floats
+    from joulewise.model.arrays import Bools, Counts, Floats
     from joulewise.model.jobs import JobWorld
 
 _NEVER = "such jobs never start"
@@ -29,24 +30,47 @@ class _Asked(NamedTuple):
 
 
 def jobs_that_never_start(parts: WorldParts, scene: Scene, draw: Draw) -> Iterator[Problem]:
-    """Jobs that are larger than every cluster they may use, and those that draw more than is ever allowed."""
+    """Jobs that are larger than every cluster they may use, and those that draw too much, or for too long."""
     import numpy as np
 
-    world, supply = scene.world, scene.world.supply
-    has_options = (np.diff(world.types.first) > 0)[world.jobs.work.task_type]
+    world, kind = scene.world, scene.world.jobs.work.task_type
+    has_options = (np.diff(world.types.first) > 0)[kind]
     nowhere = np.flatnonzero(~has_options)
     if nowhere.size:
         yield _too_large(world, nowhere, _asked(parts, scene, draw, int(nowhere[0])))
-    if supply.cap_w is None:
+    cap_w = world.supply.cap_w
+    if cap_w is None:
         return
-    least_w, most_w = _least_w(world)[world.jobs.work.task_type], float(supply.cap_w.max())
-    too_strong = np.flatnonzero(has_options & (least_w > most_w))
-    if too_strong.size:
-        first = int(too_strong[0])
-        place = _asked(parts, scene, draw, first).place
-        found = f"{_so_many(too_strong, world)} {noun(too_strong.size, 'draws', 'draw')} more; the first is {place}"
-        allowed = f"with it nodes draw {power(float(least_w[first]))} or more, and {power(most_w)} is the most allowed"
-        yield Problem("supply.power_cap", found, allowed, _NEVER)
+    too_strong = _least(world, _drawn_w(world))[kind] > cap_w.max()
+    too_long = _least(world, world.types.planned_s - _allowed_for_s(cap_w, _drawn_w(world)))[kind] > 0
+    for rows, tell in ((too_strong, _too_strong), (too_long & ~too_strong, _too_long)):
+        jobs = np.flatnonzero(has_options & rows)
+        if jobs.size:
+            yield tell(world, cap_w, jobs, _asked(parts, scene, draw, int(jobs[0])).place)
+
+
+def _too_strong(world: JobWorld, cap_w: Floats, jobs: Counts, place: str) -> Problem:
+    """Jobs with which nodes always draw more than is allowed at any hour."""
+    least_w = float(_least(world, _drawn_w(world))[world.jobs.work.task_type[jobs[0]]])
+    found = f"{_so_many(jobs, world)} {noun(jobs.size, 'draws', 'draw')} more; the first is {place}"
+    allowed = f"with it nodes draw {power(least_w)} or more, and {power(float(cap_w.max()))} is the most allowed"
+    return Problem("supply.power_cap", found, allowed, _NEVER)
+
+
+def _too_long(world: JobWorld, cap_w: Floats, jobs: Counts, place: str) -> Problem:
+    """Jobs that need more hours in a row than the cap lets them draw what they draw."""
+    types, kind = world.types, int(world.jobs.work.task_type[jobs[0]])
+    options = slice(types.first[kind], types.first[kind + 1])
+    drawn_w, planned_s = _drawn_w(world)[options], types.planned_s[options]
+    allowed_s = _allowed_for_s(cap_w, drawn_w)
+    nearest = int((planned_s - allowed_s).argmin())
+    need = noun(jobs.size, "needs", "need")
+    found = f"{_so_many(jobs, world)} {need} more power for longer than it allows; the first is {place}"
+    allowed = (
+        f"with it nodes draw {power(float(drawn_w[nearest]))} for {duration(float(planned_s[nearest]))}, which is "
+        f"allowed for {duration(float(allowed_s[nearest]))} in a row at most"
+    )
+    return Problem("supply.power_cap_by_hour", found, allowed, _NEVER)
 
 
 def rules_without_jobs(scene: Scene) -> Iterator[Problem]:
@@ -55,6 +79,27 @@ def rules_without_jobs(scene: Scene) -> Iterator[Problem]:
     for finding in findings:
         if finding.key == "idle rule":
             yield Problem("workload.rules", f"found {finding.reason}", finding.done)
+
+
+def processors_that_differ(parts: WorldParts, scene: Scene) -> Iterator[Problem]:
+    """Jobs of a log that are replayed with as many processors as they requested, and had others."""
+    from joulewise.worlds.jobs.trace_jobs import OTHER_PROCESSORS
+
+    for finding in () if scene.trace is None else scene.trace.findings:
+        if finding.key == OTHER_PROCESSORS and parts.workload.parameters.processors == "requested":
+            found = f"{finding.n:,} {finding.reason}"
+            yield Problem("workload.processors", found, finding.done, 'processors = "allocated" takes what they had')
+
+
+def hours_of_logs(parts: WorldParts, scene: Scene) -> Iterator[Problem]:
+    """Values by the hour in the replay of a log: the clock of the log is not looked at."""
+    supply = scene.world.supply
+    by_hour = {"supply.power_cap_by_hour": supply.cap_w, "supply.tariff": supply.tariff}
+    for key, values in by_hour.items():
+        if parts.workload.source == TRACE and values is not None and values.size > 1:
+            found = f"found {count(values.size, 'hour')}, and jobs of a log"
+            allowed = "its first hour is that of the first job, whatever the clock of the log says"
+            yield Problem(key, found, allowed, "begin it with the hour in which that job was submitted")
 
 
 def _too_large(world: JobWorld, jobs: Counts, first: _Asked) -> Problem:
@@ -71,16 +116,43 @@ def _so_many(jobs: Counts, world: JobWorld) -> str:
     return f"{jobs.size:,} of {count(world.n_jobs, 'job')}"
 
 
-def _least_w(world: JobWorld) -> Floats:
-    """What all nodes draw while one job of each type runs as frugally as it can; NaN where that is not known."""
+def _drawn_w(world: JobWorld) -> Floats:
+    """What all nodes draw while one job runs by each option; NaN where that is not known."""
     import numpy as np
 
     types, standby = world.types, world.clusters.standby
     idle_w = np.zeros(world.clusters.n_clusters) if standby is None else standby.idle_w
     drawn_w = types.power_w + float(world.clusters.n_nodes @ idle_w) - types.nodes * idle_w[types.cluster]
-    least_w, has_options = np.full(types.n_types, np.nan), np.diff(types.first) > 0
-    least_w[has_options] = world.supply.pue * np.minimum.reduceat(drawn_w, types.first[:-1][has_options])
-    return least_w
+    return np.asarray(world.supply.pue * drawn_w)
+
+
+def _least(world: JobWorld, by_option: Floats) -> Floats:
+    """The least value of the options of each job type; NaN for one without options or with values not known."""
+    import numpy as np
+
+    first, has_options = world.types.first, np.diff(world.types.first) > 0
+    least = np.full(has_options.size, np.nan)
+    least[has_options] = np.minimum.reduceat(by_option, first[:-1][has_options]) if has_options.any() else ()
+    return least
+
+
+def _allowed_for_s(cap_w: Floats, drawn_w: Floats) -> Floats:
+    """For how long in a row a cap by the hour, which starts again at its end, allows these powers; NaN for NaN."""
+    import numpy as np
+
+    from joulewise.model.supply import HOUR_S
+
+    levels = np.unique(cap_w)
+    longest_s = np.array([HOUR_S * _longest_run(cap_w >= level) for level in levels] + [0.0])
+    return np.where(np.isnan(drawn_w), np.nan, longest_s[np.searchsorted(levels, drawn_w)])
+
+
+def _longest_run(holds: Bools) -> float:
+    """How many in a row hold, round after round; infinite if all do."""
+    import numpy as np
+
+    gaps = np.flatnonzero(~holds)
+    return float(np.diff(gaps, append=gaps[0] + holds.size).max() - 1) if gaps.size else math.inf
 
 
 def _asked(parts: WorldParts, scene: Scene, draw: Draw, job: int) -> _Asked:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study.agreement import differs
+from joulewise.study.bounds import of_trivial_bounds
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import LOSSES, RECORDS, TRACES
 from joulewise.study.kind import Kind
@@ -32,17 +33,22 @@ from joulewise.worlds.outages import draw_outages
 from joulewise.worlds.supply import check_limits
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from joulewise.model import Allocation, World
     from joulewise.optimise.bounds import BoundKind
     from joulewise.optimise.tasks.proof import Proof
     from joulewise.policies.tasks.policy import Policy
+    from joulewise.simulate.tasks.manager import Manager
     from joulewise.simulate.tasks.serial import Outcome as Simulated
 
 # Rough figures of one ordinary processor of 2024; a guess within a factor of three is all that is promised.
-_RUN_S, _TASK_S, _PRICES_TASK_S = 0.02, 3e-6, 3e-5
+_RUN_S, _TASK_S, _KEPT_S = 0.02, 3e-6, 0.02
 _PLAIN = 75.0
 """How much longer the plain engine takes, for objectives that may rise with time."""
-_RECORD_BYTES = 26
+_KEPT_BYTES, _RECORD_BYTES, _PROOF_BYTES = 25_000, 26, 20_000
+_TASK_BYTES = 300
+"""What a task takes in memory at most."""
 _EVENTS = ("mapping_events", "late_events")
 """What an allocation does not tell."""
 
@@ -82,12 +88,13 @@ class ManagedKind(Kind):
         """Look up the policies, read the tables and hold the limits against the systems of the first trial."""
         systems = dict.fromkeys(parts.system for parts in asked.worlds)
         yield lambda: raise_if_any(problem for system in systems for problem in _chances(system))
-        yield from (partial(build_manager, part, draw) for part in asked.decisions)
+        manager_of = cache(partial(build_manager, draw=draw))  # points of a decision share its manager
+        yield from (partial(manager_of, part) for part in asked.decisions)
         yield from (partial(asked.world_of, parts) for parts in asked.worlds if _reads_tables(parts))
         for system, supply in dict.fromkeys((parts.system, parts.supply) for parts in asked.worlds):
             yield partial(_check_supply, supply, system, draw)
-        yield from (partial(_check_fit, point, asked, draw) for point in asked.points)
-        yield partial(_check_switches, asked.points, draw)
+        yield from (partial(_check_fit, point, manager_of, asked, draw) for point in asked.points)
+        yield partial(_check_switches, asked.points, manager_of)
 
     def draws(self, point: Point, folder: Path) -> bool:
         """Whether the policy draws machines."""
@@ -120,11 +127,18 @@ class ManagedKind(Kind):
         )
         worlds = {run.world_key: n_tasks[run.key] for run in missing if run.bound == "prices"}
         new = (n for key, n in worlds.items() if not store.proof_file(key, "prices").is_file())
-        return runs_s + _PRICES_TASK_S * sum(new)
+        return runs_s + _KEPT_S * sum(run.keep for run in missing) + sum(map(_bound_s, new))
 
-    def size(self, kept: Sequence[Run], folder: Path) -> float:
-        """The bytes of the detail tables of these runs."""
-        return _RECORD_BYTES * sum(self.task_counts(kept, folder).values())
+    def size(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the detail tables of those that are kept, and of the bounds of their worlds."""
+        kept = [run for run in runs if run.keep]
+        n_tasks = self.task_counts(kept, folder).values()
+        n_worlds = len({run.world_key for run in runs if run.bound == "prices"})
+        return _KEPT_BYTES * len(kept) + _RECORD_BYTES * sum(n_tasks) + _PROOF_BYTES * n_worlds
+
+    def memory(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the largest world and of what is made of it."""
+        return _TASK_BYTES * max(self.task_counts(runs, folder).values(), default=0.0)
 
     def compute(self, case: Case) -> Outcome:
         """Simulate the manager in the world; JoulewiseError when its allocation breaks a rule."""
@@ -164,6 +178,10 @@ class ManagedKind(Kind):
         for name, value in recompute(world, allocation).items():
             yield from differs(f"runs: {name}, task by task", row[name], value)
 
+    def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
+        """That bounds are trivial, where they are."""
+        return of_trivial_bounds(runs, "tasks")
+
 
 def _chances(system: Part) -> Iterator[Problem]:
     """Keys of uncertain systems, which managers know nothing of."""
@@ -183,11 +201,11 @@ def _check_supply(supply: Part, system: Part, draw: Draw) -> None:
         check_limits(limits, build_machines(system, draw))
 
 
-def _check_fit(point: Point, asked: Candidates, draw: Draw) -> None:
+def _check_fit(point: Point, manager_of: Callable[[Part], Manager], asked: Candidates, draw: Draw) -> None:
     """Hold a manager against the sections of a world, and against the world itself where tables make it."""
     from joulewise.simulate.tasks.misfits import misfits
 
-    manager = build_manager(point.decision, draw)
+    manager = manager_of(point.decision)
     problems = [*fit_problems(point.world, manager), *class_problems(point.world, manager, draw)]
     if _reads_tables(point.world):
         places = {problem.where for problem in problems}
@@ -196,11 +214,16 @@ def _check_fit(point: Point, asked: Candidates, draw: Draw) -> None:
     raise_if_any(problems)
 
 
-def _check_switches(points: Sequence[Point], draw: Draw) -> None:
+def _check_switches(points: Sequence[Point], manager_of: Callable[[Part], Manager]) -> None:
     """Find switches that change nothing at any point."""
     managed = dict.fromkeys((point.world, point.decision) for point in points)
-    switched = [(world, build_manager(decision, draw)) for world, decision in managed]
+    switched = [(world, manager_of(decision)) for world, decision in managed]
     raise_if_any(idle_switches(MANAGER_SECTION.name, USES, switched))
+
+
+def _bound_s(n_tasks: float) -> float:
+    """How long the bound of a world takes: few tasks have more prices to look at for each."""
+    return max(0.5 * (n_tasks / 1000) ** 0.45, 2e-5 * n_tasks)
 
 
 def _is_slow(policy: Policy) -> bool:

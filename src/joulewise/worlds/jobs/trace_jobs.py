@@ -52,6 +52,9 @@ class TraceConventions:
     span_s: float | None = explained(None, "replay jobs submitted within this time; left out: to the end of the log")
 
 
+OTHER_PROCESSORS = "other processors"
+
+
 class TraceFinding(NamedTuple):
     """This many lines or jobs of a trace are odd: for which reason, and what became of them."""
 
@@ -194,6 +197,9 @@ def _with_processors(log: pl.DataFrame, p: TraceConventions, findings: list[Trac
     _note(findings, f"no {p.processors} processors", n_missing,
           f"jobs without a number of {p.processors} processors", f"taken at the {other_word} ones")  # fmt: skip
     _note(findings, "no processors", n_none, "jobs without any number of processors", "left out")
+    n_others = log.select((pl.col(wanted) != pl.col(other)).sum()).item()
+    _note(findings, OTHER_PROCESSORS, n_others, "jobs that were given other processors than they requested",
+          f"replayed with the {p.processors} ones")  # fmt: skip
     needed = log.with_columns(needed=pl.coalesce(wanted, other))
     return needed.filter(pl.col("needed").is_not_null()) if n_none else needed
 

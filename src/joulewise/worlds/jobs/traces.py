@@ -198,6 +198,7 @@ def _types(ruled: RuledJobs, fractions: Floats) -> JobTypes:
         _whole_s(jobs.run_s[job] / pace),
         _whole_s(jobs.planned_s[job] / pace),
         power_w[job, cluster] * fractions[pstate],
+        _whole_s(jobs.requested_s[job] / pace),
     )
 
 
