@@ -5,7 +5,10 @@ The pages are committed, so that they can be read anywhere; a test fails when on
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 
@@ -257,12 +260,41 @@ def _plan_table(name: str, keys: list[PlanKey]) -> str:
     return "\n\n".join(filter(None, (f"## {title}", intro, table(("key", "type", "default", "meaning"), cells))))
 
 
+# --- Python ------------------------------------------------------------------------------------------------------
+
+_BLOCK = re.compile(
+    r"(?:^\| name \| what it is \|\n(?:\|.*\n)+\n)?^::: joulewise(\.?\w*)\n    options:\n      members: \[(.*)\]$",
+    re.MULTILINE,
+)
+"""What the site makes the description of names of, and the table of them before it."""
+
+
+def python() -> str:
+    """The page of names as it stands, with a table before each list of members, for readers without the site."""
+    text = (FOLDER / "python.md").read_text(encoding="utf-8")
+    return _BLOCK.sub(_with_names, text.partition("\n\n")[2].removesuffix("\n"))
+
+
+def _with_names(block: re.Match[str]) -> str:
+    inner, members = block.groups()
+    module = import_module(f"joulewise{inner}")
+    cells = ((code(f"jw{inner}.{name}"), _first_sentence(getattr(module, name))) for name in members.split(", "))
+    directive = block[0][block[0].index(":::") :]
+    return f"{table(('name', 'what it is'), cells)}\n\n{directive}"
+
+
+def _first_sentence(thing: object) -> str:
+    text = " ".join((inspect.getdoc(thing) or "").partition("\n\n")[0].split())
+    return re.split(r"(?<=\.)\s", text)[0].removesuffix(".")
+
+
 PAGES: dict[str, tuple[str, Callable[[], str]]] = {
     "policies.md": ("Policies", policies),
     "study-file.md": ("Study file", study_file),
     "plan-file.md": ("Plan file of the laboratory", plan_file),
     "results.md": ("Results", results),
     "command-line.md": ("Command line", command_line),
+    "python.md": ("Python", python),
 }
 
 

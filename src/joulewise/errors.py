@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+_Inputs = ParamSpec("_Inputs")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,17 @@ def raise_if_any(problems: Iterable[Problem]) -> None:
     found = tuple(problems)
     if found:
         raise InputError(*found)
+
+
+def attempt(
+    problems: list[Problem], read: Callable[_Inputs, _Result], *args: _Inputs.args, **kwargs: _Inputs.kwargs
+) -> _Result | None:
+    """What a function gives; or None, with its problems noted, so that other inputs are looked at too."""
+    try:
+        return read(*args, **kwargs)
+    except InputError as error:
+        problems.extend(error.problems)
+        return None
 
 
 def nearest(name: str, choices: Iterable[str]) -> str | None:

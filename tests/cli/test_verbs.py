@@ -101,6 +101,7 @@ def test_methods_and_columns_of_bags_are_listed_and_explained(study: Path, capsy
     assert "Friese 5.4.4, 7.2" in said
     assert "reference point" in call(capsys, "explain", "hypervolume_percent").out
     assert "optimise" in call(capsys, "explain", "optimise.profit_ratio").out
+    assert "the machines, the clusters, or the nodes" in call(capsys, "explain", "system").out
     assert "clouds" in call(capsys, "explain", "utility").out
     assert 'optimise.objective = "expected"' in call(capsys, "explain", "expected").out
     assert "nothing is called 'certifed'" in call(capsys, "explain", "certifed").err

@@ -48,11 +48,6 @@ def amount(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
 
 
-def at_least_percent(value: float) -> str:
-    """A share that is no more than proven."""
-    return f"≥ {value:.1f} %"
-
-
 @dataclass(frozen=True)
 class Column:
     """One column; `is_metric`: averaged over trials; `is_measured`: it measures the computer, such as a time.

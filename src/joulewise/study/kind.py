@@ -10,12 +10,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from joulewise.errors import Problem
+from joulewise.errors import Problem, attempt, raise_if_any
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import FIRST_COLUMNS, LAST_COLUMNS, Column
 from joulewise.study.methods import Method
 from joulewise.study.run import Run
-from joulewise.study.sections import SUPPLY_SECTION, SYSTEM_SECTION, WORKLOAD_SECTION
+from joulewise.study.sections import SUPPLY_SECTION, SYSTEM_SECTION, WORKLOAD_SECTION, build_supply
 from joulewise.study.source import SYSTEM, WORKLOAD, Draw, Section, Source
 from joulewise.study.spec import Part, Point, WorldParts
 from joulewise.study.store import Store, Tables
@@ -88,6 +88,16 @@ class Kind(ABC):
     def build(self, part: Part, draw: Draw) -> Any:
         """What a section stands for in one trial; InputError when it stands for nothing, as with an unknown policy."""
         return self.source_of(part).build(part.parameters, draw)
+
+    def build_system(self, parts: WorldParts, draw: Draw) -> Any:
+        """The system of one trial; InputError where its tables describe none, with the problems of all other files."""
+        problems: list[Problem] = []
+        system = attempt(problems, self.build, parts.system, draw)
+        if problems:
+            attempt(problems, self.source_of(parts.workload).check, parts.workload.parameters, draw)
+            attempt(problems, build_supply, parts.supply, draw)
+        raise_if_any(problems)
+        return system
 
     def build_workload(self, workload: Part, system: Any, draw: Draw) -> Any:
         """The workload of one trial on its system; InputError when tables do not describe one."""

@@ -34,7 +34,7 @@ from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import ASSIGNMENTS, CLOUDS, FRONTS
 from joulewise.study.judging import place_of
 from joulewise.study.kind import Kind
-from joulewise.study.machines import MACHINES, build_machines, tiny_machines
+from joulewise.study.machines import MACHINES, tiny_machines
 from joulewise.study.run import Run
 from joulewise.study.sections import OPTIMISE_SECTION, build_supply
 from joulewise.study.seeds import search_seed
@@ -91,7 +91,7 @@ class UtilityKind(Kind):
         """The tasks of one trial and what may become of them; InputError when tables do not describe them."""
         from joulewise.model import World
 
-        system, chances = with_chances(build_machines(parts.system, draw), parts.system.parameters, draw)
+        system, chances = with_chances(self.build_system(parts, draw), parts.system.parameters, draw)
         workload = self.build_workload(parts.workload, system, draw)
         return KnownWorld(World(system, workload, build_supply(parts.supply, draw)), chances)
 

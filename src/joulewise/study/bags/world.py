@@ -20,7 +20,7 @@ from joulewise.study.column import COUNTS, FRONTS
 from joulewise.study.column import MACHINES as MACHINES_TABLE
 from joulewise.study.judging import unused_supply
 from joulewise.study.kind import Kind
-from joulewise.study.machines import MACHINES, build_machines, chances_refused, failures, tiny_machines
+from joulewise.study.machines import MACHINES, chances_refused, failures, tiny_machines
 from joulewise.study.run import Run
 from joulewise.study.sections import OPTIMISE_SECTION, build_supply
 from joulewise.study.source import Draw
@@ -63,7 +63,7 @@ class BagKind(Kind):
 
     def build_world(self, parts: WorldParts, draw: Draw) -> BagWorld:
         """The bag and the supply of one trial; InputError when tables do not describe them."""
-        bag = self.build_workload(parts.workload, build_machines(parts.system, draw), draw)
+        bag = self.build_workload(parts.workload, self.build_system(parts, draw), draw)
         return BagWorld(bag, build_supply(parts.supply, draw))
 
     def checks(self, asked: Candidates, _draw: Draw) -> Iterator[Callable[[], object]]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from joulewise.optimise.facility.evaluation import Steady
     from joulewise.optimise.facility.search import FoundPlan
 
-PRICES, TIME = "facility-prices", "time"
+PRICES = "facility-prices"
 _LOOSE = 1e-9
 
 

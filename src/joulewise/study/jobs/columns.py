@@ -12,10 +12,10 @@ from joulewise.study.column import (
     QUEUES,
     USERS,
     Column,
-    at_least_percent,
     flag,
     label,
     metric,
+    one_digit,
     three_figures,
 )
 from joulewise.study.meter_columns import METER_COLUMNS
@@ -46,11 +46,14 @@ JOB_COLUMNS = (
         heading="utility earned",
     ),
     metric(
-        "maximum_utility", "utility", "the same sum if every job started on arrival with its fastest option"
+        "maximum_utility", "utility",
+        "the same sum if nothing had to wait: every job starts on arrival with its fastest option (Machovec et al. "
+        "2016 call it the maximum utility)",
+        heading="utility if nothing had to wait",
     ),
     metric(
-        "utility_percent", "%", "100 x utility / maximum_utility", title="mean", rank=10,
-        heading="utility (% of maximum)",
+        "utility_percent", "%", "100 x utility / maximum_utility", title="% without waiting", form=one_digit, rank=20,
+        heading="utility (% of that without waiting)",
     ),
     metric(
         "utility_bound", "utility", "proven: no policy, even one that knows the future, can earn more",
@@ -58,7 +61,7 @@ JOB_COLUMNS = (
     ),
     metric(
         "possible_percent", "%", "100 x utility / utility_bound: how much of what is possible was earned, at least",
-        title="of possible", form=at_least_percent, rank=20, heading="utility (% of the proven bound)",
+        title="% of possible", rank=10, heading="utility (% of what is possible)",
     ),
     metric("jobs_arrived", "jobs", "jobs that arrived in the counted window"),
     metric("jobs_completed", "jobs", "jobs that completed in the counted window, whenever they arrived"),

@@ -72,7 +72,7 @@ class JobsKind(Kind):
     workloads = JOB_WORKLOADS
     unnamed_system = AS_LOGGED
     main = "policy"
-    title = "percent of maximum utility"
+    title = "percent of what is possible"
     columns = JOB_COLUMNS
     tables = (JOBS, JOB_TRACES, CLUSTERS)
     template = JOBS_TEMPLATE
@@ -83,7 +83,7 @@ class JobsKind(Kind):
 
     def build_world(self, parts: WorldParts, draw: Draw) -> Scene:
         """The world of one trial; InputError when its sources do not describe one."""
-        made = self.build_workload(parts.workload, self.build(parts.system, draw), draw)
+        made = self.build_workload(parts.workload, self.build_system(parts, draw), draw)
         return build_scene(parts, made, draw)
 
     def checks(self, asked: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
@@ -187,7 +187,7 @@ def _most(runs: pl.DataFrame, column: str) -> int:
 
 def _bound_s(n_jobs: float) -> float:
     """How long the bound of a world takes: few jobs have more prices to look at for each."""
-    return max(0.8 * (n_jobs / 1000) ** 0.45, 5e-5 * n_jobs)
+    return max(0.8 * math.pow(n_jobs / 1000, 0.45), 5e-5 * n_jobs)
 
 
 def build_scheduler(scheduler: Part, draw: Draw) -> Scheduler:

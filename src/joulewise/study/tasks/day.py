@@ -63,7 +63,7 @@ class ManagedKind(Kind):
     systems = MACHINES
     workloads = WORKLOADS
     main = "policy"
-    title = "percent of maximum utility"
+    title = "percent of what is possible"
     columns = MANAGED_COLUMNS
     tables = (RECORDS, TRACES)
     template = MANAGED_TEMPLATE
@@ -72,7 +72,7 @@ class ManagedKind(Kind):
         """The world of one trial; InputError when tables do not describe one."""
         from joulewise.model import World
 
-        system = build_machines(parts.system, draw)
+        system = self.build_system(parts, draw)
         workload = self.build_workload(parts.workload, system, draw)
         supply = build_supply(parts.supply, draw)
         check_limits(supply, system)
@@ -223,7 +223,7 @@ def _check_switches(points: Sequence[Point], manager_of: Callable[[Part], Manage
 
 def _bound_s(n_tasks: float) -> float:
     """How long the bound of a world takes: few tasks have more prices to look at for each."""
-    return max(0.5 * (n_tasks / 1000) ** 0.45, 2e-5 * n_tasks)
+    return max(0.5 * math.pow(n_tasks / 1000, 0.45), 2e-5 * n_tasks)
 
 
 def _is_slow(policy: Policy) -> bool:
