@@ -260,6 +260,12 @@ BAD = {
 }
 
 
+def test_two_caps_are_refused() -> None:
+    text = TEXT.replace("cracs = 2", "cracs = 2\ncap_share = 0.5") + '[supply]\npower_cap = "9 kW"\n'
+    with pytest.raises(InputError, match="found 0[.]5 beside supply[.]power_cap; must be only one"):
+        study_of(text)
+
+
 @pytest.mark.parametrize("case", BAD)
 def test_a_mistake_is_reported_where_it_is(case: str) -> None:
     more, words = BAD[case]

@@ -247,6 +247,7 @@ def _rest_problems(parts: WorldParts, world: FacilityWorld) -> Iterator[Problem]
     """Limits that are broken even with all cores at rest; a share of the power that is too small, as such a share."""
     from joulewise.optimise.facility.cooling import RoomCooling
 
+    yield from _caps_given_twice(parts)
     facility, cooling = world.facility, RoomCooling(world.facility, world.air)
     try:
         cooling.raise_if_never_fits()
@@ -258,6 +259,15 @@ def _rest_problems(parts: WorldParts, world: FacilityWorld) -> Iterator[Problem]
                 found, where="system.cap_share", advice=f"{math.ceil(1000 * least) / 1000:g} is the least share here"
             )
             yield as_share if is_share and found.where == _CAP else found
+
+
+def _caps_given_twice(parts: WorldParts) -> Iterator[Problem]:
+    """A share of the power beside a cap in watts, which has nothing to say then."""
+    system = parts.system.parameters
+    usual = type(system).cap_share
+    if parts.supply.parameters.power_cap_w is not None and system.cap_share != usual:
+        found = f"found {system.cap_share:g} beside supply.power_cap"
+        yield Problem("system.cap_share", found, "must be only one of the two", "leave one of them out")
 
 
 def _searches_s(run: Run) -> float:
