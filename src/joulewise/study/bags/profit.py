@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -25,15 +25,13 @@ from joulewise.study.bags.world import (
     BagKind,
     BagWorld,
     bag_columns,
-    judge_allocations,
-    judge_bound,
     raise_if_broken,
     tiny_bag,
     write_certificate,
 )
 from joulewise.study.case import Case, Outcome
 from joulewise.study.column import COUNTS, FRONTS, MACHINES
-from joulewise.study.judging import judge_columns, judge_tables, place_of
+from joulewise.study.judging import place_of
 from joulewise.study.parameters import OneOf, Thresholds
 from joulewise.study.run import Run
 from joulewise.study.source import Source
@@ -162,27 +160,22 @@ class ProfitKind(BagKind):
         columns = {**_columns(market, bound, profit), "reason": profit.why.strip() or None, "solve_s": solve_s}
         return Outcome(columns, lambda: _tables(market, bound, profit))
 
-    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-        """What does not hold of a run: the certificate of the bound, the allocation, and what it earns."""
+    def judge(self, case: Case, row: Mapping[str, Any], tables: Tables) -> Iterator[str]:
+        """What does not hold of what the allocation earns, and of the prices that prove that no other earns more."""
         from joulewise.check.bags.allocation import certified_profit
         from joulewise.optimise.bags.bound import bound_front
 
-        bound = bound_front(case.world.bag)
-        yield from judge_bound(case, bound)
+        bag, bound = case.world.bag, bound_front(case.world.bag)
         market, profit = _solved(case.world, case.decision, bound)
-        kept = _allocations(profit) if stored is None else bag_tables.allocations_of(case.world.bag, stored[COUNTS])
-        yield from judge_allocations(kept)
         unit = abs(market.price) / bound.least_makespan_s or 1.0  # profits may be tiny in the currency of a study
-        for allocation in kept:
+        for allocation in bag_tables.allocations_of(bag, tables[COUNTS]):
             earned = _earned(market, allocation, row["makespan_s"])
             yield from differs("runs: profit_per_s, of the price", row["profit_per_s"] / unit, earned / unit)
             yield from differs("runs: makespan_s - wait_s", row["makespan_s"] - row["wait_s"], allocation.makespan_s)
         if profit.certificate is not None:
-            proven = certified_profit(case.world.bag, market, *profit.certificate)
+            proven = certified_profit(bag, market, *profit.certificate)
             bound_per_s = row["profit_bound_per_s"]
             yield from differs("bounds: profit proven by prices, of the price", bound_per_s / unit, proven / unit)
-        yield from judge_columns(row, _columns(market, bound, profit))
-        yield from judge_tables(stored or {}, _tables(market, bound, profit))
 
     def sentences(self, runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         """What was found, in words: how the verdicts are spread and why, and the run that earns most."""
