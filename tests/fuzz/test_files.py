@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 
+from joulewise.measure.meters.power_csv import read_power_csv
 from joulewise.measure.plan.file import read_plan
 from joulewise.study import parse_study, read_study
 from joulewise.study.systems import all_kinds
@@ -131,6 +132,11 @@ STUDIES = (
     small.TEXT, small_jobs.CLUSTERS, small_bags.FRONT, small_bags.PROFIT, small_fronts.UTILITY, ROOM,
 )  # fmt: skip
 LOGS = (small_jobs.LOG, (DATA / "sacct.txt").read_text(), json.dumps({"jobs": [OLD, NEW]}, indent=1))
+METERS = (
+    "time,power_w\n2026-03-01T12:00:00+00:00,10\n2026-03-01T12:00:01+00:00,12.5\n2026-03-01T12:00:02+00:00,11\n",
+    "Date;Time;Energy (kWh)\n2026-03-01;12:00:00;1,5\n2026-03-01;12:00:01;1,6\n2026-03-01;12:00:03;1,7\n",
+    "timestamp\tpower\n1772366400\t10\n1772366401\t11\n1772366402\t\n",
+)
 PLANS = ((EXAMPLES / "measure-synthetic.toml").read_text(), (EXAMPLES / "measure.toml").read_text(), small_lab.TEXT)
 
 
@@ -213,9 +219,19 @@ def fuzz_plans(seed: int, cases: int) -> Counter[str]:
     return withstand(attempt_plan, seed, cases)
 
 
+def fuzz_meters(seed: int, cases: int) -> Counter[str]:
+    """Altered logs of power meters."""
+
+    def attempt_meter(draw: Random, folder: Path) -> None:
+        (folder / "meter.csv").write_bytes(encoded(altered(draw.choice(METERS), draw), draw))
+        read_power_csv(folder / "meter.csv").between(1_772_366_400.0, 1_772_366_403.0)
+
+    return withstand(attempt_meter, seed, cases)
+
+
 FUZZERS = {
     "studies": fuzz_studies, "templates": fuzz_templates, "tables": fuzz_tables, "logs": fuzz_logs,
-    "imports": fuzz_imports, "plans": fuzz_plans,
+    "imports": fuzz_imports, "plans": fuzz_plans, "meters": fuzz_meters,
 }  # fmt: skip
 """What takes a seed and a number of cases, and counts what became of them."""
 

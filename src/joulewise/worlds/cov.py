@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from joulewise.model.arrays import Floats
 
-LEAST_COV = 1e-12
+_NO_SPREAD = 1e-12
 """A spread below this is lost in rounding."""
 MAX_COV = 3.0
 """Above this, gamma draws come so close to zero that a matrix holds no usable times."""
@@ -23,7 +23,7 @@ def gamma_values(generator: np.random.Generator, mean: ArrayLike, cov: float, sh
     A COV of 0, or one so small that all draws would round to the mean, gives the mean itself, without a draw.
     """
     means = np.broadcast_to(np.asarray(mean, dtype=np.float64), shape)
-    if cov < LEAST_COV:
+    if cov < _NO_SPREAD:
         return means.copy()
     return generator.gamma(1 / cov**2, means * cov**2)
 

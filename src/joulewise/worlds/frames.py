@@ -223,10 +223,16 @@ def _without_control_characters(table: InputTable) -> InputTable:
     for column in table.columns:
         if CONTROL.search(column):
             table.add(f"found control characters in the column {column!r}", allowed, column="header")
-    for column in table.frame.select(pl.col(pl.String)).columns:
+    for column in columns_with_control(table.frame):
         table.report_rows(column, has_control(table.frame[column]).to_numpy(), allowed)
     raise_if_any(table.problems)
     return table
+
+
+def columns_with_control(frame: pl.DataFrame) -> list[str]:
+    """The columns of text with a control character somewhere, other than tabs and line ends."""
+    texts = frame.select(pl.col(pl.String).str.contains(_CONTROL).any())
+    return [column for column in texts.columns if texts[column][0]]
 
 
 def has_control(texts: pl.Series) -> pl.Series:

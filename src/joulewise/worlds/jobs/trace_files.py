@@ -17,7 +17,7 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.files import replacing
-from joulewise.worlds.frames import InputColumn, has_control
+from joulewise.worlds.frames import InputColumn, columns_with_control, has_control
 from joulewise.worlds.jobs.logs import (
     LOG_COLUMNS,
     READING,
@@ -180,11 +180,9 @@ def _log(path: Path) -> Iterator[tuple[Log, Iterator[pl.DataFrame]]]:
 
 def _printed(name: str, jobs: pl.DataFrame) -> pl.DataFrame:
     """The jobs as they are; InputError where a text of theirs has control characters."""
-    for column in jobs.select(pl.col(pl.String)).columns:
-        wrong = jobs[column].filter(has_control(jobs[column]))
-        if len(wrong):
-            found = f"found control characters in {wrong[0]!r}"
-            raise InputError(Problem(f"{name}: {column}", found, "must be text that can be printed"))
+    for column in columns_with_control(jobs):
+        found = f"found control characters in {jobs[column].filter(has_control(jobs[column]))[0]!r}"
+        raise InputError(Problem(f"{name}: {column}", found, "must be text that can be printed"))
     return jobs
 
 
