@@ -182,7 +182,7 @@ def _info(store: LaboratoryStore, machine: Machine) -> MeasureInfo:
     return MeasureInfo(
         name=marker["name"],
         description=marker["description"],
-        plan=store.plan_file.read_text(encoding="utf-8"),
+        plan=store.plan_text(),
         plan_name=marker["plan_file"],
         machine=machine,
         probes=[Availability(**probe) for probe in marker["probes"]],

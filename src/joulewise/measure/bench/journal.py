@@ -16,8 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from joulewise.errors import InputError, Problem
+from joulewise.measure.bench.schemas import EVENTS
+from joulewise.reading import check_object, damaged
 
 Record = dict[str, Any]
+
+_LINE = "remove the line; the others are whole"
 
 
 @dataclass
@@ -66,20 +70,40 @@ def read_journal(path: Path) -> list[Record]:
 
 def _parsed(path: Path) -> tuple[list[Record], int]:
     """The records, and how many bytes of the file are whole lines; InputError for a line in the middle that is none."""
-    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    lines = _lines(path)
     records = [_record(line) for line in lines]
     while records and records[-1] is None:
         records.pop()
     if None in records:
         where = f"{path}: line {records.index(None) + 1}"
-        raise InputError(Problem(where, "is no line of a journal", advice="remove the line; the others are whole"))
+        raise InputError(Problem(where, "is no line of a journal", advice=_LINE))
+    for number, record in enumerate(records, 1):
+        _check(f"{path}: line {number}", record)
     return [record for record in records if record is not None], sum(map(len, lines[: len(records)]))
+
+
+def _lines(path: Path) -> list[bytes]:
+    """The lines of a journal, none where there is none yet; InputError where it cannot be read."""
+    try:
+        return path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    except OSError as error:
+        raise damaged(
+            path, "", f"cannot be read: {error.strerror or error}", advice="put it back, or remove it"
+        ) from None
+
+
+def _check(place: str, record: Record | None) -> None:
+    """InputError where a record does not say what its event must say."""
+    event = record and record["event"]
+    if not isinstance(event, str) or event not in EVENTS:
+        raise damaged(place, "event", f"found {event!a}", f"must be {' or '.join(EVENTS)}", _LINE)
+    check_object(place, record, EVENTS[event], _LINE)
 
 
 def _record(line: bytes) -> Record | None:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if line.endswith(b"\n") and isinstance(record, dict) and "event" in record else None
 
