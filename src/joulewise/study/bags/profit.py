@@ -123,11 +123,16 @@ class ProfitKind(BagKind):
 
     def check_world(self, world: BagWorld, sought: Sequence[ProfitParameters]) -> None:
         """InputError when one of the markets is none, or its power cap leaves nothing to compute with."""
+        from joulewise.optimise.bags.bound import bound_front
+
         problems: list[Problem] = []
         for p in sought:
             try:
                 with _at_study_keys():
-                    _market(world, p).extra_power_w(world.bag)
+                    market = _market(world, p)
+                    market.extra_power_w(world.bag)
+                    if p.profit_ratio is not None and world.supply.tariff is not None and not world.supply.tariff.all():
+                        _priced(market, p.profit_ratio, bound_front(world.bag))
             except InputError as error:
                 problems += error.problems
         raise_if_any(dict.fromkeys(problems))
@@ -198,19 +203,22 @@ def _at_study_keys() -> Iterator[None]:
 
 def _solved(world: BagWorld, p: ProfitParameters, bound: BoundFront) -> tuple[Market, Profit]:
     """The market of a study and what the bag comes to in it; InputError under the names of the study file."""
-    from joulewise.optimise.bags.profit import most_profit, price_at_ratio
+    from joulewise.optimise.bags.profit import most_profit
 
     with _at_study_keys():
         market = _market(world, p)
         if p.profit_ratio is not None:
-            market = dataclasses.replace(market, price=_price(price_at_ratio(bound, market, 1.0), p.profit_ratio))
+            market = _priced(market, p.profit_ratio, bound)
         return market, most_profit(world.bag, market, cast("RecoveryKind", p.recovery), bound)
 
 
-def _price(least_cost: float, ratio: float) -> float:
-    """This many times the least cost of energy; InputError where that is nothing."""
-    if least_cost > 0:
-        return ratio * least_cost
+def _priced(market: Market, ratio: float, bound: BoundFront) -> Market:
+    """The market with a price of this many times the least cost of energy; InputError where that is nothing."""
+    from joulewise.optimise.bags.profit import price_at_ratio
+
+    price = price_at_ratio(bound, market, ratio)
+    if price > 0:
+        return dataclasses.replace(market, price=price)
     found = f"found {ratio:g}, and the energy of the bag costs nothing"
     raise InputError(Problem("optimise.profit_ratio", found, "needs costs that are above 0", "give price instead"))
 
