@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from joulewise.errors import InputError, Problem
-from joulewise.measure.bench.schemas import EVENTS
 from joulewise.reading import check_object, damaged
 
 Record = dict[str, Any]
@@ -63,9 +64,16 @@ def writing(path: Path) -> Iterator[Journal]:
         os.close(handle)
 
 
-def read_journal(path: Path) -> list[Record]:
-    """The records of a journal, which another process may be writing."""
-    return _parsed(path)[0]
+def read_journal(path: Path, schemas: Mapping[str, type[BaseModel]] | None = None) -> list[Record]:
+    """The records of a journal, which another process may be writing.
+
+    InputError where one does not say what the schema of its event wants, if schemas are given.
+    """
+    records = _parsed(path)[0]
+    for number, record in enumerate(records if schemas else (), 1):
+        assert schemas is not None
+        _check(f"{path}: line {number}", record, schemas)
+    return records
 
 
 def _parsed(path: Path) -> tuple[list[Record], int]:
@@ -77,8 +85,6 @@ def _parsed(path: Path) -> tuple[list[Record], int]:
     if None in records:
         where = f"{path}: line {records.index(None) + 1}"
         raise InputError(Problem(where, "is no line of a journal", advice=_LINE))
-    for number, record in enumerate(records, 1):
-        _check(f"{path}: line {number}", record)
     return [record for record in records if record is not None], sum(map(len, lines[: len(records)]))
 
 
@@ -92,12 +98,12 @@ def _lines(path: Path) -> list[bytes]:
         ) from None
 
 
-def _check(place: str, record: Record | None) -> None:
+def _check(place: str, record: Record, schemas: Mapping[str, type[BaseModel]]) -> None:
     """InputError where a record does not say what its event must say."""
-    event = record and record["event"]
-    if not isinstance(event, str) or event not in EVENTS:
-        raise damaged(place, "event", f"found {event!a}", f"must be {' or '.join(EVENTS)}", _LINE)
-    check_object(place, record, EVENTS[event], _LINE)
+    event = record["event"]
+    if not isinstance(event, str) or event not in schemas:
+        raise damaged(place, "event", f"found {event!a}", f"must be {' or '.join(schemas)}", _LINE)
+    check_object(place, record, schemas[event], _LINE)
 
 
 def _record(line: bytes) -> Record | None:

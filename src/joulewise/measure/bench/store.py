@@ -21,7 +21,7 @@ from joulewise.files import remove_leftovers, replacing, write_atomic
 from joulewise.measure.bench.bench import GroupRead
 from joulewise.measure.bench.journal import Record, read_journal
 from joulewise.measure.bench.observations import COLUMNS
-from joulewise.measure.bench.schemas import LaboratoryMarker
+from joulewise.measure.bench.schemas import EVENTS, LaboratoryMarker
 from joulewise.measure.machine.machine import Machine
 from joulewise.measure.machine.system_files import core_list, text_of
 from joulewise.measure.meters.external import external_table, uncovered, with_energy, with_idle_power
@@ -127,7 +127,7 @@ class LaboratoryStore:
 
     def records(self) -> list[Record]:
         """What the journal holds."""
-        return read_journal(self.journal_file)
+        return read_journal(self.journal_file, EVENTS)
 
     def write_tables(self) -> pl.DataFrame:
         """Make observations.parquet and observations.csv of the journal.
