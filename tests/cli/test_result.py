@@ -48,7 +48,7 @@ def test_what_trials_do_not_tell_apart_is_tied(two_loads: Results, capsys: Captu
         .then(50.0)
         .otherwise(pl.when(pl.col("manager.policy") == "random").then(60.0).otherwise(40.0))
     )
-    show_summary(replace(two_loads, runs=two_loads.runs.with_columns(utility_percent=noisy)), None)
+    show_summary(replace(two_loads, runs=two_loads.runs.with_columns(possible_percent=noisy)), None)
     text = capsys.readouterr().out
     assert [line.split()[-1] for line in rows_of(text)] == ["best", "tied"] * 2
     assert "the trials do not tell those that are tied from it" in text
@@ -58,7 +58,7 @@ def test_nobody_is_best_where_a_run_failed(two_loads: Results, capsys: Capture) 
     is_lost = (pl.col("trial") == 0) & (pl.col("workload.tasks_per_day") == 150.0)
     status, utility = (
         pl.when(is_lost).then(pl.lit(lost)).otherwise(name).alias(name)
-        for name, lost in (("status", FAILED), ("utility_percent", None))
+        for name, lost in (("status", FAILED), ("possible_percent", None))
     )
     show_summary(replace(two_loads, runs=two_loads.runs.with_columns(status, utility)), None)
     marked = [line for line in rows_of(capsys.readouterr().out) if line.rstrip().endswith("best")]

@@ -22,7 +22,7 @@ from joulewise.present.facility.view import (
 )
 from joulewise.present.formats import plain, power_unit
 from joulewise.present.layout import Drawing, Panel, assemble, in_percent, panels_of, whiskers
-from joulewise.present.lines import BUDGET_LOOK, LineAxis, LinePoint, Plot, draw_lines
+from joulewise.present.lines import LIMIT_LOOK, LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.records import Records
 from joulewise.present.views import looks_of
 
@@ -200,7 +200,7 @@ def _points(rows: pl.DataFrame, x: _NumberAxis) -> list[LinePoint]:
 
 def _parts(seen: Records, scenes: Sequence[_SweepLines], technique: str, x: _NumberAxis) -> list[Any]:
     """Every panel, with what a unit more brings beside it."""
-    looks = {**looks_of(seen, technique), BOUND_NAME: BUDGET_LOOK, PRICE_NAME: BUDGET_LOOK}
+    looks = {**looks_of(seen, technique), BOUND_NAME: LIMIT_LOOK, PRICE_NAME: LIMIT_LOOK}
     earned = percent_axis([value for scene in scenes for value in _values(scene.earned)])
     worth = _worth_axis(x.kind, [value for scene in scenes for value in _values(scene.worth)])
     plots = [
