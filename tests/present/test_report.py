@@ -293,3 +293,17 @@ def test_an_interval_of_percentages_ends_where_percentages_do() -> None:
     records = make_records({POLICY: ["random", "max-max-upt"]})
     wide = records.summary.with_columns(low=pl.lit(-20.0), high=pl.lit(130.0))
     assert "95 % interval 0.0 to 100.0" in day_findings(replace(records, summary=wide))[0].lead
+
+
+def test_a_mean_and_its_interval_have_one_unit() -> None:
+    records = make_records({POLICY: ["random"]})
+    wide = pl.DataFrame(
+        {POLICY: ["random"], "metric": ["mean_wait_s"], "mean": [2940.0], "low": [-3180.0], "high": [9060.0], "n": [3]}
+    )
+    (cells,) = [cells for _, cells in full_table(replace(records, summary=wide)).rows]
+    assert cells[0].text == "0.8 ± 1.7\N{NO-BREAK SPACE}h"
+
+
+def test_the_best_is_named_where_distances_to_it_are_shown() -> None:
+    (table,) = difference_tables(make_records({POLICY: ["random", "max-max-upt"]}))
+    assert table.note.startswith("To the best, Max-Max UPT,")
