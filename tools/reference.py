@@ -153,7 +153,8 @@ _RESULTS_INTRO = """\
 A study writes into `results/NAME/`, or the folder given by `--out`: the study itself, Parquet tables, `report.html`.
 `runs.parquet` has one row for every run. First come the study's keys by their dotted names (`manager.policy`), then the
 columns below that its kind of study has. A `*` in a name stands for a level, a group, a machine type and the like. The
-other tables are kept for the runs that `keep` selects, one file for each run."""
+other tables are kept for the runs that `keep` selects, one file for each run. Columns that are *measured* differ from
+computer to computer and from time to time; `joulewise verify` computes all others again."""
 
 _FIGURES_INTRO = """\
 The report has every figure whose needs the results meet. `joulewise report FOLDER --format png` writes them as
@@ -172,13 +173,18 @@ def results() -> str:
     return "\n\n".join((_RESULTS_INTRO, *parts, figures))
 
 
+_MEASURED = {True: " *(measured)*", False: ""}
+
+
 def _title(table_name: str) -> str:
     return table_name.replace("_", " ").capitalize()
 
 
 def _columns(columns: list[Described]) -> str:
     cells = (
-        (code(column.name), column.unit, each.studies, column.meaning) for each in columns for column in [each.column]
+        (code(column.name), column.unit, each.studies, column.meaning + _MEASURED[column.is_measured])
+        for each in columns
+        for column in [each.column]
     )
     return table(("column", "unit", "studies", "meaning"), cells)
 

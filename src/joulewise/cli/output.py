@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 import typer
 
 from joulewise.cli.interrupts import last_words
+from joulewise.errors import printable
 from joulewise.progress import Progress
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ _GAP = 3
 
 def print_json(value: object) -> None:
     """Print a value as JSON on standard output."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    is_unicode = sys.stdout.encoding.lower().startswith("utf")
+    print(json.dumps(value, indent=2, ensure_ascii=not is_unicode))
 
 
 def print_table(
@@ -58,7 +60,7 @@ def print_table(
 
     Text is broken between words to fit a terminal. Where words are too long for that, rows stand below each other.
     """
-    cells = [["" if value is None else str(value) for value in row.values()] for row in rows]
+    cells = [["" if value is None else printable(str(value)) for value in row.values()] for row in rows]
     columns = [
         _TextColumn(name.replace("_", " "), name in numbers, i == 0 or name in numbers, [row[i] for row in cells])
         for i, name in enumerate(rows[0] if rows else ())
@@ -66,7 +68,7 @@ def print_table(
     least = sum(column.least + _GAP for column in columns)
     place = console(at_least=least)
     if title:
-        place.print(title, style="bold")
+        place.print(printable(title), style="bold")
     if least <= place.width:
         place.print(_grid(columns, place.width, header=header))
     else:
@@ -144,7 +146,7 @@ def console(*, stderr: bool = False, at_least: int = 0) -> Console:
 
 def note(text: str) -> None:
     """Say something beside the result, on standard error."""
-    print(text, file=sys.stderr)
+    print("\n".join(map(printable, text.split("\n"))), file=sys.stderr)
 
 
 @contextmanager

@@ -112,8 +112,7 @@ def has_left(ledger, energy_j, cost_w, end_s):
 
 @inlined
 def spend_energy(ledger, energy_j, cost_w, end_s):
-    """Take a planned run from what is left of today, and what of it lies after the day's end from tomorrow."""
-    ledger.left_j[NOW] -= energy_j
-    after_s = end_s - ledger.day_end_s[0]
-    if after_s > 0.0:
-        ledger.left_j[TOMORROW] -= cost_w * after_s
+    """Take a planned run from what is left of today, but for what of it lies after the day's end: from tomorrow."""
+    after_j = cost_w * max(end_s - ledger.day_end_s[0], 0.0)
+    ledger.left_j[NOW] -= energy_j - after_j
+    ledger.left_j[TOMORROW] -= after_j

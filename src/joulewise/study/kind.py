@@ -111,6 +111,11 @@ class Kind(ABC):
         """The columns of all tables of such a study, those that every study has among them."""
         return (*FIRST_COLUMNS, *self.columns, *LAST_COLUMNS)
 
+    def is_measured(self, table: str, name: str) -> bool:
+        """Whether a column measures the computer, so that it differs from time to time."""
+        marked = (column.name for column in self.all_columns() if column.table == table and column.is_measured)
+        return any(fnmatchcase(name, pattern) for pattern in marked)
+
     def metrics(self, names: Sequence[str]) -> list[str]:
         """Those of the names of columns that are averaged over trials, in the order of the kind's columns."""
         patterns = dict.fromkeys(column.name for column in self.all_columns() if column.is_metric)
@@ -184,9 +189,27 @@ class Kind(ABC):
     def compute(self, case: Case) -> Outcome:
         """What comes out of a run; JoulewiseError when that breaks a rule."""
 
-    @abstractmethod
-    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-        """What does not hold of a run, and notes; `stored` has its detail tables, None if they were not kept."""
+    # --- stored runs -------------------------------------------------------------------------------------------------
+
+    def hindrance(self, run: Run, row: Mapping[str, Any]) -> str:  # noqa: ARG002 - for those who depend on machines
+        """Why a stored run would not come out if it were computed again; nothing if it would."""
+        return "what was decided depended on how long deciding took" if self.is_timed(run.point) else ""
+
+    def again(self, case: Case, row: Mapping[str, Any]) -> Outcome:  # noqa: ARG002 - likewise
+        """What comes out of a run that nothing hinders to be computed again."""
+        return self.compute(case)
+
+    def derived(self, case: Case, row: Mapping[str, Any], stored: Tables) -> Outcome:
+        """What follows from the decisions in the detail tables of a run that cannot be computed again."""
+        raise NotImplementedError
+
+    def judge_bound(self, case: Case) -> Iterator[str]:  # noqa: ARG002 - some have none
+        """What does not hold of the stored proof of the bound of a run's world."""
+        return iter(())
+
+    def judge(self, case: Case, row: Mapping[str, Any], tables: Tables) -> Iterator[str]:  # noqa: ARG002 - likewise
+        """What does not hold of a run whose columns and detail tables come out, by code of its own; and notes."""
+        return iter(())
 
     # --- words -------------------------------------------------------------------------------------------------------
 

@@ -202,6 +202,13 @@ def test_all_energy_of_a_job_must_be_left_today_though_midnight_cuts_it() -> Non
     assert plans_of(shared) == [(0, 0.0), (0, 95.0), (0, 100.0)]
 
 
+def test_jobs_over_midnight_that_are_planned_together_share_both_days() -> None:
+    """Half of the 60 J of each is today's: of 90 J the first leaves 60 J, of 89 J less than the second needs."""
+    for budget_j, second in ((90.0, (0, 95.0)), (89.0, (-1, -1.0))):
+        world = small_world([95.0, 95.0], Supply(budget_j, day_s=100.0), (FAST,))
+        assert plans_of(world) == [(0, 95.0), second]
+
+
 def test_power_is_never_above_the_cap() -> None:
     world = small_world([0.0, 0.0, 0.0], Supply(cap_w=np.array([10.0])))
     assert plans_of(world, commitment="reservations") == [(0, 0.0), (0, 10.0), (0, 20.0)]

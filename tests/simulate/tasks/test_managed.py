@@ -208,6 +208,14 @@ def test_run_over_midnight_uses_both_days() -> None:
     assert_plan(twin_of(world), [(0, 4.0, 12.0, RAN), (0, 20.0, 28.0, RAN)])
 
 
+def test_runs_over_midnight_that_are_planned_together_share_both_days() -> None:
+    """Days of 10 s with 14 J. Of each run of 8 J from 4 on 6 J are today's, which leaves the 8 J of the second."""
+    system = simple_system([[8.0]], [2], [[1.0]])
+    world = World(system, simple_workload([4.0, 4.0], end_s=100.0), Supply(14.0, day_s=10.0))
+    assert_plan(twin_of(world), [(0, 4.0, 12.0, RAN), (1, 4.0, 12.0, RAN)])
+    assert_same(world, Manager(POLICIES["max-max-util"], mapping_interval_s=1.0))
+
+
 def test_days_count_from_the_start_of_the_window_and_the_first_may_be_short() -> None:
     """With a window from 6 s on and days of 8 s the warm-up has a part of 6 s of a day, so 6/8 of 8 J: one of 4 J."""
     world = one_machine(3)

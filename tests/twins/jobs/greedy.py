@@ -218,7 +218,7 @@ class Twin:
         if not plan.start_s < end_s:
             return False
         today_j = self.budget_j(start_s, end_s, math.nan) - self.used_j(self.fixed, start_s, end_s)
-        today_j -= self.used_j(planned, -math.inf, math.inf)
+        today_j -= self.used_j(planned, -math.inf, end_s)
         tomorrow_j = self.budget_j(end_s, end_s + limits.day_s, end_s)
         tomorrow_j -= self.used_j(self.fixed, end_s, end_s + limits.day_s) + self.used_j(planned, end_s, math.inf)
         after_j = self.used_j([plan], end_s, math.inf)

@@ -701,8 +701,9 @@ class _Managed:
         self.queues[m].append(Planned(choice.task, option.pstate, event.effect_s + boot_s, boot_j))
         if event.quota is not None:
             event.quota[self.task_type[choice.task], option.kind, option.pstate] -= 1
-        event.left_j -= option.cost_j + boot_j
-        event.left_tomorrow_j -= option.cost_w * self.after_today_s(event, choice)
+        after_j = option.cost_w * self.after_today_s(event, choice)
+        event.left_j -= option.cost_j + boot_j - after_j
+        event.left_tomorrow_j -= after_j
         event.uses.append(Use(choice.start_s, choice.completion_s, option.cost_w, boot_j))
         event.free_s[m] = choice.completion_s
         if self.manager.environment == "polled":

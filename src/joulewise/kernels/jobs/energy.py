@@ -1,8 +1,8 @@
 """Energy and power of parallel jobs while they are mapped: what days have used, what may be used, and the filters.
 
 Days and budgets are those of `ledger`. A job is allowed by all of its energy against what is left of the day in which
-the mapping happens, wherever midnight cuts it (a prorated test would allow more to later starts); what is then noted
-is by day. Power is a resource of the book like nodes: whole milliwatts, in the row after the last cluster.
+the mapping happens, wherever midnight cuts it (a prorated test would allow more to later starts); what is then taken
+and noted is by day. Power is a resource of the book like nodes: whole milliwatts, in the row after the last cluster.
 """
 
 from __future__ import annotations
@@ -232,6 +232,6 @@ def has_energy(limits, ledger, cost_w, start_s, end_s, now_s):
 
 @inlined
 def spend(limits, ledger, cost_w, duration_s, start_s):
-    """Take a planned job from what is left in this event: all from today, what lies after it from tomorrow too."""
+    """Take a planned job from what is left in this event, of today and, for what lies after it, of tomorrow."""
     if limits.has_budget:
         spend_energy(ledger, cost_w * duration_s, cost_w, start_s + duration_s)

@@ -8,17 +8,16 @@ free. What earns most in the rehearsals is kept, and followed through another da
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from joulewise.errors import InputError
-from joulewise.study.case import NOT_CHECKED, Case, Note
+from joulewise.study.case import Case
 from joulewise.study.facility.methods import METHODS, RewardParameters, search
-from joulewise.study.judging import judge_columns
 from joulewise.study.seeds import rehearsal_seed, search_seed
 
 if TYPE_CHECKING:
@@ -94,21 +93,12 @@ def columns(day: FacilityDay | None) -> dict[str, float]:
     return dict.fromkeys(_COLUMNS, math.nan) if day is None else _measures(day)
 
 
-def judge(row: dict[str, Any], day: FacilityDay | Note | None) -> Iterator[str]:
-    """What of a day does not come out again."""
-    yield from (day,) if isinstance(day, Note) else judge_columns(row, columns(day))
-
-
-def again(case: Case, plan: FacilityPlan) -> FacilityDay | Note | None:
-    """The day of a run whose plan is known; a note where it follows plans that time may have ended."""
+def of_plan(case: Case, plan: FacilityPlan) -> FacilityDay | None:
+    """The day of a run that follows one plan all along; None where it has no day, or needs other plans."""
     p = case.decision
-    if length_s(case.world.facility.tasks, p) == 0.0:
+    if length_s(case.world.facility.tasks, p) == 0.0 or not _follows_plan(p):
         return None
-    if _follows_plan(p):
-        return _simulated(case, lambda _now: plan, search_seed(case.run))
-    if p.time_limit_s is not None:
-        return Note(f"{NOT_CHECKED}: the day, as time may have ended the search for its plans")
-    return planned(case).day
+    return _simulated(case, lambda _now: plan, search_seed(case.run))
 
 
 def n_plans(p: RewardParameters) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -16,7 +16,7 @@ import numpy as np
 
 from joulewise import units
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
-from joulewise.study.case import NOT_CHECKED, Candidates, Case, Note, Outcome
+from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import CORES, CRACS, NODES, PROGRESS, RATES
 from joulewise.study.facility import bounds as facility_bounds
 from joulewise.study.facility import days as facility_days
@@ -26,7 +26,7 @@ from joulewise.study.facility.columns import FACILITY_COLUMNS
 from joulewise.study.facility.methods import METHODS, RewardParameters
 from joulewise.study.facility.sources import FACILITY_SYSTEMS, FACILITY_WORKLOADS, FLOW_TABLES, SITE_TABLES
 from joulewise.study.facility.template import FACILITY_TEMPLATE
-from joulewise.study.judging import judge_columns, judge_tables, place_of, unused_supply
+from joulewise.study.judging import place_of, unused_supply
 from joulewise.study.kind import Kind
 from joulewise.study.methods import idle_keys
 from joulewise.study.run import Run
@@ -179,28 +179,30 @@ class FacilityKind(Kind):
             lambda: facility_tables.tables(facility, found, state, made.day),
         )
 
-    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-        """What does not hold of a run: the prices of its bound, its plan, and all that follows from it.
+    def derived(self, case: Case, row: Mapping[str, Any], stored: Tables) -> Outcome:
+        """What follows from a stored plan: all but a day that needs other plans as well."""
+        world, p = case.world, case.decision
+        found = _stored(world.facility, row, stored)
+        state, bound = _steady(world, found.plan, p), facility_bounds.proven(case)
+        day = facility_days.of_plan(case, found.plan)
+        is_known = day is not None or facility_days.length_s(world.facility.tasks, p) == 0.0
+        tables = facility_tables.tables(world.facility, found, state, day)
+        rates = tables[RATES] if is_known else tables[RATES].with_columns(stored[RATES]["day_per_s"])
+        columns = _columns(world.facility, found.plan, state, bound)
+        of_day = facility_days.columns(day) if is_known else {}
+        return Outcome({**columns, **of_day}, lambda: {**tables, RATES: rates})
 
-        A plan that is not stored is searched again, unless time ended the search: that would be another plan.
-        """
+    def judge_bound(self, case: Case) -> Iterator[str]:
+        """What does not hold of the stored proof: its prices must prove the bound."""
+        return facility_bounds.judge(case)
+
+    def judge(self, case: Case, row: Mapping[str, Any], tables: Tables) -> Iterator[str]:
+        """What does not hold of a plan and its steady state, by other equations."""
         from joulewise.check.facility.plan import check_facility
 
         world, p = case.world, case.decision
-        yield from facility_bounds.judge(case)
-        if stored is None and row["why_stopped"] == facility_bounds.TIME:
-            yield Note(f'{NOT_CHECKED}: time ended the search, and its plan is not stored; keep = "all" stores plans')
-            return
-        found = _stored(world.facility, row, stored) if stored else facility_days.planned(case).found
-        state, bound = _steady(world, found.plan, p), facility_bounds.proven(case)
-        broken = check_facility(world.facility, found.plan, state, as_printed=p.as_printed)
-        yield from broken
-        columns = _columns(world.facility, found.plan, state, bound)
-        yield from judge_columns(row, {**columns, "why_stopped": found.why_stopped})
-        day = Note(f"{NOT_CHECKED}: the day of a broken plan") if broken else facility_days.again(case, found.plan)
-        yield from facility_days.judge(row, day)
-        if not isinstance(day, Note):
-            yield from judge_tables(stored or {}, facility_tables.tables(world.facility, found, state, day))
+        plan = _stored(world.facility, row, tables).plan
+        return iter(check_facility(world.facility, plan, _steady(world, plan, p), as_printed=p.as_printed))
 
     def sentences(self, runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         """What was found, in words: the best plan, what it keeps to, what to set for it, and what limits it."""
@@ -245,6 +247,7 @@ def _rest_problems(parts: WorldParts, world: FacilityWorld) -> Iterator[Problem]
     """Limits that are broken even with all cores at rest; a share of the power that is too small, as such a share."""
     from joulewise.optimise.facility.cooling import RoomCooling
 
+    yield from _caps_given_twice(parts)
     facility, cooling = world.facility, RoomCooling(world.facility, world.air)
     try:
         cooling.raise_if_never_fits()
@@ -256,6 +259,15 @@ def _rest_problems(parts: WorldParts, world: FacilityWorld) -> Iterator[Problem]
                 found, where="system.cap_share", advice=f"{math.ceil(1000 * least) / 1000:g} is the least share here"
             )
             yield as_share if is_share and found.where == _CAP else found
+
+
+def _caps_given_twice(parts: WorldParts) -> Iterator[Problem]:
+    """A share of the power beside a cap in watts, which has nothing to say then."""
+    system = parts.system.parameters
+    usual = type(system).cap_share
+    if parts.supply.parameters.power_cap_w is not None and system.cap_share != usual:
+        found = f"found {system.cap_share:g} beside supply.power_cap"
+        yield Problem("system.cap_share", found, "must be only one of the two", "leave one of them out")
 
 
 def _searches_s(run: Run) -> float:
@@ -363,7 +375,7 @@ def _tiny_facility() -> Facility:
     return Facility(types, flows, np.zeros(2, np.int32), room, 90.0)
 
 
-def _stored(facility: Facility, row: dict[str, Any], tables: Tables) -> FoundPlan:
+def _stored(facility: Facility, row: Mapping[str, Any], tables: Tables) -> FoundPlan:
     """What was found, as its tables have it."""
     from joulewise.optimise.facility.search import FoundPlan
 

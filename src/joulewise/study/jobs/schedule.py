@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -149,37 +149,17 @@ class JobsKind(Kind):
         columns = {**_measured(case, outcome.allocation), **_of_mapping(outcome)}
         return Outcome(columns, lambda: job_tables.tables(scene, outcome.allocation))
 
-    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-        """What does not hold of a run: the world made again, its allocation checked, metrics and bound recomputed.
+    def judge_bound(self, case: Case) -> Iterator[str]:
+        """What does not hold of the stored proof: its prices must prove the bound."""
+        return _bounds(case)
 
-        An allocation that is not stored is found by simulating again.
-        """
-        from joulewise.check.jobs.allocation import check_jobs
+    def judge(self, case: Case, row: Mapping[str, Any], tables: Tables) -> Iterator[str]:
+        """What does not hold of the measures of an allocation, job by job."""
         from joulewise.check.jobs.recompute import recompute_jobs
 
-        world = case.world.world
-        if stored is not None:
-            table = stored[JOBS]
-            if table.height != world.n_jobs:
-                yield f"{table.height} jobs are stored, but the workload has {world.n_jobs}"
-                return
-            allocation = job_tables.allocation_of(table, stored.get(PIECES))
-            yield from differs("jobs: arrival_s", table["arrival_s"].to_numpy(), world.jobs.work.arrival_s)
-            for name in ("utility", "energy_j"):
-                yield from differs(f"jobs: {name}", *_columns(name, table, case.world, allocation))
-        else:
-            outcome = _simulated(case)
-            allocation = outcome.allocation
-            yield from differs("runs: mapping_events", row["mapping_events"], outcome.n_mapping_events)
-        yield from check_jobs(world, allocation, scheduler_of(case.run.point, case.decision))
-        if case.store.read_proof(case.run.world_key, case.run.bound) is None:
-            yield "bounds: the proof of the world's bound is missing"
-            return
-        yield from _bounds(case)
-        for name, value in recompute_jobs(world, allocation).items():
+        allocation = job_tables.allocation_of(tables[JOBS], tables.get(PIECES))
+        for name, value in recompute_jobs(case.world.world, allocation).items():
             yield from differs(f"runs: {name}, job by job", row[name], value)
-        for name, value in _measured(case, allocation).items():
-            yield from differs(f"runs: {name}", row[name], value)
 
     def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
         """What utility is of where a log does not tell, trivial bounds, and jobs that no cluster can run."""
@@ -273,21 +253,15 @@ def _share(part: float, whole: float) -> float:
 
 def _bound(case: Case) -> float:
     """The world's bound: stored if known, else found and stored for the other runs on it."""
-    from joulewise.optimise.jobs.bound import job_bound
+    from joulewise.optimise.jobs.bound import JobBound, job_bound
 
     run, store = case.run, case.store
-    proof = store.read_proof(run.world_key, run.bound)
+    proof = store.read_proof(run.world_key, run.bound, JobBound.from_json)
     if proof is None:
         kind: BoundKind = "trivial" if run.bound == TRIVIAL else "prices"
-        proof = job_bound(case.world.world, kind, preempts=run.bound == PREEMPTIVE).as_json()
-        store.write_proof(run.world_key, run.bound, proof)
-    return float(proof["value"])
-
-
-def _columns(name: str, table: pl.DataFrame, scene: Scene, allocation: JobAllocation) -> tuple[Any, Any]:
-    """A column of the table of jobs as it is stored and as it is computed again."""
-    anew = job_tables.jobs(scene, allocation)
-    return table[name].to_numpy(), anew[name].to_numpy()
+        proof = job_bound(case.world.world, kind, preempts=run.bound == PREEMPTIVE)
+        store.write_proof(run.world_key, run.bound, proof.as_json())
+    return proof.value
 
 
 def _bounds(case: Case) -> Iterator[str]:
@@ -295,9 +269,10 @@ def _bounds(case: Case) -> Iterator[str]:
     from joulewise.check.jobs.prices import job_dual_value
     from joulewise.optimise.jobs.bound import JobBound, job_ceiling
 
-    stored = case.store.read_proof(case.run.world_key, case.run.bound)
-    assert stored is not None
-    proof, world = JobBound.from_json(stored), case.world.world
+    proof, world = case.store.read_proof(case.run.world_key, case.run.bound, JobBound.from_json), case.world.world
+    if proof is None:
+        yield "bounds: the proof of the world's bound is missing"
+        return
     prices, preempts = proof.certificate, case.run.bound == PREEMPTIVE
     anew = job_ceiling(world)
     if prices is not None:

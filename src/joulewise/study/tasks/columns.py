@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from joulewise.study.column import LOSSES, RECORDS, TRACES, Column, metric, one_digit
+from joulewise.study.column import LOSSES, RECORDS, TRACES, Column, label, metric, one_digit
 from joulewise.study.meter_columns import METER_COLUMNS
 
 MANAGED_COLUMNS = (
@@ -99,14 +99,14 @@ MANAGED_COLUMNS = (
         heading="utility (% of what was earned)",
     ),
     Column(RECORDS, "task", "", "number of the task in order of arrival, from 0"),
-    Column(RECORDS, "task_type", "", "name of the task type"),
-    Column(RECORDS, "priority", "", "priority level of the task, where the workload has them"),
-    Column(RECORDS, "urgency", "", "urgency level of the task, where the workload has them"),
-    Column(RECORDS, "utility_class", "", "utility class of the task, where the workload has them"),
+    label(RECORDS, "task_type", "name of the task type"),
+    label(RECORDS, "priority", "priority level of the task, where the workload has them", is_optional=True),
+    label(RECORDS, "urgency", "urgency level of the task, where the workload has them", is_optional=True),
+    label(RECORDS, "utility_class", "utility class of the task, where the workload has them", is_optional=True),
     Column(RECORDS, "arrival_s", "s", "instant of arrival"),
-    Column(RECORDS, "fate", "", "ran, killed (ran too long), dropped or waiting (unmapped when the window ended)"),
+    label(RECORDS, "fate", "ran, killed (ran too long), dropped or waiting (unmapped when the window ended)"),
     Column(RECORDS, "machine", "", "number of the machine, from 0 by machine type; null if not run"),
-    Column(RECORDS, "machine_type", "", "name of the machine type; null if not run"),
+    label(RECORDS, "machine_type", "name of the machine type; null if not run"),
     Column(RECORDS, "pstate", "", "P-state in which it ran, 0 the fastest; null if not run"),
     Column(RECORDS, "start_s", "s", "instant at which execution started; null if not run"),
     Column(RECORDS, "end_s", "s", "instant at which execution ended; null if not run"),

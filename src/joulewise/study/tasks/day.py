@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from joulewise.optimise.tasks.proof import Proof
     from joulewise.policies.tasks.policy import Policy
     from joulewise.simulate.tasks.manager import Manager
+    from joulewise.simulate.tasks.serial import Outcome as Simulated
 
 # Rough figures of one ordinary processor of 2024; a guess within a factor of three is all that is promised.
 _RUN_S, _TASK_S, _KEPT_S = 0.02, 3e-6, 0.02
@@ -48,6 +49,8 @@ _PLAIN = 75.0
 _KEPT_BYTES, _RECORD_BYTES, _PROOF_BYTES = 25_000, 26, 20_000
 _TASK_BYTES = 300
 """What a task takes in memory at most."""
+_EVENTS = ("mapping_events", "late_events")
+"""What an allocation does not tell."""
 
 
 class ManagedKind(Kind):
@@ -140,52 +143,40 @@ class ManagedKind(Kind):
     def compute(self, case: Case) -> Outcome:
         """Simulate the manager in the world; JoulewiseError when its allocation breaks a rule."""
         from joulewise.check.tasks.allocation import check_allocation
-        from joulewise.simulate.tasks.measures import measures
         from joulewise.simulate.tasks.serial import simulate
-        from joulewise.worlds.heterogeneity import heterogeneity_metrics
 
         run, world = case.run, case.world
         outcome = simulate(world, case.decision, run.seed, run.trial)
         broken = check_allocation(world, outcome.allocation, case.decision)
         if broken:
             raise JoulewiseError(f"the allocation breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
-        metrics, proof = measures(world, outcome), _proof(case)
-        metrics["maximum_utility"], metrics["utility_bound"] = proof.maximum_utility, proof.utility_bound
-        metrics |= _shares(metrics["utility"], proof.maximum_utility, proof.utility_bound)
-        metrics |= heterogeneity_metrics(world.system)
-        return Outcome(metrics, lambda: _tables(world, outcome.allocation))
+        return Outcome(_columns(case, outcome), lambda: _tables(world, outcome.allocation))
 
-    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-        """What does not hold of a run: the world made again, its allocation checked, utilities and bounds recomputed.
+    def derived(self, case: Case, _row: Mapping[str, Any], stored: Tables) -> Outcome:
+        """What follows from a stored allocation: all but the events at which it was made."""
+        from joulewise.simulate.tasks.serial import Outcome as Simulated
 
-        An allocation that is not stored is found by simulating again.
-        """
+        world, allocation = case.world, details.allocation_of(stored[RECORDS], stored.get(LOSSES))
+        columns = _columns(case, Simulated(allocation, 0, 0, math.nan))
+        return Outcome(
+            {name: columns[name] for name in columns if name not in _EVENTS}, lambda: _tables(world, allocation)
+        )
+
+    def judge_bound(self, case: Case) -> Iterator[str]:
+        """What does not hold of the stored proof: its prices must prove the bound."""
+        return _bounds(case)
+
+    def judge(self, case: Case, row: Mapping[str, Any], tables: Tables) -> Iterator[str]:
+        """What does not hold of an allocation and its measures, task by task."""
         from joulewise.check.tasks.allocation import check_allocation
         from joulewise.check.tasks.recompute import recompute, run_energy_j
-        from joulewise.simulate.tasks.measures import measures
-        from joulewise.simulate.tasks.serial import simulate
 
-        world, manager = case.world, case.decision
-        if stored is not None:
-            table = stored[RECORDS]
-            if table.height != world.workload.n_tasks:
-                yield f"{table.height} records, but the workload has {world.workload.n_tasks} tasks"
-                return
-            allocation = details.allocation_of(table, stored.get(LOSSES))
-            yield from differs("records: arrival_s", table["arrival_s"].to_numpy(), world.workload.arrival_s)
-            yield from differs("records: utility", float(table["utility"].sum()), row["utility"])
-            yield from differs("records: energy_j", table["energy_j"].to_numpy(), run_energy_j(world, allocation))
-        else:
-            outcome = simulate(world, manager, case.run.seed, case.run.trial)
-            allocation, measured = outcome.allocation, measures(world, outcome)
-            for name in ("mapping_events", "late_events"):
-                yield from differs(f"runs: {name}", row[name], measured[name])
-        yield from check_allocation(world, allocation, manager)
+        world, table = case.world, tables[RECORDS]
+        allocation = details.allocation_of(table, tables.get(LOSSES))
+        yield from check_allocation(world, allocation, case.decision)
+        yield from differs("records: energy_j", table["energy_j"].to_numpy(), run_energy_j(world, allocation))
         for name, value in recompute(world, allocation).items():
-            yield from differs(f"runs: {name}", row[name], value)
-        yield from _bounds(case, row)
-        for name, value in _shares(row["utility"], row["maximum_utility"], row["utility_bound"]).items():
-            yield from differs(f"runs: {name}", row[name], value)
+            yield from differs(f"runs: {name}, task by task", row[name], value)
 
     def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
         """That bounds are trivial, where they are."""
@@ -239,6 +230,17 @@ def _is_slow(policy: Policy) -> bool:
     return policy.mode == "batch" and policy.objective is not None and not policy.objective.falls_with_time
 
 
+def _columns(case: Case, outcome: Simulated) -> dict[str, Any]:
+    """Every metric of what a manager did, with the yardsticks of its world."""
+    from joulewise.simulate.tasks.measures import measures
+    from joulewise.worlds.heterogeneity import heterogeneity_metrics
+
+    metrics, proof = measures(case.world, outcome), _proof(case)
+    metrics["maximum_utility"], metrics["utility_bound"] = proof.maximum_utility, proof.utility_bound
+    metrics |= _shares(metrics["utility"], proof.maximum_utility, proof.utility_bound)
+    return {**metrics, **heterogeneity_metrics(case.world.system)}
+
+
 def _tables(world: World, allocation: Allocation) -> Tables:
     tables = {RECORDS: details.records(world, allocation), TRACES: details.trace(world, allocation)}
     return {**tables, LOSSES: details.losses(allocation)} if allocation.lost.task.size else tables
@@ -249,9 +251,9 @@ def _proof(case: Case) -> Proof:
     from joulewise.optimise.tasks.proof import Proof, prove
 
     run, store = case.run, case.store
-    known = store.read_proof(run.world_key, run.bound)
+    known = store.read_proof(run.world_key, run.bound, Proof.from_json)
     if known is not None:
-        return Proof.from_json(known)
+        return known
     proof = prove(case.world, cast("BoundKind", run.bound))
     store.write_proof(run.world_key, run.bound, proof.as_json())
     return proof
@@ -270,19 +272,18 @@ def _share(part: float, whole: float) -> float:
     return part / whole if whole > 0 else math.nan
 
 
-def _bounds(case: Case, row: dict[str, Any]) -> Iterator[str]:
-    """What does not hold of the bounds in a run's row and of their stored proof."""
+def _bounds(case: Case) -> Iterator[str]:
+    """What does not hold of the stored proof of a world's bounds."""
     from joulewise.check.tasks.prices import dual_value
     from joulewise.optimise.bounds import maximum_utility, utility_ceiling
     from joulewise.optimise.tasks.proof import Proof
 
     run, world = case.run, case.world
-    stored = case.store.read_proof(run.world_key, run.bound)
+    stored = case.store.read_proof(run.world_key, run.bound, Proof.from_json)
     if stored is None:
         yield "bounds: the proof of the world's bound is missing"
         return
-    prices = Proof.from_json(stored).certificate
+    prices = stored.certificate
     bound = utility_ceiling(world) if prices is None else dual_value(world, prices.per_s, prices.per_j)
     for name, anew in (("maximum_utility", maximum_utility(world)), ("utility_bound", bound)):
-        yield from differs(f"bounds: {name}", stored[name], anew)
-        yield from differs(f"runs: {name}", row[name], anew)
+        yield from differs(f"bounds: {name}", getattr(stored, name), anew)
