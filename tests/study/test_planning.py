@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -205,3 +207,12 @@ def test_what_there_is_no_memory_or_disk_for_is_refused_before_it_is_run(
     assert (memory.where, disk.where) == ("study.toml", str(tmp_path / "out"))
     assert "of memory" in memory.found
     assert "the disk has 1 kB left" in disk.allowed
+
+
+def test_a_section_leaves_its_hash_behind_when_it_goes_to_another_process() -> None:
+    """Texts have other hashes there."""
+    part = small().points[0].decision
+    assert hash(part) == hash(replace(part))
+    there = pickle.loads(pickle.dumps(part))
+    assert there == part
+    assert not [name for name in vars(there) if "hash" in name]

@@ -28,15 +28,15 @@ def process_bytes(study: Study, runs: Sequence[Run]) -> float:
 
 def raise_if_too_large(study: Study, runs: Sequence[Run], folder: Path) -> None:
     """InputError when one of the runs needs more memory, or all of them more disk, than there is."""
-    raise_if_any(_problems(study, runs, folder) if runs else ())
+    if runs:
+        raise_if_any(_problems(study, folder, process_bytes(study, runs), disk_bytes(study, runs)))
 
 
-def _problems(study: Study, runs: Sequence[Run], folder: Path) -> Iterator[Problem]:
-    memory, most = process_bytes(study, runs), memory_limit()
+def _problems(study: Study, folder: Path, memory: float, disk: float) -> Iterator[Problem]:
+    most, free = memory_limit(), shutil.disk_usage(_existing(folder)).free
     if memory > most:
         found, advice = f"a run needs about {_rounded(memory)} of memory", "make its world smaller, or its day shorter"
         yield Problem(study.file_name, found, f"this computer has {_rounded(most)}", advice)
-    disk, free = disk_bytes(study, runs), shutil.disk_usage(_existing(folder)).free
     if disk > free:
         found, advice = f"the results need about {_rounded(disk)} of disk", 'keep = "none" stores no detail tables'
         yield Problem(str(folder), found, f"the disk has {_rounded(free)} left", advice)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +34,18 @@ class Part:
     source: str
     parameters: Any
     selector: str = ""
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[Part], tuple[Any, ...]]:
+        """Without the hash, which is another one in another process."""
+        return type(self), (self.section, self.source, self.parameters, self.selector)
+
+    @cached_property
+    def _hash(self) -> int:
+        """Computed once: studies of many points look their sections up again and again."""
+        return hash((self.section, self.source, self.parameters, self.selector))
 
     def files(self) -> Iterator[tuple[str, str]]:
         """The fields that name files, with the names as the study gives them."""
@@ -116,6 +130,7 @@ class Fingerprints:
         self._versions = (version,) if version else ()
         self._parts: dict[Part, str] = {}
         self._worlds: dict[tuple[WorldParts, tuple[str, ...]], str] = {}
+        self._files: dict[Part, tuple[tuple[str, str], ...]] = {}
         self._contents: dict[str, str | None] = {}
 
     def of_world(self, parts: WorldParts, seed: int, trial: int, is_random: bool) -> str:
@@ -131,9 +146,14 @@ class Fingerprints:
 
     def of_files(self, point: Point) -> tuple[tuple[str, str], ...]:
         """The files that a point's runs read, by the names the study gives, with the hash of their content."""
-        names = dict.fromkeys(name for part in point.parts for _, name in part.files())
-        contents = ((name, self._content(name)) for name in names)
-        return tuple((name, content) for name, content in contents if content is not None)
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(map(self._files_of, point.parts))))
+
+    def _files_of(self, part: Part) -> tuple[tuple[str, str], ...]:
+        """The files that a section names, with the hash of their content."""
+        if part not in self._files:
+            contents = ((name, self._content(name)) for _, name in part.files())
+            self._files[part] = tuple((name, content) for name, content in contents if content is not None)
+        return self._files[part]
 
     def _part(self, part: Part) -> str:
         """A section as text that says all that matters of it and nothing else."""
@@ -157,7 +177,9 @@ class Fingerprints:
 
 
 def _digest(*texts: str) -> str:
-    return hashlib.sha256(json.dumps([RESULTS_VERSION, *texts]).encode()).hexdigest()[:32]
+    """The hash of the texts as a list in JSON, behind the version; written by hand, as there are many."""
+    written = ", ".join((str(RESULTS_VERSION), *map(encode_basestring_ascii, texts)))
+    return hashlib.sha256(f"[{written}]".encode()).hexdigest()[:32]
 
 
 def _cell(value: object) -> object:
