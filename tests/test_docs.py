@@ -37,6 +37,22 @@ def test_files_that_pages_name_exist() -> None:
     assert missing + [pair for page in PAGES for pair in named(page, OF_PROJECT, ROOT)] == []
 
 
+def study_names() -> Iterator[tuple[str, str]]:
+    """The names of the studies in pages, each with its page; names of variants and programs are others."""
+    for page in PAGES:
+        for block in re.findall(r"```toml\n(.*?)```", text_of(page), re.DOTALL):
+            for name in re.findall(r'^name = "(.+)"', block.partition("\n[")[0], re.MULTILINE):
+                yield name, page.name
+
+
+def test_no_two_pages_use_one_name_for_a_study() -> None:
+    """Their results would go to one folder."""
+    pages: dict[str, set[str]] = {}
+    for name, page in study_names():
+        pages.setdefault(name, set()).add(page)
+    assert {name: found for name, found in pages.items() if len(found) > 1} == {}
+
+
 def test_a_chapter_is_one_of_a_named_work() -> None:
     """In pages that explain; in the reproduction the heading of its part says it."""
     pages = [page for page in PAGES if page.stem not in ("reproduction", "bibliography")]

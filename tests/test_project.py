@@ -307,3 +307,5 @@ def test_the_docs_build_strictly_and_fetch_nothing_from_outside(tmp_path: Path) 
     styles = {path: STYLED.findall(path.read_text("utf-8")) for path in tmp_path.rglob("*.css")}
     assert tmp_path / "index.html" in pages
     assert {path.name: hits for path, hits in (pages | styles).items() if hits} == {}
+    assert (tmp_path / "search" / "search_index.js").is_file()  # what pages that are opened as files search in
+    assert 'src="javascripts/iframe-worker.js"' in (tmp_path / "index.html").read_text("utf-8")

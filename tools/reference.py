@@ -5,7 +5,10 @@ The pages are committed, so that they can be read anywhere; a test fails when on
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 
@@ -150,7 +153,8 @@ _RESULTS_INTRO = """\
 A study writes into `results/NAME/`, or the folder given by `--out`: the study itself, Parquet tables, `report.html`.
 `runs.parquet` has one row for every run. First come the study's keys by their dotted names (`manager.policy`), then the
 columns below that its kind of study has. A `*` in a name stands for a level, a group, a machine type and the like. The
-other tables are kept for the runs that `keep` selects, one file for each run."""
+other tables are kept for the runs that `keep` selects, one file for each run. Columns that are *measured* differ from
+computer to computer and from time to time; `joulewise verify` computes all others again."""
 
 _FIGURES_INTRO = """\
 The report has every figure whose needs the results meet. `joulewise report FOLDER --format png` writes them as
@@ -169,13 +173,18 @@ def results() -> str:
     return "\n\n".join((_RESULTS_INTRO, *parts, figures))
 
 
+_MEASURED = {True: " *(measured)*", False: ""}
+
+
 def _title(table_name: str) -> str:
     return table_name.replace("_", " ").capitalize()
 
 
 def _columns(columns: list[Described]) -> str:
     cells = (
-        (code(column.name), column.unit, each.studies, column.meaning) for each in columns for column in [each.column]
+        (code(column.name), column.unit, each.studies, column.meaning + _MEASURED[column.is_measured])
+        for each in columns
+        for column in [each.column]
     )
     return table(("column", "unit", "studies", "meaning"), cells)
 
@@ -251,12 +260,41 @@ def _plan_table(name: str, keys: list[PlanKey]) -> str:
     return "\n\n".join(filter(None, (f"## {title}", intro, table(("key", "type", "default", "meaning"), cells))))
 
 
+# --- Python ------------------------------------------------------------------------------------------------------
+
+_BLOCK = re.compile(
+    r"(?:^\| name \| what it is \|\n(?:\|.*\n)+\n)?^::: joulewise(\.?\w*)\n    options:\n      members: \[(.*)\]$",
+    re.MULTILINE,
+)
+"""What the site makes the description of names of, and the table of them before it."""
+
+
+def python() -> str:
+    """The page of names as it stands, with a table before each list of members, for readers without the site."""
+    text = (FOLDER / "python.md").read_text(encoding="utf-8")
+    return _BLOCK.sub(_with_names, text.partition("\n\n")[2].removesuffix("\n"))
+
+
+def _with_names(block: re.Match[str]) -> str:
+    inner, members = block.groups()
+    module = import_module(f"joulewise{inner}")
+    cells = ((code(f"jw{inner}.{name}"), _first_sentence(getattr(module, name))) for name in members.split(", "))
+    directive = block[0][block[0].index(":::") :]
+    return f"{table(('name', 'what it is'), cells)}\n\n{directive}"
+
+
+def _first_sentence(thing: object) -> str:
+    text = " ".join((inspect.getdoc(thing) or "").partition("\n\n")[0].split())
+    return re.split(r"(?<=\.)\s", text)[0].removesuffix(".")
+
+
 PAGES: dict[str, tuple[str, Callable[[], str]]] = {
     "policies.md": ("Policies", policies),
     "study-file.md": ("Study file", study_file),
     "plan-file.md": ("Plan file of the laboratory", plan_file),
     "results.md": ("Results", results),
     "command-line.md": ("Command line", command_line),
+    "python.md": ("Python", python),
 }
 
 

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+_Inputs = ParamSpec("_Inputs")
+_Result = TypeVar("_Result")
+
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that no name has: they steer terminals, turn the direction of text, or are none at all."""
+
+
+def printable(text: str) -> str:
+    """The text as one line that steers no terminal: control characters as Python escapes them."""
+    return CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with an input; `str(problem)` is the line a user reads."""
+    """One thing wrong with an input; `str(problem)` is the line a user reads, whatever a file had in it."""
 
     where: str
     found: str
     allowed: str = ""
     advice: str = ""
+
+    def __post_init__(self) -> None:
+        for name, text in vars(self).items():
+            object.__setattr__(self, name, printable(text))
 
     def __str__(self) -> str:
         parts = (f"{self.where}: {self.found}", self.allowed, self.advice)
@@ -56,6 +73,17 @@ def raise_if_any(problems: Iterable[Problem]) -> None:
     found = tuple(problems)
     if found:
         raise InputError(*found)
+
+
+def attempt(
+    problems: list[Problem], read: Callable[_Inputs, _Result], *args: _Inputs.args, **kwargs: _Inputs.kwargs
+) -> _Result | None:
+    """What a function gives; or None, with its problems noted, so that other inputs are looked at too."""
+    try:
+        return read(*args, **kwargs)
+    except InputError as error:
+        problems.extend(error.problems)
+        return None
 
 
 def nearest(name: str, choices: Iterable[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from joulewise.errors import InputError, Problem
+from joulewise.errors import CONTROL, InputError, JoulewiseError, Problem, raise_if_any
 
 _LOCK = ".lock"
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}\.tmp")
@@ -22,7 +23,10 @@ _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}\.tmp")
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that replaces it when the block ends well, and vanishes otherwise."""
+    """A temporary path beside `path` that replaces it when the block ends well, and vanishes otherwise.
+
+    What the system refuses is an OSError that names the path, whoever was writing.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
@@ -31,8 +35,21 @@ def replacing(path: Path) -> Iterator[Path]:
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.replace(path)
+    except JoulewiseError:
+        raise
+    except Exception as error:
+        code = refusal_code(error) or (errno.ENOSPC if os.statvfs(path.parent).f_bavail == 0 else 0)
+        if not code:
+            raise
+        raise OSError(code, os.strerror(code), str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def refusal_code(error: Exception) -> int:
+    """The system's number for an error, which Polars tells in words alone; 0 where there is none."""
+    told = re.search(r"\(os error (\d+)\)", str(error))
+    return int(told[1]) if told else getattr(error, "errno", None) or 0
 
 
 def write_atomic(path: Path, data: str | bytes) -> None:
@@ -68,12 +85,46 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def toml_of(source: str, file_name: str) -> dict[str, Any]:
-    """The keys of a TOML text; `file_name` is what the problem calls it where it is none."""
+    """The keys of a TOML text; `file_name` is what problems call it. InputError where it is none, or holds what no file
+    of ours needs: control characters in names, numbers beyond 64 bits, lists in lists in lists without an end."""
     try:
-        return tomllib.loads(source)
-    except tomllib.TOMLDecodeError as error:
+        keys = tomllib.loads(source)
+    except RecursionError:
+        raise InputError(Problem(file_name, "lists or tables lie too deep inside each other", _SHALLOW)) from None
+    except ValueError as error:
         advice = "text needs quotes, lists need [ ], and each key may stand once in its section"
         raise InputError(Problem(file_name, f"not valid TOML: {error}", advice=advice)) from None
+    raise_if_any(_strange_values(keys, file_name, ()))
+    return keys
+
+
+_DEEPEST = 12
+_SHALLOW = f"they may be {_DEEPEST} deep"
+_LARGEST = 2**63
+_TEXTS = ("description",)
+"""Keys that hold a text of several lines; all others hold names."""
+
+
+def _strange_values(value: object, file_name: str, at: tuple[str, ...]) -> Iterator[Problem]:
+    where = f"{file_name}: {'.'.join(at)}"
+    if len(at) > _DEEPEST:
+        yield Problem(where, "lists or tables lie too deep inside each other", _SHALLOW)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _control_problems(key, f"{file_name}: {'.'.join((*at, key))}")
+            yield from _strange_values(inner, file_name, (*at, key))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _strange_values(inner, file_name, (*at, str(number)))
+    elif isinstance(value, str):
+        yield from _control_problems(re.sub(r"[\r\n\t]", " ", value) if at[-1] in _TEXTS else value, where)
+    elif isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+        yield Problem(where, "found a number of more than 64 bits", "must be below 9.2e18")
+
+
+def _control_problems(text: str, where: str) -> Iterator[Problem]:
+    if CONTROL.search(text):
+        yield Problem(where, f"found control characters in {text!r}", "must be text that can be printed")
 
 
 def sha256_of(path: Path) -> str:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from types import ModuleType
 
 HEED_S = 0.5
@@ -20,6 +21,9 @@ HEED_S = 0.5
 ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Each process is one thread: the processes are the parallelism."""
 
+_MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+"""Where the system says how much memory is ours."""
+
 _STARTING = threading.Lock()
 _REQUESTS_TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -27,6 +31,15 @@ _REQUESTS_TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def available_cpus() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def memory_limit() -> float:
+    """How many bytes of memory all processes here may use together: those of the machine, or of its share of them."""
+    limits = [float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))]
+    for path in _MEMORY_LIMITS:
+        with suppress(OSError, ValueError):  # "max" is no limit
+            limits.append(float(path.read_text()))
+    return min(limits)
 
 
 def give_back_memory() -> None:

@@ -96,15 +96,15 @@ def test_nobody_is_the_best_where_runs_have_no_result() -> None:
     records = make_records()
     lost = (pl.col(LOAD) == 50000) & (pl.col(THRESHOLD) == 0.5) & (pl.col(POLICY) == "random") & (pl.col("trial") == 0)
     runs = records.runs.with_columns(pl.when(~lost).then(pl.col("utility_percent")).alias("utility_percent"))
-    found = replace(records, runs=runs).clear_best
-    assert records.clear_best.height == records.best.height == 6
-    assert found.height == 5
-    assert not found.select((pl.col(LOAD) == 50000) & (pl.col(THRESHOLD) == 0.5)).to_series().any()
+    found = replace(records, runs=runs).gaps
+    assert records.gaps["standing"].to_list().count("best") == 2  # one for each load
+    assert found["standing"].to_list().count("best") == 1
+    assert set(found[LOAD]) == {33000}
     alone = make_records({POLICY: ["random", "max-upt"]})
     runs = alone.runs.with_columns(
         pl.when(pl.col("trial") > 0).then(pl.col("utility_percent")).alias("utility_percent")
     )
-    assert replace(alone, runs=runs).clear_best.is_empty()
+    assert replace(alone, runs=runs).gaps.is_empty()
 
 
 def test_lists_that_are_text_are_spelt_out_in_study_keys_only() -> None:

@@ -16,13 +16,14 @@ import polars as pl
 import pytest
 
 from joulewise.present.page import drawable
-from joulewise.present.records import TARIFF_UNIT
+from joulewise.present.records import TARIFF_UNIT, Records
 from joulewise.present.report import draft_of, render_report
 from joulewise.present.tables import cost_tables, difference_tables, full_table
 from joulewise.present.tasks.findings import day_findings
 from joulewise.present.tasks.keys import LOAD, POLICY, THRESHOLD
 from joulewise.present.tasks.tables import utility_tables
-from tests.strategies.made import make_records
+from joulewise.present.views import reshaped
+from tests.strategies.made import TITLES, make_records
 
 EVIL = "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -132,19 +133,47 @@ def test_the_same_records_give_the_same_page() -> None:
 
 
 def test_headline_names_the_best_with_its_interval_and_its_lead() -> None:
-    first, second = day_findings(make_records())
-    assert first.lead.startswith("33,000 tasks/day: Max-Max UPT with dropping threshold 1.5 earned the most, 67")
-    assert "95 % interval" in first.lead
-    assert "3 trials" in first.lead
-    assert "ahead of the next, Min-Min Comp" in first.support
-    assert "At dropping threshold 0 the best was Max-Max UPT with 60" in first.support
-    assert second.lead.startswith("50,000 tasks/day: ")
+    (only,) = day_findings(make_records({POLICY: list(TITLES), THRESHOLD: [0.0, 0.5, 1.5]}))
+    assert only.lead.startswith("Max-Max UPT with dropping threshold 1.5 earned the most, 67")
+    assert "of the utility if nothing had to wait" in only.lead
+    assert "95 % interval" in only.lead
+    assert "3 trials" in only.lead
+    assert "ahead of the next, Min-Min Comp" in only.support
+    assert "At dropping threshold 0 the best was Max-Max UPT with 60" in only.support
+
+
+def test_a_sweep_says_its_conclusion_once_and_where_it_does_not_hold() -> None:
+    records = make_records()
+    (same,) = day_findings(records)
+    assert same.lead.startswith("Max-Max UPT with dropping threshold 1.5 earned the most at all 2 loads: 54")
+    assert "Its smallest lead is" in same.support
+    turned = (pl.col(LOAD) == 50000) & (pl.col(POLICY) == "random")
+    runs = records.runs.with_columns(utility_percent=pl.when(turned).then(99.0).otherwise(pl.col("utility_percent")))
+    first, second = day_findings(reshaped(records, runs, records.study.axes))
+    assert "Max-Max UPT with dropping threshold 1.5 earned the most at 1 of 2 loads (33,000 tasks/day)" in first.lead
+    assert second.lead.startswith("Random")
+    assert "at 1 of 2 loads (50,000 tasks/day)" in second.lead
+
+
+def test_what_is_possible_leads_where_it_is_known() -> None:
+    records = make_records({POLICY: ["random", "max-max-upt"]})
+    known = reshaped(records, _with_possible(records), records.study.axes)
+    assert "at least 74.9" in day_findings(known)[0].lead
+    assert "of what is possible" in day_findings(known)[0].lead
+    assert "% of what is possible" in utility_tables(known)[0].note
+    some = _with_possible(records).with_columns(possible_percent=pl.when(pl.col("trial") > 0).then(50.0))
+    assert "if nothing had to wait" in day_findings(reshaped(records, some, records.study.axes))[0].lead
+
+
+def _with_possible(records: Records) -> pl.DataFrame:
+    return records.runs.with_columns(possible_percent=100 * pl.col("utility") / pl.col("utility_bound"))
 
 
 def test_headline_does_not_claim_what_the_trials_cannot_tell() -> None:
     records = make_records({POLICY: ["min-min-comp", "max-max-upt"]})
-    wide = records.differences.with_columns(low=pl.col("mean") - 50, high=pl.col("mean") + 50)
-    unsure = replace(records, differences=wide)
+    noise = pl.when(pl.col(POLICY) == "max-max-upt").then(50.0 * pl.col("trial")).otherwise(0.0)
+    runs = records.runs.with_columns(utility_percent=pl.col("utility_percent") + noise)
+    unsure = reshaped(records, runs, records.study.axes)
     assert "do not tell it apart from the next, Min-Min Comp" in day_findings(unsure)[0].support
     assert any(cell.kind == "alike" for _, cells in difference_tables(unsure)[0].rows for cell in cells)
 
@@ -165,7 +194,9 @@ def test_tables_show_means_half_widths_and_the_best() -> None:
     assert tables[0].columns == ("0", "0.5", "1.5")
     heading, cells = tables[0].rows[-1]
     assert heading == "Max-Max UPT"
-    assert all(cell.kind == "best" and "±" in cell.text for cell in cells)
+    assert all("±" in cell.text for cell in cells)
+    assert [cell.kind for cell in cells] == ["", "", "best"]  # one for each world, which the load makes
+    assert "Bold: the best of each load." in tables[0].note
 
 
 def test_the_difference_table_marks_the_best_with_zero() -> None:
@@ -180,7 +211,7 @@ def test_the_full_table_has_every_point_and_metric() -> None:
     table = full_table(make_records())
     assert len(table.rows) == 24
     assert table.columns[:2] == ("Dropping threshold", "Load (tasks/day)")
-    assert table.columns[2:] == ("Utility (% of maximum)", "Tasks completed", "Energy", "Trials")
+    assert table.columns[2:] == ("Utility (% of that without waiting)", "Tasks completed", "Energy", "Trials")
     assert "GJ" in table.rows[0][1][4].text
 
 

@@ -21,12 +21,12 @@ def test_ordered_colours_darken_step_by_step() -> None:
 def test_few_groups_have_distinct_colours() -> None:
     assert theme.ordered(0) == []
     assert len(theme.ordered(1)) == 1
-    assert len(set(theme.categorical(8))) == 8
-    assert theme.categorical(9)[8] == theme.categorical(1)[0]
+    assert len(set(theme.categorical(26))) == 26
 
 
-def test_no_two_of_fourteen_lines_look_alike() -> None:
+def test_no_two_of_twenty_four_lines_have_one_colour_and_a_dash_tells_the_family() -> None:
     for family in (0, 1):
-        styles = [(colour, tuple(dash)) for colour, dash in (theme.line_style(i, family) for i in range(14))]
-        assert len(set(styles)) == 14
+        styles = [theme.line_style(i, family) for i in range(24)]
+        assert len({colour for colour, _ in styles}) == 24
+        assert {tuple(dash) for _, dash in styles} == {tuple(theme.LINE_DASHES[family])}
     assert theme.line_style(0, 0)[1] != theme.line_style(0, 1)[1]

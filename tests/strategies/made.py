@@ -82,7 +82,7 @@ def _runs(axes: Mapping[str, Sequence[Any]], n_trials: int) -> pl.DataFrame:
     for key, values in axes.items():
         points = points.join(pl.DataFrame({key: values}), how="cross")
     rows = [
-        {**point, "trial": trial, **_metrics(point, trial, i)}
+        {**point, "trial": trial, "world": f"{point.get(LOAD)} {trial}", **_metrics(point, trial, i)}
         for i, point in enumerate(points.drop("_").iter_rows(named=True))
         for trial in range(n_trials)
     ]

@@ -49,7 +49,7 @@ def job_records(
     **info: Any,
 ) -> Records:
     """Runs at these points of a study; those of the first trial keep all tables where details are asked for."""
-    runs = [{**point, "trial": trial} for point in points for trial in range(n_trials)]
+    runs = [{**point, "trial": trial, "world": _world(point, trial)} for point in points for trial in range(n_trials)]
     tables = {
         i: _simulated(row, n_jobs) for i, row in enumerate(runs) if details and row["trial"] == 0
     }  # fmt: skip
@@ -64,6 +64,10 @@ def job_records(
 
 
 _NAMES = ("jobs", "job_traces", "users", "queues", "clusters", "job_types", "findings")
+
+
+def _world(point: Mapping[str, Any], trial: int) -> str:
+    return " ".join(str(value) for key, value in {**point, "": trial}.items() if not key.startswith("scheduler."))
 
 
 def _named(run: int, table: pl.DataFrame) -> pl.DataFrame:

@@ -57,7 +57,7 @@ class FakeBench:
         reads = tuple(MemberRead(wall_s=1.0 + repetition, company_share=1.0) for _ in experiment.members)
         return GroupRead("2026-01-01T00:00:00.000+00:00", reads, 1.0, problem=self.problem(experiment))
 
-    def idle_w(self, clock: ClockSetting, seconds: float) -> float:
+    def idle_w(self, clock: ClockSetting, seconds: float, number: int) -> float:
         return 50.0
 
 

@@ -31,7 +31,8 @@ def observed(machine: SyntheticMachine, experiments: Iterable[GroupExperiment], 
 def idle_read(machine: SyntheticMachine, n: int) -> pl.DataFrame:
     """Readings of power with nothing running, at each frequency."""
     bench, clocks = SyntheticBench(machine), [ClockSetting(mhz) for mhz in machine.frequencies_mhz]
-    return pl.DataFrame([{"clock": clock.label, "idle_w": bench.idle_w(clock, 1.0)} for clock in clocks * n])
+    readings = enumerate(clocks * n)
+    return pl.DataFrame([{"clock": clock.label, "idle_w": bench.idle_w(clock, 1.0, i)} for i, clock in readings])
 
 
 def everything(

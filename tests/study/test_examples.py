@@ -23,12 +23,13 @@ def test_an_example_is_sound(path: Path, tmp_path: Path) -> None:
     assert estimate(study, tmp_path / "out").n_missing == len(plan(study))
 
 
-def test_the_demonstration_has_every_policy_of_its_chapter_at_three_thresholds() -> None:
-    chapter_2 = [name for name, policy in POLICIES.items() if policy.source.startswith("Friese 2")]
+def test_the_demonstration_has_published_policies_and_our_own_in_one_world_with_too_little_energy() -> None:
     study = read_study(EXAMPLES / "demo.toml")
-    managers = {(p.decision.parameters.policy, p.decision.parameters.dropping_threshold) for p in study.points}
-    assert managers == {(policy, threshold) for policy in chapter_2 for threshold in (0.0, 0.5, 1.5)}
-    assert study.points[0].workload.parameters.tasks_per_day == 33_000
+    sources = {POLICIES[p.decision.parameters.policy].source.partition(" ")[0] for p in study.points}
+    assert sources == {"Friese", "Joulewise"}
+    assert len({point.world for point in study.points}) == 1
+    assert study.points[0].supply.parameters.budget_j == 1.11e9
+    assert study.heading.bound == "prices"
     assert study.heading.trials == 3
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from joulewise.study import Run, parse_study, plan
-from joulewise.study.estimate import estimate
+from joulewise.errors import InputError
+from joulewise.study import Run, parse_study, plan, run_study
+from joulewise.study.estimate import Estimate, estimate
 from joulewise.study.source import Draw
 from joulewise.study.systems import kind_of
 from tests.strategies.small import HEURISTIC, TEXT, small
@@ -159,3 +163,56 @@ def test_the_estimate_counts_bounds_and_the_plain_engine(tmp_path: Path) -> None
         return estimate(parse_study(text, "study.toml", tmp_path), tmp_path / "out").seconds
 
     assert seconds("mine.py", "trivial") < seconds("mine.py", "prices") < seconds("slow.py", "prices")
+
+
+def test_the_estimate_counts_the_bounds_of_small_days(tmp_path: Path) -> None:
+    text = TEXT.replace("trials = 2", "trials = 400").replace("= 150", "= 1_000").replace("[0, 0.5]", "0")
+    found = estimate(parse_study(text.replace('"random", ', ""), "study.toml", tmp_path), tmp_path / "out")
+    assert 328 / 2 < found.workers * found.seconds < 328 * 2  # as measured with two processes: 164 s
+    assert 9.9e6 / 2 < found.bytes < 9.9e6 * 2
+
+
+FACILITY_DAY = """
+name = "day"
+[system]
+generator = "facility"
+nodes = 20
+[workload]
+generator = "flows"
+[optimise]
+goal = "reward"
+day = "{}"
+"""
+
+
+def test_the_estimate_of_a_facility_follows_the_length_of_its_day(tmp_path: Path) -> None:
+    def found(day: str) -> Estimate:
+        return estimate(parse_study(FACILITY_DAY.format(day), "study.toml", tmp_path), tmp_path / "out")
+
+    hour, year = found("1 h"), found("3650 d")
+    assert year.seconds > 5 * hour.seconds
+    assert year.memory_bytes > 5 * hour.memory_bytes
+    with pytest.raises(InputError, match=r"a run needs about .* of memory; this computer has"):
+        found("100000000 d")
+
+
+def test_what_there_is_no_memory_or_disk_for_is_refused_before_it_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("joulewise.study.needs.memory_limit", lambda: 1e6)
+    monkeypatch.setattr("joulewise.study.needs.shutil.disk_usage", lambda _: SimpleNamespace(free=1e3))
+    with pytest.raises(InputError) as caught:
+        run_study(small(), tmp_path / "out", 1)
+    memory, disk = caught.value.problems
+    assert (memory.where, disk.where) == ("study.toml", str(tmp_path / "out"))
+    assert "of memory" in memory.found
+    assert "the disk has 1 kB left" in disk.allowed
+
+
+def test_a_section_leaves_its_hash_behind_when_it_goes_to_another_process() -> None:
+    """Texts have other hashes there."""
+    part = small().points[0].decision
+    assert hash(part) == hash(replace(part))
+    there = pickle.loads(pickle.dumps(part))
+    assert there == part
+    assert not [name for name in vars(there) if "hash" in name]

@@ -209,9 +209,9 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     ("marker", "words"),
     [
         ("{", "is damaged: "),
-        ("[]", "it lacks schema_version"),
+        ("[]", "must be an object"),
         ('{"name": "small", "schema_version": 99}', "found schema version 99"),
-        ('{"name": "small", "schema_version": 2}', "it lacks trials"),
+        ('{"name": "small", "schema_version": 2}', "is_finished: is missing"),
     ],
 )
 def test_a_folder_whose_marker_cannot_be_used_is_left_alone(marker: str, words: str, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import stdtrit
 
 from joulewise.confidence import student_quantile
-from joulewise.study.statistics import best, differences, leaders, summary
+from joulewise.study.statistics import differences, leaders, summary
 
 AXES = ("manager.policy", "load")
 
@@ -87,14 +87,6 @@ def test_nothing_is_compared_with_itself_or_with_zero() -> None:
     table = differences(zero, AXES, ["utility"])
     assert (table["manager.policy"] != table["against"]).all()
     assert table["percent"].to_list() == [None] * table.height
-
-
-def test_the_best_row_has_the_highest_mean() -> None:
-    table = summary(runs(), AXES, ["utility", "tasks"])
-    winner = best(table, "utility")
-    assert winner is not None
-    assert (winner["manager.policy"], winner["load"], winner["mean"]) == ("b", 2, 8.5)
-    assert best(table.clear(), "utility") is None
 
 
 CONTEST: dict[tuple[str, int], list[float | None]] = {

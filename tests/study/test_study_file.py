@@ -443,3 +443,109 @@ def test_a_bad_heuristic_is_reported(old: str, new: str, words: str, tmp_path: P
     (tmp_path / "mine.py").write_text(HEURISTIC.replace(old, new))
     spec = "mine.py:mien" if old == new else "mine.py:mine"
     assert any(words in line for line in lines(TEXT.replace("random", spec), tmp_path))
+
+
+SITE = """
+name = "room"
+[system]
+node_list = "nodes.csv"
+crac_list = "cracs.csv"
+node_type_list = "types.csv"
+heat = "heat.csv"
+[workload]
+task_list = "tasks.csv"
+speeds = "speeds.csv"
+slowdowns = "slow.csv"
+[optimise]
+goal = "reward"
+"""
+SITE_FILES = {
+    "types": "type,cores,pstates,overhead_w,core_w\nA,2,2,20,10\nB,2,1,20,10\n",
+    "nodes": "node,type\nn1,A\nn2,B\n",
+    "cracs": "crac,coldest_c\nc1,10\n",
+    "heat": "taker,n1,n2,c1\nn1,0.1,0.1,0.8\nn2,0.1,0.1,0.8\nc1,0.4,0.4,0.2\n",
+    "tasks": "task_type,rate_per_s,class\nx,1,light\ny,1,light\n",
+    "speeds": "task_type,node_type,pstate,speed_per_s,power_w\nx,A,0,2,9\nx,A,1,1,5\ny,A,0,2,9\ny,A,1,1,5\n"
+    "x,B,0,2,9\ny,B,0,2,9\n",
+    "slow": "class,light\nlight,0.1\n",
+}
+CLUSTERS = """
+name = "nodes"
+[system]
+clusters = "clusters.csv"
+job_times = "times.csv"
+[workload]
+jobs = "jobs.csv"
+[scheduler]
+policy = "easy"
+"""
+CLUSTER_FILES = {
+    "clusters": "cluster,nodes\nc,4\n",
+    "times": "job_type,cluster,nodes,time_s\na,c,2,60\n",
+    "jobs": "arrival_s,job_type,utility\n0,a,constant\n",
+}
+BAG = """
+name = "bag"
+[system]
+etc_s = "etc.csv"
+power_w = "power.csv"
+machines = "machines.csv"
+[workload]
+bag = "bag.csv"
+[optimise]
+goal = "front"
+"""
+BAG_FILES = {
+    "etc": "task_type,m\nx,60\n",
+    "power": "task_type,m\nx,100\n",
+    "machines": "machine_type,count\nm,2\n",
+    "bag": "task_type,count\nx,3\n",
+}
+
+
+def write_files(folder: Path, files: dict[str, str], **changes: str) -> None:
+    for name, text in {**files, **changes}.items():
+        (folder / f"{name}.csv").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "files", "changes"),
+    [
+        (SITE, SITE_FILES, {
+            "types": "type,cores,pstates,overhead_w\nA,2.5,2,20\n", "nodes": "node,type,redline_c\nn1,A,hot\n",
+            "cracs": "crac,coldest_c\nc1,cold\n", "heat": "", "tasks": "task_type,rate_per_s\nx,-1\n",
+            "speeds": "task_type,node_type,speed_per_s,power_w\nx,A,fast,9\n", "slow": "",
+        }),
+        (CLUSTERS, CLUSTER_FILES, {
+            "clusters": "cluster,nodes\nc,0\n", "times": "job_type,cluster,nodes,time_s\na,c,2,-60\n",
+            "jobs": "arrival_s,job_type,utility\n-5,a,constant\n",
+        }),
+        (BAG, BAG_FILES, {
+            "etc": "", "power": "task_type,m\nx,-1\n",
+            "machines": "machine_type,count\nm,2.5\n", "bag": "task_type,count\nx,-3\n",
+        }),
+    ],
+    ids=["facility", "clusters", "bag"],
+)  # fmt: skip
+def test_the_problems_of_all_files_are_told_at_once(
+    text: str, files: dict[str, str], changes: dict[str, str], tmp_path: Path
+) -> None:
+    write_files(tmp_path, files)
+    assert parse_study(text, "study.toml", tmp_path, check_inputs=True).points
+    write_files(tmp_path, files, **changes)
+    told = lines(text, tmp_path)
+    assert {f"{name}.csv" for name in changes} == {line.partition(":")[0] for line in told}
+
+
+def test_the_problems_of_a_system_and_of_its_tasks_are_told_at_once(tmp_path: Path) -> None:
+    write_tables(tmp_path, etc="task_type,small,large\nrender,-60,30\n", tasks="arrival_s,task_type\nsoon,render\n")
+    assert [line.partition(":")[0] for line in lines(TABLES, tmp_path)] == ["etc.csv", "tasks.csv"]
+
+
+def test_a_row_of_speeds_that_is_lost_is_told(tmp_path: Path) -> None:
+    write_files(tmp_path, SITE_FILES, speeds=SITE_FILES["speeds"].replace("x,A,1,1,5\n", ""))
+    allowed = "a task type needs a row for each P-state of a node type, or none where it cannot run"
+    assert lines(SITE, tmp_path) == [f"speeds.csv: has no row for 'x' on 'A' in P-state 1; {allowed}"]
+    write_files(tmp_path, SITE_FILES, speeds=SITE_FILES["speeds"].replace("x,A,0,2,9\nx,A,1,1,5\n", ""))
+    study = parse_study(SITE, "study.toml", tmp_path, check_inputs=True)
+    assert [warning.found for warning in study.warnings] == ["'x' has no speed on 'A', and never runs there"]

@@ -11,7 +11,8 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.progress import Cancelled, CancelToken
-from joulewise.study import open_results, parse_study, run_study, verify
+from joulewise.study import open_results, parse_study, run_study, to_verify, verify
+from joulewise.study.case import NOT_CHECKED
 from joulewise.study.column import RECORDS
 from joulewise.study.store import Store
 from tests.strategies.small import HEURISTIC, TEXT, run_small
@@ -63,7 +64,7 @@ def change_bounds(store: Store, _: str) -> None:
         (change_runs, "runs: utility"),
         (change_percent, "runs: possible_percent"),
         (change_records, "start_s"),
-        (drop_records, "3 records, but the workload has"),
+        (drop_records, "records: 3 rows are stored"),
         (change_bounds, "bounds: maximum_utility"),
     ],
 )
@@ -74,13 +75,102 @@ def test_what_was_changed_is_noticed(change: Callable[[Store, str], None], words
     assert any(words in problem for problem in verdict.problems)
 
 
+def own_heuristic(folder: Path, spec: str = "mine.py:mine") -> Path:
+    """The results of a study with a heuristic of its own, in the same folder as the file that has it."""
+    file = folder / spec.partition(":")[0]
+    file.write_text(HEURISTIC)
+    study = parse_study(TEXT.replace('"random"', f'"{spec}"'), "study.toml", folder)
+    return run_study(study, folder / "out", 1).folder
+
+
 def test_inputs_that_changed_since_are_reported(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(HEURISTIC)
-    study = parse_study(TEXT.replace('"random"', '"mine.py:mine"'), "study.toml", tmp_path)
-    run_study(study, tmp_path / "out", 1)
+    folder = own_heuristic(tmp_path)
     (tmp_path / "mine.py").write_text(HEURISTIC + "# changed")
     with pytest.raises(InputError, match=r"mine\.py must be as it was"):
-        verify(tmp_path / "out")
+        verify(folder, code=tmp_path)
+
+
+def test_code_is_run_only_from_a_folder_that_is_trusted(tmp_path: Path) -> None:
+    folder = own_heuristic(tmp_path)
+    (tmp_path / "mine.py").write_text("raise SystemExit('was run')")
+    with pytest.raises(InputError, match=r"would run 'mine\.py:mine'.*--trust-code FOLDER"):
+        verify(folder)
+    (mine := tmp_path / "mine").mkdir()
+    (mine / "mine.py").write_text(HEURISTIC)
+    assert [verdict.problems for verdict in verify(folder, code=mine)] == [()] * 8
+
+
+@pytest.mark.parametrize("spec", ["../mine.py:mine", "{}/mine.py:mine"])
+def test_code_outside_the_trusted_folder_is_not_run(spec: str, tmp_path: Path) -> None:
+    (inner := tmp_path / "inner").mkdir()
+    folder = own_heuristic(inner, spec.format(tmp_path))
+    (tmp_path / "mine.py").write_text("raise SystemExit('was run')")
+    with pytest.raises(InputError, match="code is taken only from"):
+        verify(folder, code=inner)
+
+
+def test_swapped_labels_are_noticed(small_copy: Path) -> None:
+    store = Store(small_copy)
+    runs = store.read_table(store.runs_file)
+    swapped = pl.col("manager.policy").replace({"random": "max-max-upt", "max-max-upt": "random"})
+    store.write_table(store.runs_file, runs.with_columns(swapped))
+    with pytest.raises(InputError, match=r"row 0: runs: manager\.policy: 'max-max-upt' is stored, 'random' was run"):
+        verify(small_copy)
+
+
+def test_swapped_runs_are_noticed(small_copy: Path) -> None:
+    store = Store(small_copy)
+    runs = store.read_table(store.runs_file)
+    came_out = [name for name in runs.columns if "." not in name and name not in ("variant", "trial", "seed")]
+    store.write_table(store.runs_file, runs.with_columns(pl.col(came_out).reverse()))
+    with pytest.raises(InputError, match="other inputs"):
+        verify(small_copy)
+    keys = ("run", "world", "bound")
+    others = [name for name in came_out if name not in keys]
+    store.write_table(store.runs_file, runs.with_columns(pl.col(others).reverse()))
+    assert all(verdict.problems for verdict in verify(small_copy))
+
+
+def test_a_warm_up_task_cannot_change_its_fate(small_copy: Path) -> None:
+    store, run = Store(small_copy), open_results(small_copy).runs["run"][0]
+    path = store.detail_file(RECORDS, run)
+    table = store.read_table(path)
+    fates = table["fate"].to_list()
+    fates[0] = {"dropped": "waiting", "ran": "dropped"}.get(fates[0], "dropped")
+    store.write_table(path, table.with_columns(pl.Series("fate", fates, table["fate"].dtype)))
+    (verdict,) = [verdict for verdict in verify(small_copy) if verdict.run == run]
+    assert "records: fate" in verdict.problems[0]
+
+
+def test_what_will_be_computed_again_is_told_beforehand(small_results: Path) -> None:
+    work = to_verify(small_results)
+    assert len(work.again) == 8
+    assert work.seconds == pytest.approx(open_results(small_results).seconds)
+
+
+def test_nothing_is_written_to_results(small_copy: Path) -> None:
+    for path in (small_copy / "bounds").iterdir():
+        path.unlink()
+    before = sorted(small_copy.rglob("*"))
+    assert all("bounds: the proof" in verdict.problems[0] for verdict in verify(small_copy))
+    assert sorted(small_copy.rglob("*")) == before
+
+
+def timed(text: str) -> str:
+    return text.replace("[0, 0.5]", "0.5").replace('["random", "max-max-upt"]', '"max-max-upt"') + TIMED
+
+
+TIMED = 'mapping_time = "measured"\n'
+
+
+def test_what_depends_on_a_clock_is_judged_by_what_is_stored(tmp_path: Path) -> None:
+    folder = run_small(tmp_path, change=timed).folder
+    stored, other = verify(folder)
+    assert (stored.problems, other.problems) == ((), ())
+    assert stored.notes[0].startswith("mapping_events, late_events not compared")
+    assert other.notes[0].startswith(NOT_CHECKED)
+    change_records(Store(folder), stored.run)
+    assert verify(folder)[0].problems
 
 
 def test_runs_without_records_are_simulated_again(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -28,13 +27,15 @@ _REFUSALS = {
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code; a user's mistake gives a message, never a traceback."""
     from joulewise.cli.interrupts import ending_soon
+    from joulewise.cli.streams import prepare_streams
 
+    prepare_streams()
     with ending_soon():
         _call(arguments)
 
 
 def _call(arguments: Sequence[str] | None) -> None:
-    from joulewise.errors import InputError
+    from joulewise.errors import InputError, printable
 
     try:
         from joulewise.cli.app import app
@@ -53,7 +54,7 @@ def _call(arguments: Sequence[str] | None) -> None:
             _give_up_lost_output()
             _show_problems(InputError(refusal))
             sys.exit(USERS_MISTAKE)
-        print(f"joulewise: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"joulewise: {type(error).__name__}: {printable(str(error))}", file=sys.stderr)
         print(f"This is a fault of Joulewise; {_DEBUG}=1 shows where it happened.", file=sys.stderr)
         sys.exit(OUR_FAULT)
 
@@ -61,17 +62,14 @@ def _call(arguments: Sequence[str] | None) -> None:
 def _refusal(error: Exception) -> Problem | None:
     """What the system did not let us read or write, where that is what went wrong."""
     from joulewise.errors import Problem
+    from joulewise.files import refusal_code
 
-    if not isinstance(error, OSError) or (code := _code(error)) not in _REFUSALS:
+    if (code := refusal_code(error)) not in _REFUSALS:
         return None
     verb, advice = _REFUSALS[code]
-    return Problem(str(error.filename or "output"), f"cannot be {verb}: {os.strerror(code)}", advice=advice)
-
-
-def _code(error: OSError) -> int:
-    """The system's number for an error, which Polars tells in words alone; 0 where there is none."""
-    told = re.search(r"\(os error (\d+)\)", str(error))
-    return int(told[1]) if told else error.errno or 0
+    return Problem(
+        str(getattr(error, "filename", None) or "output"), f"cannot be {verb}: {os.strerror(code)}", advice=advice
+    )
 
 
 def _give_up_lost_output() -> None:

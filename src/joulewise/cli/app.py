@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
+from joulewise._version import __version__
 from joulewise.cli import check, explain, import_, list_, measure, new, report, reproduce, run, schema, verify, versions
 
 app = typer.Typer(
@@ -19,6 +20,23 @@ app = typer.Typer(
     rich_markup_mode=None,  # rich's help costs more than everything else that --help loads
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"joulewise {__version__}")
+        raise typer.Exit(0)
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """What stands before a verb."""
+
 
 VERBS: dict[str, Callable[..., None]] = {
     "new": new.new,

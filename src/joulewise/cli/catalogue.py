@@ -148,6 +148,25 @@ def _keys() -> list[Entry]:
     ]  # fmt: skip
 
 
+def _sections() -> list[Entry]:
+    from joulewise.study.schema import study_keys
+    from joulewise.study.systems import all_sections
+
+    keys = [key.path for key in study_keys()]
+    return [
+        Entry(
+            "section of a study",
+            (name, f"[{name}]"),
+            {"section": f"[{name}]", "meaning": section.summary},
+            {"written": f"[{name}]", "meaning": section.summary, "chosen by": section.selector,
+             "one of": ", ".join(section.choices),
+             "keys": ", ".join(dict.fromkeys(key.partition(".")[2] for key in keys if key.startswith(f"{name}."))),
+             "use": f"joulewise explain {name}.KEY"},
+        )
+        for name, section in all_sections().items()
+    ]  # fmt: skip
+
+
 def _plan_keys() -> list[Entry]:
     from joulewise.measure.plan.table import plan_keys, title_of
 
@@ -245,6 +264,7 @@ _LAST: Mapping[str, List] = {
     "figures": _figures,
     "experiments": _experiments,
     "kernels": _kernels,
+    "sections": _sections,
     "keys": _keys,
     "plan-sections": _plan_sections,
     "plan-keys": _plan_keys,
@@ -253,7 +273,7 @@ _LAST: Mapping[str, List] = {
     "rules": _rules,
     "values": _values,
 }
-_LONG = ("keys", "plan-sections", "plan-keys", "columns", "words", "rules", "values")
+_LONG = ("sections", "keys", "plan-sections", "plan-keys", "columns", "words", "rules", "values")
 """What a plain `list` does not show."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from joulewise.cli.output import AsJson, StudyPath, print_json, print_table
+from joulewise.cli.output import AsJson, StudyPath, print_json, print_table, working
 from joulewise.units import count
 
 if TYPE_CHECKING:
@@ -24,17 +24,19 @@ def check(
 ) -> None:
     """Check a study without running it.
 
-    Its files and policies are checked as well; then runs, time and disk are estimated.
+    Its files and policies are checked as well; then runs, time, disk and memory are estimated, and
+    refused where this computer has not so much.
     """
     from joulewise.study import read_study
     from joulewise.study.estimate import estimate
     from joulewise.study.heterogeneity import measure_systems
     from joulewise.study.running import default_folder
 
-    found = read_study(study)
-    folder = out or default_folder(found)
-    cost = estimate(found, folder)
-    systems = list(measure_systems(found)) if measures else []
+    with working(f"Checking {study}", quiet=as_json):
+        found = read_study(study)
+        folder = out or default_folder(found)
+        cost = estimate(found, folder)
+        systems = list(measure_systems(found)) if measures else []
     if as_json:
         more = {"systems": [vars(row) for row in systems], "warnings": [vars(warning) for warning in found.warnings]}
         print_json({"name": found.name, "results": str(folder), **vars(cost), **more})

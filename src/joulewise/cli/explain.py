@@ -12,10 +12,10 @@ from joulewise.cli.output import AsJson, print_json
 
 
 def explain(
-    name: Annotated[str, typer.Argument(help="A policy, key of a study or a plan, output column, generator, ...")],
+    name: Annotated[str, typer.Argument(help="A policy, section or key of a study or plan, output column, word.")],
     as_json: AsJson = False,
 ) -> None:
-    """Explain a policy, key, column, ..."""
+    """Explain a policy, a key, a column or another name."""
     from joulewise.cli.catalogue import lists
     from joulewise.errors import InputError, unknown_name
 

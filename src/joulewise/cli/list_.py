@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -16,7 +17,7 @@ def list_(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List policies, generators, figures, ..."""
+    """List policies, generators, figures and what else there is."""
     from joulewise.cli.catalogue import lists, short_lists
     from joulewise.errors import InputError, unknown_name
 
@@ -31,4 +32,4 @@ def list_(
         print_table(name, rows)
     if not kind:
         others = ", ".join(name for name in offered if name not in short)
-        print(f"`joulewise explain NAME` tells more about one; `joulewise list KIND` also has {others}.")
+        print(fill(f"`joulewise explain NAME` tells more about one; `joulewise list KIND` also has {others}.", 100))

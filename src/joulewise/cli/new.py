@@ -39,7 +39,7 @@ description = "Bundled kernels, from bound by memory to bound by the core, alone
 repetitions = 5              # intervals need 2; from 5 on, runs that lie far from the others are left out
 # seed = 0                   # the order of runs follows from it
 # cores = "separate"         # a physical core for each; "siblings", "any", [0, 2], or [[0, 1], [2, 3]]
-# ways = ["restart", "once"] # members that end early are started again; or are not, as published
+# ways = ["restart", "once"] # members that end early are started again; or are not
 
 [[program]]
 name = "triad"               # bound by how much memory can deliver

@@ -10,15 +10,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import typer
 
 from joulewise.cli.interrupts import last_words
+from joulewise.errors import printable
 from joulewise.progress import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables for people.")]
 StudyPath = Annotated[Path, typer.Argument(metavar="STUDY", help="The study file.", show_default=False)]
@@ -31,12 +34,19 @@ Row = Mapping[str, Any]
 LINE_EVERY_S = 60.0
 """How often work tells off a terminal how far it is."""
 
-_WIDE = 1000
+_OFF_TERMINAL = 100
+"""How wide tables are in files and pipes, unless their numbers need more."""
+
+_LONGEST_WORD = 30
+"""Words that are longer, such as paths, may be broken to fit."""
+
+_GAP = 3
 
 
 def print_json(value: object) -> None:
     """Print a value as JSON on standard output."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    is_unicode = sys.stdout.encoding.lower().startswith("utf")
+    print(json.dumps(value, indent=2, ensure_ascii=not is_unicode))
 
 
 def print_table(
@@ -46,23 +56,82 @@ def print_table(
     numbers: Sequence[str] = (),
     header: bool = True,
 ) -> None:
-    """Print rows with equal keys as a table; `numbers` are columns to set right."""
+    """Print rows with equal keys as a table; `numbers` are columns to set right.
+
+    Text is broken between words to fit a terminal. Where words are too long for that, rows stand below each other.
+    """
+    cells = [["" if value is None else printable(str(value)) for value in row.values()] for row in rows]
+    columns = [
+        _TextColumn(name.replace("_", " "), name in numbers, i == 0 or name in numbers, [row[i] for row in cells])
+        for i, name in enumerate(rows[0] if rows else ())
+    ]
+    least = sum(column.least + _GAP for column in columns)
+    place = console(at_least=least)
+    if title:
+        place.print(printable(title), style="bold")
+    if least <= place.width:
+        place.print(_grid(columns, place.width, header=header))
+    else:
+        _print_below(columns, place.width, header=header)
+
+
+@dataclass(frozen=True)
+class _TextColumn:
+    """One column of a table: its heading, whether it is set right, whether its cells stay whole, and its cells."""
+
+    heading: str
+    is_number: bool
+    is_whole: bool
+    cells: Sequence[str]
+
+    @property
+    def most(self) -> int:
+        """The width at which nothing need be broken."""
+        return max(map(len, (self.heading, *self.cells)))
+
+    @property
+    def least(self) -> int:
+        """The width at which no word need be broken, and no cell that stays whole."""
+        words = [*self.heading.split(), *(word for cell in self.cells for word in cell.split())]
+        cells = self.cells if self.is_whole else ()
+        return max(min(max(map(len, words), default=1), _LONGEST_WORD), *map(len, cells), 1)
+
+
+def _grid(columns: Sequence[_TextColumn], width: int, *, header: bool) -> Table:
+    """The columns beside each other, in a width that they fit into."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD if header else None, show_header=header, pad_edge=False)
-    table.title, table.title_justify, table.title_style = title, "left", "bold"
-    for i, name in enumerate(rows[0] if rows else ()):
-        justify: Literal["left", "right"] = "right" if name in numbers else "left"
-        keep_whole = i == 0 or name in numbers
-        table.add_column(name.replace("_", " "), justify=justify, no_wrap=keep_whole, overflow="fold")
-    for row in rows:
-        table.add_row(*("" if value is None else str(value) for value in row.values()))
-    console().print(table)
+    for column, wide in zip(columns, _widths(columns, width), strict=True):
+        justify: Literal["left", "right"] = "right" if column.is_number else "left"
+        table.add_column(column.heading, justify=justify, width=wide, overflow="fold")
+    for row in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*row)
+    return table
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console on standard output or error, as wide as need be off a terminal; brackets are text."""
+def _widths(columns: Sequence[_TextColumn], width: int) -> list[int]:
+    """How wide columns are: the widest give way until all fit."""
+    widths = [column.most for column in columns]
+    while sum(widths) + _GAP * len(widths) > width:
+        slack = [wide if wide > column.least else 0 for column, wide in zip(columns, widths, strict=True)]
+        widths[slack.index(max(slack))] -= 1
+    return widths
+
+
+def _print_below(columns: Sequence[_TextColumn], width: int, *, header: bool) -> None:
+    """Print rows below each other, a line or more for each cell that says something."""
+    for row in zip(*(column.cells for column in columns), strict=True):
+        for column, cell in zip(columns, row, strict=True):
+            heading = f"{column.heading}: " if header and column.heading else ""
+            if cell:
+                print(fill(f"{heading}{cell}", width=max(width, 2), subsequent_indent=" "))
+        print()
+
+
+def console(*, stderr: bool = False, at_least: int = 0) -> Console:
+    """A console on standard output or error, off a terminal `at_least` this wide; brackets are text."""
     from rich.console import Console
 
     class Ours(Console):
@@ -71,12 +140,13 @@ def console(*, stderr: bool = False) -> Console:
             raise BrokenPipeError
 
     is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    return Ours(stderr=stderr, markup=False, highlight=False, width=None if is_terminal else _WIDE)
+    width = None if is_terminal else max(_OFF_TERMINAL, at_least)
+    return Ours(stderr=stderr, markup=False, highlight=False, width=width)
 
 
 def note(text: str) -> None:
     """Say something beside the result, on standard error."""
-    print(text, file=sys.stderr)
+    print("\n".join(map(printable, text.split("\n"))), file=sys.stderr)
 
 
 @contextmanager

@@ -28,7 +28,10 @@ def reproduce(
     workers: Annotated[int | None, typer.Option(help="Processes; as many as processors if left out.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a published experiment and say which of its claims come out; without ID, list the experiments."""
+    """Run a published experiment and judge its claims.
+
+    Without ID, the experiments are listed.
+    """
     from joulewise.errors import InputError, unknown_name
     from joulewise.study.catalogue import Experiment
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joulewise.cli.output import note, print_table
 from joulewise.errors import as_written
-from joulewise.units import duration
+from joulewise.present.formats import key_name, key_value
+from joulewise.study.statistics import TIED
+from joulewise.units import count, duration
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,35 +20,39 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 60
 _MOST_FAILURES = 5
+_TIES = "Best has the highest mean of its world; the trials do not tell those that are tied from it."
 
 
 def show_summary(results: Results, page: Path | None) -> None:
     """Print what matters most at every point, what was found, and where everything is."""
-    from joulewise.study.statistics import best
-    from joulewise.units import count
-
-    summary, kind = results.summary(), results.study.kind
+    summary, kind, axes = results.summary(), results.study.kind, results.study.axes
     headline, *others = _ranked(kind.shown(), summary)
     rows = [row for row in summary.iter_rows(named=True) if row["metric"] == headline.name]
-    is_whole = results.failed.is_empty()  # on fewer trials nobody is the best
-    differ = len({row["mean"] for row in rows}) > 1 or len(rows) == 1
-    winner = best(summary, headline.name) if kind.has_best and is_whole and differ else None
-    means = {(row["metric"], *_place(row, results.study.axes)): row["mean"] for row in summary.iter_rows(named=True)}
+    standing = _standings(results, headline.name)
+    means = {(row["metric"], *_place(row, axes)): row["mean"] for row in summary.iter_rows(named=True)}
     shown = [
-        {**_line(row, results.study.axes, headline), **_others(row, results.study.axes, others, means),
-         "": "best" if row == winner else ""}
+        {**_line(row, axes, headline), **_others(row, axes, others, means), "": standing.get(_place(row, axes), "")}
         for row in rows[:_MOST_ROWS]
-    ]  # fmt: skip
+    ]
     title = f"{results.study.name}: {kind.title}, mean and 95 % interval over trials"
     print_table(title, shown, numbers=(headline.title, "±", "trials", *(other.title for other in others)))
     if len(rows) > len(shown):
         print(f"... and {count(len(rows) - len(shown), 'more point')}.")
+    if TIED in standing.values():
+        print(_TIES)
     for sentence in kind.sentences(results.runs, results.study.axes):
         print(sentence)
     n_runs = count(results.runs.height, "run")
     print(f"{n_runs}, {duration(results.seconds)} of computing. Results: {results.folder}")
     if page is not None:
         print(f"Report:  {page}")
+
+
+def _standings(results: Results, metric: str) -> dict[tuple[Any, ...], str]:
+    """Which points are the best of their world, and which are tied with them."""
+    if not results.study.kind.has_best or metric not in results.runs.columns:
+        return {}
+    return {place: standing for *axes, standing in results.leaders(metric).iter_rows() for place in [tuple(axes)]}
 
 
 def _ranked(shown: Sequence[Column], summary: pl.DataFrame) -> list[Column]:
@@ -60,8 +66,6 @@ def _ranked(shown: Sequence[Column], summary: pl.DataFrame) -> list[Column]:
 
 def show_failures(results: Results) -> None:
     """Say how many runs failed and why, the most frequent reasons first."""
-    from joulewise.units import count
-
     failed, n_runs = results.failed, count(results.runs.height, "run")
     note(f"{failed.height:,} of {n_runs} failed. To do only what failed again, run the study again. Why:")
     reasons = failed.group_by("error", maintain_order=True).len().sort("len", descending=True, maintain_order=True)
@@ -77,16 +81,32 @@ def _place(row: dict[str, Any], axes: tuple[str, ...]) -> tuple[Any, ...]:
     return tuple(row[axis] for axis in axes)
 
 
-def _cell(value: object) -> object:
-    """A swept value as the study file has it."""
-    return as_written(value) if isinstance(value, bool | list) else value
+def _cell(axis: str, value: object) -> object:
+    """A swept value as people write it."""
+    if value is None:
+        return None
+    return as_written(value) if isinstance(value, bool | list) else key_value(axis, value)
+
+
+def _headings(axes: tuple[str, ...]) -> dict[str, str]:
+    """What stands over the axes: their names, with those of their sections where names alone would be the same."""
+    names = [key_name(axis) for axis in axes]
+    return {axis: name if names.count(name) == 1 else axis for axis, name in zip(axes, names, strict=True)}
+
+
+def _half(row: dict[str, Any], form: Callable[[float], str]) -> str | None:
+    """Half of an interval, in the unit of its mean."""
+    if row["high"] is None:
+        return None
+    half, (number, *unit) = row["high"] - row["mean"], form(row["mean"]).split()
+    return f"{half * float(number) / row['mean']:.2g} {unit[0]}" if unit and row["mean"] else form(half)
 
 
 def _line(row: dict[str, Any], axes: tuple[str, ...], headline: Column) -> dict[str, Any]:
     """The axes of a point and its headline."""
-    half = None if row["high"] is None else headline.form(row["high"] - row["mean"])
-    cells = {axis.rpartition(".")[2]: _cell(row[axis]) for axis in axes}
-    return {**cells, headline.title: headline.form(row["mean"]), "±": half, "trials": row["n"]}
+    cells = {name: _cell(axis, row[axis]) for axis, name in _headings(axes).items()}
+    mean, half = headline.form(row["mean"]), _half(row, headline.form)
+    return {**cells, headline.title: mean, "±": half, "trials": row["n"]}
 
 
 def _others(

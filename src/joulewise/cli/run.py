@@ -9,6 +9,7 @@ import typer
 
 from joulewise.cli.codes import SOME_RUNS_FAILED
 from joulewise.cli.output import AsJson, StudyPath, following, note, print_json, working
+from joulewise.errors import InputError
 
 if TYPE_CHECKING:
     from joulewise.study import Results, Study
@@ -29,10 +30,15 @@ def run(
     from joulewise.cli.result import show_failures, show_summary
     from joulewise.study import read_study
 
-    results = run_shown(read_study(study), out, workers, quiet=as_json)
-    page = None
+    with working(f"Checking {study}", quiet=as_json):
+        checked = read_study(study)
+    results = run_shown(checked, out, workers, quiet=as_json)
+    page, lost = None, None
     if report:
-        page = report_of(results, quiet=as_json)
+        try:
+            page = report_of(results, quiet=as_json)
+        except InputError as error:  # where figures cannot be drawn, results are told all the same
+            lost = error
     if as_json:
         counts = {"n_runs": results.runs.height, "n_failed": results.failed.height}
         places = {"folder": str(results.folder), "report": page and str(page)}
@@ -42,6 +48,8 @@ def run(
     if not results.failed.is_empty():
         show_failures(results)
         raise typer.Exit(SOME_RUNS_FAILED)
+    if lost:
+        raise lost
 
 
 def run_shown(study: Study, out: Path | None, workers: int | None, *, quiet: bool) -> Results:

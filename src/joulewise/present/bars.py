@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import fixed, key_name, number
+from joulewise.present.formats import fixed, number
 from joulewise.present.layout import (
     AXIS_FORMAT,
     Layout,
@@ -28,9 +28,9 @@ from joulewise.present.layout import (
     wrapped,
 )
 from joulewise.present.parts import hconcat, layer
-from joulewise.present.records import MODES, UTILITY, Records, is_named, is_policy
+from joulewise.present.records import MODES, POSSIBLE, Records, is_named, is_policy
 
-_WIDTH_PX = 640
+_WIDTH_PX = 680
 _HALF_WIDTH_PX = 340
 _MAX_STEP_PX = 110
 _MIN_STEP_PX = 42
@@ -40,14 +40,15 @@ _MAX_VALUE_LABELS = 16
 _GROUP_GAP = 0.2  # of the step, between groups of bars
 _HEADING_PX = 16
 _UNBROKEN = 1000
+_ROOM = 1.08  # of the highest value, for what is written over it
 
 
 @dataclass(frozen=True)
 class Measure:
     """What the bars show: a metric, its axis title, the decimals of values above bars, and the most there can be.
 
-    Without decimals values have three significant digits. `size` is that of the unit of the axis; `limit` a metric
-    that limits the bars and is drawn as a line across them.
+    Without decimals values have three significant digits. `size` is that of the unit of the axis. `limit` is drawn as
+    a line across the bars with its name, `limit_name`: a metric, or a value that is the same for all.
     """
 
     metric: str
@@ -55,14 +56,22 @@ class Measure:
     decimals: int | None = 1
     most: float = 100.0
     size: float = 1.0
-    limit: str = ""
+    limit: str | float = ""
+    limit_name: str = ""
 
     def shown(self, value: float) -> str:
         """A value as it stands above its bar."""
         return number(value) if self.decimals is None else fixed(value, self.decimals)
 
 
-SCALED = Measure(UTILITY, "% of maximum utility")
+def earned(records: Records) -> Measure:
+    """The share of utility that was earned, with the proven bound where it is a share of that."""
+    title = f"% of {records.whole}"
+    return (
+        Measure(records.share, title, limit=100.0, limit_name=records.bound_name)
+        if records.share == POSSIBLE
+        else (Measure(records.share, title))
+    )
 
 
 @dataclass(frozen=True)
@@ -99,7 +108,7 @@ class _BarFrame:
 
 def draw_bars(records: Records, layout: Layout, *measures: Measure) -> tuple[Any, str]:
     """The panels of bars of one or several measures put together, and a note on panels left out."""
-    made = [_bar_parts(records, layout, measure) for measure in measures or (SCALED,)]
+    made = [_bar_parts(records, layout, measure) for measure in measures or (earned(records),)]
     across = min(n_across for _, n_across, _ in made)
     return assemble([part for parts, _, _ in made for part in parts], across), made[0][2]
 
@@ -110,7 +119,7 @@ def _bar_parts(records: Records, layout: Layout, measure: Measure) -> tuple[list
     ends = [pl.col(name) / measure.size for name in ("mean", "low", "high")]
     rows = _cut(hold(summary, layout.held).filter(pl.col("mean").is_not_null()).with_columns(ends), measure)
     panels, note = panels_of(records, rows, layout.panels)
-    limits = [limit for panel in panels if (limit := _limit(records, measure, panel)) is not None]
+    limits = [limit for panel in panels if (limit := limit_of(records, measure, panel)) is not None]
     n_main = max(panel.rows[layout.main].n_unique() for panel in panels)
     n_groups = len(records.values(layout.group)) if layout.group else 1
     frame = _BarFrame(
@@ -135,29 +144,33 @@ def _cut(rows: pl.DataFrame, measure: Measure) -> pl.DataFrame:
     return rows.with_columns(low=pl.col("low").clip(least, most), high=pl.col("high").clip(least, most))
 
 
-def _limit(records: Records, measure: Measure, panel: Panel) -> float | None:
-    """What limits the bars of a panel, in the unit of the axis; None where nothing does."""
+def limit_of(records: Records, measure: Measure, panel: Panel) -> float | None:
+    """What limits the values of a panel, in the unit of the axis; None where nothing does."""
+    if not isinstance(measure.limit, str):
+        return measure.limit
     return scaled(shared_value(records, panel, measure.limit), measure.size) if measure.limit else None
 
 
 def _y_domain(rows: pl.DataFrame, most: float, limits: Sequence[float]) -> tuple[float, float]:
-    """From zero (or below, for losses) to a round number above whiskers and limits, or to the most there can be."""
+    """From zero (or below, for losses) to above whiskers and limits, with room for what stands over them."""
     ends = [v for name in ("mean", "low", "high") for v in rows[name].drop_nulls() if math.isfinite(v)]
     values = [*ends, *limits]
     top, bottom = max([*values, 0.0]), min([*values, 0.0])
-    step = 10.0 ** math.floor(math.log10(max(top, -bottom, 1e-9))) / 2
-    above = step * max(math.ceil(1.04 * top / step), 1)
-    return step * math.floor(bottom / step), min(above, most) if top <= most else above
+    step = 10.0 ** math.floor(math.log10(max(top, -bottom, 1e-9))) / 10
+    above = step * max(math.ceil(_ROOM * top / step), 1)
+    return step * math.floor(bottom / step), min(above, _ROOM * most) if top <= most else above
 
 
 def _panel(frame: _BarFrame, panel: Panel) -> Any:
     """One panel of bars; immediate and batch mode stand side by side where both are present."""
 
-    groups = _by_mode(frame, panel.rows)
+    groups, limit = _by_mode(frame, panel.rows), limit_of(frame.records, frame.measure, panel)
     if len(groups) < 2:
-        chart = _bars(frame, panel.rows, first=True, limit=_limit(frame.records, frame.measure, panel))
+        chart = _bars(frame, panel.rows, first=True, limit=limit)
         return {**chart, "title": panel.title} if panel.title else chart
-    parts = [_bars(frame, rows, first=i == 0, heading=title) for i, (title, rows) in enumerate(groups.items())]
+    parts = [
+        _bars(frame, rows, first=i == 0, heading=title, limit=limit) for i, (title, rows) in enumerate(groups.items())
+    ]
     return hconcat(*parts, spacing=14, title=panel.title)
 
 
@@ -191,7 +204,8 @@ def _bars(frame: _BarFrame, rows: pl.DataFrame, *, first: bool, heading: str = "
     if layout.group:
         base = base.encode(xOffset=_offset(frame))
     width_px = frame.step_px * len(names)
-    layers = [*_layers(frame, base, first=first), *_heading(heading, width_px), *_limit_line(frame, limit)]
+    limit_line = _limit_line(limit, frame.measure.limit_name if first else "")
+    layers = [*_layers(frame, base, first=first), *_heading(heading, width_px), *limit_line]
     return layer(*layers, width=width_px, height=frame.height_px)
 
 
@@ -203,13 +217,13 @@ def _offset(frame: _BarFrame) -> Any:
     return alt.XOffset("offset:Q", scale=alt.Scale(domain=[-half, half], nice=False, zero=False))
 
 
-def _limit_line(frame: _BarFrame, limit: float | None) -> list[Any]:
+def _limit_line(limit: float | None, name: str) -> list[Any]:
     """The limit across the bars, with its name."""
     import altair as alt
 
     if limit is None:
         return []
-    base = alt.Chart(inline([{"at": limit, "name": key_name(frame.measure.limit)}])).encode(y=alt.Y("at:Q"))
+    base = alt.Chart(inline([{"at": limit, "name": name}])).encode(y=alt.Y("at:Q"))
     text = base.mark_text(align="left", baseline="bottom", dx=3, dy=-2, color=theme.MUTED, fontSize=theme.LABEL_PX - 1)
     return [
         base.mark_rule(color=theme.INK, strokeDash=[3, 3]),

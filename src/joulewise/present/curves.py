@@ -10,15 +10,16 @@ import polars as pl
 
 from joulewise.confidence import student_quantile
 from joulewise.present.formats import energy_unit
-from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled
-from joulewise.present.lines import BUDGET, BUDGET_LOOK, LineAxis, LinePoint, Plot, draw_lines
-from joulewise.present.records import MODES, Records, is_policy
+from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled, shared_value
+from joulewise.present.lines import BUDGET, LIMIT_LOOK, LineAxis, LinePoint, Plot, draw_lines
+from joulewise.present.records import BOUND, MODES, Records, is_policy
 from joulewise.present.views import looks_of
 from joulewise.units import count, energy
 
 TRACES = "traces"
 UTILITY_TRACE, ENERGY_TRACE, BUDGET_TRACE = "utility_cumulative", "energy_cumulative_j", "budget_cumulative_j"
 UTILITY_SAID = "Utility earned since the start of the counted time, for each {}; the slope is the rate of earning."
+BOUND_SAID = " The dotted line is the {}: nobody can have earned more by the end."
 ENERGY_SAID = "Energy used since the start of the counted time, for each {}; a line that ends flat ran out of energy."
 _N_TIMES = 145
 _TICK_STEPS_H = (0.25, 0.5, 1, 2, 4, 6, 12, 24, 48, 72, 168, 336, 720, 2160, 4320, 8760, 1e9)
@@ -41,7 +42,7 @@ def draw_traces(
 def energy_said(records: Records, lines: str) -> str:
     """What a caption says of energy over time, and of its budget where there is one."""
     has_budget = not trace_frame(records, BUDGET_TRACE, lines).is_empty()
-    return ENERGY_SAID + (" The dashed line is the budget of the days that have begun." if has_budget else "")
+    return ENERGY_SAID + (" The dotted line is the budget of the days that have begun." if has_budget else "")
 
 
 def trace_frame(records: Records, trace: str, lines: str) -> pl.DataFrame:
@@ -58,8 +59,8 @@ def trace_frame(records: Records, trace: str, lines: str) -> pl.DataFrame:
 def _plots(records: Records, lines: str, panels: Sequence[Panel], trace: str) -> list[Plot]:
     labels, looks = records.labels(lines), looks_of(records, lines)
     curves = [_lines(panel.rows, lines, labels, trace) for panel in panels]
-    budgets = [_budgets(panel.rows) if trace == ENERGY_TRACE else {} for panel in panels]
-    shown = [point for group in (*curves, *budgets) for points in group.values() for point in points]
+    limits = [_budgets(panel.rows) if trace == ENERGY_TRACE else _bound(records, panel) for panel in panels]
+    shown = [point for group in (*curves, *limits) for points in group.values() for point in points]
     most = max((max(point.y, point.high or 0.0) for point in shown), default=0.0)
     unit, size = energy_unit(most) if trace == ENERGY_TRACE else ("", 1.0)
     title = f"energy used ({unit})" if unit else "utility earned"
@@ -67,15 +68,15 @@ def _plots(records: Records, lines: str, panels: Sequence[Panel], trace: str) ->
     width_px = 520 if len(panels) == 1 else 270
     return [
         Plot(
-            {name: [_scaled(point, size) for point in points] for name, points in {**means, **budget}.items()},
-            {**looks, **dict.fromkeys(budget, BUDGET_LOOK)},
+            {name: [_scaled(point, size) for point in points] for name, points in {**means, **limit}.items()},
+            {**looks, **dict.fromkeys(limit, LIMIT_LOOK)},
             _time_axis(panel.rows),
             y,
             panel.title,
             width_px,
             has_bands=True,
         )
-        for panel, means, budget in zip(panels, curves, budgets, strict=True)
+        for panel, means, limit in zip(panels, curves, limits, strict=True)
     ]
 
 
@@ -97,6 +98,18 @@ def _mean_curve(rows: pl.DataFrame, trace: str) -> list[LinePoint]:
     half = quantile * curves.std(axis=0, ddof=1) / math.sqrt(len(curves))
     columns = zip(grid, mean, mean - half, mean + half, strict=True)
     return [LinePoint(float(t) / 3600, float(y), float(low), float(high)) for t, y, low, high in columns]
+
+
+def _bound(records: Records, panel: Panel) -> dict[str, list[LinePoint]]:
+    """What nobody can exceed by the end, where all runs of the panel share it."""
+    bound = shared_value(records, panel, BOUND)
+    ends_h = [float(end) / 3600 for end in (panel.rows["at_s"].min(), panel.rows["at_s"].max())]  # type: ignore[arg-type]
+    return {} if bound is None else {records.bound_name: [LinePoint(end_h, bound) for end_h in ends_h]}
+
+
+def utility_said(records: Records) -> str:
+    """What a caption says of utility over time, and of its bound where there is one."""
+    return UTILITY_SAID + (BOUND_SAID.format(records.bound_name) if records.measures(BOUND) else "")
 
 
 def _budgets(rows: pl.DataFrame) -> dict[str, list[LinePoint]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from joulewise.errors import InputError, unknown_name
 from joulewise.files import write_atomic
-from joulewise.present.html import figure_page, vegalite_version
+from joulewise.present.html import check_figure_maker, figure_page, vegalite_version
 
 PNG_SCALE = 2.0
 Spec = dict[str, Any]
@@ -52,6 +52,7 @@ def render(spec: Spec, kind: str) -> str | bytes:
     """A figure in one of FORMATS; PNG at twice the size in pixels; InputError for any other format."""
     if kind not in _WRITERS:
         raise InputError(unknown_name("figure format", kind, FORMATS))
+    check_figure_maker()
     return _WRITERS[kind](spec)
 
 

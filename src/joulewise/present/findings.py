@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from joulewise.present.formats import decimals_for, fixed, percent
+import polars as pl
+
+from joulewise.present.formats import THIN, decimals_for, fixed, percent
 from joulewise.present.layout import Panel, hold, in_percent, sentence
-from joulewise.present.records import Records
+from joulewise.present.records import POSSIBLE, Records
+from joulewise.study.statistics import TIED
 from joulewise.units import count
 
 MAX_FINDINGS = 6
+_MOST_NAMED = 4
+"""Worlds that a sentence names."""
 
 
 @dataclass(frozen=True)
@@ -59,45 +64,108 @@ def means_at(records: Records, row: Mapping[str, Any]) -> dict[str, float]:
 
 
 def best_findings(records: Records, threshold: str = "", alone: str = "the study") -> list[Finding]:
-    """The best at each setting with its interval, its lead over the next, and the best without dropping.
+    """Who earned most in each world, said once for all worlds in which it is the same, with the lead over the next.
 
     `threshold` is the key of dropping, if there is one; `alone` is what earned where nothing is compared.
     """
     if records.best.is_empty():
         return NONE_YET
-    settings = tuple(key for key in records.others if key != threshold)
+    winners = _winners(records)
+    groups: dict[object, list[Mapping[str, Any]]] = {}
+    for row in winners:
+        groups.setdefault(row[records.main] if records.main else None, []).append(row)
+    ranked = sorted(groups.values(), key=len, reverse=True)
+    if len(winners) == 1:
+        return [_finding(records, winners[0], threshold, alone)]
+    return [_common(records, rows, len(winners), alone) for rows in ranked[:MAX_FINDINGS]]
+
+
+def _winners(records: Records) -> list[Mapping[str, Any]]:
+    """The point of each world with the highest mean, worlds in reading order."""
     best = records.best.sort("mean", descending=True, maintain_order=True)
-    winners = best.unique(subset=settings, keep="first", maintain_order=True) if settings else best.head(1)
-    ranked = sorted(winners.iter_rows(named=True), key=lambda row: _rank(records, row, settings))
-    return [_finding(records, row, settings, threshold, alone) for row in ranked[:MAX_FINDINGS]]
+    first = best.unique(subset=records.places, keep="first", maintain_order=True) if records.places else best.head(1)
+    return sorted(first.iter_rows(named=True), key=lambda row: _rank(records, row))
 
 
-def _rank(records: Records, row: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[int, ...]:
-    """The place of a setting in reading order."""
-    return tuple(records.values(key).index(row[key]) for key in keys)
+def _rank(records: Records, row: Mapping[str, Any]) -> tuple[int, ...]:
+    """The place of a world in reading order."""
+    return tuple(records.values(key).index(row[key]) for key in records.places)
 
 
-def _finding(
-    records: Records, row: Mapping[str, Any], settings: tuple[str, ...], threshold: str, alone: str
-) -> Finding:
-    place = f"{records.phrases(row, settings)}: " if settings else ""
-    what = records.phrase(records.main, row[records.main]) if records.main else alone
-    drop = f" with {records.phrase(threshold, row[threshold])}" if threshold in records.others else ""
-    most = " the most," if records.main else ""
-    earned = percent(row["mean"], _decimals(row))
-    lead = f"{place}{what}{drop} earned{most} {earned} of the maximum utility"
-    without = _without_dropping(records, row, settings, threshold) if threshold in records.others else ""
-    support = joined(_possible(records, row), _rival(records, row), without)
-    return Finding(f"{sentence(lead)} ({_precision(row)}).", support)
+def _common(records: Records, rows: Sequence[Mapping[str, Any]], n_worlds: int, alone: str) -> Finding:
+    """What is the same in several worlds, with where it holds if that is not everywhere."""
+    name = records.phrase(records.main, rows[0][records.main]) if records.main else alone
+    most = " the most" if records.main else ""
+    how = _how(records, rows)
+    shares = sorted(row["mean"] for row in rows)
+    earned = _at_least(records) + " to ".join(dict.fromkeys(fixed(share, 1) for share in (shares[0], shares[-1])))
+    where = (
+        f"at all {n_worlds} {_world_words(records)}"
+        if len(rows) == n_worlds
+        else f"at {len(rows)} of {n_worlds} {_world_words(records)} ({_listed(records, rows)})"
+    )
+    lead = f"{name}{how} earned{most} {where}: {earned}{THIN}% of {records.whole}."
+    return Finding(sentence(lead), joined(_least_lead(records, rows), _tied_worlds(records, rows)))
 
 
-def _possible(records: Records, row: Mapping[str, Any]) -> str:
-    """How much of the proven bound it earned; empty where none is known."""
-    there = hold(records.summary, {"metric": "possible_percent", **{key: row[key] for key in records.study.axes}})
-    if there.is_empty() or there["mean"][0] is None:
+def _how(records: Records, rows: Sequence[Mapping[str, Any]]) -> str:
+    """What was decided alike in all rows beside what is compared."""
+    decided = [key for key in records.others if key not in records.places and len({row[key] for row in rows}) == 1]
+    return f" with {records.phrases(rows[0], decided)}" if decided else ""
+
+
+def _world_words(records: Records) -> str:
+    """What tells worlds apart, in the plural."""
+    return "worlds" if len(records.places) != 1 else f"{records.words(records.places[0]).name}s"
+
+
+def _listed(records: Records, rows: Sequence[Mapping[str, Any]]) -> str:
+    """The worlds of rows, the first few by name."""
+    named = [records.phrases(row, records.places) for row in rows[:_MOST_NAMED]]
+    left = len(rows) - len(named)
+    return "; ".join(named) + (f"; and {left} more" if left else "")
+
+
+def _least_lead(records: Records, rows: Sequence[Mapping[str, Any]]) -> str:
+    """The smallest lead over the next, with its world."""
+    rivals = [(rival, row) for row in rows if (rival := _next(records, row)) is not None]
+    if not rivals or records.main is None:
         return ""
-    earned = percent(there["mean"][0], 1)
-    return f"That is at least {earned} of what any policy could have earned, by the {records.bound_name}."
+    rival, row = max(rivals, key=lambda pair: float(pair[0]["mean"]))
+    name = records.phrase(records.main, rival[records.main])
+    place = records.phrases(row, records.places)
+    return f"Its smallest lead is {fixed(-rival['mean'], 1)} percentage points, over {name} ({place})."
+
+
+def _tied_worlds(records: Records, rows: Sequence[Mapping[str, Any]]) -> str:
+    """The worlds in which trials do not tell it apart from the next."""
+    tied = [row for row in rows if (rival := _next(records, row)) is not None and rival["standing"] == TIED]
+    return f"The trials do not tell it apart from the next: {_listed(records, tied)}." if tied else ""
+
+
+def _next(records: Records, row: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The best of the others that are compared in the world of a row; None where there is none."""
+    if records.main is None or records.gaps.is_empty():
+        return None
+    here = hold(records.gaps, {key: row[key] for key in records.places})
+    others = here.filter(pl.col(records.main) != row[records.main]).sort("mean", descending=True, maintain_order=True)
+    return None if others.is_empty() else others.row(0, named=True)
+
+
+def _finding(records: Records, row: Mapping[str, Any], threshold: str, alone: str) -> Finding:
+    """Who earned most in the only world, how sure that is, and the next."""
+    what = records.phrase(records.main, row[records.main]) if records.main else alone
+    how = _how(records, [row])
+    most = " the most," if records.main else ""
+    earned = f"{_at_least(records)}{percent(row['mean'], _decimals(row))} of {records.whole}"
+    without = _without_dropping(records, row, threshold) if threshold in records.others else ""
+    lead = f"{what}{how} earned{most} {earned} ({_precision(row)})."
+    return Finding(sentence(lead), joined(_rival(records, row), without))
+
+
+def _at_least(records: Records) -> str:
+    """What stands before a share that is no more than proven."""
+    return "at least " if records.share == POSSIBLE else ""
 
 
 def _decimals(row: Mapping[str, Any]) -> int:
@@ -113,28 +181,26 @@ def _precision(row: Mapping[str, Any]) -> str:
 
 
 def _rival(records: Records, row: Mapping[str, Any]) -> str:
-    """The lead over the next at the same setting on equal trials; empty where nothing is comparable."""
-    if records.main is None or records.behind_best.is_empty():
+    """The lead over the next on equal trials; empty where nothing is comparable."""
+    rival = _next(records, row)
+    if rival is None:
         return ""
-    rivals = hold(records.behind_best, {key: row[key] for key in records.others}).sort("mean", descending=True)
-    if rivals.is_empty():
-        return ""
-    rival = rivals.row(0, named=True)
-    name = records.phrase(records.main, rival[records.main])
+    decided = [key for key in records.others if key not in records.places and rival[key] != row[key]]
+    name = records.phrases(rival, [str(records.main), *decided])
     if rival["low"] is None or rival["high"] is None:
         return f"The next was {name}, {fixed(-rival['mean'], 1)} percentage points behind."
     ahead, low, high = (fixed(-rival[name], _decimals(rival)) for name in ("mean", "high", "low"))
-    if rival["high"] < 0:
+    if rival["standing"] != TIED:
         return f"On the same trials it is {ahead} percentage points ({low} to {high}) ahead of the next, {name}."
     return f"The trials do not tell it apart from the next, {name}: {ahead} points ({low} to {high}) ahead."
 
 
-def _without_dropping(records: Records, row: Mapping[str, Any], settings: tuple[str, ...], threshold: str) -> str:
-    """The best at the lowest threshold of the same setting, where that is not the best of all."""
+def _without_dropping(records: Records, row: Mapping[str, Any], threshold: str) -> str:
+    """The best at the lowest threshold, where that is not the best of all."""
     lowest = records.values(threshold)[0]
     if row[threshold] == lowest:
         return f"No higher {records.words(threshold).name} earned more."
-    there = hold(records.best, {**{key: row[key] for key in settings}, threshold: lowest})
+    there = hold(records.best, {threshold: lowest}).sort("mean", descending=True, maintain_order=True)
     if there.is_empty() or records.main is None:
         return ""
     base = there.row(0, named=True)

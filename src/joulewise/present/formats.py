@@ -124,6 +124,9 @@ def time_unit(most_s: float) -> tuple[str, float]:
 _FORMS: dict[str, Callable[[float], str]] = {"_s": duration, "_j": energy, "_w": power}
 """How values of a metric are written, with a unit that suits them, by the end of its name."""
 
+UNITS_OF = {duration: time_unit, energy: energy_unit, power: power_unit}
+"""What gives the unit, and its size, that suits values written in a form."""
+
 _UNITS = {"_percent": "%", "_c": "°C", "_k": "K"}
 """Units that stand in the heading of a metric, by the end of its name."""
 

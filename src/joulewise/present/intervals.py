@@ -31,12 +31,27 @@ def draw_differences(records: Records, layout: Layout, best: str = "") -> Drawin
     shown = pl.concat([panel.rows for panel in panels])
     domain = _domain([float(v) for name in ("mean", "low", "high") for v in shown[name].drop_nulls()])
     parts = [_panel(records, layout, panel, domain) for panel in panels]
+    spans = (
+        " Lines are 95 % confidence intervals; where one reaches zero, the trials do not tell the two apart."
+        if shown["low"].count()
+        else " One trial only, so there are no intervals."
+    )
     caption = (
-        f"Difference in utility between each {records.words(layout.main).name} and the best one at the same setting, "
-        "on the same trials, in percentage points of the maximum. Lines are 95 % confidence intervals; where one "
-        f"reaches zero, the trials do not tell the two apart.{best}{note}"
+        f"Difference in utility between each {records.words(layout.main).name} and {named_best(records)}, on the same "
+        f"trials, in percentage points of {records.whole}.{spans}{best}{note}"
     )
     return Drawing(assemble(parts, across=2), caption)
+
+
+def named_best(records: Records) -> str:
+    """The best with its name, and where it is the best, if it is not so at every setting."""
+    if records.main is None or records.best.is_empty():
+        return "the best"
+    winners = records.best[records.main].value_counts(sort=True).rows()
+    named = [(records.label(records.main, value), n) for value, n in winners]
+    if len(named) == 1:
+        return f"the best, {named[0][0]}"
+    return f"the best at the same setting ({', '.join(f'{name} at {n}' for name, n in named)})"
 
 
 def _domain(values: list[float]) -> list[float]:
@@ -44,6 +59,12 @@ def _domain(values: list[float]) -> list[float]:
     low, high = min([*values, 0.0]), max([*values, 0.0])
     room = 0.03 * (high - low) or 1.0
     return [low - room, high + room]
+
+
+def _short_best(records: Records) -> str:
+    """The name of the best where it is so at every setting."""
+    winners = records.best[records.main].unique().to_list() if records.main else []
+    return records.label(str(records.main), winners[0]) if len(winners) == 1 else "the best"
 
 
 def _panel(records: Records, layout: Layout, panel: Panel, domain: list[float]) -> Any:
@@ -72,7 +93,7 @@ def _panel(records: Records, layout: Layout, panel: Panel, domain: list[float]) 
     step_px = max(_ROW_PX, _GROUP_PX * max(len(groups), 1) + 8)
     x = alt.X(
         "low:Q",
-        title="difference to the best (percentage points)",
+        title=f"difference to {_short_best(records)} (percentage points)",
         scale=alt.Scale(domain=domain, nice=False),
         axis=alt.Axis(grid=True, format=AXIS_FORMAT, tickCount=7),
     )

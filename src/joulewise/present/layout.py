@@ -15,7 +15,7 @@ import polars.selectors as cs
 from joulewise.present import theme
 from joulewise.present.formats import decimals_for, fixed, number
 from joulewise.present.parts import Part, concat, whole
-from joulewise.present.records import UTILITY, VARIANT, Records
+from joulewise.present.records import VARIANT, Records
 from joulewise.units import count
 
 _MAX_GROUPS = 8
@@ -198,9 +198,9 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def whiskers(records: Records, marks: str = "Bars", metric: str = UTILITY) -> str:
-    """What a caption says of marks of a metric and their whiskers."""
-    n_trials_of = records.summary.filter(pl.col("metric") == metric)["n"]
+def whiskers(records: Records, marks: str = "Bars", metric: str = "") -> str:
+    """What a caption says of marks of a metric, by default the share of utility, and their whiskers."""
+    n_trials_of = records.summary.filter(pl.col("metric") == (metric or records.share))["n"]
     n_most = int(n_trials_of.cast(pl.Int64).max() or 0)  # type: ignore[arg-type]
     if n_most < 2:
         return "One trial only, so there are no intervals."

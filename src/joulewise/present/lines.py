@@ -9,9 +9,12 @@ from typing import Any
 from joulewise.present import theme
 from joulewise.present.layout import AXIS_FORMAT, inline
 from joulewise.present.parts import layer
+from joulewise.present.records import BOUND_NAMES
 
 BUDGET = "budget"
-BUDGET_LOOK = (theme.INK, [3, 3])
+LIMITS = (BUDGET, *BOUND_NAMES)
+"""Lines that are no measurements."""
+LIMIT_LOOK = (theme.INK, [2, 3])
 _LABEL_GAP_PX = 14
 _LEAST_HEIGHT_PX = 230
 _LEGEND_COLUMNS = 4
@@ -120,10 +123,10 @@ def _bands(base: Any) -> list[Any]:
 
 
 def _whiskers(base: Any, y: Any) -> list[Any]:
-    """A point with its interval; the budget is no measurement and gets none."""
+    """A point with its interval; limits are no measurements and get none."""
     import altair as alt
 
-    measured = base.transform_filter(f"datum.name != '{BUDGET}'")
+    measured = base.transform_filter(f"indexof({list(LIMITS)!r}, datum.name) < 0")
     return [
         measured.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         measured.mark_point(filled=True, size=28, opacity=1).encode(y=y),

@@ -19,12 +19,18 @@ SEEDS = "optimise.seeds"
 GENERATIONS = "optimise.generations"
 TARIFF_UNIT = "supply.tariff_unit"
 VARIANT = "variant"
-UTILITY = "utility_percent"
+UTILITY, POSSIBLE = "utility_percent", "possible_percent"
+WHOLES = {POSSIBLE: "what is possible", UTILITY: "the utility if nothing had to wait"}
+"""What each share of utility is a share of."""
+BOUND = "utility_bound"
+BOUND_NAMES = ("proven bound", "trivial bound")
 MODES = ("immediate", "batch")
 _TITLED = ("policy", "method", "recovery")
 """How keys end whose values have titles."""
 _COMPARED = ("policy", "scheduler")
 """How keys end whose values are what is compared."""
+_WORLD = ("system", "workload", "supply")
+"""The sections whose keys make worlds."""
 _ALONE = ("policy", "method", VARIANT)
 """How keys end whose values can stand without their names."""
 
@@ -126,14 +132,25 @@ class Records:
         )
 
     @cached_property
+    def share(self) -> str:
+        """The metric that tells how much was earned: of what is possible, where that is known of every run."""
+        n_known = {name: self.runs[name].count() for name in (POSSIBLE, UTILITY) if name in self.runs.columns}
+        return POSSIBLE if n_known.get(POSSIBLE, 0) >= max(n_known.get(UTILITY, 0), 1) else UTILITY
+
+    @property
+    def whole(self) -> str:
+        """What the share is a share of, in words."""
+        return WHOLES[self.share]
+
+    @cached_property
     def bound_name(self) -> str:
         """What the bound of utility is called: proven, unless some runs have only the trivial one."""
         has_trivial = "bound" in self.runs.columns and TRIVIAL in self.runs["bound"]
-        return "trivial bound" if has_trivial else "proven bound"
+        return BOUND_NAMES[has_trivial]
 
     def utility(self) -> pl.DataFrame:
-        """The summary of the percentage of maximum utility, one row per point."""
-        return self.summary.filter(pl.col("metric") == UTILITY)
+        """The summary of the share of utility that was earned, one row per point."""
+        return self.summary.filter(pl.col("metric") == self.share)
 
     def measures(self, *metrics: str) -> bool:
         """Whether every one of these metrics has a value in some run."""
@@ -153,20 +170,26 @@ class Records:
         return tuple(key for key in self.varying if key != self.main)
 
     @cached_property
+    def places(self) -> tuple[str, ...]:
+        """Those of the other keys that say in which world a run was: the load, the system, the budget."""
+        return tuple(key for key in self.others if is_of_world(key) or self._parts_worlds(key))
+
+    def _parts_worlds(self, key: str) -> bool:
+        """Whether a key is that of variants, of which no two met the same world."""
+        return key == VARIANT and self.runs.n_unique(["world", VARIANT]) == self.runs["world"].n_unique()
+
+    @cached_property
+    def gaps(self) -> pl.DataFrame:
+        """How far each point is from the best of its world, in percentage points; empty where nothing is compared."""
+        if not self.varying or not self.measures(self.share):
+            return pl.DataFrame(schema=dict.fromkeys(("standing", *self.varying), pl.String))
+        return statistics.gaps(self.runs, self.varying, self.share)
+
+    @cached_property
     def best(self) -> pl.DataFrame:
         """The row of the utility summary with the highest mean at each setting of the other keys."""
         ranked = self.utility().filter(pl.col("mean").is_not_null()).sort("mean", descending=True, maintain_order=True)
         return ranked.unique(subset=self.others, keep="first", maintain_order=True) if self.others else ranked.head(1)
-
-    @cached_property
-    def clear_best(self) -> pl.DataFrame:
-        """The best of those settings at which every run has a result."""
-        if UTILITY not in self.runs.columns:
-            return self.best
-        gaps = self.runs.filter(pl.col(UTILITY).is_null())
-        if gaps.is_empty() or not self.others:
-            return self.best if gaps.is_empty() else self.best.clear()
-        return self.best.join(gaps, on=list(self.others), how="anti", nulls_equal=True, maintain_order="left")
 
     @cached_property
     def behind_best(self) -> pl.DataFrame:
@@ -174,7 +197,7 @@ class Records:
         needed = {"against", "metric", *(key for key in (self.main, *self.others) if key)}
         if self.main is None or not needed <= set(self.differences.columns):
             return pl.DataFrame()
-        rows = self.differences.filter(pl.col("metric") == UTILITY, pl.col("mean").is_not_null())
+        rows = self.differences.filter(pl.col("metric") == self.share, pl.col("mean").is_not_null())
         best = self.best.select(*self.others, pl.col(self.main).alias("against").cast(rows["against"].dtype))
         return rows.join(best, on=[*self.others, "against"], how="semi", nulls_equal=True)
 
@@ -239,6 +262,11 @@ class Records:
     def phrases(self, point: Mapping[str, object], keys: Iterable[str]) -> str:
         """Several values in one line, empty when there are no keys."""
         return ", ".join(self.phrase(key, point[key]) for key in keys)
+
+
+def is_of_world(key: str) -> bool:
+    """Whether a key is of a system, its work or its supply, and not of what decides."""
+    return key.partition(".")[0] in _WORLD
 
 
 def is_policy(key: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from joulewise._version import __version__
-from joulewise.errors import raise_if_any, unknown_name
+from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.present.export import FORMATS, export
 from joulewise.present.page import drawable, page_of
 from joulewise.present.records import Records, StudyInfo, tidy
@@ -71,7 +71,11 @@ def write_figures(
     The folder is `figures` in that of the results, if none is given. `on_progress` hears how many figures of how many
     are written. Raises InputError for a format that is not in FORMATS.
     """
-    return draw_figures(records_of(results), folder or results.folder / "figures", formats, on_progress)
+    place = folder or results.folder / "figures"
+    if place.is_symlink() and folder is None:
+        advice = "remove the link, or write the figures into a folder that you name"
+        raise InputError(Problem(str(place), "is a link to another place", "must be a folder of the results", advice))
+    return draw_figures(records_of(results), place, formats, on_progress)
 
 
 def draw_figures(

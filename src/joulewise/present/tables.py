@@ -11,6 +11,7 @@ import polars as pl
 
 from joulewise.present.formats import (
     MISSING,
+    UNITS_OF,
     decimals_for,
     fixed,
     is_degrees,
@@ -20,6 +21,7 @@ from joulewise.present.formats import (
     signed,
     small,
 )
+from joulewise.present.intervals import named_best
 from joulewise.present.layout import Panel, panels_of, sentence
 from joulewise.present.records import TARIFF_UNIT, Records
 from joulewise.units import count, power
@@ -29,7 +31,7 @@ _MAX_COLUMNS = 10
 _NEAR_ZERO = 1e-3  # what is nearer is written with a power of ten
 _ROUNDING = 1e-12  # a half-width that is a smaller share of its mean is rounding
 _LEAST_W, _LEAST_K, _DEGREE_DECIMALS = 1e-3, 5e-3, 2  # what is less is rounding
-BEST, WORDS, _ALIKE, _PLAIN = "best", "words", "alike", ""
+BEST, WORDS, ALIKE, _PLAIN = "best", "words", "alike", ""
 
 
 @dataclass(frozen=True)
@@ -57,18 +59,25 @@ def cost_tables(records: Records, across: str = "") -> list[Table]:
         return []
     units = {str(unit) for unit in records.values(TARIFF_UNIT)} - {""}
     unit = f", in {units.pop()}" if len(units) == 1 else ""
-    note = f"Energy times the tariff of its hour{unit}: mean ± half of the 95 % interval."
     rows = records.summary.filter(pl.col("metric") == "energy_cost", pl.col("mean").is_not_null())
+    note = f"Energy times the tariff of its hour{unit}{spread_note(rows)}."
     return pivots(records, rows, lambda row: Cell(plus_minus(row)), note, "Cost of energy", across)
+
+
+def spread_note(rows: pl.DataFrame) -> str:
+    """What a note says of the cells of rows that have intervals."""
+    return ": mean ± half of the 95 % interval" if rows["low"].count() else ""
 
 
 def difference_tables(records: Records, across: str = "") -> list[Table]:
     """Paired differences in percentage points to the best at the same setting, one table per setting."""
     if records.behind_best.is_empty():
         return []
+    spread = spread_note(records.behind_best)
+    tied = "; italics: differences whose interval reaches zero" if spread else ""
     note = (
-        "In percentage points of the maximum, on the same trials: mean ± half of the 95 % interval; 0 marks "
-        "the best itself, italics differences whose interval reaches zero."
+        f"To {named_best(records)}, in percentage points of {records.whole}, on the same trials{spread}; 0 marks the "
+        f"best itself{tied}."
     )
     reference = records.best.select(*records.study.axes, mean=pl.lit(0.0), low=pl.lit(0.0), high=pl.lit(0.0))
     columns = [*records.study.axes, "mean", "low", "high"]
@@ -80,7 +89,7 @@ def _difference_cell(row: Mapping[str, Any]) -> Cell:
     if row["mean"] == row["low"] == row["high"] == 0.0:
         return Cell("0", BEST)
     alike = row["high"] is not None and row["low"] <= 0 <= row["high"]
-    return Cell(plus_minus(row, show=signed), _ALIKE if alike else _PLAIN)
+    return Cell(plus_minus(row, show=signed), ALIKE if alike else _PLAIN)
 
 
 def plus_minus(row: Mapping[str, Any], show: Callable[[float | None, int], str] = fixed) -> str:
@@ -200,8 +209,15 @@ def _metric_text(metric: str, row: Mapping[str, Any] | None) -> str:
     is_spread = half > max(_ROUNDING * abs(mean), least)
     if is_degrees(metric):
         texts = [fixed(value, _DEGREE_DECIMALS) for value in (mean, half)]
-    elif is_spread and not form:
-        return plus_minus(row)
+    elif is_spread:
+        return _in_one_unit(form, mean, half) if form else plus_minus(row)
     else:
         texts = [metric_value(metric, value) for value in (mean, half)]
     return " ± ".join(texts if is_spread else texts[:1])
+
+
+def _in_one_unit(form: Callable[[float], str], mean: float, half: float) -> str:
+    """A mean and half of its interval in the unit of the larger, with as many decimals: "49 ± 102 min"."""
+    unit, size = UNITS_OF[form](max(abs(mean), half))
+    decimals = decimals_for(half / size)
+    return f"{fixed(mean / size, decimals)} ± {fixed(half / size, decimals)}\N{NO-BREAK SPACE}{unit}"

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# Okabe and Ito's palette, told apart under every common colour vision; yellow is last: it fades on white.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442")
+# Okabe and Ito's palette, told apart under every common colour vision, then darker colours between them; yellow is
+# last: it fades on white.
+PALETTE = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#882255", "#999933", "#6A4C9C",
+    "#7A4A1E", "#808080", "#F0E442",
+)  # fmt: skip
 LINE_PALETTE = PALETTE[:-1]
-LINE_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+LINE_DASHES = ([1, 0], [6, 3])
+_FADE, _PALEST = 0.45, 0.75  # the part of white at each further turn through the colours, and at most
 NOTHING = "#B4B8BE"
 # Light to dark in even steps of lightness, so that ordered groups stay ordered in grey print.
 _RAMP = ((0xA3, 0xCB, 0xEA), (0x3B, 0x8E, 0xC4), (0x05, 0x2B, 0x55))
@@ -59,8 +64,8 @@ CONFIG: dict[str, Any] = {
 
 
 def categorical(n: int) -> list[str]:
-    """Colours for n unordered groups, repeating the palette when it runs out."""
-    return [PALETTE[i % len(PALETTE)] for i in range(n)]
+    """Colours for n unordered groups, lighter ones when the palette runs out."""
+    return [_turned(PALETTE, i) for i in range(n)]
 
 
 def ordered(n: int) -> list[str]:
@@ -103,6 +108,11 @@ def _between(stops: Sequence[tuple[int, int, int]], position: float) -> str:
 
 
 def line_style(i: int, family: int = 0) -> tuple[str, list[int]]:
-    """Colour and dash of the i-th line; two families never share a dash, nor two lines of one colour."""
-    turn, colour = divmod(i, len(LINE_PALETTE))
-    return LINE_PALETTE[colour], LINE_DASHES[(2 * turn + family) % len(LINE_DASHES)]
+    """Colour of the i-th line and the dash of its family; colours are lighter when the palette runs out."""
+    return _turned(LINE_PALETTE, i), LINE_DASHES[family]
+
+
+def _turned(palette: Sequence[str], i: int) -> str:
+    """The i-th colour of a palette that starts again when it ends, each time with more white."""
+    turn, colour = divmod(i, len(palette))
+    return lighter(palette[colour], min(_FADE * turn, _PALEST))

@@ -23,11 +23,12 @@ from joulewise.present.layout import (
     shared_value,
 )
 from joulewise.present.parts import layer
-from joulewise.present.records import Records
+from joulewise.present.records import BOUND, Records
 from joulewise.present.views import beside
 from joulewise.units import count
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond")
+_ALIKE = 0.01  # energies that differ by no more, relative to the largest, say nothing
 _WIDE_PX, _NARROW_PX, _HEIGHT_PX = 430, 270, 320
 
 
@@ -53,14 +54,24 @@ def draw_tradeoff(records: Records, main: str, tuned: Sequence[str] = (), best: 
     panels, note = panels_of(records, points(records, [main, *tuned, *rest]), rest)
     scene = _scene(records, main, panels)
     joined = f" Thin lines join the settings of each {records.title(main)}." if tuned else ""
+    words = {"budget_j": "the energy budget", BOUND: f"the {records.bound_name}, which nobody can exceed"}
+    limits = [said for name, said in words.items() if any(shared_value(records, panel, name) for panel in panels)]
+    dashed = f" Dashed lines: {'; '.join(limits)}." if limits else ""
     n_trials = int(max(panel.rows["n"].max() for panel in panels))  # type: ignore[type-var, arg-type]
     crosses = "crosses 95 % confidence intervals of both means" if n_trials > 1 else "too few for intervals"
     caption = (
-        "Utility earned against energy used: up is better, left is cheaper. Dashed lines are the energy budget and "
-        f"the {records.bound_name}, which no policy can exceed, where all points share them. Points are means of "
+        f"Utility earned against energy used: up is better, left is cheaper.{dashed} Points are means of "
         f"{count(n_trials, 'trial')}, {crosses}.{joined}{note}{best}"
     )
     return Drawing(assemble([_panel(scene, panel) for panel in panels], across=2), caption)
+
+
+def energies_differ(records: Records) -> bool:
+    """Whether runs used so different energies that utility against energy says more than utility alone."""
+    if not records.measures("utility", "energy_j"):
+        return False
+    used_j = records.runs["energy_j"].drop_nulls()
+    return float(used_j.max() - used_j.min()) > _ALIKE * float(used_j.max())  # type: ignore[arg-type, operator]
 
 
 def points(records: Records, keys: Sequence[str]) -> pl.DataFrame:
@@ -156,7 +167,7 @@ def _limits(scene: _Spans, panel: Panel) -> list[Any]:
 def _colour(labels: Sequence[str], scene: _Spans) -> Any:
     import altair as alt
 
-    colours = [theme.LINE_PALETTE[i % len(theme.LINE_PALETTE)] for i in range(len(labels))]
+    colours = [theme.line_style(i)[0] for i in range(len(labels))]
     return alt.Color("name:N", scale=alt.Scale(domain=list(labels), range=colours), legend=_legend(scene))
 
 

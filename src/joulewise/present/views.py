@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.records import MODES, UTILITY, VARIANT, Records, is_policy
+from joulewise.present.records import MODES, VARIANT, Records, is_policy
 from joulewise.study import statistics
 
 
@@ -29,9 +29,9 @@ def reshaped(records: Records, runs: pl.DataFrame, axes: Sequence[str]) -> Recor
     metrics = [name for name in records.headings if name in once.columns]
     summary = statistics.summary(once, axes, metrics)
     seen = replace(records, study=replace(records.study, axes=tuple(axes)), runs=once, summary=summary)
-    if seen.main is None or UTILITY not in once.columns:
+    if seen.main is None or seen.share not in once.columns:
         return replace(seen, differences=pl.DataFrame())
-    return replace(seen, differences=statistics.differences(once, axes, [UTILITY], seen.main))
+    return replace(seen, differences=statistics.differences(once, axes, [seen.share], seen.main))
 
 
 def looks_of(records: Records, key: str) -> theme.Looks:

@@ -6,7 +6,7 @@ from joulewise.study.results import Results, open_results
 from joulewise.study.run import Run
 from joulewise.study.running import run_study
 from joulewise.study.study import Study, parse_study, read_study
-from joulewise.study.verifying import Verdict, verify
+from joulewise.study.verifying import Verdict, Verification, to_verify, verify
 
 __all__ = [
     "CancelToken",
@@ -16,10 +16,12 @@ __all__ = [
     "Run",
     "Study",
     "Verdict",
+    "Verification",
     "open_results",
     "parse_study",
     "plan",
     "read_study",
     "run_study",
+    "to_verify",
     "verify",
 ]

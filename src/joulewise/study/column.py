@@ -43,14 +43,16 @@ def five_figures(value: float) -> str:
     return f"{value:.5g}"
 
 
-def at_least_percent(value: float) -> str:
-    """A share that is no more than proven."""
-    return f"≥ {value:.1f} %"
+def amount(value: float) -> str:
+    """A sum of money or the like: three figures, and all those before the point."""
+    return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column; `is_metric`: averaged over trials; `is_measured`: a time of the machine.
+    """One column; `is_metric`: averaged over trials; `is_measured`: it measures the computer, such as a time.
+
+    It `holds` numbers, texts or flags. Not every world has one that `is_optional`.
 
     A `*` in its name stands for any text: there is a column for each level, group or machine type that the world has.
     The table of `joulewise run` shows those with a `rank`, the lowest first, under their `title` and in their `form`.
@@ -67,6 +69,18 @@ class Column:
     form: Callable[[float], str] = two_digits
     rank: int = 0
     heading: str = ""
+    holds: type = float
+    is_optional: bool = False
+
+
+def label(table: str, name: str, meaning: str, *, is_measured: bool = False, is_optional: bool = False) -> Column:
+    """A column of texts."""
+    return Column(table, name, "", meaning, is_measured=is_measured, holds=str, is_optional=is_optional)
+
+
+def flag(table: str, name: str, meaning: str) -> Column:
+    """A column of truths."""
+    return Column(table, name, "", meaning, holds=bool)
 
 
 def metric(
@@ -85,20 +99,20 @@ def metric(
 
 
 FIRST_COLUMNS = (
-    Column(RUNS, "run", "", "key of the run: a hash of its world, decisions, seed, trial and files"),
-    Column(RUNS, "world", "", "key of the world; runs with the same one met the same machines and tasks"),
-    Column(RUNS, "variant", "", "name of the variant, null in a study without variants"),
+    label(RUNS, "run", "key of the run: a hash of its world, decisions, seed, trial and files"),
+    label(RUNS, "world", "key of the world; runs with the same one met the same machines and tasks"),
+    label(RUNS, "variant", "name of the variant, null in a study without variants"),
     Column(RUNS, "trial", "", "number of the trial, from 0"),
     Column(RUNS, "seed", "", "seed of the study"),
-    Column(
-        RUNS, "bound", "",
+    label(
+        RUNS, "bound",
         "how bounds are proven: of utility by prices, or trivially (each task alone), of jobs that may be suspended by "
         "preemptive-prices; of bags by the duals of an lp; "
         "of fronts of utility by prices at a drop_below, none for objectives of chance; of facilities by "
         "facility-prices",
     ),
-    Column(RUNS, "status", "", "done or failed"),
-    Column(RUNS, "error", "", "why the run failed, null if it did not"),
+    label(RUNS, "status", "done or failed"),
+    label(RUNS, "error", "why the run failed, null if it did not"),
 )  # fmt: skip
 """What every run has first."""
 

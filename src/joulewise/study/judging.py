@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from joulewise.errors import Problem
@@ -28,30 +28,59 @@ def unused_supply(supply: Part, keys: Sequence[str]) -> Iterator[Problem]:
             yield Problem(f"supply.{written[field.name]}", f"found {shown(field.name, value)}", allowed, "leave it out")
 
 
-def judge_columns(row: Mapping[str, Any], columns: Mapping[str, Any]) -> Iterator[str]:
-    """Which columns of a run's row do not come out."""
-    for name, value in columns.items():
-        if isinstance(value, str):
-            if row[name] != value:
-                yield f"runs: {name}: {row[name]!r} is stored, {value!r} comes out"
+def judge_cells(runs: pl.DataFrame, said: pl.DataFrame) -> list[list[str]]:
+    """For each run, which columns do not say what was run; `said` has those that the study gives."""
+    problems: list[list[str]] = [[] for _ in range(said.height)]
+    for name in said.columns:
+        stored = runs[name].to_list() if name in runs.columns else [None] * said.height
+        for found, there, anew in zip(problems, stored, said[name].to_list(), strict=True):
+            if type(there) is not type(anew) or there != anew:
+                found.append(f"runs: {name}: {there!r} is stored, {anew!r} was run")
+    return problems
+
+
+def judge_columns(row: Mapping[str, Any], columns: Mapping[str, Any], *, is_whole: bool = True) -> Iterator[str]:
+    """Which columns of a run's row do not come out; those that are not computed must be empty if that `is_whole`."""
+    for name in dict.fromkeys((*columns, *(row if is_whole else ()))):
+        yield from _differs(f"runs: {name}", row.get(name), columns.get(name))
+
+
+def _differs(what: str, stored: object, anew: object) -> Iterator[str]:
+    """That two values of one cell differ; a number is never a text, and nothing is also not a number."""
+    kinds = [str if isinstance(value, str) else float for value in (stored, anew) if value is not None]
+    if kinds and kinds[0] is kinds[-1] is float:
+        yield from differs(what, stored, anew)
+    elif stored != anew:
+        yield f"{what}: {stored!r} is stored, {anew!r} comes out"
+
+
+def judge_tables(stored: Tables, made: Tables, is_measured: Callable[[str, str], bool]) -> Iterator[str]:
+    """Which stored detail tables do not come out, but for columns that measure the computer."""
+    for name, table in stored.items():
+        if name not in made:
+            yield f"{name}: a table is stored, none comes out"
+        elif set(table.columns) != set(made[name].columns):
+            there, anew = (", ".join(sorted(each.columns)) for each in (table, made[name]))
+            yield f"{name}: the columns {there} are stored, {anew} come out"
+        elif table.height != made[name].height:
+            yield f"{name}: {table.height} rows are stored, {made[name].height} come out"
         else:
-            yield from differs(f"runs: {name}", row[name], value)
+            checked = (column for column in table.columns if not is_measured(name, column))
+            for column in checked:
+                yield from _judge_column(f"{name}: {column}", table[column], made[name][column])
 
 
-def judge_tables(stored: Tables, made: Tables) -> Iterator[str]:
-    """Which detail tables do not come out."""
+def _judge_column(what: str, stored: pl.Series, anew: pl.Series) -> Iterator[str]:
     import polars as pl
 
-    for name, table in stored.items():
-        anew = made[name]
-        if table.height != anew.height:
-            yield f"{name}: {table.height} rows are stored, {anew.height} come out"
-            continue
-        for column, kind in anew.schema.items():
-            if kind.is_numeric():
-                yield from differs(f"{name}: {column}", *(each[column].cast(pl.Float64) for each in (table, anew)))
-            elif not (table[column].cast(pl.String) == anew[column].cast(pl.String)).all():
-                yield f"{name}: {column}: what is stored does not come out"
+    if stored.dtype.is_numeric() and anew.dtype.is_numeric():
+        yield from differs(what, stored.cast(pl.Float64), anew.cast(pl.Float64))
+        return
+    there, expected = stored.cast(pl.String, strict=False), anew.cast(pl.String)
+    wrong = there.ne_missing(expected)
+    if stored.dtype.is_numeric() or wrong.any():
+        first = int(wrong.arg_max() or 0)
+        yield f"{what}: {there[first]!r} is stored in row {first}, {expected[first]!r} comes out"
 
 
 def place_of(row: Mapping[str, Any], runs: pl.DataFrame, axes: Sequence[str]) -> str:

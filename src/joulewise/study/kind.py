@@ -10,12 +10,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from joulewise.errors import Problem
+from joulewise.errors import Problem, attempt, raise_if_any
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import FIRST_COLUMNS, LAST_COLUMNS, Column
 from joulewise.study.methods import Method
 from joulewise.study.run import Run
-from joulewise.study.sections import SUPPLY_SECTION, SYSTEM_SECTION, WORKLOAD_SECTION
+from joulewise.study.sections import SUPPLY_SECTION, SYSTEM_SECTION, WORKLOAD_SECTION, build_supply
 from joulewise.study.source import SYSTEM, WORKLOAD, Draw, Section, Source
 from joulewise.study.spec import Part, Point, WorldParts
 from joulewise.study.store import Store, Tables
@@ -89,6 +89,16 @@ class Kind(ABC):
         """What a section stands for in one trial; InputError when it stands for nothing, as with an unknown policy."""
         return self.source_of(part).build(part.parameters, draw)
 
+    def build_system(self, parts: WorldParts, draw: Draw) -> Any:
+        """The system of one trial; InputError where its tables describe none, with the problems of all other files."""
+        problems: list[Problem] = []
+        system = attempt(problems, self.build, parts.system, draw)
+        if problems:
+            attempt(problems, self.source_of(parts.workload).check, parts.workload.parameters, draw)
+            attempt(problems, build_supply, parts.supply, draw)
+        raise_if_any(problems)
+        return system
+
     def build_workload(self, workload: Part, system: Any, draw: Draw) -> Any:
         """The workload of one trial on its system; InputError when tables do not describe one."""
         return self.source_of(workload).build(workload.parameters, system, draw)
@@ -100,6 +110,11 @@ class Kind(ABC):
     def all_columns(self) -> tuple[Column, ...]:
         """The columns of all tables of such a study, those that every study has among them."""
         return (*FIRST_COLUMNS, *self.columns, *LAST_COLUMNS)
+
+    def is_measured(self, table: str, name: str) -> bool:
+        """Whether a column measures the computer, so that it differs from time to time."""
+        marked = (column.name for column in self.all_columns() if column.table == table and column.is_measured)
+        return any(fnmatchcase(name, pattern) for pattern in marked)
 
     def metrics(self, names: Sequence[str]) -> list[str]:
         """Those of the names of columns that are averaged over trials, in the order of the kind's columns."""
@@ -149,8 +164,12 @@ class Kind(ABC):
         """The time of one process for the runs."""
         return 0.0
 
-    def size(self, kept: Sequence[Run], folder: Path) -> float:  # noqa: ARG002 - a guess
-        """The bytes of the detail tables of these runs."""
+    def size(self, runs: Sequence[Run], folder: Path) -> float:  # noqa: ARG002 - a guess
+        """The bytes of the detail tables of those of these runs that are kept, and of the bounds of their worlds."""
+        return 0.0
+
+    def memory(self, runs: Sequence[Run], folder: Path) -> float:  # noqa: ARG002 - a guess
+        """The bytes that the largest of these runs takes beside those of the process."""
         return 0.0
 
     def task_counts(self, runs: Sequence[Run], folder: Path) -> dict[str, float]:
@@ -170,9 +189,27 @@ class Kind(ABC):
     def compute(self, case: Case) -> Outcome:
         """What comes out of a run; JoulewiseError when that breaks a rule."""
 
-    @abstractmethod
-    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-        """What does not hold of a run, and notes; `stored` has its detail tables, None if they were not kept."""
+    # --- stored runs -------------------------------------------------------------------------------------------------
+
+    def hindrance(self, run: Run, row: Mapping[str, Any]) -> str:  # noqa: ARG002 - for those who depend on machines
+        """Why a stored run would not come out if it were computed again; nothing if it would."""
+        return "what was decided depended on how long deciding took" if self.is_timed(run.point) else ""
+
+    def again(self, case: Case, row: Mapping[str, Any]) -> Outcome:  # noqa: ARG002 - likewise
+        """What comes out of a run that nothing hinders to be computed again."""
+        return self.compute(case)
+
+    def derived(self, case: Case, row: Mapping[str, Any], stored: Tables) -> Outcome:
+        """What follows from the decisions in the detail tables of a run that cannot be computed again."""
+        raise NotImplementedError
+
+    def judge_bound(self, case: Case) -> Iterator[str]:  # noqa: ARG002 - some have none
+        """What does not hold of the stored proof of the bound of a run's world."""
+        return iter(())
+
+    def judge(self, case: Case, row: Mapping[str, Any], tables: Tables) -> Iterator[str]:  # noqa: ARG002 - likewise
+        """What does not hold of a run whose columns and detail tables come out, by code of its own; and notes."""
+        return iter(())
 
     # --- words -------------------------------------------------------------------------------------------------------
 

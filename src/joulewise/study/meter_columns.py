@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from joulewise.study.column import metric
+from joulewise.study.column import amount, metric
 
 METER_COLUMNS = (
     metric(
@@ -11,7 +11,7 @@ METER_COLUMNS = (
     ),
     metric(
         "energy_cost", "", "energy x tariff of its hour, in the tariff's unit; null without a tariff",
-        heading="cost of energy",
+        title="cost", form=amount, rank=65, heading="cost of energy",
     ),
     metric(
         "budget_j", "J", "energy budget of all days of the counted window together; null without one",

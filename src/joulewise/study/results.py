@@ -12,7 +12,9 @@ import polars as pl
 from joulewise.errors import InputError, Problem
 from joulewise.study import statistics
 from joulewise.study.column import RECORDS
-from joulewise.study.store import FAILED, MARKER, Store
+from joulewise.study.reading import check_columns, read_parquet
+from joulewise.study.rows import check_runs
+from joulewise.study.store import FAILED, MARKER, Store, Tables
 from joulewise.study.study import VARIANT, Study, parse_study, read_source
 
 
@@ -59,14 +61,27 @@ class Results:
         store = Store(self.folder)
         paths = {key: store.detail_file(table, key) for key in self.runs["run"].unique(maintain_order=True)}
         named = [
-            store.read_table(path, columns).select(pl.lit(key).alias("run"), pl.all())
+            self._detail(path, table, columns).select(pl.lit(key).alias("run"), pl.all())
             for key, path in paths.items()
-            if path.is_file()
+            if path.exists()
         ]
         if len({tuple(frame.schema.items()) for frame in named}) > 1:
             named = [frame.with_columns(pl.col(pl.Enum).cast(pl.String)) for frame in named]
         numbers = {column.name: pl.Float64 for column in self.study.kind.columns if column.table == table}
         return pl.concat(named, how="diagonal") if named else pl.DataFrame(schema={"run": pl.String, **numbers})
+
+    def tables(self, run: str) -> Tables:
+        """Every detail table of a run that is there."""
+        return {name: self._detail(path, name, None) for name, path in Store(self.folder).detail_files(run).items()}
+
+    def _detail(self, path: Path, table: str, names: Iterable[str] | None) -> pl.DataFrame:
+        """A detail table, as the kind of study has it, or these columns of it."""
+        wanted = None if names is None else set(names)
+        columns = [column for column in self.study.kind.columns if column.table == table]
+        columns = [column for column in columns if wanted is None or column.name in wanted]
+        found = read_parquet(path, wanted)
+        check_columns(path, found, columns)
+        return found
 
     def records(self, run: str) -> pl.DataFrame:
         """The stored records of one run; InputError when they were not kept."""
@@ -91,10 +106,12 @@ def open_results(folder: Path | str) -> Results:
         is_measured = (folder / _MEASURED).is_file()
         advice = f"`joulewise measure --report {folder}` reports measurements" if is_measured else _RESULTS
         raise InputError(Problem(str(folder), f"has no {MARKER}", "must be the results folder of a study", advice))
-    if not about.get("is_finished") or not store.runs_file.is_file():
+    if not about["is_finished"] or not store.runs_file.exists():
         advice = "run the study again to finish it"
         raise InputError(Problem(str(folder), "holds an unfinished study", advice=advice))
     source = read_source(store.study_file)
     study = parse_study(source, store.study_file.name, Path(about["study_folder"]))
     study = replace(study, heading=replace(study.heading, trials=about["trials"]))
-    return Results(folder, study, store.read_table(store.runs_file), about)
+    runs = store.read_table(store.runs_file)
+    check_runs(store.runs_file, runs, study)
+    return Results(folder, study, runs, about)

@@ -18,6 +18,7 @@ from joulewise.files import locked
 from joulewise.processes import available_cpus
 from joulewise.progress import CancelToken, Progress
 from joulewise.study.execute import execute
+from joulewise.study.needs import raise_if_too_large
 from joulewise.study.planning import plan
 from joulewise.study.results import Results
 from joulewise.study.run import Run
@@ -47,7 +48,8 @@ def run_study(
     The results are the same for any number of workers; where nothing changed since they were written, nothing is
     written again. `on_progress` is called in this thread when runs finish. When
     interrupted, or cancelled by `cancel`, finished runs are kept and the next call goes on from there. Raises Cancelled
-    then, and InputError when the folder belongs to something else or is being written.
+    then, and InputError when the folder belongs to something else or is being written, or when there is not so much
+    memory or disk.
     """
     workers, cancel = _checked_workers(workers), cancel or CancelToken()
     store = Store(Path(folder or default_folder(study)))
@@ -60,6 +62,7 @@ def run_study(
         if not missing and store.holds(study.owner, runs, about):
             _counter(missing, runs, on_progress)
             return Results(store.folder, study, store.read_table(store.runs_file), store.marker() or about)
+        raise_if_too_large(study, missing, store.folder)
         store.claim(study.owner, about)
         began = time.perf_counter()
         try:
@@ -77,7 +80,8 @@ def missing_runs(study: Study, store: Store, runs: tuple[Run, ...]) -> list[Run]
     by_key: dict[str, Run] = {}
     for run in runs:
         same = by_key.get(run.key)
-        by_key[run.key] = replace(run, keep=run.keep or (same is not None and same.keep))
+        if same is None or (run.keep and not same.keep):
+            by_key[run.key] = run
     return [run for run in by_key.values() if not store.is_finished(run, results.get(run.key), details)]
 
 

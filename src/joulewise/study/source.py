@@ -25,7 +25,8 @@ class Draw:
 class Source:
     """One way to fill a section: parameters, what makes a model of them, if not they, and whether trials differ.
 
-    `n_tasks` says about how many tasks a workload will have, without making it. A key `table` of the section stands
+    `n_tasks` says about how many tasks a workload will have, without making it; `check` raises InputError with what is
+    wrong in its files whatever the system is, for when there is none. A key `table` of the section stands
     for the source without naming it.
     """
 
@@ -35,6 +36,7 @@ class Source:
     build: Callable[..., Any] = lambda parameters, _draw: parameters
     is_random: Callable[[Any], bool] = lambda _parameters: False
     n_tasks: Callable[[Any, Draw], float] = lambda _parameters, _draw: 0.0
+    check: Callable[[Any, Draw], None] = lambda _parameters, _draw: None
     table: str = ""
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache, cached_property
+from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from joulewise.files import sha256_of
+from joulewise.policies.user_files import is_file_spec
 from joulewise.study.parameters import hints_of, table_of
 
-RESULTS_VERSION = 2
+RESULTS_VERSION = 3
 """Raised whenever the same study would give other numbers, so that old and new runs are not mixed."""
 
 _LONGEST_CELL = 100
@@ -31,12 +35,32 @@ class Part:
     parameters: Any
     selector: str = ""
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[Part], tuple[Any, ...]]:
+        """Without the hash, which is another one in another process."""
+        return type(self), (self.section, self.source, self.parameters, self.selector)
+
+    @cached_property
+    def _hash(self) -> int:
+        """Computed once: studies of many points look their sections up again and again."""
+        return hash((self.section, self.source, self.parameters, self.selector))
+
     def files(self) -> Iterator[tuple[str, str]]:
         """The fields that name files, with the names as the study gives them."""
+        owner: type = type(self.parameters)
+        for name, is_code in _file_fields(owner):
+            value = getattr(self.parameters, name)
+            if isinstance(value, str):
+                yield name, value.partition(":")[0] if is_code else value
+
+    def code(self) -> Iterator[tuple[str, str]]:
+        """The keys that name code in a file, with what they say, such as "mine.py:mine"."""
         for field in dataclasses.fields(self.parameters):
             value = getattr(self.parameters, field.name)
-            if field.metadata.get("file") and isinstance(value, str):
-                yield field.name, value.partition(":")[0] if field.metadata["file"] == "code" else value
+            if field.metadata.get("file") == "code" and is_file_spec(value):
+                yield f"{self.section}.{field.name}", value
 
     def cells(self) -> dict[str, object]:
         """The section as columns of a run's row: dotted names with the unit at the end."""
@@ -45,6 +69,18 @@ class Part:
         values = {field.name: getattr(self.parameters, field.name) for field in dataclasses.fields(self.parameters)}
         tables = {name: dict(value) for name, value in values.items() if table_of(hints[name])}
         return {f"{self.section}.{name}": _cell(value) for name, value in {**values, **tables}.items()}
+
+
+@cache
+def _file_fields(owner: type) -> tuple[tuple[str, bool], ...]:
+    """The fields of a section's parameters that may name a file, and whether that is one of code."""
+    fields = [field for field in dataclasses.fields(owner) if field.metadata.get("file")]
+    return tuple((field.name, field.metadata["file"] == "code") for field in fields)
+
+
+@cache
+def _field_names(owner: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(owner))
 
 
 class WorldParts(NamedTuple):
@@ -93,12 +129,16 @@ class Fingerprints:
         self.identity_of = identity_of
         self._versions = (version,) if version else ()
         self._parts: dict[Part, str] = {}
-        self._contents: dict[str, str] = {}
+        self._worlds: dict[tuple[WorldParts, tuple[str, ...]], str] = {}
+        self._files: dict[Part, tuple[tuple[str, str], ...]] = {}
+        self._contents: dict[str, str | None] = {}
 
     def of_world(self, parts: WorldParts, seed: int, trial: int, is_random: bool) -> str:
         """The key of a world; a world that is read from tables alone is the same in every trial."""
         drawn = (str(seed), str(trial)) if is_random else ()
-        return _digest("world", *map(self._part, parts), *drawn, *self._versions)
+        if (parts, drawn) not in self._worlds:
+            self._worlds[parts, drawn] = _digest("world", *map(self._part, parts), *drawn, *self._versions)
+        return self._worlds[parts, drawn]
 
     def of_run(self, world_key: str, point: Point, seed: int, trial: int, bound: str) -> str:
         """The key of a run: its world, what decides, the trial that this may draw from, and the bound's kind."""
@@ -106,29 +146,40 @@ class Fingerprints:
 
     def of_files(self, point: Point) -> tuple[tuple[str, str], ...]:
         """The files that a point's runs read, by the names the study gives, with the hash of their content."""
-        names = dict.fromkeys(name for part in point.parts for _, name in part.files())
-        return tuple((name, self._content(name)) for name in names if (self.folder / name).is_file())
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(map(self._files_of, point.parts))))
+
+    def _files_of(self, part: Part) -> tuple[tuple[str, str], ...]:
+        """The files that a section names, with the hash of their content."""
+        if part not in self._files:
+            contents = ((name, self._content(name)) for _, name in part.files())
+            self._files[part] = tuple((name, content) for name, content in contents if content is not None)
+        return self._files[part]
 
     def _part(self, part: Part) -> str:
         """A section as text that says all that matters of it and nothing else."""
         if part not in self._parts:
-            values = {**dataclasses.asdict(part.parameters), "source": part.source}
+            owner: type = type(part.parameters)
+            values = {name: getattr(part.parameters, name) for name in _field_names(owner)} | {"source": part.source}
             for field, name in part.files():
-                if (self.folder / name).is_file():
-                    values[field] = values[field].replace(name, self._content(name), 1)
+                if (content := self._content(name)) is not None:
+                    values[field] = values[field].replace(name, content, 1)
                 elif (identity := self.identity_of(name)) is not None:
                     values[field] = identity
-            self._parts[part] = json.dumps(values, sort_keys=True)
+            self._parts[part] = json.dumps(values, sort_keys=True, default=dataclasses.asdict)
         return self._parts[part]
 
-    def _content(self, name: str) -> str:
+    def _content(self, name: str) -> str | None:
+        """The hash of a file, looked up once; None where there is none of that name."""
         if name not in self._contents:
-            self._contents[name] = sha256_of(self.folder / name)
+            path = self.folder / name
+            self._contents[name] = sha256_of(path) if path.is_file() else None
         return self._contents[name]
 
 
 def _digest(*texts: str) -> str:
-    return hashlib.sha256(json.dumps([RESULTS_VERSION, *texts]).encode()).hexdigest()[:32]
+    """The hash of the texts as a list in JSON, behind the version; written by hand, as there are many."""
+    written = ", ".join((str(RESULTS_VERSION), *map(encode_basestring_ascii, texts)))
+    return hashlib.sha256(f"[{written}]".encode()).hexdigest()[:32]
 
 
 def _cell(value: object) -> object:

@@ -44,20 +44,17 @@ def differences(
     return found.with_columns(percent=percent).drop("_base")
 
 
-def best(table: pl.DataFrame, metric: str) -> dict[str, object] | None:
-    """The row of a summary with the highest mean of the metric, the first of equals; None without rows."""
-    rows = table.filter((pl.col("metric") == metric) & pl.col("mean").is_not_null())
-    if rows.is_empty():
-        return None
-    return rows.row(int(rows["mean"].arg_max() or 0), named=True)
-
-
 def leaders(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFrame:
-    """The best point of each world and its ties, in the order of the runs: the axes and `standing`, BEST or TIED.
+    """The best point of each world and its ties, as `gaps` tells them: the axes and `standing`, BEST or TIED."""
+    return gaps(runs, axes, metric).drop_nulls("standing").select(*axes, "standing")
+
+
+def gaps(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFrame:
+    """How far points are from the best of their world on equal trials: the axes, mean, low, high, n and `standing`.
 
     Points are of one world if they met the same systems, work and supplies. The best has the highest mean of the
-    metric there, the first of equals; tied are those whose paired difference to it has an interval that reaches zero.
-    A world has no best where it has one point alone, where all means are equal, or where a run has no value.
+    metric there, the first of equals; TIED are those whose interval reaches zero; the others have no standing. Points
+    are left out where their world has one point alone, where all means are equal, or where a run has no value.
     """
     points = runs.group_by(axes, maintain_order=True).agg(
         _world=pl.col("world").unique().sort().str.join(),
@@ -67,25 +64,19 @@ def leaders(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFram
     mean = pl.col("_mean")
     is_contest = pl.col("_whole").all().over("_world") & (mean.min().over("_world") < mean.max().over("_world"))
     points = points.filter(is_contest)
-    first = points.sort("_mean", descending=True, maintain_order=True).unique(
-        "_world", keep="first", maintain_order=True
-    )
-    lead = _behind(runs, axes, metric, points, first)
-    return lead.filter(pl.col("standing").is_not_null()).select(*axes, "standing")
-
-
-def _behind(
-    runs: pl.DataFrame, axes: Sequence[str], metric: str, points: pl.DataFrame, best: pl.DataFrame
-) -> pl.DataFrame:
-    """The points with their standing against the best of their world on equal trials, null for those behind it."""
+    ranked = points.sort("_mean", descending=True, maintain_order=True)
+    best = ranked.unique("_world", keep="first", maintain_order=True)
     values = _long(runs, axes, [metric]).join(points, on=axes, nulls_equal=True, maintain_order="left")
     tops = values.join(best, on=axes, how="semi", nulls_equal=True).select("_world", "trial", top="value")
     pairs = values.join(tops, on=["_world", "trial"], maintain_order="left").with_columns(
         value=pl.col("value") - pl.col("top")
     )
-    gaps = _with_intervals(pairs, axes).join(best.select(*axes, _first=True), on=axes, how="left", nulls_equal=True)
+    behind = _with_intervals(pairs, axes).join(
+        best.select(*axes, _first=True), on=axes, how="left", nulls_equal=True, maintain_order="left"
+    )
     is_tied = pl.coalesce("high", "mean") >= 0
-    return gaps.with_columns(standing=pl.when("_first").then(pl.lit(BEST)).when(is_tied).then(pl.lit(TIED)))
+    standing = pl.when("_first").then(pl.lit(BEST)).when(is_tied).then(pl.lit(TIED))
+    return behind.with_columns(standing=standing).drop("_first")
 
 
 def _long(runs: pl.DataFrame, axes: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:

@@ -9,17 +9,20 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from joulewise.errors import InputError, Problem
 from joulewise.files import remove_leftovers, sha256_of, write_atomic
+from joulewise.study.reading import Marker, Part, StoredProof, parsed, read_any_object, read_object, read_parquet
 from joulewise.study.run import Run
 
 if TYPE_CHECKING:
     import polars as pl
+
+Found = TypeVar("Found")
 
 SCHEMA_VERSION = 2
 """Raised whenever a file of a results folder changes its meaning."""
@@ -30,16 +33,8 @@ NO_BOUND = "none"
 """The bound of runs for which none is proven."""
 _IDENTITY = ("run", "world", "variant", "trial", "seed")
 _TEXT = ("variant", "error", "verdict")
-_MARKED = (
-    "name", "trials", "joulewise", "machine", "run_at", "seconds", "study_file", "study_folder", "study_hash",
-    "policies", "is_finished",
-)  # fmt: skip
-"""What the marker of a folder must say."""
-
 _OF_COMPUTING = ("run_at", "seconds", "machine", "python")
 """What the marker says of computing alone, which does not change where nothing is computed."""
-
-_REMOVE = "remove it and run the study again"
 
 Tables = Mapping[str, "pl.DataFrame"]
 """Detail tables of one run, by their names."""
@@ -97,12 +92,12 @@ class Store:
         path = self.folder / MARKER
         if not path.is_file():
             return None
-        version = _read_json(path, "schema_version")["schema_version"]
+        version = read_any_object(path).get("schema_version")
         if version != SCHEMA_VERSION:
             allowed = f"this Joulewise reads version {SCHEMA_VERSION}"
             advice = "use the Joulewise that wrote it"
-            raise InputError(Problem(str(path), f"found schema version {version}", allowed, advice))
-        return _read_json(path, *_MARKED)
+            raise InputError(Problem(str(path), f"found schema version {version!r}", allowed, advice))
+        return read_object(path, Marker)
 
     def check_owner(self, owner: Owner) -> None:
         """InputError when the folder holds anything but results of this study.
@@ -169,19 +164,12 @@ class Store:
 
     def read_table(self, path: Path, columns: Iterable[str] | None = None) -> pl.DataFrame:
         """A stored table, or those of these columns that it has; InputError when it is missing or damaged."""
-        import polars as pl
+        return read_parquet(path, columns)
 
-        try:
-            wanted = None if columns is None else set(columns) & set(pl.read_parquet_schema(path))
-            return pl.read_parquet(path, columns=None if wanted is None else sorted(wanted))
-        except (OSError, pl.exceptions.PolarsError) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise InputError(Problem(str(path), f"cannot be read: {reason}", advice=_REMOVE)) from None
-
-    def read_proof(self, world_key: str, kind: str) -> dict[str, Any] | None:
-        """The stored proof of a world's bound of a kind, as JSON values, or None."""
+    def read_proof(self, world_key: str, kind: str, parse: Callable[[Any], Found]) -> Found | None:
+        """The stored proof of a world's bound of a kind, as `parse` makes it of JSON values, or None."""
         path = self.proof_file(world_key, kind)
-        return _read_json(path, "proof")["proof"] if path.is_file() else None
+        return parsed(path, read_object(path, StoredProof)["proof"], parse) if path.exists() else None
 
     def write_proof(self, world_key: str, kind: str, proof: Mapping[str, Any]) -> None:
         """Store the proof of a world's bound for all runs on it."""
@@ -192,7 +180,7 @@ class Store:
         """The results of all runs ever finished here, by run key; parts are newer than tables."""
         found = {**self._tabled(self.earlier_file), **self._tabled(self.runs_file)}
         for path in sorted((self.folder / "parts").glob("*.json")):
-            part = _read_json(path, "run", "status", "error", "schema_version")
+            part = read_object(path, Part)
             del part["schema_version"]
             found[part["run"]] = part
         return found
@@ -202,12 +190,9 @@ class Store:
         for name, table in tables.items():
             self.write_table(self.detail_file(name, run.key), table)
 
-    def read_details(self, run: Run, names: Sequence[str]) -> Tables | None:
-        """The detail tables of a run that are there, or None when one of these names is missing."""
-        if not self._has_details(run, names):
-            return None
-        found = {path.parent.name: path for path in self.folder.glob(f"*/{run.key}.parquet")}
-        return {name: self.read_table(path) for name, path in found.items()}
+    def detail_files(self, key: str) -> dict[str, Path]:
+        """The detail tables of a run that are there, by their names."""
+        return {path.parent.name: path for path in sorted(self.folder.glob(f"*/{key}.parquet"))}
 
     def _has_details(self, run: Run, names: Sequence[str]) -> bool:
         return all(self.detail_file(name, run.key).is_file() for name in names)
@@ -228,9 +213,9 @@ class Store:
     def merge(self, runs: Sequence[Run]) -> pl.DataFrame:
         """Write the table of the study's runs from all parts, then delete the parts; returns the table."""
         results = self.results()
-        table = _table({**run.cells(), **_result_of(results[run.key])} for run in runs if run.key in results)
+        table = runs_table({**run.cells(), **_result_of(results[run.key])} for run in runs if run.key in results)
         wanted = {run.key for run in runs}
-        others = _table(row for key, row in results.items() if key not in wanted)
+        others = runs_table(row for key, row in results.items() if key not in wanted)
         if not others.is_empty():
             self.write_table(self.earlier_file, others)
         self.write_table(self.runs_file, table)
@@ -269,29 +254,13 @@ def _path_of(marker: Mapping[str, Any]) -> Path:
     return Path(marker["study_folder"], marker["study_file"])
 
 
-def _read_json(path: Path, *keys: str) -> dict[str, Any]:
-    """The object in one of our files; InputError when it cannot be read or lacks one of the keys."""
-    try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise _damaged(path, str(error)) from None
-    lacking = [key for key in keys if not isinstance(found, dict) or key not in found]
-    if lacking:
-        raise _damaged(path, f"it lacks {', '.join(lacking)}")
-    return dict(found)
-
-
-def _damaged(path: Path, why: str) -> InputError:
-    return InputError(Problem(str(path), f"is damaged: {why}", advice=_REMOVE))
-
-
 def _column_group(name: str) -> int:
     """Who, then what was run, then what came out."""
     return 0 if name in _IDENTITY else 1 if _is_study_key(name) else 2
 
 
-def _table(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """The rows as a table whose empty columns have a type that every reader of Parquet knows."""
+def runs_table(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """The rows of runs as a table whose empty columns have a type that every reader of Parquet knows."""
     import polars as pl
 
     table = pl.DataFrame(list(rows), infer_schema_length=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from joulewise.errors import Problem
@@ -33,7 +34,7 @@ def idle_switches(
     """Switches of a section that a study sets and that change nothing at any of its points."""
     points = list(points)
     for name, use in uses.items():
-        found = [point for point in points if getattr(point[1], name) != _default(point[1], name)]
+        found = [point for point in points if getattr(point[1], name) != _default(type(point[1]), name)]
         if found and not any(use.has_effect(*point) for point in found):
             value = getattr(found[0][1], name)
             told = shown(name, dict(value) if isinstance(value, Mapping) else value)
@@ -41,7 +42,8 @@ def idle_switches(
             yield Problem(where, f"found {told}", use.allowed, f"{use.advice}, or leave it out")
 
 
-def _default(decider: DataclassInstance, name: str) -> object:
+@cache
+def _default(decider: type[DataclassInstance], name: str) -> object:
     found = next(field for field in dataclasses.fields(decider) if field.name == name)
     factory = found.default_factory
     return found.default if factory is dataclasses.MISSING else factory()

@@ -6,7 +6,7 @@ from joulewise.model import System, Workload
 from joulewise.study.machines import TABLES
 from joulewise.study.source import Draw, Source
 from joulewise.worlds.frames import read_table
-from joulewise.worlds.tasks.tables import WorkloadTable, read_workload
+from joulewise.worlds.tasks.tables import WorkloadTable, check_tasks, read_workload
 from joulewise.worlds.tasks.truth import truth_stream, with_truth
 
 
@@ -20,6 +20,7 @@ TASK_TABLE = Source(
     WorkloadTable,
     _tabled,
     is_random=lambda table: table.time_spread > 0,
+    check=lambda table, draw: check_tasks(table, draw.folder),
     n_tasks=lambda table, draw: read_table(table.tasks, draw.folder).frame.height,
     table="tasks",
 )

@@ -1,29 +1,29 @@
-"""Stored results checked against the study: worlds made again, decisions checked, columns recomputed."""
+"""Stored results checked against the study: worlds made again, runs computed again, every column compared."""
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from joulewise.errors import InputError, Problem
+from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.progress import CancelToken
-from joulewise.study.case import Case, Note
+from joulewise.study.case import Note
+from joulewise.study.judge import Judge, StoredRun
+from joulewise.study.judging import judge_cells
 from joulewise.study.planning import plan
 from joulewise.study.results import Results, open_results
 from joulewise.study.run import Run
-from joulewise.study.source import Draw
-from joulewise.study.store import DONE, Store
-from joulewise.study.worker import world_of
+from joulewise.study.store import DONE, runs_table
+from joulewise.study.study import Study
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One run, everything that does not hold of it and notes; `has_records`: its stored allocation was judged.
-
-    The allocations of other runs are not stored, so that they are computed again.
-    """
+    """One run, everything that does not hold of it and notes; `has_records`: its detail tables are stored."""
 
     run: str
     title: str
@@ -32,57 +32,123 @@ class Verdict:
     has_records: bool
 
 
-def verify(
-    folder: Path, on_progress: Callable[[int, int], None] = lambda *_: None, cancel: CancelToken | None = None
-) -> list[Verdict]:
-    """Judge every run that is done; `on_progress` gets how many of how many are judged.
+@dataclass(frozen=True)
+class Verification:
+    """Stored results, and what is to be done to verify them."""
 
-    Raises InputError when there is no such run, or the folder or the files that its study names cannot be used, and
-    Cancelled when `cancel` asks for that.
+    results: Results
+    stored: tuple[StoredRun, ...]
+
+    @cached_property
+    def again(self) -> tuple[StoredRun, ...]:
+        """Those that are computed again."""
+        hindrance = self.results.study.kind.hindrance
+        done = {each.run.key: each for each in self.stored if each.row["status"] == DONE}
+        return tuple(each for each in done.values() if not hindrance(each.run, each.row))
+
+    @property
+    def seconds(self) -> float:
+        """How long the runs took that are computed again."""
+        took = (each.row.get("run_s") for each in self.again)
+        return math.fsum(took_s for took_s in took if isinstance(took_s, float) and math.isfinite(took_s))
+
+    def verdicts(
+        self, on_progress: Callable[[int, int], None] = lambda *_: None, cancel: CancelToken | None = None
+    ) -> list[Verdict]:
+        """Judge every run; `on_progress` gets how many of how many are judged; Cancelled when `cancel` asks for it."""
+        cancel, n, judge, said = cancel or CancelToken(), len(self.stored), Judge(self.results), dict[int, list[str]]()
+        for i in sorted(range(n), key=lambda i: (self.stored[i].run.world_key, self.stored[i].run.key)):
+            on_progress(len(said), n)
+            cancel.raise_if_cancelled(f"after {len(said):,} of {n:,} runs were judged; nothing was changed")
+            said[i] = list(judge.findings(self.stored[i]))
+        on_progress(n, n)
+        return [self._verdict(each, said[i]) for i, each in enumerate(self.stored)]
+
+    def _verdict(self, stored: StoredRun, said: list[str]) -> Verdict:
+        problems = (*stored.mislabelled, *(line for line in said if not isinstance(line, Note)))
+        notes = tuple(str(line) for line in said if isinstance(line, Note))
+        return Verdict(stored.run.key, self._title(stored.run), problems, notes, bool(stored.tables))
+
+    def _title(self, run: Run) -> str:
+        """What a person calls the run: the values of the swept keys and the trial."""
+        cells = run.cells()
+        return ", ".join([*(str(cells[axis]) for axis in self.results.study.axes), f"trial {run.trial}"])
+
+
+def verify(
+    folder: Path,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+    cancel: CancelToken | None = None,
+    code: Path | None = None,
+) -> list[Verdict]:
+    """Judge every run in a results folder, as `to_verify` and `Verification.verdicts` do."""
+    return to_verify(folder, code).verdicts(on_progress, cancel)
+
+
+def to_verify(folder: Path, code: Path | None = None) -> Verification:
+    """What there is to verify in a results folder; `code` is the folder of the study's files, whose code is trusted.
+
+    Raises InputError when no run is done, when the folder or the files that its study names cannot be used, and when
+    the study names code and no folder to take it from is given: nothing that came with results is run.
     """
-    cancel = cancel or CancelToken()
     results = open_results(folder)
-    rows = {row["run"]: row for row in results.runs.iter_rows(named=True)}
-    runs = {run.key: run for run in _planned(results) if rows[run.key]["status"] == DONE}
-    if not runs:
+    results = replace(results, study=_with_code(results, code))
+    runs = _planned(results)
+    said = judge_cells(results.runs, runs_table(run.cells() for run in runs))
+    rows = results.runs.iter_rows(named=True)
+    tables = {key: results.tables(key) for key in {run.key for run in runs}}
+    stored = tuple(
+        StoredRun(run, row, tuple(wrong), tables[run.key]) for run, row, wrong in zip(runs, rows, said, strict=True)
+    )
+    if not any(each.row["status"] == DONE for each in stored):
         advice = "see why in the column `error` of its runs, then run the study again"
         raise InputError(
             Problem(str(folder), "holds no run that is done, so there is nothing to verify", advice=advice)
         )
-    verdicts = {}
-    for i, run in enumerate(sorted(runs.values(), key=lambda run: run.world_key)):
-        on_progress(i, len(runs))
-        cancel.raise_if_cancelled(f"after {i:,} of {len(runs):,} runs were judged; nothing was changed")
-        verdicts[run.key] = _verdict(run, rows[run.key], results)
-    on_progress(len(runs), len(runs))
-    return [verdicts[key] for key in runs]
+    return Verification(results, stored)
 
 
-def _verdict(run: Run, row: dict[str, Any], results: Results) -> Verdict:
-    store, kind = Store(results.folder), results.study.kind
-    draw = Draw(run.seed, run.trial, results.study.folder)
-    case = Case(run, world_of(run, draw), kind.build(run.point.decision, draw), store)
-    stored = store.read_details(run, kind.tables)
-    said = list(kind.judge(case, row, stored))
-    problems = tuple(line for line in said if not isinstance(line, Note))
-    notes = tuple(str(line) for line in said if isinstance(line, Note))
-    return Verdict(run.key, _title(run, results), problems, notes, stored is not None)
+# --- what may be run ---------------------------------------------------------------------------------------------
+
+
+def _with_code(results: Results, code: Path | None) -> Study:
+    """The study, whose files are in the folder of trusted code if one is given; InputError for code from elsewhere."""
+    study = results.study
+    named = dict.fromkeys(found for point in study.points for part in point.parts for found in part.code())
+    if code is None:
+        raise_if_any(_untrusted(results, key, spec) for key, spec in named)
+        return study
+    raise_if_any(_outside(key, spec, code) for key, spec in named if not _is_inside(spec, code))
+    return replace(study, folder=code)
+
+
+def _untrusted(results: Results, key: str, spec: str) -> Problem:
+    return Problem(
+        f"{results.folder}: {key}",
+        f"would run {spec!r}, by its own account from {str(results.study.folder)!r}",
+        "nothing that came with results is run",
+        "read the file, put it into a folder of yours and name that with --trust-code FOLDER",
+    )
+
+
+def _outside(key: str, spec: str, code: Path) -> Problem:
+    allowed = f"code is taken only from {str(code)!r}, the folder that you trust"
+    return Problem(key, f"would run {spec!r}", allowed, "name the folder that holds it with --trust-code FOLDER")
+
+
+def _is_inside(spec: str, folder: Path) -> bool:
+    root = os.path.abspath(folder)
+    return Path(os.path.normpath(Path(root, spec.partition(":")[0]))).is_relative_to(root)
 
 
 def _planned(results: Results) -> tuple[Run, ...]:
     """The runs of the stored study; InputError when the files it names are not those it was run with."""
-    stored = set(results.runs["run"])
+    stored = results.runs["run"].to_list()
     plans = (plan(results.study, has_gpu) for has_gpu in (None, False, True))
-    runs = next((runs for runs in plans if {run.key for run in runs} == stored), None)
+    runs = next((runs for runs in plans if [run.key for run in runs] == stored), None)
     if runs is None:
-        files = ", ".join(results.about.get("files", {})) or "this version of Joulewise"
+        files = ", ".join(results.about["files"]) or "this version of Joulewise"
         found = "holds runs of other inputs than the stored study now gives"
         problem = Problem(str(results.folder), found, f"{files} must be as it was", "run the study again")
         raise InputError(problem)
     return runs
-
-
-def _title(run: Run, results: Results) -> str:
-    """What a person calls the run: the values of the swept keys and the trial."""
-    cells = run.cells()
-    return ", ".join([*(str(cells[axis]) for axis in results.study.axes), f"trial {run.trial}"])

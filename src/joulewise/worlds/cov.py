@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 
 from joulewise.model.arrays import Floats
 
+_NO_SPREAD = 1e-12
+"""A spread below this is lost in rounding."""
 MAX_COV = 3.0
 """Above this, gamma draws come so close to zero that a matrix holds no usable times."""
 
@@ -18,10 +20,10 @@ MAX_COV = 3.0
 def gamma_values(generator: np.random.Generator, mean: ArrayLike, cov: float, shape: tuple[int, ...]) -> Floats:
     """Gamma draws of the given mean (any unit, broadcast to `shape`) and coefficient of variation.
 
-    A COV of 0 gives the mean itself, without a draw.
+    A COV of 0, or one so small that all draws would round to the mean, gives the mean itself, without a draw.
     """
     means = np.broadcast_to(np.asarray(mean, dtype=np.float64), shape)
-    if cov == 0:
+    if cov < _NO_SPREAD:
         return means.copy()
     return generator.gamma(1 / cov**2, means * cov**2)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import gzip
 import io
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,16 +15,18 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from joulewise.errors import InputError, Problem, unknown_name, with_article
+from joulewise.errors import CONTROL, InputError, Problem, raise_if_any, unknown_name, with_article
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 
 MAX_LISTED = 5
 """How many problems of one kind are listed before the rest is counted."""
 MAX_BYTES = 2**31
+MAX_UNPACKED_BYTES = 2**28
 MAX_ROWS = 20_000_000
 MOST_WHOLE = 100_000_000
 
 _MAX_CHOICES = 8
+_PACKED = ".gz"
 
 
 class InputColumn(NamedTuple):
@@ -89,8 +93,9 @@ class InputTable:
             self.add(f"{len(cells) - MAX_LISTED} more cells of this kind", allowed, advice)
 
     def report_rows(self, column: str, wrong: Bools, allowed: str, advice: str = "") -> None:
-        """Note that a column is wrong in these rows."""
-        self.report([(int(row), column) for row in np.flatnonzero(wrong)], allowed, advice)
+        """Note that a column is wrong in these rows; of one that is missing, `check_columns` has told."""
+        if column in self.columns:
+            self.report([(int(row), column) for row in np.flatnonzero(wrong)], allowed, advice)
 
     def check_columns(self, columns: Sequence[InputColumn]) -> None:
         """Note the columns that are not known and those that are missing."""
@@ -178,9 +183,10 @@ def unknown_choice(where: str, name: str, choices: Sequence[str], what: str) -> 
 def read_table(name: str, folder: Path) -> InputTable:
     """The table in the file `name` of the folder; InputError when there is none that can be read."""
     path = folder / name
-    read = _READERS.get(path.suffix.lower())
+    ending = "".join(path.suffixes[-2:] if path.suffix.lower() == _PACKED else path.suffixes[-1:])
+    read = _READERS.get(ending.lower())
     if read is None:
-        raise _unreadable(name, f"found the ending {path.suffix!r}", "must be one of " + ", ".join(_READERS))
+        raise _unreadable(name, f"found the ending {ending!r}", "must be one of " + ", ".join(_READERS))
     if not path.is_file():
         raise _unreadable(name, "there is no such file", advice=f"looked in {folder.resolve()}")
     try:
@@ -190,7 +196,7 @@ def read_table(name: str, folder: Path) -> InputTable:
         table = read(name, path)
     except OSError as error:
         raise _unreadable(name, f"cannot be read: {error.strerror or error}") from error
-    return _without_blanks(table)
+    return _without_control_characters(_without_blanks(table))
 
 
 def _unreadable(name: str, found: str, allowed: str = "", advice: str = "") -> InputError:
@@ -211,8 +217,51 @@ def _without_blanks(table: InputTable) -> InputTable:
     )
 
 
+def _without_control_characters(table: InputTable) -> InputTable:
+    """The table as it is; InputError where a name or a text in it has control characters."""
+    allowed = "must be text that can be printed"
+    for column in table.columns:
+        if CONTROL.search(column):
+            table.add(f"found control characters in the column {column!r}", allowed, column="header")
+    for column in columns_with_control(table.frame):
+        table.report_rows(column, has_control(table.frame[column]).to_numpy(), allowed)
+    raise_if_any(table.problems)
+    return table
+
+
+def columns_with_control(frame: pl.DataFrame) -> list[str]:
+    """The columns of text with a control character somewhere, other than tabs and line ends."""
+    texts = frame.select(pl.col(pl.String).str.contains(_CONTROL).any())
+    return [column for column in texts.columns if texts[column][0]]
+
+
+def has_control(texts: pl.Series) -> pl.Series:
+    """Whether each text has a control character, other than tabs and line ends."""
+    return texts.str.contains(_CONTROL).fill_null(False)
+
+
+_CONTROL = CONTROL.pattern.replace("\x00-\x1f", r"\x00-\x08\x0b\x0c\x0e-\x1f").replace("\ud800-\udfff", "")
+"""Without tabs and line ends, which a cell may have, and what no text of a table can have."""
+
+
+def _unpacked(name: str, path: Path) -> bytes:
+    """The bytes of a file, unpacked where it is gzip; InputError where that fails, or would fill the memory."""
+    if path.suffix.lower() != _PACKED:
+        return path.read_bytes()
+    try:
+        with gzip.open(path) as file:
+            data = file.read(MAX_UNPACKED_BYTES + 1)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        advice = "the file may be truncated; get it again"
+        raise _unreadable(name, f"cannot be unpacked: {error}", "must be a file packed by gzip", advice) from error
+    if len(data) > MAX_UNPACKED_BYTES:
+        allowed = "a packed table may have up to that many"
+        raise _unreadable(name, f"unpacks to more than {MAX_UNPACKED_BYTES:,} bytes", allowed, "give it unpacked")
+    return data
+
+
 def _read_csv(name: str, path: Path) -> InputTable:
-    data = path.read_bytes()
+    data = _unpacked(name, path)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -277,16 +326,38 @@ def _read_parquet(name: str, path: Path) -> InputTable:
         if n_rows > MAX_ROWS:
             raise _unreadable(name, f"found {n_rows:,} rows", f"a table may have up to {MAX_ROWS:,}")
         frame = pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         found = f"cannot be read as Parquet: {_first_line(error)}"
         raise _unreadable(name, found, advice="the file may be truncated") from error
+    raise_if_any(_type_problems(name, frame))
     texts = [column for column, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
     frame = frame.with_columns(pl.col(texts).cast(pl.String))
     return InputTable(name, frame, "row", np.arange(1, frame.height + 1))
+
+
+def _type_problems(name: str, frame: pl.DataFrame) -> Iterator[Problem]:
+    """Columns that hold something else than numbers, text, yes or no, and instants."""
+    for column, dtype in frame.schema.items():
+        if not (dtype.is_numeric() or isinstance(dtype, _TYPES)):
+            found = f"found cells of the type {dtype}"
+            yield Problem(f"{name}: {column}", found, "must be numbers, text, true or false, or instants")
+        if isinstance(dtype, _INSTANTS) and not _in_calendar(frame[column].drop_nulls()):
+            yield Problem(f"{name}: {column}", "found an instant beyond the calendar", "must be in the years 2 to 9998")
+
+
+def _in_calendar(instants: pl.Series) -> bool:
+    """Whether Python has dates for all of these, in any zone."""
+    return instants.dt.year().is_between(2, 9998).fill_null(False).all()
+
+
+_INSTANTS = (pl.Date, pl.Datetime)
+_TYPES = (*_INSTANTS, pl.String, pl.Boolean, pl.Null, pl.Categorical, pl.Enum)
 
 
 def _first_line(error: Exception) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
-_READERS: dict[str, Callable[[str, Path], InputTable]] = {".csv": _read_csv, ".parquet": _read_parquet}
+_READERS: dict[str, Callable[[str, Path], InputTable]] = {
+    ".csv": _read_csv, ".parquet": _read_parquet, f".csv{_PACKED}": _read_csv,
+}  # fmt: skip

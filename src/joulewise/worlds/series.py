@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime
 from pathlib import Path
 
 import numpy as np
@@ -123,15 +123,14 @@ def _step(step_s: float, *, is_local: bool) -> tuple[str, str]:
 
 
 def _instant(value: object) -> datetime | None:
-    """A cell as an instant, None if it is none."""
-    if isinstance(value, datetime):
-        return value
-    if isinstance(value, date):
-        return datetime(value.year, value.month, value.day)
+    """A cell as an instant, None if it is none, or within a year of where the calendar ends."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
     try:
-        return datetime.fromisoformat(str(value))
+        instant = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
     except ValueError:
         return None
+    return instant if MINYEAR < instant.year < MAXYEAR else None
 
 
 def _utc(instant: datetime) -> datetime:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.errors import InputError, Problem, attempt, raise_if_any
 from joulewise.model import Standby, System
 from joulewise.model.arrays import Floats, Ints
 from joulewise.worlds.environment import MAX_CELLS, MAX_MACHINES
@@ -52,8 +52,6 @@ MACHINE_COLUMNS = (
 )
 
 _MAX_PSTATES = 127
-_Inputs = ParamSpec("_Inputs")
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -102,10 +100,11 @@ def read_system(tables: SystemTables, folder: Path = Path()) -> System:
     etc = _matrix(problems, tables.etc_s, folder, positive=True)
     power = None if tables.power_w is None else _matrix(problems, tables.power_w, folder, positive=False)
     if etc is None:
+        attempt(problems, _machines_alone, tables, folder)
         raise InputError(*problems)
-    machines = _attempt(problems, _machines, tables, folder, etc) or _one_each(etc)
-    power_w = None if power is None else _attempt(problems, _power_like, etc, power)
-    system = _attempt(problems, _system, etc, machines, power_w)
+    machines = attempt(problems, _machines, tables, folder, etc) or _one_each(etc)
+    power_w = None if power is None else attempt(problems, _power_like, etc, power)
+    system = attempt(problems, _system, etc, machines, power_w)
     if system is None or problems:
         raise InputError(*problems)
     return system
@@ -120,17 +119,6 @@ def system_frames(system: System) -> dict[str, pl.DataFrame]:
     return frames
 
 
-def _attempt(
-    problems: list[Problem], read: Callable[_Inputs, _Result], *args: _Inputs.args, **kwargs: _Inputs.kwargs
-) -> _Result | None:
-    """What the function gives; or None, with its problems noted, so that other tables are looked at too."""
-    try:
-        return read(*args, **kwargs)
-    except InputError as error:
-        problems.extend(error.problems)
-        return None
-
-
 def _system(etc: _Matrix, machines: _MachineList, power_w: Floats | None) -> System:
     """The system; what is wrong in the tables, and reported, is passed over to find the other problems."""
     etc_s = np.where(np.isnan(etc.values).any(axis=2, keepdims=True), 1.0, etc.values)
@@ -142,7 +130,7 @@ def _system(etc: _Matrix, machines: _MachineList, power_w: Floats | None) -> Sys
 
 def _matrix(problems: list[Problem], name: str, folder: Path, *, positive: bool) -> _Matrix | None:
     """One table as an array, its problems noted; None when they leave no array."""
-    matrix = _attempt(problems, _read_matrix, name, folder, positive=positive)
+    matrix = attempt(problems, _read_matrix, name, folder, positive=positive)
     if matrix is not None:
         problems.extend(matrix.table.problems)
     return matrix
@@ -286,6 +274,17 @@ def _machines(tables: SystemTables, folder: Path, etc: _Matrix) -> _MachineList:
         return one_each
     raise_if_any(_count_problems(tables.counts, len(etc.machine_types)))
     return one_each._replace(counts=tables.counts)
+
+
+def _machines_alone(tables: SystemTables, folder: Path) -> None:
+    """InputError with what is wrong in the table of machines, whatever the machine types are."""
+    if tables.machines is not None:
+        table = read_table(tables.machines, folder)
+        table.check_columns(MACHINE_COLUMNS)
+        raise_if_any(table.problems)
+        table.whole(_COUNT, 0)
+        _standby_columns(table, has_powers=tables.power_w is not None)
+        raise_if_any(table.problems)
 
 
 def _one_each(etc: _Matrix) -> _MachineList:

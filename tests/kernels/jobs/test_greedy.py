@@ -204,9 +204,9 @@ def test_all_energy_of_a_job_must_be_left_today_though_midnight_cuts_it() -> Non
 
 def test_jobs_over_midnight_that_are_planned_together_share_both_days() -> None:
     """Half of the 60 J of each is today's: of 90 J the first leaves 60 J, of 89 J less than the second needs."""
-    for budget_j, start_s in ((90.0, 95.0), (89.0, 100.0)):
+    for budget_j, second in ((90.0, (0, 95.0)), (89.0, (-1, -1.0))):
         world = small_world([95.0, 95.0], Supply(budget_j, day_s=100.0), (FAST,))
-        assert plans_of(world) == [(0, 95.0), (0, start_s)]
+        assert plans_of(world) == [(0, 95.0), second]
 
 
 def test_power_is_never_above_the_cap() -> None:

@@ -321,7 +321,7 @@ def test_counters_energy_and_clocks_are_read_where_there_are_any(monkeypatch: py
         monkeypatch.setattr(watch, "mean_mhz", lambda *_: 1400.0)
         bench = MachineBench(CORES, watch, counters, clocks)
         read = bench.run(GroupExperiment(members, ClockSetting(1500.0)), 0)
-        assert bench.idle_w(ClockSetting(), 0.1) == pytest.approx(10.0)
+        assert bench.idle_w(ClockSetting(), 0.1, 0) == pytest.approx(10.0)
     assert (read.problem, read.energy_meter) == ("", "a meter")
     assert (read.measured_mhz, read.notes) == (1400.0, (f"{OTHER_CLOCK} (1400 MHz)",))
     assert read.energy_j == pytest.approx(10 * read.group_s)
@@ -337,7 +337,7 @@ def test_counters_energy_and_clocks_are_read_where_there_are_any(monkeypatch: py
 def test_a_clock_that_cannot_be_set_is_told() -> None:
     read = MachineBench(CORES).run(GroupExperiment((Member(shell("true"), CORES[:1]),), ClockSetting(1500.0)), 0)
     assert read.problem == "could not be run: clock: found 1500 MHz; clocks of this machine cannot be set"
-    assert math.isnan(MachineBench(CORES).idle_w(ClockSetting(), 1.0))
+    assert math.isnan(MachineBench(CORES).idle_w(ClockSetting(), 1.0, 0))
 
 
 def test_a_step_of_the_time_of_day_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from joulewise.present.export import spec_of
-from joulewise.present.facility.bars import CRR_NAME, RR_NAME, rates_by_technique
+from joulewise.present.facility.bars import CRR_NAME, EARNED_NAME, PLAN_NAME, RR_NAME, rates_by_technique
 from joulewise.present.facility.cores import by_memory, chosen_nodes, cores_of_nodes
 from joulewise.present.facility.findings import facility_findings
 from joulewise.present.facility.floor import MOST_STANDING, cells_of, rooms_of
@@ -74,8 +74,18 @@ def test_figures_are_valid_and_captions_are_sentences(name: str) -> None:
     assert ".." not in caption
 
 
-def test_bars_are_means_with_intervals_and_blind_techniques_have_two() -> None:
+def test_bars_show_what_a_day_earned_beside_what_its_plan_has() -> None:
     rows = _with(_drawn("rates-by-technique"), "measure", "mean", "offset")
+    earned, plan = ({row["main"]: row for row in rows if row["measure"] == name} for name in (EARNED_NAME, PLAN_NAME))
+    assert set(earned) == set(plan) == set(TITLES.values())
+    assert earned["NLPCL"]["mean"] == pytest.approx(0.9 * plan["NLPCL"]["mean"])
+    assert (earned["NLPCL"]["offset"], plan["NLPCL"]["offset"]) == (-0.5, 0.5)
+    assert "if no task had to wait" in _drawn("rates-by-technique").caption
+
+
+def test_bars_are_means_with_intervals_and_blind_techniques_have_two() -> None:
+    steady = replace(COMPARED, runs=COMPARED.runs.drop("day_earned_percent"))
+    rows = _with(rates_by_technique(steady), "measure", "mean", "offset")
     crr = {row["main"]: row for row in rows if row["measure"] == CRR_NAME}
     mean = COMPARED.runs.filter(pl.col(METHOD) == "nlpcl")["crr_percent"].mean()
     assert crr["NLPCL"]["mean"] == pytest.approx(mean)
@@ -246,16 +256,18 @@ def test_of_many_settings_few_rooms_are_shown() -> None:
 
 def test_reports_say_what_was_found() -> None:
     (finding,) = facility_findings(COMPARED)
-    assert finding.lead.startswith("Configurations earned the most in the day: 48.")
+    assert finding.lead.startswith("Configurations earned the most in a day: 48.")
     (steady,) = facility_findings(replace(COMPARED, runs=COMPARED.runs.drop("day_earned_percent")))
     assert steady.lead.startswith("Configurations earned the most: 53.")
-    assert "below the proven bound" in steady.lead
+    assert steady.lead.endswith(", by its plan, if no task has to wait.")
+    assert re.match(r"No plan has more than 5\d\.\d\s%, the proven bound\.", steady.support)
     assert "GA, which ignores co-location, plans with" in finding.support
     assert "Another kW would bring at most 3." in finding.support
     assert re.search(r"Trial (\d): Set CRAC 0 to 1\d.0 °C\.$", finding.support)
-    assert re.search(
-        r"At even rates it plans with 53\.\d\s%, .* bound; the plans of the day said 53\.\d\s%\.", finding.support
+    said = (
+        r"^If no task had to wait, its plan would earn 53\.\d\s%; no plan has more than 5\d\.\d\s%, the proven bound\."
     )
+    assert re.search(said, finding.support)
     table, day = facility_tables(COMPARED)
     assert len(table.rows) == len(day.rows) == len(FIG_2)
     assert day.columns[:3] == ("Planned for the day (%)", "Earned in the day (%)", "Earned of what was planned (%)")

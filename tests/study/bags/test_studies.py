@@ -199,7 +199,7 @@ def change_certificate(store: Store, _: str) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (change_counts, "expected"),
+        (change_counts, "counts: tasks"),
         (change_points, "fronts: energy_j"),
         (change_runs, "runs: gap_percent"),
         (change_certificate, "bounds: what is stored as duals proves nothing"),

@@ -104,7 +104,7 @@ def test_round_trip(tmp_path: Path, ending: str) -> None:
         ("render,9007199254740992\n", [r"line 2, count: .*must be below 2\^53"]),
         ("render,9007199254740991\nsolve,1\n", [r"bag\.counts: .*below 2\^53"]),
         ("render,0\n", [r"bag\.counts: found 0 tasks in all"]),
-        ("rendr,1.5\nsolve,-1\n", ["line 2, task_type", "line 3, count", "line 2, count"]),
+        ("rendr,1.5\nsolve,-1\n", ["line 3, count", "line 2, count", "line 2, task_type"]),
     ],
 )
 def test_wrong_tables(tmp_path: Path, rows: str, messages: list[str]) -> None:

@@ -133,6 +133,6 @@ class MeasuringBench(Protocol):
         """One run of an experiment. Never raises for what a program does: that is its `problem`."""
         ...
 
-    def idle_w(self, clock: ClockSetting, seconds: float) -> float:
-        """The mean power with nothing running; NaN where no meter reads energy."""
+    def idle_w(self, clock: ClockSetting, seconds: float, number: int) -> float:
+        """The mean power with nothing running; NaN where no meter reads energy. `number` counts such readings."""
         ...

@@ -62,7 +62,7 @@ class Setting:
     bench: MeasuringBench
     wait_for_quiet: Callable[[Collection[Sequence[int]]], str] = lambda _: NO_PROBLEM
     kernel_command: Callable[[ProgramSection], tuple[str, ...]] = lambda _: ()
-    idle_w: Callable[[ClockSetting, float], float] | None = None
+    idle_w: Callable[[ClockSetting, float, int], float] | None = None
     meter: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
     give_back: Callable[[], object] = lambda: None
@@ -105,7 +105,7 @@ def measure(
             try:
                 work.carry_out(is_agreed=is_agreed)
             except BaseException:
-                with suppress(InputError):  # of a meter's table, which must not hide what ended the work
+                with suppress(InputError, OSError):  # of a meter's table or the disk: it must not hide what ended it
                     store.write_tables()
                 raise
             store.write_tables()
@@ -255,7 +255,8 @@ class _Work:
         assert self.setting.idle_w is not None
         self._tell("reading the power of the idle machine")
         note, seconds = self.setting.wait_for_quiet(()), self.plan.meter.idle / IDLE_WINDOWS
-        at, power_w = _now(), self.setting.idle_w(clock, seconds)
+        n_before = sum(record["event"] == IDLE for record in self.journal.records)
+        at, power_w = _now(), self.setting.idle_w(clock, seconds, n_before)
         self.journal.append(IDLE, clock=clock.label, idle_w=power_w, at=at, seconds=seconds, note=note,
                             energy_meter=self.setting.meter)  # fmt: skip
         self.setting.give_back()

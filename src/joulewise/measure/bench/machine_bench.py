@@ -99,7 +99,7 @@ class MachineBench:
         notes = (*times.notes, *_step_note(_time_of_day_offset_s() - offset_s))
         return self._group_read(started, times, reading.counts, experiment, notes)
 
-    def idle_w(self, clock: ClockSetting, seconds: float) -> float:
+    def idle_w(self, clock: ClockSetting, seconds: float, number: int) -> float:  # noqa: ARG002 (made up ones need it)
         """The mean power with nothing running; NaN where no meter reads energy."""
         if self._watch is None or not self._watch.meter_name:
             return math.nan

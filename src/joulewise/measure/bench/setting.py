@@ -121,10 +121,10 @@ def _table(plan: Plan) -> PowerTable | None:
     return PowerTable(str((plan.folder / meter.csv).resolve()), meter.time_zone, meter.ahead, meter.column)
 
 
-def _unread(clocks: Clocks, machine: Machine) -> Callable[[ClockSetting, float], float]:
+def _unread(clocks: Clocks, machine: Machine) -> Callable[[ClockSetting, float, int], float]:
     """Leaves the machine idle for an external meter, whose table is read later."""
 
-    def idle_w(clock: ClockSetting, seconds: float) -> float:
+    def idle_w(clock: ClockSetting, seconds: float, _number: int) -> float:
         with clocks.holding(clock, (), machine.cores):
             time.sleep(seconds)
         return math.nan

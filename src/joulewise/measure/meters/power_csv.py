@@ -89,9 +89,12 @@ def _table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     head = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
     mark = max(",;\t", key=head.count)
     reader = csv.reader(text.splitlines(), delimiter=mark)
-    lines = [
-        (reader.line_num, cells) for cells in reader if any(map(str.strip, cells)) and not cells[0].startswith("#")
-    ]
+    try:
+        lines = [
+            (reader.line_num, cells) for cells in reader if any(map(str.strip, cells)) and not cells[0].startswith("#")
+        ]
+    except csv.Error as error:
+        raise InputError(Problem(f"{path}: line {reader.line_num}", f"cannot be read as CSV: {error}")) from error
     if len(lines) < 2:
         raise InputError(Problem(str(path), "found no rows", "must be a line of headings and one row for each reading"))
     return lines[0][1], lines[1:]
@@ -193,13 +196,27 @@ def _time_s(text: str, zone: tzinfo) -> float:
     except ValueError:
         pass
     else:
-        return number / 1000.0 if number >= _MILLISECONDS_FROM else number
+        return _in_calendar(number / 1000.0 if number >= _MILLISECONDS_FROM else number, text)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        allowed = "must be an ISO time such as 2026-03-01T12:00:00+01:00, or seconds since 1970"
-        raise ValueError(f"found the time {text!r}; {allowed}") from None
+        raise _no_time(text) from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
+
+
+def _in_calendar(time_s: float, text: str) -> float:
+    """A time as it is, where it is before the year 10000; ValueError else."""
+    if not abs(time_s) < _END_OF_CALENDAR_S:
+        raise _no_time(text)
+    return time_s
+
+
+_END_OF_CALENDAR_S = 253_402_300_800.0
+
+
+def _no_time(text: str) -> ValueError:
+    allowed = "must be an ISO time such as 2026-03-01T12:00:00+01:00, or seconds since 1970"
+    return ValueError(f"found the time {text!r}; {allowed}")
 
 
 def _value(text: str, layout: _CsvLayout) -> float:

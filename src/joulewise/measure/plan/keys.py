@@ -72,7 +72,7 @@ class PlanHeading(PlanSection):
     )
     ways: Annotated[list[Way], Field(min_length=1)] = Field(
         ["restart"],
-        description='members that end early are started again ("restart"), or are not, as published ("once")',
+        description='members that end early are started again ("restart"), or are not ("once": Friese 2015, chapter 8)',
     )
     cores: Literal["separate", "siblings", "any"] | CoreSet | CoreSets = Field(
         "separate",

@@ -32,7 +32,7 @@ class SyntheticSection(PlanSection):
     """A machine that is simulated in place of this one."""
 
     seed: Annotated[int, Field(ge=0)] = Field(_USUAL.seed, description="seed of the noise")
-    cores: Annotated[int, Field(ge=1)] = Field(_USUAL.cores, description="number of cores")
+    cores: Annotated[int, Field(ge=1, le=4096)] = Field(_USUAL.cores, description="number of cores")
     frequencies: Annotated[list[Annotated[float, Field(ge=1)]], Field(min_length=1)] = Field(
         list(_USUAL.frequencies_mhz), description="frequencies in MHz"
     )

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import count
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 import numpy as np
@@ -45,7 +44,6 @@ class SyntheticBench:
     """The bench of a synthetic machine."""
 
     machine: SyntheticMachine
-    _n_idle: count[int] = field(default_factory=count, compare=False, repr=False)
 
     def warm_up(self, program: MeasuredProgram, cores: tuple[int, ...]) -> str:
         """Nothing to do: says if the machine does not have the program or the cores."""
@@ -75,11 +73,11 @@ class SyntheticBench:
             notes=(MADE_UP,),
         )
 
-    def idle_w(self, clock: ClockSetting, seconds: float) -> float:  # noqa: ARG002 (a door of every bench)
-        """Static power, read with noise; NaN where the machine reads no energy."""
+    def idle_w(self, clock: ClockSetting, seconds: float, number: int) -> float:  # noqa: ARG002 (a door of every bench)
+        """Static power, read with noise of its own each time; NaN where the machine reads no energy."""
         if not self.machine.has_energy:
             return math.nan
-        random = generator(self.machine.seed, "idle", clock.label, next(self._n_idle))
+        random = generator(self.machine.seed, "idle", clock.label, number)
         return self.machine.static_w * _factors(random, self.machine.energy_noise, 1)[0]
 
 

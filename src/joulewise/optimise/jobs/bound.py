@@ -57,7 +57,7 @@ class JobBound:
     def from_json(stored: dict[str, Any]) -> JobBound:
         """The bound that JSON values hold; InputError when its prices are none."""
         certificate = stored["certificate"] and Certificate.from_json(stored["certificate"])
-        return JobBound(stored["kind"], stored["value"], certificate, stored["preempts"])
+        return JobBound(stored["kind"], float(stored["value"]), certificate, stored["preempts"])
 
 
 def job_bound(world: JobWorld, kind: BoundKind = "prices", *, preempts: bool = False) -> JobBound:

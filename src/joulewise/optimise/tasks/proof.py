@@ -33,7 +33,8 @@ class Proof:
     def from_json(stored: dict[str, Any]) -> Proof:
         """The proof that JSON values hold; InputError when its prices are none."""
         certificate = stored["certificate"] and Certificate.from_json(stored["certificate"])
-        return Proof(stored["kind"], stored["maximum_utility"], stored["utility_bound"], certificate)
+        most, bound = float(stored["maximum_utility"]), float(stored["utility_bound"])
+        return Proof(stored["kind"], most, bound, certificate)
 
 
 def prove(world: World, kind: BoundKind) -> Proof:

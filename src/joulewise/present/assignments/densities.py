@@ -29,7 +29,7 @@ def densities(records: Records) -> Drawing:
     """Gamma densities with mean 1 at the least and the greatest coefficient of variation, and of 1 between."""
     shown = _shown(records)
     covs = sorted({cov for drawn in shown.values() for cov in drawn})
-    looks = {plain(cov): (theme.LINE_PALETTE[i], theme.LINE_DASHES[i % 4]) for i, cov in enumerate(covs)}
+    looks = {plain(cov): theme.line_style(i) for i, cov in enumerate(covs)}
     parts = [_part(_RANGES[name], drawn, looks) for name, drawn in shown.items()]
     caption = (
         "How likely an execution time or a power is, in multiples of its mean, at the ends of the range from which its "

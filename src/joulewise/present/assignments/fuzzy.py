@@ -72,7 +72,7 @@ def fuzzy_fronts_compared(records: Records) -> Drawing:
     seen = with_aims(records)
     panels, note = _panels(seen, seen.frame(CLOUDS), by_aim=False)
     aims = [str(aim) for aim in seen.values(AIM)]
-    colours = {aim: theme.LINE_PALETTE[i % len(theme.LINE_PALETTE)] for i, aim in enumerate(aims)}
+    colours = {aim: theme.line_style(i)[0] for i, aim in enumerate(aims)}
     caption = (
         "The small dots are what the assignments found for each objective earn and use on fresh samples of all times "
         "and powers, the same samples for all. Squares are assignments where their objectives see them."

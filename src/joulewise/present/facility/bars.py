@@ -1,4 +1,4 @@
-"""Reward rates by technique as bars: what is earned, what those that ignore co-location plan with, and the bound."""
+"""Reward by technique as bars: what a day earned beside what the plans said, or what plans earn, and the bound."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from joulewise.present.facility.view import (
     BOUND,
     BOUND_NAME,
     CRR,
+    EARNED,
     SAID_100,
+    earned_metric,
     settings_beside,
     technique_key,
 )
@@ -37,11 +39,27 @@ RR = "rr_percent"
 BLIND = ("greedy", "greedy-rates", "ga", "nlp")
 """Techniques that plan as if no core slowed another."""
 CRR_NAME, RR_NAME = "co-located reward rate", "reward rate as planned, without interference"
+EARNED_NAME, PLAN_NAME = "earned in a day", "its plan, if no task had to wait"
 _COLOUR = theme.PALETTE[0]
-_LOOKS = {CRR_NAME: _COLOUR, RR_NAME: theme.lighter(_COLOUR, 0.72), BOUND_NAME: theme.PALETTE[1]}
+_DARK, _LIGHT = (CRR_NAME, EARNED_NAME), (RR_NAME, PLAN_NAME)
+_LOOKS = {
+    **dict.fromkeys(_DARK, _COLOUR),
+    **dict.fromkeys(_LIGHT, theme.lighter(_COLOUR, 0.72)),
+    BOUND_NAME: theme.PALETTE[1],
+}
 _WIDTH_PX, _HALF_PX, _HEIGHTS_PX = 640, 380, (280, 200)  # of one panel, of several
 _MOST_STEP_PX, _LEAST_STEP_PX, _CHARACTER_PX, _VALUE_PX = 110, 46, 6.6, 26
 _GAP = 0.24  # of the band of a technique
+
+
+_SAID = {
+    EARNED_NAME: "What tasks earned that ended in time in a simulated day, with all waiting.",
+    PLAN_NAME: "The light bars are what the plans have, if no task had to wait.",
+    CRR_NAME: "Co-located reward rate of the plan of each technique, if no task has to wait.",
+    RR_NAME: "The light bars are what techniques that ignore co-location plan with.",
+    BOUND_NAME: "The ticks are the proven bound: no plan has more.",
+}
+"""What a caption tells of each measure."""
 
 
 def compares_rates(records: Records) -> bool:
@@ -50,19 +68,18 @@ def compares_rates(records: Records) -> bool:
 
 
 def rates_by_technique(records: Records) -> Drawing:
-    """Co-located reward rate by technique with its interval, the reward rate of blind ones, and the bound."""
+    """What a day earned by technique with its interval, what the plan said, and the bound.
+
+    Without days, the co-located reward rate of plans, and the reward rate with which blind techniques plan.
+    """
     key = technique_key(records)
     settings = settings_beside(records, key)
     panels, note = panels_of(records, _rates(records, [*settings, key]), settings)
     top = max(_top(panel.rows) for panel in panels)
     parts = [_panel(records, panel, key, top, len(panels)) for panel in panels]
     shown = {name for panel in panels for name in panel.rows["measure"]}
-    planned = " The light bars are what techniques that ignore co-location plan with." if RR_NAME in shown else ""
-    bound = " The ticks are the proven bound: no plan earns more." if BOUND_NAME in shown else ""
-    caption = (
-        f"Co-located reward rate of the plan of each technique; {SAID_100}.{planned}{bound} "
-        f"{whiskers(records, metric=CRR)}{note}"
-    )
+    said = " ".join(words for name, words in _SAID.items() if name in shown)
+    caption = f"{said} {SAID_100[:1].upper()}{SAID_100[1:]}. {whiskers(records, metric=earned_metric(records))}{note}"
     return Drawing(assemble(parts, across=2 if _is_narrow(records, key) else 1), caption)
 
 
@@ -70,10 +87,17 @@ def _rates(records: Records, keys: list[str]) -> pl.DataFrame:
     """The mean of each measure with its interval: the keys, measure, mean, low, high, n."""
     parts = [
         _only_blind(records, records.means(metric, keys), keys, name).with_columns(measure=pl.lit(name))
-        for name, metric in ((CRR_NAME, CRR), (RR_NAME, RR), (BOUND_NAME, BOUND))
+        for name, metric in _measures(records).items()
         if records.measures(metric)
     ]
     return pl.concat(parts).filter(pl.col("mean").is_not_null())
+
+
+def _measures(records: Records) -> dict[str, str]:
+    """The metrics that are shown, by name."""
+    if earned_metric(records) == EARNED:
+        return {EARNED_NAME: EARNED, PLAN_NAME: CRR, BOUND_NAME: BOUND}
+    return {CRR_NAME: CRR, RR_NAME: RR, BOUND_NAME: BOUND}
 
 
 def _only_blind(records: Records, means: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame:
@@ -109,17 +133,18 @@ def _panel(records: Records, panel: Panel, key: str, top: float, n_panels: int) 
         tooltip=[alt.Tooltip("name:N", title="technique"), alt.Tooltip("measure:N", title="what"),
                  alt.Tooltip("shown:N", title="% (95 % interval)"), alt.Tooltip("n:Q", title="trials")],
     )  # fmt: skip
-    n_bars = 2 if any(row["measure"] == RR_NAME for row in rows) else 1
+    n_bars = 2 if any(row["measure"] in _LIGHT for row in rows) else 1
     layers = _layers(base, top, (1 - _GAP) * step_px, n_bars, set(panel.rows["measure"]))
     return layer(*layers, width=step_px * len(labels), height=_HEIGHTS_PX[n_panels > 1], title=panel.title)
 
 
 def _bar_rows(panel: Panel, key: str, labels: dict[Any, str]) -> Iterator[dict[str, Any]]:
     """The rows of a panel in the order of the techniques; bars of one technique stand beside each other."""
-    pairs = set(panel.rows.filter(pl.col("measure") == RR_NAME)[key])
+    pairs = set(panel.rows.filter(pl.col("measure").is_in(_LIGHT))[key])
     order = list(labels)
     for row in sorted(panel.rows.iter_rows(named=True), key=lambda row: order.index(row[key])):
-        offset = {CRR_NAME: -0.5, RR_NAME: 0.5}.get(row["measure"], 0.0) if row[key] in pairs else 0.0
+        side = (row["measure"] in _LIGHT) - (row["measure"] in _DARK)
+        offset = 0.5 * side if row[key] in pairs else 0.0
         high = in_percent(row["high"])
         yield {
             "main": labels[row[key]], "name": labels[row[key]].replace("\n", " "), "measure": row["measure"],
@@ -139,7 +164,7 @@ def _layers(base: Any, top: float, band_px: float, n_bars: int, measures: set[st
         legend=alt.Legend(title=None, symbolType="square", labelLimit=320),
     )  # fmt: skip
     axis = alt.Axis(tickCount=6, format=AXIS_FORMAT)
-    y = alt.Y("mean:Q", title="reward rate (%)", scale=alt.Scale(domain=[0, top], nice=False), axis=axis)
+    y = alt.Y("mean:Q", title="of all reward (%)", scale=alt.Scale(domain=[0, top], nice=False), axis=axis)
     half = n_bars / 2
     offset = alt.XOffset("offset:Q", scale=alt.Scale(domain=[-half, half], nice=False, zero=False))
     bars = base.transform_filter(f"datum.measure != '{BOUND_NAME}'").encode(xOffset=offset)
@@ -147,7 +172,7 @@ def _layers(base: Any, top: float, band_px: float, n_bars: int, measures: set[st
     bar_px = 0.94 * band_px / n_bars
     layers = [
         bars.mark_bar(size=bar_px).encode(y=y, color=colour),
-        bars.transform_filter(f"datum.measure == '{RR_NAME}'")
+        bars.transform_filter(alt.FieldOneOfPredicate("measure", list(_LIGHT)))
         .mark_bar(size=bar_px, fillOpacity=0, stroke=_COLOUR, strokeDash=[3, 2], strokeWidth=1)
         .encode(y=y),
         bars.mark_rule(color=theme.INK, strokeWidth=1).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),

@@ -15,8 +15,9 @@ from joulewise.present.layout import Panel, all_panels, sentence
 from joulewise.present.records import METHOD, Records
 
 _PLANNED = "day_planned_percent"
+_SAME = 0.05
 _MEANS = (
-    CRR, RR, BOUND, "gap_percent", "total_w", "cap_w", "redline_margin_k", "value_per_kw", "most_reward_per_s",
+    CRR, RR, BOUND, "total_w", "cap_w", "redline_margin_k", "value_per_kw", "most_reward_per_s",
     _PLANNED, EARNED,
 )  # fmt: skip
 
@@ -38,17 +39,17 @@ def _finding(records: Records, panel: Panel, key: str) -> Finding:
     there = _means(records, panel, best)
     has_day = earned_metric(records) == EARNED
     most = " earned the most" if panel.rows.height > 1 else " earned"
-    when = " in the day" if has_day else ""
+    when = " in a day" if has_day else ""
     colon = ":" if panel.rows.height > 1 else ""
     lead = (
         f"{place_of(panel)}{records.phrase(key, best[key])}{most}{when}{colon} "
         f"{percent(best['mean'], _decimals(best))} of the reward of all tasks that arrive"
-        f"{plus_minus_of(best, _decimals(best))}{'' if has_day else _gap(there)}."
+        f"{plus_minus_of(best, _decimals(best))}{'' if has_day else ', by its plan, if no task has to wait'}."
     )
     support = joined(
+        _planned(there, has_day),
         _limits(there),
         _worth(there),
-        _at_even_rates(there) if has_day else "",
         _blind(records, panel, key),
         _set_points(records, panel, best),
     )
@@ -73,10 +74,6 @@ def _decimals(row: Mapping[str, Any]) -> int:
     return max(1, decimals_for(half_width(row)))
 
 
-def _gap(means: Mapping[str, float]) -> str:
-    return f", {number(means['gap_percent'])} % below the proven bound" if "gap_percent" in means else ""
-
-
 def _limits(means: Mapping[str, float]) -> str:
     if not {"total_w", "cap_w", "redline_margin_k"} <= set(means):
         return ""
@@ -91,10 +88,18 @@ def _worth(means: Mapping[str, float]) -> str:
     return f"Another kW would bring at most {number(points)} percentage points."
 
 
-def _at_even_rates(means: Mapping[str, float]) -> str:
-    """What was planned, where the lead tells what a day earned."""
-    day = f"; the plans of the day said {percent(means[_PLANNED])}" if _PLANNED in means else ""
-    return f"At even rates it plans with {percent(means[CRR])}{_gap(means)}{day}."
+def _planned(means: Mapping[str, float], has_day: bool) -> str:
+    """What was planned, where the lead tells what a day earned, and what is proven."""
+    plan = f"If no task had to wait, its plan would earn {percent(means[CRR])}{_plans_of_day(means)}" if has_day else ""
+    bound = f"no plan has more than {percent(means[BOUND])}, the proven bound" if BOUND in means else ""
+    text = "; ".join(part for part in (plan, bound) if part)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _plans_of_day(means: Mapping[str, float]) -> str:
+    """What the plans of the day said, where its rates were not even."""
+    planned = means.get(_PLANNED, means[CRR])
+    return "" if abs(planned - means[CRR]) < _SAME else f", and those for the rates of the day {percent(planned)}"
 
 
 def _blind(records: Records, panel: Panel, key: str) -> str:
@@ -106,7 +111,7 @@ def _blind(records: Records, panel: Panel, key: str) -> str:
     if not planned_with:
         return ""
     row, means = max(planned_with, key=lambda pair: pair[1][RR] - pair[1][CRR])
-    planned, earned = percent(means[RR]), percent(means[CRR])
+    planned, earned = percent(means[RR]), percent(means[earned_metric(records)])
     return f"{records.phrase(key, row[key])}, which ignores co-location, plans with {planned} and earns {earned}."
 
 

@@ -13,9 +13,15 @@ GLOSSARY = {
         "Reward per second if no core slowed another, in percent of that of all tasks that arrive. No more tasks "
         "of a type count than arrive."
     ),
+    "Earned in a day": (
+        "The reward of the tasks that ended by their deadlines in a simulated day, in percent of that of all tasks "
+        "that arrive. Tasks come one by one at random, wait for cores, and are slowed by what runs beside them. This "
+        "is what a plan is worth."
+    ),
     "Co-located reward rate": (
-        "The reward rate with the slowdown that cores of one processor cause each other. This is what is really "
-        "earned, and what plans are compared by."
+        "The reward rate of a plan with the slowdown that cores of one processor cause each other, if no task had to "
+        "wait. A task counts only if it ends by its deadline beside the worst that its neighbours run, unless the "
+        "study asks that of tasks alone, as published (`deadlines_alone`)."
     ),
     "Proven bound": (
         "No plan that keeps the cap and the redlines has a higher co-located reward rate. Prices for power, "

@@ -21,7 +21,7 @@ from joulewise.present.facility.view import (
     technique_key,
 )
 from joulewise.present.layout import Drawing, Panel, assemble, in_percent, inline, panels_of
-from joulewise.present.lines import BUDGET_LOOK, LineAxis, LinePoint, Plot, draw_lines
+from joulewise.present.lines import LIMIT_LOOK, LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.parts import layer
 from joulewise.present.records import Records
 from joulewise.present.theme import Looks
@@ -55,7 +55,7 @@ def rate_over_time(records: Records) -> Drawing:
     x = _time_axis(min(first for first, _ in ends_s), max(last for _, last in ends_s))
     scenes = [_scene(records, panel, key, x) for panel in panels]
     y = percent_axis([value for scene in scenes for value in scene.values])
-    looks = {**looks_of(records, key), BOUND_NAME: BUDGET_LOOK}
+    looks = {**looks_of(records, key), BOUND_NAME: LIMIT_LOOK}
     parts = [_panel(scene, looks, x, y, _WIDTHS_PX[len(panels) > 1]) for scene in scenes]
     n_trials = max(panel.rows["trial"].n_unique() for panel in panels)
     means = (
@@ -63,7 +63,8 @@ def rate_over_time(records: Records) -> Drawing:
     )
     bound = " The dashed line is the proven bound: no plan earns more." if records.measures(BOUND) else ""
     caption = (
-        f"Co-located reward rate of the best plan that each technique had found by then; {SAID_100}. The dot marks the "
+        f"Co-located reward rate of the best plan that each technique had found by then, if no task has to wait; "
+        f"{SAID_100}. The dot marks the "
         f"last improvement, after which the line stays level; time is on a logarithmic scale.{bound}{means}{note}"
     )
     return Drawing(assemble(parts, across=2), caption)

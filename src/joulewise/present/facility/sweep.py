@@ -22,7 +22,7 @@ from joulewise.present.facility.view import (
 )
 from joulewise.present.formats import plain, power_unit
 from joulewise.present.layout import Drawing, Panel, assemble, in_percent, panels_of, whiskers
-from joulewise.present.lines import BUDGET_LOOK, LineAxis, LinePoint, Plot, draw_lines
+from joulewise.present.lines import LIMIT_LOOK, LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.records import Records
 from joulewise.present.views import looks_of
 
@@ -100,8 +100,8 @@ def rates_by_number(records: Records) -> Drawing:
     x = _NumberAxis(kind, seen.runs[_PLACE])
     scenes = [_scene(seen, panel, technique, x) for panel in panels]
     caption = (
-        f"Co-located reward rate at each {kind.name}{_bound_said(records)}; {SAID_100}.{_worth_said(seen, kind)}"
-        f"{x.said} {whiskers(records, 'Points', CRR)}{note}"
+        f"Co-located reward rate of plans, if no task has to wait, at each {kind.name}{_bound_said(records)}; "
+        f"{SAID_100}.{_worth_said(seen, kind)}{x.said} {whiskers(records, 'Points', CRR)}{note}"
     )
     return Drawing(assemble(_parts(seen, scenes, technique, x), across=2), caption)
 
@@ -200,7 +200,7 @@ def _points(rows: pl.DataFrame, x: _NumberAxis) -> list[LinePoint]:
 
 def _parts(seen: Records, scenes: Sequence[_SweepLines], technique: str, x: _NumberAxis) -> list[Any]:
     """Every panel, with what a unit more brings beside it."""
-    looks = {**looks_of(seen, technique), BOUND_NAME: BUDGET_LOOK, PRICE_NAME: BUDGET_LOOK}
+    looks = {**looks_of(seen, technique), BOUND_NAME: LIMIT_LOOK, PRICE_NAME: LIMIT_LOOK}
     earned = percent_axis([value for scene in scenes for value in _values(scene.earned)])
     worth = _worth_axis(x.kind, [value for scene in scenes for value in _values(scene.worth)])
     plots = [

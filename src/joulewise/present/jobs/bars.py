@@ -9,15 +9,16 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.bars import Measure, draw_bars
+from joulewise.present.bars import Measure
+from joulewise.present.compared import draw_compared
 from joulewise.present.curves import (
     ENERGY_TRACE,
     TRACES,
-    UTILITY_SAID,
     UTILITY_TRACE,
     draw_traces,
     energy_said,
     trace_frame,
+    utility_said,
 )
 from joulewise.present.fates import FATES
 from joulewise.present.formats import energy_unit, number, time_unit
@@ -35,7 +36,7 @@ from joulewise.present.layout import (
     panels_of,
     whiskers,
 )
-from joulewise.present.records import UTILITY, Records
+from joulewise.present.records import Records
 from joulewise.present.tradeoff import draw_tradeoff
 
 ENERGY, WAIT, SLOWDOWN = "energy_j", "mean_wait_s", "mean_bounded_slowdown"
@@ -53,20 +54,20 @@ def compares(records: Records, *metrics: str) -> bool:
 
 def earn_apart(records: Records) -> bool:
     """Whether there are several schedulers that do not all earn the same, as they do where time costs no utility."""
-    if not compares(records, UTILITY):
+    if not compares(records, records.share):
         return False
-    earned = records.runs.select(pl.col(UTILITY).max() - pl.col(UTILITY).min()).item()
+    earned = records.runs.select(pl.col(records.share).max() - pl.col(records.share).min()).item()
     return bool(earned > _SAME_PERCENT)
 
 
 def utility_by_scheduler(records: Records) -> Drawing:
-    """Percentage of maximum utility by scheduler, the energy filters side by side."""
+    """Share of utility by scheduler, the energy filters side by side."""
     seen, best = job_view(records)
     layout = _layout(seen)
-    chart, note = draw_bars(seen, layout)
+    chart, note, marks = draw_compared(seen, layout)
     caption = (
-        f"Percentage of the maximum utility that each {_compared(seen)} earned{_by(seen, layout)}; the maximum is "
-        f"earned if every job starts on arrival where it is fastest.{best} {whiskers(seen)}{note}"
+        f"Percentage of {seen.whole} that each {_compared(seen)} earned{_by(seen, layout)}.{best} "
+        f"{whiskers(seen, marks)}{note}"
     )
     return Drawing(chart, caption)
 
@@ -76,12 +77,12 @@ def energy_by_scheduler(records: Records) -> Drawing:
     seen, best = job_view(records)
     layout = _layout(seen)
     unit, size = energy_unit(_most(seen, ENERGY))
-    measure = Measure(ENERGY, f"energy used ({unit})", None, math.inf, size, "budget_j")
-    chart, note = draw_bars(seen, layout, measure)
+    measure = Measure(ENERGY, f"energy used ({unit})", None, math.inf, size, "budget_j", "budget")
+    chart, note, marks = draw_compared(seen, layout, measure)
     budget = " The dashed line is the budget, where all have the same." if seen.measures("budget_j") else ""
     caption = (
         f"Energy that the jobs used, for each {_compared(seen)}{_by(seen, layout)}.{budget}{best} "
-        f"{whiskers(seen, metric=ENERGY)}{note}"
+        f"{whiskers(seen, marks, ENERGY)}{note}"
     )
     return Drawing(chart, caption)
 
@@ -95,12 +96,12 @@ def waits_by_scheduler(records: Records) -> Drawing:
         Measure(WAIT, f"mean wait ({unit})", None, math.inf, size),
         Measure(SLOWDOWN, "mean bounded slowdown", None, math.inf),
     )
-    chart, note = draw_bars(seen, layout, *measures)
+    chart, note, marks = draw_compared(seen, layout, *measures)
     caption = (
         "How long jobs waited before they ran, and their bounded slowdown (wait and run time over run time, or over 10 "
         f"s where that is more), for each {_compared(seen)}{_by(seen, layout)}. Only jobs that ran are counted, so a "
         f"scheduler that drops jobs or leaves many waiting can still show short waits.{best} "
-        f"{whiskers(seen, metric=WAIT)}{note}"
+        f"{whiskers(seen, marks, WAIT)}{note}"
     )
     return Drawing(chart, caption)
 
@@ -125,7 +126,7 @@ def _over_time(records: Records, trace: str) -> Drawing:
     seen, best = job_view(records)
     seen = replace(seen, frames={TRACES: _to_one_end(records.frame(JOB_TRACES))})
     lines = seen.main or SCHEDULER
-    said = energy_said(seen, lines) if trace == ENERGY_TRACE else UTILITY_SAID
+    said = energy_said(seen, lines) if trace == ENERGY_TRACE else utility_said(seen)
     keys = [key for key in seen.varying if key != lines]
     return draw_traces(seen, trace, said, lines, keys, trace_frame(seen, trace, lines), best)
 

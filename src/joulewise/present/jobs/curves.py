@@ -13,7 +13,7 @@ from joulewise.present.formats import power_unit
 from joulewise.present.jobs.keys import SCHEDULER
 from joulewise.present.jobs.view import JOB_TRACES, job_view, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of
-from joulewise.present.parts import hconcat
+from joulewise.present.parts import hconcat, layer
 from joulewise.present.records import Records
 
 _MOST_POINTS = 360
@@ -24,19 +24,23 @@ _HEIGHTS_PX = (150, 84)  # of one row of panels, of several
 
 @dataclass(frozen=True)
 class _Quantity:
-    """One column of panels: what is drawn, its title, colour, unit by the highest value, and the most there can be."""
+    """One column of panels: what is drawn, its title, colour, unit by the highest value, and the most there can be.
+
+    `limit` is a study key whose value limits it.
+    """
 
     name: str
     title: str
     colour: str
     unit: Callable[[float], tuple[str, float]]
     most: float = 0.0
+    limit: str = ""
 
 
 _QUANTITIES = (
     _Quantity("busy_percent", "cores busy", theme.PALETTE[0], lambda _most: ("%", 1.0), 100.0),
     _Quantity("queue_length", "jobs waiting", theme.PALETTE[1], lambda _most: ("", 1.0)),
-    _Quantity("power_w", "power", theme.PALETTE[2], power_unit),
+    _Quantity("power_w", "power", theme.PALETTE[2], power_unit, limit="supply.power_cap_w"),
 )
 
 
@@ -55,6 +59,8 @@ def jobs_over_time(records: Records) -> Drawing:
     seen, best = job_view(records)
     quantities = _kept_quantities(records)
     frame = kept(seen, JOB_TRACES, ["at_s", *(each.name for each in quantities)])
+    limits = {each.limit for each in quantities if each.limit in seen.runs.columns}
+    frame = frame.join(seen.runs.select("run", *(limits - set(frame.columns))), on="run", maintain_order="left")
     keys = [*(key for key in seen.varying if key != SCHEDULER), SCHEDULER]
     panels, note = panels_of(seen, frame, keys if seen.varying else [])
     rows = []
@@ -62,6 +68,7 @@ def jobs_over_time(records: Records) -> Drawing:
         parts = [_part(panel, panels, each, last=i == len(panels) - 1) for each in quantities]
         rows.append(hconcat(*parts, spacing=18, title=panel.title))
     limited = " Panels of a column have the same scale." if len(panels) > 1 else ""
+    limited += " The dashed line is the power cap." if any(frame[name].count() for name in limits) else ""
     caption = (
         f"What the clusters did over time: {', '.join(each.title for each in quantities)}.{limited} First kept trial."
         f"{best}{note}"
@@ -72,7 +79,8 @@ def jobs_over_time(records: Records) -> Drawing:
 def _part(panel: Panel, panels: Sequence[Panel], quantity: _Quantity, *, last: bool) -> Any:
     import altair as alt
 
-    highest = max(float(each.rows[quantity.name].max() or 0.0) for each in panels)  # type: ignore[arg-type]
+    columns = [name for name in (quantity.name, quantity.limit) if name in panel.rows.columns]
+    highest = max(float(each.rows[name].max() or 0.0) for each in panels for name in columns)  # type: ignore[arg-type]
     unit, size = quantity.unit(highest)
     end_s = max(float(each.rows["at_s"].max() or 0.0) for each in panels)  # type: ignore[arg-type]
     time, time_s = ("d", 86400.0) if end_s > _DAYS_FROM_S else ("h", 3600.0)
@@ -92,7 +100,19 @@ def _part(panel: Panel, panels: Sequence[Panel], quantity: _Quantity, *, last: b
         y=alt.Y("y:Q", title=title, axis=alt.Axis(format=AXIS_FORMAT, tickCount=3),
                 scale=alt.Scale(domain=[0, top], nice=False)),
     )  # fmt: skip
-    return drawn.properties(width=_WIDTH_PX, height=_HEIGHTS_PX[len(panels) > 1])
+    layers = [drawn, *_limit_line(panel, quantity.limit, size)]
+    return layer(*layers, width=_WIDTH_PX, height=_HEIGHTS_PX[len(panels) > 1])
+
+
+def _limit_line(panel: Panel, limit: str, size: float) -> list[Any]:
+    """The limit of a quantity across a panel; none where nothing limits it."""
+    import altair as alt
+
+    value = panel.rows[limit][0] if limit in panel.rows.columns else None
+    if value is None:
+        return []
+    rule = alt.Chart(inline([{"y": value / size}])).mark_rule(color=theme.INK, strokeDash=[3, 3])
+    return [rule.encode(y=alt.Y("y:Q"))]
 
 
 def _thinned(rows: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -11,7 +11,7 @@ from joulewise.present.formats import number, percent
 from joulewise.present.jobs.bars import SLOWDOWN, WAIT, earn_apart
 from joulewise.present.jobs.keys import SCHEDULER
 from joulewise.present.jobs.view import job_view
-from joulewise.present.layout import Panel, panels_of, sentence
+from joulewise.present.layout import Panel, all_panels, sentence
 from joulewise.present.records import Records
 from joulewise.units import count, duration
 
@@ -32,8 +32,28 @@ def _wait_findings(seen: Records) -> list[Finding]:
     if not seen.measures(WAIT, SLOWDOWN):
         return []
     keys = [key for key in seen.varying if key != SCHEDULER]
-    panels, _ = panels_of(seen, seen.summary.filter(pl.col("metric") == WAIT, pl.col("mean").is_not_null()), keys)
-    return [_wait_finding(seen, panel) for panel in panels[:MAX_FINDINGS]]
+    rows = seen.summary.filter(pl.col("metric") == WAIT, pl.col("mean").is_not_null())
+    panels = all_panels(seen, rows, keys)
+    return [_wait_finding(seen, panels[0])] if len(panels) == 1 else _common_waits(seen, panels)
+
+
+def _common_waits(seen: Records, panels: Sequence[Panel]) -> list[Finding]:
+    """With which schedulers jobs waited least, and at which settings."""
+    groups: dict[str, list[Panel]] = {}
+    for panel in panels:
+        least = panel.rows.sort("mean", maintain_order=True).row(0, named=True)
+        groups.setdefault(seen.phrases(least, [key for key in (SCHEDULER,) if key in seen.varying]), []).append(panel)
+    ranked = sorted(groups.items(), key=lambda group: len(group[1]), reverse=True)
+    return [_common_wait(name, same, len(panels)) for name, same in ranked[:MAX_FINDINGS]]
+
+
+def _common_wait(name: str, panels: Sequence[Panel], n_settings: int) -> Finding:
+    waits_s = sorted(float(panel.rows["mean"].min()) for panel in panels)  # type: ignore[arg-type]
+    span = " to ".join(dict.fromkeys(duration(wait_s) for wait_s in (waits_s[0], waits_s[-1])))
+    least = f"with {name}, jobs waited least" if name else "jobs waited"
+    where = f"all {n_settings} settings" if len(panels) == n_settings else f"{len(panels)} of {n_settings} settings"
+    listed = "" if len(panels) == n_settings else "; ".join(panel.title for panel in panels[:MAX_FINDINGS])
+    return Finding(f"{sentence(least)} at {where}: {span} on average.", f"{sentence(listed)}." if listed else "")
 
 
 def _wait_finding(seen: Records, panel: Panel) -> Finding:

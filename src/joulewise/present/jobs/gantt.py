@@ -14,7 +14,7 @@ from joulewise.present import theme
 from joulewise.present.formats import number
 from joulewise.present.jobs.keys import SCHEDULER
 from joulewise.present.jobs.view import CLUSTERS, JOBS, PIECES, job_view, kept
-from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of, sentence
+from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, all_panels, assemble, inline, sentence
 from joulewise.present.parts import vconcat
 from joulewise.present.records import Records
 from joulewise.units import count, duration
@@ -74,8 +74,7 @@ def gantt(records: Records) -> Drawing:
     seen, best = job_view(records)
     runs = _runs(seen)
     keys = [*(key for key in seen.varying if key != SCHEDULER), SCHEDULER]
-    panels, _ = panels_of(seen, runs, keys if seen.varying else [])
-    shown = panels[:_MOST_PANELS]
+    shown = _shown(seen, all_panels(seen, runs, keys if seen.varying else []))
     window = lively([panel.rows for panel in shown])
     sizes = _sizes(seen, shown)
     n_left = runs["run"].n_unique() - len(shown)
@@ -90,6 +89,18 @@ def gantt(records: Records) -> Drawing:
     width_px = _WIDTHS_PX[len(shown) > 1]
     parts = [_panel(panel, _Chart(window, sizes, width_px), looks) for panel in shown]
     return Drawing(assemble(parts, across=2), caption)
+
+
+def _shown(seen: Records, panels: Sequence[Panel]) -> list[Panel]:
+    """As many schedules as there is room for: the first, with the best of the first setting among them."""
+    best = next((i for i, panel in enumerate(panels) if _is_best(seen, panel.rows.row(0, named=True))), 0)
+    first = [i for i in range(len(panels)) if i != best][: _MOST_PANELS - 1]
+    return [panels[i] for i in sorted([best, *first])]
+
+
+def _is_best(seen: Records, point: Mapping[str, Any]) -> bool:
+    """Whether a schedule is of a point that earned most at its setting."""
+    return any(all(point[key] == row[key] for key in seen.varying) for row in seen.best.iter_rows(named=True))
 
 
 def _runs(seen: Records) -> pl.DataFrame:

@@ -18,14 +18,18 @@ GLOSSARY = {
         "What the system earns for a job. It depends on the job's priority and falls with the time between its "
         "arrival and its completion."
     ),
-    "Maximum utility": (
-        "What would be earned if every job started the moment it arrived, where it is fastest, with no other job "
-        "in the way. On a busy system no scheduler comes near."
-    ),
     "Proven bound": (
         "What no scheduler can exceed, even one that knows the future. Prices for node time and energy prove it, "
         'and `joulewise verify` checks the proof; with `bound = "trivial"` it is what jobs could earn if none '
         "were in the way of others."
+    ),
+    "% of what is possible": (
+        "Utility earned divided by the proven bound of the same trial. The best possible may lie below the bound, so "
+        "this is the least that it can be."
+    ),
+    "Utility if nothing had to wait": (
+        "What would be earned if every job started the moment it arrived, where it is fastest, with no other job in "
+        "the way. Machovec et al. (2016) call it the maximum utility. On a busy system no scheduler comes near."
     ),
     "Energy filter": (
         "Takes away options that would use more than a fair share of the energy that is left, counted per task or "

@@ -10,12 +10,11 @@ from joulewise.present.formats import energy_unit, plain
 from joulewise.present.jobs.keys import FILTER, LENIENCY, SCHEDULER
 from joulewise.present.jobs.view import by_scheduler, filtered
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled, sentence, shared_value, whiskers
-from joulewise.present.lines import BUDGET, BUDGET_LOOK, LineAxis, LinePoint, Plot, draw_lines
-from joulewise.present.records import UTILITY, Records
+from joulewise.present.lines import BUDGET, LIMIT_LOOK, LineAxis, LinePoint, Plot, draw_lines
+from joulewise.present.records import POSSIBLE, UTILITY, Records
 from joulewise.present.views import looks_of, reshaped
 
 _ENERGY = "energy_j"
-_TITLES = {UTILITY: "% of maximum utility", _ENERGY: "energy used"}
 _LABEL_PART = 0.06
 
 
@@ -23,14 +22,14 @@ def over_job_leniency(records: Records) -> Drawing:
     """Utility and energy over the leniency, a row of panels for each energy filter, a line for each scheduler."""
     seen = _filtered(records)
     keys = [key for key in seen.varying if key not in (SCHEDULER, LENIENCY)]
-    metrics = [name for name in _TITLES if seen.measures(name)]
+    metrics = [name for name in (seen.share, _ENERGY) if seen.measures(name)]
     means = {name: panels_of(seen, seen.means(name, [SCHEDULER, LENIENCY, *keys]), keys) for name in metrics}
     plots = [_plots(seen, name, panels) for name, (panels, _) in means.items()]
     parts = [draw_lines(plot) for row in zip(*plots, strict=True) for plot in row]
     energy = " and the energy used" if _ENERGY in metrics else ""
     caption = (
-        f"Percentage of the maximum utility{energy} at each leniency of the energy filter{_filters(seen)}; the more "
-        f"lenient, the fewer options it takes away. {whiskers(seen, 'Points')}{means[metrics[0]][1]}"
+        f"Percentage of {seen.whole} that was earned{energy} at each leniency of the energy filter{_filters(seen)}; "
+        f"the more lenient, the fewer options it takes away. {whiskers(seen, 'Points')}{means[metrics[0]][1]}"
     )
     return Drawing(assemble(parts, across=len(metrics)), caption)
 
@@ -57,23 +56,29 @@ def _filters(seen: Records) -> str:
 
 
 def _plots(seen: Records, metric: str, panels: Sequence[Panel]) -> list[Plot]:
-    budgets = [shared_value(seen, panel, "budget_j") if metric == _ENERGY else None for panel in panels]
+    limits = [shared_value(seen, panel, "budget_j") if metric == _ENERGY else _bound(metric) for panel in panels]
     shown = [v for panel in panels for name in ("mean", "low", "high") for v in panel.rows[name].drop_nulls()]
-    shown += [budget for budget in budgets if budget is not None]
+    shown += [limit for limit in limits if limit is not None]
     unit, size = energy_unit(max(shown)) if metric == _ENERGY else ("", 1.0)
     room = max(0.06 * (max(shown) - min(shown)), 0.01 * max(shown)) or 1.0
-    title = f"{_TITLES[metric]} ({unit})" if unit else _TITLES[metric]
+    title = f"energy used ({unit})" if unit else f"% of {seen.whole}"
     y = LineAxis(title, max(0.0, min(shown) - room) / size, (max(shown) + room) / size)
-    return [_plot(seen, panel, y, size, budget) for panel, budget in zip(panels, budgets, strict=True)]
+    name = BUDGET if metric == _ENERGY else seen.bound_name
+    return [_plot(seen, panel, y, size, (name, limit)) for panel, limit in zip(panels, limits, strict=True)]
 
 
-def _plot(seen: Records, panel: Panel, y: LineAxis, size: float, budget_j: float | None) -> Plot:
+def _bound(metric: str) -> float | None:
+    return 100.0 if metric == POSSIBLE else None
+
+
+def _plot(seen: Records, panel: Panel, y: LineAxis, size: float, limit: tuple[str, float | None]) -> Plot:
     labels, x = seen.labels(SCHEDULER), _leniencies(panel.rows)
     parts = {part[SCHEDULER][0]: part.sort(LENIENCY) for part in panel.rows.partition_by(SCHEDULER)}
     lines = {label: _points(parts[name], size) for name, label in labels.items() if name in parts}
-    if budget_j is not None:
-        lines[BUDGET] = [LinePoint(x.low, budget_j / size), LinePoint(x.high, budget_j / size)]
-    looks = {**looks_of(seen, SCHEDULER), BUDGET: BUDGET_LOOK}
+    name, value = limit
+    if value is not None:
+        lines[name] = [LinePoint(end, value / size) for end in (x.low, x.high)]
+    looks = {**looks_of(seen, SCHEDULER), name: LIMIT_LOOK}
     return Plot(lines, looks, x, y, sentence(panel.title), 330)
 
 

@@ -43,14 +43,11 @@ from joulewise.present.jobs.view import (
 from joulewise.present.jobs.waits import has_several, has_waits, slowdown_by_user, wait_distribution, waits_by_queue
 from joulewise.present.page import Figure, Need, Page
 from joulewise.present.records import Key, Records
+from joulewise.present.tradeoff import energies_differ
 
 
 def _differ(records: Records) -> bool:
     return not job_view(records, folds=True)[0].behind_best.is_empty()
-
-
-def _uses_energy(records: Records) -> bool:
-    return records.measures("utility", ENERGY) and records.runs[ENERGY].n_unique() > 1
 
 
 _UTILITY = Need("utility of jobs", earn_apart)
@@ -68,8 +65,8 @@ _FIGURES = (
         scheduler_differences,
     ),
     Figure(
-        "schedulers-against-energy", "Utility against energy", (_UTILITY, _ENERGY, Need("energy", _uses_energy)),
-        schedulers_against_energy,
+        "schedulers-against-energy", "Utility against energy",
+        (_UTILITY, _ENERGY, Need("energies that differ", energies_differ)), schedulers_against_energy,
     ),
     Figure(
         "waits-by-scheduler", "Wait and slowdown by scheduler",

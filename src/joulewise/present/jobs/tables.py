@@ -12,11 +12,11 @@ from joulewise.present.jobs.bars import SLOWDOWN, WAIT
 from joulewise.present.jobs.keys import SCHEDULER
 from joulewise.present.jobs.view import FINDINGS, QUEUES, USERS, job_view, kept
 from joulewise.present.layout import Panel, panels_of, sentence
-from joulewise.present.records import UTILITY, Records
+from joulewise.present.records import POSSIBLE, UTILITY, Records
 from joulewise.present.tables import WORDS, Cell, Table, cost_tables, measured_table
 
 _METRICS = (
-    UTILITY, "possible_percent", "energy_j", "energy_per_job_j", "jobs_completed", "jobs_dropped", "jobs_waiting",
+    POSSIBLE, UTILITY, "energy_j", "energy_per_job_j", "jobs_completed", "jobs_dropped", "jobs_waiting",
     "mean_wait_s", "median_wait_s", "mean_turnaround_s", "mean_bounded_slowdown", "busy_percent", "mean_queue_length",
     "makespan_s", "fairness",
 )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.present.jobs.keys import ADAPTS, COMMITMENT, FILTER, LENIENCY, LOAD, POLICY, SCHEDULER, THRESHOLD
-from joulewise.present.records import UTILITY, VARIANT, Records
+from joulewise.present.records import VARIANT, Records
 from joulewise.present.views import reshaped
 
 JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES = "jobs", "job_traces", "job_types", "users", "queues"
@@ -75,10 +75,11 @@ def job_view(records: Records, *, folds: bool = False) -> tuple[Records, str]:
     seen = by_scheduler(records, folds=folds)
     keys = [key for key in seen.study.axes if key not in TUNINGS]
     tuned = [key for key in TUNINGS if _tunes(seen, keys, key)]
-    if not tuned or not seen.measures(UTILITY):
+    share = seen.share
+    if not tuned or not seen.measures(share):
         return reshaped(seen, seen.runs, keys), ""
-    means = seen.runs.group_by([*keys, *tuned], maintain_order=True).agg(pl.col(UTILITY).mean()).drop_nulls(UTILITY)
-    ranked = means.sort(UTILITY, descending=True, maintain_order=True)
+    means = seen.runs.group_by([*keys, *tuned], maintain_order=True).agg(pl.col(share).mean()).drop_nulls(share)
+    ranked = means.sort(share, descending=True, maintain_order=True)
     best = ranked.unique(subset=keys, keep="first", maintain_order=True)
     runs = seen.runs.join(best, on=[*keys, *tuned], how="semi", nulls_equal=True, maintain_order="left")
     words = " and ".join(seen.words(key).name for key in tuned)

@@ -121,7 +121,7 @@ def _looks(labels: Sequence[str]) -> dict[str, Any]:
     """Colour and shape of each scheduler, in one legend."""
     import altair as alt
 
-    colours = [theme.LINE_PALETTE[i % len(theme.LINE_PALETTE)] for i in range(len(labels))]
+    colours = [theme.line_style(i)[0] for i in range(len(labels))]
     shapes = [_SHAPES[i % len(_SHAPES)] for i in range(len(labels))]
     legend = alt.Legend(title="Scheduler", symbolOpacity=1, columns=4)
     names = list(labels)

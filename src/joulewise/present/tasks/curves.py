@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from joulewise.present.curves import ENERGY_TRACE, UTILITY_SAID, UTILITY_TRACE, draw_traces, energy_said, trace_frame
+from joulewise.present.curves import ENERGY_TRACE, UTILITY_TRACE, draw_traces, energy_said, trace_frame, utility_said
 from joulewise.present.layout import Drawing
 from joulewise.present.records import Records
 from joulewise.present.tasks.keys import POLICY, SETTING, THRESHOLD
@@ -17,7 +17,7 @@ _MOST_LINES = 28
 
 def utility_over_time(records: Records) -> Drawing:
     """Cumulative utility over the simulated time, one panel per setting or policy."""
-    return _over_time(records, UTILITY_TRACE, UTILITY_SAID)
+    return _over_time(records, UTILITY_TRACE, utility_said(records))
 
 
 def energy_over_time(records: Records) -> Drawing:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -10,8 +11,9 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.fates import FATES
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, wrapped
+from joulewise.present.parts import concat, layer
 from joulewise.present.records import Records
-from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, POLICY, PRIORITY, THRESHOLD
+from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, POLICY, PRIORITY, SETTING, THRESHOLD
 from joulewise.present.tasks.levels import by_level
 from joulewise.present.tasks.settings import at_best, managed_view, with_setting
 
@@ -20,14 +22,14 @@ _WIDTH_PX = 700
 _MAX_WIDTH_PX = 100
 _HEIGHT_PX = 150
 _GAP_PX = 12
-_PER_ROW = 7
+_PER_ROW = 8
 _CHARACTERS_ACROSS = 11
 
 
 def fates(records: Records) -> Drawing:
-    """What became of the arrived tasks, in percent: a small chart per policy, a bar per threshold."""
+    """What became of the arrived tasks, in percent: a small chart per policy, a bar per threshold or setting."""
     seen, best = managed_view(records)
-    drawing = _draw(seen, THRESHOLD)
+    drawing = _draw(seen, THRESHOLD if THRESHOLD in seen.varying else SETTING)
     return Drawing(drawing.chart, f"{drawing.caption}{best}")
 
 
@@ -75,35 +77,50 @@ def shares(records: Records) -> pl.DataFrame:
 
 
 def _panel(records: Records, main: str, across: str | None, panel: Panel) -> Any:
-    """Small charts side by side, at most `_PER_ROW` in a row."""
+    """Small charts side by side, at most `_PER_ROW` in a row, and as many in each."""
+    labels = {value: label for value, label in records.labels(main).items() if value in set(panel.rows[main])}
+    per_row = math.ceil(len(labels) / math.ceil(len(labels) / _PER_ROW))
+    width_px = min(_MAX_WIDTH_PX, _WIDTH_PX / per_row - _GAP_PX)
+    charts = [
+        {
+            **_small(records, main, across, panel.rows.filter(pl.col(main) == value), is_first=i % per_row == 0),
+            "title": _title(wrapped(label, int(width_px / 6.2))),
+            "width": width_px,
+            "height": _HEIGHT_PX,
+        }
+        for i, (value, label) in enumerate(labels.items())
+    ]
+    title = ", ".join(part for part in (panel.title, f"by {records.words(across).name}" if across else "") if part)
+    return concat(*charts, columns=per_row, spacing=_GAP_PX, title=title)
+
+
+def _title(text: str) -> dict[str, Any]:
+    return {"text": text.split("\n"), "fontSize": theme.LABEL_PX, "fontWeight": "normal", "anchor": "middle"}
+
+
+def _small(records: Records, main: str, across: str | None, rows: pl.DataFrame, *, is_first: bool) -> Any:
+    """The fates of one value of the main key; the first of a row carries the axis."""
     import altair as alt
 
-    per_row = min(panel.rows[main].n_unique(), _PER_ROW)
-    width_px = min(_MAX_WIDTH_PX, _WIDTH_PX / per_row - _GAP_PX)
-    heads = {value: wrapped(label, int(width_px / 6.2)) for value, label in records.labels(main).items()}
-    chart = alt.Chart(inline(_rows(records, main, across, panel.rows, heads))).mark_bar()
-    chart = chart.encode(
-        x=_x(list(records.labels(across).values()) if across else []),
-        y=alt.Y("share:Q", title="% of arrived tasks", stack="zero", scale=alt.Scale(domain=[0, 100])),
-        color=_colour(panel.rows["fate"].unique().to_list()),
-        order=alt.Order("rank:Q"),
-        tooltip=_tooltip(records, main, across),
+    axis = alt.Axis(title="% of arrived tasks" if is_first else None, labels=is_first)
+    bars = alt.Chart(inline(_rows(records, main, across, rows))).mark_bar()
+    return layer(
+        bars.encode(
+            x=_x(list(records.labels(across).values()) if across else []),
+            y=alt.Y("share:Q", stack="zero", scale=alt.Scale(domain=[0, 100]), axis=axis),
+            color=_colour(rows["fate"].unique().to_list()),
+            order=alt.Order("rank:Q"),
+            tooltip=_tooltip(records, main, across),
+        )
     )
-    facet = alt.Facet("main:N", sort=list(heads.values()), title=None, header=_header())
-    title = ", ".join(part for part in (panel.title, f"by {records.words(across).name}" if across else "") if part)
-    sized = chart.properties(width=width_px, height=_HEIGHT_PX)
-    return sized.facet(facet=facet, columns=per_row, spacing=_GAP_PX, title=title)
 
 
-def _rows(
-    records: Records, main: str, across: str | None, rows: pl.DataFrame, heads: Mapping[Hashable, str]
-) -> list[dict[str, Any]]:
+def _rows(records: Records, main: str, across: str | None, rows: pl.DataFrame) -> list[dict[str, Any]]:
     names = records.labels(main)
     bars = records.labels(across) if across else {}
     rank = {name: i for i, name in enumerate(FATES)}
     return [
         {
-            "main": heads[row[main]],
             "name": names[row[main]],
             "fate": FATES[row["fate"]][0],
             "rank": rank[row["fate"]],
@@ -123,12 +140,6 @@ def _x(labels: list[str]) -> Any:
     angle = 0 if sum(map(len, labels)) < _CHARACTERS_ACROSS else -90
     axis = alt.Axis(labelAngle=angle, labelFontSize=theme.LABEL_PX - 2, labelOverlap=True, ticks=False)
     return alt.X("bar:N", sort=labels, title=None, axis=axis)
-
-
-def _header() -> Any:
-    import altair as alt
-
-    return alt.Header(labelOrient="top", labelExpr="split(datum.label, '\\n')", labelFontWeight="normal")
 
 
 def _colour(present: Sequence[str]) -> Any:

@@ -6,18 +6,19 @@ from joulewise.present.glossary import STATISTICS, UTILITY, paired_difference_of
 
 GLOSSARY = {
     "Utility": UTILITY,
-    "Maximum utility": (
-        "What would be earned if every task started the moment it arrived, on the machine that runs it "
-        "fastest, with no other task in the way: the yardstick of the literature. On a busy system no policy "
-        "comes near."
-    ),
-    "% of maximum utility": (
-        "Utility earned divided by the maximum utility of the same trial. It makes trials and loads comparable."
-    ),
     "Proven bound": (
-        "What no policy can exceed, even one that knows the future: prices for machine time prove it, and "
-        "`joulewise verify` checks the proof. Utility in percent of it says how much of what is possible was "
-        'earned, at least. With `bound = "trivial"` it is what tasks could earn if none were in the way of others.'
+        "What no policy can exceed, even one that knows the future: prices for machine time and energy prove it, and "
+        '`joulewise verify` checks the proof. With `bound = "trivial"` it is what tasks could earn if none were in the '
+        "way of others."
+    ),
+    "% of what is possible": (
+        "Utility earned divided by the proven bound of the same trial. The best possible may lie below the bound, so "
+        "this is the least that it can be."
+    ),
+    "Utility if nothing had to wait": (
+        "What would be earned if every task started the moment it arrived, on the machine that runs it fastest, with "
+        "no other task in the way. Friese (2015, section 2.7.1) calls it the maximum utility. On a busy system no "
+        "policy comes near."
     ),
     "Policy": (
         "The rule that decides which task runs on which machine. In immediate mode it places each task "

@@ -13,7 +13,7 @@ from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, GROUP, PRIORITY, S
 from joulewise.present.tasks.settings import at_best, with_setting
 from joulewise.present.views import reshaped
 
-BY_PRIORITY = Measure("priority_percent", "% of the level's maximum")
+BY_PRIORITY = Measure("priority_percent", "% of the level's worth")
 BY_GROUP = Measure("group_percent", "% of the utility earned")
 
 
@@ -38,7 +38,9 @@ def by_level(records: Records, key: str, metrics: Sequence[str]) -> Records:
 
 def utility_by_priority(records: Records) -> Drawing:
     """Of the most that tasks of each priority level were worth, the part that was earned."""
-    said = "Utility earned by the tasks of each priority level, in percent of the most they could earn"
+    said = (
+        "Utility earned by the tasks of each priority level, in percent of what they are worth if nothing had to wait"
+    )
     return _bars(records, PRIORITY, BY_PRIORITY, said)
 
 
@@ -52,4 +54,6 @@ def _bars(records: Records, key: str, measure: Measure, said: str) -> Drawing:
     seen = by_level(with_setting(tuned, (ENVIRONMENT, FILTER)), key, [measure.metric])
     layout = group_layout(seen, SETTING if SETTING in seen.others else key)
     chart, note = draw_bars(seen, layout, measure)
-    return Drawing(chart, f"{said}, for each {seen.words(layout.main).name}.{best} {whiskers(seen)}{note}")
+    return Drawing(
+        chart, f"{said}, for each {seen.words(layout.main).name}.{best} {whiskers(seen, metric=measure.metric)}{note}"
+    )

@@ -34,14 +34,11 @@ from joulewise.present.tasks.policy_bars import (
 from joulewise.present.tasks.sensitivity import over_leniency, over_weight
 from joulewise.present.tasks.settings import setting_fills, setting_lines, tunes
 from joulewise.present.tasks.tables import day_tables
+from joulewise.present.tradeoff import energies_differ
 
 
 def _has_settings(records: Records) -> bool:
     return records.varies(ENVIRONMENT) or records.varies(FILTER)
-
-
-def _uses_energy(records: Records) -> bool:
-    return records.measures("utility", "energy_j") and records.runs["energy_j"].n_unique() > 1
 
 
 def _has_trace(records: Records, trace: str) -> bool:
@@ -77,8 +74,8 @@ _FIGURES = (
         (_COMPARISON, Need("differences", lambda records: not records.behind_best.is_empty())), differences,
     ),
     Figure(
-        "utility-against-energy", "Utility against energy", (_COMPARISON, Need("energy", _uses_energy)),
-        utility_against_energy,
+        "utility-against-energy", "Utility against energy",
+        (_COMPARISON, Need("energies that differ", energies_differ)), utility_against_energy,
     ),
     Figure(
         "utility-over-time", "Utility over the day",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from joulewise.present.bars import Measure, draw_bars
+from joulewise.present.compared import draw_compared
 from joulewise.present.intervals import draw_differences
 from joulewise.present.layout import Drawing, group_layout, whiskers
 from joulewise.present.records import Records
@@ -16,26 +17,26 @@ COMPLETED = Measure("tasks_completed", "tasks completed", 0, math.inf)
 
 
 def utility_by_policy(records: Records) -> Drawing:
-    """Percentage of maximum utility by policy (or whatever is compared), the loads side by side."""
+    """Share of utility by policy (or whatever is compared), over the loads or with them side by side."""
     records, best = managed_view(records)
     layout = policy_layout(records)
-    chart, note = draw_bars(records, layout)
+    chart, note, marks = draw_compared(records, layout)
     held = f", with {records.phrases(layout.held, layout.held)}" if layout.held else ""
     by = f" at each {records.words(layout.group).name}" if layout.group else ""
     caption = (
-        f"Percentage of the maximum utility earned by each {records.words(layout.main).name}{by}{held}.{best} "
-        f"{whiskers(records)}{note}"
+        f"Percentage of {records.whole} earned by each {records.words(layout.main).name}{by}{held}.{best} "
+        f"{whiskers(records, marks)}{note}"
     )
     return Drawing(chart, caption)
 
 
 def utility_by_threshold(records: Records) -> Drawing:
-    """Percentage of maximum utility by policy, with one bar per dropping threshold."""
+    """Share of utility by policy, with one bar per dropping threshold."""
     records, best = managed_view(records)
     layout = group_layout(records, THRESHOLD)
     chart, note = draw_bars(records, layout)
     caption = (
-        f"Percentage of the maximum utility earned by each {records.words(layout.main).name} at each "
+        f"Percentage of {records.whole} earned by each {records.words(layout.main).name} at each "
         f"dropping threshold; a task is dropped once the best it can still earn is below the threshold.{best} "
         f"{whiskers(records)}{note}"
     )
@@ -43,14 +44,14 @@ def utility_by_threshold(records: Records) -> Drawing:
 
 
 def utility_by_setting(records: Records) -> Drawing:
-    """Percentage of maximum utility by policy, with a bar per environment and energy filter."""
+    """Share of utility by policy, with a bar per environment and energy filter."""
     tuned, best = at_best(records)
     shown = with_setting(tuned, (ENVIRONMENT, FILTER))
     layout = group_layout(shown, SETTING)
     chart, note = draw_bars(shown, layout)
     by = "" if layout.main == SETTING else f" by each {shown.words(layout.main).name}"
     caption = (
-        f"Percentage of the maximum utility earned{by} in each environment, with and without an energy filter."
+        f"Percentage of {shown.whole} earned{by} in each environment, with and without an energy filter."
         f"{best} {whiskers(shown)}{note}"
     )
     return Drawing(chart, caption)
@@ -61,10 +62,10 @@ def completed_by_policy(records: Records) -> Drawing:
     tuned, best = at_best(records)
     shown = with_setting(tuned, (ENVIRONMENT, FILTER))
     layout = group_layout(shown, SETTING) if SETTING in shown.others else policy_layout(shown)
-    chart, note = draw_bars(shown, layout, COMPLETED)
+    chart, note, marks = draw_compared(shown, layout, COMPLETED)
     caption = (
         f"Tasks completed in the counted time, for each {shown.words(layout.main).name}. Completed tasks are not all "
-        f"worth the same: compare with the utility.{best} {whiskers(shown)}{note}"
+        f"worth the same: compare with the utility.{best} {whiskers(shown, marks, COMPLETED.metric)}{note}"
     )
     return Drawing(chart, caption)
 

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from joulewise.present.compared import thinned
 from joulewise.present.formats import energy_unit, plain
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled, shared_value, whiskers
-from joulewise.present.lines import BUDGET, BUDGET_LOOK, LineAxis, LinePoint, Plot, draw_lines
-from joulewise.present.records import Records
+from joulewise.present.lines import BUDGET, LIMIT_LOOK, LineAxis, LinePoint, Plot, draw_lines
+from joulewise.present.records import BOUND, Records
 from joulewise.present.tasks.keys import FILTER, LENIENCY, POLICY, SETTING, WEIGHT
 from joulewise.present.tasks.settings import FILTERS, WITH_LENIENCY, tunes, with_setting
 from joulewise.present.views import beside, looks_of, reshaped
 
 _PLACE = "place"
 """Where a run stands on the axis: its value of the turned key, or right of them all if that has no effect."""
-_LABEL_PART = 0.09
-"""The least distance of two labels as a part of the axis."""
+_LIMITS = {"utility": BOUND, "energy_j": "budget_j"}
+"""What limits each metric."""
 
 
 @dataclass(frozen=True)
@@ -75,18 +76,8 @@ def _scene(records: Records, turned: str, covered: Sequence[str], others: Sequen
     lines = SETTING if by_other else POLICY if seen.varies(POLICY) else seen.main or POLICY
     named = {**{value: plain(value) for value in values}, **{place: name for name, place in places.items()}}
     room = 0.04 * (max(named) - values[0])
-    x = LineAxis(records.words(turned).name, values[0] - room, max(named) + room, _thinned(named))
+    x = LineAxis(records.words(turned).name, values[0] - room, max(named) + room, thinned(named))
     return _Turned(seen, POLICY if lines == _PLACE else lines, x, values[-1])
-
-
-def _thinned(ticks: dict[float, str]) -> dict[float, str]:
-    """The ticks without the labels for which there is no room left of the next one that is kept."""
-    kept: dict[float, str] = {}
-    least = _LABEL_PART * (max(ticks) - min(ticks))
-    for place, name in sorted(ticks.items(), reverse=True):
-        fits = not kept or min((at for at, text in kept.items() if text), default=place) - place >= least
-        kept[place] = name if fits else ""
-    return kept
 
 
 def _apart(records: Records, covered: Sequence[str]) -> list[str]:
@@ -99,9 +90,10 @@ def _apart(records: Records, covered: Sequence[str]) -> list[str]:
 
 def _plots(scene: _Turned, metric: str, panels: Sequence[Panel]) -> list[Plot]:
     records, labels = scene.records, scene.records.labels(scene.lines)
-    budgets = [shared_value(records, panel, "budget_j") if metric == "energy_j" else None for panel in panels]
+    limit_name = BUDGET if metric == "energy_j" else records.bound_name
+    limits = [shared_value(records, panel, _LIMITS[metric]) for panel in panels]
     shown = [v for panel in panels for name in ("mean", "low", "high") for v in panel.rows[name].drop_nulls()]
-    shown += [budget for budget in budgets if budget is not None]
+    shown += [value for value in limits if value is not None]
     unit, size = energy_unit(max(shown)) if metric == "energy_j" else ("", 1.0)
     room = max(0.04 * (max(shown) - min(shown)), 0.02 * max(shown)) or 1.0
     y = LineAxis(
@@ -110,12 +102,12 @@ def _plots(scene: _Turned, metric: str, panels: Sequence[Panel]) -> list[Plot]:
         (max(shown) + room) / size,
     )
     plots = []
-    for panel, budget_j in zip(panels, budgets, strict=True):
+    for panel, value in zip(panels, limits, strict=True):
         parts = {part[scene.lines][0]: part for part in panel.rows.partition_by(scene.lines)}
         lines = {label: _points(scene, parts[value], size) for value, label in labels.items() if value in parts}
-        if budget_j is not None:
-            lines[BUDGET] = [LinePoint(scene.x.low, budget_j / size), LinePoint(scene.x.high, budget_j / size)]
-        looks = {**looks_of(records, scene.lines), BUDGET: BUDGET_LOOK}
+        if value is not None:
+            lines[limit_name] = [LinePoint(end, value / size) for end in (scene.x.low, scene.x.high)]
+        looks = {**looks_of(records, scene.lines), limit_name: LIMIT_LOOK}
         plots.append(Plot(lines, looks, scene.x, y, panel.title))
     return plots
 

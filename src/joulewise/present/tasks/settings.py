@@ -10,7 +10,7 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import plain
 from joulewise.present.layout import Layout, main_layout
-from joulewise.present.records import UTILITY, Records
+from joulewise.present.records import Records
 from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, SETTING, THRESHOLD, WEIGHT
 from joulewise.present.views import beside, reshaped
 
@@ -47,10 +47,11 @@ def at_best(records: Records, tunings: Sequence[str] = TUNINGS) -> tuple[Records
     tuned = [key for key in tunings if tunes(records, key)]
     kept = [key for key in (ENVIRONMENT, FILTER) if records.varies(key)]
     axes = [*beside(records, (*SWITCHES, *tunings), POLICY), *kept]
+    share = records.share
     if not tuned or not axes:
         return records, ""
-    means = records.runs.group_by([*axes, *tuned], maintain_order=True).agg(pl.col(UTILITY).mean()).drop_nulls(UTILITY)
-    ranked = means.sort(UTILITY, descending=True, maintain_order=True)
+    means = records.runs.group_by([*axes, *tuned], maintain_order=True).agg(pl.col(share).mean()).drop_nulls(share)
+    ranked = means.sort(share, descending=True, maintain_order=True)
     best = ranked.unique(subset=axes, keep="first", maintain_order=True)
     runs = records.runs.join(best, on=[*axes, *tuned], how="semi", nulls_equal=True, maintain_order="left")
     words = " and ".join(records.words(key).name for key in tuned)

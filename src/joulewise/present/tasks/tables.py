@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from joulewise.present.records import Records
-from joulewise.present.tables import BEST, Cell, Table, cost_tables, pivots, plus_minus
+from joulewise.present.tables import ALIKE, Cell, Table, cost_tables, pivots, plus_minus, spread_note
 from joulewise.present.tasks.keys import THRESHOLD
+from joulewise.study.statistics import BEST, TIED
+
+_MARKS = {BEST: "best", TIED: ALIKE}
+"""How the cells of points look that stand first in their world."""
 
 
 def day_tables(records: Records) -> list[Table]:
@@ -16,14 +20,19 @@ def day_tables(records: Records) -> list[Table]:
 
 
 def utility_tables(records: Records) -> list[Table]:
-    """Mean percentage of maximum utility with its interval, one table per setting."""
-    best = set(records.clear_best.select(records.varying).iter_rows()) if records.main else set()
+    """Mean share of utility with its interval, one table per setting; the best of each world and its ties marked."""
+    leaders = records.gaps.drop_nulls("standing")
+    kinds = {
+        tuple(row[key] for key in records.varying): _MARKS[row["standing"]] for row in leaders.iter_rows(named=True)
+    }
 
     def cell(row: Mapping[str, Any]) -> Cell:
-        is_best = tuple(row[key] for key in records.varying) in best
-        return Cell(plus_minus(row), BEST) if is_best else Cell(plus_minus(row))
+        return Cell(plus_minus(row), kinds.get(tuple(row[key] for key in records.varying), ""))
 
-    note = "In % of the maximum utility: mean ± half of the 95 % interval, the best in bold."
-    if records.clear_best.height < records.best.height:
+    where = f" of each {' and '.join(records.words(key).name for key in records.places)}" if records.places else ""
+    bold = f" Bold: the best{where}." if leaders.height else ""
+    tied = " Italics: not told apart from it by these trials." if TIED in leaders["standing"] else ""
+    note = f"In % of {records.whole}{spread_note(records.utility())}.{bold}{tied}"
+    if records.runs[records.share].null_count():
         note += " Where runs have no result, none is called the best."
     return pivots(records, records.utility(), cell, note, "Utility", THRESHOLD)

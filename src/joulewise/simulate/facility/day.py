@@ -95,6 +95,11 @@ class FacilityDay:
         return np.asarray(np.minimum(self.desired_per_s, self.rate_per_s) @ self.facility.tasks.reward)
 
     @property
+    def reward_per_s(self) -> float:
+        """What the tasks that ended in time earned, for each second of the day."""
+        return float(self.facility.tasks.reward[self.tasks.task_type[self.on_time]].sum() / self.length_s)
+
+    @property
     def total_w(self) -> Floats:
         """By sample, the power of nodes and cooling together."""
         return np.asarray(self.node_w.sum(axis=1) + self.crac_w.sum(axis=1))
@@ -109,7 +114,7 @@ class FacilityDay:
         tasks, total_w, started = self.tasks, self.total_w, np.isfinite(self.tasks.start_s)
         waited_s = np.where(self.dropped, 0.0, np.minimum(tasks.start_s, self.length_s) - tasks.arrival_s)
         return {
-            "reward_per_s": float(self.facility.tasks.reward[tasks.task_type[self.on_time]].sum() / self.length_s),
+            "reward_per_s": self.reward_per_s,
             "planned_reward_per_s": float(self.planned_reward_per_s.mean()),
             **{name: int(which.sum()) for name, which in self._fates().items()},
             "waiting_tasks": float(waited_s.sum() / self.length_s),

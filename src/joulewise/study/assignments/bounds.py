@@ -31,11 +31,10 @@ def proven(case: Case) -> UtilityBound | None:
     run, store, world = case.run, case.store, case.world.world
     if run.bound == NO_BOUND:
         return None
-    known = store.read_proof(run.world_key, run.bound)
+    known = store.read_proof(run.world_key, run.bound, UtilityBound.from_json)
     if known is not None:
-        bound = UtilityBound.from_json(known)
-        raise_if_any(_misfits(case, bound))
-        return bound
+        raise_if_any(_misfits(case, known))
+        return known
     bound = front_bound(world, case.decision.drop_below)
     store.write_proof(run.world_key, run.bound, bound.as_json())
     return bound
@@ -49,11 +48,10 @@ def judge(case: Case) -> Iterator[str]:
     run, world, drop_below = case.run, case.world.world, case.decision.drop_below
     if run.bound == NO_BOUND:
         return
-    stored = case.store.read_proof(run.world_key, run.bound)
-    if stored is None:
+    bound = case.store.read_proof(run.world_key, run.bound, UtilityBound.from_json)
+    if bound is None:
         yield "bounds: the proof of the world's bound is missing"
         return
-    bound = UtilityBound.from_json(stored)
     misfits = [f"bounds: {problem.found}; {problem.allowed}" for problem in _misfits(case, bound)]
     yield from misfits
     if misfits:

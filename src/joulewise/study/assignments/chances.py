@@ -99,26 +99,20 @@ def decision_columns(p: UtilityFrontParameters, spread: FuzzyFront | None) -> di
 # --- judging -----------------------------------------------------------------------------------------------------
 
 
-def judge_samples(case: Case, assignments: Sequence[Assignment], stored: Tables) -> Iterator[str]:
-    """What does not hold of stored points in the samples of the search, and of clouds in fresh ones.
+def judge_samples(case: Case, assignments: Sequence[Assignment], tables: Tables) -> Iterator[str]:
+    """What does not hold of points in the samples of the search, and of clouds in fresh ones.
 
     Samples are drawn and run a second time, for as many points as takes a few seconds; a note tells if not for all.
     """
     p, known = case.decision, case.world
     n_drawn = len(assignments) * known.world.workload.n_tasks * max(p.n_samples, p.fresh_samples)
     points = range(0, len(assignments), -(-n_drawn // _MOST_CHECKED))
-    fronts = stored[FRONTS].filter(stored[FRONTS]["curve"] == "front")
+    fronts = tables[FRONTS].filter(tables[FRONTS]["curve"] == "front")
     objectives = fronts.select("energy_j", "utility").to_numpy()
     for point in () if p.is_certain else points:
         found = _judge_objective(case, assignments[point], *objectives[point])
         yield from (f"point {point}: {finding}" for finding in found)
-    if CLOUDS not in stored:
-        yield "clouds: the points in fresh samples are missing"
-        return
-    clouds = stored[CLOUDS].select("energy_j", "utility", "tasks_dropped").to_numpy()
-    if len(clouds) != len(assignments) * p.fresh_samples:
-        yield f"clouds: {len(clouds)} rows are stored for {len(assignments)} assignments"
-        return
+    clouds = tables[CLOUDS].select("energy_j", "utility", "tasks_dropped").to_numpy()
     for point in points:
         found = _judge_cloud(case, assignments[point], clouds.reshape(len(assignments), -1, 3)[point].T)
         yield from (f"point {point}: {finding}" for finding in found)

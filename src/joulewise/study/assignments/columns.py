@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from joulewise.study.column import ASSIGNMENTS, CLOUDS, FRONTS, RUNS, Column, five_figures, four_figures, metric
+from joulewise.study.column import (
+    ASSIGNMENTS,
+    CLOUDS,
+    FRONTS,
+    RUNS,
+    Column,
+    five_figures,
+    flag,
+    four_figures,
+    label,
+    metric,
+)
 from joulewise.study.search_columns import FRONT_COLUMNS, SEARCH_COLUMNS, hypervolume_columns
 
 UTILITY_COLUMNS = (
@@ -104,8 +115,8 @@ UTILITY_COLUMNS = (
     ),
     metric("cautious_utility", "utility", "its mean utility"),
     metric("cautious_sd_utility", "utility", "standard deviation of its utility"),
-    Column(RUNS, "engine", "", "what searched: one core, several, or a GPU by name"),
-    Column(FRONTS, "curve", "", "front (found), bound (vertices of the proven bound) or snapshot"),
+    label(RUNS, "engine", "what searched: one core, several, or a GPU by name", is_measured=True),
+    label(FRONTS, "curve", "front (found), bound (vertices of the proven bound) or snapshot"),
     Column(FRONTS, "point", "", "number of the point on its curve, from 0, by rising energy"),
     Column(FRONTS, "generation", "", "number of generations of a snapshot; null on other curves"),
     Column(FRONTS, "energy_j", "J", "energy at the meter, as the objective has it"),
@@ -113,9 +124,9 @@ UTILITY_COLUMNS = (
     Column(FRONTS, "utility_per_mj", "utility/MJ", "utility / energy"),
     Column(FRONTS, "utility_bound", "utility", "proven: nothing earns more with that energy"),
     Column(FRONTS, "gap_percent", "%", "100 x (1 - utility / utility_bound)"),
-    Column(FRONTS, "is_knee", "", "whether it is the knee of the curve"),
-    Column(FRONTS, "is_peak", "", "whether it has the most utility per energy of the curve"),
-    Column(FRONTS, "is_cautious", "", "whether it is the cautious choice of the front"),
+    flag(FRONTS, "is_knee", "whether it is the knee of the curve"),
+    flag(FRONTS, "is_peak", "whether it has the most utility per energy of the curve"),
+    flag(FRONTS, "is_cautious", "whether it is the cautious choice of the front"),
     Column(FRONTS, "mean_energy_j", "J", "mean over fresh samples; this and what follows is null on other curves than "
            "front, and without chances"),
     Column(FRONTS, "mean_utility", "utility", "mean over fresh samples"),

@@ -30,11 +30,11 @@ from joulewise.study.assignments.sources import UTILITY_GOAL, WORKLOADS
 from joulewise.study.assignments.tables import FoundFront
 from joulewise.study.assignments.template import UTILITY_TEMPLATE
 from joulewise.study.assignments.world import KnownWorld, with_chances
-from joulewise.study.case import NOT_CHECKED, Candidates, Case, Note, Outcome
+from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import ASSIGNMENTS, CLOUDS, FRONTS
-from joulewise.study.judging import judge_columns, judge_tables, place_of
+from joulewise.study.judging import place_of
 from joulewise.study.kind import Kind
-from joulewise.study.machines import MACHINES, build_machines, tiny_machines
+from joulewise.study.machines import MACHINES, tiny_machines
 from joulewise.study.run import Run
 from joulewise.study.sections import OPTIMISE_SECTION, build_supply
 from joulewise.study.seeds import search_seed
@@ -91,7 +91,7 @@ class UtilityKind(Kind):
         """The tasks of one trial and what may become of them; InputError when tables do not describe them."""
         from joulewise.model import World
 
-        system, chances = with_chances(build_machines(parts.system, draw), parts.system.parameters, draw)
+        system, chances = with_chances(self.build_system(parts, draw), parts.system.parameters, draw)
         workload = self.build_workload(parts.workload, system, draw)
         return KnownWorld(World(system, workload, build_supply(parts.supply, draw)), chances)
 
@@ -124,9 +124,15 @@ class UtilityKind(Kind):
         new = (n for (key, bound), n in worlds.items() if not store.proof_file(key, bound).is_file())
         return runs_s + _BOUND_TASK_S * sum(new)
 
-    def size(self, kept: Sequence[Run], folder: Path) -> float:
-        """The bytes of the detail tables of these runs."""
+    def size(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the detail tables of those that are kept."""
+        kept = [run for run in runs if run.keep]
         return _GENE_BYTES * _KEPT_POINTS * sum(self.task_counts(kept, folder).values())
+
+    def memory(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the largest population, with those of its children."""
+        n_tasks = self.task_counts(runs, folder)
+        return max((_held(run.point.decision.parameters) * n_tasks[run.key] for run in runs), default=0.0)
 
     def compute(self, case: Case) -> Outcome:
         """Search the front, hold it against the bound, and evaluate it in fresh samples where there is chance."""
@@ -143,37 +149,34 @@ class UtilityKind(Kind):
         speed = {"engine": found.engine, "generations_per_s": found.generations_per_s, "solve_s": solve_s}
         return Outcome({**_columns(case, front), **speed}, lambda: _tables(front, assignments))
 
-    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-        """What does not hold of a run: the certificate of the bound, the assignments and all that follows from them.
-
-        Assignments that are not stored are searched again, if what searched is there.
-        """
+    def hindrance(self, run: Run, row: Mapping[str, Any]) -> str:
+        """That it takes a GPU which is not there."""
         from joulewise.optimise.assignments.gpu import gpu_name
 
-        broken = [*utility_bounds.judge(case)]
-        yield from broken
-        if broken:
-            return
-        bound = utility_bounds.proven(case)
-        if stored is None:
-            p = _with_engine(case.decision, row["engine"])
-            if on_gpu(p) and not gpu_name():
-                yield Note(f"{NOT_CHECKED}: needs a GPU")
-                return
-            found = METHODS[p.method].search(case.world, p, search_seed(case.run))
-            assignments, snapshots = _front_of(case, found.front.payload), found.snapshots
-        else:
-            snapshots = utility_tables.snapshots_of(stored[FRONTS])
-            assignments = utility_tables.assignments_of(stored[ASSIGNMENTS])
-            broken = [*_judge_assignments(case, assignments, stored[FRONTS])]
-            yield from broken
-            if broken:
-                return
-            if case.world.chances is not None:
-                yield from judge_samples(case, assignments, stored)
-        front = found_front(case, assignments, bound, snapshots)
-        yield from judge_columns(row, _columns(case, front))
-        yield from judge_tables(stored or {}, _tables(front, assignments))
+        needs_gpu = on_gpu(_with_engine(run.point.decision.parameters, row["engine"]))
+        return "what a GPU decided needs one to come out again" if needs_gpu and not gpu_name() else ""
+
+    def again(self, case: Case, row: Mapping[str, Any]) -> Outcome:
+        """What comes out on the engine that searched before."""
+        return self.compute(replace(case, decision=_with_engine(case.decision, row["engine"])))
+
+    def derived(self, case: Case, _row: Mapping[str, Any], stored: Tables) -> Outcome:
+        """What follows from stored assignments."""
+        snapshots = utility_tables.snapshots_of(stored[FRONTS])
+        assignments = utility_tables.assignments_of(stored[ASSIGNMENTS])
+        front = found_front(case, assignments, utility_bounds.proven(case), snapshots)
+        return Outcome(_columns(case, front), lambda: _tables(front, assignments))
+
+    def judge_bound(self, case: Case) -> Iterator[str]:
+        """What does not hold of the stored proof: its prices must prove the bound."""
+        return utility_bounds.judge(case)
+
+    def judge(self, case: Case, _row: Mapping[str, Any], tables: Tables) -> Iterator[str]:
+        """What does not hold of assignments, of what they come to, and of samples that are drawn a second time."""
+        assignments = utility_tables.assignments_of(tables[ASSIGNMENTS])
+        yield from _judge_assignments(case, assignments, tables[FRONTS])
+        if case.world.chances is not None:
+            yield from judge_samples(case, assignments, tables)
 
     def sentences(self, runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         """What was found, in words: the best run's front."""
@@ -192,6 +195,11 @@ class UtilityKind(Kind):
             f"the most utility per energy is {best['peak_utility_per_mj']:.4g} per MJ, "
             f"at {best['peak_utility']:.5g} with {units.energy(best['peak_energy_j'])}."
         )
+
+
+def _held(p: UtilityFrontParameters) -> float:
+    """The bytes that a search holds for each task."""
+    return 2.0 * _GENE_BYTES * max(p.population, _KEPT_POINTS)
 
 
 def _search_s(p: UtilityFrontParameters, n_tasks: float) -> float:
@@ -269,11 +277,11 @@ def _warm_up(method: str) -> None:
     mark_kernels_compiled()
 
 
-def _with_engine(p: UtilityFrontParameters, engine: str) -> UtilityFrontParameters:
+def _with_engine(p: UtilityFrontParameters, engine: object) -> UtilityFrontParameters:
     """A search on what is known to have searched before."""
     if p.engine != AUTO:
         return p
-    return replace(p, engine=GPU) if engine.startswith("GPU") else replace(p, engine=ONE_CORE)
+    return replace(p, engine=GPU) if str(engine).startswith("GPU") else replace(p, engine=ONE_CORE)
 
 
 def _judge_assignments(case: Case, assignments: Sequence[Assignment], fronts: pl.DataFrame) -> Iterator[str]:
@@ -283,9 +291,6 @@ def _judge_assignments(case: Case, assignments: Sequence[Assignment], fronts: pl
     world, p = case.world.world, case.decision
     said = fronts.filter(fronts["curve"] == "front").select("energy_j", "utility").iter_rows(named=True)
     objectives = [row if p.is_certain else {} for row in said]
-    if len(objectives) != len(assignments):
-        yield f"fronts: {len(objectives)} points are stored for {len(assignments)} assignments"
-        return
     for point, (assignment, values) in enumerate(zip(assignments, objectives, strict=True)):
         findings = check_assignment(world, assignment, p.drop_below, **values)
         yield from (f"point {point}: {finding}" for finding in findings)

@@ -60,7 +60,7 @@ class UtilityFrontParameters:
     )
     archive: bool = explained(
         Ways.archive,
-        "whether every non-dominated point ever found is kept; false, as published: the last population (nsga2)",
+        "whether every non-dominated point ever found is kept; false, as in Friese 2015: the last population (nsga2)",
     )
     ranks: Ranks = explained(
         Ways.ranks, "rank of a chromosome: which front it is peeled off with, or 1 + how many dominate it (nsga2)"

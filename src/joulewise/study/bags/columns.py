@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from joulewise import units
-from joulewise.study.column import COUNTS, FRONTS, MACHINES, RUNS, Column, four_figures, metric
+from joulewise.study.column import COUNTS, FRONTS, MACHINES, RUNS, Column, flag, four_figures, label, metric
 from joulewise.study.search_columns import FRONT_COLUMNS, SEARCH_COLUMNS, hypervolume_columns
 
 _BAG = (
@@ -22,7 +22,7 @@ _BAG = (
 """What every run of a bag has."""
 
 _POINTS = (
-    Column(FRONTS, "curve", "",
+    label(FRONTS, "curve",
            "what the point is of: front (found), bound (vertices of the proven bound), snapshot (front after a "
            "number of generations), region (the corners of all that divided tasks can reach), optimum (of the proven "
            "bound of "
@@ -35,25 +35,25 @@ _POINTS = (
     Column(FRONTS, "energy_bound_j", "J", "proven: nothing done by then uses less; null on bounds"),
     Column(FRONTS, "gap_percent", "%", "100 x (energy_j / energy_bound_j - 1)"),
     Column(FRONTS, "profit_per_s", "", "profit per second; null in studies of fronts"),
-    Column(FRONTS, "is_knee", "", "whether it is the knee of the curve"),
+    flag(FRONTS, "is_knee", "whether it is the knee of the curve"),
 )  # fmt: skip
 
-_CHOSEN = Column(
-    FRONTS, "chosen", "",
+_CHOSEN = label(
+    FRONTS, "chosen",
     "a to e, from least energy to least makespan, on the points that figures show machine by machine; else null",
 )  # fmt: skip
 
 _ALLOCATIONS = (
     Column(MACHINES, "point", "", "number of the point, as in fronts"),
     Column(MACHINES, "machine", "", "number of the machine, from 0 by machine type"),
-    Column(MACHINES, "machine_type", "", "name of the machine type"),
-    Column(MACHINES, "group", "", "group of the machine type"),
+    label(MACHINES, "machine_type", "name of the machine type"),
+    label(MACHINES, "group", "group of the machine type"),
     Column(MACHINES, "tasks", "tasks", "tasks that it runs"),
     Column(MACHINES, "busy_s", "s", "when it is done: it computes without a break"),
     Column(MACHINES, "energy_j", "J", "its energy, idle power until the makespan included"),
     Column(COUNTS, "point", "", "number of the point, as in fronts"),
     Column(COUNTS, "machine", "", "number of the machine"),
-    Column(COUNTS, "task_type", "", "name of the task type"),
+    label(COUNTS, "task_type", "name of the task type"),
     Column(COUNTS, "pstate", "", "P-state, 0 the fastest"),
     Column(COUNTS, "tasks", "tasks", "how many of these tasks the machine runs in that P-state"),
 )  # fmt: skip
@@ -146,12 +146,12 @@ _PROFIT = (
         "pareto_profit_per_s", "", "the most profit per second on the bound front of energy and makespan",
         heading="most on the front",
     ),
-    Column(
-        RUNS, "verdict", "",
+    label(
+        RUNS, "verdict",
         "what comes out for the bag: profit, break-even, covers part of the depreciation, loss under agreement, better "
         "not to run, deadline missed (by every allocation found) or infeasible",
     ),
-    Column(RUNS, "reason", "", "why, in words, where nothing runs or a loss needs explaining; else null"),
+    label(RUNS, "reason", "why, in words, where nothing runs or a loss needs explaining; else null"),
 )  # fmt: skip
 
 BAG_FRONT_COLUMNS = (

@@ -21,8 +21,6 @@ from joulewise.study.bags.world import (
     BagKind,
     BagWorld,
     bag_columns,
-    judge_allocations,
-    judge_bound,
     raise_if_broken,
     tiny_bag,
     write_certificate,
@@ -30,7 +28,7 @@ from joulewise.study.bags.world import (
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import COUNTS, FRONTS, MACHINES
 from joulewise.study.genetic import NSGA2
-from joulewise.study.judging import judge_columns, judge_tables, place_of
+from joulewise.study.judging import place_of
 from joulewise.study.methods import idle_keys
 from joulewise.study.run import Run
 from joulewise.study.seeds import search_seed
@@ -98,29 +96,6 @@ class FrontKind(BagKind):
         write_certificate(case, bound)
         columns = {**_columns(bound, allocations, found.snapshots), "generations_per_s": found.generations_per_s}
         return Outcome({**columns, "solve_s": solve_s}, lambda: _tables(bound, allocations, found.snapshots))
-
-    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-        """What does not hold of a run: the certificate of the bound, the allocations and all that follows from them.
-
-        Allocations that are not stored are searched again.
-        """
-        from joulewise.optimise.bags.bound import bound_front
-
-        bag, p = case.world.bag, case.decision
-        bound = bound_front(bag)
-        yield from judge_bound(case, bound)
-        if stored is None:
-            found = METHODS[p.method].search(bag, bound, p, search_seed(case.run))
-            allocations, snapshots = _front(found), found.snapshots
-        else:
-            allocations, snapshots = (
-                bag_tables.allocations_of(bag, stored[COUNTS]),
-                bag_tables.snapshots_of(stored[FRONTS]),
-            )
-        yield from judge_allocations(allocations)
-        columns, tables = _columns(bound, allocations, snapshots), _tables(bound, allocations, snapshots)
-        yield from judge_columns(row, columns)
-        yield from judge_tables(stored or {}, tables)
 
     def sentences(self, runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         """What was found, in words: the best run's front."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -25,15 +25,13 @@ from joulewise.study.bags.world import (
     BagKind,
     BagWorld,
     bag_columns,
-    judge_allocations,
-    judge_bound,
     raise_if_broken,
     tiny_bag,
     write_certificate,
 )
 from joulewise.study.case import Case, Outcome
 from joulewise.study.column import COUNTS, FRONTS, MACHINES
-from joulewise.study.judging import judge_columns, judge_tables, place_of
+from joulewise.study.judging import place_of
 from joulewise.study.parameters import OneOf, Thresholds
 from joulewise.study.run import Run
 from joulewise.study.source import Source
@@ -125,11 +123,16 @@ class ProfitKind(BagKind):
 
     def check_world(self, world: BagWorld, sought: Sequence[ProfitParameters]) -> None:
         """InputError when one of the markets is none, or its power cap leaves nothing to compute with."""
+        from joulewise.optimise.bags.bound import bound_front
+
         problems: list[Problem] = []
         for p in sought:
             try:
                 with _at_study_keys():
-                    _market(world, p).extra_power_w(world.bag)
+                    market = _market(world, p)
+                    market.extra_power_w(world.bag)
+                    if p.profit_ratio is not None and world.supply.tariff is not None and not world.supply.tariff.all():
+                        _priced(market, p.profit_ratio, bound_front(world.bag))
             except InputError as error:
                 problems += error.problems
         raise_if_any(dict.fromkeys(problems))
@@ -157,27 +160,22 @@ class ProfitKind(BagKind):
         columns = {**_columns(market, bound, profit), "reason": profit.why.strip() or None, "solve_s": solve_s}
         return Outcome(columns, lambda: _tables(market, bound, profit))
 
-    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-        """What does not hold of a run: the certificate of the bound, the allocation, and what it earns."""
+    def judge(self, case: Case, row: Mapping[str, Any], tables: Tables) -> Iterator[str]:
+        """What does not hold of what the allocation earns, and of the prices that prove that no other earns more."""
         from joulewise.check.bags.allocation import certified_profit
         from joulewise.optimise.bags.bound import bound_front
 
-        bound = bound_front(case.world.bag)
-        yield from judge_bound(case, bound)
+        bag, bound = case.world.bag, bound_front(case.world.bag)
         market, profit = _solved(case.world, case.decision, bound)
-        kept = _allocations(profit) if stored is None else bag_tables.allocations_of(case.world.bag, stored[COUNTS])
-        yield from judge_allocations(kept)
         unit = abs(market.price) / bound.least_makespan_s or 1.0  # profits may be tiny in the currency of a study
-        for allocation in kept:
+        for allocation in bag_tables.allocations_of(bag, tables[COUNTS]):
             earned = _earned(market, allocation, row["makespan_s"])
             yield from differs("runs: profit_per_s, of the price", row["profit_per_s"] / unit, earned / unit)
             yield from differs("runs: makespan_s - wait_s", row["makespan_s"] - row["wait_s"], allocation.makespan_s)
         if profit.certificate is not None:
-            proven = certified_profit(case.world.bag, market, *profit.certificate)
+            proven = certified_profit(bag, market, *profit.certificate)
             bound_per_s = row["profit_bound_per_s"]
             yield from differs("bounds: profit proven by prices, of the price", bound_per_s / unit, proven / unit)
-        yield from judge_columns(row, _columns(market, bound, profit))
-        yield from judge_tables(stored or {}, _tables(market, bound, profit))
 
     def sentences(self, runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         """What was found, in words: how the verdicts are spread and why, and the run that earns most."""
@@ -205,19 +203,22 @@ def _at_study_keys() -> Iterator[None]:
 
 def _solved(world: BagWorld, p: ProfitParameters, bound: BoundFront) -> tuple[Market, Profit]:
     """The market of a study and what the bag comes to in it; InputError under the names of the study file."""
-    from joulewise.optimise.bags.profit import most_profit, price_at_ratio
+    from joulewise.optimise.bags.profit import most_profit
 
     with _at_study_keys():
         market = _market(world, p)
         if p.profit_ratio is not None:
-            market = dataclasses.replace(market, price=_price(price_at_ratio(bound, market, 1.0), p.profit_ratio))
+            market = _priced(market, p.profit_ratio, bound)
         return market, most_profit(world.bag, market, cast("RecoveryKind", p.recovery), bound)
 
 
-def _price(least_cost: float, ratio: float) -> float:
-    """This many times the least cost of energy; InputError where that is nothing."""
-    if least_cost > 0:
-        return ratio * least_cost
+def _priced(market: Market, ratio: float, bound: BoundFront) -> Market:
+    """The market with a price of this many times the least cost of energy; InputError where that is nothing."""
+    from joulewise.optimise.bags.profit import price_at_ratio
+
+    price = price_at_ratio(bound, market, ratio)
+    if price > 0:
+        return dataclasses.replace(market, price=price)
     found = f"found {ratio:g}, and the energy of the bag costs nothing"
     raise InputError(Problem("optimise.profit_ratio", found, "needs costs that are above 0", "give price instead"))
 

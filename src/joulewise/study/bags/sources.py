@@ -5,7 +5,7 @@ from __future__ import annotations
 from joulewise.model import System
 from joulewise.model.bag import Bag
 from joulewise.study.source import Draw, Source
-from joulewise.worlds.bags.bag import BagParameters, BagTable, generate_bag, read_bag
+from joulewise.worlds.bags.bag import BagParameters, BagTable, check_bag_table, generate_bag, read_bag
 
 
 def _generated(parameters: BagParameters, system: System, draw: Draw) -> Bag:
@@ -30,6 +30,7 @@ BAGS = (
         "numbers of tasks that are all there at once, from your own file",
         BagTable,
         _tabled,
+        check=lambda table, draw: check_bag_table(table, draw.folder),
         table="bag",
     ),
 )

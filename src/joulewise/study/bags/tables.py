@@ -84,13 +84,6 @@ def bound_curve(bound: BoundFront, **more: Any) -> pl.DataFrame:
     return curve("bound", bound_points(bound), has_knee=True, **more)
 
 
-def snapshots_of(table: pl.DataFrame) -> dict[int, Floats]:
-    """The points of the snapshots in a table of fronts, by their generations."""
-    found = table.filter(table["curve"] == "snapshot")
-    generations = found["generation"].unique(maintain_order=True).to_list()
-    return {n: found.filter(found["generation"] == n).select("energy_j", "makespan_s").to_numpy() for n in generations}
-
-
 # --- allocations -------------------------------------------------------------------------------------------------
 
 

@@ -20,7 +20,7 @@ from joulewise.study.column import COUNTS, FRONTS
 from joulewise.study.column import MACHINES as MACHINES_TABLE
 from joulewise.study.judging import unused_supply
 from joulewise.study.kind import Kind
-from joulewise.study.machines import MACHINES, build_machines, chances_refused, failures, tiny_machines
+from joulewise.study.machines import MACHINES, chances_refused, failures, tiny_machines
 from joulewise.study.run import Run
 from joulewise.study.sections import OPTIMISE_SECTION, build_supply
 from joulewise.study.source import Draw
@@ -63,7 +63,7 @@ class BagKind(Kind):
 
     def build_world(self, parts: WorldParts, draw: Draw) -> BagWorld:
         """The bag and the supply of one trial; InputError when tables do not describe them."""
-        bag = self.build_workload(parts.workload, build_machines(parts.system, draw), draw)
+        bag = self.build_workload(parts.workload, self.build_system(parts, draw), draw)
         return BagWorld(bag, build_supply(parts.supply, draw))
 
     def checks(self, asked: Candidates, _draw: Draw) -> Iterator[Callable[[], object]]:
@@ -79,9 +79,15 @@ class BagKind(Kind):
     def check_world(self, world: BagWorld, sought: Sequence[Any]) -> None:
         """InputError when what is sought cannot be had in a world."""
 
-    def size(self, kept: Sequence[Run], _folder: Path) -> float:
-        """The bytes of the detail tables of these runs."""
-        return float(_KEPT_BYTES * len(kept))
+    def judge_bound(self, case: Case) -> Iterator[str]:
+        """What does not hold of the stored certificate of the bound."""
+        from joulewise.optimise.bags.bound import bound_front
+
+        return _judge_certificate(case, bound_front(case.world.bag))
+
+    def size(self, runs: Sequence[Run], _folder: Path) -> float:
+        """The bytes of the detail tables of those that are kept."""
+        return float(_KEPT_BYTES * sum(run.keep for run in runs))
 
     def _check_world(self, asked: Candidates, parts: WorldParts, sought: Sequence[Any]) -> None:
         try:
@@ -158,7 +164,7 @@ def _certificate(bound: BoundFront) -> pl.DataFrame:
     ).with_columns(pl.col("weight_w", "extra_j", "makespan_s").replace([math.inf, math.nan], None))
 
 
-def judge_bound(case: Case, bound: BoundFront) -> Iterator[str]:
+def _judge_certificate(case: Case, bound: BoundFront) -> Iterator[str]:
     """What does not hold of the stored certificate: its prices must prove the bound, without solving anything."""
     path = case.store.certificate_file(case.run.world_key, LP)
     if not path.is_file():
@@ -192,14 +198,3 @@ def _proven(bound: BoundFront, table: pl.DataFrame) -> list[float]:
         return list(map(float, certified_front(bound.bag, bound.weight_w, *prices)))
     except InputError:
         return [math.nan] * table.height
-
-
-# --- judging -----------------------------------------------------------------------------------------------------
-
-
-def judge_allocations(allocations: Sequence[BagAllocation]) -> Iterator[str]:
-    """What does not hold of allocations."""
-    from joulewise.check.bags.allocation import check_bag
-
-    for point, allocation in enumerate(allocations):
-        yield from (f"point {point}: {finding}" for finding in check_bag(allocation))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from joulewise.optimise.facility.evaluation import Steady
     from joulewise.optimise.facility.search import FoundPlan
 
-PRICES, TIME = "facility-prices", "time"
+PRICES = "facility-prices"
 _LOOSE = 1e-9
 
 
@@ -45,14 +45,14 @@ def proven(case: Case, found: FoundPlan | None = None) -> Bound | None:
     run, store = case.run, case.store
     if run.bound == NO_BOUND:
         return None
-    proof = store.read_proof(run.world_key, run.bound)
-    if proof is None:
+    known = store.read_proof(run.world_key, run.bound, _bound)
+    if known is None:
         asked, usual = case.decision, RewardParameters()
         if not isinstance(found, Proven) or (asked.gap, asked.time_limit_s) != (usual.gap, usual.time_limit_s):
             found = plan_facility(case.world.facility, case.world.air, gap=usual.gap)
-        proof = {"value": found.bound_per_s, **_as_json(found.prices)}
-        store.write_proof(run.world_key, run.bound, proof)
-    return Bound(float(proof["value"]), _prices(proof))
+        known = Bound(found.bound_per_s, found.prices)
+        store.write_proof(run.world_key, run.bound, {"value": known.value, **_as_json(known.prices)})
+    return known
 
 
 def columns(facility: Facility, state: Steady, bound: Bound | None) -> dict[str, float]:
@@ -73,17 +73,17 @@ def judge(case: Case) -> Iterator[str]:
 
     if case.run.bound == NO_BOUND:
         return
-    stored = case.store.read_proof(case.run.world_key, case.run.bound)
+    stored = case.store.read_proof(case.run.world_key, case.run.bound, _bound)
     if stored is None:
         yield "bounds: the proof of the world's bound is missing"
         return
     try:
-        proven_per_s = facility_bound(case.world.facility, _prices(stored))
+        proven_per_s = facility_bound(case.world.facility, stored.prices)
     except InputError as error:
         yield f"bounds: what is stored are no prices of this facility: {error}"
         return
-    if stored["value"] < proven_per_s * (1 - _LOOSE):
-        yield f"bounds: {stored['value']:.12g} is stored, but the prices prove only {proven_per_s:.12g}"
+    if stored.value < proven_per_s * (1 - _LOOSE):
+        yield f"bounds: {stored.value:.12g} is stored, but the prices prove only {proven_per_s:.12g}"
 
 
 def _as_json(prices: FacilityPrices) -> dict[str, Any]:
@@ -91,8 +91,8 @@ def _as_json(prices: FacilityPrices) -> dict[str, Any]:
     return {**columns, "cap": prices.cap}
 
 
-def _prices(stored: dict[str, Any]) -> FacilityPrices:
+def _bound(stored: dict[str, Any]) -> Bound:
     from joulewise.model.facility import FacilityPrices
 
     columns = {name: np.array(stored[name], float) for name in ("task", "redline", "supply_c")}
-    return FacilityPrices(**columns, cap=float(stored["cap"]))
+    return Bound(float(stored["value"]), FacilityPrices(**columns, cap=float(stored["cap"])))

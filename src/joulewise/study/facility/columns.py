@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from joulewise.study.column import CORES, CRACS, NODES, PROGRESS, RATES, RUNS, Column, metric, one_digit, three_figures
+from joulewise.study.column import (
+    CORES,
+    CRACS,
+    NODES,
+    PROGRESS,
+    RATES,
+    RUNS,
+    Column,
+    label,
+    metric,
+    one_digit,
+    three_figures,
+)
 from joulewise.units import duration, power
 
 FACILITY_COLUMNS = (
@@ -13,11 +25,13 @@ FACILITY_COLUMNS = (
         heading="reward rate of all that arrives (1/s)",
     ),
     metric(
-        "slowed_reward_per_s", "1/s", "co-located reward rate (CRR): what is earned as cores slow each other",
+        "slowed_reward_per_s", "1/s",
+        "co-located reward rate (CRR) of the plan: what tasks earn that end in time as cores slow each other, if none "
+        "has to wait",
         heading="co-located reward rate (1/s)",
     ),
     metric(
-        "crr_percent", "%", "100 x slowed_reward_per_s / most_reward_per_s", title="CRR", rank=20,
+        "crr_percent", "%", "100 x slowed_reward_per_s / most_reward_per_s", title="plan (CRR)", rank=20,
         heading="co-located reward rate (%)",
     ),
     metric(
@@ -84,15 +98,18 @@ FACILITY_COLUMNS = (
         heading="worth of another degree (1/s)",
     ),
     metric(
-        "day_plans", "plans", "plans that were made for the day; this and the next are null where there is none",
-        heading="plans",
+        "day_length_s", "s", "length of the simulated day; this and the next are null where there is none",
+        form=duration, heading="length of the day",
+    ),
+    metric("day_plans", "plans", "plans that were made for the day", heading="plans"),
+    metric(
+        "day_planned_percent", "%",
+        "reward that the plans of the day expect if no task has to wait, in percent of that of all tasks that arrive",
+        heading="planned for the day (%)",
     ),
     metric(
-        "day_planned_percent", "%", "reward that the plans expect, in percent of that of all tasks that arrive",
-        title="day planned", rank=60, heading="planned for the day (%)",
-    ),
-    metric(
-        "day_earned_percent", "%", "reward of the tasks that ended in time, in percent of the same",
+        "day_earned_percent", "%",
+        "reward of the tasks that ended in time in the day, with all waiting, in percent of that of all that arrive",
         title="day earned", rank=10, heading="earned in the day (%)",
     ),
     metric(
@@ -113,15 +130,15 @@ FACILITY_COLUMNS = (
         "day_redline_margin_k", "K", "how far the node nearest to its redline stayed below it, in such means",
         heading="below the redline (K)",
     ),
-    Column(RUNS, "set_points", "", "what to set, what limits the reward and what more would be worth, in plain words"),
-    Column(RUNS, "why_stopped", "", "why the search ended: done, time, generations, ..."),
+    label(RUNS, "set_points", "what to set, what limits the reward and what more would be worth, in plain words"),
+    label(RUNS, "why_stopped", "why the search ended: done, time, generations, ..."),
     metric(
-        "solve_s", "s", "wall-clock time of the search, without the bound", is_measured=True,
+        "solve_s", "s", "wall-clock time of the search, rehearsed days included, without the bound", is_measured=True,
         title="time", form=duration, rank=110, heading="time to solve",
     ),
     Column(NODES, "node", "", "number of the node, from 0"),
-    Column(NODES, "name", "", "its name in the node list, or its number before nodes were added or removed"),
-    Column(NODES, "type", "", "name of its node type"),
+    label(NODES, "name", "its name in the node list, or its number before nodes were added or removed"),
+    label(NODES, "type", "name of its node type"),
     Column(NODES, "cores", "cores", "its cores"),
     Column(NODES, "processors", "processors", "its processors; cores of one slow each other"),
     Column(NODES, "x_m", "m", "where it stands, along the row; this and the next two are null where not known"),
@@ -131,7 +148,7 @@ FACILITY_COLUMNS = (
     Column(NODES, "inlet_c", "°C", "temperature of the air that it takes in"),
     Column(NODES, "redline_c", "°C", "the most that it may be"),
     Column(CRACS, "crac", "", "number of the CRAC unit, from 0"),
-    Column(CRACS, "name", "", "its name: that of the list, or its number before any failed"),
+    label(CRACS, "name", "its name: that of the list, or its number before any failed"),
     Column(CRACS, "supply_c", "°C", "temperature of the air that it blows"),
     Column(CRACS, "inlet_c", "°C", "temperature of the air that it takes in"),
     Column(CRACS, "heat_w", "W", "heat that it removes"),
@@ -140,17 +157,25 @@ FACILITY_COLUMNS = (
     Column(CORES, "node", "", "number of the node; cores that do nothing have no row"),
     Column(CORES, "processor", "", "number of the processor in the facility, from 0"),
     Column(CORES, "core", "", "number of the core in the facility, from 0"),
-    Column(CORES, "task", "", "name of a task type that it spends time on"),
-    Column(CORES, "class", "", "memory class of the task type"),
+    label(CORES, "task", "name of a task type that it spends time on"),
+    label(CORES, "class", "memory class of the task type"),
     Column(CORES, "share", "", "share of its time"),
     Column(CORES, "pstate", "", "P-state in which it runs them, 0 the fastest"),
-    Column(RATES, "task", "", "name of the task type"),
-    Column(RATES, "class", "", "its memory class"),
+    label(RATES, "task", "name of the task type"),
+    label(RATES, "class", "its memory class"),
     Column(RATES, "reward", "", "what one such task earns"),
     Column(RATES, "arrival_per_s", "1/s", "how often such tasks arrive; tasks done beyond that earn nothing"),
     Column(RATES, "alone_per_s", "1/s", "how often they would be done if no core slowed another"),
-    Column(RATES, "slowed_per_s", "1/s", "how often they are done"),
-    Column(PROGRESS, "at_s", "s", "time since the search began"),
-    Column(PROGRESS, "slowed_reward_per_s", "1/s", "highest co-located reward rate of the plans kept until then"),
+    Column(
+        RATES, "slowed_per_s", "1/s",
+        "how often the plan has them done in time, none waiting; what is above arrival_per_s is left free for chance",
+    ),
+    Column(RATES, "day_per_s", "1/s", "how often they were done in time in the day; null where there is none"),
+    Column(PROGRESS, "at_s", "s", "time since the search began", is_measured=True),
+    Column(
+        PROGRESS, "slowed_reward_per_s", "1/s",
+        "highest co-located reward rate of the plans kept until then; the last is that of a plan with less where it "
+        "earns more in a day",
+    ),
     Column(PROGRESS, "crr_percent", "%", "the same in percent of most_reward_per_s"),
 )  # fmt: skip

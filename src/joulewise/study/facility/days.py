@@ -1,49 +1,111 @@
-"""A day of a facility, in which tasks arrive one by one and plans are followed: what is planned, and what is earned."""
+"""A day of a facility, in which tasks arrive one by one and plans are followed: what is planned, and what is earned.
+
+A plan knows no waiting: where it does a task type just as often as it arrives, tasks that come at random find all cores
+busy. So a day is rehearsed, and where it loses such tasks, a plan is made as if more of them arrived: that leaves cores
+free. What earns most in the rehearsals is kept, and followed through another day.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from joulewise.errors import InputError
-from joulewise.study.case import NOT_CHECKED, Case, Note
-from joulewise.study.facility.methods import RewardParameters, search
-from joulewise.study.judging import judge_columns
-from joulewise.study.seeds import search_seed
+from joulewise.study.case import Case
+from joulewise.study.facility.methods import METHODS, RewardParameters, search
+from joulewise.study.seeds import rehearsal_seed, search_seed
 
 if TYPE_CHECKING:
     from joulewise.model.arrays import Floats
     from joulewise.model.facility import Facility, FacilityPlan, TaskFlows
+    from joulewise.optimise.facility.search import FoundPlan
     from joulewise.simulate.facility.day import FacilityDay
 
-_SAMPLE_S = 300.0
+DAY_S, MOST_TASKS = 86_400.0, 1_000_000
+"""The length of a day of which nothing is said, and how many tasks arrive in it at most."""
+
+_TASKS_LONG, _SAMPLE_S = 100.0, 300.0
+_REHEARSALS, _MET, _MORE = 3, 0.97, 2.0
 _COLUMNS = (
-    "day_plans", "day_planned_percent", "day_earned_percent", "earned_of_planned_percent", "day_late_percent",
-    "day_dropped_percent", "day_peak_w", "day_above_cap_percent", "day_redline_margin_k",
+    "day_length_s", "day_plans", "day_planned_percent", "day_earned_percent", "earned_of_planned_percent",
+    "day_late_percent", "day_dropped_percent", "day_peak_w", "day_above_cap_percent", "day_redline_margin_k",
 )  # fmt: skip
 """The columns of a day."""
 
 
-def columns(case: Case) -> dict[str, float]:
-    """What a day of a run comes to; NaN where it has none."""
-    return dict.fromkeys(_COLUMNS, math.nan) if case.decision.day_s is None else _measures(_simulated(case))
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """The plan of a run and its day, if it has one; `first` is what a search finds with nothing left free."""
+
+    found: FoundPlan
+    first: FoundPlan
+    day: FacilityDay | None
 
 
-def judge(case: Case, row: dict[str, Any]) -> Iterator[str]:
-    """What of a day does not come out again; one with plans that time may have ended can not be had again."""
-    if case.decision.day_s is not None and case.decision.time_limit_s is not None:
-        yield Note(f"{NOT_CHECKED}: the day, as time may have ended the search for its plans")
-    else:
-        yield from judge_columns(row, columns(case))
+def planned(case: Case) -> Planned:
+    """The plan that earns most in rehearsed days, and the day that follows it."""
+    first = best = tried = _Plans(case, np.zeros(case.world.facility.tasks.n_types))
+    if length_s(case.world.facility.tasks, case.decision) == 0.0:
+        return Planned(first.steady, first.steady, None)
+    most_per_s = -math.inf
+    for _ in range(n_rehearsals(case.decision)):
+        rehearsed = tried.day(rehearsal_seed(case.run))
+        if rehearsed.reward_per_s > most_per_s:
+            most_per_s, best = rehearsed.reward_per_s, tried
+        lost = _lost(rehearsed)
+        if not lost.any():
+            break
+        tried = _Plans(case, tried.headroom + _MORE * lost)
+    return Planned(_kept(best, first), first.steady, best.day(search_seed(case.run)))
+
+
+def length_s(flows: TaskFlows, p: RewardParameters) -> float:
+    """How long the day of a run is; 0 where there is none.
+
+    Where nothing is said, 24 h, or a hundred times the longest task where that is longer; less where more than a
+    million tasks would arrive, and none where that would be too short for the longest.
+    """
+    if p.day_s is not None:
+        return p.day_s
+    enough_s = _TASKS_LONG * float((1.0 / flows.speed_per_s.max(axis=(1, 2))).max())
+    arrivals_per_s = _arrivals_per_s(flows, p)
+    lasts_s = min(max(DAY_S, enough_s), MOST_TASKS / arrivals_per_s if arrivals_per_s else math.inf)
+    return lasts_s if lasts_s >= enough_s else 0.0
+
+
+def n_tasks(flows: TaskFlows, p: RewardParameters) -> float:
+    """About how many tasks come in the day of a run."""
+    return length_s(flows, p) * _arrivals_per_s(flows, p)
+
+
+def n_rehearsals(p: RewardParameters) -> int:
+    """How often a plan is made and its day rehearsed: never by methods that draw, as they take long."""
+    return 0 if METHODS[p.method].draws else _REHEARSALS
+
+
+def columns(day: FacilityDay | None) -> dict[str, float]:
+    """What a day comes to; NaN where there is none."""
+    return dict.fromkeys(_COLUMNS, math.nan) if day is None else _measures(day)
+
+
+def of_plan(case: Case, plan: FacilityPlan) -> FacilityDay | None:
+    """The day of a run that follows one plan all along; None where it has no day, or needs other plans."""
+    p = case.decision
+    if length_s(case.world.facility.tasks, p) == 0.0 or not _follows_plan(p):
+        return None
+    return _simulated(case, lambda _now: plan, search_seed(case.run))
 
 
 def n_plans(p: RewardParameters) -> int:
-    """How many plans the day of a run needs."""
-    return 0 if p.day_s is None else math.ceil(p.n_parts / (p.parts_per_plan or p.n_parts))
+    """How many plans a run needs each time: for even rates, and for its day where that has others."""
+    if p.day_s == 0.0 or _follows_plan(p):
+        return 1
+    return 1 + math.ceil(p.n_parts / (p.parts_per_plan or p.n_parts))
 
 
 def rates_per_s(flows: TaskFlows, p: RewardParameters) -> Floats:
@@ -53,26 +115,79 @@ def rates_per_s(flows: TaskFlows, p: RewardParameters) -> Floats:
     return np.stack([np.roll(shares, by) for by in later], axis=1) * flows.rate_per_s
 
 
-def _simulated(case: Case) -> FacilityDay:
-    """The day of a run: all techniques of a trial meet the same tasks."""
-    from joulewise.simulate.facility.day import simulate_facility_day
+def _arrivals_per_s(flows: TaskFlows, p: RewardParameters) -> float:
+    """How many tasks of any type arrive in a second of a day."""
+    return float(rates_per_s(flows, p).sum(axis=1).mean())
 
-    facility, air, p = case.world.facility, case.world.air, case.decision
-    seed, part_s = search_seed(case.run), p.day_s / p.n_parts
 
-    def plan_for(now: Facility) -> FacilityPlan:
-        less = replace(now, cap_w=now.cap_w * (1.0 - p.slack))
+def _follows_plan(p: RewardParameters) -> bool:
+    """Whether a day follows the plan for even rates under the whole cap."""
+    return not p.day_rates and p.slack == 0.0
+
+
+class _Plans:
+    """Plans as if of each type so many more tasks arrived, as a share."""
+
+    def __init__(self, case: Case, headroom: Floats) -> None:
+        self.case, self.headroom = case, headroom
+
+    @cached_property
+    def steady(self) -> FoundPlan:
+        """The plan for even rates."""
+        return self._search(self.case.world.facility)
+
+    def day(self, seed: int) -> FacilityDay:
+        """A day that follows the plans."""
+        return _simulated(self.case, self._plan_for, seed)
+
+    def _plan_for(self, now: Facility) -> FacilityPlan:
+        if _follows_plan(self.case.decision):
+            return self.steady.plan
+        less = replace(now, cap_w=now.cap_w * (1.0 - self.case.decision.slack))
         try:
-            return search(less, air, p, seed).plan
+            return self._search(less).plan
         except InputError as error:  # other rates are no reason: at rest they do not matter
             raise InputError(
                 *(replace(found, where=f"optimise.slack: {found.where}") for found in error.problems)
             ) from None
 
+    def _search(self, facility: Facility) -> FoundPlan:
+        tasks = replace(facility.tasks, rate_per_s=facility.tasks.rate_per_s * (1.0 + self.headroom))
+        return search(
+            replace(facility, tasks=tasks), self.case.world.air, self.case.decision, search_seed(self.case.run)
+        )
+
+
+def _kept(best: _Plans, first: _Plans) -> FoundPlan:
+    """The plan that is kept; its search goes on from the first one, and ends with its own rate."""
+    if best is first:
+        return first.steady
+    from joulewise.optimise.facility.evaluation import steady
+
+    world, found = best.case.world, best.steady
+    rate_per_s = steady(world.facility, world.air, found.plan).slowed_reward_per_s
+    ended_s = first.steady.history[-1][0] + found.history[-1][0]
+    return replace(found, history=(*first.steady.history, (ended_s, rate_per_s)))
+
+
+def _lost(day: FacilityDay) -> Floats:
+    """[task type]: what share is lost of tasks that the plans do as often as they arrive."""
+    table = day.by_type()
+    reached, planned_per_s = (table[name].to_numpy() for name in ("on_time_per_s", "planned_per_s"))
+    is_met = (planned_per_s > 0) & (planned_per_s >= _MET * day.rate_per_s.mean(axis=0))
+    return np.asarray(np.maximum(1.0 - np.divide(reached, planned_per_s, out=np.ones_like(reached), where=is_met), 0.0))
+
+
+def _simulated(case: Case, plan_for: Callable[[Facility], FacilityPlan], seed: int) -> FacilityDay:
+    """A day of a run: all techniques of a trial meet the same tasks."""
+    from joulewise.simulate.facility.day import simulate_facility_day
+
+    facility, p = case.world.facility, case.decision
+    part_s = length_s(facility.tasks, p) / p.n_parts
     return simulate_facility_day(
         facility,
         plan_for,
-        air.inlets_c,
+        case.world.air.inlets_c,
         rates_per_s(facility.tasks, p),
         part_s,
         seed,
@@ -85,6 +200,7 @@ def _measures(day: FacilityDay) -> dict[str, float]:
     found = day.measures()
     most_per_s = float((day.rate_per_s @ day.facility.tasks.reward).mean())
     values = (
+        day.length_s,
         len({id(plan) for plan in day.plans}),
         _percent(found["planned_reward_per_s"], most_per_s),
         _percent(found["reward_per_s"], most_per_s),

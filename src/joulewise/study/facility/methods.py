@@ -192,10 +192,11 @@ class RewardParameters:
         "judge plans by equation 10 of Oxley et al. 2014 word for word: one idle core of a processor ends all "
         "interference among the others; there is no bound then",
     )
-    day_s: Annotated[float | None, Field(gt=0)] = explained(
+    day_s: Annotated[float | None, Field(ge=0)] = explained(
         None,
-        "length of a simulated day in which tasks arrive one by one, at random, and go to cores as the plan says; it "
-        "compares what is earned with what was planned; left out: no such day",
+        "length of a simulated day in which tasks arrive one by one, at random, and go to cores as the plan says; what "
+        "it earns is what the plan is worth; 0 is no day; left out: 24 h, or 100 times the longest task where that is "
+        "more, but no more than a million tasks, and no day where those arrive in less time",
     )
     day_rates: tuple[Annotated[float, Field(ge=0)], ...] = explained(
         (),
@@ -225,7 +226,7 @@ class RewardParameters:
     @property
     def parts_per_plan(self) -> int | None:
         """For how many parts of the day a plan holds; None: all of them."""
-        if self.day_s is None or self.replan_every_s is None:
+        if not self.day_s or self.replan_every_s is None:
             return None
         return round(self.replan_every_s / self.day_s * self.n_parts)
 
@@ -246,10 +247,10 @@ def _day_problems(p: RewardParameters) -> Iterator[Problem]:
     if p.day_rates and not any(p.day_rates):
         yield Problem("optimise.day_rates", f"found {list(p.day_rates)}", "one at least must be above 0")
     given = [key for name, key in _DAY_KEYS.items() if getattr(p, name)]
-    if p.day_s is None:
+    if p.day_s == 0.0 or (p.day_s is None and p.replan_every_s is not None):
         for key in given:
             yield Problem(f"optimise.{key}", "found no day", "is for a day", 'say how long it is: day = "24 h"')
-    elif p.replan_every_s is not None:
+    elif p.day_s and p.replan_every_s is not None:
         part_s, held = p.day_s / p.n_parts, p.replan_every_s / p.day_s * p.n_parts
         if held < 1 - _WHOLE or abs(held - round(held)) > _WHOLE * held:
             found, parts = f"found {units.duration(p.replan_every_s)}", count(p.n_parts, "part")
@@ -265,8 +266,8 @@ def missing_extras(parameters: Sequence[RewardParameters]) -> Iterator[Problem]:
         yield Problem("optimise.method", found, "needs the extra [nlp]", "install it: pip install 'joulewise[nlp]'")
 
 
-def run_s(p: RewardParameters, n_nodes: float) -> float:
-    """About how long a run takes."""
+def search_s(p: RewardParameters, n_nodes: float) -> float:
+    """About how long a search for a plan takes."""
     return min(METHODS[p.method].seconds(p, n_nodes), _limit_s(p))
 
 

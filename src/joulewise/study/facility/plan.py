@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -16,7 +16,7 @@ import numpy as np
 
 from joulewise import units
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
-from joulewise.study.case import NOT_CHECKED, Candidates, Case, Note, Outcome
+from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import CORES, CRACS, NODES, PROGRESS, RATES
 from joulewise.study.facility import bounds as facility_bounds
 from joulewise.study.facility import days as facility_days
@@ -24,14 +24,13 @@ from joulewise.study.facility import methods as facility_methods
 from joulewise.study.facility import tables as facility_tables
 from joulewise.study.facility.columns import FACILITY_COLUMNS
 from joulewise.study.facility.methods import METHODS, RewardParameters
-from joulewise.study.facility.sources import FACILITY_SYSTEMS, FACILITY_WORKLOADS, SITE_TABLES
+from joulewise.study.facility.sources import FACILITY_SYSTEMS, FACILITY_WORKLOADS, FLOW_TABLES, SITE_TABLES
 from joulewise.study.facility.template import FACILITY_TEMPLATE
-from joulewise.study.judging import judge_columns, judge_tables, place_of, unused_supply
+from joulewise.study.judging import place_of, unused_supply
 from joulewise.study.kind import Kind
 from joulewise.study.methods import idle_keys
 from joulewise.study.run import Run
 from joulewise.study.sections import OPTIMISE_SECTION, build_supply
-from joulewise.study.seeds import search_seed
 from joulewise.study.source import Draw, Source
 from joulewise.study.spec import Point, WorldParts
 from joulewise.study.store import Store, Tables
@@ -51,7 +50,9 @@ if TYPE_CHECKING:
 _SUPPLY_KEYS = ("power_cap_w",)
 """What of the supply matters to a facility."""
 
-_NODE_BYTES, _USUAL_NODES, _RUN_S = 600, 150, 0.2
+_KEPT_BYTES, _NODE_BYTES, _USUAL_NODES, _RUN_S = 20_000, 60, 150, 0.2
+_DAY_TASK_S, _DAY_TASK_BYTES, _MOST_RATES = 1.6e-6, 150, 8
+"""A task of a simulated day, in time and in memory; and of how many worlds it is looked up how often tasks come."""
 _IDLE = 1e-3
 _CAP = "cap_w"
 _PLACES = {
@@ -90,7 +91,7 @@ class FacilityKind(Kind):
     workloads = FACILITY_WORKLOADS
     main = "method"
     methods = METHODS
-    title = "percent of all reward (CRR)"
+    title = "percent of all reward"
     columns = FACILITY_COLUMNS
     tables = (NODES, CRACS, CORES, RATES, PROGRESS)
     template = FACILITY_TEMPLATE
@@ -106,7 +107,7 @@ class FacilityKind(Kind):
 
     def build_world(self, parts: WorldParts, draw: Draw) -> FacilityWorld:
         """The facility of one trial, under the cap of the supply if that has one; InputError when it is none."""
-        facility: Facility = self.build_workload(parts.workload, self.build(parts.system, draw), draw)
+        facility: Facility = self.build_workload(parts.workload, self.build_system(parts, draw), draw)
         cap_w = build_supply(parts.supply, draw).cap_w
         if cap_w is not None:
             facility = dataclasses.replace(facility, cap_w=float(cap_w[0]))
@@ -127,56 +128,81 @@ class FacilityKind(Kind):
             with suppress(InputError):
                 site: Site = self.build(system, draw)
                 yield from (Problem("system", note) for note in site.notes)
+        for parts in asked.worlds:
+            if parts.workload.source == FLOW_TABLES:
+                with suppress(InputError):
+                    yield from _never_run(asked.world_of(parts).facility)
 
     def draws(self, point: Point, folder: Path) -> bool:
         """Whether the method, or the day, draws from the trial."""
-        return super().draws(point, folder) or point.decision.parameters.day_s is not None
+        return super().draws(point, folder) or point.decision.parameters.day_s != 0.0
 
-    def seconds(self, missing: Sequence[Run], _store: Store, _folder: Path) -> float:
-        """The time of one process for the runs, and for the bound of each world."""
+    def seconds(self, missing: Sequence[Run], _store: Store, folder: Path) -> float:
+        """The time of one process for the runs with their days, and for the bound of each world."""
         worlds = {run.world_key: run for run in missing}
-        bounds_s = sum(facility_methods.run_s(RewardParameters(), _n_nodes(run)) for run in worlds.values())
-        return bounds_s + sum(_RUN_S + _searches_s(run) for run in missing)
+        bounds_s = sum(facility_methods.search_s(RewardParameters(), _n_nodes(run)) for run in worlds.values())
+        days = self._day_tasks(missing, folder)
+        days_s = _DAY_TASK_S * sum((1 + facility_days.n_rehearsals(_asked(run))) * n for run, n in days)
+        return bounds_s + days_s + sum(_RUN_S + _searches_s(run) for run in missing)
 
-    def size(self, kept: Sequence[Run], _folder: Path) -> float:
-        """The bytes of the detail tables of these runs."""
-        return float(sum(_NODE_BYTES * _n_nodes(run) for run in kept))
+    def size(self, runs: Sequence[Run], _folder: Path) -> float:
+        """The bytes of the detail tables of those that are kept."""
+        return float(sum(_KEPT_BYTES + _NODE_BYTES * _n_nodes(run) for run in runs if run.keep))
+
+    def memory(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the tasks of the longest day."""
+        return _DAY_TASK_BYTES * max((n for _, n in self._day_tasks(runs, folder)), default=0.0)
+
+    def _day_tasks(self, runs: Sequence[Run], folder: Path) -> list[tuple[Run, float]]:
+        """About how many tasks come in the day of each run that has one."""
+        with_day = [run for run in runs if _asked(run).day_s != 0.0]
+        worlds = list(dict.fromkeys(run.point.world for run in with_day))
+        flows = {parts: self.build_world(parts, Draw(0, 0, folder)).facility.tasks for parts in worlds[:_MOST_RATES]}
+        usual = next(iter(flows.values()), None)
+        pairs = ((run, flows.get(run.point.world, usual)) for run in with_day)
+        return [(run, facility_days.n_tasks(its, _asked(run))) for run, its in pairs if its is not None]
 
     def compute(self, case: Case) -> Outcome:
         """Plan the facility; JoulewiseError when the plan breaks a limit."""
         world, p = case.world, case.decision
-        facility, air = world.facility, world.air
+        facility = world.facility
         _warm_up(p.method)
         began_s = time.perf_counter()
-        found = facility_methods.search(facility, air, p, search_seed(case.run))
-        solve_s = time.perf_counter() - began_s
+        made = facility_days.planned(case)
+        found, solve_s = made.found, time.perf_counter() - began_s
         _raise_if_broken(facility, found.plan)
-        bound, state = facility_bounds.proven(case, found), _steady(world, found.plan, p)
+        bound, state = facility_bounds.proven(case, made.first), _steady(world, found.plan, p)
         columns = _columns(facility, found.plan, state, bound)
         own = {"why_stopped": found.why_stopped, "solve_s": solve_s}
         return Outcome(
-            {**columns, **facility_days.columns(case), **own}, lambda: facility_tables.tables(facility, found, state)
+            {**columns, **facility_days.columns(made.day), **own},
+            lambda: facility_tables.tables(facility, found, state, made.day),
         )
 
-    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-        """What does not hold of a run: the prices of its bound, its plan, and all that follows from it.
+    def derived(self, case: Case, row: Mapping[str, Any], stored: Tables) -> Outcome:
+        """What follows from a stored plan: all but a day that needs other plans as well."""
+        world, p = case.world, case.decision
+        found = _stored(world.facility, row, stored)
+        state, bound = _steady(world, found.plan, p), facility_bounds.proven(case)
+        day = facility_days.of_plan(case, found.plan)
+        is_known = day is not None or facility_days.length_s(world.facility.tasks, p) == 0.0
+        tables = facility_tables.tables(world.facility, found, state, day)
+        rates = tables[RATES] if is_known else tables[RATES].with_columns(stored[RATES]["day_per_s"])
+        columns = _columns(world.facility, found.plan, state, bound)
+        of_day = facility_days.columns(day) if is_known else {}
+        return Outcome({**columns, **of_day}, lambda: {**tables, RATES: rates})
 
-        A plan that is not stored is searched again, unless time ended the search: that would be another plan.
-        """
+    def judge_bound(self, case: Case) -> Iterator[str]:
+        """What does not hold of the stored proof: its prices must prove the bound."""
+        return facility_bounds.judge(case)
+
+    def judge(self, case: Case, row: Mapping[str, Any], tables: Tables) -> Iterator[str]:
+        """What does not hold of a plan and its steady state, by other equations."""
         from joulewise.check.facility.plan import check_facility
 
         world, p = case.world, case.decision
-        yield from facility_bounds.judge(case)
-        if stored is None and row["why_stopped"] == facility_bounds.TIME:
-            yield Note(f'{NOT_CHECKED}: time ended the search, and its plan is not stored; keep = "all" stores plans')
-            return
-        found = _stored(world.facility, row, stored) if stored else _again(case)
-        state, bound = _steady(world, found.plan, p), facility_bounds.proven(case)
-        yield from check_facility(world.facility, found.plan, state, as_printed=p.as_printed)
-        columns = _columns(world.facility, found.plan, state, bound)
-        yield from judge_columns(row, {**columns, "why_stopped": found.why_stopped})
-        yield from facility_days.judge(case, row)
-        yield from judge_tables(stored or {}, facility_tables.tables(world.facility, found, state))
+        plan = _stored(world.facility, row, tables).plan
+        return iter(check_facility(world.facility, plan, _steady(world, plan, p), as_printed=p.as_printed))
 
     def sentences(self, runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         """What was found, in words: the best plan, what it keeps to, what to set for it, and what limits it."""
@@ -187,17 +213,25 @@ class FacilityKind(Kind):
         ranked = done["day_earned_percent" if has_day else "crr_percent"]
         best = done.row(int(ranked.arg_max() or 0), named=True)
         place = place_of(best, done, [axis for axis in axes if axis != "optimise.method"])
-        near = "" if best["gap_percent"] is None else f", within {best['gap_percent']:.2f} % of the proven bound"
+        yield f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: {_earned(best, has_day)}."
+        if best["day_length_s"] is None and best.get("optimise.day_s") is None:
+            n = f"{facility_days.MOST_TASKS:,}"
+            yield f'No day was simulated: {n} tasks come in less than 100 times the longest; day = "2 h" asks for one.'
         yield (
-            f"{METHODS[best['optimise.method']].title}{f' ({place})' if place else ''}: {best['crr_percent']:.2f} % "
-            f"of all reward{near}, with {units.power(best['total_w'])} of {units.power(best['cap_w'])} "
-            f"({units.power(best['cooling_w'])} of it for cooling) and CRAC units at {best['supply_mean_c']:.1f} °C on "
-            f"average; {_nearest(best['redline_margin_k'])}."
+            f"The plan draws {units.power(best['total_w'])} of {units.power(best['cap_w'])} "
+            f"({units.power(best['cooling_w'])} of it for cooling), with CRAC units at "
+            f"{best['supply_mean_c']:.1f} °C on average; {_nearest(best['redline_margin_k'])}."
         )
-        if has_day:
-            yield f"That is at even rates; the day earned {best['day_earned_percent']:.2f} %, the most of all runs."
         if best.get("set_points"):
             yield best["set_points"]
+
+
+def _never_run(facility: Facility) -> Iterator[Problem]:
+    """Task types and node types of tables that have no speed together, which may be meant, or a row that is lost."""
+    flows, types = facility.tasks, facility.node_types
+    for task, kind in np.argwhere(~(flows.speed_per_s > 0).any(axis=2)):
+        found = f"{flows.names[task]!r} has no speed on {types.names[kind]!r}, and never runs there"
+        yield Problem("workload.speeds", found)
 
 
 def _check_world(asked: Candidates, parts: WorldParts) -> None:
@@ -237,9 +271,15 @@ def _caps_given_twice(parts: WorldParts) -> Iterator[Problem]:
 
 
 def _searches_s(run: Run) -> float:
-    """The time of the search for the plan of a run, and for those of its day."""
+    """The time of the searches for the plans of a run, and for those of its days."""
     p = run.point.decision.parameters
-    return (1 + facility_days.n_plans(p)) * facility_methods.run_s(p, _n_nodes(run))
+    n = max(facility_days.n_rehearsals(p), 1) * facility_days.n_plans(p)
+    return n * facility_methods.search_s(p, _n_nodes(run))
+
+
+def _asked(run: Run) -> RewardParameters:
+    p: RewardParameters = run.point.decision.parameters
+    return p
 
 
 def _n_nodes(run: Run) -> float:
@@ -305,11 +345,14 @@ def _sharing_columns(facility: Facility, plan: FacilityPlan) -> dict[str, float]
 
 @cache
 def _warm_up(method: str) -> None:
-    """Load what a method needs, once in a process, so that times are those of searches alone."""
+    """Load what a method and its day need, once in a process, so that times are those of searches alone."""
     from joulewise.kernels.jit import mark_kernels_compiled
+    from joulewise.simulate.facility.day import simulate_facility_day
 
-    world = FacilityWorld(_tiny_facility())
-    facility_methods.search(world.facility, world.air, RewardParameters(method=method, population=2, generations=1), 0)
+    world, p = FacilityWorld(_tiny_facility()), RewardParameters(method=method, population=2, generations=1)
+    plan = facility_methods.search(world.facility, world.air, p, 0).plan
+    rates_per_s = facility_days.rates_per_s(world.facility.tasks, p)
+    simulate_facility_day(world.facility, lambda _: plan, world.air.inlets_c, rates_per_s, 1.0).measures()
     mark_kernels_compiled()
 
 
@@ -332,11 +375,7 @@ def _tiny_facility() -> Facility:
     return Facility(types, flows, np.zeros(2, np.int32), room, 90.0)
 
 
-def _again(case: Case) -> FoundPlan:
-    return facility_methods.search(case.world.facility, case.world.air, case.decision, search_seed(case.run))
-
-
-def _stored(facility: Facility, row: dict[str, Any], tables: Tables) -> FoundPlan:
+def _stored(facility: Facility, row: Mapping[str, Any], tables: Tables) -> FoundPlan:
     """What was found, as its tables have it."""
     from joulewise.optimise.facility.search import FoundPlan
 
@@ -344,6 +383,17 @@ def _stored(facility: Facility, row: dict[str, Any], tables: Tables) -> FoundPla
     return FoundPlan(
         facility_tables.plan_of(facility, tables[CORES], tables[CRACS]), tuple(history), row["why_stopped"]
     )
+
+
+def _earned(best: dict[str, Any], has_day: bool) -> str:
+    """What the best run earns: in its day, by its plan, and at most by any plan."""
+    plan = f"{best['crr_percent']:.2f} %"
+    bound = "" if best["bound_percent"] is None else f"; no plan has more than {best['bound_percent']:.2f} % (proven)"
+    if not has_day:
+        return f"{plan} of all reward by its plan, if no task has to wait{bound}"
+    length = "" if best["day_length_s"] == facility_days.DAY_S else f" of {units.duration(best['day_length_s'])}"
+    day = f"{best['day_earned_percent']:.2f} % of all reward in a simulated day{length}"
+    return f"{day}; its plan has {plan}, if no task has to wait{bound}"
 
 
 def _nearest(margin_k: float) -> str:

@@ -11,7 +11,7 @@ from pydantic import Field
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.study.source import Draw, Source
 from joulewise.worlds.facility.site import FlowParameters, SiteParameters, facility_of, generate_flows, generate_site
-from joulewise.worlds.facility.tables import FlowTables, SiteTables, read_flows, read_site
+from joulewise.worlds.facility.tables import FlowTables, SiteTables, check_flows, read_flows, read_site
 from joulewise.worlds.parameters import explained
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ FACILITY_WORKLOADS = (
         "task types that keep arriving, with speeds, powers and slowdowns, from your own files",
         FlowTables,
         _tabled_flows,
+        check=lambda tables, draw: check_flows(tables, draw.folder),
         table="task_list",
     ),
 )

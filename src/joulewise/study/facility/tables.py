@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from joulewise.model.facility import Facility, FacilityPlan
     from joulewise.optimise.facility.evaluation import Steady
     from joulewise.optimise.facility.search import FoundPlan
+    from joulewise.simulate.facility.day import FacilityDay
 
 
-def tables(facility: Facility, found: FoundPlan, state: Steady) -> Tables:
-    """Every detail table of a plan with its steady state."""
+def tables(facility: Facility, found: FoundPlan, state: Steady, day: FacilityDay | None) -> Tables:
+    """Every detail table of a plan with its steady state and its day, if it has one."""
     return {
         NODES: nodes_table(facility, state),
         CRACS: cracs_table(facility, found.plan, state),
         CORES: cores_table(facility, found.plan),
-        RATES: rates_table(facility, state),
+        RATES: rates_table(facility, state, day),
         PROGRESS: progress_table(facility, found),
     }
 
@@ -89,8 +90,8 @@ def cores_table(facility: Facility, plan: FacilityPlan) -> pl.DataFrame:
     )
 
 
-def rates_table(facility: Facility, state: Steady) -> pl.DataFrame:
-    """Every task type: how often it arrives and is done, without and with what slows it."""
+def rates_table(facility: Facility, state: Steady, day: FacilityDay | None) -> pl.DataFrame:
+    """Every task type: how often it arrives and is done, without and with what slows it, and in a day."""
     import polars as pl
 
     flows = facility.tasks
@@ -102,6 +103,9 @@ def rates_table(facility: Facility, state: Steady) -> pl.DataFrame:
             "arrival_per_s": flows.rate_per_s,
             "alone_per_s": state.rate_per_s,
             "slowed_per_s": state.slowed_per_s,
+            "day_per_s": pl.Series(
+                [None] * flows.n_types if day is None else day.by_type()["on_time_per_s"], dtype=pl.Float64
+            ),
         }
     )
 

@@ -21,6 +21,7 @@ task_types = 8               # of 16: lbm, bwaves, sphinx3, milc, cactusADM, cal
 goal = "reward"              # the most reward per second under the cap and the redlines
 method = ["configurations", "greedy", "greedy-spread"]  # `joulewise list methods`
 # time_limit = "10 s"        # a search gives back the best plan so far
+# day = "0 s"                # no simulated day; left out: 24 h or so
 # population = 200           # of ga and gacl
 # generations = 10_000
 # seeds = ["greedy-spread"]  #   plans in the first population

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -52,8 +52,10 @@ if TYPE_CHECKING:
     from joulewise.simulate.jobs.scheduler import Scheduler
 
 # Rough figures of one ordinary processor of 2024; a guess within a factor of three is all that is promised.
-_RUN_S, _JOB_S, _READ_S, _PRICES_JOB_S = 0.05, 2e-5, 5e-6, 3e-4
-_JOB_BYTES = 60
+_RUN_S, _JOB_S, _READ_S = 0.05, 2e-5, 5e-6
+_KEPT_BYTES, _JOB_BYTES, _PROOF_BYTES = 60_000, 50, 20_000
+_HELD_BYTES = 1_000
+"""What a job takes in memory at most."""
 _INTERVAL_S = 60.0
 PREEMPTIVE = "preemptive-prices"
 _LOG, _CAPS = "workload.trace", "supply.power_cap_by_hour"
@@ -70,7 +72,7 @@ class JobsKind(Kind):
     workloads = JOB_WORKLOADS
     unnamed_system = AS_LOGGED
     main = "policy"
-    title = "percent of maximum utility"
+    title = "percent of what is possible"
     columns = JOB_COLUMNS
     tables = (JOBS, JOB_TRACES, CLUSTERS)
     template = JOBS_TEMPLATE
@@ -81,15 +83,16 @@ class JobsKind(Kind):
 
     def build_world(self, parts: WorldParts, draw: Draw) -> Scene:
         """The world of one trial; InputError when its sources do not describe one."""
-        made = self.build_workload(parts.workload, self.build(parts.system, draw), draw)
+        made = self.build_workload(parts.workload, self.build_system(parts, draw), draw)
         return build_scene(parts, made, draw)
 
     def checks(self, asked: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
         """Look up the policies, read the logs and tables and hold limits and schedulers against them."""
-        yield from (partial(build_scheduler, part, draw) for part in asked.decisions)
+        scheduler_at = cache(partial(build_scheduler, draw=draw))  # points of a decision share its scheduler
+        yield from (partial(scheduler_at, part) for part in asked.decisions)
         yield from (partial(asked.world_of, parts) for parts in asked.worlds)
-        yield from (partial(_check_fit, point, asked, draw) for point in asked.points)
-        yield partial(_check_switches, asked.points, draw)
+        yield from (partial(_check_fit, point, scheduler_at, asked) for point in asked.points)
+        yield partial(_check_switches, asked.points, scheduler_at)
 
     def warnings(self, asked: Candidates, draw: Draw) -> Iterator[Problem]:
         """What is worth a word in the worlds of the first trial; those that cannot be made are left out."""
@@ -119,13 +122,19 @@ class JobsKind(Kind):
         n_jobs = self.task_counts(missing, folder)
         worlds = {run.world_key: run for run in missing}
         new = [run for run in worlds.values() if not store.proof_file(run.world_key, run.bound).is_file()]
-        bounds_s = sum(_PRICES_JOB_S * n_jobs[run.key] for run in new if run.bound != TRIVIAL)
+        bounds_s = sum(_bound_s(n_jobs[run.key]) for run in new if run.bound != TRIVIAL)
         reading_s = _READ_S * sum(n_jobs[run.key] for run in worlds.values())
         return bounds_s + reading_s + sum(_RUN_S + _JOB_S * n_jobs[run.key] for run in missing)
 
-    def size(self, kept: Sequence[Run], folder: Path) -> float:
-        """The bytes of the detail tables of these runs."""
-        return _JOB_BYTES * sum(self.task_counts(kept, folder).values())
+    def size(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the detail tables of those that are kept, and of the bounds of their worlds."""
+        kept = [run for run in runs if run.keep]
+        n_jobs, n_worlds = sum(self.task_counts(kept, folder).values()), len({run.world_key for run in runs})
+        return _KEPT_BYTES * len(kept) + _JOB_BYTES * n_jobs + _PROOF_BYTES * n_worlds
+
+    def memory(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the largest world and of what is made of it."""
+        return _HELD_BYTES * max(self.task_counts(runs, folder).values(), default=0.0)
 
     def compute(self, case: Case) -> Outcome:
         """Simulate the scheduler in the world; JoulewiseError when its allocation breaks a rule."""
@@ -140,37 +149,17 @@ class JobsKind(Kind):
         columns = {**_measured(case, outcome.allocation), **_of_mapping(outcome)}
         return Outcome(columns, lambda: job_tables.tables(scene, outcome.allocation))
 
-    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-        """What does not hold of a run: the world made again, its allocation checked, metrics and bound recomputed.
+    def judge_bound(self, case: Case) -> Iterator[str]:
+        """What does not hold of the stored proof: its prices must prove the bound."""
+        return _bounds(case)
 
-        An allocation that is not stored is found by simulating again.
-        """
-        from joulewise.check.jobs.allocation import check_jobs
+    def judge(self, case: Case, row: Mapping[str, Any], tables: Tables) -> Iterator[str]:
+        """What does not hold of the measures of an allocation, job by job."""
         from joulewise.check.jobs.recompute import recompute_jobs
 
-        world = case.world.world
-        if stored is not None:
-            table = stored[JOBS]
-            if table.height != world.n_jobs:
-                yield f"{table.height} jobs are stored, but the workload has {world.n_jobs}"
-                return
-            allocation = job_tables.allocation_of(table, stored.get(PIECES))
-            yield from differs("jobs: arrival_s", table["arrival_s"].to_numpy(), world.jobs.work.arrival_s)
-            for name in ("utility", "energy_j"):
-                yield from differs(f"jobs: {name}", *_columns(name, table, case.world, allocation))
-        else:
-            outcome = _simulated(case)
-            allocation = outcome.allocation
-            yield from differs("runs: mapping_events", row["mapping_events"], outcome.n_mapping_events)
-        yield from check_jobs(world, allocation, scheduler_of(case.run.point, case.decision))
-        if case.store.read_proof(case.run.world_key, case.run.bound) is None:
-            yield "bounds: the proof of the world's bound is missing"
-            return
-        yield from _bounds(case)
-        for name, value in recompute_jobs(world, allocation).items():
+        allocation = job_tables.allocation_of(tables[JOBS], tables.get(PIECES))
+        for name, value in recompute_jobs(case.world.world, allocation).items():
             yield from differs(f"runs: {name}, job by job", row[name], value)
-        for name, value in _measured(case, allocation).items():
-            yield from differs(f"runs: {name}", row[name], value)
 
     def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
         """What utility is of where a log does not tell, trivial bounds, and jobs that no cluster can run."""
@@ -196,6 +185,11 @@ def _most(runs: pl.DataFrame, column: str) -> int:
     return int(cast("int", runs[column].max()) or 0) if column in runs.columns else 0
 
 
+def _bound_s(n_jobs: float) -> float:
+    """How long the bound of a world takes: few jobs have more prices to look at for each."""
+    return max(0.8 * math.pow(n_jobs / 1000, 0.45), 5e-5 * n_jobs)
+
+
 def build_scheduler(scheduler: Part, draw: Draw) -> Scheduler:
     """The scheduler that a section describes; InputError when its policy cannot be found."""
     return cast("Scheduler", SCHEDULER_SOURCE.build(scheduler.parameters, draw))
@@ -208,11 +202,11 @@ def scheduler_of(point: Point, scheduler: Scheduler) -> Scheduler:
     return scheduler
 
 
-def _check_fit(point: Point, asked: Candidates, draw: Draw) -> None:
+def _check_fit(point: Point, scheduler_at: Callable[[Part], Scheduler], asked: Candidates) -> None:
     """Hold a scheduler against the world of the first trial; a world that cannot be made is reported elsewhere."""
     from joulewise.simulate.jobs.misfits import job_misfits
 
-    scheduler = scheduler_of(point, build_scheduler(point.decision, draw))
+    scheduler = scheduler_of(point, scheduler_at(point.decision))
     try:
         world = asked.world_of(point.world).world
     except InputError:
@@ -220,10 +214,10 @@ def _check_fit(point: Point, asked: Candidates, draw: Draw) -> None:
     raise_if_any(job_misfits(world, scheduler))
 
 
-def _check_switches(points: Sequence[Point], draw: Draw) -> None:
+def _check_switches(points: Sequence[Point], scheduler_at: Callable[[Part], Scheduler]) -> None:
     """Find switches that change nothing at any point."""
     scheduled = {(point.world, point.decision): point for point in points}
-    switched = [(point.world, build_scheduler(point.decision, draw)) for point in scheduled.values()]
+    switched = [(point.world, scheduler_at(point.decision)) for point in scheduled.values()]
     raise_if_any(idle_switches(SCHEDULER_SECTION.name, USES, switched))
 
 
@@ -259,21 +253,15 @@ def _share(part: float, whole: float) -> float:
 
 def _bound(case: Case) -> float:
     """The world's bound: stored if known, else found and stored for the other runs on it."""
-    from joulewise.optimise.jobs.bound import job_bound
+    from joulewise.optimise.jobs.bound import JobBound, job_bound
 
     run, store = case.run, case.store
-    proof = store.read_proof(run.world_key, run.bound)
+    proof = store.read_proof(run.world_key, run.bound, JobBound.from_json)
     if proof is None:
         kind: BoundKind = "trivial" if run.bound == TRIVIAL else "prices"
-        proof = job_bound(case.world.world, kind, preempts=run.bound == PREEMPTIVE).as_json()
-        store.write_proof(run.world_key, run.bound, proof)
-    return float(proof["value"])
-
-
-def _columns(name: str, table: pl.DataFrame, scene: Scene, allocation: JobAllocation) -> tuple[Any, Any]:
-    """A column of the table of jobs as it is stored and as it is computed again."""
-    anew = job_tables.jobs(scene, allocation)
-    return table[name].to_numpy(), anew[name].to_numpy()
+        proof = job_bound(case.world.world, kind, preempts=run.bound == PREEMPTIVE)
+        store.write_proof(run.world_key, run.bound, proof.as_json())
+    return proof.value
 
 
 def _bounds(case: Case) -> Iterator[str]:
@@ -281,9 +269,10 @@ def _bounds(case: Case) -> Iterator[str]:
     from joulewise.check.jobs.prices import job_dual_value
     from joulewise.optimise.jobs.bound import JobBound, job_ceiling
 
-    stored = case.store.read_proof(case.run.world_key, case.run.bound)
-    assert stored is not None
-    proof, world = JobBound.from_json(stored), case.world.world
+    proof, world = case.store.read_proof(case.run.world_key, case.run.bound, JobBound.from_json), case.world.world
+    if proof is None:
+        yield "bounds: the proof of the world's bound is missing"
+        return
     prices, preempts = proof.certificate, case.run.bound == PREEMPTIVE
     anew = job_ceiling(world)
     if prices is not None:

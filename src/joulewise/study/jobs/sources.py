@@ -15,7 +15,7 @@ from joulewise.worlds.jobs.clusters import ClusterParameters, generate_clusters
 from joulewise.worlds.jobs.lublin import LublinParameters, generate_lublin
 from joulewise.worlds.jobs.node_outages import NodeOutageParameters
 from joulewise.worlds.jobs.parallel_day import ParallelDayParameters, generate_parallel_day
-from joulewise.worlds.jobs.tables import JobTable, read_jobs
+from joulewise.worlds.jobs.tables import JobTable, check_jobs_table, read_jobs
 from joulewise.worlds.jobs.traces import TraceParameters, load_trace
 from joulewise.worlds.outages import failure_problems
 
@@ -153,6 +153,7 @@ JOB_WORKLOADS = (
         "parallel jobs from your own file",
         JobTable,
         _tabled_jobs,
+        check=lambda table, draw: check_jobs_table(table, draw.folder),
         n_tasks=lambda table, draw: read_table(table.jobs, draw.folder).frame.height,
         table="jobs",
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from joulewise.study.column import LOSSES, RECORDS, TRACES, Column, at_least_percent, metric
+from joulewise.study.column import LOSSES, RECORDS, TRACES, Column, label, metric, one_digit
 from joulewise.study.meter_columns import METER_COLUMNS
 
 MANAGED_COLUMNS = (
@@ -12,10 +12,15 @@ MANAGED_COLUMNS = (
         "completed task by the share of its run that lies in the window",
         heading="utility earned",
     ),
-    metric("maximum_utility", "utility", "the same sum if every task started on arrival where it is fastest"),
     metric(
-        "utility_percent", "%", "100 x utility / maximum_utility", title="mean", rank=10,
-        heading="utility (% of maximum)",
+        "maximum_utility", "utility",
+        "the same sum if nothing had to wait: every task starts on arrival where it is fastest (Friese 2015, section "
+        "2.7.1, calls it the maximum utility)",
+        heading="utility if nothing had to wait",
+    ),
+    metric(
+        "utility_percent", "%", "100 x utility / maximum_utility", title="% without waiting", form=one_digit, rank=20,
+        heading="utility (% of that without waiting)",
     ),
     metric(
         "utility_bound", "utility", "proven: no policy, even one that knows the future, can earn more",
@@ -23,7 +28,7 @@ MANAGED_COLUMNS = (
     ),
     metric(
         "possible_percent", "%", "100 x utility / utility_bound: how much of what is possible was earned, at least",
-        title="of possible", form=at_least_percent, rank=20, heading="utility (% of the proven bound)",
+        title="% of possible", rank=10, heading="utility (% of what is possible)",
     ),
     metric(
         "system_tma", "",
@@ -86,7 +91,7 @@ MANAGED_COLUMNS = (
         "priority_percent:*", "%",
         "100 x utility of the tasks of a priority level / what those that arrived in the counted window are worth on "
         "arrival; a column for each level",
-        heading="utility (% of the level's maximum)",
+        heading="utility (% of the level's worth)",
     ),
     metric(
         "group_percent:*", "%",
@@ -94,14 +99,14 @@ MANAGED_COLUMNS = (
         heading="utility (% of what was earned)",
     ),
     Column(RECORDS, "task", "", "number of the task in order of arrival, from 0"),
-    Column(RECORDS, "task_type", "", "name of the task type"),
-    Column(RECORDS, "priority", "", "priority level of the task, where the workload has them"),
-    Column(RECORDS, "urgency", "", "urgency level of the task, where the workload has them"),
-    Column(RECORDS, "utility_class", "", "utility class of the task, where the workload has them"),
+    label(RECORDS, "task_type", "name of the task type"),
+    label(RECORDS, "priority", "priority level of the task, where the workload has them", is_optional=True),
+    label(RECORDS, "urgency", "urgency level of the task, where the workload has them", is_optional=True),
+    label(RECORDS, "utility_class", "utility class of the task, where the workload has them", is_optional=True),
     Column(RECORDS, "arrival_s", "s", "instant of arrival"),
-    Column(RECORDS, "fate", "", "ran, killed (ran too long), dropped or waiting (unmapped when the window ended)"),
+    label(RECORDS, "fate", "ran, killed (ran too long), dropped or waiting (unmapped when the window ended)"),
     Column(RECORDS, "machine", "", "number of the machine, from 0 by machine type; null if not run"),
-    Column(RECORDS, "machine_type", "", "name of the machine type; null if not run"),
+    label(RECORDS, "machine_type", "name of the machine type; null if not run"),
     Column(RECORDS, "pstate", "", "P-state in which it ran, 0 the fastest; null if not run"),
     Column(RECORDS, "start_s", "s", "instant at which execution started; null if not run"),
     Column(RECORDS, "end_s", "s", "instant at which execution ended; null if not run"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -39,12 +39,18 @@ if TYPE_CHECKING:
     from joulewise.optimise.bounds import BoundKind
     from joulewise.optimise.tasks.proof import Proof
     from joulewise.policies.tasks.policy import Policy
+    from joulewise.simulate.tasks.manager import Manager
+    from joulewise.simulate.tasks.serial import Outcome as Simulated
 
 # Rough figures of one ordinary processor of 2024; a guess within a factor of three is all that is promised.
-_RUN_S, _TASK_S, _PRICES_TASK_S = 0.02, 3e-6, 3e-5
+_RUN_S, _TASK_S, _KEPT_S = 0.02, 3e-6, 0.02
 _PLAIN = 75.0
 """How much longer the plain engine takes, for objectives that may rise with time."""
-_RECORD_BYTES = 26
+_KEPT_BYTES, _RECORD_BYTES, _PROOF_BYTES = 25_000, 26, 20_000
+_TASK_BYTES = 300
+"""What a task takes in memory at most."""
+_EVENTS = ("mapping_events", "late_events")
+"""What an allocation does not tell."""
 
 
 class ManagedKind(Kind):
@@ -57,7 +63,7 @@ class ManagedKind(Kind):
     systems = MACHINES
     workloads = WORKLOADS
     main = "policy"
-    title = "percent of maximum utility"
+    title = "percent of what is possible"
     columns = MANAGED_COLUMNS
     tables = (RECORDS, TRACES)
     template = MANAGED_TEMPLATE
@@ -66,7 +72,7 @@ class ManagedKind(Kind):
         """The world of one trial; InputError when tables do not describe one."""
         from joulewise.model import World
 
-        system = build_machines(parts.system, draw)
+        system = self.build_system(parts, draw)
         workload = self.build_workload(parts.workload, system, draw)
         supply = build_supply(parts.supply, draw)
         check_limits(supply, system)
@@ -82,12 +88,13 @@ class ManagedKind(Kind):
         """Look up the policies, read the tables and hold the limits against the systems of the first trial."""
         systems = dict.fromkeys(parts.system for parts in asked.worlds)
         yield lambda: raise_if_any(problem for system in systems for problem in _chances(system))
-        yield from (partial(build_manager, part, draw) for part in asked.decisions)
+        manager_of = cache(partial(build_manager, draw=draw))  # points of a decision share its manager
+        yield from (partial(manager_of, part) for part in asked.decisions)
         yield from (partial(asked.world_of, parts) for parts in asked.worlds if _reads_tables(parts))
         for system, supply in dict.fromkeys((parts.system, parts.supply) for parts in asked.worlds):
             yield partial(_check_supply, supply, system, draw)
-        yield from (partial(_check_fit, point, asked, draw) for point in asked.points)
-        yield partial(_check_switches, asked.points, draw)
+        yield from (partial(_check_fit, point, manager_of, asked, draw) for point in asked.points)
+        yield partial(_check_switches, asked.points, manager_of)
 
     def draws(self, point: Point, folder: Path) -> bool:
         """Whether the policy draws machines."""
@@ -120,61 +127,56 @@ class ManagedKind(Kind):
         )
         worlds = {run.world_key: n_tasks[run.key] for run in missing if run.bound == "prices"}
         new = (n for key, n in worlds.items() if not store.proof_file(key, "prices").is_file())
-        return runs_s + _PRICES_TASK_S * sum(new)
+        return runs_s + _KEPT_S * sum(run.keep for run in missing) + sum(map(_bound_s, new))
 
-    def size(self, kept: Sequence[Run], folder: Path) -> float:
-        """The bytes of the detail tables of these runs."""
-        return _RECORD_BYTES * sum(self.task_counts(kept, folder).values())
+    def size(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the detail tables of those that are kept, and of the bounds of their worlds."""
+        kept = [run for run in runs if run.keep]
+        n_tasks = self.task_counts(kept, folder).values()
+        n_worlds = len({run.world_key for run in runs if run.bound == "prices"})
+        return _KEPT_BYTES * len(kept) + _RECORD_BYTES * sum(n_tasks) + _PROOF_BYTES * n_worlds
+
+    def memory(self, runs: Sequence[Run], folder: Path) -> float:
+        """The bytes of the largest world and of what is made of it."""
+        return _TASK_BYTES * max(self.task_counts(runs, folder).values(), default=0.0)
 
     def compute(self, case: Case) -> Outcome:
         """Simulate the manager in the world; JoulewiseError when its allocation breaks a rule."""
         from joulewise.check.tasks.allocation import check_allocation
-        from joulewise.simulate.tasks.measures import measures
         from joulewise.simulate.tasks.serial import simulate
-        from joulewise.worlds.heterogeneity import heterogeneity_metrics
 
         run, world = case.run, case.world
         outcome = simulate(world, case.decision, run.seed, run.trial)
         broken = check_allocation(world, outcome.allocation, case.decision)
         if broken:
             raise JoulewiseError(f"the allocation breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
-        metrics, proof = measures(world, outcome), _proof(case)
-        metrics["maximum_utility"], metrics["utility_bound"] = proof.maximum_utility, proof.utility_bound
-        metrics |= _shares(metrics["utility"], proof.maximum_utility, proof.utility_bound)
-        metrics |= heterogeneity_metrics(world.system)
-        return Outcome(metrics, lambda: _tables(world, outcome.allocation))
+        return Outcome(_columns(case, outcome), lambda: _tables(world, outcome.allocation))
 
-    def judge(self, case: Case, row: dict[str, Any], stored: Tables | None) -> Iterator[str]:
-        """What does not hold of a run: the world made again, its allocation checked, utilities and bounds recomputed.
+    def derived(self, case: Case, _row: Mapping[str, Any], stored: Tables) -> Outcome:
+        """What follows from a stored allocation: all but the events at which it was made."""
+        from joulewise.simulate.tasks.serial import Outcome as Simulated
 
-        An allocation that is not stored is found by simulating again.
-        """
+        world, allocation = case.world, details.allocation_of(stored[RECORDS], stored.get(LOSSES))
+        columns = _columns(case, Simulated(allocation, 0, 0, math.nan))
+        return Outcome(
+            {name: columns[name] for name in columns if name not in _EVENTS}, lambda: _tables(world, allocation)
+        )
+
+    def judge_bound(self, case: Case) -> Iterator[str]:
+        """What does not hold of the stored proof: its prices must prove the bound."""
+        return _bounds(case)
+
+    def judge(self, case: Case, row: Mapping[str, Any], tables: Tables) -> Iterator[str]:
+        """What does not hold of an allocation and its measures, task by task."""
         from joulewise.check.tasks.allocation import check_allocation
         from joulewise.check.tasks.recompute import recompute, run_energy_j
-        from joulewise.simulate.tasks.measures import measures
-        from joulewise.simulate.tasks.serial import simulate
 
-        world, manager = case.world, case.decision
-        if stored is not None:
-            table = stored[RECORDS]
-            if table.height != world.workload.n_tasks:
-                yield f"{table.height} records, but the workload has {world.workload.n_tasks} tasks"
-                return
-            allocation = details.allocation_of(table, stored.get(LOSSES))
-            yield from differs("records: arrival_s", table["arrival_s"].to_numpy(), world.workload.arrival_s)
-            yield from differs("records: utility", float(table["utility"].sum()), row["utility"])
-            yield from differs("records: energy_j", table["energy_j"].to_numpy(), run_energy_j(world, allocation))
-        else:
-            outcome = simulate(world, manager, case.run.seed, case.run.trial)
-            allocation, measured = outcome.allocation, measures(world, outcome)
-            for name in ("mapping_events", "late_events"):
-                yield from differs(f"runs: {name}", row[name], measured[name])
-        yield from check_allocation(world, allocation, manager)
+        world, table = case.world, tables[RECORDS]
+        allocation = details.allocation_of(table, tables.get(LOSSES))
+        yield from check_allocation(world, allocation, case.decision)
+        yield from differs("records: energy_j", table["energy_j"].to_numpy(), run_energy_j(world, allocation))
         for name, value in recompute(world, allocation).items():
-            yield from differs(f"runs: {name}", row[name], value)
-        yield from _bounds(case, row)
-        for name, value in _shares(row["utility"], row["maximum_utility"], row["utility_bound"]).items():
-            yield from differs(f"runs: {name}", row[name], value)
+            yield from differs(f"runs: {name}, task by task", row[name], value)
 
     def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
         """That bounds are trivial, where they are."""
@@ -199,11 +201,11 @@ def _check_supply(supply: Part, system: Part, draw: Draw) -> None:
         check_limits(limits, build_machines(system, draw))
 
 
-def _check_fit(point: Point, asked: Candidates, draw: Draw) -> None:
+def _check_fit(point: Point, manager_of: Callable[[Part], Manager], asked: Candidates, draw: Draw) -> None:
     """Hold a manager against the sections of a world, and against the world itself where tables make it."""
     from joulewise.simulate.tasks.misfits import misfits
 
-    manager = build_manager(point.decision, draw)
+    manager = manager_of(point.decision)
     problems = [*fit_problems(point.world, manager), *class_problems(point.world, manager, draw)]
     if _reads_tables(point.world):
         places = {problem.where for problem in problems}
@@ -212,15 +214,31 @@ def _check_fit(point: Point, asked: Candidates, draw: Draw) -> None:
     raise_if_any(problems)
 
 
-def _check_switches(points: Sequence[Point], draw: Draw) -> None:
+def _check_switches(points: Sequence[Point], manager_of: Callable[[Part], Manager]) -> None:
     """Find switches that change nothing at any point."""
     managed = dict.fromkeys((point.world, point.decision) for point in points)
-    switched = [(world, build_manager(decision, draw)) for world, decision in managed]
+    switched = [(world, manager_of(decision)) for world, decision in managed]
     raise_if_any(idle_switches(MANAGER_SECTION.name, USES, switched))
+
+
+def _bound_s(n_tasks: float) -> float:
+    """How long the bound of a world takes: few tasks have more prices to look at for each."""
+    return max(0.5 * math.pow(n_tasks / 1000, 0.45), 2e-5 * n_tasks)
 
 
 def _is_slow(policy: Policy) -> bool:
     return policy.mode == "batch" and policy.objective is not None and not policy.objective.falls_with_time
+
+
+def _columns(case: Case, outcome: Simulated) -> dict[str, Any]:
+    """Every metric of what a manager did, with the yardsticks of its world."""
+    from joulewise.simulate.tasks.measures import measures
+    from joulewise.worlds.heterogeneity import heterogeneity_metrics
+
+    metrics, proof = measures(case.world, outcome), _proof(case)
+    metrics["maximum_utility"], metrics["utility_bound"] = proof.maximum_utility, proof.utility_bound
+    metrics |= _shares(metrics["utility"], proof.maximum_utility, proof.utility_bound)
+    return {**metrics, **heterogeneity_metrics(case.world.system)}
 
 
 def _tables(world: World, allocation: Allocation) -> Tables:
@@ -233,9 +251,9 @@ def _proof(case: Case) -> Proof:
     from joulewise.optimise.tasks.proof import Proof, prove
 
     run, store = case.run, case.store
-    known = store.read_proof(run.world_key, run.bound)
+    known = store.read_proof(run.world_key, run.bound, Proof.from_json)
     if known is not None:
-        return Proof.from_json(known)
+        return known
     proof = prove(case.world, cast("BoundKind", run.bound))
     store.write_proof(run.world_key, run.bound, proof.as_json())
     return proof
@@ -254,19 +272,18 @@ def _share(part: float, whole: float) -> float:
     return part / whole if whole > 0 else math.nan
 
 
-def _bounds(case: Case, row: dict[str, Any]) -> Iterator[str]:
-    """What does not hold of the bounds in a run's row and of their stored proof."""
+def _bounds(case: Case) -> Iterator[str]:
+    """What does not hold of the stored proof of a world's bounds."""
     from joulewise.check.tasks.prices import dual_value
     from joulewise.optimise.bounds import maximum_utility, utility_ceiling
     from joulewise.optimise.tasks.proof import Proof
 
     run, world = case.run, case.world
-    stored = case.store.read_proof(run.world_key, run.bound)
+    stored = case.store.read_proof(run.world_key, run.bound, Proof.from_json)
     if stored is None:
         yield "bounds: the proof of the world's bound is missing"
         return
-    prices = Proof.from_json(stored).certificate
+    prices = stored.certificate
     bound = utility_ceiling(world) if prices is None else dual_value(world, prices.per_s, prices.per_j)
     for name, anew in (("maximum_utility", maximum_utility(world)), ("utility_bound", bound)):
-        yield from differs(f"bounds: {name}", stored[name], anew)
-        yield from differs(f"runs: {name}", row[name], anew)
+        yield from differs(f"bounds: {name}", getattr(stored, name), anew)

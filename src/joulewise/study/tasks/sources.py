@@ -56,8 +56,8 @@ def policy_of(spec: str, folder: Path) -> Policy:
     """The policy of a name; a user's file is loaded and compiled once for each content of it."""
     from joulewise.policies.user_files import is_file_spec
 
-    path = folder / spec.partition(":")[0]
-    content = sha256_of(path) if is_file_spec(spec) and path.is_file() else ""
+    path = folder / spec.partition(":")[0] if is_file_spec(spec) else None
+    content = sha256_of(path) if path and path.is_file() else ""
     return _loaded_policy(spec, folder, content)
 
 

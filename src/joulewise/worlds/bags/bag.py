@@ -24,10 +24,12 @@ SHARES: tuple[Shares, ...] = get_args(Shares)
 _CONCENTRATIONS = (1e-3, 1e6)
 """Below and above these, one task type has all tasks, or all have the same share."""
 
-BAG_COLUMNS = (
-    InputColumn("task_type", "", "name of the task type, as in etc_s; a type that is left out has no tasks", True),
-    InputColumn("count", "", "number of tasks of this type", True),
+_TASK_TYPE = InputColumn(
+    "task_type", "", "name of the task type, as in etc_s; a type that is left out has no tasks", True
 )
+_COUNT = InputColumn("count", "", "number of tasks of this type", True)
+
+BAG_COLUMNS = (_TASK_TYPE, _COUNT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,19 +81,30 @@ def task_type_shares(parameters: BagParameters, n_task_types: int, seed: int) ->
 
 def read_bag(parameters: BagTable, system: System, folder: Path = Path()) -> Bag:
     """The bag that a table in this folder counts; InputError with every problem of it."""
-    table = read_table(parameters.bag, folder)
-    table.check_columns(BAG_COLUMNS)
-    raise_if_any(table.problems)
-    task_type, count = BAG_COLUMNS
-    codes = table.codes(task_type.name, system.task_types, "task type")
-    _check_repeats(table, task_type, codes.tolist())
-    numbers = table.quantity(count)
-    table.report_rows(count.name, np.isfinite(numbers) & (numbers != np.floor(numbers)), "must be a whole number")
-    table.report_rows(count.name, numbers >= MOST_TASKS, f"must be below 2^53 ({MOST_TASKS:,})")
+    table, numbers = _counted(parameters, folder)
+    codes = table.codes(_TASK_TYPE.name, system.task_types, "task type")
+    _check_repeats(table, _TASK_TYPE, codes.tolist())
     raise_if_any(table.problems)
     counts = np.zeros(system.n_task_types, np.int64)
     counts[codes] = numbers.astype(np.int64)
     return Bag(system, counts, parameters.off_when_done)
+
+
+def check_bag_table(parameters: BagTable, folder: Path) -> None:
+    """InputError with what is wrong in the table of a bag, whatever the task types of the system are."""
+    table, _ = _counted(parameters, folder)
+    raise_if_any(table.problems)
+
+
+def _counted(parameters: BagTable, folder: Path) -> tuple[InputTable, Floats]:
+    """The table of a bag, and its counts; problems of these are noted in it."""
+    table = read_table(parameters.bag, folder)
+    table.check_columns(BAG_COLUMNS)
+    raise_if_any(table.problems)
+    numbers = table.quantity(_COUNT)
+    table.report_rows(_COUNT.name, np.isfinite(numbers) & (numbers != np.floor(numbers)), "must be a whole number")
+    table.report_rows(_COUNT.name, numbers >= MOST_TASKS, f"must be below 2^53 ({MOST_TASKS:,})")
+    return table, numbers
 
 
 def bag_frame(bag: Bag) -> pl.DataFrame:

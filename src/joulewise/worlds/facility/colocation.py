@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.worlds.frames import MAX_LISTED, InputColumn, InputTable, read_table
 
@@ -63,7 +61,7 @@ class _Rows(NamedTuple):
 
 def read_colocation(name: str, folder: Path = Path()) -> Colocation:
     """Throughputs of single-GPU jobs from a table (.csv, .csv.gz or .parquet); InputError with every problem."""
-    table = _read_packed(name, folder)
+    table = read_table(name, folder)
     table.check_columns(COLOCATION_COLUMNS)
     raise_if_any(table.problems)
     kept = _kept(table)
@@ -133,16 +131,3 @@ def _slowdowns(
     fits = (measured > 0) & (measured > 0).transpose(0, 2, 1)
     ratio = np.divide(alone_per_s.T[:, :, None] * times, measured, out=np.full(shape, 1.0), where=fits)
     return np.where(fits, np.maximum(ratio - 1, 0.0), DOES_NOT_FIT), (~fits).sum(axis=(1, 2))
-
-
-def _read_packed(name: str, folder: Path) -> InputTable:
-    """A table that may be packed by gzip."""
-    if not name.lower().endswith(".gz"):
-        return read_table(name, folder)
-    with tempfile.TemporaryDirectory() as unpacked:
-        plain = Path(name).name[: -len(".gz")]
-        try:
-            (Path(unpacked) / plain).write_bytes(gzip.decompress((folder / name).read_bytes()))
-        except (OSError, EOFError) as error:
-            raise InputError(Problem(name, f"cannot be read: {error}", "must be a file packed by gzip")) from error
-        return replace(read_table(plain, Path(unpacked)), name=name)

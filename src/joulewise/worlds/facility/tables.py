@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.errors import InputError, Problem, attempt, raise_if_any
 from joulewise.model.arrays import Codes, Counts, Floats, Ints
-from joulewise.model.facility import TaskFlows
+from joulewise.model.facility import NodeTypes, TaskFlows
 from joulewise.model.room import AIR_J_PER_M3_K, HP_UTILITY_DATA_CENTER, CopCurve, Room
 from joulewise.worlds.facility.colocation import Colocation, class_problems, read_colocation
 from joulewise.worlds.facility.heat_tables import HeatReading, RoomPlaces, read_distribution, read_heat
@@ -159,12 +159,16 @@ def _flow_rules(p: FlowTables) -> Iterator[Rule]:
 
 def read_site(tables: SiteTables, folder: Path = Path()) -> Site:
     """The nodes and the room that tables in this folder describe; InputError with every problem."""
-    models = NODE_MODELS if tables.node_type_list is None else _models(read_table(tables.node_type_list, folder))
-    nodes = _nodes(tables, read_table(tables.node_list, folder), models)
+    problems: list[Problem] = []
+    models = NODE_MODELS if tables.node_type_list is None else attempt(problems, _models, tables.node_type_list, folder)
+    nodes = attempt(problems, _nodes, tables, folder, models)
+    cracs = attempt(problems, _cracs, tables.crac_list, folder, float(nodes.m3_per_s.sum()) if nodes else 1.0)
+    if models is None or nodes is None or cracs is None:
+        attempt(problems, read_table, str(tables.heat or tables.heat_k_per_w), folder)
+        raise InputError(*problems)
     if tables.node_type_list is None:
         used, node_type = np.unique(nodes.node_type, return_inverse=True)
         models, nodes = tuple(models[at] for at in used), nodes._replace(node_type=node_type.astype(np.int32))
-    cracs = _cracs(read_table(tables.crac_list, folder), float(nodes.m3_per_s.sum()))
     raise_if_any((*_redline_problems(tables, nodes, cracs), *_name_problems(tables, nodes, cracs)))
     places = RoomPlaces(nodes.names + cracs.names, np.concatenate((nodes.m3_per_s, cracs.m3_per_s)), len(nodes.names))
     flow, notes = _heat(tables, folder, places)
@@ -210,7 +214,8 @@ class _Cracs(NamedTuple):
     cop: tuple[CopCurve, ...]
 
 
-def _models(table: InputTable) -> tuple[NodeModel, ...]:
+def _models(name: str, folder: Path) -> tuple[NodeModel, ...]:
+    table = read_table(name, folder)
     table.check_columns(NODE_TYPE_COLUMNS)
     raise_if_any(table.problems)
     names = _names(table, _TYPE)
@@ -230,6 +235,11 @@ def _models(table: InputTable) -> tuple[NodeModel, ...]:
 def _if_given(table: InputTable, column: InputColumn) -> Floats:
     """A column of numbers above 0 that may have empty cells, which are NaN."""
     return table.quantity(column, math.nan, positive=True)
+
+
+def _listed(table: InputTable, column: InputColumn) -> tuple[str, ...]:
+    """The names in a column, each once."""
+    return tuple(table.texts(column.name).drop_nulls().unique(maintain_order=True))
 
 
 def _names(table: InputTable, column: InputColumn) -> tuple[str, ...]:
@@ -255,15 +265,19 @@ def _air_c(table: InputTable, column: InputColumn, default_c: float) -> Floats:
     return values_c
 
 
-def _nodes(tables: SiteTables, table: InputTable, models: Sequence[NodeModel]) -> _Nodes:
+def _nodes(tables: SiteTables, folder: Path, models: Sequence[NodeModel] | None) -> _Nodes:
+    """The nodes of a table; without models, what is wrong in it alone is found, and flows are not known."""
+    table = read_table(tables.node_list, folder)
     table.check_columns(NODE_COLUMNS)
     raise_if_any(table.problems)
     names = _names(table, _NODE)
-    node_type = table.codes(_NODE_TYPE.name, [model.name for model in models], "node type")
+    types = dict.fromkeys(_listed(table, _NODE_TYPE), math.nan)
+    types = types if models is None else {model.name: model.full_w for model in models}
+    node_type = table.codes(_NODE_TYPE.name, list(types), "node type")
     flow = _if_given(table, _NODE_FLOW)
-    full_w = np.array([model.full_w for model in models])[node_type]
+    full_w = np.array(list(types.values()))[node_type]
     flow = np.where(np.isnan(flow), full_w / (AIR_J_PER_M3_K * tables.rise_k), flow)
-    if np.isnan(flow).any() and not table.problems:
+    if np.isnan(flow).any() and not table.problems and models is not None:
         advice = f"give {_NODE_FLOW.name}, or core_w in the table of node types"
         table.add("found nothing", "the flow must be known", advice, int(np.isnan(flow).argmax()), _NODE_FLOW.name)
     redline_c = _air_c(table, _REDLINE, tables.redline_c)
@@ -273,7 +287,8 @@ def _nodes(tables: SiteTables, table: InputTable, models: Sequence[NodeModel]) -
     return _Nodes(names, node_type, flow, redline_c, place_m if has_places else np.empty((0, 3)))
 
 
-def _cracs(table: InputTable, node_m3_per_s: float) -> _Cracs:
+def _cracs(name: str, folder: Path, node_m3_per_s: float) -> _Cracs:
+    table = read_table(name, folder)
     table.check_columns(CRAC_COLUMNS)
     raise_if_any(table.problems)
     names = _names(table, _CRAC)
@@ -312,6 +327,7 @@ def _name_problems(tables: SiteTables, nodes: _Nodes, cracs: _Cracs) -> Iterator
 
 
 class _FlowTasks(NamedTuple):
+    table: InputTable
     names: tuple[str, ...]
     rate_per_s: Floats
     reward: Floats
@@ -329,19 +345,45 @@ class _Slowing(NamedTuple):
 
 def read_flows(tables: FlowTables, site: Site, folder: Path = Path()) -> TaskFlows:
     """The tasks that tables in this folder describe, on the node types of a site; InputError with every problem."""
-    task_table = read_table(tables.task_list, folder)
-    tasks = _tasks(task_table)
+    problems: list[Problem] = []
+    tasks = attempt(problems, _tasks, tables.task_list, folder)
+    if tasks is None:
+        attempt(problems, _check_others, tables, folder)
+        raise InputError(*problems)
     if tables.colocation is not None:
         speed, power, slowing = _of_colocation(read_colocation(tables.colocation, folder), tasks, site, tables)
     else:
-        assert tables.speeds is not None
-        speed, power = _speeds(read_table(tables.speeds, folder), tasks, site)
-        slowing = _slowing(tables, folder, task_table, tasks.names, site.node_types.names)
+        speeds = attempt(problems, _speeds, str(tables.speeds), folder, tasks, site)
+        slowed = attempt(problems, _slowing, tables, folder, tasks, site.node_types.names)
+        if speeds is None or slowed is None:
+            raise InputError(*problems)
+        (speed, power), slowing = speeds, slowed
     listed = (tasks.names, tasks.rate_per_s, tasks.reward, tasks.deadline_s)
     return TaskFlows(*listed, speed, power, *slowing, deadlines_alone=tables.deadlines_alone)
 
 
-def _tasks(table: InputTable) -> _FlowTasks:
+def check_flows(tables: FlowTables, folder: Path) -> None:
+    """InputError with what is wrong in tables of tasks, whatever the site is."""
+    problems: list[Problem] = []
+    attempt(problems, _tasks, tables.task_list, folder)
+    attempt(problems, _check_others, tables, folder)
+    raise_if_any(problems)
+
+
+def _check_others(tables: FlowTables, folder: Path) -> None:
+    """InputError with what is wrong in tables of speeds and slowdowns, whatever task types and node types there are."""
+    problems: list[Problem] = []
+    if tables.colocation is not None:
+        attempt(problems, read_colocation, tables.colocation, folder)
+    if tables.speeds is not None:
+        attempt(problems, _speed_rows, tables.speeds, folder)
+    if tables.slowdowns is not None:
+        attempt(problems, read_table, tables.slowdowns, folder)
+    raise_if_any(problems)
+
+
+def _tasks(name: str, folder: Path) -> _FlowTasks:
+    table = read_table(name, folder)
     table.check_columns(TASK_COLUMNS)
     raise_if_any(table.problems)
     names = _names(table, _TASK)
@@ -353,18 +395,34 @@ def _tasks(table: InputTable) -> _FlowTasks:
     if not (table.problems or rate.any()):
         table.add("found no task that arrives", "one rate at least must be above 0", column=_RATE.name)
     raise_if_any(table.problems)
-    return _FlowTasks(names, rate, reward, deadline, steps)
+    return _FlowTasks(table, names, rate, reward, deadline, steps)
 
 
-def _speeds(table: InputTable, tasks: _FlowTasks, site: Site) -> tuple[Floats, Floats]:
-    """Speeds and powers as [task type, node type, P-state]; what is not listed cannot run."""
+class _SpeedRows(NamedTuple):
+    """A table of speeds and powers, row by row."""
+
+    table: InputTable
+    pstate: Counts
+    speed_per_s: Floats
+    power_w: Floats
+
+
+def _speed_rows(name: str, folder: Path) -> _SpeedRows:
+    """The rows of a table of speeds; InputError with what is wrong in it, whatever task types and node types are."""
+    table = read_table(name, folder)
     table.check_columns(SPEED_COLUMNS)
     raise_if_any(table.problems)
+    rows = _SpeedRows(table, table.whole(_PSTATE, 0, 0.0), table.quantity(_SPEED), table.quantity(_POWER))
+    raise_if_any(table.problems)
+    return rows
+
+
+def _speeds(name: str, folder: Path, tasks: _FlowTasks, site: Site) -> tuple[Floats, Floats]:
+    """Speeds and powers as [task type, node type, P-state]; what is not listed cannot run."""
+    table, pstate, speed_per_s, power_w = _speed_rows(name, folder)
     types = site.node_types
     task = table.codes(_TASK.name, tasks.names, "task type")
     node_type = table.codes(_OF_TYPE.name, types.names, "node type")
-    pstate = table.whole(_PSTATE, 0, 0.0)
-    speed_per_s, power_w = table.quantity(_SPEED), table.quantity(_POWER)
     raise_if_any(table.problems)
     if _PSTATE.name in table.columns:
         table.report_rows(
@@ -381,8 +439,20 @@ def _speeds(table: InputTable, tasks: _FlowTasks, site: Site) -> tuple[Floats, F
     row_of[at], speed[at], power[at] = np.arange(task.size), speed_per_s, power_w
     for column, values in ((_SPEED, speed), (_POWER, power)):
         _report_rising(table, column, values, row_of)
+    _report_gaps(table, tasks.names, types, row_of)
     raise_if_any(table.problems)
     return speed, power
+
+
+def _report_gaps(table: InputTable, tasks: tuple[str, ...], types: NodeTypes, row_of: Counts) -> None:
+    """Note P-states without a row, of task types that have one for others of the node type."""
+    is_there = np.arange(row_of.shape[2]) < types.n_pstates[:, None]
+    gaps = np.argwhere((row_of < 0) & is_there & (row_of >= 0).any(axis=2, keepdims=True))
+    allowed = "a task type needs a row for each P-state of a node type, or none where it cannot run"
+    for task, kind, pstate in gaps[:MAX_LISTED]:
+        table.add(f"has no row for {tasks[task]!r} on {types.names[kind]!r} in P-state {pstate}", allowed)
+    if len(gaps) > MAX_LISTED:
+        table.add(f"{len(gaps) - MAX_LISTED} more rows are missing", allowed)
 
 
 def _report_rising(table: InputTable, column: InputColumn, values: Floats, row_of: Counts) -> None:
@@ -393,15 +463,13 @@ def _report_rising(table: InputTable, column: InputColumn, values: Floats, row_o
     table.report([(row, column.name) for row in sorted(rows)], "must not be above that of the P-state before")
 
 
-def _slowing(
-    tables: FlowTables, folder: Path, task_table: InputTable, tasks: tuple[str, ...], types: tuple[str, ...]
-) -> _Slowing:
+def _slowing(tables: FlowTables, folder: Path, tasks: _FlowTasks, types: tuple[str, ...]) -> _Slowing:
     if tables.slowdowns is None:
-        return _by_class(task_table, CLASS_NAMES, np.array(TABLE_I), len(types))
+        return _by_class(tasks.table, CLASS_NAMES, np.array(TABLE_I), len(types))
     table = read_table(tables.slowdowns, folder)
     if _TASK_A.name in table.columns:
-        return _by_pair(table, tasks, types)
-    return _by_class(task_table, *_class_table(table), len(types))
+        return _by_pair(table, tasks.names, types)
+    return _by_class(tasks.table, *_class_table(table), len(types))
 
 
 def _class_table(table: InputTable) -> tuple[tuple[str, ...], Floats]:

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.errors import raise_if_any
+from joulewise.errors import InputError, Problem, attempt, raise_if_any
 from joulewise.model.arrays import Counts, Ints
 from joulewise.model.clusters import NO_TYPES, Clusters, ClusterSystem, JobTypes, NodeStandby
-from joulewise.worlds.frames import InputColumn, InputTable, read_table
+from joulewise.worlds.frames import MOST_WHOLE, InputColumn, InputTable, read_table
 from joulewise.worlds.jobs.node_outages import NodeOutageParameters
 from joulewise.worlds.outages import failure_problems
 from joulewise.worlds.parameters import explained
@@ -82,13 +82,16 @@ def read_clusters(tables: ClusterTables, folder: Path = Path()) -> ClusterSystem
 
     Each row of the times is an option: a manager may choose among the numbers of nodes that are listed.
     """
-    clusters = _clusters(read_table(tables.clusters, folder))
-    if tables.job_times is None:
-        return ClusterSystem(clusters, NO_TYPES)
-    return ClusterSystem(clusters, _job_types(read_table(tables.job_times, folder), clusters))
+    problems: list[Problem] = []
+    clusters = attempt(problems, _clusters, tables.clusters, folder)
+    types = NO_TYPES if tables.job_times is None else attempt(problems, _job_types, tables.job_times, folder, clusters)
+    if clusters is None or types is None:
+        raise InputError(*problems)
+    return ClusterSystem(clusters, types)
 
 
-def _clusters(table: InputTable) -> Clusters:
+def _clusters(name: str, folder: Path) -> Clusters:
+    table = read_table(name, folder)
     table.check_columns(CLUSTER_COLUMNS)
     raise_if_any(table.problems)
     names = table.texts(_CLUSTER.name)
@@ -104,31 +107,37 @@ def _clusters(table: InputTable) -> Clusters:
     return Clusters(tuple(names.to_list()), n_nodes, cores, processors, of_nodes)
 
 
-def _job_types(table: InputTable, clusters: Clusters) -> JobTypes:
+def _job_types(name: str, folder: Path, clusters: Clusters | None) -> JobTypes:
+    """The job types of a table; without clusters, what is wrong in it alone is found, and no types."""
+    table = read_table(name, folder)
     table.check_columns(JOB_TIME_COLUMNS)
     raise_if_any(table.problems)
     types = table.texts(_JOB_TYPE.name)
     table.report_rows(_JOB_TYPE.name, types.is_null().to_numpy(), "the job type must have a name")
     names = tuple(types.drop_nulls().unique(maintain_order=True))
     job_type = np.array([-1 if name is None else names.index(name) for name in types])
-    cluster = table.codes(_OF_CLUSTER.name, clusters.names, "cluster")
+    known = clusters.names if clusters else tuple(table.texts(_OF_CLUSTER.name).drop_nulls().unique())
+    cluster = table.codes(_OF_CLUSTER.name, known, "cluster")
     pstate, nodes = table.whole(_PSTATE, 0, 0.0), table.whole(_NODES, 1)
     time_s = table.quantity(_TIME, positive=True)
     has_power = _POWER.name in table.columns
     power_w = table.quantity(_POWER) if has_power else np.full(time_s.size, np.nan)
-    _check_options(table, clusters, (job_type, cluster, pstate, nodes))
+    n_nodes = clusters.n_nodes if clusters else np.full(len(known), MOST_WHOLE)
+    _check_options(table, n_nodes, (job_type, cluster, pstate, nodes))
     raise_if_any(table.problems)
+    if clusters is None:
+        return NO_TYPES
     order = np.lexsort((nodes, pstate, cluster, job_type))
     first = np.searchsorted(job_type[order], np.arange(len(names) + 1))
     options = TypeOptions(cluster, pstate, nodes, time_s, power_w)
     return types_of(names, first, TypeOptions(*(column[order] for column in options)))
 
 
-def _check_options(table: InputTable, clusters: Clusters, keys: tuple[Counts | Ints, ...]) -> None:
+def _check_options(table: InputTable, n_nodes: Counts, keys: tuple[Counts | Ints, ...]) -> None:
     """Note options that stand twice, and those of more nodes than their cluster has."""
     _, cluster, pstate, nodes = keys
     has_cluster = cluster >= 0
-    too_large = has_cluster & (nodes > clusters.n_nodes[cluster])
+    too_large = has_cluster & (nodes > n_nodes[cluster])
     table.report_rows(_NODES.name, too_large, "must be at most the nodes that the cluster has")
     if _PSTATE.name in table.columns:
         table.report_rows(_PSTATE.name, pstate > _MOST_PSTATE, f"must be at most {_MOST_PSTATE}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from joulewise.errors import InputError, Problem
 
 PIECE_BYTES = 2**21
 """How much text is read at once."""
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 LARGEST = 1e12
 """No number of a log is larger: beyond it seconds lose the precision that ties rely on."""
 
@@ -172,9 +174,9 @@ def pieces_of_text(path: Path, start: bytes, file: IO[bytes]) -> Iterator[bytes]
     """A text piece by piece, each of whole lines, of which `start` has been read; InputError for what is no text."""
     rest = b""
     for data in pieces_of(start, file):
-        if b"\0" in data:
+        if _NO_TEXT.search(data):
             advice = "a log is plain text in UTF-8, or that packed by gzip"
-            raise InputError(Problem(path.name, "found bytes that no text has", advice=advice))
+            raise InputError(Problem(path.name, "found control characters, which no text has", advice=advice))
         whole, newline, tail = (rest + data).rpartition(b"\n")
         if not newline and len(tail) > 2 * PIECE_BYTES:
             raise InputError(Problem(path.name, f"found no line end in {len(tail):,} bytes", "must be lines of text"))

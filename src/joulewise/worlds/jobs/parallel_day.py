@@ -14,12 +14,16 @@ from joulewise.model.arrays import Bools, Codes, Floats, Ints
 from joulewise.model.clusters import ClusterSystem, JobTypes, TypeTraits
 from joulewise.model.jobs import Jobs
 from joulewise.rng import generator
-from joulewise.worlds.parameters import broken_rules, explained, is_not_negative, is_positive
+from joulewise.worlds.parameters import broken_rules, explained, is_not_negative
 from joulewise.worlds.rates import AMPLITUDE, CYCLES_PER_DAY, MAX_TASKS, RatePatterns, thin
 from joulewise.worlds.utilities import Levels, UtilityParameters, workload_of_times
 
 _HOUR_S = 3600.0
 _DAY_S = 24 * _HOUR_S
+
+
+FEWEST_JOBS = 25
+"""With fewer expected, one trial in a thousand million would have no job at all, and fail."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,7 @@ def _problems(p: ParallelDayParameters) -> Iterator[Problem]:
     begin, end = p.work_hours
     most_rate = 24 / (end - begin) if 0 <= begin < end < 24 else math.inf
     rules = (
-        ("jobs_per_day", is_positive(p.jobs_per_day), "must be above 0"),
+        ("jobs_per_day", p.jobs_per_day >= FEWEST_JOBS, f"must be {FEWEST_JOBS} or more: a day needs a job"),
         ("jobs_per_day", p.n_jobs <= MAX_TASKS, f"there may be up to {MAX_TASKS:,} jobs, warm-up included"),
         ("warm_up_s", is_not_negative(p.warm_up_s), "must be 0 s or more"),
         ("days", p.days >= 1, "must be 1 or more"),

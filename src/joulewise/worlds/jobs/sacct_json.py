@@ -83,6 +83,9 @@ def _jobs(path: Path, pieces: Iterable[bytes]) -> Iterator[Any]:
                 job, at = decode(text, at)
             except json.JSONDecodeError:
                 break  # the rest of it comes with the next piece, or never
+            except (RecursionError, ValueError) as error:  # lists without an end, numbers of thousands of digits
+                found = f"found a job that cannot be read: {error}"
+                raise InputError(Problem(path.name, found, "must be what `sacct --json` writes")) from None
             yield job
         if at >= 0:
             text, at = text[at:], 0

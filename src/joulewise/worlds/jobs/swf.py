@@ -30,8 +30,9 @@ _COUNTS = ("cores", "requested_cores")
 _NUMBERS = ("cpu_s", "memory_kb", "requested_memory_kb")
 _NAMES = ("user", "group", "application", "queue", "partition")
 _HEADER = re.compile(r";\s*([A-Za-z]+)\s*:\s*(.*)")
-_NAMED = re.compile(r"(\d+)\s*(.*)")
+_NAMED = re.compile(r"(\d{1,15})\b\s*(.*)")
 _MOST_COMMENTS = 1000
+_MOST_DIGITS = 15
 _NUMERIC = np.zeros(256, np.bool_)
 _NUMERIC[list(b"0123456789.-+eE \t\r\n\f\v")] = True
 
@@ -222,10 +223,10 @@ def _known(values: Floats, is_known: Bools, dtype: type[pl.DataType]) -> pl.Seri
 
 
 def _first_number(text: str) -> int | None:
-    """The first number in a text; none if it is below 0, which says that it is not known."""
+    """The first number in a text; none if it is below 0, which says that it is not known, or beyond all reason."""
     match = re.search(r"(?:(?<!\S)-)?\d[\d,]*", text)
-    found = int(match[0].replace(",", "")) if match else -1
-    return None if found < 0 else found
+    digits = match[0].replace(",", "") if match else "-"
+    return None if digits.startswith("-") or len(digits) > _MOST_DIGITS else int(digits)
 
 
 _ABOUT: dict[str, tuple[str, Any]] = {

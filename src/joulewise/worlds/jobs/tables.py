@@ -94,6 +94,20 @@ def read_jobs(parameters: JobTable, system: ClusterSystem, folder: Path = Path()
     return ClusterSystem(system.clusters, kinds.types), Jobs(work, after, think_s, labels)
 
 
+def check_jobs_table(parameters: JobTable, folder: Path) -> None:
+    """InputError with what is wrong in a table of jobs, whatever the clusters are."""
+    table = read_table(parameters.jobs, folder)
+    _check_columns(table, has_types=True)
+    raise_if_any(table.problems)
+    check_order(table, table.quantity(ARRIVAL))
+    for column in (_TIME, _PLANNED, STRETCH):
+        table.quantity(column, None if column == _TIME else 1.0, positive=True)
+    for column in (_NODES, _CORES):
+        table.whole(column, 1, math.inf)
+    _dependencies(table)
+    raise_if_any(table.problems)
+
+
 def _check_columns(table: InputTable, *, has_types: bool) -> None:
     """Known columns, one way of giving times, and one of giving utilities."""
     table.check_columns(JOB_COLUMNS)

@@ -8,16 +8,16 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, get_type_hints
 
 import polars as pl
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.files import replacing
-from joulewise.worlds.frames import InputColumn
+from joulewise.worlds.frames import InputColumn, columns_with_control, has_control
 from joulewise.worlds.jobs.logs import (
     LOG_COLUMNS,
     READING,
@@ -175,7 +175,15 @@ def _log(path: Path) -> Iterator[tuple[Log, Iterator[pl.DataFrame]]]:
             advice = "`sacct` needs --parsable2 or --json"
             raise InputError(Problem(path.name, found, allowed, advice))
         log = form.read(path, start.removeprefix(b"\xef\xbb\xbf"), file)
-        yield log, log.pieces
+        yield log, (_printed(path.name, piece) for piece in log.pieces)
+
+
+def _printed(name: str, jobs: pl.DataFrame) -> pl.DataFrame:
+    """The jobs as they are; InputError where a text of theirs has control characters."""
+    for column in columns_with_control(jobs):
+        found = f"found control characters in {jobs[column].filter(has_control(jobs[column]))[0]!r}"
+        raise InputError(Problem(f"{name}: {column}", found, "must be text that can be printed"))
+    return jobs
 
 
 def holds_jobs(path: Path) -> bool:
@@ -196,24 +204,60 @@ def _is_parquet(path: Path) -> bool:
 
 def _read_parquet(path: Path, columns: list[str]) -> TraceTable:
     try:
-        text = pl.read_parquet_metadata(path).get(_METADATA)
-        raise_if_any(_version_problems(path.name, text))
+        about = _said(path.name, pl.read_parquet_metadata(path).get(_METADATA))
+        raise_if_any(_schema_problems(path.name, pl.read_parquet_schema(path)))
         jobs = pl.read_parquet(path, columns=columns)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         found = f"cannot be read as Parquet: {next(iter(str(error).splitlines()), type(error).__name__)}"
-        raise InputError(Problem(path.name, found, advice="the file may be truncated; import the log again")) from error
-    said = json.loads(text or "")
-    about = LogAbout(**{**said["about"], "comments": tuple(said["about"]["comments"])})
-    return _checked(TraceTable(about, jobs, said["odd"], said["at"], said["source"]))
+        raise InputError(Problem(path.name, found, advice=f"the file may be truncated; {_AGAIN}")) from error
+    return _checked(replace(about, jobs=_printed(path.name, jobs)))
 
 
-def _version_problems(name: str, text: str | None) -> Iterator[Problem]:
+_AGAIN = "import the log again"
+
+
+def _said(name: str, text: str | None) -> TraceTable:
+    """What a file of jobs says of itself, without the jobs; InputError where this version did not write it."""
     if text is None:
         advice = "make one by `joulewise import LOG`"
-        yield Problem(name, "found a Parquet file of something else", "must hold jobs of a log", advice)
-    elif (version := json.loads(text).get("schema_version")) != SCHEMA_VERSION:
-        found = f"found version {version} of our files of jobs"
-        yield Problem(name, found, f"must be {SCHEMA_VERSION}", "import the log again")
+        raise InputError(Problem(name, "found a Parquet file of something else", "must hold jobs of a log", advice))
+    damaged = InputError(Problem(name, "found a file of jobs that does not tell where they are from", advice=_AGAIN))
+    try:
+        said = json.loads(text)
+        version = said["schema_version"]
+    except (ValueError, RecursionError, TypeError, KeyError):
+        raise damaged from None
+    if version != SCHEMA_VERSION:
+        found = f"found version {version!r} of our files of jobs"
+        raise InputError(Problem(name, found, f"must be {SCHEMA_VERSION}", _AGAIN))
+    try:
+        about = LogAbout(**{**said["about"], "comments": tuple(said["about"]["comments"])})
+        table = TraceTable(about, frame_of({}, 0), said["odd"], said["at"], said["source"])
+        is_sound = _is_sound(table)
+    except (TypeError, KeyError, AttributeError):
+        raise damaged from None
+    if not is_sound:
+        raise damaged
+    return table
+
+
+def _is_sound(table: TraceTable) -> bool:
+    """Whether what a file says of itself is of the kinds that we write."""
+    about = {**vars(table.about), "comments": "".join(table.about.comments)}
+    kinds = {**get_type_hints(LogAbout), "comments": str}
+    counts = [*table.odd.items(), *table.at.items()]
+    return (
+        all(isinstance(about[name], kind) for name, kind in kinds.items())
+        and all(key in READING and isinstance(n, int) for key, n in counts)
+        and isinstance(table.source, str)
+    )
+
+
+def _schema_problems(name: str, schema: Mapping[str, pl.DataType]) -> Iterator[Problem]:
+    for column, dtype in SCHEMA.items():
+        if schema.get(column) != dtype:
+            found = f"found {schema.get(column) or 'no such column'}"
+            yield Problem(f"{name}: {column}", found, f"must be {dtype.__name__}", _AGAIN)
 
 
 def _as_json(table: TraceTable) -> str:

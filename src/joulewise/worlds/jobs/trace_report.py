@@ -23,6 +23,10 @@ from joulewise.worlds.jobs.trace_jobs import (
 _ROWS_AT_ONCE = 100_000
 
 
+_END_OF_CALENDAR_S = 253_402_300_800
+"""The year 10000."""
+
+
 @dataclass(frozen=True)
 class TraceReport:
     """A log in figures. `n_jobs` can be replayed under the usual conventions, of `n_logged` in the file, and fit there.
@@ -46,7 +50,7 @@ class TraceReport:
     def first_at(self) -> str:
         """When the first job was submitted, in UTC or as the log has it; "" where it is not known."""
         start_s = self.about.start_unix_s
-        if start_s is None:
+        if start_s is None or not 0 <= start_s + self.first_s < _END_OF_CALENDAR_S:
             return ""
         return datetime.fromtimestamp(start_s + self.first_s, UTC).replace(tzinfo=None).isoformat()
 

@@ -29,6 +29,9 @@ from joulewise.worlds.utilities import Levels, UtilityParameters, draw_levels, u
 Arrivals = Literal["thinning", "stepping"]
 
 
+FEWEST_TASKS = 25
+"""With fewer expected, one trial in a thousand million would have no task at all, and fail."""
+
 _HOUR_S = 3600.0
 
 
@@ -118,7 +121,7 @@ def _tasks_of_day(
 def _arrival_problems(p: WorkloadParameters) -> Iterator[Problem]:
     n_tasks = p.n_tasks if is_positive(p.day_s) else 0.0
     rules = (
-        ("tasks_per_day", is_positive(p.tasks_per_day), "must be above 0"),
+        ("tasks_per_day", p.tasks_per_day >= FEWEST_TASKS, f"must be {FEWEST_TASKS} or more: a day needs a task"),
         ("tasks_per_day", n_tasks <= MAX_TASKS, f"there may be up to {MAX_TASKS:,} tasks, warm-up included"),
         ("warm_up_s", is_not_negative(p.warm_up_s), "must be 0 s or more"),
         ("day_s", is_positive(p.day_s), "must be above 0 s"),

@@ -64,12 +64,7 @@ def read_workload(parameters: WorkloadTable, system: System, folder: Path = Path
 
     True times are those of the table: what spreads is drawn by `with_truth`.
     """
-    table = _read_tasks(parameters, folder)
-    table.check_columns(TASK_COLUMNS)
-    check_utilities(table)
-    stretch = _stretch(table, parameters)
-    arrival_s = table.quantity(ARRIVAL)
-    check_order(table, arrival_s)
+    table, arrival_s, stretch = _columns(parameters, folder)
     task_type = read_codes(table, _TASK_TYPE, system.task_types, "task type")
     if any(column.name in table.columns for column in LEVELS):
         levels = read_levels(table, parameters)
@@ -79,6 +74,25 @@ def read_workload(parameters: WorkloadTable, system: System, folder: Path = Path
         shapes, shape, scale, hold_s = read_by_hand(table)
         work = Workload(arrival_s, task_type, shape, scale, hold_s, shapes, *parameters.window_s)
     return replace(work, stretch=stretch, is_prorated=parameters.prorated)
+
+
+def check_tasks(parameters: WorkloadTable, folder: Path) -> None:
+    """InputError with what is wrong in a table of tasks, whatever the task types of the system are."""
+    table, *_ = _columns(parameters, folder)
+    if not table.problems and any(column.name in table.columns for column in LEVELS):
+        read_levels(table, parameters)
+    raise_if_any(table.problems)
+
+
+def _columns(parameters: WorkloadTable, folder: Path) -> tuple[InputTable, Floats, Floats | None]:
+    """The table of tasks, when they arrive, and how long they really run; problems are noted in the table."""
+    table = _read_tasks(parameters, folder)
+    table.check_columns(TASK_COLUMNS)
+    check_utilities(table)
+    stretch = _stretch(table, parameters)
+    arrival_s = table.quantity(ARRIVAL)
+    check_order(table, arrival_s)
+    return table, arrival_s, stretch
 
 
 def workload_frame(workload: Workload, system: System) -> pl.DataFrame:

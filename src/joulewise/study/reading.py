@@ -1,0 +1,195 @@
+"""The one reader of what a results folder holds: all of it may be damaged, or come from elsewhere, and none is trusted.
+
+Everything that is wrong is an InputError with the file, the place in it and what to do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from joulewise.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from joulewise.study.column import Column
+
+ADVICE = "remove it and run the study again"
+KEY = r"^[0-9a-f]{32}$"
+"""What keys of runs and worlds look like; they are also names of files."""
+_Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Found = TypeVar("Found")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class Title(_Strict):
+    """How reports call what is compared."""
+
+    title: str
+    mode: str
+
+
+class Marker(_Strict):
+    """What a results folder says of itself."""
+
+    schema_version: int
+    name: str
+    is_finished: bool
+    joulewise: str
+    results_version: int
+    python: str
+    machine: str
+    run_at: str
+    seconds: _Seconds
+    trials: Annotated[int, Field(ge=1, le=100_000)]
+    study_file: str
+    study_folder: str
+    files: dict[str, str]
+    policies: dict[str, Title]
+    study_hash: str
+
+
+class Part(_Strict):
+    """What the file of one finished run says."""
+
+    __pydantic_extra__: dict[str, str | int | float | bool | None]
+    schema_version: int
+    run: Annotated[str, Field(pattern=KEY)]
+    status: Literal["done", "failed"]
+    error: str | None
+
+
+class StoredProof(_Strict):
+    """What the file of a proven bound says."""
+
+    proof: dict[str, Any]
+
+
+def damaged(path: Path, place: str, found: str, allowed: str = "") -> InputError:
+    """What is raised for a file that is not as it was written."""
+    return InputError(Problem(f"{path}: {place}" if place else str(path), found, allowed, ADVICE))
+
+
+# --- JSON --------------------------------------------------------------------------------------------------------
+
+
+def read_any_object(path: Path) -> dict[str, Any]:
+    """The object in a JSON file."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise damaged(path, "", f"is damaged: {_line(error)}") from None
+    if not isinstance(found, dict):
+        raise damaged(path, "", f"found {type(found).__name__}", "must be an object")
+    return found
+
+
+def read_object(path: Path, schema: type[BaseModel]) -> dict[str, Any]:
+    """The object in a JSON file, which is as a schema wants it."""
+    found = read_any_object(path)
+    try:
+        schema.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        found_there = "is missing" if first["type"] == "missing" else f"found {_short(first['input'])}"
+        raise damaged(path, ascii(place)[1:-1], found_there, first["msg"]) from None
+    return found
+
+
+def parsed(path: Path, value: object, parse: Callable[[Any], Found]) -> Found:
+    """What a value of a JSON file stands for."""
+    try:
+        return parse(value)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, InputError) as error:
+        raise damaged(path, "", f"is damaged: {type(error).__name__}: {_line(error)}") from None
+
+
+# --- tables ------------------------------------------------------------------------------------------------------
+
+
+def read_parquet(path: Path, columns: Iterable[str] | None = None) -> pl.DataFrame:
+    """A table, or those of these columns that it has."""
+    import polars as pl
+
+    try:
+        wanted = None if columns is None else set(columns) & set(pl.read_parquet_schema(path))
+        return pl.read_parquet(path, columns=None if wanted is None else sorted(wanted))
+    except (OSError, ValueError, MemoryError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise damaged(path, "", f"cannot be read: {_line(error)}") from None
+
+
+def check_columns(path: Path, table: pl.DataFrame, columns: Sequence[Column]) -> None:
+    """InputError where a table has other columns than these, or lacks one that is not optional, or of another type."""
+    for name in table.columns:
+        column = next((column for column in columns if fnmatchcase(name, column.name)), None)
+        if column is None:
+            raise damaged(path, f"column {name!r}", "found it", "no such table has it")
+        problem = _misfit(table[name], column.holds)
+        if problem:
+            raise damaged(path, f"column {name!r}", *problem)
+    lacking = [column.name for column in columns if not _is_there(column, table.columns)]
+    if lacking:
+        raise damaged(path, f"column {lacking[0]!r}", "is missing")
+
+
+def _is_there(column: Column, names: Sequence[str]) -> bool:
+    return column.is_optional or "*" in column.name or column.name in names
+
+
+def _misfit(values: pl.Series, holds: type) -> tuple[str, str] | None:
+    """What is found and allowed where values are not of a type; those that are all missing are of any."""
+    fits, words = TYPES[holds]
+    if values.null_count() < values.len() and not fits(values.dtype):
+        return f"found {values.dtype}", f"must be {words}"
+    if values.dtype.is_float() and values.is_infinite().any():
+        return "found an infinite number", "must be finite or missing"
+    return None
+
+
+def _is_number(kind: pl.DataType) -> bool:
+    return kind.is_numeric() and not kind.is_decimal()
+
+
+def _is_text(kind: pl.DataType) -> bool:
+    import polars as pl
+
+    return isinstance(kind, pl.String | pl.Enum)
+
+
+def _is_flag(kind: pl.DataType) -> bool:
+    import polars as pl
+
+    return isinstance(kind, pl.Boolean)
+
+
+def _is_plain(kind: pl.DataType) -> bool:
+    return _is_number(kind) or _is_text(kind) or _is_flag(kind)
+
+
+TYPES: Mapping[type, tuple[Callable[[pl.DataType], bool], str]] = {
+    float: (_is_number, "numbers"),
+    str: (_is_text, "texts"),
+    bool: (_is_flag, "true or false"),
+    object: (_is_plain, "numbers, texts, or true or false"),
+}
+"""What columns may hold: whether a type of a table is that, and how it is called."""
+
+
+def _line(error: BaseException) -> str:
+    """An error in one line, without anything raw of a file."""
+    return ascii((str(error).strip() or type(error).__name__).splitlines()[0])[1:-1]
+
+
+def _short(value: object) -> str:
+    text = ascii(value)
+    return text if len(text) <= 60 else text[:57] + "..."
