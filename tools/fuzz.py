@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
+from collections.abc import Callable
 
-from tests.fuzz.test_files import FUZZERS
+from tests.fuzz.test_files import FUZZERS as FILES
+from tests.fuzz.test_results import RESULT_FUZZERS
 from tests.strategies.fuzzing import fresh_seed
+
+FUZZERS: dict[str, Callable[[int, int], Counter[str]]] = {**FILES, **RESULT_FUZZERS}
 
 
 def main() -> None:

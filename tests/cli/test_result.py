@@ -72,6 +72,7 @@ def test_half_of_an_interval_has_the_unit_of_its_mean() -> None:
     assert _half({"mean": 12e9, "high": 12e9 + 170e3}, energy) == "0.00017 GJ"
     assert _half({"mean": 12e9, "high": None}, energy) is None
     assert _half({"mean": 61.2, "high": 61.61}, "{:.2f}".format) == "0.41"
+    assert _half({"mean": 61.2, "high": 61.61}, "≥ {:.2f} %".format) == "≥ 0.41 %"
 
 
 def test_cost_is_shown_where_there_is_a_tariff(two_loads: Results, capsys: Capture) -> None:

@@ -134,7 +134,7 @@ def test_the_same_records_give_the_same_page() -> None:
 
 def test_headline_names_the_best_with_its_interval_and_its_lead() -> None:
     (only,) = day_findings(make_records({POLICY: list(TITLES), THRESHOLD: [0.0, 0.5, 1.5]}))
-    assert only.lead.startswith("Max-Max UPT with dropping threshold 1.5 earned the most, 67")
+    assert only.lead.startswith("Max-Max UPT (dropping threshold 1.5) earned the most, 67")
     assert "of the utility if nothing had to wait" in only.lead
     assert "95 % interval" in only.lead
     assert "3 trials" in only.lead
@@ -145,12 +145,12 @@ def test_headline_names_the_best_with_its_interval_and_its_lead() -> None:
 def test_a_sweep_says_its_conclusion_once_and_where_it_does_not_hold() -> None:
     records = make_records()
     (same,) = day_findings(records)
-    assert same.lead.startswith("Max-Max UPT with dropping threshold 1.5 earned the most at all 2 loads: 54")
+    assert same.lead.startswith("Max-Max UPT (dropping threshold 1.5) earned the most at all 2 loads: 54")
     assert "Its smallest lead is" in same.support
     turned = (pl.col(LOAD) == 50000) & (pl.col(POLICY) == "random")
     runs = records.runs.with_columns(utility_percent=pl.when(turned).then(99.0).otherwise(pl.col("utility_percent")))
     first, second = day_findings(reshaped(records, runs, records.study.axes))
-    assert "Max-Max UPT with dropping threshold 1.5 earned the most at 1 of 2 loads (33,000 tasks/day)" in first.lead
+    assert "Max-Max UPT (dropping threshold 1.5) earned the most at 1 of 2 loads (33,000 tasks/day)" in first.lead
     assert second.lead.startswith("Random")
     assert "at 1 of 2 loads (50,000 tasks/day)" in second.lead
 
@@ -293,3 +293,17 @@ def test_an_interval_of_percentages_ends_where_percentages_do() -> None:
     records = make_records({POLICY: ["random", "max-max-upt"]})
     wide = records.summary.with_columns(low=pl.lit(-20.0), high=pl.lit(130.0))
     assert "95 % interval 0.0 to 100.0" in day_findings(replace(records, summary=wide))[0].lead
+
+
+def test_a_mean_and_its_interval_have_one_unit() -> None:
+    records = make_records({POLICY: ["random"]})
+    wide = pl.DataFrame(
+        {POLICY: ["random"], "metric": ["mean_wait_s"], "mean": [2940.0], "low": [-3180.0], "high": [9060.0], "n": [3]}
+    )
+    (cells,) = [cells for _, cells in full_table(replace(records, summary=wide)).rows]
+    assert cells[0].text == "0.8 ± 1.7\N{NO-BREAK SPACE}h"
+
+
+def test_the_best_is_named_where_distances_to_it_are_shown() -> None:
+    (table,) = difference_tables(make_records({POLICY: ["random", "max-max-upt"]}))
+    assert table.note.startswith("To the best, Max-Max UPT,")

@@ -21,14 +21,13 @@ VALUES: tuple[Any, ...] = (
 """What may stand in place of a value."""
 
 
-def damage(folder: Path, seed: int) -> str:
-    """Do one thing to one file of a folder; says what, so that it can be done again."""
-    draw = random.Random(seed)
+def damage(folder: Path, draw: random.Random) -> str:
+    """Do one thing to one file of a folder; says what."""
     path = draw.choice(sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ".lock"))
     ways = [*ANY, *OF_FORMAT.get(path.suffix, ()) * 3]
     way = draw.choice(ways)
     way(path, draw)
-    return f"seed {seed}: {way.__name__} {path.relative_to(folder)}"
+    return f"{way.__name__} {path.relative_to(folder)}"
 
 
 # --- any file ----------------------------------------------------------------------------------------------------

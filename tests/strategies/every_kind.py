@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import polars as pl
 import pytest
 
-from joulewise.study import Results, parse_study, run_study
+from joulewise.study import Results, open_results, parse_study, run_study
 from joulewise.study.case import Case, Outcome
 from joulewise.study.kind import Kind
 from joulewise.study.store import Store
@@ -57,13 +60,22 @@ TEXTS = {
 """A study of every kind, by a name of ours."""
 
 
-def results_of(name: str, folder: Path) -> Results:
-    """The results of a study of TEXTS; its files, if it has some, and its results are in a folder."""
+@cache
+def made(name: str) -> Results:
+    """The results of a study of TEXTS, made once and to be read only; its files are in the folder above."""
+    folder = Path(mkdtemp())
+    atexit.register(shutil.rmtree, folder)
     (folder / "log.swf").write_text(LOG)
     study = parse_study(TEXTS[name], "study.toml", folder, check_inputs=True)
     results = run_study(study, folder / "results", 1)
     assert results.failed.is_empty(), results.failed["error"].to_list()
     return results
+
+
+def results_of(name: str, folder: Path) -> Results:
+    """The same in a folder, to be changed."""
+    shutil.copytree(made(name).folder, folder, dirs_exist_ok=True)
+    return open_results(folder)
 
 
 @contextmanager

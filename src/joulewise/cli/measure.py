@@ -133,7 +133,7 @@ def _show_findings(folder: Path, outcome: LaboratoryOutcome | None, *, as_json: 
     from joulewise.present.measure.runs import run_counts
 
     with working("Writing the report", quiet=as_json):
-        analysis, info, page = _analysed(folder)
+        analysis, info, page = analysed(folder)
     findings = measure_findings(analysis, info.idle_notes)
     if as_json:
         counts = _counts(outcome) if outcome else {}
@@ -153,7 +153,7 @@ def _counts(outcome: LaboratoryOutcome) -> dict[str, Any]:
     return {name: getattr(outcome, name) for name in ("n_runs", "n_valid", "n_reused", "problems")}
 
 
-def _analysed(folder: Path) -> tuple[Analysis, MeasureInfo, Path]:
+def analysed(folder: Path) -> tuple[Analysis, MeasureInfo, Path]:
     """Everything that is made of the journal, written again while no other process writes to the folder."""
     from joulewise.files import locked
     from joulewise.measure.analysis.analysis import analyse
@@ -182,7 +182,7 @@ def _info(store: LaboratoryStore, machine: Machine) -> MeasureInfo:
     return MeasureInfo(
         name=marker["name"],
         description=marker["description"],
-        plan=store.plan_file.read_text(encoding="utf-8"),
+        plan=store.plan_text(),
         plan_name=marker["plan_file"],
         machine=machine,
         probes=[Availability(**probe) for probe in marker["probes"]],

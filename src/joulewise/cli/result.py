@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 60
 _MOST_FAILURES = 5
+_QUANTITY = re.compile(r"(-?[\d.]+) (\w+)")
 _TIES = "Best has the highest mean of its world; the trials do not tell those that are tied from it."
 
 
@@ -98,8 +100,8 @@ def _half(row: dict[str, Any], form: Callable[[float], str]) -> str | None:
     """Half of an interval, in the unit of its mean."""
     if row["high"] is None:
         return None
-    half, (number, *unit) = row["high"] - row["mean"], form(row["mean"]).split()
-    return f"{half * float(number) / row['mean']:.2g} {unit[0]}" if unit and row["mean"] else form(half)
+    half, quantity = row["high"] - row["mean"], _QUANTITY.fullmatch(form(row["mean"]))
+    return f"{half * float(quantity[1]) / row['mean']:.2g} {quantity[2]}" if quantity and row["mean"] else form(half)
 
 
 def _line(row: dict[str, Any], axes: tuple[str, ...], headline: Column) -> dict[str, Any]:

@@ -166,10 +166,11 @@ def _panel(frame: _BarFrame, panel: Panel) -> Any:
 
     groups, limit = _by_mode(frame, panel.rows), limit_of(frame.records, frame.measure, panel)
     if len(groups) < 2:
-        chart = _bars(frame, panel.rows, first=True, limit=limit)
+        chart = _bars(frame, panel.rows, first=True, last=True, limit=limit)
         return {**chart, "title": panel.title} if panel.title else chart
     parts = [
-        _bars(frame, rows, first=i == 0, heading=title, limit=limit) for i, (title, rows) in enumerate(groups.items())
+        _bars(frame, rows, first=i == 0, last=i == len(groups) - 1, heading=title, limit=limit)
+        for i, (title, rows) in enumerate(groups.items())
     ]
     return hconcat(*parts, spacing=14, title=panel.title)
 
@@ -184,8 +185,10 @@ def _by_mode(frame: _BarFrame, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return {title: rows.filter(mask) for title, mask in wanted if mask.any()}
 
 
-def _bars(frame: _BarFrame, rows: pl.DataFrame, *, first: bool, heading: str = "", limit: float | None = None) -> Any:
-    """Grouped bars with whiskers; only the first of a row carries the value axis."""
+def _bars(
+    frame: _BarFrame, rows: pl.DataFrame, *, first: bool, last: bool, heading: str = "", limit: float | None = None
+) -> Any:
+    """Grouped bars with whiskers; the first of a row carries the value axis, the last the name of the limit."""
     import altair as alt
 
     records, layout = frame.records, frame.layout
@@ -204,7 +207,7 @@ def _bars(frame: _BarFrame, rows: pl.DataFrame, *, first: bool, heading: str = "
     if layout.group:
         base = base.encode(xOffset=_offset(frame))
     width_px = frame.step_px * len(names)
-    limit_line = _limit_line(limit, frame.measure.limit_name if first else "")
+    limit_line = _limit_line(limit, frame.measure.limit_name if last else "", width_px)
     layers = [*_layers(frame, base, first=first), *_heading(heading, width_px), *limit_line]
     return layer(*layers, width=width_px, height=frame.height_px)
 
@@ -217,17 +220,17 @@ def _offset(frame: _BarFrame) -> Any:
     return alt.XOffset("offset:Q", scale=alt.Scale(domain=[-half, half], nice=False, zero=False))
 
 
-def _limit_line(limit: float | None, name: str) -> list[Any]:
-    """The limit across the bars, with its name."""
+def _limit_line(limit: float | None, name: str, width_px: float) -> list[Any]:
+    """The limit across the bars, with its name at the right end."""
     import altair as alt
 
     if limit is None:
         return []
     base = alt.Chart(inline([{"at": limit, "name": name}])).encode(y=alt.Y("at:Q"))
-    text = base.mark_text(align="left", baseline="bottom", dx=3, dy=-2, color=theme.MUTED, fontSize=theme.LABEL_PX - 1)
+    text = base.mark_text(align="left", baseline="middle", dx=5, color=theme.MUTED, fontSize=theme.LABEL_PX - 1)
     return [
         base.mark_rule(color=theme.INK, strokeDash=[3, 3]),
-        text.encode(x=pixels(0), text=alt.Text("name:N")),
+        text.encode(x=pixels(width_px), text=alt.Text("name:N")),
     ]
 
 

@@ -11,7 +11,7 @@ from joulewise.present.bars import Measure, draw_bars, earned, limit_of
 from joulewise.present.layout import Layout, Panel, assemble, hold, panels_of, scaled
 from joulewise.present.lines import LIMIT_LOOK, LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.records import Records, is_of_world
-from joulewise.present.views import looks_of
+from joulewise.present.views import dash_note, looks_of
 
 _LEAST_VALUES = 3  # of a number, for lines
 _WIDTHS_PX = (520, 290)  # of one panel, of several
@@ -35,7 +35,8 @@ def draw_compared(records: Records, layout: Layout, *measures: Measure) -> Compa
     if layout.group is None or not is_swept(records, layout.group):
         return Compared(*draw_bars(records, layout, *chosen), "Bars")
     made = [_line_parts(records, layout, layout.group, measure) for measure in chosen]
-    return Compared(assemble([part for parts, _ in made for part in parts], 2), made[0][1], "Points")
+    note = dash_note(records, layout.main) + made[0][1]
+    return Compared(assemble([part for parts, _ in made for part in parts], 2), note, "Points")
 
 
 def is_swept(records: Records, key: str) -> bool:

@@ -12,15 +12,15 @@ from joulewise.confidence import student_quantile
 from joulewise.present.formats import energy_unit
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled, shared_value
 from joulewise.present.lines import BUDGET, LIMIT_LOOK, LineAxis, LinePoint, Plot, draw_lines
-from joulewise.present.records import BOUND, MODES, Records, is_policy
-from joulewise.present.views import looks_of
+from joulewise.present.records import BOUND, Records
+from joulewise.present.views import dash_note, looks_of
 from joulewise.units import count, energy
 
 TRACES = "traces"
 UTILITY_TRACE, ENERGY_TRACE, BUDGET_TRACE = "utility_cumulative", "energy_cumulative_j", "budget_cumulative_j"
 UTILITY_SAID = "Utility earned since the start of the counted time, for each {}; the slope is the rate of earning."
 BOUND_SAID = " The dotted line is the {}: nobody can have earned more by the end."
-ENERGY_SAID = "Energy used since the start of the counted time, for each {}; a line that ends flat ran out of energy."
+ENERGY_SAID = "Energy used since the start of the counted time, for each {}."
 _N_TIMES = 145
 _TICK_STEPS_H = (0.25, 0.5, 1, 2, 4, 6, 12, 24, 48, 72, 168, 336, 720, 2160, 4320, 8760, 1e9)
 
@@ -34,7 +34,7 @@ def draw_traces(
     """
     panels, note = panels_of(records, frame, keys)
     parts = [draw_lines(plot) for plot in _plots(records, lines, panels, trace)]
-    dashed = _dash_note(records, lines)
+    dashed = dash_note(records, lines)
     caption = f"{said.format(records.words(lines).name)}{dashed} {_trials_note(frame)}{tuned}{note}"
     return Drawing(assemble(parts, across=2), caption)
 
@@ -42,7 +42,11 @@ def draw_traces(
 def energy_said(records: Records, lines: str) -> str:
     """What a caption says of energy over time, and of its budget where there is one."""
     has_budget = not trace_frame(records, BUDGET_TRACE, lines).is_empty()
-    return ENERGY_SAID + (" The dotted line is the budget of the days that have begun." if has_budget else "")
+    return ENERGY_SAID + (
+        " The dotted line is the budget of the days that have begun; a line that meets it ran out of energy."
+        if has_budget
+        else ""
+    )
 
 
 def trace_frame(records: Records, trace: str, lines: str) -> pl.DataFrame:
@@ -137,7 +141,7 @@ def _scaled(point: LinePoint, size: float) -> LinePoint:
 
 def _time_axis(rows: pl.DataFrame) -> LineAxis:
     low_s, high_s = float(rows["at_s"].min() or 0.0), float(rows["at_s"].max() or 0.0)  # type: ignore[arg-type]
-    start_h = math.floor(low_s / 3600)
+    start_h = math.floor(4 * low_s / 3600) / 4
     end_h = max(high_s / 3600, start_h + 1e-3)
     step = next(step for step in _TICK_STEPS_H if (end_h - start_h) / step <= 7)
     ticks = [start_h + i * step for i in range(int((end_h - start_h) / step) + 1)]
@@ -149,8 +153,3 @@ def _trials_note(frame: pl.DataFrame) -> str:
     if n_trials < 2:
         return "Each line is the only kept trial of its setting."
     return f"Lines are means of up to {count(n_trials, 'kept trial')}, bands 95 % confidence intervals of the mean."
-
-
-def _dash_note(records: Records, lines: str) -> str:
-    modes = {records.mode(str(value)) for value in records.values(lines)} if is_policy(lines) else set()
-    return " Dashed lines are immediate mode, solid lines batch mode." if set(MODES) <= modes else ""

@@ -111,7 +111,7 @@ def _common(records: Records, rows: Sequence[Mapping[str, Any]], n_worlds: int, 
 def _how(records: Records, rows: Sequence[Mapping[str, Any]]) -> str:
     """What was decided alike in all rows beside what is compared."""
     decided = [key for key in records.others if key not in records.places and len({row[key] for row in rows}) == 1]
-    return f" with {records.phrases(rows[0], decided)}" if decided else ""
+    return f" ({records.phrases(rows[0], decided)})" if decided else ""
 
 
 def _world_words(records: Records) -> str:
@@ -183,10 +183,11 @@ def _precision(row: Mapping[str, Any]) -> str:
 def _rival(records: Records, row: Mapping[str, Any]) -> str:
     """The lead over the next on equal trials; empty where nothing is comparable."""
     rival = _next(records, row)
-    if rival is None:
+    if rival is None or records.main is None:
         return ""
     decided = [key for key in records.others if key not in records.places and rival[key] != row[key]]
-    name = records.phrases(rival, [str(records.main), *decided])
+    how = f" ({records.phrases(rival, decided)})" if decided else ""
+    name = records.phrase(records.main, rival[records.main]) + how
     if rival["low"] is None or rival["high"] is None:
         return f"The next was {name}, {fixed(-rival['mean'], 1)} percentage points behind."
     ahead, low, high = (fixed(-rival[name], _decimals(rival)) for name in ("mean", "high", "low"))

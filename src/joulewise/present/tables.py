@@ -118,8 +118,9 @@ def pivots(
     subject: str,
     across: str = "",
 ) -> list[Table]:
-    """One table per setting: the main key down, another one across where it varies and has few values."""
-    columns = across if across in records.others and len(records.values(across)) <= _MAX_COLUMNS else None
+    """One table per setting: the main key down, across the given one or another that has few values."""
+    few = [key for key in records.others if len(records.values(key)) <= _MAX_COLUMNS]
+    columns = across if across in few else next(iter(few), None)
     keys = [key for key in records.others if key != columns]
     panels, left_out = panels_of(records, frame, keys)
     return [_pivot(records, panel, columns, cell, note + left_out, subject) for panel in panels]

@@ -47,3 +47,9 @@ def looks_of(records: Records, key: str) -> theme.Looks:
 
 def _family(records: Records, key: str, value: object) -> int:
     return int(is_policy(key) and records.mode(str(value)) == MODES[0])
+
+
+def dash_note(records: Records, key: str) -> str:
+    """What a caption says of dashes, where lines of both modes are drawn."""
+    modes = {records.mode(str(value)) for value in records.values(key)} if is_policy(key) else set()
+    return " Dashed lines are immediate mode, solid lines batch mode." if set(MODES) <= modes else ""

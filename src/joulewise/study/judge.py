@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from joulewise.errors import InputError, JoulewiseError
+from joulewise.reading import parsed
 from joulewise.study.case import NOT_CHECKED, Case, Note, Outcome
 from joulewise.study.column import RUNS
 from joulewise.study.judging import judge_columns, judge_tables
 from joulewise.study.kind import Kind
-from joulewise.study.reading import parsed
 from joulewise.study.results import Results
 from joulewise.study.run import Run
 from joulewise.study.source import Draw

@@ -1,44 +1,34 @@
-"""The one reader of what a results folder holds: all of it may be damaged, or come from elsewhere, and none is trusted.
-
-Everything that is wrong is an InputError with the file, the place in it and what to do.
-"""
+"""What the files of a results folder must be: schemas of its objects, and types of the columns of its tables."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from joulewise.errors import InputError, Problem
+from joulewise.reading import Strict, damaged, one_line
 
 if TYPE_CHECKING:
     import polars as pl
 
     from joulewise.study.column import Column
 
-ADVICE = "remove it and run the study again"
 KEY = r"^[0-9a-f]{32}$"
 """What keys of runs and worlds look like; they are also names of files."""
 _Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Found = TypeVar("Found")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="allow")
-
-
-class Title(_Strict):
+class Title(Strict):
     """How reports call what is compared."""
 
     title: str
     mode: str
 
 
-class Marker(_Strict):
+class Marker(Strict):
     """What a results folder says of itself."""
 
     schema_version: int
@@ -58,7 +48,7 @@ class Marker(_Strict):
     study_hash: str
 
 
-class Part(_Strict):
+class Part(Strict):
     """What the file of one finished run says."""
 
     __pydantic_extra__: dict[str, str | int | float | bool | None]
@@ -68,50 +58,10 @@ class Part(_Strict):
     error: str | None
 
 
-class StoredProof(_Strict):
+class StoredProof(Strict):
     """What the file of a proven bound says."""
 
     proof: dict[str, Any]
-
-
-def damaged(path: Path, place: str, found: str, allowed: str = "") -> InputError:
-    """What is raised for a file that is not as it was written."""
-    return InputError(Problem(f"{path}: {place}" if place else str(path), found, allowed, ADVICE))
-
-
-# --- JSON --------------------------------------------------------------------------------------------------------
-
-
-def read_any_object(path: Path) -> dict[str, Any]:
-    """The object in a JSON file."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise damaged(path, "", f"is damaged: {_line(error)}") from None
-    if not isinstance(found, dict):
-        raise damaged(path, "", f"found {type(found).__name__}", "must be an object")
-    return found
-
-
-def read_object(path: Path, schema: type[BaseModel]) -> dict[str, Any]:
-    """The object in a JSON file, which is as a schema wants it."""
-    found = read_any_object(path)
-    try:
-        schema.model_validate(found)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        found_there = "is missing" if first["type"] == "missing" else f"found {_short(first['input'])}"
-        raise damaged(path, ascii(place)[1:-1], found_there, first["msg"]) from None
-    return found
-
-
-def parsed(path: Path, value: object, parse: Callable[[Any], Found]) -> Found:
-    """What a value of a JSON file stands for."""
-    try:
-        return parse(value)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, InputError) as error:
-        raise damaged(path, "", f"is damaged: {type(error).__name__}: {_line(error)}") from None
 
 
 # --- tables ------------------------------------------------------------------------------------------------------
@@ -125,7 +75,7 @@ def read_parquet(path: Path, columns: Iterable[str] | None = None) -> pl.DataFra
         wanted = None if columns is None else set(columns) & set(pl.read_parquet_schema(path))
         return pl.read_parquet(path, columns=None if wanted is None else sorted(wanted))
     except (OSError, ValueError, MemoryError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise damaged(path, "", f"cannot be read: {_line(error)}") from None
+        raise damaged(path, "", f"cannot be read: {one_line(error)}") from None
 
 
 def check_columns(path: Path, table: pl.DataFrame, columns: Sequence[Column]) -> None:
@@ -183,13 +133,3 @@ TYPES: Mapping[type, tuple[Callable[[pl.DataType], bool], str]] = {
     object: (_is_plain, "numbers, texts, or true or false"),
 }
 """What columns may hold: whether a type of a table is that, and how it is called."""
-
-
-def _line(error: BaseException) -> str:
-    """An error in one line, without anything raw of a file."""
-    return ascii((str(error).strip() or type(error).__name__).splitlines()[0])[1:-1]
-
-
-def _short(value: object) -> str:
-    text = ascii(value)
-    return text if len(text) <= 60 else text[:57] + "..."

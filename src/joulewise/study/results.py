@@ -68,7 +68,7 @@ class Results:
         if len({tuple(frame.schema.items()) for frame in named}) > 1:
             named = [frame.with_columns(pl.col(pl.Enum).cast(pl.String)) for frame in named]
         numbers = {column.name: pl.Float64 for column in self.study.kind.columns if column.table == table}
-        return pl.concat(named, how="diagonal") if named else pl.DataFrame(schema={"run": pl.String, **numbers})
+        return pl.concat(named, how="diagonal_relaxed") if named else pl.DataFrame(schema={"run": pl.String, **numbers})
 
     def tables(self, run: str) -> Tables:
         """Every detail table of a run that is there."""

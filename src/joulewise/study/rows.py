@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from joulewise.reading import damaged
 from joulewise.study.column import FIRST_COLUMNS, RUNS, Column
 from joulewise.study.judging import judge_cells
-from joulewise.study.reading import KEY, check_columns, damaged
+from joulewise.study.reading import KEY, check_columns
 from joulewise.study.run import Run
 from joulewise.study.spec import Point
 from joulewise.study.store import DONE, FAILED, runs_table

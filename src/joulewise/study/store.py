@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from joulewise.errors import InputError, Problem
 from joulewise.files import remove_leftovers, sha256_of, write_atomic
-from joulewise.study.reading import Marker, Part, StoredProof, parsed, read_any_object, read_object, read_parquet
+from joulewise.reading import parsed, read_any_object, read_object
+from joulewise.study.reading import Marker, Part, StoredProof, read_parquet
 from joulewise.study.run import Run
 
 if TYPE_CHECKING:

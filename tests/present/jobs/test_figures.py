@@ -35,7 +35,7 @@ from joulewise.present.page import all_figures, drawable
 from joulewise.present.records import VARIANT, Records
 from joulewise.present.report import render_report
 from tests.strategies.made import with_frames
-from tests.strategies.made_jobs import BUDGET_J, FIG_7, FIG_9, NODES, TRACE, job_records
+from tests.strategies.made_jobs import BUDGET_J, FIG_7, FIG_9, NODES, TITLES, TRACE, job_records
 from tests.strategies.vega import is_vega_lite
 
 COMPARED = {
@@ -373,3 +373,16 @@ def test_a_report_tells_what_its_words_mean() -> None:
     page = render_report(replace(records, frames={"findings": records.frame("findings")}))
     assert "Bounded slowdown" in page
     assert "What was odd in the log" in page
+
+
+def test_the_winner_is_among_the_schedules_of_a_gantt_chart() -> None:
+    points = [{POLICY: name} for name in TITLES][:6]
+    records = job_records(points, n_jobs=40)
+    best = records.best[POLICY][0]
+    assert TITLES[best] in str(spec_of(gantt(records).chart))
+
+
+def test_a_power_cap_is_drawn_over_the_power() -> None:
+    capped = replace(REPLAYED, runs=REPLAYED.runs.with_columns(pl.lit(5e6).alias("supply.power_cap_w")))
+    assert "The dashed line is the power cap." in jobs_over_time(capped).caption
+    assert "power cap" not in jobs_over_time(REPLAYED).caption

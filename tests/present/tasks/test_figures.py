@@ -14,7 +14,7 @@ from joulewise.present.lines import BUDGET
 from joulewise.present.page import drawable, drawings
 from joulewise.present.records import VARIANT, Records
 from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, WEIGHT
-from joulewise.present.views import beside
+from joulewise.present.views import beside, reshaped
 from tests.strategies.made import BUDGET_J, MANAGED, TITLES, WEIGHED, make_records, with_frames
 from tests.strategies.vega import is_vega_lite
 
@@ -239,3 +239,22 @@ def test_whiskers_and_axes_of_percentages_end_at_0_and_100() -> None:
     drawing = _drawn(replace(records, summary=wide), "utility-by-policy")
     assert {(row["low"], row["high"]) for row in _rows(drawing) if "low" in row} == {(0.0, 100.0)}
     assert "'domain': [0.0, 108.0]" in str(spec_of(drawing.chart))  # room for what stands over the bars
+
+
+def test_three_loads_are_lines_with_the_bound_and_two_are_bars() -> None:
+    swept = make_records({POLICY: ["random", "max-max-upt"], LOAD: [10000, 33000, 50000]})
+    runs = swept.runs.with_columns(possible_percent=100 * pl.col("utility") / pl.col("utility_bound"))
+    lines = _drawn(reshaped(swept, runs, swept.study.axes), "utility-by-policy")
+    assert "Points are means" in lines.caption
+    assert {row["y"] for row in _rows(lines) if row.get("name") == "proven bound" and row["x"] < 1e9} >= {100.0}
+    bars = _drawn(make_records({POLICY: ["random", "max-max-upt"], LOAD: [10000, 33000]}), "utility-by-policy")
+    assert "Bars are means" in bars.caption
+
+
+def test_small_charts_of_fates_have_one_axis_each_and_none_without_bars() -> None:
+    policies = [f"policy {i}" for i in range(9)]
+    titles = {name: name.title() for name in policies}
+    drawing = _drawn(make_records({POLICY: policies}, titles=titles, modes={}), "fates")
+    spec = spec_of(drawing.chart)
+    assert len(spec["concat"]) == 9
+    assert spec["columns"] == 5

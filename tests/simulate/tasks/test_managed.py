@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joulewise.model import System, UtilityShapes, Workload, World, linear, step
@@ -61,8 +61,6 @@ def assert_same(world: World, manager: Manager) -> None:
 
 
 def assert_alike(allocation: Allocation, expected: Plan, policy: Policy) -> None:
-    if expected.has_failed_boot:
-        reject()  # see test_a_boot_that_fails_is_not_known_beforehand
     for column in COLUMNS:
         found, wanted = getattr(allocation, column), getattr(expected, column)
         np.testing.assert_array_equal(found, wanted, f"{policy.title}: {column}", strict=True)
@@ -144,7 +142,6 @@ def test_a_crowded_day_by_type_is_mapped_as_task_by_task(supply: Supply, switche
         np.testing.assert_array_equal(getattr(alike.allocation, column), getattr(apart.allocation, column), column)
 
 
-@pytest.mark.xfail(strict=True, reason="the engine gives the task back at the next event, before the machine fails")
 def test_a_boot_that_fails_is_not_known_beforehand() -> None:
     """A machine boots for a task from 4 s and fails at 7 s, which nobody can know at 5 s."""
     asleep = Standby(np.zeros(1), np.zeros(1), np.zeros(1), boot_s=np.array([4.0]), sleep_after_s=np.zeros(1))
@@ -154,6 +151,15 @@ def test_a_boot_that_fails_is_not_known_beforehand() -> None:
     manager = Manager(POLICIES["random-batch"], mapping_interval_s=1.0)
     assert managed_plan(world, manager).start_s.tolist() == [11.0]
     assert simulate(world, manager).allocation.start_s.tolist() == [11.0]
+
+
+def test_what_stands_behind_a_lost_run_is_mapped_again() -> None:
+    """A run from 0 s is lost at 4 s and the machine is back at 5 s, which the manager sees at 6 s."""
+    outages = Outages(np.array([0], np.int32), np.array([4.0]), np.array([5.0]))
+    world = World(simple_system([[8.0]]), simple_workload([0.0, 3.0], end_s=100.0), outages=outages)
+    manager = Manager(POLICIES["max-max-util"], mapping_interval_s=3.0)
+    assert managed_plan(world, manager).start_s.tolist() == [6.0, 14.0]
+    assert_same(world, manager)
 
 
 # The twin against the twin of the plain simulator

@@ -40,6 +40,7 @@ name = "tables"
 trials = 2
 
 [system]
+node_type_list = "types.csv"
 node_list = "nodes.csv"
 crac_list = "cracs.csv"
 heat = "heat.csv"
@@ -52,6 +53,7 @@ speeds = "speeds.csv"
 goal = "reward"
 """
 TABLES = {
+    "types.csv": "type,cores,processors,overhead_w,core_w\nFujitsu TX140,4,1,18.9,9.1\n",
     "nodes.csv": "node,type\na,Fujitsu TX140\nb,Fujitsu TX140\n",
     "cracs.csv": "crac,coldest_c\nc,10\n",
     "heat.csv": "taker,source,share\na,c,1\nb,c,1\nc,a,0.5\nc,b,0.5\n",

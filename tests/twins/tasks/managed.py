@@ -43,10 +43,7 @@ class Lost(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What is decided for each task, as in an allocation, and the runs that were lost, by their end.
-
-    `has_failed_boot`: a machine failed while it booted for a task.
-    """
+    """What is decided for each task, as in an allocation, and the runs that were lost, by their end."""
 
     machine: Array
     pstate: Array
@@ -54,7 +51,6 @@ class Plan(NamedTuple):
     end_s: Array
     status: Array
     lost: list[Lost]
-    has_failed_boot: bool
 
 
 def managed_plan(
@@ -244,7 +240,6 @@ class _Managed:
         self.is_dropped = [False] * self.work.n_tasks
         self.is_fixed = [False] * self.work.n_tasks
         self.back_s = [-math.inf] * self.work.n_tasks
-        self.has_failed_boot = False
 
     # Constants of the world
 
@@ -384,7 +379,6 @@ class _Managed:
         for from_s, to_s in self.outages(m):
             if fails_s == math.inf and from_s < end_s and to_s > start_s and start_s < math.inf:
                 fails_s, end_s = from_s, math.inf
-                self.has_failed_boot |= start_s >= from_s
                 start_s = start_s if start_s < from_s else math.inf
         return Run(
             head.task, m, head.pstate, head.release_s, option.exec_s, option.cost_w, head.boot_j,
@@ -427,7 +421,7 @@ class _Managed:
                 plan.start_s[run.task], plan.end_s[run.task] = run.start_s, run.end_s
                 plan.status[run.task] = Status.KILLED if run.is_killed else Status.RAN
         lost = sorted((lost for lost, _ in self.lost), key=lambda lost: (lost.end_s, lost.machine))
-        return Plan(*plan, lost, self.has_failed_boot)
+        return Plan(*plan, lost)
 
     # What the manager believes
 

@@ -9,7 +9,7 @@ from joulewise.kernels.heap import pop, push
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.layout import DROPPED, RAN
 from joulewise.kernels.ledger import NOW, use, use_at
-from joulewise.kernels.tasks.machines import NOBODY, forget_lost, next_outage, note_run
+from joulewise.kernels.tasks.machines import NOBODY, forget_lost, next_outage, note_run, will_fail
 from joulewise.kernels.tasks.rolling import WORTH, remember
 from joulewise.kernels.tasks.state import (
     ARRIVED,
@@ -231,13 +231,42 @@ def fix(world, state, i, m, start_s, end_s):
 
 
 @shared
-def work_off(world, state, m, until_s):
-    """Fix what a machine has started by an instant, and the pending task behind it."""
+def await_failure(world, state, m, start_s, fails_s, up_s):
+    """Let the first task of a queue be pending on a machine that fails before it starts, which nobody knows yet."""
+    machines, limits = state.machines, world.limits
+    i = take_head(world, state, m)
+    option = state.batch.choice[i]
+    give_back(state.batch, i, fails_s)
+    note_run(machines, m, start_s, world.options.exec_s[option], fails_s, limits.cost_w[option])
+    machines.owed_j[m], machines.wake_j[m] = machines.wake_j[m], 0.0
+    machines.ready_s[m] = machines.doomed_s[m] = up_s
+
+
+@shared
+def notice_failure(world, state, m, now_s):
+    """Let what a machine that has failed by now has lost, and all behind it, be mapped again."""
+    if forget_lost(state.machines, m, now_s):
+        release(world, state, m)
+
+
+@inlined
+def goes_on(machines, m, until_s, now_s):
+    """Whether a machine takes the next task of its queue by an instant, or has it pending."""
+    is_free = machines.last_start_s[m] <= until_s and machines.doomed_s[m] <= until_s
+    return is_free and not will_fail(machines, m, now_s)
+
+
+@shared
+def work_off(world, state, m, until_s, now_s):
+    """Fix what a machine has started by an instant, and the pending task behind it; failures up to now are known."""
     machines, batch, limits, options = state.machines, state.batch, world.limits, world.options
-    forget_lost(machines, m, until_s)
-    while machines.head[m] != NOBODY and machines.last_start_s[m] <= until_s and machines.doomed_s[m] <= until_s:
+    notice_failure(world, state, m, now_s)
+    while machines.head[m] != NOBODY and goes_on(machines, m, until_s, now_s):
         start_s = max(machines.true_base_s[m], machines.ready_s[m])
         down_s, up_s = next_outage(world.downtimes, m, start_s)
+        if now_s < down_s <= start_s:
+            await_failure(world, state, m, start_s, down_s, up_s)
+            break
         if down_s <= start_s:
             machines.ready_s[m] = machines.doomed_s[m] = up_s
             break
@@ -253,12 +282,10 @@ def work_off(world, state, m, until_s):
             machines.ready_s[m] = machines.doomed_s[m] = up_s
             break
         fix(world, state, i, m, start_s, end_s)
-    fails_s, up_s = machines.last_end_s[m], machines.doomed_s[m]
-    if machines.head[m] != NOBODY and machines.last_start_s[m] <= until_s < fails_s < up_s:
-        i = take_head(world, state, m)
-        give_back(batch, i, fails_s)
-        note_run(machines, m, np.inf, options.exec_s[batch.choice[i]], fails_s, limits.cost_w[batch.choice[i]])
-        machines.ready_s[m] = up_s
+    notice_failure(world, state, m, now_s)
+    is_running = machines.last_start_s[m] <= until_s and machines.last_start_s[m] < machines.last_end_s[m]
+    if machines.head[m] != NOBODY and is_running and will_fail(machines, m, now_s):
+        await_failure(world, state, m, np.inf, machines.last_end_s[m], machines.doomed_s[m])
 
 
 @inlined

@@ -97,6 +97,8 @@ def believed_use_j(limits, machines, day, at_s):
             end_s, cost_w = believed_ready_s(machines, m, at_s), machines.last_cost_w[m]
             more_j += cost_w * inside_s(limits, day, start_s, end_s)
             more_j -= cost_w * inside_s(limits, day, true_s, machines.last_end_s[m])
+            if day_start_s(limits, day) <= start_s < day_start_s(limits, day + 1):
+                more_j += machines.owed_j[m]
     return more_j
 
 

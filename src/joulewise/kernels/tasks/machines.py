@@ -25,7 +25,8 @@ class Machines(NamedTuple):
     run and the one before: true start, believed length, true end and power that counts. `doomed_s` is when a machine
     is repaired whose last run will be lost. Of an event: `base_s` is when the manager believes the machine could
     start another task, `true_base_s` when it could, `free_s` and `true_free_s` the same behind what is planned,
-    `boot_j` what the next task planned on it, and `wake_j` what the first task fixed on it must pay to wake it.
+    `boot_j` what the next task planned on it, and `wake_j` what the first task fixed on it must pay to wake it;
+    `owed_j` is that of a task whose machine will fail before it starts.
     `head` and `tail` are the ends of its queue of `n_queued` tasks, linked by `after` (one per task). It `is_there`
     if it takes tasks at all, and is filled when nothing more on its queue can be fixed before the next event. By
     machine type: `earliest` is the machine free first, at `start_s`; `soonest_s` is when a first task could start on
@@ -51,6 +52,7 @@ class Machines(NamedTuple):
     true_free_s: NDArray[np.float64]
     boot_j: NDArray[np.float64]
     wake_j: NDArray[np.float64]
+    owed_j: NDArray[np.float64]
     head: NDArray[np.int64]
     tail: NDArray[np.int64]
     n_queued: NDArray[np.int64]
@@ -95,7 +97,7 @@ def new_machines(counts: NDArray[np.int64]) -> Machines:
         np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
         np.repeat(np.arange(n_types), counts).astype(np.int64),
         never(), never(), zeros(), never(), zeros(), never(), zeros(), never(), zeros(), never(),
-        zeros(), zeros(), zeros(), zeros(), zeros(), zeros(),
+        zeros(), zeros(), zeros(), zeros(), zeros(), zeros(), zeros(),
         np.full(n, NOBODY, np.int64), np.full(n, NOBODY, np.int64), np.zeros(n, np.int64),
         np.ones(n, np.bool_), np.zeros(n, np.bool_),
         np.full(n_types, NOBODY, np.int64), np.full(n_types, np.inf), np.full(n_types, np.inf),
@@ -216,8 +218,17 @@ def note_run(machines, machine, start_s, exec_s, end_s, cost_w):
 
 
 @inlined
-def forget_lost(machines, machine, until_s):
-    """Once a machine has failed, what was lost on it no longer runs, nor is anything pending."""
+def will_fail(machines, machine, now_s):
+    """Whether a machine fails after now, with what is fixed on it."""
+    return now_s < machines.last_end_s[machine] < machines.doomed_s[machine]
+
+
+@inlined
+def forget_lost(machines, machine, now_s):
+    """Once a machine has failed, what was lost on it no longer runs, nor is anything pending; whether that is news."""
     failed_s = machines.last_end_s[machine]
-    if failed_s <= until_s and failed_s < machines.doomed_s[machine]:
+    has_failed = failed_s <= now_s and failed_s < machines.doomed_s[machine] and machines.last_exec_s[machine] > 0.0
+    if has_failed:
         machines.last_start_s[machine], machines.last_exec_s[machine] = failed_s, 0.0
+        machines.owed_j[machine] = 0.0
+    return has_failed

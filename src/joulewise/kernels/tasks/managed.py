@@ -182,7 +182,7 @@ def finish(world, state):
     """After the last event: let the machines go on to where the next would be, and drop what has no hope."""
     until_s, _ = next_instant(world, state.clock)
     for m in range(state.machines.ready_s.size):
-        work_off(world, state, m, until_s)
+        work_off(world, state, m, until_s, until_s)
         release(world, state, m)
     if not world.rules.drops_eagerly:
         for i in range(state.clock.counts[ARRIVED]):
@@ -207,11 +207,11 @@ def bring_up(world, state, now_s):
     n_machines = state.machines.ready_s.size
     admit(world, state, now_s)
     for m in range(n_machines):
-        work_off(world, state, m, now_s)
+        work_off(world, state, m, now_s, now_s)
     effect_s = now_s + mapping_time_s(state.clock, world.rules, state.clock.counts[UNFIXED])
     for m in range(n_machines):
         if effect_s > now_s:
-            work_off(world, state, m, effect_s)
+            work_off(world, state, m, effect_s, now_s)
         release(world, state, m)
     if state.batch.n_returning[0] > 0:
         admit(world, state, now_s)

@@ -9,15 +9,20 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from joulewise.errors import InputError, Problem
+from joulewise.reading import check_object, damaged
 
 Record = dict[str, Any]
+
+_LINE = "remove the line; the others are whole"
 
 
 @dataclass
@@ -59,27 +64,52 @@ def writing(path: Path) -> Iterator[Journal]:
         os.close(handle)
 
 
-def read_journal(path: Path) -> list[Record]:
-    """The records of a journal, which another process may be writing."""
-    return _parsed(path)[0]
+def read_journal(path: Path, schemas: Mapping[str, type[BaseModel]] | None = None) -> list[Record]:
+    """The records of a journal, which another process may be writing.
+
+    InputError where one does not say what the schema of its event wants, if schemas are given.
+    """
+    records = _parsed(path)[0]
+    for number, record in enumerate(records if schemas else (), 1):
+        assert schemas is not None
+        _check(f"{path}: line {number}", record, schemas)
+    return records
 
 
 def _parsed(path: Path) -> tuple[list[Record], int]:
     """The records, and how many bytes of the file are whole lines; InputError for a line in the middle that is none."""
-    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    lines = _lines(path)
     records = [_record(line) for line in lines]
     while records and records[-1] is None:
         records.pop()
     if None in records:
         where = f"{path}: line {records.index(None) + 1}"
-        raise InputError(Problem(where, "is no line of a journal", advice="remove the line; the others are whole"))
+        raise InputError(Problem(where, "is no line of a journal", advice=_LINE))
     return [record for record in records if record is not None], sum(map(len, lines[: len(records)]))
+
+
+def _lines(path: Path) -> list[bytes]:
+    """The lines of a journal, none where there is none yet; InputError where it cannot be read."""
+    try:
+        return path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    except OSError as error:
+        raise damaged(
+            path, "", f"cannot be read: {error.strerror or error}", advice="put it back, or remove it"
+        ) from None
+
+
+def _check(place: str, record: Record, schemas: Mapping[str, type[BaseModel]]) -> None:
+    """InputError where a record does not say what its event must say."""
+    event = record["event"]
+    if not isinstance(event, str) or event not in schemas:
+        raise damaged(place, "event", f"found {event!a}", f"must be {' or '.join(schemas)}", _LINE)
+    check_object(place, record, schemas[event], _LINE)
 
 
 def _record(line: bytes) -> Record | None:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if line.endswith(b"\n") and isinstance(record, dict) and "event" in record else None
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
 
 from joulewise._version import __version__
 from joulewise.errors import InputError, Problem
@@ -19,15 +21,20 @@ from joulewise.files import remove_leftovers, replacing, write_atomic
 from joulewise.measure.bench.bench import GroupRead
 from joulewise.measure.bench.journal import Record, read_journal
 from joulewise.measure.bench.observations import COLUMNS
-from joulewise.measure.machine.machine import Cache, Machine
+from joulewise.measure.bench.schemas import EVENTS, LaboratoryMarker
+from joulewise.measure.machine.machine import Machine
 from joulewise.measure.machine.system_files import core_list, text_of
 from joulewise.measure.meters.external import external_table, uncovered, with_energy, with_idle_power
 from joulewise.measure.meters.meters import meter_now, without_energy, without_idle_power
 from joulewise.measure.plan.plan import Plan
 from joulewise.measure.plan.schedule import PlannedRun
+from joulewise.reading import parsed, read_any_object, read_object, read_text
 
 if TYPE_CHECKING:
     import polars as pl
+
+_MACHINE = TypeAdapter(Machine)
+_AGAIN = "remove it and run the plan again: what was measured is in the journal"
 
 SCHEMA_VERSION = 1
 """Raised whenever a file of the folder changes its meaning."""
@@ -54,21 +61,22 @@ class LaboratoryStore:
     def plan_file(self) -> Path:
         return self.folder / "plan.toml"
 
+    def plan_text(self) -> str:
+        """The plan as it was given; InputError when it cannot be read."""
+        return read_text(self.plan_file, _AGAIN)
+
     def marker(self) -> dict[str, Any] | None:
         """What the folder says about itself, or None when it says nothing; InputError when it is damaged."""
         path = self.folder / MARKER
         if not path.is_file():
             return None
-        try:
-            marker = json.loads(path.read_text(encoding="utf-8"))
-            version = marker["schema_version"]
-        except (ValueError, KeyError, TypeError):
-            advice = "remove it and run the plan again: what was measured is in the journal"
-            raise InputError(Problem(str(path), "is damaged", advice=advice)) from None
+        version = read_any_object(path, _AGAIN).get("schema_version")
         if version != SCHEMA_VERSION:
             allowed, advice = f"this Joulewise reads version {SCHEMA_VERSION}", "use the Joulewise that wrote it"
-            raise InputError(Problem(str(path), f"found schema version {version}", allowed, advice))
-        return dict(marker)
+            raise InputError(Problem(str(path), f"found schema version {version!r}", allowed, advice))
+        marker = read_object(path, LaboratoryMarker, _AGAIN)
+        parsed(path, marker["machine"], machine_from, _AGAIN)
+        return marker
 
     def existing(self) -> dict[str, Any]:
         """The marker of a folder that must be a laboratory's."""
@@ -119,7 +127,7 @@ class LaboratoryStore:
 
     def records(self) -> list[Record]:
         """What the journal holds."""
-        return read_journal(self.journal_file)
+        return read_journal(self.journal_file, EVENTS)
 
     def write_tables(self) -> pl.DataFrame:
         """Make observations.parquet and observations.csv of the journal.
@@ -208,12 +216,7 @@ def machine_facts(machine: Machine) -> dict[str, Any]:
 
 def machine_from(facts: Mapping[str, Any]) -> Machine:
     """The machine that JSON holds."""
-    values = {name: _tuples(value) for name, value in facts.items()}
-    return replace(Machine(**values), caches=tuple(Cache(*cache) for cache in values["caches"]))
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+    return _MACHINE.validate_python(facts)
 
 
 def run_facts(run: PlannedRun, read: GroupRead) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class ProcessorMenu:
     def __init__(self, facility: Facility, kind: int) -> None:
         flows, size = facility.tasks, int(facility.node_types.sharers[kind])
         self.kind, self.size, self.n_tasks = kind, size, flows.n_types
-        of_task, slowdown = _classes(flows, kind)
+        of_task, slowdown = _classes(flows, kind, size)
         self._task, self._pstate = _options(flows, kind, of_task)
         option_first = np.searchsorted(of_task[self._task], np.arange(len(slowdown) + 1))
         present = np.flatnonzero(np.diff(option_first))
@@ -171,8 +171,13 @@ def _members(counts: Ints) -> tuple[Counts, Counts]:
     return np.searchsorted(pattern, np.arange(len(counts) + 1)), of_class
 
 
-def _classes(flows: TaskFlows, kind: int) -> tuple[Counts, Floats]:
-    """The class of each task type, with classes as one that slow, and are slowed, alike on a node type; their table."""
+def _classes(flows: TaskFlows, kind: int, size: int) -> tuple[Counts, Floats]:
+    """The class of each task type, with classes as one that slow, and are slowed, alike on a node type; their table.
+
+    To a core that has its processor to itself all are alike.
+    """
+    if size == 1:
+        return np.zeros(flows.n_types, np.int64), np.zeros((1, 1))
     table = flows.slowdown[kind]
     _, first, number = np.unique(
         np.concatenate((table, table.T), axis=1), axis=0, return_index=True, return_inverse=True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -229,6 +230,29 @@ class PlanMaker:
             self._pack(at, n, times, power_w)
             at += n
 
+    def blend(self, processor: int, table: Configurations, rows: Counts, amount: Floats) -> None:
+        """Let each core of a processor do a part of several patterns, classes on the same cores as far as that goes.
+
+        Cores change what they do independently of each other, so this is not what the patterns in turn would earn.
+        """
+        first, kind = int(self.processors.first_core[processor]), int(self.processors.kind[processor])
+        on_core = np.zeros((int(self.facility.node_types.sharers[kind]), table.counts.shape[1]))
+        for at in np.argsort(-amount, kind="stable").tolist():
+            free = np.ones(len(on_core), bool)
+            for of_class, task, pstate in _members_of(table, int(rows[at])):
+                likings = np.where(free, on_core[:, of_class] - _LITTLE * on_core.sum(axis=1), -np.inf)
+                core = int(np.argmax(likings))
+                free[core] = False
+                on_core[core, of_class] += amount[at]
+                self._add(first + core, task, pstate, float(amount[at]), self.facility.tasks.power_w[task, kind])
+
+    def _add(self, core: int, task: int, pstate: int, part: float, power_w: Floats) -> None:
+        """Give a core time for a task type; of two P-states the faster is kept, as long as both drew that energy."""
+        before = int(self.pstate[core, task]) if self.share[core, task] > 0.0 else pstate
+        kept = min(before, pstate)
+        self.share[core, task] = (self.share[core, task] * power_w[before] + part * power_w[pstate]) / power_w[kept]
+        self.pstate[core, task] = kept
+
     def _pack(self, first: int, n: int, times: dict[tuple[int, int], float], power_w: Floats) -> None:
         """Fill n cores with times of (P-state, task type), one after the other.
 
@@ -251,6 +275,14 @@ class PlanMaker:
         return FacilityPlan(self.share / np.maximum(busy, 1.0), self.pstate, supply_c)
 
 
+def _members_of(table: Configurations, row: int) -> Iterator[tuple[int, int, int]]:
+    """The class, task type and P-state of each busy core of a configuration."""
+    present = np.flatnonzero(table.counts[row])
+    for member, of_class in enumerate(present.tolist()):
+        for _ in range(int(table.counts[row, of_class])):
+            yield of_class, int(table.task[row, member]), int(table.pstate[row, member])
+
+
 def _core_columns(table: Configurations, column: Ints, size: int) -> Counts:
     """[row, core]: what the cores of a processor do, classes one after the other; -1 at rest."""
     cores = np.full((len(table), size), -1, np.int64)
@@ -261,9 +293,15 @@ def _core_columns(table: Configurations, column: Ints, size: int) -> Counts:
 
 
 def made_plan(
-    facility: Facility, pool: ConfigurationPool, processors: Processors, mixture: Mixture, supply_c: Floats
+    facility: Facility,
+    pool: ConfigurationPool,
+    processors: Processors,
+    mixture: Mixture,
+    supply_c: Floats,
+    *,
+    blends: bool = False,
 ) -> FacilityPlan:
-    """The plan of a mixture in which each processor has one pattern."""
+    """The plan of a mixture in which each processor has one pattern, or in which several are blended."""
     maker = PlanMaker(facility, processors)
     is_mixed = mixture.is_mixed(len(processors))[mixture.processor]
     whole = mixture.taken(~is_mixed & (mixture.amount > 1 - _NONE))
@@ -276,5 +314,5 @@ def made_plan(
         if entries.size:
             processor = int(parts.processor[entries[0]])
             table = pool.tables[int(processors.kind[processor])]
-            maker.mix(processor, table, parts.row[entries], parts.amount[entries])
+            (maker.blend if blends else maker.mix)(processor, table, parts.row[entries], parts.amount[entries])
     return maker.plan(supply_c)

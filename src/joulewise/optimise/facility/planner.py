@@ -30,6 +30,7 @@ from joulewise.optimise.facility.mixture import (
     single_groups,
     with_patterns,
 )
+from joulewise.optimise.facility.polish import is_small, polished
 from joulewise.optimise.facility.pool import Allowed
 from joulewise.optimise.facility.program import LinearisedProgram, NoSolutionError, Solution
 from joulewise.optimise.facility.search import FoundPlan, History
@@ -39,7 +40,7 @@ _LEVELS = (math.inf, 0.3, 0.1, 0.03, 0.01, 0.003)
 _FIRST = Effort(reaches_k=(3.0, 0.5), width=0.05, n_best=8, enough=2e-3, over_k=1e-2, primal=True)
 _LATER = Effort(reaches_k=(0.5, 0.2), width=0.01, n_best=7, enough=1e-3, over_k=1e-2, primal=True)
 _LAST = Effort(reaches_k=(0.2, 0.0), width=math.inf, n_best=4, enough=math.inf, over_k=1e-7)
-_FREE = 400
+_FREE, _FEW = 400, 16
 _ROUGH, _EXACT = 1e-3, 1e-7
 _NONE = 1e-9
 _QUICK = "apart"
@@ -119,15 +120,19 @@ class _Planner:
             program = LinearisedProgram(self.facility, self.air, groups, self.market.at_rest, _ROUGH)
             solution = self.market.settle(program, solution, _LATER if math.isfinite(by) else _FIRST)
             self._prove(solution.prices)
+            plans = list[FacilityPlan]()
             for plan in self._plans(program, solution):
                 self._keep(plan)
+                plans.append(plan)
                 if self._is_near(gap):
                     return "gap"
             if self.is_late():
                 return "time"
         if self.best is None:
             raise NoSolutionError("no plan keeps the limits")
-        return "done"
+        for plan in (self.best, *plans) if is_small(self.facility) else ():
+            self._keep(polished(self.market.cooling, plan, self.is_late))
+        return "gap" if self._is_near(gap) else "done"
 
     def _is_near(self, gap: float) -> bool:
         """Whether the best plan is near enough to the bound."""
@@ -151,10 +156,15 @@ class _Planner:
             self.on_plan(earned, self.bound_per_s)
 
     def _plans(self, program: LinearisedProgram, solution: Solution) -> Iterator[FacilityPlan]:
-        """Cores for the shares of groups; where many processors would mix patterns, in two ways: either may win."""
+        """Cores for the shares of groups, in several ways of which any may win.
+
+        In a small room processors may blend patterns; where many would mix them, they are decided step by step too.
+        """
         price = self.market.watt_price(solution.prices, solution.supply_c)
         mixture = handed_out(self.market.pool, self.processors, program, solution, price)
         yield self._plan(mixture, solution, solution.prices, price)
+        if len(self.processors) <= _FEW:
+            yield made_plan(self.facility, self.market.pool, self.processors, mixture, solution.supply_c, blends=True)
         if mixes_much(self.market, self.processors, mixture) and not self.is_late():
             with suppress(NoSolutionError):
                 yield self._plan(*decided(self.market, self.processors, mixture, solution), solution.prices, price)
