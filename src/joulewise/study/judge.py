@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,17 @@ from joulewise.study.worker import world_of
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run of the study with its row, what is wrong with what the row says was run, and its detail tables."""
+    """A run of the study with its row, what is wrong with what the row says was run, and where its tables are."""
 
     run: Run
     row: Mapping[str, Any]
     mislabelled: tuple[str, ...]
-    tables: Tables
+    results: Results
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Its detail tables, as far as they are stored."""
+        return self.results.tables(self.run.key)
 
 
 class _ReadOnly(Store):

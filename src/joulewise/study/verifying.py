@@ -56,13 +56,15 @@ class Verification:
         self, on_progress: Callable[[int, int], None] = lambda *_: None, cancel: CancelToken | None = None
     ) -> list[Verdict]:
         """Judge every run; `on_progress` gets how many of how many are judged; Cancelled when `cancel` asks for it."""
-        cancel, n, judge, said = cancel or CancelToken(), len(self.stored), Judge(self.results), dict[int, list[str]]()
+        cancel, n, judge = cancel or CancelToken(), len(self.stored), Judge(self.results)
+        verdicts: dict[int, Verdict] = {}
         for i in sorted(range(n), key=lambda i: (self.stored[i].run.world_key, self.stored[i].run.key)):
-            on_progress(len(said), n)
-            cancel.raise_if_cancelled(f"after {len(said):,} of {n:,} runs were judged; nothing was changed")
-            said[i] = list(judge.findings(self.stored[i]))
+            on_progress(len(verdicts), n)
+            cancel.raise_if_cancelled(f"after {len(verdicts):,} of {n:,} runs were judged; nothing was changed")
+            each = replace(self.stored[i])  # a copy, with which the tables that it reads are forgotten
+            verdicts[i] = self._verdict(each, list(judge.findings(each)))
         on_progress(n, n)
-        return [self._verdict(each, said[i]) for i, each in enumerate(self.stored)]
+        return [verdicts[i] for i in range(n)]
 
     def _verdict(self, stored: StoredRun, said: list[str]) -> Verdict:
         problems = (*stored.mislabelled, *(line for line in said if not isinstance(line, Note)))
@@ -96,10 +98,7 @@ def to_verify(folder: Path, code: Path | None = None) -> Verification:
     runs = _planned(results)
     said = judge_cells(results.runs, runs_table(run.cells() for run in runs))
     rows = results.runs.iter_rows(named=True)
-    tables = {key: results.tables(key) for key in {run.key for run in runs}}
-    stored = tuple(
-        StoredRun(run, row, tuple(wrong), tables[run.key]) for run, row, wrong in zip(runs, rows, said, strict=True)
-    )
+    stored = tuple(StoredRun(run, row, tuple(wrong), results) for run, row, wrong in zip(runs, rows, said, strict=True))
     if not any(each.row["status"] == DONE for each in stored):
         advice = "see why in the column `error` of its runs, then run the study again"
         raise InputError(
