@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from math import isclose
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -108,10 +109,16 @@ def put(value: object) -> Alteration:
     return lambda column: pl.Series(column.name, [value, *column.to_list()[1:]], dtype=column.dtype, strict=False)
 
 
+def _differ(one: object, other: object) -> bool:
+    """Whether two values differ by more than rounding."""
+    are_numbers = isinstance(one, float) and isinstance(other, float)
+    return one != other and not (are_numbers and isclose(one, other, rel_tol=1e-6, abs_tol=1e-6))
+
+
 def swap(column: pl.Series) -> pl.Series:
     """Two values that differ change places."""
     values = column.to_list()
-    other = next(i for i, value in enumerate(values) if value != values[0])
+    other = next(i for i, value in enumerate(values) if _differ(value, values[0]))
     values[0], values[other] = values[other], values[0]
     return pl.Series(column.name, values, dtype=column.dtype)
 
@@ -119,7 +126,7 @@ def swap(column: pl.Series) -> pl.Series:
 def alterations(column: pl.Series) -> Iterator[Alteration]:
     """What somebody may do to one or two values of a column so that its type stays."""
     first, kind = column[0], column.dtype
-    if column.n_unique() > 1:
+    if any(_differ(value, first) for value in column):
         yield swap
     if first is not None:
         yield put(None)

@@ -32,4 +32,5 @@ def list_(
         print_table(name, rows)
     if not kind:
         others = ", ".join(name for name in offered if name not in short)
-        print(fill(f"`joulewise explain NAME` tells more about one; `joulewise list KIND` also has {others}.", 100))
+        more = f"`joulewise explain NAME` tells more about one; `joulewise list KIND` also has {others}."
+        print(fill(more, 100, break_on_hyphens=False))

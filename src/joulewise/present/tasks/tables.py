@@ -21,6 +21,8 @@ def day_tables(records: Records) -> list[Table]:
 
 def utility_tables(records: Records) -> list[Table]:
     """Mean share of utility with its interval, one table per setting; the best of each world and its ties marked."""
+    if not records.measures(records.share):
+        return []
     leaders = records.gaps.drop_nulls("standing")
     kinds = {
         tuple(row[key] for key in records.varying): _MARKS[row["standing"]] for row in leaders.iter_rows(named=True)
