@@ -48,7 +48,7 @@ class Marker(Strict):
     study_hash: str
 
 
-class Part(Strict):
+class StoredRow(Strict):
     """What the file of one finished run says."""
 
     __pydantic_extra__: dict[str, str | int | float | bool | None]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from joulewise.errors import InputError, Problem
 from joulewise.files import remove_leftovers, sha256_of, write_atomic
 from joulewise.reading import parsed, read_any_object, read_object
-from joulewise.study.reading import Marker, Part, StoredProof, read_parquet
+from joulewise.study.reading import Marker, StoredProof, StoredRow, read_parquet
 from joulewise.study.run import Run
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class Store:
         """The results of all runs ever finished here, by run key; parts are newer than tables."""
         found = {**self._tabled(self.earlier_file), **self._tabled(self.runs_file)}
         for path in sorted((self.folder / "parts").glob("*.json")):
-            part = read_object(path, Part)
+            part = read_object(path, StoredRow)
             del part["schema_version"]
             found[part["run"]] = part
         return found

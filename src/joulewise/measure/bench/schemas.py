@@ -44,7 +44,7 @@ class LaboratoryMarker(Strict):
     runs: list[str]
 
 
-class _Member(Strict):
+class _StoredMember(Strict):
     program: str
     cores: list[Annotated[int, Field(ge=0, lt=1_000_000)]]
     wall_s: Read
@@ -68,7 +68,7 @@ class RunRecord(Strict):
     clock_mhz: Read
     repetition: int
     started: Instant
-    members: Annotated[list[_Member], Field(min_length=1)]
+    members: Annotated[list[_StoredMember], Field(min_length=1)]
     group_s: Read
     energy_j: Read
     energy_meter: str
