@@ -111,8 +111,9 @@ def put(value: object) -> Alteration:
 
 def _differ(one: object, other: object) -> bool:
     """Whether two values differ by more than rounding."""
-    are_numbers = isinstance(one, float) and isinstance(other, float)
-    return one != other and not (are_numbers and isclose(one, other, rel_tol=1e-6, abs_tol=1e-6))
+    if isinstance(one, float) and isinstance(other, float):
+        return not isclose(one, other, rel_tol=1e-6, abs_tol=1e-6)
+    return one != other
 
 
 def swap(column: pl.Series) -> pl.Series:

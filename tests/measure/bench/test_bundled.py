@@ -88,7 +88,7 @@ class Steady:
         (member,) = experiment.members
         return GroupRead("", (MemberRead(int(member.program.command[-1]) * self.round_s),), problem=self.problem)
 
-    def idle_w(self, clock: ClockSetting, seconds: float) -> float:
+    def idle_w(self, clock: ClockSetting, seconds: float, number: int) -> float:
         return math.nan
 
 

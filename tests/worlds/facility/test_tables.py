@@ -72,7 +72,7 @@ def flows_of(folder: Path, site: Site | None = None, **texts: str) -> TaskFlows:
     for name, text in files.items():
         (folder / f"{name}.csv").write_text(text)
     names = {name: f"{name}.csv" for name, text in files.items() if text}
-    return read_flows(FlowTables(**names), site or site_of(folder), folder)
+    return read_flows(FlowTables(**names), site or site_of(folder), folder)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
