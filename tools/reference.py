@@ -193,7 +193,7 @@ def _columns(columns: list[Described]) -> str:
 
 _CLI_INTRO = """\
 `joulewise VERB --help` says the same. Exit codes: 0 done; 1 an error in Joulewise, or a bar missed; 2 a mistake in the
-input; 3 some runs failed; 130 interrupted, and what is finished is kept."""
+input; 3 some runs failed; 4 `verify` could not check some runs; 130 interrupted, and what is finished is kept."""
 
 
 def command_line() -> str:

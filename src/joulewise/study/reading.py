@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from joulewise.reading import Strict, damaged, one_line
+from joulewise.parquet import ParquetError, reading_parquet
+from joulewise.reading import Strict, damaged
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,10 +73,11 @@ def read_parquet(path: Path, columns: Iterable[str] | None = None) -> pl.DataFra
     import polars as pl
 
     try:
-        wanted = None if columns is None else set(columns) & set(pl.read_parquet_schema(path))
-        return pl.read_parquet(path, columns=None if wanted is None else sorted(wanted))
-    except (OSError, ValueError, MemoryError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise damaged(path, "", f"cannot be read: {one_line(error)}") from None
+        with reading_parquet(path):
+            wanted = None if columns is None else set(columns) & set(pl.read_parquet_schema(path))
+            return pl.read_parquet(path, columns=None if wanted is None else sorted(wanted))
+    except ParquetError as error:
+        raise damaged(path, "", f"cannot be read: {error.why}") from None
 
 
 def check_columns(path: Path, table: pl.DataFrame, columns: Sequence[Column]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from joulewise.errors import InputError, Problem
-from joulewise.files import remove_leftovers, sha256_of, write_atomic
+from joulewise.files import sha256_of, write_atomic
 from joulewise.reading import parsed, read_any_object, read_object
 from joulewise.study.reading import Marker, StoredProof, StoredRow, read_parquet
 from joulewise.study.run import Run
@@ -147,10 +147,6 @@ class Store:
     def _mark(self, owner: Owner, details: Mapping[str, Any], *, is_finished: bool) -> None:
         marker = {"schema_version": SCHEMA_VERSION, "name": owner.name, "is_finished": is_finished, **details}
         write_atomic(self.folder / MARKER, json.dumps(marker, indent=2) + "\n")
-
-    def remove_leftovers(self) -> None:
-        """Remove the temporary files of processes that were ended while writing; only while the folder is held."""
-        remove_leftovers(self.folder, *(path for path in self.folder.iterdir() if path.is_dir()))
 
     def write_part(self, run: Run, result: Result) -> None:
         """Store what was run and what came out."""
