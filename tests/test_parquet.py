@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import io
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from joulewise.parquet import ParquetError, reading_parquet
+from joulewise.parquet import ParquetError, reading_parquet, sealed
 
 MANY = 3000
 FRAME = pl.DataFrame({
@@ -49,6 +50,19 @@ def test_a_wrong_number_of_values_is_told(count: int, tmp_path: Path) -> None:
     data, at = pages_of(path)
     path.write_bytes(data[:at] + bytes([count]) + data[at + 1 :])
     with pytest.raises(ParquetError, match="damaged"), reading_parquet(path):
+        pl.read_parquet(path)
+
+
+def test_a_seal_tells_what_was_changed_or_moved(tmp_path: Path) -> None:
+    buffer, path = io.BytesIO(), tmp_path / "table.parquet"
+    FRAME.write_parquet(buffer)
+    path.write_bytes(sealed(buffer.getvalue(), "here"))
+    with reading_parquet(path, "here"):
+        assert pl.read_parquet(path).equals(FRAME)
+    with pytest.raises(ParquetError, match="not as Joulewise wrote it"), reading_parquet(path, "there"):
+        pl.read_parquet(path)
+    FRAME.write_parquet(path)
+    with pytest.raises(ParquetError, match="not as Joulewise wrote it"), reading_parquet(path, "here"):
         pl.read_parquet(path)
 
 

@@ -7,6 +7,7 @@ file first. The format is that of Apache Parquet: structures of Thrift's compact
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import threading
@@ -30,12 +31,15 @@ class ParquetError(InputError):
 
 
 @contextmanager
-def reading_parquet(path: Path) -> Iterator[None]:
-    """For a block that reads a Parquet file by Polars: ParquetError where that fails, and nothing is printed."""
+def reading_parquet(path: Path, name: str = "") -> Iterator[None]:
+    """For a block that reads a Parquet file by Polars: ParquetError where that fails, and nothing is printed.
+
+    With a name, the file must be `sealed` by it.
+    """
     from polars.exceptions import PanicException, PolarsError
 
     try:
-        _check(path)
+        _check(path, name)
         with _quietly():
             yield
     except (OSError, ValueError, MemoryError, PolarsError, PanicException) as error:
@@ -95,21 +99,21 @@ class _Chunk(NamedTuple):
     n_values: int
 
 
-def _check(path: Path) -> None:
-    """ValueError where places and counts of a file do not fit it or each other."""
+def _check(path: Path, name: str = "") -> None:
+    """ValueError where places and counts of a file do not fit it or each other, or it is not sealed by its name."""
     if path.stat().st_size < len(_MAGIC) + _END:
         raise ValueError("it is too short")
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         try:
+            if name and not _is_sealed(data, name):
+                raise ValueError("it is not as Joulewise wrote it")
             _check_groups(data)
         except (LookupError, TypeError, RecursionError):
             raise ValueError("what it says of itself is damaged") from None
 
 
 def _check_groups(data: mmap) -> None:
-    at = len(data) - _END - int.from_bytes(data[-_END : -len(_MAGIC)], "little")
-    if data[: len(_MAGIC)] != _MAGIC or data[-len(_MAGIC) :] != _MAGIC or at < len(_MAGIC):
-        raise ValueError("its ends are damaged")
+    at = _end_of_pages(data)
     about = _Thrift(data, at).structure()
     groups: Sequence[Fields] = about.get(4, ())
     if about[3] != sum(group[3] for group in groups):
@@ -117,6 +121,37 @@ def _check_groups(data: mmap) -> None:
     for group in groups:
         for column in group[1]:
             _check_pages(data, _chunk_of(column[3], group[3]), at)
+
+
+def _end_of_pages(data: mmap | bytes) -> int:
+    """Where the last structure starts."""
+    at = len(data) - _END - int.from_bytes(data[-_END : -len(_MAGIC)], "little")
+    if data[: len(_MAGIC)] != _MAGIC or data[-len(_MAGIC) :] != _MAGIC or at < len(_MAGIC):
+        raise ValueError("its ends are damaged")
+    return at
+
+
+_SEAL = b"JWSEAL"
+_SEAL_BYTES = len(_SEAL) + hashlib.sha256().digest_size
+"""A seal stands between the pages and the last structure, where no reader of Parquet looks."""
+
+
+def sealed(data: bytes, name: str) -> bytes:
+    """A Parquet file with a hash of it and of its name, so that it is known whether it is still as it was written."""
+    at = _end_of_pages(data)
+    return data[:at] + _seal(name, data[:at], data[at:]) + data[at:]
+
+
+def _is_sealed(data: mmap, name: str) -> bool:
+    at = _end_of_pages(data)
+    return data[at - _SEAL_BYTES : at] == _seal(name, data[: at - _SEAL_BYTES], data[at:])
+
+
+def _seal(name: str, *parts: bytes) -> bytes:
+    seal = hashlib.sha256(name.encode())
+    for part in parts:
+        seal.update(part)
+    return _SEAL + seal.digest()
 
 
 def _chunk_of(column: Fields, n_rows: int) -> _Chunk:

@@ -68,12 +68,12 @@ class StoredProof(Strict):
 # --- tables ------------------------------------------------------------------------------------------------------
 
 
-def read_parquet(path: Path, columns: Iterable[str] | None = None) -> pl.DataFrame:
-    """A table, or those of these columns that it has."""
+def read_parquet(path: Path, columns: Iterable[str] | None = None, name: str = "") -> pl.DataFrame:
+    """A table, or those of these columns that it has; with a name, it must be sealed by that."""
     import polars as pl
 
     try:
-        with reading_parquet(path):
+        with reading_parquet(path, name):
             wanted = None if columns is None else set(columns) & set(pl.read_parquet_schema(path))
             return pl.read_parquet(path, columns=None if wanted is None else sorted(wanted))
     except ParquetError as error:

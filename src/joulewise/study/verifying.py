@@ -95,7 +95,7 @@ def to_verify(folder: Path, code: Path | None = None, files: Path | None = None)
     below the places that are given (else the working folder and the results), and when the study names code and no
     folder to take it from is given: nothing that came with results is run.
     """
-    results = open_results(folder)
+    results = open_results(folder, must_be_sealed=False)
     results = replace(results, study=_with_files(results, code, files))
     runs = _planned(results)
     said = judge_cells(results.runs, runs_table(run.cells() for run in runs))
