@@ -35,6 +35,7 @@ def rows_of(text: str) -> list[str]:
 def test_each_load_has_its_best_and_loads_are_read_as_people_write_them(two_loads: Results, capsys: Capture) -> None:
     show_summary(two_loads, None)
     text = capsys.readouterr().out
+    assert "mean and 95 % interval over trials" in text
     assert "33,000 " in text
     assert "33000.0" not in text
     assert "tasks per day" in text
@@ -52,6 +53,13 @@ def test_what_trials_do_not_tell_apart_is_tied(two_loads: Results, capsys: Captu
     text = capsys.readouterr().out
     assert [line.split()[-1] for line in rows_of(text)] == ["best", "tied"] * 2
     assert "the trials do not tell those that are tied from it" in text
+
+
+def test_one_trial_is_said_to_have_no_intervals(two_loads: Results, capsys: Capture) -> None:
+    show_summary(replace(two_loads, runs=two_loads.runs.filter(pl.col("trial") == 0)), None)
+    text = capsys.readouterr().out
+    assert "one trial: no intervals" in text
+    assert "95 %" not in text
 
 
 def test_nobody_is_best_where_a_run_failed(two_loads: Results, capsys: Capture) -> None:

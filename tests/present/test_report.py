@@ -185,6 +185,15 @@ def test_headline_of_a_single_point_and_a_single_trial() -> None:
     assert only.support == ""
 
 
+def test_one_trial_is_said_to_have_no_intervals_wherever_a_best_is_named() -> None:
+    records = make_records(n_trials=1)
+    assert day_findings(records)[0].support.endswith("One trial: no intervals.")
+    for table in (*utility_tables(records), *difference_tables(records)):
+        assert "; one trial: no intervals" in table.note
+    for table in (*utility_tables(make_records()), *difference_tables(make_records())):
+        assert "one trial" not in table.note
+
+
 def test_tables_show_means_half_widths_and_the_best() -> None:
     tables = utility_tables(make_records())
     assert [table.caption for table in tables] == [
@@ -260,7 +269,7 @@ def test_a_browser_draws_the_page_without_any_request(tmp_path: Path, evil_html:
         page.on("console", lambda message: troubles.append(message.text))
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.goto(path.as_uri())
-        page.wait_for_function("document.querySelectorAll('img.still').length === 0", timeout=20_000)
+        page.wait_for_function("document.querySelectorAll('img.still').length === 0", timeout=60_000)
         n_drawn = page.locator(".plot svg.marks").count()
         pwned = page.evaluate("window.pwned")
         browser.close()

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import stdtrit
 
 from joulewise.confidence import student_quantile
-from joulewise.study.statistics import differences, leaders, summary
+from joulewise.study.statistics import POLICY, differences, leaders, summary
 
 AXES = ("manager.policy", "load")
 
@@ -128,3 +128,31 @@ def test_points_of_one_world_have_one_best_however_many_axes_they_have() -> None
 def test_one_trial_ties_what_is_equal_alone() -> None:
     table = leaders(contest().filter(pl.col("trial") == 0), AXES, "utility")
     assert list(table.iter_rows()) == [("c", 1, "best"), ("a", 2, "best"), ("c", 2, "tied")]
+
+
+LONE: dict[str, list[float]] = {"fixed": [5.0], "shaky": [4.0, 7.0, 4.6], "worse": [4.5, 4.6, 4.4]}
+
+
+def lone(only: float = 5.0) -> pl.DataFrame:
+    """One world, in which one policy has nothing random and is run once."""
+    values = LONE | {"fixed": [only]}
+    rows = [
+        {"manager.policy": policy, "trial": trial, "utility": value, "world": "w"}
+        for policy, trials in values.items()
+        for trial, value in enumerate(trials)
+    ]
+    return pl.DataFrame(rows)
+
+
+def test_the_only_run_of_a_point_without_chance_stands_for_every_trial() -> None:
+    table = differences(lone(), [POLICY], ["utility"])
+    row = table.row(by_predicate=(pl.col(POLICY) == "shaky") & (pl.col("against") == "fixed"), named=True)
+    low, high = interval([-1.0, 2.0, -0.4])
+    assert (row["mean"], row["low"], row["high"], row["n"]) == pytest.approx((0.2, low, high, 3))
+    standings = [("fixed", "tied"), ("shaky", "best"), ("worse", "tied")]
+    assert list(leaders(lone(), [POLICY], "utility").iter_rows()) == standings
+
+
+def test_trials_are_told_from_the_one_run_that_is_best() -> None:
+    table = leaders(lone(5.5), [POLICY], "utility")
+    assert list(table.iter_rows()) == [("fixed", "best"), ("shaky", "tied")]

@@ -36,7 +36,7 @@ def show_summary(results: Results, page: Path | None) -> None:
         {**_line(row, axes, headline), **_others(row, axes, others, means), "": standing.get(_place(row, axes), "")}
         for row in rows[:_MOST_ROWS]
     ]
-    title = f"{results.study.name}: {kind.title}, mean and 95 % interval over trials"
+    title = f"{results.study.name}: {kind.title}, {_spread(rows)}"
     print_table(title, shown, numbers=(headline.title, "±", "trials", *(other.title for other in others)))
     if len(rows) > len(shown):
         print(f"... and {count(len(rows) - len(shown), 'more point')}.")
@@ -48,6 +48,12 @@ def show_summary(results: Results, page: Path | None) -> None:
     print(f"{n_runs}, {duration(results.seconds)} of computing. Results: {results.folder}")
     if page is not None:
         print(f"Report:  {page}")
+
+
+def _spread(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What a table says of the spread over trials."""
+    has_intervals = any(row["high"] is not None for row in rows)
+    return "mean and 95 % interval over trials" if has_intervals else "one trial: no intervals"
 
 
 def _standings(results: Results, metric: str) -> dict[tuple[Any, ...], str]:

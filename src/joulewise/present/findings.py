@@ -105,7 +105,13 @@ def _common(records: Records, rows: Sequence[Mapping[str, Any]], n_worlds: int, 
         else f"at {len(rows)} of {n_worlds} {_world_words(records)} ({_listed(records, rows)})"
     )
     lead = f"{name}{how} earned{most} {where}: {earned}{THIN}% of {records.whole}."
-    return Finding(sentence(lead), joined(_least_lead(records, rows), _tied_worlds(records, rows)))
+    support = joined(_least_lead(records, rows), _tied_worlds(records, rows), _no_intervals(rows))
+    return Finding(sentence(lead), support)
+
+
+def _no_intervals(rows: Sequence[Mapping[str, Any]]) -> str:
+    """That rows have no intervals, if none has one."""
+    return "" if any(half_width(row) is not None for row in rows) else "One trial: no intervals."
 
 
 def _how(records: Records, rows: Sequence[Mapping[str, Any]]) -> str:

@@ -65,8 +65,8 @@ def cost_tables(records: Records, across: str = "") -> list[Table]:
 
 
 def spread_note(rows: pl.DataFrame) -> str:
-    """What a note says of the cells of rows that have intervals."""
-    return ": mean ± half of the 95 % interval" if rows["low"].count() else ""
+    """What a note says of the intervals of cells."""
+    return ": mean ± half of the 95 % interval" if rows["low"].count() else "; one trial: no intervals"
 
 
 def difference_tables(records: Records, across: str = "") -> list[Table]:
@@ -74,7 +74,7 @@ def difference_tables(records: Records, across: str = "") -> list[Table]:
     if records.behind_best.is_empty():
         return []
     spread = spread_note(records.behind_best)
-    tied = "; italics: differences whose interval reaches zero" if spread else ""
+    tied = "; italics: differences whose interval reaches zero" if records.behind_best["low"].count() else ""
     note = (
         f"To {named_best(records)}, in percentage points of {records.whole}, on the same trials{spread}; 0 marks the "
         f"best itself{tied}."

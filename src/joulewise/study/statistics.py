@@ -28,10 +28,11 @@ def differences(
     """Mean difference between every two values of the compared axis on equal trials, and its interval.
 
     The columns are the axes, `against` (what is subtracted), metric, mean, low, high, n and `percent`, the
-    difference in percent of the mean of what is subtracted. Trials that one side lacks are left out.
+    difference in percent of the mean of what is subtracted. The only run of a point without chance stands for every
+    trial of what it is compared with; trials that one side lacks are left out otherwise.
     """
-    values = _long(runs, axes, metrics)
     shared = [axis for axis in axes if axis != compared]
+    values = _long(_on_all_trials(runs, axes, shared), axes, metrics)
     others = values.rename({compared: "against", "value": "subtracted"})
     pairs = values.join(others, on=[*shared, "trial", "metric"], nulls_equal=True, maintain_order="left_right")
     pairs = pairs.filter(pl.col(compared) != pl.col("against")).with_columns(
@@ -53,8 +54,9 @@ def gaps(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFrame:
     """How far points are from the best of their world on equal trials: the axes, mean, low, high, n and `standing`.
 
     Points are of one world if they met the same systems, work and supplies. The best has the highest mean of the
-    metric there, the first of equals; TIED are those whose interval reaches zero; the others have no standing. Points
-    are left out where their world has one point alone, where all means are equal, or where a run has no value.
+    metric there, the first of equals; TIED are those whose interval reaches zero; the others have no standing. The only
+    run of a point without chance stands for every trial of its world. Points are left out where their world has one
+    point alone, where all means are equal, or where a run has no value.
     """
     points = runs.group_by(axes, maintain_order=True).agg(
         _world=pl.col("world").unique().sort().str.join(),
@@ -66,7 +68,8 @@ def gaps(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFrame:
     points = points.filter(is_contest)
     ranked = points.sort("_mean", descending=True, maintain_order=True)
     best = ranked.unique("_world", keep="first", maintain_order=True)
-    values = _long(runs, axes, [metric]).join(points, on=axes, nulls_equal=True, maintain_order="left")
+    met = runs.join(points, on=axes, nulls_equal=True, maintain_order="left")
+    values = _long(_on_all_trials(met, axes, ["_world"]), [*axes, "_world"], [metric])
     tops = values.join(best, on=axes, how="semi", nulls_equal=True).select("_world", "trial", top="value")
     pairs = values.join(tops, on=["_world", "trial"], maintain_order="left").with_columns(
         value=pl.col("value") - pl.col("top")
@@ -77,6 +80,13 @@ def gaps(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFrame:
     is_tied = pl.coalesce("high", "mean") >= 0
     standing = pl.when("_first").then(pl.lit(BEST)).when(is_tied).then(pl.lit(TIED))
     return behind.with_columns(standing=standing).drop("_first")
+
+
+def _on_all_trials(runs: pl.DataFrame, axes: Sequence[str], alike: Sequence[str]) -> pl.DataFrame:
+    """The runs, with the only one of a point on every trial of the points that are alike in these columns."""
+    trials = pl.col("trial").unique(maintain_order=True).over(pl.lit(0), *alike, mapping_strategy="join")
+    is_only = pl.len().over(pl.lit(0), *axes) == 1
+    return runs.with_columns(trial=pl.when(is_only).then(trials).otherwise(pl.concat_list("trial"))).explode("trial")
 
 
 def _long(runs: pl.DataFrame, axes: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:

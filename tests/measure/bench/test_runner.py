@@ -59,12 +59,17 @@ def eventually(holds: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+def until(holds: str) -> str:
+    """A wait of a shell for what another member does: however busy the machine is, both happen."""
+    return f"until {holds}; do sleep 0.02; done"
+
+
 # Together
 
 
 def test_members_start_together_and_again_until_all_have_ended(tmp_path: Path) -> None:
-    short = shell(f"cd {tmp_path}; mkdir one || mkdir two || sleep 60")
-    long = shell(f"cd {tmp_path}; until [ -e two ]; do sleep 0.02; done; sleep 0.1")
+    short = shell(f"cd {tmp_path}; mkdir one || mkdir two || {{ mkdir three; sleep 60; }}")
+    long = shell(f"cd {tmp_path}; {until('[ -e three ]')}; sleep 0.1")
     read = run(long, short)
     assert read.problem == ""
     assert [member.restarts for member in read.members] == [0, 2]
@@ -74,8 +79,9 @@ def test_members_start_together_and_again_until_all_have_ended(tmp_path: Path) -
 
 
 def test_members_run_once_where_asked(tmp_path: Path) -> None:
-    short = shell(f"mkdir {tmp_path}/one")
-    long = shell(f"until [ -e {tmp_path}/one ]; do sleep 0.02; done; sleep 0.3")
+    short = shell(f"cd {tmp_path}; mkdir $$; {until('[ -e there ]')}")
+    others_end = f"pid=$(echo [0-9]*); mkdir there; {until('! kill -0 $pid')}"
+    long = shell(f"cd {tmp_path}; {until('[ -e [0-9]* ]')}; {others_end}; sleep 0.1")
     read = run(long, short, way="once")
     assert read.problem == ""
     assert [member.restarts for member in read.members] == [0, 0]
@@ -102,21 +108,31 @@ def waiting(rounds: int, script: str, name: str) -> MeasuredProgram:
     return replace(shell(f"sleep 0.2; i=0; {loop}; do i=$((i+1)); {script}; done", name), waits=True)
 
 
-@pytest.mark.parametrize("way", ["restart", "once"])
-def test_members_that_wait_begin_with_the_others_and_again_without_another_set_up(way: Way) -> None:
+def lines(folder: Path, count: int) -> str:
+    """Holds once so many rounds have been noted."""
+    return f"[ $(wc -l < {folder}/rounds) -ge {count} ]"
+
+
+@pytest.mark.parametrize(("way", "n_rounds"), [("restart", 3), ("once", 1)])
+def test_members_that_wait_begin_with_the_others_and_again_without_another_set_up(
+    tmp_path: Path, way: Way, n_rounds: int
+) -> None:
     """The last member does not wait: it is let go when the others have set themselves up."""
-    read = run(waiting(99, "sleep 0.1", "short"), shell("sleep 0.5", "long"), way=way)
+    short = waiting(99, f"{until(f'[ -e {tmp_path}/long ]')}; sleep 0.1; echo >> {tmp_path}/rounds", "short")
+    (tmp_path / "rounds").touch()
+    read = run(short, shell(f"mkdir {tmp_path}/long; {until(lines(tmp_path, n_rounds))}; sleep 0.1", "long"), way=way)
     assert read.problem == ""
     assert all(member.setup_s >= 0.2 for member in read.members)
-    short, long = read.members
-    assert short.cpu_s > 0
-    assert short.wall_s >= 0.1
-    assert short.company_share > 0.5
-    assert (short.restarts > 0, long.company_share > 0.7) == (way == "restart",) * 2
+    assert all(0 < member.company_share <= 1 for member in read.members)
+    measured = read.members[0]
+    assert measured.cpu_s > 0
+    assert measured.wall_s >= 0.1
+    assert (measured.restarts >= n_rounds - 1, measured.restarts == 0) == (True, way == "once")
 
 
-def test_a_member_that_waits_may_end_and_is_set_up_again() -> None:
-    read = run(waiting(1, "sleep 0.1", "short"), shell("sleep 0.5", "long"))
+def test_a_member_that_waits_may_end_and_is_set_up_again(tmp_path: Path) -> None:
+    (tmp_path / "rounds").touch()
+    read = run(waiting(1, f"echo >> {tmp_path}/rounds", "short"), shell(until(lines(tmp_path, 2)), "long"))
     assert read.problem == ""
     assert read.members[0].restarts > 0
     assert "ended before it began" in run(waiting(0, "true", "short"), shell("sleep 0.5", "long")).problem
@@ -157,8 +173,8 @@ def test_a_member_is_pinned_and_told_its_variables() -> None:
         (MeasuredProgram("it", ("a\0b",)), "it could not be started: .*embedded null"),
         (shell("echo one; echo two >&2; exit 3"), "it ended with code 3; it printed last: one / two$"),
         (shell("kill -9 $$"), "it was ended by signal 9$"),
-        (shell("trap '' TERM; echo waiting; sleep 60; sleep 60", time_limit_s=0.2),
-         "it did not end within its time limit of 200 ms; it printed last: waiting$"),
+        (shell("trap '' TERM; echo waiting; sleep 60; sleep 60", time_limit_s=2.0),
+         "it did not end within its time limit of 2 s; it printed last: waiting$"),
         (shell("kill -STOP $$", time_limit_s=0.2), "it did not end within its time limit"),
     ],
 )  # fmt: skip

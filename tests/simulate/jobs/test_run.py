@@ -169,6 +169,15 @@ def test_a_job_is_killed_at_its_limit_and_not_at_its_plan() -> None:
         assert allocation.fate.tolist() == [Fate.RAN, Fate.KILLED, Fate.RAN]
 
 
+@pytest.mark.parametrize("name", ["easy", "conservative"])
+def test_where_jobs_are_killed_a_prediction_that_is_too_short_is_raised_to_the_request(name: str) -> None:
+    """Predicted to take 2 s, the first takes 4 s of the 8 s it asked for: nobody knows that, and the third fits in."""
+    world = trace_world([(0, 3, 4, 2), (1, 4, 3), (1, 1, 6)])
+    world = replace(world, types=replace(world.types, limit_s=np.array([8.0, 3.0, 6.0])))
+    assert run(world, name, overrun="kill").start_s.tolist() == [0, 7, 1]
+    assert run(world, name, overrun="raise").start_s.tolist() == [0, 4, 7]
+
+
 @pytest.mark.parametrize(
     ("overrun", "ends_s", "fate"), [("raise", [6, 9], Fate.RAN), ("kill", [2, 5], Fate.KILLED), ("unaware", [6, 9], 1)]
 )

@@ -75,9 +75,11 @@ class Twin:
         return [o for o in rows if types.pstate[o] == best[int(types.cluster[o])]]
 
     def planned_s(self, o: int) -> float:
-        types = self.world.types
-        raised = self.scheduler.overrun != "unaware"
-        return max(float(types.planned_s[o]), self.true_s(o)) if raised else float(types.planned_s[o])
+        """What a job was asked for where it outlives its plan and is killed at its limit, or else all that it takes."""
+        planned_s, true_s = float(self.world.types.planned_s[o]), self.true_s(o)
+        if self.scheduler.overrun == "unaware" or true_s <= planned_s:
+            return planned_s
+        return float(self.world.types.allowed_s[o]) if self.scheduler.overrun == "kill" else true_s
 
     def true_s(self, o: int) -> float:
         types = self.world.types

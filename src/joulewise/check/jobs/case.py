@@ -108,8 +108,10 @@ class JobCase:
         types, scheduler = self.world.types, self.scheduler
         if scheduler is None or scheduler.overrun == "unaware":
             return types.planned_s
-        true_s = np.minimum(types.time_s, types.allowed_s) if scheduler.overrun == "kill" else types.time_s
-        return np.maximum(types.planned_s, true_s)
+        if scheduler.overrun == "kill":
+            is_short = types.planned_s < np.minimum(types.time_s, types.allowed_s)
+            return np.where(is_short, types.allowed_s, types.planned_s)
+        return np.maximum(types.planned_s, types.time_s)
 
     @property
     def is_as_planned(self) -> bool:

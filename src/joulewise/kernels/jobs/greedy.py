@@ -359,10 +359,10 @@ def greedy_pass(run, now_s, next_s):
 
 @shared
 def drop_hopeless(run, now_s):
-    """After the last event, at `now_s`: give the fate DROPPED to all waiting jobs that can no longer earn enough."""
+    """After the last event, at `now_s`: give the fate DROPPED to all that waited then and could not earn enough."""
     plan, pool = run.plan, run.pool
     for g in range(pool.waiting.size.size):
         for at in range(pool.first[g], pool.first[g] + pool.waiting.size[g]):
             i = pool.waiting.items[at]
-            if is_hopeless(run, i, now_s):
+            if pool.came[i] < pool.n_events[0] and is_hopeless(run, i, now_s):
                 plan.fate[i] = DROPPED

@@ -42,9 +42,10 @@ class JobPool(NamedTuple):
     """Jobs to map: `waiting` by bounds that hold for all later events, `looked` by values in this one.
 
     Items of group g are from row first[g] of a heap on, size[g] of them. `choice` and `start_s` belong to jobs looked
-    at or planned. `planned[:n_planned[0]]` got nodes in this event, `fixed[:n_fixed[0]]` of them keep them; `put_off`
-    have no allowed option in this event. `n_rises[0]` counts values that rose with time; if it is not 0 at the end,
-    the objective broke its promise and the result is void.
+    at or planned; `came` is how many events there had been when a job came, or came back. `planned[:n_planned[0]]` got
+    nodes in this event, `fixed[:n_fixed[0]]` of them keep them; `put_off` have no allowed option in this event.
+    `n_rises[0]` counts values that rose with time; if it is not 0 at the end, the objective broke its promise and the
+    result is void.
 
     By type: the `group` (NOBODY without options), `n_waiting`, `n_left` of them unplanned in this event, the shortest
     planned time and the highest cost; `demand_j[0]` is what all that wait could use at most. `types` from row
@@ -61,6 +62,7 @@ class JobPool(NamedTuple):
     first: NDArray[np.int64]
     choice: NDArray[np.int64]
     start_s: NDArray[np.float64]
+    came: NDArray[np.int64]
     planned: NDArray[np.int64]
     n_planned: NDArray[np.int64]
     fixed: NDArray[np.int64]
@@ -99,6 +101,7 @@ def new_job_pool(facts: JobFacts, limits: JobLimits) -> JobPool:
         first=_firsts(per_group),
         choice=np.full(n, NOBODY, np.int64),
         start_s=np.zeros(n),
+        came=np.zeros(n, np.int64),
         planned=np.empty(n, np.int64),
         n_planned=np.zeros(1, np.int64),
         fixed=np.empty(n, np.int64),
@@ -195,6 +198,7 @@ def admit(pool, facts, i):
     t = facts.tasks.task_type[i]
     g = pool.group[t]
     pool.waiting.value[i], pool.waiting.completion_s[i] = np.inf, -np.inf
+    pool.came[i] = pool.n_events[0]
     push(heap_of(pool.waiting, pool, g), i)
     pool.n_waiting[t] += 1
     pool.demand_j[0] += pool.most_j[t]

@@ -96,12 +96,12 @@ def killed(world: JobWorld, scheduler: Scheduler) -> Bools:
 def seen_times(world: JobWorld, scheduler: Scheduler) -> tuple[Floats, Floats]:
     """What each option is planned to take, as the scheduler goes by it, and what it takes.
 
-    A plan that is too short is raised to what the job takes, up to its limit where it is killed.
+    A plan that is too short is raised: to what the job takes or, where jobs are killed, to their limits.
     """
-    types = world.types
+    types, kills = world.types, scheduler.overrun == "kill"
     time_s = np.where(killed(world, scheduler), types.allowed_s, types.time_s)
     is_raised = (time_s > types.planned_s) & (scheduler.overrun != "unaware")
-    return np.where(is_raised, time_s, types.planned_s), time_s
+    return np.where(is_raised, types.allowed_s if kills else time_s, types.planned_s), time_s
 
 
 def seen_facts(world: JobWorld, scheduler: Scheduler) -> tuple[JobFacts, Ints]:

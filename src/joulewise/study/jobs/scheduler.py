@@ -80,8 +80,9 @@ class SchedulerParameters:
     )
     overrun: Overrun = explained(
         Scheduler.overrun,
-        "a job that runs longer than planned: its plan is raised before it starts, it is killed at the end of the time "
-        "that it asked for, or the planner keeps expecting it to end at once",
+        "a job that runs longer than planned: its plan is raised to what it takes before it starts; its plan is raised "
+        "to the time that it asked for, and it is killed at the end of that; or the planner keeps expecting it to end "
+        "at once",
     )
     preempts: bool = explained(
         Scheduler.preempts, "whether a job that comes and cannot start may suspend running jobs where that earns more"
