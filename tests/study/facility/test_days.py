@@ -11,7 +11,7 @@ import pytest
 
 from joulewise.study import run_study
 from joulewise.study.facility import days
-from joulewise.study.facility.methods import RewardParameters
+from joulewise.study.facility.methods import RewardParameters, search
 from joulewise.study.source import Draw
 from tests.study.facility.test_studies import TABLED, TABLES, TEXT, study_of
 
@@ -21,7 +21,7 @@ ONCE = TEXT.replace("trials = 2", "") + 'day = "10 min"\n'
 @pytest.fixture
 def searches(monkeypatch: pytest.MonkeyPatch) -> list[RewardParameters]:
     """What is asked of each search, where every rehearsal loses tasks."""
-    asked, search = list[RewardParameters](), days.search
+    asked = list[RewardParameters]()
 
     def noted(facility: Any, air: Any, p: RewardParameters, seed: int) -> Any:
         asked.append(p)

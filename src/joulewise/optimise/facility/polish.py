@@ -2,7 +2,7 @@
 
 Linear programs are exact for many processors, of which few mix patterns. With two or three nodes all of them may have
 to, and what cores change between then matters more than prices say. There are few enough choices to try them all. Such
-moves end where no single core can do better; from there they begin again with a core at rest, for each core.
+moves end where no single core can do better; from there they begin again with a core at rest, for up to eight cores.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from joulewise.model.facility import Facility, FacilityPlan
 from joulewise.optimise.facility.cooling import RoomCooling, within_limits
 from joulewise.optimise.facility.evaluation import earned_per_s, rates_of
 
-_MOST_CHOICES = 400
+_MOST_CHOICES, _MOST_RESTED = 400, 8
 _PARTS = (1.0, 0.5, 0.1)
 _NOTHING, _BETTER, _ENOUGH = 1e-9, 1e-6, 1e-5
 _OTHER_SUPPLIES = 2e-3  # what they may bring at most for one move
@@ -51,8 +51,8 @@ def polished(cooling: RoomCooling, plan: FacilityPlan, is_late: Callable[[], boo
 
 
 def rested(plan: FacilityPlan) -> Iterator[FacilityPlan]:
-    """The plan with each of its busy cores at rest in turn: a start from which others may get its power."""
-    for core in np.flatnonzero(plan.share.any(axis=1)).tolist():
+    """The plan with one of its first busy cores at rest, for each: a start from which others may get its power."""
+    for core in np.flatnonzero(plan.share.any(axis=1))[:_MOST_RESTED].tolist():
         share = plan.share.copy()
         share[core] = 0.0
         yield replace(plan, share=share)
