@@ -57,11 +57,11 @@ class Part:
                 yield name, value.partition(":")[0] if is_code else value
 
     def code(self) -> Iterator[tuple[str, str]]:
-        """The keys that name code in a file, with what they say, such as "mine.py:mine"."""
+        """The fields that name code in a file, with what they say, such as "mine.py:mine"."""
         for field in dataclasses.fields(self.parameters):
             value = getattr(self.parameters, field.name)
             if field.metadata.get("file") == "code" and is_file_spec(value):
-                yield f"{self.section}.{field.name}", value
+                yield field.name, value
 
     def cells(self) -> dict[str, object]:
         """The section as columns of a run's row: dotted names with the unit at the end."""
