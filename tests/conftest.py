@@ -19,12 +19,15 @@ os.environ.update(ONE_THREAD)  # libraries would start threads on all processors
 
 settings.register_profile(
     "suite",
-    max_examples=5,
+    max_examples=3,
     derandomize=True,
     deadline=None,  # no test judges a time
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("suite")
+
+QUICKLY_COMPILED = {"NUMBA_OPT": "1"}
+"""Half the time for the compiler, a little more for kernels, the same answers; set before anything imports Numba."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -37,6 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
         suite = settings.get_profile("suite")
         settings.register_profile("thorough", suite, max_examples=n_cases, derandomize=False)
         settings.load_profile("thorough")
+    else:
+        os.environ.update(QUICKLY_COMPILED)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -269,7 +269,7 @@ def test_a_browser_draws_the_page_without_any_request(tmp_path: Path, evil_html:
         page.on("console", lambda message: troubles.append(message.text))
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.goto(path.as_uri())
-        page.wait_for_function("document.querySelectorAll('img.still').length === 0", timeout=20_000)
+        page.wait_for_function("document.querySelectorAll('img.still').length === 0", timeout=60_000)
         n_drawn = page.locator(".plot svg.marks").count()
         pwned = page.evaluate("window.pwned")
         browser.close()

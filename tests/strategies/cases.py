@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
-FEW, MANY = 3, 30
+FEW, MANY = 2, 30
 
 
 def cases(divided_by: int) -> settings:

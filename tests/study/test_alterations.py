@@ -13,8 +13,11 @@ from joulewise.study import Results, to_verify
 from joulewise.study.store import Store
 from tests.strategies.every_kind import TEXTS, Alteration, alterations, remembering, results_of, tables_of
 
+EVERY_DAY = ("managed", "log", "profit")
+LATER = [pytest.param(name, marks=pytest.mark.thorough("more kinds")) for name in TEXTS if name not in EVERY_DAY]
 
-@pytest.fixture(scope="module", params=TEXTS)
+
+@pytest.fixture(scope="module", params=[*EVERY_DAY, *LATER])
 def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Results:
     return results_of(request.param, tmp_path_factory.mktemp(request.param))
 

@@ -18,7 +18,7 @@ from joulewise.study.catalogue import EXPERIMENTS, Experiment, judging
 from joulewise.study.column import RUNS
 from joulewise.study.columns import all_columns
 from joulewise.study.source import Draw
-from joulewise.study.tasks.sources import build_manager
+from joulewise.study.tasks.sources import MANAGER_SOURCE
 from joulewise.verdicts import Verdict
 from tests.strategies.true_tables import TRUE
 
@@ -75,7 +75,7 @@ def test_the_study_of_an_experiment_is_sound(experiment: Experiment) -> None:
     if study.kind.name == "managed":
         for point in study.points:
             assert point.decision.parameters.policy in POLICIES
-            build_manager(point.decision, Draw(0, 0, Path()))
+            MANAGER_SOURCE.build(point.decision.parameters, Draw(0, 0, Path()))
 
 
 @every_experiment

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.study import parse_study, read_study
+from joulewise.policies.tasks.policy import Policy
+from joulewise.study import parameters, parse_study, read_study
+from joulewise.study.tasks import day
+from joulewise.study.tasks.sources import policy_of
 from tests.strategies.small import HEADING, HEURISTIC, MANAGER, SYSTEM, TEXT, WORKLOAD, small
+
+WORLD = HEADING + SYSTEM + WORKLOAD
 
 
 def lines(text: str, folder: Path = Path()) -> list[str]:
@@ -549,3 +555,38 @@ def test_a_row_of_speeds_that_is_lost_is_told(tmp_path: Path) -> None:
     write_files(tmp_path, SITE_FILES, speeds=SITE_FILES["speeds"].replace("x,A,0,2,9\nx,A,1,1,5\n", ""))
     study = parse_study(SITE, "study.toml", tmp_path, check_inputs=True)
     assert [warning.found for warning in study.warnings] == ["'x' has no speed on 'A', and never runs there"]
+
+
+def test_swept_values_are_read_once_each_whatever_their_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Mapping[str, Any]] = []
+    values_of = parameters.values_of
+
+    def noted(owner: type, raw: Mapping[str, Any]) -> dict[str, Any]:
+        read.append(raw)
+        return values_of(owner, raw)
+
+    monkeypatch.setattr(parameters, "values_of", noted)
+    manager = f"dropping_threshold = {[i / 10 for i in range(30)]}\nweight = {[i / 40 for i in range(40)]}"
+    study = parse_study(f"{WORLD}[manager]\npolicy = 'weighted-util'\n{manager}\n", "study.toml", Path())
+    assert len({point.decision for point in study.points}) == len(study.points) == 1200
+    assert len(read) < 200
+
+
+def test_a_policy_is_looked_for_once_whatever_the_number_of_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    sought: list[str] = []
+
+    def noted(spec: str, folder: Path) -> Policy:
+        sought.append(spec)
+        return policy_of(spec, folder)
+
+    monkeypatch.setattr(day, "policy_of", noted)
+    manager = f"policy = ['max-max-upt', 'max-max-tpu']\ndropping_threshold = {[i / 10 for i in range(30)]}"
+    with pytest.raises(InputError) as error:
+        parse_study(f"{WORLD}[manager]\n{manager}\n", "study.toml", Path(), check_inputs=True)
+    assert [problem.where for problem in error.value.problems] == ["study.toml: manager.policy"]
+    assert sought == ["max-max-upt", "max-max-tpu"]
+
+
+def test_points_that_are_written_twice_are_one() -> None:
+    study = parse_study(f"{WORLD}[manager]\npolicy = ['random', 'random', 'max-util']\n", "study.toml", Path())
+    assert [point.decision.parameters.policy for point in study.points] == ["random", "max-util"]

@@ -59,8 +59,9 @@ check_version(numba.__version__)
 
 
 def compiler_name() -> str:
-    """What compiled code depends on besides its source: the version of Numba and the processor."""
-    return f"{numba.__version__} {binding.get_host_cpu_name()}"
+    """What compiled code depends on besides its source: the version of Numba, how far it optimises, the processor."""
+    config: Any = numba.config
+    return f"{numba.__version__} {config.OPT!r} {binding.get_host_cpu_name()}"
 
 
 def one_thread_compiles() -> AbstractContextManager[object]:

@@ -162,6 +162,12 @@ def hints_of(parameters: type) -> dict[str, Any]:
     return {name: _with_names(hint) for name, hint in get_type_hints(parameters, include_extras=True).items()}
 
 
+@cache
+def fields_by_key(parameters: type) -> dict[str, str]:
+    """The names of fields by the keys under which a study file gives them."""
+    return {key_of(name, hint): name for name, hint in hints_of(parameters).items()}
+
+
 def _with_names(hint: Any) -> Any:
     """The type with names to choose from in place of what marks them."""
     if get_origin(hint) is tuple:
@@ -188,7 +194,7 @@ def read(parameters: type, raw: Mapping[str, Any], where: Where) -> tuple[Any | 
     not suffice; they serve to find further problems only.
     """
     try:
-        values = model_of(parameters).model_validate(dict(raw))
+        values = values_of(parameters, raw)
     except ValidationError as error:
         errors = error.errors(include_url=False)
         problems = [_problem(found, parameters, where) for found in errors]
@@ -198,8 +204,18 @@ def read(parameters: type, raw: Mapping[str, Any], where: Where) -> tuple[Any | 
         rest = {key: raw[key] for key in raw.keys() - wrong}
         found, more = read(parameters, rest, where)
         return found, problems + [problem for problem in more if any(_is_at(problem, where(key)) for key in rest)]
+    return made(parameters, values, raw, where)
+
+
+def values_of(parameters: type, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that a section gives, in SI units; ValidationError where one of them is wrong by itself."""
+    return dict(model_of(parameters).model_validate(dict(raw)))
+
+
+def made(parameters: type, values: dict[str, Any], raw: Mapping[str, Any], where: Where) -> tuple[Any, list[Problem]]:
+    """The parameters with these fields, which `raw` gives, or None and why the fields do not go together."""
     try:
-        return parameters(**{name: getattr(values, name) for name in type(values).model_fields}), []
+        return parameters(**values), []
     except InputError as error:
         return None, [_relocated(problem, parameters, raw, where) for problem in error.problems]
 
@@ -286,8 +302,7 @@ def _relocated(problem: Problem, parameters: type, raw: Mapping[str, Any], where
 def _problem(error: Any, parameters: type, where: Where) -> Problem:
     """One of Pydantic's errors in our words."""
     key, kind, value = str(error["loc"][0]), error["type"], error["input"]
-    hints = hints_of(parameters)
-    keys = {key_of(name, hint): name for name, hint in hints.items()}
+    hints, keys = hints_of(parameters), fields_by_key(parameters)
     table = table_of(hints[keys[key]]) if key in keys else None
     inside = [f"[{part}]" if isinstance(part, int) else f".{part}" if table else "" for part in error["loc"][1:]]
     place = where(key + "".join(inside))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
+
 from joulewise.study.run import Run
-from joulewise.study.spec import Fingerprints, Point
+from joulewise.study.spec import Fingerprints, Point, WorldParts
 from joulewise.study.study import Study
 
 
@@ -13,22 +17,24 @@ def plan(study: Study, has_gpu: bool | None = None) -> tuple[Run, ...]:
     Where nothing is random, trials would repeat one run and feign certainty: such a point is run once.
     """
     fingerprints = Fingerprints(study.folder, study.kind.identity_of, study.kind.version)
-    return tuple(
-        _run(study, fingerprints, point, trial, has_gpu)
-        for point in study.points
-        for trial in range(_n_trials(study, point))
-    )
+    by_world = itertools.groupby(study.points, key=attrgetter("world"))
+    runs = (_runs(study, fingerprints, parts, points, has_gpu) for parts, points in by_world)
+    return tuple(itertools.chain.from_iterable(runs))
 
 
-def _n_trials(study: Study, point: Point) -> int:
-    trials, kind = study.heading.trials, study.kind
-    return trials if trials == 1 or kind.is_random(point.world) or kind.draws(point, study.folder) else 1
-
-
-def _run(study: Study, fingerprints: Fingerprints, point: Point, trial: int, has_gpu: bool | None) -> Run:
-    kind, seed = study.kind, study.heading.seed
-    bound = kind.bound(point, study.heading.bound)
-    world_key = fingerprints.of_world(point.world, seed, trial, kind.is_random(point.world))
-    run_key = fingerprints.of_run(world_key, kind.settled(point, has_gpu), seed, trial, bound)
-    keep = {"first": trial == 0, "all": True, "none": False}[study.heading.keep]
-    return Run(run_key, world_key, point, seed, trial, keep, bound, fingerprints.of_files(point))
+def _runs(
+    study: Study, fingerprints: Fingerprints, parts: WorldParts, points: Iterable[Point], has_gpu: bool | None
+) -> Iterator[Run]:
+    """The runs of points that share a world, whose keys and files are looked up once for all of them."""
+    kind, heading = study.kind, study.heading
+    is_random, files, seed = kind.is_random(parts), fingerprints.of_files(parts), heading.seed
+    keys = [fingerprints.of_world(parts, seed, trial, is_random) for trial in range(heading.trials)]
+    for point in points:
+        bound, settled = kind.bound(point, heading.bound), kind.settled(point, has_gpu)
+        of_decision = fingerprints.of_files((point.decision,))
+        read = tuple(dict.fromkeys((*files, *of_decision))) if of_decision else files
+        varies = heading.trials == 1 or is_random or kind.draws(point, study.folder)
+        for trial in range(heading.trials if varies else 1):
+            key = fingerprints.of_run(keys[trial], settled, seed, trial, bound)
+            keeps = trial == 0 if heading.keep == "first" else heading.keep == "all"
+            yield Run(key, keys[trial], point, seed, trial, keeps, bound, read)

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from json.encoder import encode_basestring_ascii
@@ -21,6 +21,7 @@ RESULTS_VERSION = 3
 """Raised whenever the same study would give other numbers, so that old and new runs are not mixed."""
 
 _LONGEST_CELL = 100
+_TEXTS = json.JSONEncoder(sort_keys=True, default=dataclasses.asdict)
 
 
 @dataclass(frozen=True)
@@ -99,15 +100,20 @@ class Point:
     """
 
     variant: str | None
-    system: Part
-    workload: Part
-    supply: Part
+    world: WorldParts
     decision: Part
 
     @property
-    def world(self) -> WorldParts:
-        """The sections that make the world."""
-        return WorldParts(self.system, self.workload, self.supply)
+    def system(self) -> Part:
+        return self.world.system
+
+    @property
+    def workload(self) -> Part:
+        return self.world.workload
+
+    @property
+    def supply(self) -> Part:
+        return self.world.supply
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -144,9 +150,9 @@ class Fingerprints:
         """The key of a run: its world, what decides, the trial that this may draw from, and the bound's kind."""
         return _digest("run", world_key, self._part(point.decision), str(seed), str(trial), bound, *self._versions)
 
-    def of_files(self, point: Point) -> tuple[tuple[str, str], ...]:
-        """The files that a point's runs read, by the names the study gives, with the hash of their content."""
-        return tuple(dict.fromkeys(itertools.chain.from_iterable(map(self._files_of, point.parts))))
+    def of_files(self, parts: Iterable[Part]) -> tuple[tuple[str, str], ...]:
+        """The files that runs of these sections read, by the names the study gives, with the hash of their content."""
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(map(self._files_of, parts))))
 
     def _files_of(self, part: Part) -> tuple[tuple[str, str], ...]:
         """The files that a section names, with the hash of their content."""
@@ -165,7 +171,7 @@ class Fingerprints:
                     values[field] = values[field].replace(name, content, 1)
                 elif (identity := self.identity_of(name)) is not None:
                     values[field] = identity
-            self._parts[part] = json.dumps(values, sort_keys=True, default=dataclasses.asdict)
+            self._parts[part] = _TEXTS.encode(values)
         return self._parts[part]
 
     def _content(self, name: str) -> str | None:

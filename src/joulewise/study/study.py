@@ -124,7 +124,7 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
         parsed.check_inputs(combinations, Draw(seed, 0, folder), trials)
     raise_if_any(dict.fromkeys(parsed.problems))
     assert heading is not None
-    points = dict.fromkeys(itertools.chain.from_iterable(_points(found) for found in combinations))
+    points = itertools.chain.from_iterable(map(_points, combinations))
     axes, warnings = _axes(combinations), tuple(dict.fromkeys(parsed.warnings))
     return Study(combinations[0].kind, heading, tuple(points), axes, source, file_name, folder, warnings)
 
@@ -145,7 +145,7 @@ _OF_WORLDS = (SYSTEM, WORKLOAD, SUPPLY)
 
 @dataclass
 class _Parts:
-    """One section of one variant: its resolved values and the columns that were swept."""
+    """One section of one variant: its resolved values, each once, and the columns that were swept."""
 
     values: list[Part]
     swept: list[str]
@@ -297,7 +297,7 @@ class _ParsedFile:
 
     def _expand(self, section: Section, source: Source, raw: sweep.Raw, where_of: parameters.Where) -> _Parts:
         hints = parameters.hints_of(source.parameters)
-        columns = {parameters.key_of(name, hint): name for name, hint in hints.items()}
+        columns = parameters.fields_by_key(source.parameters)
         depths = {key: parameters.list_depths(hints[name]) for key, name in columns.items()}
         swept = sweep.axes(raw, depths)
         names = [f"{section.name}.{columns.get(axis.key, axis.key)}" for axis in swept]
@@ -310,8 +310,8 @@ class _ParsedFile:
             return _Parts([], names, 0)
         parts = self._one_at_a_time(section, source, raw, swept, where_of)
         if n_points <= MAX_RUNS and len(self.problems) == before:
-            parts = [self._part(section, source, point, where_of) for point in sweep.product(raw, swept)]
-        return _Parts([part for part in parts if part is not None], names, n_points)
+            parts = list(self._product(section, source, raw, swept, where_of))
+        return _Parts(list(dict.fromkeys(part for part in parts if part is not None)), names, n_points)
 
     def _one_at_a_time(
         self, section: Section, source: Source, raw: sweep.Raw, swept: list[sweep.Axis], where_of: parameters.Where
@@ -328,8 +328,19 @@ class _ParsedFile:
 
         return [part(point, position) for point, position in sweep.one_at_a_time(raw, swept)]
 
+    def _product(
+        self, section: Section, source: Source, raw: sweep.Raw, swept: list[sweep.Axis], where_of: parameters.Where
+    ) -> Iterator[Part | None]:
+        """A part for every combination of swept values that are valid by themselves: each of them is read once."""
+        valid = _values_of(source.parameters, raw, swept)
+        for point, values in zip(sweep.product(raw, swept), sweep.product(*valid), strict=True):
+            yield self._noted(section, source, parameters.made(source.parameters, values, point, where_of))
+
     def _part(self, section: Section, source: Source, raw: sweep.Raw, where_of: parameters.Where) -> Part | None:
-        values, problems = parameters.read(source.parameters, raw, where_of)
+        return self._noted(section, source, parameters.read(source.parameters, raw, where_of))
+
+    def _noted(self, section: Section, source: Source, found: tuple[Any, list[Problem]]) -> Part | None:
+        values, problems = found
         self.problems += problems
         return None if values is None else Part(section.name, source.name, values, section.selector)
 
@@ -414,6 +425,18 @@ def _quoted(names: Iterable[str]) -> str:
     return " or ".join(f'"{name}"' for name in names)
 
 
+def _values_of(owner: type, raw: sweep.Raw, swept: list[sweep.Axis]) -> tuple[dict[str, Any], list[sweep.Axis]]:
+    """The fields of a section and the swept ones, read as if they stood in its first point, where all are valid."""
+    first, fields = next(sweep.product(raw, swept)), parameters.fields_by_key(owner)
+
+    def axis_of(axis: sweep.Axis) -> sweep.Axis:
+        name = fields[axis.key]
+        values = (parameters.values_of(owner, {**first, axis.key: value})[name] for value in axis.values)
+        return sweep.Axis(name, tuple(values))
+
+    return parameters.values_of(owner, first), list(map(axis_of, swept))
+
+
 def _key_at(problem: Problem) -> str:
     """The key that a problem is at, without the number of a swept value."""
     return re.sub(r"\[\d+\]", "", problem.where).rpartition(": ")[2]
@@ -442,9 +465,10 @@ def _worlds(combination: _Combination) -> Iterator[WorldParts]:
 
 
 def _points(combination: _Combination) -> Iterator[Point]:
+    """The points of a variant, each once, those of a world together."""
     for parts in _worlds(combination):
         for decision in combination.decisions:
-            yield Point(combination.variant, *parts, decision)
+            yield Point(combination.variant, parts, decision)
 
 
 def _candidates(combinations: list[_Combination], trials: int, world_of: Callable[[WorldParts], Any]) -> Candidates:
@@ -452,7 +476,7 @@ def _candidates(combinations: list[_Combination], trials: int, world_of: Callabl
     return Candidates(
         tuple(dict.fromkeys(part for found in combinations for part in found.decisions)),
         tuple(dict.fromkeys(parts for found in combinations for parts in _worlds(found))),
-        tuple(dict.fromkeys(point for found in combinations for point in _points(found))),
+        tuple(itertools.chain.from_iterable(map(_points, combinations))),
         trials,
         world_of,
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from joulewise.errors import Problem
+from joulewise.study.deciders import Deciders
 from joulewise.study.parameters import shown
 from joulewise.study.spec import WorldParts
 
@@ -28,18 +30,25 @@ class Use(Generic[Decider]):
     advice: str
 
 
-def idle_switches(
-    section: str, uses: Mapping[str, Use[Decider]], points: Iterable[tuple[WorldParts, Decider]]
-) -> Iterator[Problem]:
-    """Switches of a section that a study sets and that change nothing at any of its points."""
-    points = list(points)
+def idle_switches(section: str, uses: Mapping[str, Use[Decider]], deciders: Deciders[Decider]) -> Iterator[Problem]:
+    """Switches of a section that a study sets and that change nothing at any of its points.
+
+    Nothing is said while some of the deciders cannot be made: they may be those who use a switch.
+    """
+    made = list(deciders.of.values()) if not deciders.problems else []
     for name, use in uses.items():
-        found = [point for point in points if getattr(point[1], name) != _default(type(point[1]), name)]
-        if found and not any(use.has_effect(*point) for point in found):
-            value = getattr(found[0][1], name)
+        found = [decider for decider in made if getattr(decider, name) != _default(type(decider), name)]
+        if found and not _has_effect(use, set(map(id, found)), deciders):
+            value = getattr(found[0], name)
             told = shown(name, dict(value) if isinstance(value, Mapping) else value)
             where = f"{section}.{name.removesuffix('_s')}"
             yield Problem(where, f"found {told}", use.allowed, f"{use.advice}, or leave it out")
+
+
+def _has_effect(use: Use[Decider], ids: Container[int], deciders: Deciders[Decider]) -> bool:
+    """Whether a switch does something at any of the points of these deciders."""
+    pairs = ((parts, decider) for parts, made in deciders.by_world() for decider in made if id(decider) in ids)
+    return any(itertools.starmap(use.has_effect, pairs))
 
 
 @cache

@@ -208,7 +208,7 @@ def test_why_a_command_gives_no_power(command: str, found: str) -> None:
     assert not said.is_available
     assert found in said.found
     assert "one number of watts" in said.remedy
-    assert time.monotonic() - began_s < 5
+    assert time.monotonic() - began_s < 30  # far less than it sleeps
     assert PowerCommand("echo 5").availability() == ("energy", True, "echo 5: 5 W now", "")
 
 

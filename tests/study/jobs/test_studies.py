@@ -17,7 +17,7 @@ from joulewise.errors import InputError
 from joulewise.study import Results, read_study, verify
 from joulewise.study.column import CLUSTERS as CLUSTER_TABLE
 from joulewise.study.column import FINDINGS, JOB_TRACES, JOB_TYPES, JOBS, PIECES, QUEUES, RUNS, USERS
-from joulewise.study.jobs.schedule import JobsKind, build_scheduler, scheduler_of
+from joulewise.study.jobs.schedule import JobsKind, scheduler_of
 from joulewise.study.keeping import forget_worlds
 from joulewise.study.planning import plan
 from joulewise.study.schema import study_keys
@@ -163,7 +163,7 @@ def test_a_log_is_read_once_to_check_and_to_run_a_study(tmp_path: Path, monkeypa
 def test_a_day_of_the_papers_is_mapped_each_minute_and_a_log_at_every_change(tmp_path: Path) -> None:
     day, log = job_study(CLUSTERS).points[0], logged_study(tmp_path).points[0]
     for point, interval_s in ((day, 60.0), (log, math.inf)):
-        scheduler = scheduler_of(point, build_scheduler(point.decision, Draw(0, 0, tmp_path)))
+        scheduler = scheduler_of(point.workload, JobsKind().build(point.decision, Draw(0, 0, tmp_path)))
         assert scheduler.mapping_interval_s == interval_s
 
 

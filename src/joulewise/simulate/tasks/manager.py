@@ -21,11 +21,11 @@ DroppingBy: TypeAlias = Literal["all", "idle"]
 Postponing: TypeAlias = Literal["each-event", "next-day"]
 
 _CHOICES = {
-    "environment": Environment,
-    "energy_filter": Filter,
-    "mapping_time": MappingTime,
-    "dropping_by": DroppingBy,
-    "postponing": Postponing,
+    "environment": get_args(Environment),
+    "energy_filter": get_args(Filter),
+    "mapping_time": get_args(MappingTime),
+    "dropping_by": get_args(DroppingBy),
+    "postponing": get_args(Postponing),
 }
 
 
@@ -97,8 +97,8 @@ class Manager:
 def _problems(manager: Manager) -> Iterator[Problem]:
     yield from _number_problems(manager)
     for name, allowed in _CHOICES.items():
-        if getattr(manager, name) not in get_args(allowed):
-            yield unknown_name(f"manager.{name}", str(getattr(manager, name)), get_args(allowed))
+        if getattr(manager, name) not in allowed:
+            yield unknown_name(f"manager.{name}", str(getattr(manager, name)), allowed)
     yield from _mapping_problems(manager)
     yield from _fit_problems(manager)
 

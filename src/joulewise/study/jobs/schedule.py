@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,9 +15,11 @@ from joulewise.study.agreement import differs
 from joulewise.study.bounds import TRIVIAL, of_trivial_bounds
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import CLUSTERS, JOB_TRACES, JOBS, PIECES
+from joulewise.study.deciders import Deciders
 from joulewise.study.jobs import tables as job_tables
 from joulewise.study.jobs.columns import JOB_COLUMNS
 from joulewise.study.jobs.fitting import USES
+from joulewise.study.jobs.scheduler import SchedulerParameters
 from joulewise.study.jobs.sources import (
     AS_LOGGED,
     JOB_SYSTEMS,
@@ -88,11 +90,11 @@ class JobsKind(Kind):
 
     def checks(self, asked: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
         """Look up the policies, read the logs and tables and hold limits and schedulers against them."""
-        scheduler_at = cache(partial(build_scheduler, draw=draw))  # points of a decision share its scheduler
-        yield from (partial(scheduler_at, part) for part in asked.decisions)
+        schedulers = Deciders(asked, partial(job_policy_of, folder=draw.folder), SchedulerParameters.scheduler)
+        yield lambda: raise_if_any(schedulers.problems)
         yield from (partial(asked.world_of, parts) for parts in asked.worlds)
-        yield from (partial(_check_fit, point, scheduler_at, asked) for point in asked.points)
-        yield partial(_check_switches, asked.points, scheduler_at)
+        yield from (partial(_check_fit, parts, made, asked) for parts, made in schedulers.by_world())
+        yield lambda: raise_if_any(idle_switches(SCHEDULER_SECTION.name, USES, schedulers))
 
     def warnings(self, asked: Candidates, draw: Draw) -> Iterator[Problem]:
         """What is worth a word in the worlds of the first trial; those that cannot be made are left out."""
@@ -141,7 +143,7 @@ class JobsKind(Kind):
         from joulewise.check.jobs.allocation import check_jobs
 
         scene: Scene = case.world
-        scheduler = scheduler_of(case.run.point, case.decision)
+        scheduler = scheduler_of(case.run.point.workload, case.decision)
         outcome = _simulated(case)
         broken = check_jobs(scene.world, outcome.allocation, scheduler)
         if broken:
@@ -190,41 +192,29 @@ def _bound_s(n_jobs: float) -> float:
     return max(0.8 * math.pow(n_jobs / 1000, 0.45), 5e-5 * n_jobs)
 
 
-def build_scheduler(scheduler: Part, draw: Draw) -> Scheduler:
-    """The scheduler that a section describes; InputError when its policy cannot be found."""
-    return cast("Scheduler", SCHEDULER_SOURCE.build(scheduler.parameters, draw))
-
-
-def scheduler_of(point: Point, scheduler: Scheduler) -> Scheduler:
-    """The scheduler as the world of a point wants it: a day of the papers has a mapping event each minute."""
-    if point.decision.parameters.mapping_interval_s is None and point.workload.source == PARALLEL_DAY:
+def scheduler_of(workload: Part, scheduler: Scheduler) -> Scheduler:
+    """The scheduler as a workload wants it: a day of the papers has a mapping event each minute."""
+    if math.isinf(scheduler.mapping_interval_s) and workload.source == PARALLEL_DAY:
         return dataclasses.replace(scheduler, mapping_interval_s=_INTERVAL_S)
     return scheduler
 
 
-def _check_fit(point: Point, scheduler_at: Callable[[Part], Scheduler], asked: Candidates) -> None:
-    """Hold a scheduler against the world of the first trial; a world that cannot be made is reported elsewhere."""
+def _check_fit(parts: WorldParts, schedulers: Sequence[Scheduler], asked: Candidates) -> None:
+    """Hold schedulers against the world of the first trial; a world that cannot be made is reported elsewhere."""
     from joulewise.simulate.jobs.misfits import job_misfits
 
-    scheduler = scheduler_of(point, scheduler_at(point.decision))
     try:
-        world = asked.world_of(point.world).world
+        world = asked.world_of(parts).world
     except InputError:
         return
-    raise_if_any(job_misfits(world, scheduler))
-
-
-def _check_switches(points: Sequence[Point], scheduler_at: Callable[[Part], Scheduler]) -> None:
-    """Find switches that change nothing at any point."""
-    scheduled = {(point.world, point.decision): point for point in points}
-    switched = [(point.world, scheduler_at(point.decision)) for point in scheduled.values()]
-    raise_if_any(idle_switches(SCHEDULER_SECTION.name, USES, switched))
+    wanted = (scheduler_of(parts.workload, scheduler) for scheduler in schedulers)
+    raise_if_any(dict.fromkeys(problem for scheduler in wanted for problem in job_misfits(world, scheduler)))
 
 
 def _simulated(case: Case) -> JobOutcome:
     from joulewise.simulate.jobs.run import simulate_jobs
 
-    scheduler = scheduler_of(case.run.point, case.decision)
+    scheduler = scheduler_of(case.run.point.workload, case.decision)
     return simulate_jobs(case.world.world, scheduler, case.run.seed, case.run.trial)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,6 +14,7 @@ from joulewise.study.agreement import differs
 from joulewise.study.bounds import of_trivial_bounds
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import LOSSES, RECORDS, TRACES
+from joulewise.study.deciders import Deciders
 from joulewise.study.kind import Kind
 from joulewise.study.machines import MACHINES, TABLES, build_machines, chances_refused
 from joulewise.study.run import Run
@@ -26,7 +27,7 @@ from joulewise.study.tasks import tables as details
 from joulewise.study.tasks.columns import MANAGED_COLUMNS
 from joulewise.study.tasks.fitting import USES, class_problems, fit_problems
 from joulewise.study.tasks.manager import ManagerParameters
-from joulewise.study.tasks.sources import MANAGER_SECTION, MANAGER_SOURCE, WORKLOADS, build_manager, policy_of
+from joulewise.study.tasks.sources import MANAGER_SECTION, MANAGER_SOURCE, WORKLOADS, policy_of
 from joulewise.study.tasks.template import MANAGED_TEMPLATE
 from joulewise.units import count
 from joulewise.worlds.outages import draw_outages
@@ -88,13 +89,13 @@ class ManagedKind(Kind):
         """Look up the policies, read the tables and hold the limits against the systems of the first trial."""
         systems = dict.fromkeys(parts.system for parts in asked.worlds)
         yield lambda: raise_if_any(problem for system in systems for problem in _chances(system))
-        manager_of = cache(partial(build_manager, draw=draw))  # points of a decision share its manager
-        yield from (partial(manager_of, part) for part in asked.decisions)
+        managers = Deciders(asked, partial(policy_of, folder=draw.folder), ManagerParameters.manager)
+        yield lambda: raise_if_any(managers.problems)
         yield from (partial(asked.world_of, parts) for parts in asked.worlds if _reads_tables(parts))
         for system, supply in dict.fromkeys((parts.system, parts.supply) for parts in asked.worlds):
             yield partial(_check_supply, supply, system, draw)
-        yield from (partial(_check_fit, point, manager_of, asked, draw) for point in asked.points)
-        yield partial(_check_switches, asked.points, manager_of)
+        yield from (partial(_check_fit, parts, made, asked, draw) for parts, made in managers.by_world())
+        yield lambda: raise_if_any(idle_switches(MANAGER_SECTION.name, USES, managers))
 
     def draws(self, point: Point, folder: Path) -> bool:
         """Whether the policy draws machines."""
@@ -201,24 +202,18 @@ def _check_supply(supply: Part, system: Part, draw: Draw) -> None:
         check_limits(limits, build_machines(system, draw))
 
 
-def _check_fit(point: Point, manager_of: Callable[[Part], Manager], asked: Candidates, draw: Draw) -> None:
-    """Hold a manager against the sections of a world, and against the world itself where tables make it."""
+def _check_fit(parts: WorldParts, managers: Sequence[Manager], asked: Candidates, draw: Draw) -> None:
+    """Hold managers against the sections of a world, and against the world itself where tables make it."""
     from joulewise.simulate.tasks.misfits import misfits
 
-    manager = manager_of(point.decision)
-    problems = [*fit_problems(point.world, manager), *class_problems(point.world, manager, draw)]
-    if _reads_tables(point.world):
-        places = {problem.where for problem in problems}
-        world = asked.world_of(point.world)
-        problems += [problem for problem in misfits(world, manager) if problem.where not in places]
-    raise_if_any(problems)
-
-
-def _check_switches(points: Sequence[Point], manager_of: Callable[[Part], Manager]) -> None:
-    """Find switches that change nothing at any point."""
-    managed = dict.fromkeys((point.world, point.decision) for point in points)
-    switched = [(world, manager_of(decision)) for world, decision in managed]
-    raise_if_any(idle_switches(MANAGER_SECTION.name, USES, switched))
+    problems = list(class_problems(parts, managers, draw))
+    world = asked.world_of(parts) if managers and _reads_tables(parts) else None
+    for manager in managers:
+        of_sections = list(fit_problems(parts, manager))
+        places = {problem.where for problem in problems + of_sections}
+        of_world = misfits(world, manager) if world is not None else ()
+        problems += [*of_sections, *(problem for problem in of_world if problem.where not in places)]
+    raise_if_any(dict.fromkeys(problems))
 
 
 def _bound_s(n_tasks: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from joulewise.errors import Problem, unknown_name
@@ -47,13 +47,14 @@ def _uncertainties(parts: WorldParts) -> Iterator[str]:
         yield "uncertain times"
 
 
-def class_problems(parts: WorldParts, manager: Manager, draw: Draw) -> Iterator[Problem]:
+def class_problems(parts: WorldParts, managers: Sequence[Manager], draw: Draw) -> Iterator[Problem]:
     """Thresholds for classes that no generated task has; the tasks of a table say themselves which there are."""
-    if not manager.class_thresholds or parts.workload.source == TABLES:
+    names = dict.fromkeys(name for manager in managers for name in manager.class_thresholds)
+    if not names or parts.workload.source == TABLES:
         return
     groups = dict.fromkeys(build_machines(parts.system, draw).machine_group)
     known = [*groups, *PRIORITIES, *URGENCIES, *parts.workload.parameters.intervals]
-    for name in manager.class_thresholds:
+    for name in names:
         if name not in known:
             yield unknown_name("manager.class_thresholds", name, dict.fromkeys(known))
 

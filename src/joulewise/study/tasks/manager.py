@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -97,6 +96,6 @@ class ManagerParameters:
 
     def manager(self, policy: Policy) -> Manager:
         """The manager with this policy; InputError where switches and policy do not fit."""
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        values = vars(self)
         endless = {name: math.inf for name in ("mapping_interval_s", "kill_factor") if values[name] is None}
         return Manager(**{**values, **endless, "policy": policy, "class_thresholds": dict(self.class_thresholds)})

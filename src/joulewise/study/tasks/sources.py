@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from joulewise.files import sha256_of
 from joulewise.model import System, Workload
 from joulewise.study.source import Draw, Section, Source
-from joulewise.study.spec import Part
 from joulewise.study.tabled_tasks import TASK_TABLE
 from joulewise.study.tasks.manager import ManagerParameters
 from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
@@ -45,11 +44,6 @@ def _manager(parameters: ManagerParameters, draw: Draw) -> Manager:
 
 MANAGER_SECTION = Section(MANAGER, "the decisions over time, as tasks arrive", decides=True)
 MANAGER_SOURCE = Source(MANAGER, "how tasks are mapped to machines", ManagerParameters, _manager)
-
-
-def build_manager(manager: Part, draw: Draw) -> Manager:
-    """The manager that a section describes; InputError when its policy cannot be found or compiled."""
-    return cast("Manager", MANAGER_SOURCE.build(manager.parameters, draw))
 
 
 def policy_of(spec: str, folder: Path) -> Policy:
