@@ -28,9 +28,10 @@ from joulewise.study.systems import all_sections
 from joulewise.worlds.assignments.chance_tables import SAMPLE_COLUMNS
 from joulewise.worlds.bags.bag import BAG_COLUMNS
 from joulewise.worlds.facility.colocation import COLOCATION_COLUMNS
+from joulewise.worlds.facility.flow_tables import PAIR_COLUMNS, SPEED_COLUMNS
+from joulewise.worlds.facility.flow_tables import TASK_COLUMNS as FLOW_COLUMNS
 from joulewise.worlds.facility.heat_tables import HEAT_COLUMNS
-from joulewise.worlds.facility.tables import CRAC_COLUMNS, NODE_COLUMNS, NODE_TYPE_COLUMNS, PAIR_COLUMNS, SPEED_COLUMNS
-from joulewise.worlds.facility.tables import TASK_COLUMNS as FLOW_COLUMNS
+from joulewise.worlds.facility.site_tables import CRAC_COLUMNS, NODE_COLUMNS, NODE_TYPE_COLUMNS
 from joulewise.worlds.frames import InputColumn
 from joulewise.worlds.jobs.cluster_tables import CLUSTER_COLUMNS, JOB_TIME_COLUMNS
 from joulewise.worlds.jobs.node_outages import OUTAGE_COLUMNS
