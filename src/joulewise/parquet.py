@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -62,23 +61,16 @@ def _quietly() -> Iterator[None]:
             yield
             return
         try:
-            _flush()
             os.dup2(printed.fileno(), _STDERR)
             yield
         except BaseException:
             printed.truncate(0)
             raise
         finally:
-            _flush()
             os.dup2(terminal, _STDERR)
             printed.seek(0)
             os.write(terminal, printed.read())
             os.close(terminal)
-
-
-def _flush() -> None:
-    if sys.stderr is not None and not sys.stderr.closed:
-        sys.stderr.flush()
 
 
 # --- what a file says of itself ----------------------------------------------------------------------------------
