@@ -15,10 +15,11 @@ from joulewise.optimise.facility.whatif import what_if_facility as what_if
 from joulewise.simulate.facility.day import FacilityDay as Day
 from joulewise.simulate.facility.day import simulate_facility_day as simulate
 from joulewise.worlds.facility.changes import crac_failures, hot_aisles, with_more_nodes
+from joulewise.worlds.facility.flow_tables import FlowTables, read_flows
 from joulewise.worlds.facility.site import FacilityParameters as Parameters
 from joulewise.worlds.facility.site import FlowParameters, SiteParameters, facility_of
 from joulewise.worlds.facility.site import generate_facility as generate
-from joulewise.worlds.facility.tables import FlowTables, SiteTables, read_flows, read_site
+from joulewise.worlds.facility.site_tables import SiteTables, read_site
 
 __all__ = [
     "Advice",

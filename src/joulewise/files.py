@@ -46,7 +46,7 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def refusal_code(error: Exception) -> int:
+def refusal_code(error: BaseException) -> int:
     """The system's number for an error, which Polars tells in words alone; 0 where there is none."""
     told = re.search(r"\(os error (\d+)\)", str(error))
     return int(told[1]) if told else getattr(error, "errno", None) or 0
@@ -58,9 +58,20 @@ def write_atomic(path: Path, data: str | bytes) -> None:
         temporary.write_bytes(data.encode() if isinstance(data, str) else data)
 
 
-def remove_leftovers(*folders: Path) -> None:
-    """Remove what processes that were ended while `replacing` left in these folders; only while these are held."""
-    for path in (path for folder in folders for path in folder.glob(".*.tmp")):
+def write_changed(path: Path, data: str | bytes) -> None:
+    """Write the whole file, unless it holds just this already."""
+    content = data.encode() if isinstance(data, str) else data
+    if not path.is_file() or path.read_bytes() != content:
+        write_atomic(path, content)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what processes that were ended while `replacing` left in a folder, and in those in it, while it is held.
+
+    Links are not followed: what they lead to is not ours.
+    """
+    inner = (path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+    for path in (path for place in (folder, *inner) for path in place.glob(".*.tmp")):
         if _TEMPORARY.fullmatch(path.name) and path.is_file() and not path.is_symlink():
             path.unlink()
 

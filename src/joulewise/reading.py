@@ -6,8 +6,7 @@ Everything that is wrong is an InputError with the file, the place in it and wha
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -73,21 +72,6 @@ def parsed(path: Path, value: object, parse: Callable[[Any], Found], advice: str
         return parse(value)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, InputError) as error:
         raise damaged(path, "", f"is damaged: {type(error).__name__}: {one_line(error)}", advice=advice) from None
-
-
-@contextmanager
-def fitting(folder: Path) -> Iterator[None]:
-    """Tables whose types are right may still not fit together: an InputError that tells how to find out which."""
-    from polars.exceptions import PanicException, PolarsError
-
-    try:
-        yield
-    except (
-        ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError, PanicException, PolarsError
-    ) as error:  # fmt: skip
-        found = f"its tables do not fit together ({type(error).__name__}: {one_line(error)})"
-        advice = f"`joulewise verify {folder}` tells what was changed; if all of it holds, this is a fault of ours"
-        raise damaged(folder, "", found, advice=advice) from error
 
 
 def one_line(error: BaseException) -> str:

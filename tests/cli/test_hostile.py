@@ -34,6 +34,15 @@ from tests.strategies.small_jobs import LOG
 Capture = pytest.CaptureFixture[str]
 ESCAPE = "\x1b[31m"
 
+
+def refused(capsys: Capture, verb: str, path: Path, text: str) -> str:
+    """What a verb says of a file that it refuses; nothing of it steers the terminal."""
+    path.write_text(text)
+    said = call(capsys, verb, path)
+    assert (said.code, said.out, "\x1b" in said.err) == (2, "", False), said.err
+    return said.err
+
+
 STUDIES: dict[str, tuple[str, str]] = {
     "variant": (
         TEXT + '[[variant]]\nname = "a\\u001b[31m"\n',
@@ -50,15 +59,9 @@ STUDIES: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("case", STUDIES)
-def test_studies_that_nobody_would_write(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, case: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_studies_that_nobody_would_write(tmp_path: Path, capsys: Capture, case: str) -> None:
     text, words = STUDIES[case]
-    Path("study.toml").write_text(text)
-    said = call(capsys, "check", "study.toml")
-    assert (said.code, said.out, words in said.err) == (2, "", True), said.err
-    assert "\x1b" not in said.err
+    assert words in refused(capsys, "check", tmp_path / "study.toml", text)
 
 
 def test_descriptions_may_have_several_lines() -> None:
@@ -114,14 +117,9 @@ LOGS = {
 
 
 @pytest.mark.parametrize("case", LOGS)
-def test_logs_that_nobody_would_keep(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, case: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_logs_that_nobody_would_keep(tmp_path: Path, capsys: Capture, case: str) -> None:
     text, words = LOGS[case]
-    Path("log").write_text(text)
-    said = call(capsys, "import", "log")
-    assert (said.code, words in said.err, "\x1b" in said.err) == (2, True, False), said.err
+    assert words in refused(capsys, "import", tmp_path / "log", text)
 
 
 def test_logs_from_beyond_the_calendar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

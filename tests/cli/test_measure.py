@@ -20,20 +20,10 @@ from joulewise.measure.plan.programs import resolved
 from joulewise.measure.plan.schedule import PlanEstimate, schedule
 from joulewise.progress import Progress
 from tests.strategies.calling import call
-from tests.strategies.small_lab import MACHINE, small_plan
+from tests.strategies.small_lab import MACHINE, SYNTHETIC, small_plan
 
 Capture = pytest.CaptureFixture[str]
 
-SYNTHETIC = """
-name = "syn"
-description = "Two made-up programs."
-repetitions = 2
-[[program]]
-name = "canneal"
-[[program]]
-name = "bodytrack"
-[synthetic]
-"""
 REAL = """
 name = "real"
 repetitions = 2
@@ -75,6 +65,9 @@ def test_a_synthetic_machine_is_measured_reported_and_reported_again(folder: Pat
     assert "Measured on a made-up machine" in html
     assert (folder / "results" / "syn" / "tables" / "etc_s.csv").is_file()
     assert call(capsys, "measure", "syn.toml", "--dry-run").out.startswith("Nothing is left to measure: all 10 runs")
+    before = {path: path.stat().st_mtime_ns for path in Path("results/syn").rglob("*") if path.is_file()}
+    assert json.loads(call(capsys, "measure", "syn.toml", "--json").out) == {**found, "n_reused": 10}
+    assert {path: path.stat().st_mtime_ns for path in before} == before
     again = call(capsys, "measure", "--report", "results/syn")
     assert again.code == 0
     assert "Report:  results/syn/report.html" in again.out

@@ -15,7 +15,7 @@ from joulewise.cli.catalogue import lists
 from joulewise.cli.explain import explain
 from joulewise.policies.tasks.table import POLICIES
 from tests.strategies.calling import COMMAND, call
-from tests.strategies.small import HEURISTIC, QUICKLY, TEXT
+from tests.strategies.small import HEURISTIC, QUICKLY, TEXT, timed
 from tests.strategies.small_bags import FRONT, PROFIT
 from tests.strategies.small_fronts import EVOLVED, UTILITY
 from tests.strategies.small_jobs import LOG, LOGGED
@@ -206,6 +206,16 @@ def test_verify_exits_1_when_something_does_not_hold(small_copy: Path, capsys: C
     said = call(capsys, "verify", small_copy)
     assert said.code == 1
     assert "0 of 8 runs hold" in said.out
+
+
+def test_verify_exits_4_when_runs_were_not_checked(study: Path, capsys: Capture) -> None:
+    study.write_text(timed(TEXT))
+    call(capsys, "run", study, "--out", "here", "--workers", "1", "--no-report")
+    said = call(capsys, "verify", "here")
+    assert said.code == 4
+    assert "1 of 2 runs were not checked: what was decided depended on how long deciding took" in " ".join(
+        said.out.split()
+    )
 
 
 def test_runs_that_fail_exit_3_and_say_why(study: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from joulewise.study import parse_study, read_study
 from joulewise.study.systems import all_kinds
 from joulewise.worlds.jobs.trace_files import import_log, read_trace_table
 from joulewise.worlds.jobs.trace_report import report_on
-from tests.strategies import small, small_bags, small_fronts, small_jobs, small_lab
+from tests.strategies import small, small_bags, small_facility, small_fronts, small_jobs, small_lab
 from tests.strategies.altered import altered, altered_toml, as_parquet, damaged, encoded, packed
 from tests.strategies.fuzzing import FINE, FIXED, LONG, REFUSED, SHORT, fresh_seed, withstand
 from tests.worlds.facility import test_tables as facility
@@ -72,20 +72,7 @@ BAG_TABLES = {
     **{name: TASK_TABLES[name] for name in ("etc.csv", "power.csv", "tariff.csv")},
     "bag.csv": "task_type,count\nrender,10\nindex,5\n",
 }
-FACILITY = """
-name = "room"
-[system]
-node_list = "nodes.csv"
-crac_list = "cracs.csv"
-node_type_list = "types.csv"
-heat = "heat.csv"
-[workload]
-task_list = "tasks.csv"
-speeds = "speeds.csv"
-[optimise]
-goal = "reward"
-method = "greedy"
-"""
+FACILITY = small_facility.TABLED + 'method = "greedy"\n'
 FACILITY_TABLES = {
     "nodes.csv": facility.NODES,
     "cracs.csv": facility.CRACS,
@@ -109,19 +96,6 @@ UNCERTAIN_TABLES = {
     **{name: TASK_TABLES[name] for name in ("etc.csv", "power.csv", "tasks.csv")},
     "samples.csv": "task_type,machine_type,pstate,time_s,power_w\nrender,small,0,56,18\nrender,small,0,65,17\n",
 }
-ROOM = """
-name = "room"
-[system]
-generator = "facility"
-nodes = 6
-cracs = 1
-[workload]
-generator = "flows"
-task_types = 3
-[optimise]
-goal = "reward"
-method = "greedy"
-"""
 TABLES = (
     (TASKS, TASK_TABLES), (JOBS, JOB_TABLES), (BAG, BAG_TABLES), (FACILITY, FACILITY_TABLES),
     (UNCERTAIN, UNCERTAIN_TABLES),
@@ -129,7 +103,7 @@ TABLES = (
 
 
 STUDIES = (
-    small.TEXT, small_jobs.CLUSTERS, small_bags.FRONT, small_bags.PROFIT, small_fronts.UTILITY, ROOM,
+    small.TEXT, small_jobs.CLUSTERS, small_bags.FRONT, small_bags.PROFIT, small_fronts.UTILITY, small_facility.ROOM,
 )  # fmt: skip
 LOGS = (small_jobs.LOG, (DATA / "sacct.txt").read_text(), json.dumps({"jobs": [OLD, NEW]}, indent=1))
 METERS = (

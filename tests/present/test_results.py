@@ -43,7 +43,7 @@ def test_a_report_is_current_until_the_results_or_the_version_change(
     path = write_report(results)
     assert current_report(results) == path
     with monkeypatch.context() as patch:
-        patch.setattr("joulewise.present.results.__version__", "another")
+        patch.setattr("joulewise.present.report.__version__", "another")
         assert current_report(results) is None
     more = run_small(results.folder, change=lambda text: text.replace("[0, 0.5]", "0.5") + "# a remark\n")
     assert current_report(more) is None

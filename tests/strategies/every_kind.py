@@ -22,27 +22,13 @@ from joulewise.study.kind import Kind
 from joulewise.study.store import Store
 from tests.strategies.small import HEADING, MANAGER, SYSTEM, WORKLOAD
 from tests.strategies.small_bags import FRONT, PROFIT
+from tests.strategies.small_facility import ROOM
 from tests.strategies.small_fronts import EVOLVED, UTILITY, uncertain
 from tests.strategies.small_jobs import CLUSTERS, LOG, LOGGED
 
 ONCE = ("trials = 2", "trials = 1")
 MANAGED = (HEADING + SYSTEM + WORKLOAD + MANAGER).replace(*ONCE).replace("[0, 0.5]", "0.5")
-FACILITY = """
-name = "facility"
-
-[system]
-generator = "facility"
-nodes = 4
-cracs = 2
-
-[workload]
-generator = "flows"
-task_types = 3
-
-[optimise]
-goal = "reward"
-method = ["greedy", "configurations"]
-"""
+FACILITY = ROOM.replace("cracs = 1", "cracs = 2").replace('"greedy"', '["greedy", "configurations"]')
 OUTAGES = 'mean_uptime = "30 min"\nmean_repair = "5 min"\n'
 BAG_METHODS = 'method = ["lp", "nsga2"]\npopulation = 6\ngenerations = 6\nsnapshots = [0, 3]\n'
 CHANCE = 'method = "nsga2"\npopulation = 6\ngenerations = 3\ndrop_below = 0.5\nobjective = "expected"\n'

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from joulewise.errors import JoulewiseError
+from joulewise.cli import refusal
+from joulewise.errors import InputError
 
 Attempt = Callable[[random.Random, Path], object]
 """Makes a file of a draw in an empty folder, and reads it."""
@@ -28,6 +29,11 @@ def fresh_seed() -> int:
     return int.from_bytes(os.urandom(4))
 
 
+def is_told(error: BaseException) -> bool:
+    """Whether the command tells an error as a user's mistake, or as the system's, and not as a fault of ours."""
+    return isinstance(error, InputError) or refusal(error) is not None
+
+
 def withstand(attempt: Attempt, seed: int, cases: int) -> Counter[str]:
     """How many cases were fine and how many refused; whatever else one raises is raised, with what makes it again."""
     outcomes: Counter[str] = Counter()
@@ -36,10 +42,10 @@ def withstand(attempt: Attempt, seed: int, cases: int) -> Counter[str]:
             try:
                 attempt(random.Random(f"{seed} {case}"), Path(folder))
                 outcomes[FINE] += 1
-            except JoulewiseError as error:
+            except BaseException as error:  # a panic in Rust is no Exception
+                if not is_told(error):
+                    error.add_note(f"{attempt.__qualname__}: random.Random('{seed} {case}')")
+                    raise
                 str(error).encode()
                 outcomes[REFUSED] += 1
-            except BaseException as error:  # a panic in Rust is no Exception
-                error.add_note(f"{attempt.__qualname__}: random.Random('{seed} {case}')")
-                raise
     return outcomes

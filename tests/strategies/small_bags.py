@@ -19,6 +19,15 @@ idle_percent = 5
 generator = "bag"
 n_tasks = 80
 """
+TABLED = """
+[system]
+etc_s = "etc.csv"
+power_w = "power.csv"
+machines = "machines.csv"
+[workload]
+bag = "bag.csv"
+"""
+"""The same from tables."""
 FRONT = (
     """
 name = "front"

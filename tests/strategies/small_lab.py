@@ -20,6 +20,16 @@ from joulewise.measure.plan.plan import Plan, parse_plan
 
 MACHINE = Machine("small", (0, 1, 2, 3), ((0, 1), (2, 3)))
 
+SYNTHETIC = """
+name = "syn"
+description = "Two made-up programs."
+repetitions = 2
+[[program]]
+name = "canneal"
+[[program]]
+name = "bodytrack"
+[synthetic]
+"""
 TEXT = """
 name = "small"
 repetitions = 3

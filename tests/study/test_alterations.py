@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -29,9 +28,9 @@ def remembered(results: Results) -> Iterator[None]:
         yield
 
 
-def is_refused(folder: Path) -> bool:
+def is_refused(results: Results) -> bool:
     try:
-        return any(verdict.problems for verdict in to_verify(folder).verdicts())
+        return any(verdict.problems for verdict in to_verify(results.folder, files=results.study.folder).verdicts())
     except InputError:
         return True
 
@@ -44,14 +43,14 @@ def unnoticed(results: Results, chosen: Callable[[int, list[Alteration]], list[A
         for place, column in enumerate(whole):
             for alter in chosen(place, list(alterations(column))):
                 store.write_table(path, whole.with_columns(alter(column)))
-                if is_refused(results.folder) == kind.is_measured(table, column.name):
+                if is_refused(results) == kind.is_measured(table, column.name):
                     wrong.append(f"{table}: {column.name}")
         path.write_bytes(content)
     return wrong
 
 
 def test_every_fourth_column_is_checked_or_measures_the_computer(results: Results, remembered: None) -> None:
-    assert not is_refused(results.folder)
+    assert not is_refused(results)
     assert not unnoticed(results, lambda place, ways: [] if place % 4 else [ways[place // 4 % len(ways)]])
 
 
@@ -65,9 +64,9 @@ def test_every_table_and_row_must_be_there(results: Results, remembered: None) -
     for path in tables_of(results).values():
         whole, content = store.read_table(path), path.read_bytes()
         store.write_table(path, whole.head(whole.height - 1))
-        assert is_refused(results.folder)
+        assert is_refused(results)
         path.unlink()
-        assert is_refused(results.folder)
+        assert is_refused(results)
         path.write_bytes(content)
 
 
@@ -75,9 +74,9 @@ def test_tables_and_columns_that_nobody_computes_are_refused(results: Results, r
     store, run = Store(results.folder), results.runs["run"][0]
     runs = store.read_table(store.runs_file)
     store.write_table(store.runs_file, runs.with_columns(pl.lit(1.0).alias("invented")))
-    assert is_refused(results.folder)
+    assert is_refused(results)
     store.write_table(store.runs_file, runs)
     store.write_table(store.detail_file("invented", run), runs)
-    assert is_refused(results.folder)
+    assert is_refused(results)
     store.detail_file("invented", run).unlink()
-    assert not is_refused(results.folder)
+    assert not is_refused(results)

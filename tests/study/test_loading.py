@@ -9,21 +9,8 @@ from pathlib import Path
 import pytest
 
 from joulewise.study.built_in import BUILT_IN
-from tests.strategies import small, small_bags, small_fronts, small_jobs
+from tests.strategies import small, small_bags, small_facility, small_fronts, small_jobs
 
-ONE_FLOW = """
-name = "facility"
-[system]
-generator = "facility"
-nodes = 4
-cracs = 1
-[workload]
-generator = "flows"
-task_types = 2
-[optimise]
-goal = "reward"
-method = "greedy"
-"""
 SIMULATED = 'seeds = ["min-energy", "max-max-upt"]'
 STUDIES = {
     "managed": small.TEXT,
@@ -31,7 +18,7 @@ STUDIES = {
     "front": small_bags.FRONT,
     "profit": small_bags.PROFIT,
     "utility": small_fronts.UTILITY + small_fronts.EVOLVED + SIMULATED,
-    "facility": ONE_FLOW,
+    "facility": small_facility.ROOM,
 }
 
 SHARED = {"assignments": {f"joulewise.{room}.tasks" for room in ("worlds", "kernels", "policies", "simulate")}}

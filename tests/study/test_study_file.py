@@ -15,6 +15,7 @@ from joulewise.policies.tasks.policy import Policy
 from joulewise.study import parameters, parse_study, read_study
 from joulewise.study.tasks import day
 from joulewise.study.tasks.sources import policy_of
+from tests.strategies import small_bags, small_facility, small_jobs
 from tests.strategies.small import HEADING, HEURISTIC, MANAGER, SYSTEM, TEXT, WORKLOAD, small
 
 WORLD = HEADING + SYSTEM + WORKLOAD
@@ -451,20 +452,7 @@ def test_a_bad_heuristic_is_reported(old: str, new: str, words: str, tmp_path: P
     assert any(words in line for line in lines(TEXT.replace("random", spec), tmp_path))
 
 
-SITE = """
-name = "room"
-[system]
-node_list = "nodes.csv"
-crac_list = "cracs.csv"
-node_type_list = "types.csv"
-heat = "heat.csv"
-[workload]
-task_list = "tasks.csv"
-speeds = "speeds.csv"
-slowdowns = "slow.csv"
-[optimise]
-goal = "reward"
-"""
+SITE = small_facility.TABLED.replace('"speeds.csv"', '"speeds.csv"\nslowdowns = "slow.csv"')
 SITE_FILES = {
     "types": "type,cores,pstates,overhead_w,core_w\nA,2,2,20,10\nB,2,1,20,10\n",
     "nodes": "node,type\nn1,A\nn2,B\n",
@@ -475,32 +463,11 @@ SITE_FILES = {
     "x,B,0,2,9\ny,B,0,2,9\n",
     "slow": "class,light\nlight,0.1\n",
 }
-CLUSTERS = """
-name = "nodes"
-[system]
-clusters = "clusters.csv"
-job_times = "times.csv"
-[workload]
-jobs = "jobs.csv"
-[scheduler]
-policy = "easy"
-"""
 CLUSTER_FILES = {
     "clusters": "cluster,nodes\nc,4\n",
     "times": "job_type,cluster,nodes,time_s\na,c,2,60\n",
     "jobs": "arrival_s,job_type,utility\n0,a,constant\n",
 }
-BAG = """
-name = "bag"
-[system]
-etc_s = "etc.csv"
-power_w = "power.csv"
-machines = "machines.csv"
-[workload]
-bag = "bag.csv"
-[optimise]
-goal = "front"
-"""
 BAG_FILES = {
     "etc": "task_type,m\nx,60\n",
     "power": "task_type,m\nx,100\n",
@@ -522,11 +489,11 @@ def write_files(folder: Path, files: dict[str, str], **changes: str) -> None:
             "cracs": "crac,coldest_c\nc1,cold\n", "heat": "", "tasks": "task_type,rate_per_s\nx,-1\n",
             "speeds": "task_type,node_type,speed_per_s,power_w\nx,A,fast,9\n", "slow": "",
         }),
-        (CLUSTERS, CLUSTER_FILES, {
+        (small_jobs.TABLED, CLUSTER_FILES, {
             "clusters": "cluster,nodes\nc,0\n", "times": "job_type,cluster,nodes,time_s\na,c,2,-60\n",
             "jobs": "arrival_s,job_type,utility\n-5,a,constant\n",
         }),
-        (BAG, BAG_FILES, {
+        (small_bags.FRONT.replace(small_bags.WORLD, small_bags.TABLED), BAG_FILES, {
             "etc": "", "power": "task_type,m\nx,-1\n",
             "machines": "machine_type,count\nm,2.5\n", "bag": "task_type,count\nx,-3\n",
         }),

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 _DEBUG = "JOULEWISE_DEBUG"
 
 _ROOM, _ELSEWHERE = "make room, or write to another disk", "choose another folder, or have its permissions changed"
+_IN_PLACE = "remove what stands in its place"
 _REFUSALS = {
     errno.ENOSPC: ("written", _ROOM), errno.EDQUOT: ("written", _ROOM), errno.EFBIG: ("written", _ROOM),
     errno.EROFS: ("written", _ELSEWHERE), errno.EACCES: ("read or written", _ELSEWHERE),
     errno.EPERM: ("read or written", _ELSEWHERE), errno.EIO: ("read or written", "the disk may be broken"),
+    errno.EISDIR: ("written", _IN_PLACE), errno.ENOTDIR: ("written", _IN_PLACE), errno.EEXIST: ("written", _IN_PLACE),
 }  # fmt: skip
 """What cannot be done with a file that the system refuses us, and what would help."""
 
@@ -49,17 +51,17 @@ def _call(arguments: Sequence[str] | None) -> None:
     except Exception as error:
         if os.environ.get(_DEBUG):
             raise
-        refusal = _refusal(error)
-        if refusal:
+        refused = refusal(error)
+        if refused:
             _give_up_lost_output()
-            _show_problems(InputError(refusal))
+            _show_problems(InputError(refused))
             sys.exit(USERS_MISTAKE)
         print(f"joulewise: {type(error).__name__}: {printable(str(error))}", file=sys.stderr)
         print(f"This is a fault of Joulewise; {_DEBUG}=1 shows where it happened.", file=sys.stderr)
         sys.exit(OUR_FAULT)
 
 
-def _refusal(error: Exception) -> Problem | None:
+def refusal(error: BaseException) -> Problem | None:
     """What the system did not let us read or write, where that is what went wrong."""
     from joulewise.errors import Problem
     from joulewise.files import refusal_code

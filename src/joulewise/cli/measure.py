@@ -128,12 +128,12 @@ def _show_failures(outcome: LaboratoryOutcome) -> None:
 
 
 def _show_findings(folder: Path, outcome: LaboratoryOutcome | None, *, as_json: bool) -> None:
-    """Analyse a folder, write its tables and its report, and print what was found."""
+    """Analyse a folder, write its tables and its report, and print what was found; both stay if a plan left them so."""
     from joulewise.present.measure.findings import measure_findings
     from joulewise.present.measure.runs import run_counts
 
     with working("Writing the report", quiet=as_json):
-        analysis, info, page = analysed(folder)
+        analysis, info, page = analysed(folder, keeps_report=outcome is not None)
     findings = measure_findings(analysis, info.idle_notes)
     if as_json:
         counts = _counts(outcome) if outcome else {}
@@ -153,22 +153,29 @@ def _counts(outcome: LaboratoryOutcome) -> dict[str, Any]:
     return {name: getattr(outcome, name) for name in ("n_runs", "n_valid", "n_reused", "problems")}
 
 
-def analysed(folder: Path) -> tuple[Analysis, MeasureInfo, Path]:
-    """Everything that is made of the journal, written again while no other process writes to the folder."""
+def analysed(folder: Path, *, keeps_report: bool = False) -> tuple[Analysis, MeasureInfo, Path]:
+    """Everything that is made of the journal, written again while no other process writes to the folder.
+
+    Where it `keeps_report`, one that this version made of the same measurements stays, and the tables with it.
+    """
     from joulewise.files import locked
     from joulewise.measure.analysis.analysis import analyse
     from joulewise.measure.analysis.export import write_tables
     from joulewise.measure.bench.store import LaboratoryStore, machine_from
     from joulewise.present.measure.report import write_measure_report
+    from joulewise.present.report import mark_of, marked_report
 
     store = LaboratoryStore(folder)
     machine = machine_from(store.existing()["machine"])
     with locked(folder):
         analysis = analyse(store.write_tables(), store.idle_powers())
         analysis = replace(analysis, missing=(*analysis.missing, *filter(None, [store.uncovered()])))
-        write_tables(folder, analysis, machine)
-        info = _info(store, machine)
-        return analysis, info, write_measure_report(folder, analysis, info)
+        info, mark = _info(store, machine), mark_of(store.stamp())
+        page = marked_report(folder, mark) if keeps_report else None
+        if page is None:
+            write_tables(folder, analysis, machine)
+            page = write_measure_report(folder, analysis, info, mark)
+        return analysis, info, page
 
 
 def _info(store: LaboratoryStore, machine: Machine) -> MeasureInfo:

@@ -20,14 +20,13 @@ def report(
 ) -> None:
     """Write the report and figures of results."""
     from joulewise.present.results import write_figures, write_report
-    from joulewise.reading import fitting
     from joulewise.study import open_results
 
     results, figures = open_results(folder), list[Path]()
     if formats:  # first, since only here a mistake can come to light
-        with progress("Drawing figures", quiet=as_json) as move, fitting(folder):
+        with progress("Drawing figures", quiet=as_json) as move:
             figures = write_figures(results, formats=formats, on_progress=move)
-    with working("Writing the report", quiet=as_json), fitting(folder):
+    with working("Writing the report", quiet=as_json):
         written = [write_report(results), *figures]
     if as_json:
         print_json([str(path) for path in written])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from joulewise.cli.codes import OUR_FAULT
+from joulewise.cli.codes import NOT_ALL_CHECKED, OUR_FAULT, SOME_RUNS_FAILED
 from joulewise.cli.output import AsJson, FolderPath, note, print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -22,9 +23,18 @@ TrustedCode = Annotated[
         show_default=False,
     ),
 ]
+StudyFiles = Annotated[
+    Path | None,
+    typer.Option(
+        "--files",
+        metavar="FOLDER",
+        help="Take the study's files from this folder. Without it, only files in this one or the results are read.",
+        show_default=False,
+    ),
+]
 
 
-def verify(folder: FolderPath, code: TrustedCode = None, as_json: AsJson = False) -> None:
+def verify(folder: FolderPath, code: TrustedCode = None, files: StudyFiles = None, as_json: AsJson = False) -> None:
     """Check stored results against their study.
 
     Worlds are made and runs are computed again, proofs of bounds are checked, and every column is compared but for
@@ -32,7 +42,7 @@ def verify(folder: FolderPath, code: TrustedCode = None, as_json: AsJson = False
     """
     from joulewise.study import to_verify
 
-    work = to_verify(folder, code)
+    work = to_verify(folder, code, files)
     if not as_json:
         note(_what_comes(work))
     with progress("Verifying", quiet=as_json) as move:
@@ -41,34 +51,51 @@ def verify(folder: FolderPath, code: TrustedCode = None, as_json: AsJson = False
         print_json([vars(verdict) for verdict in verdicts])
     else:
         _show(verdicts)
-    if any(verdict.problems for verdict in verdicts):
-        raise typer.Exit(OUR_FAULT)
+    if code_of := _exit_code(verdicts):
+        raise typer.Exit(code_of)
+
+
+def _exit_code(verdicts: list[Verdict]) -> int:
+    """What is worst of all runs: one that does not hold, one that was not checked, one without a result."""
+    from joulewise.study.case import FAILS_AGAIN
+
+    worst = {
+        OUR_FAULT: any(verdict.problems for verdict in verdicts),
+        NOT_ALL_CHECKED: any(map(_why_unchecked, verdicts)),
+        SOME_RUNS_FAILED: any(FAILS_AGAIN in verdict.notes for verdict in verdicts),
+    }
+    return next((code for code, is_so in worst.items() if is_so), 0)
+
+
+def _why_unchecked(verdict: Verdict) -> str:
+    """Why a run was not checked; nothing where it was."""
+    from joulewise.study.case import NOT_CHECKED
+
+    start = f"{NOT_CHECKED}: "
+    return next((line.removeprefix(start) for line in verdict.notes if line.startswith(start)), "")
 
 
 def _what_comes(work: Verification) -> str:
     """What is computed again, and how long that takes."""
-    from joulewise.units import count, noun, roughly
+    from joulewise.units import count, roughly
 
     n = len(work.again)
-    took = f"; {noun(n, 'it', 'they')} took {roughly(work.seconds)}" if n else ""
-    return f"Computing {count(n, 'run')} of {len(work.stored):,} again{took}."
+    takes = f", which takes about {roughly(work.seconds)}" if n else ""
+    return f"Computing {count(n, 'run')} of {len(work.stored):,} again{takes}."
 
 
 def _show(verdicts: list[Verdict]) -> None:
-    from joulewise.study.case import NOT_CHECKED
     from joulewise.units import noun
 
-    unchecked = [verdict for verdict in verdicts if any(line.startswith(NOT_CHECKED) for line in verdict.notes)]
-    holds = {False: ("holds",), True: ()}
-    rows = [
-        {
-            "run": verdict.run[:12],
-            "what": verdict.title,
-            "verdict": "; ".join((*(verdict.problems or holds[verdict in unchecked]), *verdict.notes)),
-        }
-        for verdict in verdicts
-    ]
+    rows = [{"run": each.run[:12], "what": each.title, "verdict": _words(each)} for each in verdicts]
     n, n_stored = len(verdicts), sum(verdict.has_records for verdict in verdicts)
-    n_whole = sum(not verdict.problems and verdict not in unchecked for verdict in verdicts)
+    n_whole = sum(not verdict.problems and not _why_unchecked(verdict) for verdict in verdicts)
     print_table(f"{n_whole} of {n} {noun(n, 'run holds', 'runs hold')}", rows)
     print(f"{n_stored} of {n} {noun(n, 'run has', 'runs have')} stored detail tables, which were compared as well.")
+    for why, n_unchecked in Counter(filter(None, map(_why_unchecked, verdicts))).items():
+        print(f"{n_unchecked} of {n} {noun(n, 'run was', 'runs were')} not checked: {why}.")
+
+
+def _words(verdict: Verdict) -> str:
+    holds = not verdict.problems and not _why_unchecked(verdict)
+    return "; ".join((*verdict.problems, *(["holds"] if holds else []), *verdict.notes))

@@ -12,7 +12,7 @@ from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints, freeze_fields
 from joulewise.model.room import Room
 
-_IN_TIME = 1.0 - 1e-9
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +53,8 @@ class TaskFlows:
     Tasks belong to memory classes: one of class a beside one of class b on a processor of type n takes
     `1 + slowdown[n, a, b]` times as long, and slowdowns of several neighbours add up. Where slowdowns are known for
     each pair of task types, each type is a class of its own. `deadlines_alone`: a task counts as in time if it would
-    be so alone, as published; otherwise only if it is so beside whatever its neighbours run. Raises InputError with
-    every problem found.
+    be so alone, as Oxley et al. 2014 ask; otherwise only if it is so beside whatever its neighbours run. Raises
+    InputError with every problem found.
     """
 
     names: tuple[str, ...]
@@ -81,23 +81,29 @@ class TaskFlows:
     def n_classes(self) -> int:
         return len(self.class_names)
 
+    @property
+    def late_s(self) -> Floats:
+        """How long after its arrival a task is late: one that takes just as long as its deadline is not."""
+        return np.asarray(self.deadline_s * (1.0 + _ROUNDING))
+
+    @cached_property
+    def _late_pace(self) -> Floats:
+        """[task type, node type, P-state]: the share of its speed at which a task is just late."""
+        never = np.full_like(self.speed_per_s, np.inf)
+        return np.divide(1.0 / self.late_s[:, None, None], self.speed_per_s, out=never, where=self.speed_per_s > 0)
+
     @cached_property
     def is_usable(self) -> Bools:
         """Which [task type, node type, P-state] can meet the deadline when a task starts as it arrives (eq. 3)."""
-        return np.asarray(self.speed_per_s > 1.0 / self.deadline_s[:, None, None])
+        return np.asarray(self._late_pace < 1.0)
 
     @cached_property
     def least_pace(self) -> Floats:
         """[task type, node type, P-state]: a task that neighbours slow to this share of its speed, or less, is late.
 
-        0 where deadlines are tested alone. One that takes just as long as its deadline is in time, rounding or not.
+        0 where deadlines are tested alone.
         """
-        if self.deadlines_alone:
-            return np.zeros_like(self.speed_per_s)
-        never = np.full_like(self.speed_per_s, np.inf)
-        return np.divide(
-            _IN_TIME / self.deadline_s[:, None, None], self.speed_per_s, out=never, where=self.speed_per_s > 0
-        )
+        return np.zeros_like(self.speed_per_s) if self.deadlines_alone else self._late_pace
 
     @property
     def most_reward_per_s(self) -> float:
@@ -236,7 +242,7 @@ def _speed_problems(flows: TaskFlows) -> Iterator[Problem]:
     for at in np.flatnonzero(~flows.is_usable.any(axis=(1, 2))):
         fastest = speed[at].max()
         found = f"found a deadline of {flows.deadline_s[at]:.6g} s" if fastest > 0 else "found no node that can run it"
-        allowed = f"must be above {1 / fastest:.6g} s, its shortest time" if fastest > 0 else ""
+        allowed = f"must be {1 / fastest:.6g} s or more, its shortest time" if fastest > 0 else ""
         yield Problem(f"task types: {flows.names[at]}", found, allowed, "or leave this task type out")
 
 

@@ -208,7 +208,7 @@ def _bars(
         base = base.encode(xOffset=_offset(frame))
     width_px = frame.step_px * len(names)
     limit_line = _limit_line(limit, frame.measure.limit_name if last else "", width_px)
-    layers = [*_layers(frame, base, first=first), *_heading(heading, width_px), *limit_line]
+    layers = [*_layers(frame, base, first=first), *_heading(heading, width_px), *limit_line, *_values(frame, base)]
     return layer(*layers, width=width_px, height=frame.height_px)
 
 
@@ -293,7 +293,7 @@ def _offsets(rows: pl.DataFrame, layout: Layout, groups: list[Any]) -> list[floa
 
 
 def _layers(frame: _BarFrame, base: Any, *, first: bool) -> list[Any]:
-    """Bars, whiskers with their caps and, while they fit, the values above them."""
+    """Bars, and whiskers with their caps."""
     import altair as alt
 
     axis: dict[str, Any] = {
@@ -307,11 +307,16 @@ def _layers(frame: _BarFrame, base: Any, *, first: bool) -> list[Any]:
     bars = base.mark_bar(**wide).encode(y=y, color=group_colour(frame.records, frame.layout.group))
     rules = base.mark_rule(color=theme.INK, strokeWidth=1).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
     cap = base.mark_tick(color=theme.INK, thickness=1, size=5, orient="horizontal", opacity=1)
-    layers = [bars, rules, cap.encode(y=alt.Y("low:Q")), cap.encode(y=alt.Y("high:Q"))]
-    if frame.has_values:
-        text = base.mark_text(dy=-8, fontSize=theme.LABEL_PX - 1, color=theme.INK)
-        layers.append(text.encode(y=alt.Y("top:Q"), text=alt.Text("value:N")))
-    return layers
+    return [bars, rules, cap.encode(y=alt.Y("low:Q")), cap.encode(y=alt.Y("high:Q"))]
+
+
+def _values(frame: _BarFrame, base: Any) -> list[Any]:
+    """The values above their bars while they fit, with white around them where a limit runs through."""
+    import altair as alt
+
+    looks = [{"stroke": "white", "strokeWidth": 4, "strokeJoin": "round"}, {}] if frame.has_values else []
+    texts = (base.mark_text(dy=-8, fontSize=theme.LABEL_PX - 1, color=theme.INK, **look) for look in looks)
+    return [text.encode(y=alt.Y("top:Q"), text=alt.Text("value:N")) for text in texts]
 
 
 def _tooltip(frame: _BarFrame) -> list[Any]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from joulewise._version import __version__
 from joulewise.files import write_atomic
 from joulewise.present.export import render, spec_of
 from joulewise.present.html import filled, libraries
@@ -50,6 +53,22 @@ class Draft:
         path = folder / REPORT
         write_atomic(path, self.html() + mark)
         return path
+
+
+def mark_of(*facts: str) -> str:
+    """The last line of a report, which tells what it was made of, and by what."""
+    made = json.dumps([__version__, *facts])
+    return f"\n<!-- made of {hashlib.sha256(made.encode()).hexdigest()} -->\n"
+
+
+def marked_report(folder: Path, mark: str) -> Path | None:
+    """The report in a folder if it ends with this mark; None where it must be written."""
+    path, end = folder / REPORT, mark.encode()
+    if not path.is_file():
+        return None
+    with path.open("rb") as page:
+        page.seek(max(path.stat().st_size - len(end), 0))
+        return path if page.read() == end else None
 
 
 def render_report(records: Records) -> str:

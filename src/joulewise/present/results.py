@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from joulewise._version import __version__
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.present.export import FORMATS, export
 from joulewise.present.page import drawable, page_of
 from joulewise.present.records import Records, StudyInfo, tidy
-from joulewise.present.report import REPORT, draft_of
+from joulewise.present.report import draft_of, mark_of, marked_report
 from joulewise.study.store import Store
 
 if TYPE_CHECKING:
@@ -46,18 +43,11 @@ def write_report(results: Results) -> Path:
 
 def current_report(results: Results) -> Path | None:
     """The report in the folder of the results, if this version made it of them; None where it must be written."""
-    path, mark = results.folder / REPORT, _mark(results).encode()
-    if not path.is_file():
-        return None
-    with path.open("rb") as page:
-        page.seek(max(path.stat().st_size - len(mark), 0))
-        return path if page.read() == mark else None
+    return marked_report(results.folder, _mark(results))
 
 
 def _mark(results: Results) -> str:
-    """The last line of a report, which tells what it was made of, and by what."""
-    made = json.dumps([__version__, results.study.kind.version, Store(results.folder).stamp()])
-    return f"\n<!-- made of {hashlib.sha256(made.encode()).hexdigest()} -->\n"
+    return mark_of(results.study.kind.version, Store(results.folder).stamp())
 
 
 def write_figures(

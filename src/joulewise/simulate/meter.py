@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from joulewise.model.arrays import Floats
-from joulewise.model.supply import Supply
+from joulewise.model.supply import HOUR_S, Supply
 from joulewise.model.workload import Workload
 from joulewise.simulate.power import Draws
 
@@ -66,6 +66,19 @@ def budget_until_j(supply: Supply, work: Workload, at_s: Floats, last_s: float) 
     n_days = np.maximum(np.ceil((at_s - work.start_s) / supply.day_s), 1.0)
     day_j = supply.budget_j / _n_days(supply, work, last_s) if supply.is_total else supply.budget_j
     return np.asarray(n_days * day_j)
+
+
+def mean_cap_w(cap_w: Floats, edge_s: Floats) -> Floats:
+    """A power cap by the hour, mean over the steps between these instants."""
+    total_j = _cap_until_j(cap_w, edge_s)
+    return np.asarray(np.diff(total_j) / np.maximum(np.diff(edge_s), np.finfo(float).tiny))
+
+
+def _cap_until_j(cap_w: Floats, at_s: Floats) -> Floats:
+    """What a cap by the hour, which starts again at its end, allows in all from instant 0 on."""
+    hours, until_w = np.floor(at_s / HOUR_S), np.concatenate(([0.0], np.cumsum(cap_w)))
+    n_cycles, hour = np.divmod(hours.astype(np.int64), cap_w.size)
+    return np.asarray(HOUR_S * (n_cycles * until_w[-1] + until_w[hour]) + (at_s - HOUR_S * hours) * cap_w[hour])
 
 
 def _n_days(supply: Supply, work: Workload, last_s: float) -> int:

@@ -12,6 +12,8 @@ from joulewise.study.store import Store, Tables
 
 NOT_CHECKED = "not checked"
 """How notes on runs begin that could not be judged; why follows."""
+FAILS_AGAIN = "it fails again, as stored"
+"""The note on a run without a result."""
 
 
 class Note(str):

@@ -10,15 +10,15 @@ from typing import Any
 
 from joulewise.errors import InputError, JoulewiseError
 from joulewise.reading import parsed
-from joulewise.study.case import NOT_CHECKED, Case, Note, Outcome
+from joulewise.study.case import FAILS_AGAIN, NOT_CHECKED, Case, Note, Outcome
 from joulewise.study.column import RUNS
 from joulewise.study.judging import judge_columns, judge_tables
 from joulewise.study.kind import Kind
 from joulewise.study.results import Results
 from joulewise.study.run import Run
 from joulewise.study.source import Draw
-from joulewise.study.store import DONE, Store, Tables
-from joulewise.study.worker import world_of
+from joulewise.study.store import FAILED, Store, Tables
+from joulewise.study.worker import reason_of, world_of
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class Judge:
     results: Results
     _proofs: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     _outcomes: dict[str, Outcome | str] = field(default_factory=dict)
+    _failures: dict[str, str] = field(default_factory=dict)
 
     @property
     def kind(self) -> Kind:
@@ -64,12 +65,37 @@ class Judge:
 
     def findings(self, stored: StoredRun) -> Iterator[str]:
         """What does not hold of a run, and notes."""
-        if stored.row["status"] != DONE:
-            yield from judge_columns(self._came_out(stored), {"error": stored.row["error"]})
-            yield Note(f"{NOT_CHECKED}: it failed")
+        if stored.row["status"] == FAILED:
+            yield from self._of_failure(stored)
             return
         case = self._case(stored.run)
         yield from self._of_bound(case) or self._of_outcome(stored, case)
+
+    def _of_failure(self, stored: StoredRun) -> Iterator[str]:
+        """What does not hold of a run that is said to have failed: it must fail again, for the stored reason."""
+        reason = stored.row["error"]
+        yield from judge_columns(self._came_out(stored), {"error": reason})
+        hindrance = self.kind.hindrance(stored.run, stored.row)
+        if hindrance:
+            yield Note(f"{NOT_CHECKED}: it failed, and {hindrance}")
+            return
+        again = self._failure_now(stored)
+        if not again:
+            yield f"runs: status: {FAILED!r} is stored ({reason}), but it comes out; run the study again"
+        elif again == reason:
+            yield Note(FAILS_AGAIN)
+        else:
+            yield f"runs: error: {reason!r} is stored, {again!r} comes out"
+
+    def _failure_now(self, stored: StoredRun) -> str:
+        """Why a run fails when it is computed again; nothing where it does not."""
+        if stored.run.key not in self._failures:
+            try:
+                self.kind.again(self._case(stored.run), stored.row).tables()
+                self._failures[stored.run.key] = ""
+            except Exception as error:  # as when it was run: whatever a user's heuristic raises
+                self._failures[stored.run.key] = reason_of(error)
+        return self._failures[stored.run.key]
 
     def _case(self, run: Run) -> Case:
         """A run as it is computed again: in the world made again, and without a trace in its folder."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from joulewise.reading import Strict, damaged, one_line
+from joulewise.parquet import ParquetError, reading_parquet
+from joulewise.reading import Strict, damaged
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,15 +68,16 @@ class StoredProof(Strict):
 # --- tables ------------------------------------------------------------------------------------------------------
 
 
-def read_parquet(path: Path, columns: Iterable[str] | None = None) -> pl.DataFrame:
-    """A table, or those of these columns that it has."""
+def read_parquet(path: Path, columns: Iterable[str] | None = None, name: str = "") -> pl.DataFrame:
+    """A table, or those of these columns that it has; with a name, it must be sealed by that."""
     import polars as pl
 
     try:
-        wanted = None if columns is None else set(columns) & set(pl.read_parquet_schema(path))
-        return pl.read_parquet(path, columns=None if wanted is None else sorted(wanted))
-    except (OSError, ValueError, MemoryError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise damaged(path, "", f"cannot be read: {one_line(error)}") from None
+        with reading_parquet(path, name):
+            wanted = None if columns is None else set(columns) & set(pl.read_parquet_schema(path))
+            return pl.read_parquet(path, columns=None if wanted is None else sorted(wanted))
+    except ParquetError as error:
+        raise damaged(path, "", f"cannot be read: {error.why}") from None
 
 
 def check_columns(path: Path, table: pl.DataFrame, columns: Sequence[Column]) -> None:

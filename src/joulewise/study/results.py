@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any
 import polars as pl
 
 from joulewise.errors import InputError, Problem
+from joulewise.reading import damaged
 from joulewise.study import statistics
 from joulewise.study.column import RECORDS
-from joulewise.study.reading import check_columns, read_parquet
+from joulewise.study.reading import check_columns
 from joulewise.study.rows import check_runs
 from joulewise.study.store import FAILED, MARKER, Store, Tables
 from joulewise.study.study import VARIANT, Study, parse_study, read_source
@@ -20,12 +22,16 @@ from joulewise.study.study import VARIANT, Study, parse_study, read_source
 
 @dataclass(frozen=True)
 class Results:
-    """The study of a results folder and its runs, one row each; `about` is what the folder says of itself."""
+    """The study of a results folder and its runs, one row each; `about` is what the folder says of itself.
+
+    Where tables `must_be_sealed`, those that are not as they were written are refused.
+    """
 
     folder: Path
     study: Study = field(repr=False)
     runs: pl.DataFrame = field(repr=False)
     about: dict[str, Any] = field(repr=False)
+    must_be_sealed: bool = field(default=True, repr=False)
 
     @property
     def failed(self) -> pl.DataFrame:
@@ -79,7 +85,7 @@ class Results:
         wanted = None if names is None else set(names)
         columns = [column for column in self.study.kind.columns if column.table == table]
         columns = [column for column in columns if wanted is None or column.name in wanted]
-        found = read_parquet(path, wanted)
+        found = Store(self.folder).read_table(path, wanted, must_be_sealed=self.must_be_sealed)
         check_columns(path, found, columns)
         return found
 
@@ -97,8 +103,8 @@ _MEASURED = "measure.json"
 """What marks a folder of the laboratory."""
 
 
-def open_results(folder: Path | str) -> Results:
-    """The results in a folder; InputError when it holds none."""
+def open_results(folder: Path | str, *, must_be_sealed: bool = True) -> Results:
+    """The results in a folder; InputError when it holds none, or, where they `must_be_sealed`, was changed since."""
     folder = Path(folder)
     store = Store(folder)
     about = store.marker()
@@ -112,6 +118,18 @@ def open_results(folder: Path | str) -> Results:
     source = read_source(store.study_file)
     study = parse_study(source, store.study_file.name, Path(about["study_folder"]))
     study = replace(study, heading=replace(study.heading, trials=about["trials"]))
-    runs = store.read_table(store.runs_file)
+    runs = store.read_table(store.runs_file, must_be_sealed=False)
     check_runs(store.runs_file, runs, study)
-    return Results(folder, study, runs, about)
+    if must_be_sealed:
+        store.read_table(store.runs_file, ["run"])
+        _check_details(store, study, runs)
+    return Results(folder, study, runs, about, must_be_sealed)
+
+
+def _check_details(store: Store, study: Study, runs: pl.DataFrame) -> None:
+    """InputError where a run has some of its detail tables and not all."""
+    stored = {name: {path.stem for path in (store.folder / name).glob("*.parquet")} for name in study.kind.tables}
+    kept = set(runs["run"]).intersection(itertools.chain(*stored.values()))
+    for name, keys in stored.items():
+        if not kept <= keys:
+            raise damaged(store.detail_file(name, min(kept - keys)), "", "is missing")

@@ -14,7 +14,7 @@ from typing import Any
 
 from joulewise._version import __version__
 from joulewise.errors import InputError, Problem
-from joulewise.files import locked
+from joulewise.files import locked, remove_leftovers
 from joulewise.processes import available_cpus
 from joulewise.progress import CancelToken, Progress
 from joulewise.study.execute import execute
@@ -56,7 +56,7 @@ def run_study(
     store.check_owner(study.owner)
     runs = plan(study)
     with locked(store.folder):
-        store.remove_leftovers()
+        remove_leftovers(store.folder)
         missing = missing_runs(study, store, runs)
         about = _about(study, store, runs)
         if not missing and store.holds(study.owner, runs, about):
@@ -68,7 +68,7 @@ def run_study(
         try:
             execute(missing, (study.folder, store.folder), workers, _counter(missing, runs, on_progress), cancel)
         finally:
-            store.remove_leftovers()  # of processes that were ended
+            remove_leftovers(store.folder)  # of processes that were ended
         about["seconds"] += time.perf_counter() - began
         table = store.finish(study.owner, runs, about)
     return Results(store.folder, study, table, about)

@@ -17,7 +17,7 @@ from joulewise.files import sha256_of
 from joulewise.policies.user_files import is_file_spec
 from joulewise.study.parameters import hints_of, table_of
 
-RESULTS_VERSION = 3
+RESULTS_VERSION = 4
 """Raised whenever the same study would give other numbers, so that old and new runs are not mixed."""
 
 _LONGEST_CELL = 100
@@ -57,11 +57,11 @@ class Part:
                 yield name, value.partition(":")[0] if is_code else value
 
     def code(self) -> Iterator[tuple[str, str]]:
-        """The keys that name code in a file, with what they say, such as "mine.py:mine"."""
+        """The fields that name code in a file, with what they say, such as "mine.py:mine"."""
         for field in dataclasses.fields(self.parameters):
             value = getattr(self.parameters, field.name)
             if field.metadata.get("file") == "code" and is_file_spec(value):
-                yield f"{self.section}.{field.name}", value
+                yield field.name, value
 
     def cells(self) -> dict[str, object]:
         """The section as columns of a run's row: dotted names with the unit at the end."""

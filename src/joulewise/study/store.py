@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from joulewise.errors import InputError, Problem
-from joulewise.files import remove_leftovers, sha256_of, write_atomic
+from joulewise.files import sha256_of, write_atomic
+from joulewise.parquet import sealed
 from joulewise.reading import parsed, read_any_object, read_object
 from joulewise.study.reading import Marker, StoredProof, StoredRow, read_parquet
 from joulewise.study.run import Run
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised whenever a file of a results folder changes its meaning."""
 
 MARKER = "study.json"
@@ -148,24 +149,28 @@ class Store:
         marker = {"schema_version": SCHEMA_VERSION, "name": owner.name, "is_finished": is_finished, **details}
         write_atomic(self.folder / MARKER, json.dumps(marker, indent=2) + "\n")
 
-    def remove_leftovers(self) -> None:
-        """Remove the temporary files of processes that were ended while writing; only while the folder is held."""
-        remove_leftovers(self.folder, *(path for path in self.folder.iterdir() if path.is_dir()))
-
     def write_part(self, run: Run, result: Result) -> None:
         """Store what was run and what came out."""
         part = {"schema_version": SCHEMA_VERSION, **run.cells(), **result}
         write_atomic(self.part_file(run.key), json.dumps(part, allow_nan=False) + "\n")
 
     def write_table(self, path: Path, table: pl.DataFrame) -> None:
-        """Store a table as Parquet, with the schema version in its metadata."""
+        """Store a table as Parquet, with the schema version in its metadata, sealed by its place in the folder."""
         buffer = io.BytesIO()
         table.write_parquet(buffer, metadata={"schema_version": str(SCHEMA_VERSION)})
-        write_atomic(path, buffer.getvalue())
+        write_atomic(path, sealed(buffer.getvalue(), self._name(path)))
 
-    def read_table(self, path: Path, columns: Iterable[str] | None = None) -> pl.DataFrame:
-        """A stored table, or those of these columns that it has; InputError when it is missing or damaged."""
-        return read_parquet(path, columns)
+    def read_table(
+        self, path: Path, columns: Iterable[str] | None = None, *, must_be_sealed: bool = True
+    ) -> pl.DataFrame:
+        """A stored table, or those of these columns that it has; InputError when it is missing or damaged.
+
+        Where it `must_be_sealed`, one that is not as `write_table` wrote it is damaged as well.
+        """
+        return read_parquet(path, columns, self._name(path) if must_be_sealed else "")
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
 
     def read_proof(self, world_key: str, kind: str, parse: Callable[[Any], Found]) -> Found | None:
         """The stored proof of a world's bound of a kind, as `parse` makes it of JSON values, or None."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +15,8 @@ from joulewise.study.judging import judge_cells
 from joulewise.study.planning import plan
 from joulewise.study.results import Results, open_results
 from joulewise.study.run import Run
-from joulewise.study.store import DONE, runs_table
+from joulewise.study.spec import Part
+from joulewise.study.store import Store, runs_table
 from joulewise.study.study import Study
 
 
@@ -43,14 +42,14 @@ class Verification:
     def again(self) -> tuple[StoredRun, ...]:
         """Those that are computed again."""
         hindrance = self.results.study.kind.hindrance
-        done = {each.run.key: each for each in self.stored if each.row["status"] == DONE}
-        return tuple(each for each in done.values() if not hindrance(each.run, each.row))
+        runs = {each.run.key: each for each in self.stored}
+        return tuple(each for each in runs.values() if not hindrance(each.run, each.row))
 
     @property
     def seconds(self) -> float:
-        """How long the runs took that are computed again."""
-        took = (each.row.get("run_s") for each in self.again)
-        return math.fsum(took_s for took_s in took if isinstance(took_s, float) and math.isfinite(took_s))
+        """About how long computing again takes: nothing that is stored says so, as anybody may have changed it."""
+        study, runs = self.results.study, [each.run for each in self.again]
+        return study.kind.seconds(runs, Store(self.results.folder), study.folder)
 
     def verdicts(
         self, on_progress: Callable[[int, int], None] = lambda *_: None, cancel: CancelToken | None = None
@@ -82,43 +81,47 @@ def verify(
     on_progress: Callable[[int, int], None] = lambda *_: None,
     cancel: CancelToken | None = None,
     code: Path | None = None,
+    files: Path | None = None,
 ) -> list[Verdict]:
     """Judge every run in a results folder, as `to_verify` and `Verification.verdicts` do."""
-    return to_verify(folder, code).verdicts(on_progress, cancel)
+    return to_verify(folder, code, files).verdicts(on_progress, cancel)
 
 
-def to_verify(folder: Path, code: Path | None = None) -> Verification:
-    """What there is to verify in a results folder; `code` is the folder of the study's files, whose code is trusted.
+def to_verify(folder: Path, code: Path | None = None, files: Path | None = None) -> Verification:
+    """What there is to verify in a results folder; `files` is where the study's files are, and `code` one whose code is
+    trusted as well.
 
-    Raises InputError when no run is done, when the folder or the files that its study names cannot be used, and when
-    the study names code and no folder to take it from is given: nothing that came with results is run.
+    Raises InputError when the folder or the files that its study names cannot be used, when these are elsewhere than
+    below the places that are given (else the working folder and the results), and when the study names code and no
+    folder to take it from is given: nothing that came with results is run.
     """
-    results = open_results(folder)
-    results = replace(results, study=_with_code(results, code))
+    results = open_results(folder, must_be_sealed=False)
+    results = replace(results, study=_with_files(results, code, files))
     runs = _planned(results)
     said = judge_cells(results.runs, runs_table(run.cells() for run in runs))
     rows = results.runs.iter_rows(named=True)
     stored = tuple(StoredRun(run, row, tuple(wrong), results) for run, row, wrong in zip(runs, rows, said, strict=True))
-    if not any(each.row["status"] == DONE for each in stored):
-        advice = "see why in the column `error` of its runs, then run the study again"
-        raise InputError(
-            Problem(str(folder), "holds no run that is done, so there is nothing to verify", advice=advice)
-        )
     return Verification(results, stored)
 
 
-# --- what may be run ---------------------------------------------------------------------------------------------
+# --- what may be read and run ------------------------------------------------------------------------------------
 
 
-def _with_code(results: Results, code: Path | None) -> Study:
-    """The study, whose files are in the folder of trusted code if one is given; InputError for code from elsewhere."""
-    study = results.study
-    named = dict.fromkeys(found for point in study.points for part in point.parts for found in part.code())
+def _with_files(results: Results, code: Path | None, files: Path | None) -> Study:
+    """The study with the folder of its files; InputError for code that is not trusted, and for files from elsewhere."""
+    given, parts = code or files, dict.fromkeys(part for point in results.study.points for part in point.parts)
+    study = replace(results.study, folder=given or results.study.folder)
     if code is None:
-        raise_if_any(_untrusted(results, key, spec) for key, spec in named)
-        return study
-    raise_if_any(_outside(key, spec, code) for key, spec in named if not _is_inside(spec, code))
-    return replace(study, folder=code)
+        raise_if_any(_untrusted(results, *named) for named in dict.fromkeys(_named(parts, Part.code)))
+    places = [given] if given else [Path(), results.folder]
+    named = ((key, study.folder / name) for key, name in dict.fromkeys(_named(parts, Part.files)))
+    raise_if_any(_outside(key, path, places) for key, path in named if path.is_file() and not _is_in(path, places))
+    return study
+
+
+def _named(parts: Iterable[Part], read: Callable[[Part], Iterator[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
+    """The keys of sections that name something, and what they name."""
+    return ((f"{part.section}.{key}", name) for part in parts for key, name in read(part))
 
 
 def _untrusted(results: Results, key: str, spec: str) -> Problem:
@@ -130,14 +133,15 @@ def _untrusted(results: Results, key: str, spec: str) -> Problem:
     )
 
 
-def _outside(key: str, spec: str, code: Path) -> Problem:
-    allowed = f"code is taken only from {str(code)!r}, the folder that you trust"
-    return Problem(key, f"would run {spec!r}", allowed, "name the folder that holds it with --trust-code FOLDER")
+def _outside(key: str, path: Path, places: Sequence[Path]) -> Problem:
+    allowed = f"files are taken only from below {' and '.join(repr(str(place.resolve())) for place in places)}"
+    advice = "name the folder that holds it with --files FOLDER, or with --trust-code FOLDER where it is code"
+    return Problem(key, f"would read {str(path)!r}", allowed, advice)
 
 
-def _is_inside(spec: str, folder: Path) -> bool:
-    root = os.path.abspath(folder)
-    return Path(os.path.normpath(Path(root, spec.partition(":")[0]))).is_relative_to(root)
+def _is_in(path: Path, places: Iterable[Path]) -> bool:
+    """Whether a file is below one of these, wherever links lead."""
+    return any(path.resolve().is_relative_to(place.resolve()) for place in places)
 
 
 def _planned(results: Results) -> tuple[Run, ...]:

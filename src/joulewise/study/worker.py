@@ -47,7 +47,7 @@ def do_run(run: Run, job: Job) -> Finished:
     try:
         result = _compute(run, job, store)
     except Exception as error:  # whatever a user's heuristic raises must not stop the other runs
-        result = {"status": FAILED, "error": _reason(error)}
+        result = {"status": FAILED, "error": reason_of(error)}
     store.write_part(run, result)
     return Finished(run.key, result["error"])
 
@@ -90,7 +90,7 @@ def _without_nan(metrics: dict[str, Any]) -> dict[str, Any]:
     return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in metrics.items()}
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """An error in one line; one that is not ours says where it was raised."""
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, InputError | JoulewiseError):

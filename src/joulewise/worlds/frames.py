@@ -17,6 +17,7 @@ import polars as pl
 
 from joulewise.errors import CONTROL, InputError, Problem, raise_if_any, unknown_name, with_article
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
+from joulewise.parquet import ParquetError, reading_parquet
 
 MAX_LISTED = 5
 """How many problems of one kind are listed before the rest is counted."""
@@ -322,13 +323,13 @@ def _width_problems(name: str, rows: list[tuple[int, int]], width: int) -> Itera
 
 def _read_parquet(name: str, path: Path) -> InputTable:
     try:
-        n_rows = pl.scan_parquet(path).select(pl.len()).collect().item()
-        if n_rows > MAX_ROWS:
-            raise _unreadable(name, f"found {n_rows:,} rows", f"a table may have up to {MAX_ROWS:,}")
-        frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        found = f"cannot be read as Parquet: {_first_line(error)}"
-        raise _unreadable(name, found, advice="the file may be truncated") from error
+        with reading_parquet(path):
+            n_rows = pl.scan_parquet(path).select(pl.len()).collect().item()
+            if n_rows > MAX_ROWS:
+                raise _unreadable(name, f"found {n_rows:,} rows", f"a table may have up to {MAX_ROWS:,}")
+            frame = pl.read_parquet(path)
+    except ParquetError as error:
+        raise _unreadable(name, f"cannot be read as Parquet: {error.why}", advice="the file may be truncated") from None
     raise_if_any(_type_problems(name, frame))
     texts = [column for column, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
     frame = frame.with_columns(pl.col(texts).cast(pl.String))

@@ -68,7 +68,7 @@ def corruptions(facility: Facility, plan: FacilityPlan) -> dict[str, FacilityPla
         "share of time: found -0.1": changed(plan, share=with_cell(plan.share, (0, 0), -0.1)),
         "share of time: found nan": changed(plan, share=with_cell(plan.share, (0, 0), np.nan)),
         "busy: found": changed(plan, share=with_cell(plan.share, can, 1.01)),
-        "s; expected less than": changed(plan, share=with_cell(plan.share, cannot, 0.001)),
+        " s or less": changed(plan, share=with_cell(plan.share, cannot, 0.001)),
         "supply: found 25.1": changed(plan, supply_c=with_cell(plan.supply_c, (0,), 25.1)),
         "inlet temperature: found": changed(plan, supply_c=room.hottest_c),
         "heat removed, W: found": changed(plan, share=0.0 * plan.share, supply_c=heated_c),

@@ -16,8 +16,9 @@ from joulewise.measure.analysis.hosts import UNKNOWN_MACHINE, host_of
 from joulewise.model.facility import TaskFlows
 from joulewise.study import parse_study, run_study
 from joulewise.worlds.assignments.chance_tables import read_chances
+from joulewise.worlds.facility.flow_tables import FlowTables, read_flows
 from joulewise.worlds.facility.site import Site
-from joulewise.worlds.facility.tables import FlowTables, SiteTables, read_flows, read_site
+from joulewise.worlds.facility.site_tables import SiteTables, read_site
 from joulewise.worlds.system_tables import SystemTables, read_system
 from tests.strategies.made_measure import CLASS, CLOCKS_MHZ, DYNAMIC_W, STATIC_W, TIME_S, made_analysis, slowdown
 

@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 
 from joulewise.errors import InputError, Problem
+from joulewise.files import remove_leftovers
 from joulewise.measure.bench.bench import GroupExperiment, GroupRead
 from joulewise.measure.bench.journal import Record, read_journal
 from joulewise.measure.bench.laboratory import (
@@ -305,7 +306,8 @@ def test_only_what_was_left_half_written_is_removed(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     (tmp_path / f".folder.{'2d' * 16}.tmp").mkdir()
-    LaboratoryStore(tmp_path).remove_leftovers()
+    (tmp_path / "linked").symlink_to(tmp_path / "deep" / "er", target_is_directory=True)
+    remove_leftovers(tmp_path)
     assert not any(path.exists() for path in ours)
     assert all(path.exists() for path in others)
 

@@ -228,7 +228,7 @@ def test_a_cap_that_hardly_binds_leaves_room_for_every_task() -> None:
         slowdown,
     )
     facility = Facility(types, flows, np.zeros(n, np.int32), room, 852.95)
-    found = plan_facility(facility, Air(room))
+    found = plan_facility(facility, Air(room), gap=0.01)
     assert found.history[-1][1] >= 0.98 * flows.most_reward_per_s
 
 
@@ -241,7 +241,10 @@ def test_nothing_to_earn_is_planned_too() -> None:
         assert (found.history[-1][1], found.bound_per_s) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("seed", [1, 9, 10, 15, 21, 31])
+MORE_TIGHT = [pytest.param(seed, marks=pytest.mark.thorough("more rooms")) for seed in (1, 9, 31)]
+
+
+@pytest.mark.parametrize("seed", [10, 15, 21, *MORE_TIGHT])
 def test_tight_limits_leave_a_plan(seed: int) -> None:
     facility = random_facility(seed, has_one_curve=True, n_cracs=3)
     air = Air(facility.room)

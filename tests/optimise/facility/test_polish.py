@@ -42,7 +42,9 @@ def is_best(seed: int, n_starts: int) -> None:
     state = steady(facility, air, found.plan)
     assert is_small(facility)
     assert check_facility(facility, found.plan, state) == []
-    assert 0.99 * local_search(facility, air, n_starts) <= state.slowed_reward_per_s <= found.bound_per_s * (1 + 1e-9)
+    assert state.slowed_reward_per_s <= found.bound_per_s * (1 + 1e-9)
+    if state.slowed_reward_per_s < 0.99 * found.bound_per_s:  # above, no search can find a percent more
+        assert state.slowed_reward_per_s >= 0.99 * local_search(facility, air, n_starts)
 
 
 @pytest.mark.parametrize("seed", [902, 904, 914, 917])

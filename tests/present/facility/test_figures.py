@@ -20,7 +20,7 @@ from joulewise.present.facility.map import map_of_temperatures
 from joulewise.present.facility.page import facility_tables
 from joulewise.present.facility.progress import mean_steps, staircase
 from joulewise.present.facility.sweep import PRICE_NAME, rates_by_number, slopes, turned_key
-from joulewise.present.facility.view import BOUND_NAME, spread_out, technique_key
+from joulewise.present.facility.view import BOUND_NAME, PASSES_BOUND, spread_out, technique_key
 from joulewise.present.layout import Drawing
 from joulewise.present.lines import LinePoint
 from joulewise.present.page import all_figures, drawable
@@ -81,6 +81,7 @@ def test_bars_show_what_a_day_earned_beside_what_its_plan_has() -> None:
     assert earned["NLPCL"]["mean"] == pytest.approx(0.9 * plan["NLPCL"]["mean"])
     assert (earned["NLPCL"]["offset"], plan["NLPCL"]["offset"]) == (-0.5, 0.5)
     assert "if no task had to wait" in _drawn("rates-by-technique").caption
+    assert PASSES_BOUND in _drawn("rates-by-technique").caption
 
 
 def test_bars_are_means_with_intervals_and_blind_techniques_have_two() -> None:
@@ -171,6 +172,7 @@ def test_of_several_numbers_the_cap_is_turned_and_wide_ones_are_logarithmic() ->
     drawing = rates_by_number(facility_records(wide, n_trials=1, details=False))
     assert {row["x"] for row in _with(drawing, "piece")} == {2.0, 3.0, 4.0}
     assert "logarithmic" in drawing.caption
+    assert "no plan lies above the dotted line, the proven bound" in drawing.caption
 
 
 def test_cores_are_stacked_and_task_types_ordered_by_memory() -> None:
@@ -269,6 +271,7 @@ def test_reports_say_what_was_found() -> None:
     )
     assert re.search(said, finding.support)
     table, day = facility_tables(COMPARED)
+    assert (table.note, day.note) == ("", PASSES_BOUND)
     assert len(table.rows) == len(day.rows) == len(FIG_2)
     assert day.columns[:3] == ("Planned for the day (%)", "Earned in the day (%)", "Earned of what was planned (%)")
     assert "±" in day.rows[0][1][0].text

@@ -383,6 +383,17 @@ def test_the_winner_is_among_the_schedules_of_a_gantt_chart() -> None:
 
 
 def test_a_power_cap_is_drawn_over_the_power() -> None:
-    capped = replace(REPLAYED, runs=REPLAYED.runs.with_columns(pl.lit(5e6).alias("supply.power_cap_w")))
+    traces = REPLAYED.frame("job_traces")
+    capped = with_frames(REPLAYED, job_traces=traces.with_columns(power_cap_w=pl.lit(5e6)))
     assert "The dashed line is the power cap." in jobs_over_time(capped).caption
     assert "power cap" not in jobs_over_time(REPLAYED).caption
+
+
+def test_a_power_cap_by_the_hour_is_a_line_in_steps() -> None:
+    by_hour = pl.when(pl.col("at_s") < 7200).then(5e6).otherwise(4e6)
+    traces = REPLAYED.frame("job_traces").with_columns(power_cap_w=by_hour)
+    drawing = jobs_over_time(with_frames(REPLAYED, job_traces=traces))
+    assert "The dashed line is the power cap, which changes over time." in drawing.caption
+    rows = [part["hconcat"] for part in spec_of(drawing.chart)["concat"]]
+    marks = [part["layer"][-1]["mark"] for *_, part in rows]  # the last panel of a row is that of power
+    assert all(mark["type"] == "line" and mark["interpolate"] == "step-after" for mark in marks)

@@ -258,3 +258,25 @@ def test_small_charts_of_fates_have_one_axis_each_and_none_without_bars() -> Non
     spec = spec_of(drawing.chart)
     assert len(spec["concat"]) == 9
     assert spec["columns"] == 5
+
+
+def _inside(spec: Any, key: str) -> list[Any]:
+    """All that a specification has under this key, wherever."""
+    if isinstance(spec, list):
+        return [found for part in spec for found in _inside(part, key)]
+    if not isinstance(spec, dict):
+        return []
+    return [spec[key], *_inside(spec[key], key)] if key in spec else _inside(list(spec.values()), key)
+
+
+def test_titles_of_small_charts_stand_at_one_height() -> None:
+    axes = [y["axis"] for y in _inside(spec_of(_drawn(make_records(), "fates").chart), "y")]
+    assert {axis["labelExpr"] for axis in axes} == {"datum.label", "'\N{NO-BREAK SPACE}'"}
+    assert all(axis.get("labels", True) for axis in axes)  # labels that are not seen hold the place of those that are
+
+
+def test_values_are_drawn_last_with_white_around_them_so_that_no_line_runs_through() -> None:
+    few = make_records({POLICY: list(TITLES)[:2]})
+    layers = _inside(spec_of(_drawn(few, "utility-by-policy").chart), "layer")[-1]
+    last = [part["mark"] for part in layers[-2:]]
+    assert [(mark["type"], mark.get("stroke")) for mark in last] == [("text", "white"), ("text", None)]

@@ -96,6 +96,15 @@ def test_a_day_is_that_of_the_twin_and_loses_nothing(
     assert found.planned_reward_per_s[0] == pytest.approx(state.slowed_reward_per_s)
 
 
+def test_a_task_that_takes_just_as_long_as_its_deadline_is_in_time() -> None:
+    """In a plan and in a day alike, whatever instants are rounded to."""
+    facility = one_node(8, 0.7, deadline_s=1 / 0.7)
+    found = day(facility, lambda _: plan_of(facility, 1.0), [[0.1]], 400.0, ahead_s=math.inf)
+    assert found.desired_per_s[0] == pytest.approx(8 * 0.7)
+    assert found.on_time.sum() == found.ended.sum() > 20
+    assert not found.dropped.any()
+
+
 def loses_nothing(found: FacilityDay) -> None:
     """Every task has one fate, no core runs two at once, none before it arrives, and energy is that of all runs."""
     tasks, numbers = found.tasks, found.measures()

@@ -25,6 +25,7 @@ from joulewise.simulate.jobs.measures import (
     maximum_utility,
 )
 from joulewise.simulate.jobs.power import node_draws
+from joulewise.simulate.meter import mean_cap_w
 from joulewise.study.jobs import tables as job_tables
 from joulewise.study.jobs.worlds import Scene
 from tests.strategies.job_worlds import trace_worlds
@@ -255,3 +256,9 @@ def test_measures_are_those_that_come_out_job_by_job(world: JobWorld, data: st.D
     work = replace(world.jobs.work, start_s=2.0, end_s=data.draw(st.sampled_from((25.0, math.inf))),
                    is_prorated=data.draw(st.booleans()))  # fmt: skip
     reported(replace(world, jobs=Jobs(work, labels=labels)), allocation_of(runs, ready_s.tolist(), cut))
+
+
+def test_a_cap_by_the_hour_starts_again_and_is_a_mean_over_steps() -> None:
+    edge_s = np.array([0.0, 1800.0, 5400.0, 7200.0, 12_600.0])
+    assert mean_cap_w(np.array([100.0, 300.0]), edge_s) == pytest.approx([100.0, 200.0, 300.0, 500 / 3])
+    assert mean_cap_w(np.array([100.0]), edge_s) == pytest.approx([100.0] * 4)

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def results(request: pytest.FixtureRequest) -> Results:
 
 def test_every_run_is_done_and_holds(results: Results) -> None:
     assert results.failed.is_empty(), results.failed["error"].to_list()
-    verdicts = verify(results.folder)
+    verdicts = verify(results.folder, files=results.study.folder)
     assert {verdict.problems for verdict in verdicts} == {()}
     assert [verdict.has_records for verdict in verdicts] == (results.runs["trial"] == 0).to_list()
 
@@ -188,10 +189,10 @@ def change_runs(store: Store, _: str) -> None:
     store.write_table(store.runs_file, store.read_table(store.runs_file).with_columns(pl.col("knee_utility") + 1))
 
 
-def change_certificate(store: Store, _: str) -> None:
+def change_certificate(factor: float, store: Store, _: str) -> None:
     for path in (store.folder / "bounds").iterdir():
         stored = json.loads(path.read_text())
-        stored["proof"]["value"] = [0.99 * value for value in stored["proof"]["value"]]
+        stored["proof"]["value"] = [factor * value for value in stored["proof"]["value"]]
         path.write_text(json.dumps(stored))
 
 
@@ -209,7 +210,8 @@ def change_bound(store: Store, _: str) -> None:
         (lose_a_point, "assignments: 1000 rows"),
         (change_points, "fronts: utility"),
         (change_runs, "runs: knee_utility"),
-        (change_certificate, "but the prices prove only"),
+        (partial(change_certificate, 0.99), "but the prices prove"),
+        (partial(change_certificate, 1.01), "but the prices prove"),
     ],
 )
 def test_what_was_changed_is_noticed(
@@ -275,7 +277,7 @@ def test_a_search_goes_on_where_it_stopped(evolved: Path, tmp_path: Path) -> Non
     at_once = run_fronts(ONCE.replace("generations = 12", "generations = 17"), tmp_path / "whole")
     assert went_on.failed.is_empty(), went_on.failed["error"].to_list()
     assert went_on.runs["hypervolume_percent"].equals(at_once.runs["hypervolume_percent"])
-    assert {verdict.problems for verdict in verify(tmp_path / "out")} == {()}
+    assert {verdict.problems for verdict in verify(tmp_path / "out", files=tmp_path)} == {()}
     with pytest.raises(InputError, match=r"optimise\.start_from: found a population of another study"):
         bag_study(more.replace("n_tasks = 40", "n_tasks = 41"), folder=tmp_path)
     with pytest.raises(InputError, match=r"optimise\.start_from: found 'saved.npz' with trials = 2; is of one trial"):

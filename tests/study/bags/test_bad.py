@@ -8,16 +8,7 @@ import pytest
 
 from joulewise.errors import InputError
 from tests.strategies.small import MANAGER
-from tests.strategies.small_bags import FRONT, PROFIT, WORLD, Change, bag_study
-
-TABLES = """
-[system]
-etc_s = "etc.csv"
-power_w = "power.csv"
-machines = "machines.csv"
-[workload]
-bag = "bag.csv"
-"""
+from tests.strategies.small_bags import FRONT, PROFIT, TABLED, WORLD, Change, bag_study
 
 OTHER = '{goal = "profit", price = 1, cost_per_kwh = 1}'
 
@@ -135,16 +126,16 @@ def test_a_mistake_in_a_table_is_reported(name: str, content: str, words: str, t
     (tmp_path / "power.csv").write_text("task_type,a,b\nx,100,40\ny,90,50\n")
     (tmp_path / "bag.csv").write_text("task_type,count\nx,30\ny,50\n")
     (tmp_path / "machines.csv").write_text("machine_type,count\na,2\nb,3\n")
-    bag_study(FRONT.replace(WORLD, TABLES), folder=tmp_path)
+    bag_study(FRONT.replace(WORLD, TABLED), folder=tmp_path)
     (tmp_path / name).write_text(content)
-    found = lines(FRONT.replace(WORLD, TABLES), tmp_path)
+    found = lines(FRONT.replace(WORLD, TABLED), tmp_path)
     assert any(words in line for line in found), found
 
 
 def test_a_system_without_power_figures_is_refused(tmp_path: Path) -> None:
     (tmp_path / "etc.csv").write_text("task_type,a,b\nx,1,2\ny,3,1\n")
     (tmp_path / "bag.csv").write_text("task_type,count\nx,30\ny,50\n")
-    text = FRONT.replace(WORLD, TABLES).replace('power_w = "power.csv"\nmachines = "machines.csv"\n', "")
+    text = FRONT.replace(WORLD, TABLED).replace('power_w = "power.csv"\nmachines = "machines.csv"\n', "")
     assert lines(text, tmp_path) == ["study.toml: system.power_w: found none; a bag needs the power of every choice"]
 
 
@@ -152,4 +143,4 @@ def test_machines_that_are_all_alike_are_no_mistake(tmp_path: Path) -> None:
     (tmp_path / "etc.csv").write_text("task_type,a,b\nx,2,2\ny,2,2\n")
     (tmp_path / "power.csv").write_text("task_type,a,b\nx,50,50\ny,50,50\n")
     (tmp_path / "bag.csv").write_text("task_type,count\nx,30\ny,50\n")
-    bag_study(FRONT.replace(WORLD, TABLES.replace('machines = "machines.csv"\n', "")), folder=tmp_path)
+    bag_study(FRONT.replace(WORLD, TABLED.replace('machines = "machines.csv"\n', "")), folder=tmp_path)

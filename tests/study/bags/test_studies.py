@@ -151,7 +151,7 @@ def test_the_market_of_a_study_is_that_of_its_sections(tmp_path: Path) -> None:
     assert results.runs["mean_power_w"].max() <= 2000 * (1 + 1e-9)  # type: ignore[operator]
     assert results.runs["makespan_s"].max() <= 3600  # type: ignore[operator]
     assert results.runs["cost_per_kwh"].to_list() == pytest.approx([0.1, 0.1])  # done within the first hour
-    assert {verdict.problems for verdict in verify(tmp_path / "out")} == {()}
+    assert {verdict.problems for verdict in verify(tmp_path / "out", files=tmp_path)} == {()}
 
 
 def test_points_without_chance_are_run_once(tmp_path: Path) -> None:

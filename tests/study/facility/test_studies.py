@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +19,7 @@ from joulewise.study.facility.methods import METHODS
 from joulewise.study.schema import study_keys
 from joulewise.study.store import Store
 from tests.strategies.small import lasting
+from tests.strategies.small_facility import TABLED
 
 TEXT = """
 name = "facility"
@@ -31,23 +33,6 @@ cracs = 2
 [workload]
 generator = "flows"
 task_types = 4
-
-[optimise]
-goal = "reward"
-"""
-TABLED = """
-name = "tables"
-trials = 2
-
-[system]
-node_type_list = "types.csv"
-node_list = "nodes.csv"
-crac_list = "cracs.csv"
-heat = "heat.csv"
-
-[workload]
-task_list = "tasks.csv"
-speeds = "speeds.csv"
 
 [optimise]
 goal = "reward"
@@ -181,9 +166,9 @@ def change_runs(store: Store, _: str) -> None:
     store.write_table(store.runs_file, store.read_table(store.runs_file).with_columns(pl.col("crr_percent") + 1))
 
 
-def change_bound(store: Store, _: str) -> None:
+def change_bound(value: str, store: Store, _: str) -> None:
     (path,) = (store.folder / "bounds").iterdir()
-    path.write_text(path.read_text().replace('"value": ', '"value": 1e-9, "true": '))
+    path.write_text(path.read_text().replace('"value": ', f'"value": {value}, "true": '))
 
 
 @pytest.mark.parametrize(
@@ -192,7 +177,9 @@ def change_bound(store: Store, _: str) -> None:
         (change_cores, "cores: share"),
         (change_nodes, "nodes: inlet_c"),
         (change_runs, "runs: crr_percent"),
-        (change_bound, "bounds: 1e-09 is stored"),
+        (partial(change_bound, "1e-9"), "bounds: 1e-09 is stored"),
+        (partial(change_bound, "1e9"), "bounds: 1000000000 is stored"),
+        (partial(change_bound, "NaN"), "bounds: nan is stored"),
     ],
 )
 def test_what_was_changed_is_noticed(
@@ -299,11 +286,11 @@ def test_trouble_in_the_room_costs_power_under_the_same_cap(tmp_path: Path) -> N
 def test_a_facility_may_come_from_tables(tmp_path: Path) -> None:
     for name, text in TABLES.items():
         (tmp_path / name).write_text(text)
-    study = study_of(TABLED + 'method = ["greedy", "greedy-spread"]\nday = "0 s"\n', tmp_path)
+    study = study_of("trials = 2\n" + TABLED + 'method = ["greedy", "greedy-spread"]\nday = "0 s"\n', tmp_path)
     results = run_study(study, tmp_path / "out", 1)
     assert results.failed.is_empty(), results.failed["error"].to_list()
     assert results.runs["nodes"].to_list() == [2, 2]  # nothing is drawn: one trial each
-    assert {verdict.problems for verdict in verify(tmp_path / "out")} == {()}
+    assert {verdict.problems for verdict in verify(tmp_path / "out", files=tmp_path)} == {()}
     (tmp_path / "nodes.csv").write_text("node,type\na,Fujitsu TX141\nb,Fujitsu TX140\n")
     with pytest.raises(InputError, match="did you mean 'Fujitsu TX140'"):
         study_of(TABLED, tmp_path)
@@ -324,7 +311,7 @@ def test_a_plan_promises_no_more_than_deadlines_allow(tmp_path: Path) -> None:
     for name, text in TEN_NODES.items():
         (tmp_path / name).write_text(text)
     variants = '[[variant]]\nname = "ours"\n[[variant]]\nname = "published"\nworkload.deadlines_alone = true\n'
-    text = TABLED.replace("trials = 2", "").replace('heat.csv"', 'heat.csv"\ncap_share = 1.0')
+    text = TABLED.replace('heat.csv"', 'heat.csv"\ncap_share = 1.0')
     results = run_study(study_of(text + variants, tmp_path), tmp_path / "out", 1)
     assert results.failed.is_empty(), results.failed["error"].to_list()
     plan_percent, day_percent, bound_percent = (
@@ -334,7 +321,7 @@ def test_a_plan_promises_no_more_than_deadlines_allow(tmp_path: Path) -> None:
     assert day_percent["published"] < 0.4 * plan_percent["published"]
     assert 0.9 * plan_percent["ours"] <= day_percent["ours"] <= 1.02 * plan_percent["ours"]
     assert 0.98 * bound_percent["ours"] <= plan_percent["ours"] <= bound_percent["ours"] < plan_percent["published"]
-    assert {verdict.problems for verdict in verify(tmp_path / "out")} == {()}
+    assert {verdict.problems for verdict in verify(tmp_path / "out", files=tmp_path)} == {()}
 
 
 def test_cores_are_left_free_where_that_earns_more_in_a_day(tmp_path: Path) -> None:
@@ -343,7 +330,7 @@ def test_cores_are_left_free_where_that_earns_more_in_a_day(tmp_path: Path) -> N
         (tmp_path / name).write_text(text)
     rare = TEN_NODES["tasks.csv"].replace("0.4", "0.03")
     (tmp_path / "tasks.csv").write_text(rare)
-    results = run_study(study_of(TABLED.replace("trials = 2", ""), tmp_path), tmp_path / "out", 1)
+    results = run_study(study_of(TABLED, tmp_path), tmp_path / "out", 1)
     rates = results.details(RATES)
     assert results.runs["crr_percent"][0] == pytest.approx(100.0)
     assert (rates["slowed_per_s"] > 1.1 * rates["arrival_per_s"]).any()

@@ -66,7 +66,7 @@ def documented(table: str) -> list[str]:
 
 def test_every_run_is_done_and_holds(results: Results) -> None:
     assert results.failed.is_empty(), results.failed["error"].to_list()
-    verdicts = verify(results.folder)
+    verdicts = verify(results.folder, files=results.study.folder)
     assert {verdict.problems for verdict in verdicts} == {()}
     assert [verdict.has_records for verdict in verdicts] == (results.runs["trial"] == 0).to_list()
 
@@ -138,7 +138,7 @@ def test_a_changed_start_is_found(logged: Results, tmp_path: Path) -> None:
     path = store.detail_file(JOBS, run)
     kept = store.read_table(path)
     store.write_table(path, kept.with_columns(pl.col("start_s") + 1.0))
-    verdict = next(verdict for verdict in verify(logged.folder) if verdict.run == run)
+    verdict = next(verdict for verdict in verify(logged.folder, files=logged.study.folder) if verdict.run == run)
     store.write_table(path, kept)
     assert verdict.problems == ("jobs: start_s: 1 is stored, 0 comes out",)
 

@@ -100,7 +100,7 @@ class TwinDay:
 
     def send(self, task: Task) -> None:
         now_s, t = task.arrival_s, task.kind
-        deadline_s = float(self.flows.deadline_s[t])
+        deadline_s = float(self.flows.deadline_s[t]) * (1.0 + 1e-9)
         fitting = [
             (core.due_s[t], core.number, processor, core)
             for processor in self.processors

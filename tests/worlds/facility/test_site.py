@@ -24,7 +24,7 @@ from joulewise.worlds.facility.site import (
     generate_site,
     sized,
 )
-from joulewise.worlds.facility.tables import SiteTables
+from joulewise.worlds.facility.site_tables import SiteTables
 
 
 def small(seed: int = 1, trial: int = 0, **flows: float) -> Facility:

@@ -16,10 +16,11 @@ from joulewise.model.arrays import Floats
 from joulewise.model.facility import TaskFlows
 from joulewise.model.room import AIR_J_PER_M3_K
 from joulewise.worlds.facility.colocation import DOES_NOT_FIT, read_colocation
+from joulewise.worlds.facility.flow_tables import FlowTables, read_flows
 from joulewise.worlds.facility.heat_tables import links_of_distribution
 from joulewise.worlds.facility.rooms import RoomParameters, generate_room
 from joulewise.worlds.facility.site import FlowParameters, Site, facility_of, generate_flows
-from joulewise.worlds.facility.tables import FlowTables, SiteTables, read_flows, read_site
+from joulewise.worlds.facility.site_tables import SiteTables, read_site
 
 NODE_TYPES = "type,cores,processors,pstates,overhead_w\nsmall,4,2,2,50\nbig,2,1,1,100\n"
 NODES = "node,type,m3_per_s,redline_c,x_m,y_m,height_m\nn1,small,1,25,0,0,0\nn2,big,1,,0,0,1\nn3,small,2,27,0.6,0,0\n"

@@ -40,14 +40,14 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
 
-from joulewise.check.facility.plan import air_shares
+from joulewise.check.facility.plan import air_shares, ends_in_time
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.facility import Facility, FacilityPrices
 from joulewise.model.room import AIR_J_PER_M3_K, CopCurve, Room
 
 _Range = tuple[float, float]
-_CLOSE, _ROUNDING = 1e-7, 1e-9
+_CLOSE = 1e-7
 _MOST_CELLS = 200_000
 
 
@@ -309,8 +309,8 @@ class _Patterns:
         task, pstate = np.nonzero(tasks.is_usable[:, kind, : types.n_pstates[kind]])
         self._worth = task_price[task] * tasks.speed_per_s[task, kind, pstate]
         self._power_w = tasks.power_w[task, kind, pstate]
-        may_take = tasks.speed_per_s[task, kind, pstate] * tasks.deadline_s[task] * (1.0 + _ROUNDING)
-        self._may_take = np.full_like(may_take, np.inf) if tasks.deadlines_alone else may_take
+        self._time_s = 1.0 / tasks.speed_per_s[task, kind, pstate]
+        self._deadline_s = np.where(tasks.deadlines_alone, np.inf, tasks.deadline_s[task])
         memory_class = tasks.memory_class[task]
         self._classes = [np.flatnonzero(memory_class == c) for c in np.unique(memory_class)]
         size = int(types.cores[kind] // types.processors[kind])
@@ -323,7 +323,8 @@ class _Patterns:
         reward, power_w = np.zeros(self._patterns.shape), np.zeros(self._patterns.shape)
         for c, choices in enumerate(self._classes):
             slowed = self._slowed[:, c, None]
-            worth = np.where(slowed < self._may_take[choices], self._worth[choices] / slowed, 0.0)
+            in_time = ends_in_time(slowed * self._time_s[choices], self._deadline_s[choices])
+            worth = np.where(in_time, self._worth[choices] / slowed, 0.0)
             best = np.argmax(worth - price * self._power_w[choices], axis=1)
             reward[:, c] = worth[np.arange(len(worth)), best]
             power_w[:, c] = self._power_w[choices][best]

@@ -183,7 +183,13 @@ def _is_in_time(facility: Facility, plan: FacilityPlan, speed_per_s: Floats) -> 
         runs = plan.share[cores] @ np.eye(tasks.n_classes)[tasks.memory_class] > 0
         beside = np.where(runs[:, :, None, :], tasks.slowdown[at], 0.0).max(axis=3)
         worst[cores] = (beside.sum(axis=1, keepdims=True) - beside)[:, :, tasks.memory_class]
-    return np.asarray((1.0 + worst) / tasks.deadline_s < speed_per_s * (1.0 + _ROUNDING))
+    with np.errstate(divide="ignore"):
+        return ends_in_time((1.0 + worst) / speed_per_s, tasks.deadline_s)
+
+
+def ends_in_time(takes_s: Floats, deadline_s: Floats) -> Bools:
+    """Whether tasks that take so long are in time; those that take just as long as their deadlines are."""
+    return np.asarray(takes_s < deadline_s * (1.0 + _ROUNDING))
 
 
 def _mean_sum(beside: Floats, idle: Floats, slowdown: Floats) -> Floats:
@@ -229,10 +235,10 @@ def _usable(case: _PlanCase) -> Iterator[str]:
     speed = tasks.speed_per_s[np.arange(tasks.n_types), kind[:, None], case.plan.pstate]
     with np.errstate(divide="ignore"):
         takes_s = 1.0 / speed
-    wrong = np.argwhere((case.plan.share > 0) & ~((speed > 0) & (takes_s < tasks.deadline_s * (1.0 + 1e-9))))
+    wrong = np.argwhere((case.plan.share > 0) & ~ends_in_time(takes_s, tasks.deadline_s))
     for core, task in wrong[:N_SHOWN]:
         choice = f"{tasks.names[task]} in P-state {case.plan.pstate[core, task]}"
-        yield f"core {core}: {choice}: found {takes_s[core, task]} s; expected less than {tasks.deadline_s[task]} s"
+        yield f"core {core}: {choice}: found {takes_s[core, task]} s; expected {tasks.deadline_s[task]} s or less"
     if len(wrong) > N_SHOWN:
         yield f"deadlines: missed by {len(wrong) - N_SHOWN} more choices"
 

@@ -21,6 +21,8 @@ from joulewise.errors import InputError, Problem
 from joulewise.reading import check_object, damaged
 
 Record = dict[str, Any]
+Schemas = Mapping[str, type[BaseModel]]
+"""What records must say, by their event."""
 
 _LINE = "remove the line; the others are whole"
 
@@ -50,9 +52,9 @@ class Journal:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[Journal]:
-    """Open a journal to go on with it; an unfinished last line is cut first."""
-    records, n_whole = _parsed(path)
+def writing(path: Path, schemas: Schemas | None = None) -> Iterator[Journal]:
+    """Open a journal to go on with it; an unfinished last line is cut first. InputError as `read_journal` raises it."""
+    records, n_whole = _parsed(path, schemas or {})
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
     try:
         if os.fstat(handle).st_size > n_whole:
@@ -64,19 +66,15 @@ def writing(path: Path) -> Iterator[Journal]:
         os.close(handle)
 
 
-def read_journal(path: Path, schemas: Mapping[str, type[BaseModel]] | None = None) -> list[Record]:
+def read_journal(path: Path, schemas: Schemas | None = None) -> list[Record]:
     """The records of a journal, which another process may be writing.
 
     InputError where one does not say what the schema of its event wants, if schemas are given.
     """
-    records = _parsed(path)[0]
-    for number, record in enumerate(records if schemas else (), 1):
-        assert schemas is not None
-        _check(f"{path}: line {number}", record, schemas)
-    return records
+    return _parsed(path, schemas or {})[0]
 
 
-def _parsed(path: Path) -> tuple[list[Record], int]:
+def _parsed(path: Path, schemas: Schemas) -> tuple[list[Record], int]:
     """The records, and how many bytes of the file are whole lines; InputError for a line in the middle that is none."""
     lines = _lines(path)
     records = [_record(line) for line in lines]
@@ -85,7 +83,10 @@ def _parsed(path: Path) -> tuple[list[Record], int]:
     if None in records:
         where = f"{path}: line {records.index(None) + 1}"
         raise InputError(Problem(where, "is no line of a journal", advice=_LINE))
-    return [record for record in records if record is not None], sum(map(len, lines[: len(records)]))
+    whole = [record for record in records if record is not None]
+    for number, record in enumerate(whole if schemas else (), 1):
+        _check(f"{path}: line {number}", record, schemas)
+    return whole, sum(map(len, lines[: len(records)]))
 
 
 def _lines(path: Path) -> list[bytes]:
@@ -98,7 +99,7 @@ def _lines(path: Path) -> list[bytes]:
         ) from None
 
 
-def _check(place: str, record: Record, schemas: Mapping[str, type[BaseModel]]) -> None:
+def _check(place: str, record: Record, schemas: Schemas) -> None:
     """InputError where a record does not say what its event must say."""
     event = record["event"]
     if not isinstance(event, str) or event not in schemas:

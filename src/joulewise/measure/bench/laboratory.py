@@ -17,10 +17,11 @@ from typing import Any
 
 from joulewise import units
 from joulewise.errors import InputError, Problem
-from joulewise.files import locked
+from joulewise.files import locked, remove_leftovers
 from joulewise.measure.bench.bench import ClockSetting, GroupRead, MeasuredProgram, MeasuringBench, MemberRead
 from joulewise.measure.bench.bundled import USUAL_SECONDS
 from joulewise.measure.bench.journal import Journal, Record, writing
+from joulewise.measure.bench.schemas import EVENTS
 from joulewise.measure.bench.store import IDLE, PROGRAM, RUN, WARM_UP, LaboratoryStore, is_valid, last_runs, run_facts
 from joulewise.measure.machine.holding import ending_in_order
 from joulewise.measure.machine.machine import Machine
@@ -97,11 +98,12 @@ def measure(
     if not is_agreed:
         _check_length(plan, estimate_left(plan, runs, left, records), is_warm=False)
     with locked(folder), ending_in_order():
-        store.remove_leftovers()
-        store.claim(plan, setting.machine, runs, setting.about, setting.meter)
-        with writing(store.journal_file) as journal:
+        remove_leftovers(store.folder)
+        about = setting.about if left else {**setting.about, **_probed(store)}
+        store.claim(plan, setting.machine, runs, about, setting.meter)
+        with writing(store.journal_file, EVENTS) as journal:
             work = _Work(plan, setting, journal, on_progress)
-            store.claim(plan, setting.machine, work.runs, setting.about, setting.meter)  # with kernels as calibrated
+            store.claim(plan, setting.machine, work.runs, about, setting.meter)  # with kernels as calibrated
             try:
                 work.carry_out(is_agreed=is_agreed)
             except BaseException:
@@ -110,6 +112,12 @@ def measure(
                 raise
             store.write_tables()
             return work.outcome(folder)
+
+
+def _probed(store: LaboratoryStore) -> dict[str, Any]:
+    """What could be read when the runs were made, which is told again where nothing is left to make."""
+    marker = store.marker() or {}
+    return {"probes": marker["probes"]} if "probes" in marker else {}
 
 
 def known_seconds(plan: Plan, records: Iterable[Record]) -> dict[str, float]:
@@ -123,13 +131,13 @@ def known_seconds(plan: Plan, records: Iterable[Record]) -> dict[str, float]:
     seconds_of = {**{name: seconds for name, seconds in said.items() if seconds}, **kernels}
     clocks: dict[str, float] = {}
     for record in records:
-        if record["event"] == WARM_UP and not record["problem"]:
+        if record["event"] == WARM_UP and record["seconds"] is not None and not record["problem"]:
             seconds_of[record["program"]] = record["seconds"]
         elif record["event"] == RUN and len(record["members"]) == 1 and record["members"][0]["wall_s"]:
             (member,) = record["members"]
             name, clock_mhz = member["program"], record["clock_mhz"] or 0.0
             if clock_mhz >= clocks.get(name, 0.0):
-                seconds_of[name], clocks[name] = member["setup_s"] + member["wall_s"], clock_mhz
+                seconds_of[name], clocks[name] = (member["setup_s"] or 0.0) + member["wall_s"], clock_mhz
     return seconds_of
 
 

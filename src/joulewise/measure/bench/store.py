@@ -6,6 +6,8 @@ What an earlier version of the plan asked for stays in the journal, and out of t
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,7 +19,7 @@ from pydantic import TypeAdapter
 
 from joulewise._version import __version__
 from joulewise.errors import InputError, Problem
-from joulewise.files import remove_leftovers, replacing, write_atomic
+from joulewise.files import sha256_of, write_changed
 from joulewise.measure.bench.bench import GroupRead
 from joulewise.measure.bench.journal import Record, read_journal
 from joulewise.measure.bench.observations import COLUMNS
@@ -118,12 +120,8 @@ class LaboratoryStore:
             "description": plan.heading.description, **_of_machine(plan, machine), **about,
             "energy_meter": meter, "runs": [run.key for run in runs],
         }  # fmt: skip
-        write_atomic(self.folder / MARKER, json.dumps(marker, indent=1, ensure_ascii=False) + "\n")
-        write_atomic(self.plan_file, plan.source)
-
-    def remove_leftovers(self) -> None:
-        """Remove temporary files of a process that was ended while writing; only while the folder is held."""
-        remove_leftovers(self.folder, self.folder / TABLES_FOLDER)
+        write_changed(self.folder / MARKER, json.dumps(marker, indent=1, ensure_ascii=False) + "\n")
+        write_changed(self.plan_file, plan.source)
 
     def records(self) -> list[Record]:
         """What the journal holds."""
@@ -146,10 +144,10 @@ class LaboratoryStore:
         from joulewise.measure.analysis.outliers import with_outliers
 
         table = with_outliers(observations(records, marker["runs"]))
-        with replacing(self.folder / "observations.parquet") as path:
-            table.write_parquet(path, metadata={"schema_version": str(SCHEMA_VERSION)})
-        with replacing(self.folder / "observations.csv") as path:
-            table.write_csv(path)
+        packed = io.BytesIO()
+        table.write_parquet(packed, metadata={"schema_version": str(SCHEMA_VERSION)})
+        write_changed(self.folder / "observations.parquet", packed.getvalue())
+        write_changed(self.folder / "observations.csv", table.write_csv())
         return table
 
     def _metered(self, marker: Mapping[str, Any]) -> list[Record]:
@@ -173,6 +171,12 @@ class LaboratoryStore:
         """Readings of the idle machine by the meter whose energies count."""
         records = self._metered(self.existing())
         return [record for record in records if record["event"] == IDLE and record["idle_w"] is not None]
+
+    def stamp(self) -> str:
+        """What tells measurements from all others: a hash of all that a report is made of."""
+        files = [self.folder / name for name in (MARKER, JOURNAL, "observations.csv")]
+        facts = [*map(sha256_of, files), self.plan_text(), self.idle_readings(), self.uncovered()]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def idle_powers(self) -> pl.DataFrame:
         """Powers of the idle machine, one row for each time it was read."""

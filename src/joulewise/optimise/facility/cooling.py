@@ -21,6 +21,7 @@ from joulewise.optimise.facility.evaluation import Steady, keeps_limits, steady
 _HEAT_TOLERANCE, _CAP_TOLERANCE = 1e-9, 1e-12
 _TRIED = 129
 _MOST_CUTS, _CLOSE, _MOST_AT_ONCE = 60, 1e-9, 0.999
+_LEAST_W = 1e-9
 
 
 class Cooled(NamedTuple):
@@ -163,6 +164,11 @@ class RoomCooling:
     def _only_excess_w(self, cooled: Cooled) -> float:
         """How far the power is above the cap where no other limit is broken; else NaN."""
         return self.excess_w(cooled) if cooled.keeps_redlines and cooled.removes_heat else math.nan
+
+    def part_within_cap(self, node_w: Floats, supply_c: Floats) -> float:
+        """The part of what cores draw that the cap allows at these supplies, whatever redlines say."""
+        cooled, cores_w = self._at(node_w, supply_c, True), node_w - self.facility.overhead_w
+        return min(1.0, max(0.0, 1.0 - self.excess_w(cooled) / max(float(cooled.w_per_w @ cores_w), _LEAST_W)))
 
     def raise_if_never_fits(self) -> None:
         """Raise InputError unless the limits are kept with all cores at rest."""

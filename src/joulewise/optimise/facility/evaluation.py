@@ -52,6 +52,17 @@ class Steady:
 
 def steady(facility: Facility, air: Air, plan: FacilityPlan, reading: EquationReading = EquationReading()) -> Steady:  # noqa: B008
     """What comes of a plan; `margins` says whether it keeps within the limits."""
+    flows, (alone, slowed, cores_w, _, _) = facility.tasks, rates_of(facility, plan, reading)
+    node_w = facility.overhead_w + cores_w
+    node_inlet_c, crac_inlet_c = air.inlets_c(node_w, plan.supply_c)
+    heat_w = air.crac_w_per_k * (crac_inlet_c - plan.supply_c)
+    crac_w = heat_w / facility.room.cop_at(plan.supply_c)
+    earned, earned_slowed = (earned_per_s(flows, rate_per_s) for rate_per_s in (alone, slowed))
+    return Steady(alone, slowed, earned, earned_slowed, node_w, node_inlet_c, crac_inlet_c, heat_w, crac_w)
+
+
+def rates_of(facility: Facility, plan: FacilityPlan, reading: EquationReading = EquationReading()) -> Rates:  # noqa: B008
+    """How often a plan has tasks done, and what its cores draw: all that does not depend on the air."""
     flows, types = facility.tasks, facility.node_types
     alone, slowed, cores_w = np.zeros(flows.n_types), np.zeros(flows.n_types), np.zeros(facility.n_nodes)
     n_sharers = types.sharers.max()
@@ -59,12 +70,7 @@ def steady(facility: Facility, air: Air, plan: FacilityPlan, reading: EquationRe
     speeds = Speeds(flows.speed_per_s, flows.power_w, flows.least_pace, flows.memory_class, flows.slowdown)
     rates = Rates(alone, slowed, cores_w, np.empty((n_sharers, flows.n_classes)), np.empty(n_sharers))
     _run_cores(cores, speeds, rates, reading.as_printed)
-    node_w = facility.overhead_w + cores_w
-    node_inlet_c, crac_inlet_c = air.inlets_c(node_w, plan.supply_c)
-    heat_w = air.crac_w_per_k * (crac_inlet_c - plan.supply_c)
-    crac_w = heat_w / facility.room.cop_at(plan.supply_c)
-    earned, earned_slowed = (earned_per_s(flows, rate_per_s) for rate_per_s in (alone, slowed))
-    return Steady(alone, slowed, earned, earned_slowed, node_w, node_inlet_c, crac_inlet_c, heat_w, crac_w)
+    return rates
 
 
 def earned_per_s(flows: TaskFlows, rate_per_s: Floats) -> float:

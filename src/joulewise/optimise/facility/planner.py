@@ -30,7 +30,7 @@ from joulewise.optimise.facility.mixture import (
     single_groups,
     with_patterns,
 )
-from joulewise.optimise.facility.polish import is_small, polished
+from joulewise.optimise.facility.polish import is_small, polished, rested
 from joulewise.optimise.facility.pool import Allowed
 from joulewise.optimise.facility.program import LinearisedProgram, NoSolutionError, Solution
 from joulewise.optimise.facility.search import FoundPlan, History
@@ -120,19 +120,26 @@ class _Planner:
             program = LinearisedProgram(self.facility, self.air, groups, self.market.at_rest, _ROUGH)
             solution = self.market.settle(program, solution, _LATER if math.isfinite(by) else _FIRST)
             self._prove(solution.prices)
-            plans = list[FacilityPlan]()
             for plan in self._plans(program, solution):
                 self._keep(plan)
-                plans.append(plan)
                 if self._is_near(gap):
                     return "gap"
             if self.is_late():
                 return "time"
         if self.best is None:
             raise NoSolutionError("no plan keeps the limits")
-        for plan in (self.best, *plans) if is_small(self.facility) else ():
-            self._keep(polished(self.market.cooling, plan, self.is_late))
+        if is_small(self.facility):
+            self._polish(self.best, gap)
         return "gap" if self._is_near(gap) else "done"
+
+    def _polish(self, plan: FacilityPlan, gap: float) -> None:
+        """Polish the best plan of all levels, and then what it becomes with each core at rest, one after the other."""
+        self._keep(polished(self.market.cooling, plan, self.is_late))
+        assert self.best is not None
+        for start in rested(self.best):
+            if self._is_near(gap) or self.is_late():
+                break
+            self._keep(polished(self.market.cooling, start, self.is_late))
 
     def _is_near(self, gap: float) -> bool:
         """Whether the best plan is near enough to the bound."""

@@ -1,12 +1,14 @@
 """The last step in very small rooms: time of a core goes to another task type or P-state wherever that earns more.
 
 Linear programs are exact for many processors, of which few mix patterns. With two or three nodes all of them may have
-to, and what cores change between then matters more than prices say. There are few enough choices to try them all.
+to, and what cores change between then matters more than prices say. There are few enough choices to try them all. Such
+moves end where no single core can do better; from there they begin again with a core at rest, for up to eight cores.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
@@ -14,10 +16,12 @@ import numpy as np
 
 from joulewise.model.facility import Facility, FacilityPlan
 from joulewise.optimise.facility.cooling import RoomCooling, within_limits
+from joulewise.optimise.facility.evaluation import earned_per_s, rates_of
 
-_MOST_CHOICES = 400
+_MOST_CHOICES, _MOST_RESTED = 400, 8
 _PARTS = (1.0, 0.5, 0.1)
 _NOTHING, _BETTER, _ENOUGH = 1e-9, 1e-6, 1e-5
+_OTHER_SUPPLIES = 2e-3  # what they may bring at most for one move
 _IDLE = -1
 
 
@@ -36,7 +40,7 @@ def is_small(facility: Facility) -> bool:
 
 def polished(cooling: RoomCooling, plan: FacilityPlan, is_late: Callable[[], bool]) -> FacilityPlan:
     """The plan after the moves that earn more, one after the other, until none does or it is late."""
-    earned = _earned(cooling, plan)[1]
+    plan, earned = _kept(cooling, plan) or (plan, -1.0)
     while not is_late():
         before = earned
         for core, choice in _choices(cooling.facility):
@@ -46,21 +50,42 @@ def polished(cooling: RoomCooling, plan: FacilityPlan, is_late: Callable[[], boo
     return plan
 
 
+def rested(plan: FacilityPlan) -> Iterator[FacilityPlan]:
+    """The plan with one of its first busy cores at rest, for each: a start from which others may get its power."""
+    for core in np.flatnonzero(plan.share.any(axis=1))[:_MOST_RESTED].tolist():
+        share = plan.share.copy()
+        share[core] = 0.0
+        yield replace(plan, share=share)
+
+
 def _best_move(
     cooling: RoomCooling, plan: FacilityPlan, earned: float, core: int, choice: _Choice
 ) -> tuple[FacilityPlan, float]:
     """The plan with more time of a core for one choice, where that earns more; else as it is."""
+    best, most = plan, earned * (1.0 + _BETTER)
     sources = (_IDLE, *np.flatnonzero(plan.share[core] > 0.0).tolist())
-    tried = (_moved(plan, core, source, choice, part) for source, part in product(sources, _PARTS))
-    kept = (_earned(cooling, moved) for moved in tried if moved is not None)
-    best = max(kept, key=lambda pair: pair[1], default=(plan, earned))
-    return best if best[1] > earned * (1.0 + _BETTER) else (plan, earned)
+    for source, part in product(sources, _PARTS):
+        moved = _moved(plan, core, source, choice, part)
+        kept = _kept(cooling, moved) if moved is not None and _may_earn(cooling, moved, most) else None
+        if kept is not None and kept[1] > most:
+            best, most = kept
+    return (best, most) if best is not plan else (plan, earned)
 
 
-def _earned(cooling: RoomCooling, plan: FacilityPlan) -> tuple[FacilityPlan, float]:
-    """A plan within the limits, and what it earns; below 0 where none is."""
+def _may_earn(cooling: RoomCooling, plan: FacilityPlan, most: float) -> bool:
+    """Whether a plan may earn more than the most so far: under no limits, and about as much under the cap."""
+    facility, rates = cooling.facility, rates_of(cooling.facility, plan)
+    if earned_per_s(facility.tasks, rates.slowed) <= most:
+        return False
+    part = cooling.part_within_cap(facility.overhead_w + rates.cores_w, plan.supply_c)
+    less = rates_of(facility, replace(plan, share=part * plan.share))
+    return earned_per_s(facility.tasks, less.slowed) > most * (1.0 - _OTHER_SUPPLIES)
+
+
+def _kept(cooling: RoomCooling, plan: FacilityPlan) -> tuple[FacilityPlan, float] | None:
+    """A plan within the limits, and what it earns; None where none is."""
     kept = within_limits(cooling, plan)
-    return (plan, -1.0) if kept is None else (kept[0], kept[1].slowed_reward_per_s)
+    return None if kept is None else (kept[0], kept[1].slowed_reward_per_s)
 
 
 def _choices(facility: Facility) -> Iterator[tuple[int, _Choice]]:

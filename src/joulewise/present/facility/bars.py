@@ -14,6 +14,7 @@ from joulewise.present.facility.view import (
     BOUND_NAME,
     CRR,
     EARNED,
+    PASSES_BOUND,
     SAID_100,
     earned_metric,
     settings_beside,
@@ -79,6 +80,7 @@ def rates_by_technique(records: Records) -> Drawing:
     parts = [_panel(records, panel, key, top, len(panels)) for panel in panels]
     shown = {name for panel in panels for name in panel.rows["measure"]}
     said = " ".join(words for name, words in _SAID.items() if name in shown)
+    said += f" {PASSES_BOUND}" if {EARNED_NAME, BOUND_NAME} <= shown else ""
     caption = f"{said} {SAID_100[:1].upper()}{SAID_100[1:]}. {whiskers(records, metric=earned_metric(records))}{note}"
     return Drawing(assemble(parts, across=2 if _is_narrow(records, key) else 1), caption)
 

@@ -21,11 +21,13 @@ GLOSSARY = {
     "Co-located reward rate": (
         "The reward rate of a plan with the slowdown that cores of one processor cause each other, if no task had to "
         "wait. A task counts only if it ends by its deadline beside the worst that its neighbours run, unless the "
-        "study asks that of tasks alone, as published (`deadlines_alone`)."
+        "study asks that of tasks alone, as Oxley et al. 2014 do (`deadlines_alone`)."
     ),
     "Proven bound": (
         "No plan that keeps the cap and the redlines has a higher co-located reward rate. Prices for power, "
-        "temperatures and tasks prove it, and `joulewise verify` checks the proof."
+        "temperatures and tasks prove it, and `joulewise verify` checks the proof. It is a bound on plans: a day may "
+        "earn more than its plan and the bound, because a task that is late beside the worst of its neighbours does "
+        "not count in a plan, and in a day may have others beside it and be in time."
     ),
     "Memory class": "How much a task type uses the memory, and so how much it slows others and is slowed by them.",
     "CRAC unit": "It takes in warm air and blows out cold air at its supply temperature. Colder air costs more.",

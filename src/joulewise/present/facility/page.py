@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from joulewise.present.facility.bars import compares_rates, rates_by_technique
 from joulewise.present.facility.cores import cores_of_nodes, has_cores
 from joulewise.present.facility.findings import facility_findings
@@ -10,7 +12,7 @@ from joulewise.present.facility.glossary import GLOSSARY
 from joulewise.present.facility.map import map_of_powers, map_of_temperatures
 from joulewise.present.facility.progress import has_progress, rate_over_time
 from joulewise.present.facility.sweep import has_sweep, rates_by_number
-from joulewise.present.facility.view import CORES, CRACS, NODES, PROGRESS, RATES
+from joulewise.present.facility.view import CORES, CRACS, NODES, PASSES_BOUND, PROGRESS, RATES
 from joulewise.present.page import Figure, Need, Page
 from joulewise.present.records import Key, Records
 from joulewise.present.tables import Table, measured_table, search_tables
@@ -42,7 +44,11 @@ _DAY = (
 def facility_tables(records: Records) -> list[Table]:
     """What plans reached beside what is proven, and what is earned where they are followed through a day."""
     day = measured_table(records, _DAY, "A day that follows the plans") if records.measures(_DAY[0]) else []
-    return [*search_tables(records, _METRICS), *day]
+    return [*search_tables(records, _METRICS), *(replace(table, note=_noted(table.note)) for table in day)]
+
+
+def _noted(note: str) -> str:
+    return f"{PASSES_BOUND} {note}".rstrip()
 
 
 _KEYS = {"system.nodes": Key("size", "nodes"), "system.cap_share": Key("power cap", "of full power")}

@@ -61,7 +61,7 @@ def rate_over_time(records: Records) -> Drawing:
     means = (
         f" Lines are means of {n_trials} trials, bands 95 % confidence intervals." if n_trials > 1 else " One trial."
     )
-    bound = " The dashed line is the proven bound: no plan earns more." if records.measures(BOUND) else ""
+    bound = " The dotted line is the proven bound: no plan has more." if records.measures(BOUND) else ""
     caption = (
         f"Co-located reward rate of the best plan that each technique had found by then, if no task has to wait; "
         f"{SAID_100}. The dot marks the "

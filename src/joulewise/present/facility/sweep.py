@@ -107,13 +107,13 @@ def rates_by_number(records: Records) -> Drawing:
 
 
 def _bound_said(records: Records) -> str:
-    return "; no plan lies above the dashed line, the proven bound" if records.measures(BOUND) else ""
+    return "; no plan lies above the dotted line, the proven bound" if records.measures(BOUND) else ""
 
 
 def _worth_said(seen: Records, kind: _Number) -> str:
     if not kind.per:
         return ""
-    price = ", and, dashed, at most by the price that proves the bound" if seen.measures(_PRICE) else ""
+    price = ", and, dotted, at most by the price that proves the bound" if seen.measures(_PRICE) else ""
     return f" At the right, what {kind.per} more brings from one {kind.name} to the next{price}."
 
 

@@ -21,6 +21,10 @@ BOUND = "bound_percent"
 EARNED = "day_earned_percent"
 BOUND_NAME = "proven bound"
 CRR_TITLE = "co-located reward rate (%)"
+PASSES_BOUND = (
+    "A day may earn more than its plan and the bound on plans: tasks that are late in a plan, beside the worst of "
+    "their neighbours, may be in time in a day, and more tasks may come by chance."
+)
 SAID_100 = "100 % is earned if every task that arrives is done in time"
 
 

@@ -26,7 +26,7 @@ _HEIGHTS_PX = (150, 84)  # of one row of panels, of several
 class _Quantity:
     """One column of panels: what is drawn, its title, colour, unit by the highest value, and the most there can be.
 
-    `limit` is a study key whose value limits it.
+    `limit` is what limits it over time.
     """
 
     name: str
@@ -37,10 +37,11 @@ class _Quantity:
     limit: str = ""
 
 
+_CAP = "power_cap_w"
 _QUANTITIES = (
     _Quantity("busy_percent", "cores busy", theme.PALETTE[0], lambda _most: ("%", 1.0), 100.0),
     _Quantity("queue_length", "jobs waiting", theme.PALETTE[1], lambda _most: ("", 1.0)),
-    _Quantity("power_w", "power", theme.PALETTE[2], power_unit, limit="supply.power_cap_w"),
+    _Quantity("power_w", "power", theme.PALETTE[2], power_unit, limit=_CAP),
 )
 
 
@@ -58,9 +59,8 @@ def jobs_over_time(records: Records) -> Drawing:
 
     seen, best = job_view(records)
     quantities = _kept_quantities(records)
-    frame = kept(seen, JOB_TRACES, ["at_s", *(each.name for each in quantities)])
-    limits = {each.limit for each in quantities if each.limit in seen.runs.columns}
-    frame = frame.join(seen.runs.select("run", *(limits - set(frame.columns))), on="run", maintain_order="left")
+    limits = [each.limit for each in quantities if records.keeps(JOB_TRACES, each.limit)]
+    frame = kept(seen, JOB_TRACES, ["at_s", *(each.name for each in quantities), *limits])
     keys = [*(key for key in seen.varying if key != SCHEDULER), SCHEDULER]
     panels, note = panels_of(seen, frame, keys if seen.varying else [])
     rows = []
@@ -68,12 +68,19 @@ def jobs_over_time(records: Records) -> Drawing:
         parts = [_part(panel, panels, each, last=i == len(panels) - 1) for each in quantities]
         rows.append(hconcat(*parts, spacing=18, title=panel.title))
     limited = " Panels of a column have the same scale." if len(panels) > 1 else ""
-    limited += " The dashed line is the power cap." if any(frame[name].count() for name in limits) else ""
+    limited += _cap_note(frame) if limits else ""
     caption = (
         f"What the clusters did over time: {', '.join(each.title for each in quantities)}.{limited} First kept trial."
         f"{best}{note}"
     )
     return Drawing(assemble(rows), caption)
+
+
+def _cap_note(frame: pl.DataFrame) -> str:
+    """What a caption says of the power cap, and of its steps where it has some."""
+    n_caps = frame.group_by("run").agg(pl.col(_CAP).n_unique())[_CAP].max() if frame[_CAP].count() else 0
+    changes = ", which changes over time" if n_caps != 1 else ""
+    return f" The dashed line is the power cap{changes}." if n_caps else ""
 
 
 def _part(panel: Panel, panels: Sequence[Panel], quantity: _Quantity, *, last: bool) -> Any:
@@ -85,13 +92,16 @@ def _part(panel: Panel, panels: Sequence[Panel], quantity: _Quantity, *, last: b
     end_s = max(float(each.rows["at_s"].max() or 0.0) for each in panels)  # type: ignore[arg-type]
     time, time_s = ("d", 86400.0) if end_s > _DAYS_FROM_S else ("h", 3600.0)
     top = max(quantity.most, 1.05 * highest / size) or 1.0
-    points = _thinned(panel.rows.sort("at_s"), quantity.name)
-    rows = [{"x": at_s / time_s, "y": value / size} for at_s, value in points.iter_rows()]
+
+    def drawn_rows(name: str) -> list[dict[str, float]]:
+        points = _thinned(panel.rows.sort("at_s"), name)
+        return [{"x": at_s / time_s, "y": value / size} for at_s, value in points.iter_rows()]
+
     title = f"{quantity.title} ({unit})" if unit else quantity.title
     x_axis = alt.Axis(format=AXIS_FORMAT, tickCount=6, labelFlush=False, labels=last, ticks=last)
     start_s = min(float(each.rows["at_s"].min() or 0.0) for each in panels)  # type: ignore[arg-type]
     domain = [start_s / time_s, end_s / time_s]
-    area = alt.Chart(inline(rows)).mark_area(
+    area = alt.Chart(inline(drawn_rows(quantity.name))).mark_area(
         color=quantity.colour, opacity=0.35, interpolate="step-after", line={"strokeWidth": 1, "color": quantity.colour}
     )
     drawn = area.encode(
@@ -100,19 +110,18 @@ def _part(panel: Panel, panels: Sequence[Panel], quantity: _Quantity, *, last: b
         y=alt.Y("y:Q", title=title, axis=alt.Axis(format=AXIS_FORMAT, tickCount=3),
                 scale=alt.Scale(domain=[0, top], nice=False)),
     )  # fmt: skip
-    layers = [drawn, *_limit_line(panel, quantity.limit, size)]
+    layers = [drawn, *(_limit_line(rows) for rows in map(drawn_rows, columns[1:]) if rows)]
     return layer(*layers, width=_WIDTH_PX, height=_HEIGHTS_PX[len(panels) > 1])
 
 
-def _limit_line(panel: Panel, limit: str, size: float) -> list[Any]:
-    """The limit of a quantity across a panel; none where nothing limits it."""
+def _limit_line(rows: list[dict[str, float]]) -> Any:
+    """The limit of a quantity over time, in steps."""
     import altair as alt
 
-    value = panel.rows[limit][0] if limit in panel.rows.columns else None
-    if value is None:
-        return []
-    rule = alt.Chart(inline([{"y": value / size}])).mark_rule(color=theme.INK, strokeDash=[3, 3])
-    return [rule.encode(y=alt.Y("y:Q"))]
+    line = alt.Chart(inline(rows)).mark_line(
+        color=theme.INK, strokeDash=[3, 3], interpolate="step-after", strokeWidth=1
+    )
+    return line.encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
 
 
 def _thinned(rows: pl.DataFrame, name: str) -> pl.DataFrame:

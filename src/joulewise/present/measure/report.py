@@ -26,7 +26,7 @@ from joulewise.present.measure.runs import RunCounts, idle_doubts, left_out, run
 from joulewise.present.measure.slowdowns import additive_model, has_groups, has_pairs, slowdowns_by_pair
 from joulewise.present.measure.tables import DETAILS, MAIN, claims_table, measure_tables
 from joulewise.present.parts import unchecked
-from joulewise.present.report import Plate, picture_of
+from joulewise.present.report import REPORT, Plate, picture_of
 from joulewise.units import count, roughly
 
 if TYPE_CHECKING:
@@ -93,10 +93,10 @@ def drawable(analysis: Analysis) -> list[_LabFigure]:
     return [figure for figure in FIGURES if figure.is_there(analysis)]
 
 
-def write_measure_report(folder: Path, analysis: Analysis, info: MeasureInfo | None = None) -> Path:
-    """Write `report.html` into a folder of results and return its path."""
-    path = folder / "report.html"
-    write_atomic(path, render_measure_report(analysis, info or MeasureInfo()))
+def write_measure_report(folder: Path, analysis: Analysis, info: MeasureInfo | None = None, mark: str = "") -> Path:
+    """Write `report.html` into a folder of results and return its path; `mark` is a comment at its end."""
+    path = folder / REPORT
+    write_atomic(path, render_measure_report(analysis, info or MeasureInfo()) + mark)
     return path
 
 

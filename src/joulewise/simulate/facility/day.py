@@ -87,7 +87,7 @@ class FacilityDay:
         """Which tasks ended within the day and by their deadlines, and so earned their rewards."""
         tasks = self.tasks
         taken_s = np.where(self.ended, tasks.end_s, np.inf) - tasks.arrival_s
-        return np.asarray(self.ended & (taken_s <= self.facility.tasks.deadline_s[tasks.task_type]))
+        return np.asarray(self.ended & (taken_s < self.facility.tasks.late_s[tasks.task_type]))
 
     @property
     def planned_reward_per_s(self) -> Floats:
@@ -246,7 +246,7 @@ def _hall(facility: Facility) -> Hall:
     kind = facility.node_type[[node for node, _ in processors]]
     return Hall(
         np.concatenate(([0], np.cumsum(sizes))), kind, np.repeat(np.arange(sizes.size), sizes),
-        flows.speed_per_s, flows.memory_class, flows.slowdown, flows.deadline_s,
+        flows.speed_per_s, flows.memory_class, flows.slowdown, flows.late_s,
     )  # fmt: skip
 
 

@@ -57,10 +57,11 @@ def judge(case: Case) -> Iterator[str]:
     if misfits:
         return
     proven = certified_utility_front(world, bound.per_j, bound.per_s, bound.slot_s, drop_below)
-    too_low = np.flatnonzero(bound.value < proven)
-    if too_low.size:
-        at = int(too_low[0])
-        yield f"bounds: {bound.value[at]:.12g} is stored for price {at}, but the prices prove only {proven[at]:.12g}"
+    rounding = 3 * _ROUNDING * (np.abs(proven) + bound.most_utility)
+    wrong = np.flatnonzero(~((proven <= bound.value) & (bound.value <= proven + rounding)))  # NaN is wrong as well
+    if wrong.size:
+        at = int(wrong[0])
+        yield f"bounds: {bound.value[at]:.12g} is stored for price {at}, but the prices prove {proven[at]:.12g}"
 
 
 def _misfits(case: Case, bound: UtilityBound) -> Iterator[Problem]:

@@ -153,12 +153,12 @@ class UtilityKind(Kind):
         """That it takes a GPU which is not there."""
         from joulewise.optimise.assignments.gpu import gpu_name
 
-        needs_gpu = on_gpu(_with_engine(run.point.decision.parameters, row["engine"]))
+        needs_gpu = on_gpu(_with_engine(run.point.decision.parameters, row.get("engine")))
         return "what a GPU decided needs one to come out again" if needs_gpu and not gpu_name() else ""
 
     def again(self, case: Case, row: Mapping[str, Any]) -> Outcome:
         """What comes out on the engine that searched before."""
-        return self.compute(replace(case, decision=_with_engine(case.decision, row["engine"])))
+        return self.compute(replace(case, decision=_with_engine(case.decision, row.get("engine"))))
 
     def derived(self, case: Case, _row: Mapping[str, Any], stored: Tables) -> Outcome:
         """What follows from stored assignments."""

@@ -15,6 +15,7 @@ from joulewise.study.facility.methods import RewardParameters
 from joulewise.study.store import NO_BOUND
 
 if TYPE_CHECKING:
+    from joulewise.model.air import Air
     from joulewise.model.facility import Facility, FacilityPrices
     from joulewise.optimise.facility.evaluation import Steady
     from joulewise.optimise.facility.search import FoundPlan
@@ -68,7 +69,7 @@ def columns(facility: Facility, state: Steady, bound: Bound | None) -> dict[str,
 
 
 def judge(case: Case) -> Iterator[str]:
-    """What does not hold of the stored prices: they must prove the bound."""
+    """What does not hold of the stored prices: they must prove the bound, and nothing less than it."""
     from joulewise.check.facility.bound import facility_bound
 
     if case.run.bound == NO_BOUND:
@@ -82,8 +83,21 @@ def judge(case: Case) -> Iterator[str]:
     except InputError as error:
         yield f"bounds: what is stored are no prices of this facility: {error}"
         return
-    if stored.value < proven_per_s * (1 - _LOOSE):
+    again_per_s = _evaluated(case.world.facility, case.world.air, stored.prices)
+    if not proven_per_s * (1 - _LOOSE) <= stored.value:  # written so that NaN does not hold either
         yield f"bounds: {stored.value:.12g} is stored, but the prices prove only {proven_per_s:.12g}"
+    elif not abs(stored.value - again_per_s) <= _LOOSE * again_per_s:
+        yield f"bounds: {stored.value:.12g} is stored, but {again_per_s:.12g} comes out of the prices"
+
+
+def _evaluated(facility: Facility, air: Air, prices: FacilityPrices) -> float:
+    """What the planner takes as proven by these prices."""
+    from joulewise.optimise.facility.bound import bound_per_s
+    from joulewise.optimise.facility.configurations import ProcessorMenu
+
+    kinds = range(facility.node_types.n_types)
+    curves = [ProcessorMenu(facility, kind).curve(prices.task) for kind in kinds]
+    return min(facility.tasks.most_reward_per_s, bound_per_s(facility, air, curves, prices))
 
 
 def _as_json(prices: FacilityPrices) -> dict[str, Any]:

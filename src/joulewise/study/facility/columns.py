@@ -131,9 +131,11 @@ FACILITY_COLUMNS = (
         heading="below the redline (K)",
     ),
     label(RUNS, "set_points", "what to set, what limits the reward and what more would be worth, in plain words"),
-    label(RUNS, "why_stopped", "why the search ended: done, time, generations, ..."),
+    label(RUNS, "why_stopped", "why the search ended whose plan is kept: done, time, generations, ...; where that plan "
+          "leaves cores free for chance, it was searched as if more tasks arrived"),
     metric(
-        "solve_s", "s", "wall-clock time of the search, rehearsed days included, without the bound", is_measured=True,
+        "solve_s", "s", "wall-clock time of planning: all searches and rehearsed days, without the bound and the day",
+        is_measured=True,
         title="time", form=duration, rank=110, heading="time to solve",
     ),
     Column(NODES, "node", "", "number of the node, from 0"),

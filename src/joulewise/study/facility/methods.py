@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +23,8 @@ from joulewise.worlds.parameters import explained
 
 if TYPE_CHECKING:
     from joulewise.model.air import Air
-    from joulewise.model.facility import Facility
+    from joulewise.model.facility import Facility, FacilityPlan
+    from joulewise.optimise.facility.evaluation import Steady
     from joulewise.optimise.facility.search import FoundPlan
 
 # Rough figures of one ordinary processor of 2024.
@@ -50,6 +52,8 @@ def _greedy(facility: Facility, air: Air, _p: RewardParameters, _seed: int, name
 def _evolved(facility: Facility, air: Air, p: RewardParameters, seed: int, *, co_located: bool) -> FoundPlan:
     from joulewise.optimise.facility.genetic import evolve_plans
 
+    began_s, other = time.perf_counter(), RewardParameters(time_limit_s=p.time_limit_s)
+    seeds = [METHODS[name].search(facility, air, other, seed).plan for name in p.seeds]
     found = evolve_plans(
         facility,
         air,
@@ -58,8 +62,8 @@ def _evolved(facility: Facility, air: Air, p: RewardParameters, seed: int, *, co
         generations=p.generations,
         mutation=p.mutation,
         gene_mutation=p.gene_mutation,
-        seconds=_limit_s(p),
-        seeds=[METHODS[name].search(facility, air, RewardParameters(), seed).plan for name in p.seeds],
+        seconds=_limit_s(p) - (time.perf_counter() - began_s),
+        seeds=seeds,
         seed=seed,
     )
     if found.why_stopped == "interrupted":  # half a search is no finished run
@@ -169,7 +173,9 @@ class RewardParameters:
         "configurations", "how plans are found: a name of `joulewise list methods`"
     )
     time_limit_s: Annotated[float | None, Field(gt=0)] = explained(
-        None, "time after which a search gives back the best plan so far; left out: none"
+        None,
+        "time after which a run has the best plan so far: for all of its searches together, each of which has an equal "
+        "part of what is left; left out: none",
     )
     gap: Annotated[float, Field(ge=0, lt=1)] = explained(
         0.002, "the search ends with a plan that earns all but this share of the proven bound (configurations)"
@@ -185,7 +191,7 @@ class RewardParameters:
         0.05, "probability that a gene of a mutated chromosome is drawn again (ga, gacl)"
     )
     seeds: tuple[Annotated[str, OneOf(SEEDS)], ...] = explained(
-        (), "plans of other methods in the first population; the others are drawn, as published (ga, gacl)"
+        (), "plans of other methods in the first population; the others are drawn (ga, gacl)"
     )
     as_printed: bool = explained(
         False,
@@ -276,3 +282,10 @@ def search(facility: Facility, air: Air, p: RewardParameters, seed: int) -> Foun
     found: FoundPlan = METHODS[p.method].search(facility, air, p, seed)
     pstate = np.where(found.plan.share > 0, found.plan.pstate, 0)
     return replace(found, plan=replace(found.plan, pstate=pstate))
+
+
+def steady_of(facility: Facility, air: Air, plan: FacilityPlan, p: RewardParameters) -> Steady:
+    """What comes of a plan, with the equations read as the study asks."""
+    from joulewise.optimise.facility.evaluation import EquationReading, steady
+
+    return steady(facility, air, plan, EquationReading(as_printed=p.as_printed))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from joulewise.study.facility import days as facility_days
 from joulewise.study.facility import methods as facility_methods
 from joulewise.study.facility import tables as facility_tables
 from joulewise.study.facility.columns import FACILITY_COLUMNS
-from joulewise.study.facility.methods import METHODS, RewardParameters
+from joulewise.study.facility.methods import METHODS, RewardParameters, steady_of
 from joulewise.study.facility.sources import FACILITY_SYSTEMS, FACILITY_WORKLOADS, FLOW_TABLES, SITE_TABLES
 from joulewise.study.facility.template import FACILITY_TEMPLATE
 from joulewise.study.judging import place_of, unused_supply
@@ -142,7 +141,7 @@ class FacilityKind(Kind):
         worlds = {run.world_key: run for run in missing}
         bounds_s = sum(facility_methods.search_s(RewardParameters(), _n_nodes(run)) for run in worlds.values())
         days = self._day_tasks(missing, folder)
-        days_s = _DAY_TASK_S * sum((1 + facility_days.n_rehearsals(_asked(run))) * n for run, n in days)
+        days_s = _DAY_TASK_S * sum((1 + facility_days.MOST_REHEARSALS) * n for _, n in days)
         return bounds_s + days_s + sum(_RUN_S + _searches_s(run) for run in missing)
 
     def size(self, runs: Sequence[Run], _folder: Path) -> float:
@@ -157,9 +156,9 @@ class FacilityKind(Kind):
         """About how many tasks come in the day of each run that has one."""
         with_day = [run for run in runs if _asked(run).day_s != 0.0]
         worlds = list(dict.fromkeys(run.point.world for run in with_day))
-        flows = {parts: self.build_world(parts, Draw(0, 0, folder)).facility.tasks for parts in worlds[:_MOST_RATES]}
-        usual = next(iter(flows.values()), None)
-        pairs = ((run, flows.get(run.point.world, usual)) for run in with_day)
+        built = {parts: self.build_world(parts, Draw(0, 0, folder)).facility for parts in worlds[:_MOST_RATES]}
+        usual = next(iter(built.values()), None)
+        pairs = ((run, built.get(run.point.world, usual)) for run in with_day)
         return [(run, facility_days.n_tasks(its, _asked(run))) for run, its in pairs if its is not None]
 
     def compute(self, case: Case) -> Outcome:
@@ -167,13 +166,12 @@ class FacilityKind(Kind):
         world, p = case.world, case.decision
         facility = world.facility
         _warm_up(p.method)
-        began_s = time.perf_counter()
         made = facility_days.planned(case)
-        found, solve_s = made.found, time.perf_counter() - began_s
+        found = made.found
         _raise_if_broken(facility, found.plan)
-        bound, state = facility_bounds.proven(case, made.first), _steady(world, found.plan, p)
+        bound, state = facility_bounds.proven(case, made.first), steady_of(world.facility, world.air, found.plan, p)
         columns = _columns(facility, found.plan, state, bound)
-        own = {"why_stopped": found.why_stopped, "solve_s": solve_s}
+        own = {"why_stopped": found.why_stopped, "solve_s": made.solve_s}
         return Outcome(
             {**columns, **facility_days.columns(made.day), **own},
             lambda: facility_tables.tables(facility, found, state, made.day),
@@ -183,9 +181,9 @@ class FacilityKind(Kind):
         """What follows from a stored plan: all but a day that needs other plans as well."""
         world, p = case.world, case.decision
         found = _stored(world.facility, row, stored)
-        state, bound = _steady(world, found.plan, p), facility_bounds.proven(case)
+        state, bound = steady_of(world.facility, world.air, found.plan, p), facility_bounds.proven(case)
         day = facility_days.of_plan(case, found.plan)
-        is_known = day is not None or facility_days.length_s(world.facility.tasks, p) == 0.0
+        is_known = day is not None or facility_days.length_s(world.facility, p) == 0.0
         tables = facility_tables.tables(world.facility, found, state, day)
         rates = tables[RATES] if is_known else tables[RATES].with_columns(stored[RATES]["day_per_s"])
         columns = _columns(world.facility, found.plan, state, bound)
@@ -202,7 +200,8 @@ class FacilityKind(Kind):
 
         world, p = case.world, case.decision
         plan = _stored(world.facility, row, tables).plan
-        return iter(check_facility(world.facility, plan, _steady(world, plan, p), as_printed=p.as_printed))
+        state = steady_of(world.facility, world.air, plan, p)
+        return iter(check_facility(world.facility, plan, state, as_printed=p.as_printed))
 
     def sentences(self, runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         """What was found, in words: the best plan, what it keeps to, what to set for it, and what limits it."""
@@ -273,7 +272,7 @@ def _caps_given_twice(parts: WorldParts) -> Iterator[Problem]:
 def _searches_s(run: Run) -> float:
     """The time of the searches for the plans of a run, and for those of its days."""
     p = run.point.decision.parameters
-    n = max(facility_days.n_rehearsals(p), 1) * facility_days.n_plans(p)
+    n = 1 if p.day_s == 0.0 else facility_days.n_searches(p)
     return n * facility_methods.search_s(p, _n_nodes(run))
 
 
@@ -293,12 +292,6 @@ def _raise_if_broken(facility: Facility, plan: FacilityPlan) -> None:
     broken = check_facility(facility, plan)
     if broken:
         raise JoulewiseError(f"the plan breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
-
-
-def _steady(world: FacilityWorld, plan: FacilityPlan, p: RewardParameters) -> Steady:
-    from joulewise.optimise.facility.evaluation import EquationReading, steady
-
-    return steady(world.facility, world.air, plan, EquationReading(as_printed=p.as_printed))
 
 
 def _columns(facility: Facility, plan: FacilityPlan, state: Steady, bound: Bound | None) -> dict[str, Any]:

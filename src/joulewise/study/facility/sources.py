@@ -10,8 +10,9 @@ from pydantic import Field
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.study.source import Draw, Source
+from joulewise.worlds.facility.flow_tables import FlowTables, check_flows, read_flows
 from joulewise.worlds.facility.site import FlowParameters, SiteParameters, facility_of, generate_flows, generate_site
-from joulewise.worlds.facility.tables import FlowTables, SiteTables, check_flows, read_flows, read_site
+from joulewise.worlds.facility.site_tables import SiteTables, read_site
 from joulewise.worlds.parameters import explained
 
 if TYPE_CHECKING:

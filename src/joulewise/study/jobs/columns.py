@@ -199,6 +199,7 @@ JOB_COLUMNS = (
     Column(JOB_TRACES, "running_jobs", "jobs", "jobs that run, mean over the step"),
     Column(JOB_TRACES, "queue_length", "jobs", "jobs that could run and do not, mean over the step"),
     Column(JOB_TRACES, "power_w", "W", "power at the meter, mean over the step; null unless all powers are known"),
+    Column(JOB_TRACES, "power_cap_w", "W", "power cap, mean over the step; only with a cap", is_optional=True),
     Column(JOB_TRACES, "utility_cumulative", "utility", "utility earned in the window up to the end of the step"),
     Column(JOB_TRACES, "energy_cumulative_j", "J", "energy used in the window up to the end of the step"),
     Column(JOB_TRACES, "budget_cumulative_j", "J", "budget of the days up to that of the step; null without one"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.parquet import reading_parquet
 from joulewise.study.jobs.scheduler import SchedulerParameters
 from joulewise.study.source import SYSTEM, Draw, Section, Source
 from joulewise.worlds.frames import read_table
@@ -91,7 +92,8 @@ def _lines(parameters: TraceParameters, draw: Draw) -> float:
     if path.suffix == ".parquet":
         import polars as pl
 
-        return float(pl.scan_parquet(path).select(pl.len()).collect().item())
+        with reading_parquet(path):
+            return float(pl.scan_parquet(path).select(pl.len()).collect().item())
     return path.stat().st_size / (_PACKED_LINE_BYTES if path.suffix == ".gz" else _LINE_BYTES)
 
 

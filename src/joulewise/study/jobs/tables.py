@@ -132,7 +132,7 @@ def use(world: JobWorld, allocation: JobAllocation) -> pl.DataFrame:
 
     from joulewise.simulate.jobs.measures import all_draws, earned_utility, queue_steps, steps, window_end_s
     from joulewise.simulate.jobs.power import has_power, stretches
-    from joulewise.simulate.meter import budget_until_j
+    from joulewise.simulate.meter import budget_until_j, mean_cap_w
 
     work, runs = world.jobs.work, stretches(allocation)
     last_s = window_end_s(world, allocation)
@@ -156,6 +156,7 @@ def use(world: JobWorld, allocation: JobAllocation) -> pl.DataFrame:
         "running_jobs": mean(steps(runs.start_s, runs.end_s).total_until(edge_s)),
         "queue_length": mean(queue_steps(world, allocation).total_until(edge_s)),
         "power_w": mean(energy_j),
+        **({} if world.supply.cap_w is None else {"power_cap_w": mean_cap_w(world.supply.cap_w, edge_s)}),
         "utility_cumulative": _summed(
             np.minimum(allocation.end_s[ran], last_s), earned_utility(world, allocation)[ran], edge_s[1:]
         ),

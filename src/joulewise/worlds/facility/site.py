@@ -24,8 +24,8 @@ from joulewise.worlds.parameters import Rule, broken_rules, explained, is_not_ne
 
 MAX_NODES = 1_000_000
 DEADLINES_ALONE = (
-    "whether plans count a task as in time if it would be so alone, as published; otherwise only where it is so beside "
-    "the worst that its neighbours run"
+    "whether plans count a task as in time if it would be so alone, as Oxley et al. 2014 ask; otherwise only where it "
+    "is so beside the worst that its neighbours run"
 )
 """What the key of that name means."""
 _MOST_CAP_SHARE = 2.0
@@ -115,7 +115,9 @@ class SiteParameters(RoomParameters):
         "in P-state 0 and the CRAC units as warm as the redlines allow; supply.power_cap has it in watts",
     )
     same_site: bool = explained(
-        True, "whether all trials of a seed have one site, as published, or node types and room are drawn for each"
+        True,
+        "whether all trials of a seed have one site, as in Oxley et al. 2014, or node types and room are drawn for "
+        "each",
     )
 
     def __post_init__(self) -> None:

@@ -17,6 +17,7 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.files import replacing
+from joulewise.parquet import ParquetError, reading_parquet
 from joulewise.worlds.frames import InputColumn, columns_with_control, has_control
 from joulewise.worlds.jobs.logs import (
     LOG_COLUMNS,
@@ -189,8 +190,9 @@ def _printed(name: str, jobs: pl.DataFrame) -> pl.DataFrame:
 def holds_jobs(path: Path) -> bool:
     """Whether a file is one that a log was imported to."""
     try:
-        return _METADATA in pl.read_parquet_metadata(path)
-    except (pl.exceptions.PolarsError, OSError):
+        with reading_parquet(path):
+            return _METADATA in pl.read_parquet_metadata(path)
+    except ParquetError:
         return False
 
 
@@ -204,12 +206,13 @@ def _is_parquet(path: Path) -> bool:
 
 def _read_parquet(path: Path, columns: list[str]) -> TraceTable:
     try:
-        about = _said(path.name, pl.read_parquet_metadata(path).get(_METADATA))
-        raise_if_any(_schema_problems(path.name, pl.read_parquet_schema(path)))
-        jobs = pl.read_parquet(path, columns=columns)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        found = f"cannot be read as Parquet: {next(iter(str(error).splitlines()), type(error).__name__)}"
-        raise InputError(Problem(path.name, found, advice=f"the file may be truncated; {_AGAIN}")) from error
+        with reading_parquet(path):
+            about = _said(path.name, pl.read_parquet_metadata(path).get(_METADATA))
+            raise_if_any(_schema_problems(path.name, pl.read_parquet_schema(path)))
+            jobs = pl.read_parquet(path, columns=columns)
+    except ParquetError as error:
+        found = f"cannot be read as Parquet: {error.why}"
+        raise InputError(Problem(path.name, found, advice=f"the file may be truncated; {_AGAIN}")) from None
     return _checked(replace(about, jobs=_printed(path.name, jobs)))
 
 
