@@ -179,7 +179,7 @@ def test_run_verify_and_report(study: Path, capsys: Capture) -> None:
     said = call(capsys, "verify", "results/small")
     assert (said.code, "8 of 8 runs hold" in said.out) == (0, True)
     assert "4 of 8 runs have stored detail tables, which were compared as well." in said.out
-    assert re.match(r"Computing 8 runs of 8 again; they took .*s\.", said.err)
+    assert re.match(r"Computing 8 runs of 8 again, which takes about .*s\.", said.err)
     said = call(capsys, "report", "results/small", "--format", "svg")
     assert said.code == 0
     written = [Path(line) for line in said.out.splitlines()]
