@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime
 import io
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from joulewise import parquet
 from joulewise.parquet import ParquetError, reading_parquet, sealed
 
 MANY = 3000
@@ -31,10 +33,10 @@ FRAME = pl.DataFrame({
 )
 @pytest.mark.parametrize("frame", [FRAME, FRAME.clear()])
 def test_whole_files_are_read(frame: pl.DataFrame, options: dict[str, Any], tmp_path: Path) -> None:
-    path = tmp_path / "table.parquet"
+    path = tmp_path / "[1]*?.parquet"
     frame.write_parquet(path, **options)
-    with reading_parquet(path):
-        assert pl.read_parquet(path).equals(frame)
+    with reading_parquet(path) as table:
+        assert table.collect().equals(frame)
 
 
 def pages_of(path: Path) -> tuple[bytes, int]:
@@ -50,31 +52,55 @@ def test_a_wrong_number_of_values_is_told(count: int, tmp_path: Path) -> None:
     data, at = pages_of(path)
     path.write_bytes(data[:at] + bytes([count]) + data[at + 1 :])
     with pytest.raises(ParquetError, match="damaged"), reading_parquet(path):
-        pl.read_parquet(path)
+        pass
 
 
 def test_a_seal_tells_what_was_changed_or_moved(tmp_path: Path) -> None:
     buffer, path = io.BytesIO(), tmp_path / "table.parquet"
     FRAME.write_parquet(buffer)
     path.write_bytes(sealed(buffer.getvalue(), "here"))
-    with reading_parquet(path, "here"):
-        assert pl.read_parquet(path).equals(FRAME)
+    with reading_parquet(path, "here") as table:
+        assert table.collect().equals(FRAME)
     with pytest.raises(ParquetError, match="not as Joulewise wrote it"), reading_parquet(path, "there"):
-        pl.read_parquet(path)
+        pass
     FRAME.write_parquet(path)
     with pytest.raises(ParquetError, match="not as Joulewise wrote it"), reading_parquet(path, "here"):
-        pl.read_parquet(path)
+        pass
 
 
 def is_refused(path: Path) -> bool:
     try:
-        with reading_parquet(path):
-            pl.read_parquet(path)
+        with reading_parquet(path) as table:
+            table.collect()
     except ParquetError:
         return True
     return False
 
 
+def test_more_values_than_memory_holds_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "table.parquet"
+    FRAME.write_parquet(path)
+    monkeypatch.setattr(parquet, "MOST_CELLS", FRAME.height * FRAME.width - 1)
+    with pytest.raises(ParquetError, match="it says that it has 3,000 rows"), reading_parquet(path):
+        pass
+
+
+def test_a_path_that_may_not_be_read_is_not_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(parquet, "_check", refuse)
+    with pytest.raises(PermissionError), reading_parquet(tmp_path / "table.parquet"):
+        pass
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process without threads; the one that runs tests may have some."""
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+
+
+@pytest.mark.usefixtures("alone")
 def test_every_byte_may_be_another(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "table.parquet"
     data, _ = pages_of(path)
@@ -86,6 +112,7 @@ def test_every_byte_may_be_another(tmp_path: Path, capfd: pytest.CaptureFixture[
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.usefixtures("alone")
 def test_what_others_print_meanwhile_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "table.parquet"
     FRAME.write_parquet(path)

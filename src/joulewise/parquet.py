@@ -2,23 +2,36 @@
 
 Polars trusts what a file says of itself. A count that is damaged makes it ask for more memory than there is, which ends
 the process, and other damage makes it print to the terminal. So the counts and places of all pages are held against the
-file first. The format is that of Apache Parquet: structures of Thrift's compact protocol, the last one at the end.
+file first. This finds accidents; a file that somebody made to trouble us may still do so. The format is that of Apache
+Parquet: structures of Thrift's compact protocol, the last one at the end.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import chain
 from mmap import ACCESS_READ, mmap
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from joulewise.errors import InputError, Problem
 from joulewise.reading import one_line
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_CELLS = 500_000_000
+"""Some gigabytes: what says that it has more values is damaged, or too large for us."""
+
+_NOT_OF_THE_FILE = (errno.EACCES, errno.EPERM, errno.EIO)
+"""What the system may say of any file, however good."""
 
 
 class ParquetError(InputError):
@@ -30,38 +43,48 @@ class ParquetError(InputError):
 
 
 @contextmanager
-def reading_parquet(path: Path, name: str = "") -> Iterator[None]:
-    """For a block that reads a Parquet file by Polars: ParquetError where that fails, and nothing is printed.
+def reading_parquet(path: Path, name: str = "") -> Iterator[pl.LazyFrame]:
+    """The table of a Parquet file, for a block that reads it: ParquetError where that fails, and nothing is printed.
 
-    With a name, the file must be `sealed` by it.
+    With a name, the file must be `sealed` by it. Characters of the path stand for themselves.
     """
+    import polars as pl
     from polars.exceptions import PanicException, PolarsError
 
     try:
         _check(path, name)
         with _quietly():
-            yield
+            yield pl.scan_parquet(path, glob=False)
     except (OSError, ValueError, MemoryError, PolarsError, PanicException) as error:
+        if getattr(error, "errno", None) in _NOT_OF_THE_FILE:
+            raise
         raise ParquetError(Problem(str(path), one_line(error), "must be a Parquet file", "get it again")) from None
 
 
 # --- what is printed ---------------------------------------------------------------------------------------------
 
 _STDERR = 2
-_ONE_AT_A_TIME = threading.RLock()
 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without what others print to the terminal when the block fails; where it does not, that is printed afterwards."""
-    with _ONE_AT_A_TIME, TemporaryFile() as printed:
+    """Without what others print to the terminal when the block fails; where it does not, that is printed afterwards.
+
+    Threads share the terminal, so that nothing is done while there are others.
+    """
+    with ExitStack() as held:
+        if threading.active_count() == 1:
+            with suppress(OSError):  # it may be closed, and there may be no room
+                held.enter_context(_kept_back())
+        yield
+
+
+@contextmanager
+def _kept_back() -> Iterator[None]:
+    with TemporaryFile() as printed:
+        terminal = os.dup(_STDERR)
+        os.dup2(printed.fileno(), _STDERR)
         try:
-            terminal = os.dup(_STDERR)
-        except OSError:  # it is closed, so that nothing can be printed
-            yield
-            return
-        try:
-            os.dup2(printed.fileno(), _STDERR)
             yield
         except BaseException:
             printed.truncate(0)
@@ -69,7 +92,8 @@ def _quietly() -> Iterator[None]:
         finally:
             os.dup2(terminal, _STDERR)
             printed.seek(0)
-            os.write(terminal, printed.read())
+            with suppress(OSError):
+                os.write(terminal, printed.read())
             os.close(terminal)
 
 
@@ -78,6 +102,9 @@ def _quietly() -> Iterator[None]:
 _MAGIC = b"PAR1"
 _END = 8
 """The bytes behind the last structure: its length, and the magic."""
+_MOST_BITS = 63
+_N_ROWS = itemgetter(3)
+"""Of a group of rows, how many there are."""
 
 Fields = Mapping[int, Any]
 """A structure of Thrift: values by the numbers of their fields."""
@@ -100,7 +127,7 @@ def _check(path: Path, name: str = "") -> None:
             if name and not _is_sealed(data, name):
                 raise ValueError("it is not as Joulewise wrote it")
             _check_groups(data)
-        except (LookupError, TypeError, RecursionError):
+        except (LookupError, TypeError, AttributeError, RecursionError):
             raise ValueError("what it says of itself is damaged") from None
 
 
@@ -110,9 +137,11 @@ def _check_groups(data: mmap) -> None:
     groups: Sequence[Fields] = about.get(4, ())
     if about[3] != sum(group[3] for group in groups):
         raise ValueError("its numbers of rows are damaged")
-    for group in groups:
+    if about[3] * len(about[2]) > MOST_CELLS:
+        raise ValueError(f"it says that it has {about[3]:,} rows")
+    for group in filter(_N_ROWS, groups):
         for column in group[1]:
-            _check_pages(data, _chunk_of(column[3], group[3]), at)
+            _check_pages(data, _chunk_of(column[3], _N_ROWS(group)), at)
 
 
 def _end_of_pages(data: mmap | bytes) -> int:
@@ -126,20 +155,23 @@ def _end_of_pages(data: mmap | bytes) -> int:
 _SEAL = b"JWSEAL"
 _SEAL_BYTES = len(_SEAL) + hashlib.sha256().digest_size
 """A seal stands between the pages and the last structure, where no reader of Parquet looks."""
+_PIECE = 1 << 20
+"""How many bytes are hashed at once."""
 
 
 def sealed(data: bytes, name: str) -> bytes:
     """A Parquet file with a hash of it and of its name, so that it is known whether it is still as it was written."""
     at = _end_of_pages(data)
-    return data[:at] + _seal(name, data[:at], data[at:]) + data[at:]
+    return data[:at] + _seal(name, (data[:at], data[at:])) + data[at:]
 
 
 def _is_sealed(data: mmap, name: str) -> bool:
     at = _end_of_pages(data)
-    return data[at - _SEAL_BYTES : at] == _seal(name, data[: at - _SEAL_BYTES], data[at:])
+    pages = (data[start : min(start + _PIECE, at - _SEAL_BYTES)] for start in range(0, at - _SEAL_BYTES, _PIECE))
+    return data[at - _SEAL_BYTES : at] == _seal(name, chain(pages, (data[at:],)))
 
 
-def _seal(name: str, *parts: bytes) -> bytes:
+def _seal(name: str, parts: Iterable[bytes]) -> bytes:
     seal = hashlib.sha256(name.encode())
     for part in parts:
         seal.update(part)
@@ -148,7 +180,7 @@ def _seal(name: str, *parts: bytes) -> bytes:
 
 def _chunk_of(column: Fields, n_rows: int) -> _Chunk:
     """Where a column is, by what is said of it; one that holds no lists has a value in each row."""
-    start = min(column[9], column.get(11) or column[9])
+    start = min(filter(None, (column[9], column.get(11))))
     if len(column[3]) == 1 and column[5] != n_rows:
         raise ValueError("its numbers of values are damaged")
     return _Chunk(start, start + column[7], column[5])
@@ -199,6 +231,8 @@ class _Thrift:
         while (byte := self._byte()) & 128:
             value |= (byte & 127) << shift
             shift += 7
+            if shift > _MOST_BITS:
+                raise ValueError("its numbers are damaged")
         return value | byte << shift
 
     def _signed(self) -> int:

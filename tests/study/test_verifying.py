@@ -35,6 +35,18 @@ def test_it_can_be_cancelled(small_results: Path) -> None:
         verify(small_results, lambda done, _: cancel.cancel() if done else None, cancel)
 
 
+def test_half_of_the_tables_of_a_run_are_refused_unless_it_failed(small_copy: Path) -> None:
+    store, results = Store(small_copy), open_results(small_copy)
+    store.detail_file(RECORDS, results.runs["run"][0]).unlink()
+    with pytest.raises(InputError, match=r"is missing; run the study again, which computes what is missing"):
+        open_results(small_copy)
+    first = pl.int_range(pl.len()) == 0
+    said = {"status": "failed", "error": "no room"}
+    failed = results.runs.with_columns(pl.when(first).then(pl.lit(v)).otherwise(k).alias(k) for k, v in said.items())
+    store.write_table(store.runs_file, failed)
+    assert open_results(small_copy).failed.height == 1
+
+
 def change_runs(store: Store, _: str) -> None:
     store.write_table(store.runs_file, store.read_table(store.runs_file).with_columns(pl.col("utility") + 1))
 

@@ -70,12 +70,10 @@ class StoredProof(Strict):
 
 def read_parquet(path: Path, columns: Iterable[str] | None = None, name: str = "") -> pl.DataFrame:
     """A table, or those of these columns that it has; with a name, it must be sealed by that."""
-    import polars as pl
-
     try:
-        with reading_parquet(path, name):
-            wanted = None if columns is None else set(columns) & set(pl.read_parquet_schema(path))
-            return pl.read_parquet(path, columns=None if wanted is None else sorted(wanted))
+        with reading_parquet(path, name) as table:
+            there = table.collect_schema().names()
+            return table.select(there if columns is None else sorted(set(columns).intersection(there))).collect()
     except ParquetError as error:
         raise damaged(path, "", f"cannot be read: {error.why}") from None
 

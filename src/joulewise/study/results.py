@@ -16,7 +16,7 @@ from joulewise.study import statistics
 from joulewise.study.column import RECORDS
 from joulewise.study.reading import check_columns
 from joulewise.study.rows import check_runs
-from joulewise.study.store import FAILED, MARKER, Store, Tables
+from joulewise.study.store import DONE, FAILED, MARKER, Store, Tables
 from joulewise.study.study import VARIANT, Study, parse_study, read_source
 
 
@@ -127,9 +127,11 @@ def open_results(folder: Path | str, *, must_be_sealed: bool = True) -> Results:
 
 
 def _check_details(store: Store, study: Study, runs: pl.DataFrame) -> None:
-    """InputError where a run has some of its detail tables and not all."""
+    """InputError where a run that is done has some of its detail tables and not all."""
     stored = {name: {path.stem for path in (store.folder / name).glob("*.parquet")} for name in study.kind.tables}
-    kept = set(runs["run"]).intersection(itertools.chain(*stored.values()))
+    done = runs.filter(pl.col("status") == DONE)["run"]
+    kept = set(done).intersection(itertools.chain(*stored.values()))
     for name, keys in stored.items():
         if not kept <= keys:
-            raise damaged(store.detail_file(name, min(kept - keys)), "", "is missing")
+            advice = "run the study again, which computes what is missing"
+            raise damaged(store.detail_file(name, min(kept - keys)), "", "is missing", advice=advice)

@@ -16,7 +16,7 @@ from joulewise.study.planning import plan
 from joulewise.study.results import Results, open_results
 from joulewise.study.run import Run
 from joulewise.study.spec import Part
-from joulewise.study.store import Store, runs_table
+from joulewise.study.store import FAILED, Store, runs_table
 from joulewise.study.study import Study
 
 
@@ -68,7 +68,8 @@ class Verification:
     def _verdict(self, stored: StoredRun, said: list[str]) -> Verdict:
         problems = (*stored.mislabelled, *(line for line in said if not isinstance(line, Note)))
         notes = tuple(str(line) for line in said if isinstance(line, Note))
-        return Verdict(stored.run.key, self._title(stored.run), problems, notes, bool(stored.tables))
+        has_records = bool(stored.tables) and stored.row["status"] != FAILED
+        return Verdict(stored.run.key, self._title(stored.run), problems, notes, has_records)
 
     def _title(self, run: Run) -> str:
         """What a person calls the run: the values of the swept keys and the trial."""
@@ -109,13 +110,15 @@ def to_verify(folder: Path, code: Path | None = None, files: Path | None = None)
 
 def _with_files(results: Results, code: Path | None, files: Path | None) -> Study:
     """The study with the folder of its files; InputError for code that is not trusted, and for files from elsewhere."""
+    if code and files:
+        raise InputError(Problem("--files", "found beside --trust-code", "--trust-code names the folder of all files"))
     given, parts = code or files, dict.fromkeys(part for point in results.study.points for part in point.parts)
     study = replace(results.study, folder=given or results.study.folder)
     if code is None:
         raise_if_any(_untrusted(results, *named) for named in dict.fromkeys(_named(parts, Part.code)))
     places = [given] if given else [Path(), results.folder]
     named = ((key, study.folder / name) for key, name in dict.fromkeys(_named(parts, Part.files)))
-    raise_if_any(_outside(key, path, places) for key, path in named if path.is_file() and not _is_in(path, places))
+    raise_if_any(_outside(key, path, places) for key, path in named if path.exists() and not _is_in(path, places))
     return study
 
 
@@ -140,8 +143,8 @@ def _outside(key: str, path: Path, places: Sequence[Path]) -> Problem:
 
 
 def _is_in(path: Path, places: Iterable[Path]) -> bool:
-    """Whether a file is below one of these, wherever links lead."""
-    return any(path.resolve().is_relative_to(place.resolve()) for place in places)
+    """Whether a path is a file below one of these, wherever links lead."""
+    return path.is_file() and any(path.resolve().is_relative_to(place.resolve()) for place in places)
 
 
 def _planned(results: Results) -> tuple[Run, ...]:

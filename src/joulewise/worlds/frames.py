@@ -323,11 +323,11 @@ def _width_problems(name: str, rows: list[tuple[int, int]], width: int) -> Itera
 
 def _read_parquet(name: str, path: Path) -> InputTable:
     try:
-        with reading_parquet(path):
-            n_rows = pl.scan_parquet(path).select(pl.len()).collect().item()
+        with reading_parquet(path) as table:
+            n_rows = table.select(pl.len()).collect().item()
             if n_rows > MAX_ROWS:
                 raise _unreadable(name, f"found {n_rows:,} rows", f"a table may have up to {MAX_ROWS:,}")
-            frame = pl.read_parquet(path)
+            frame = table.collect()
     except ParquetError as error:
         raise _unreadable(name, f"cannot be read as Parquet: {error.why}", advice="the file may be truncated") from None
     raise_if_any(_type_problems(name, frame))

@@ -52,7 +52,8 @@ def _greedy(facility: Facility, air: Air, _p: RewardParameters, _seed: int, name
 def _evolved(facility: Facility, air: Air, p: RewardParameters, seed: int, *, co_located: bool) -> FoundPlan:
     from joulewise.optimise.facility.genetic import evolve_plans
 
-    began_s, other = time.perf_counter(), RewardParameters(time_limit_s=p.time_limit_s)
+    began_s, limit_s = time.perf_counter(), p.time_limit_s and p.time_limit_s / (len(p.seeds) + 1)
+    other = RewardParameters(time_limit_s=limit_s)
     seeds = [METHODS[name].search(facility, air, other, seed).plan for name in p.seeds]
     found = evolve_plans(
         facility,

@@ -92,8 +92,8 @@ def _lines(parameters: TraceParameters, draw: Draw) -> float:
     if path.suffix == ".parquet":
         import polars as pl
 
-        with reading_parquet(path):
-            return float(pl.scan_parquet(path).select(pl.len()).collect().item())
+        with reading_parquet(path) as table:
+            return float(table.select(pl.len()).collect().item())
     return path.stat().st_size / (_PACKED_LINE_BYTES if path.suffix == ".gz" else _LINE_BYTES)
 
 

@@ -101,7 +101,7 @@ def import_log(path: Path, out: Path) -> TraceTable:
             frame.write_parquet(parts[-1], compression="lz4")
         if not parts:
             raise _no_jobs(path.name, log.odd)
-        ordered, odd = order.put_right(pl.scan_parquet(parts))
+        ordered, odd = order.put_right(pl.scan_parquet(parts, glob=False))
         table = TraceTable(log.about, frame_of({}, 0), dict(log.odd + odd), log.at, path.name)
         with replacing(out) as temporary:
             said = {_METADATA: _as_json(table)}
@@ -206,10 +206,10 @@ def _is_parquet(path: Path) -> bool:
 
 def _read_parquet(path: Path, columns: list[str]) -> TraceTable:
     try:
-        with reading_parquet(path):
+        with reading_parquet(path) as table:
             about = _said(path.name, pl.read_parquet_metadata(path).get(_METADATA))
-            raise_if_any(_schema_problems(path.name, pl.read_parquet_schema(path)))
-            jobs = pl.read_parquet(path, columns=columns)
+            raise_if_any(_schema_problems(path.name, table.collect_schema()))
+            jobs = table.select(columns).collect()
     except ParquetError as error:
         found = f"cannot be read as Parquet: {error.why}"
         raise InputError(Problem(path.name, found, advice=f"the file may be truncated; {_AGAIN}")) from None

@@ -57,7 +57,7 @@ class TraceReport:
 
 def report_on(path: Path, table: TraceTable) -> TraceReport:
     """The report on a file that a log was imported to, of which `table` tells all but the jobs."""
-    jobs = pl.scan_parquet(path)
+    jobs = pl.scan_parquet(path, glob=False)
     n_logged, first_s, span_s, n_users, n_queues = (
         jobs.select(
             pl.len(),
