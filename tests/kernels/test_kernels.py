@@ -134,12 +134,6 @@ def test_an_event_is_its_own_next(event: int, interval_s: float) -> None:
     assert event_at_or_after(event * interval_s, interval_s) == event
 
 
-def test_compiled_kernels_are_remembered() -> None:
-    simulate(World(simple_system(), simple_workload()), Manager(POLICIES["max-util"]))
-    assert jit.kernels_are_compiled()
-    assert jit.cache_folder().is_dir()
-
-
 # By hand
 
 

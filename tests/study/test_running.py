@@ -356,6 +356,6 @@ def test_new_files_have_the_permissions_that_the_user_gives(tmp_path: Path) -> N
 def test_kernels_need_no_cache_that_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(jit, "cache_folder", lambda: tmp_path / "file" / "below")
-    jit.mark_kernels_compiled()
-    assert not jit.kernels_are_compiled()
+    jit.mark_kernels_compiled("managed")
+    assert not jit.kernels_are_compiled("managed")
     assert not jit._can_cache.__wrapped__()

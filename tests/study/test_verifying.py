@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.kernels import jit
 from joulewise.progress import Cancelled, CancelToken
 from joulewise.study import open_results, parse_study, run_study, to_verify, verify
 from joulewise.study.case import FAILS_AGAIN, NOT_CHECKED
@@ -27,6 +28,11 @@ def test_what_was_just_run_holds(small_results: Path) -> None:
     assert verdicts[0].title == "random, 0.0, trial 0"
     assert seen[0] == (0, 8)
     assert seen[-1] == (8, 8)
+
+
+def test_compiled_kernels_are_remembered_by_kind(small_results: Path) -> None:
+    assert jit.kernels_are_compiled(open_results(small_results).study.kind.name)
+    assert not jit.kernels_are_compiled("no such kind")
 
 
 def test_it_can_be_cancelled(small_results: Path) -> None:

@@ -56,7 +56,7 @@ def run_shown(study: Study, out: Path | None, workers: int | None, *, quiet: boo
     """Run a study with a progress bar."""
     from joulewise.study import run_study
 
-    _announce_compilation()
+    _announce_compilation(study.kind.name)
     with following(f"Running {study.name}", quiet=quiet) as follow:
         return run_study(study, out, workers, follow)
 
@@ -69,8 +69,8 @@ def report_of(results: Results, *, quiet: bool) -> Path:
         return current_report(results) or write_report(results)
 
 
-def _announce_compilation() -> None:
+def _announce_compilation(kind: str) -> None:
     from joulewise.kernels.jit import kernels_are_compiled
 
-    if not kernels_are_compiled():
+    if not kernels_are_compiled(kind):
         note("Compiling for this machine, once; this takes a minute or two.")

@@ -28,7 +28,7 @@ StudyFiles = Annotated[
     typer.Option(
         "--files",
         metavar="FOLDER",
-        help="Take the study's files from this folder. Without it, only files in this one or the results are read.",
+        help="Take the study's files from this folder; else only from below the current folder or the results.",
         show_default=False,
     ),
 ]

@@ -120,13 +120,13 @@ def shared(function: _F) -> _F:
     return compiled
 
 
-def kernels_are_compiled() -> bool:
-    """Whether a run has already compiled the kernels on this machine (else the first run takes longer)."""
-    return (cache_folder() / _MARKER).exists()
+def kernels_are_compiled(kind: str) -> bool:
+    """Whether a run of this kind has already compiled its kernels on this machine (else the first takes longer)."""
+    return (cache_folder() / f"{kind}.{_MARKER}").exists()
 
 
-def mark_kernels_compiled() -> None:
-    """Remember that a run has compiled what it needs, where that can be written."""
+def mark_kernels_compiled(kind: str) -> None:
+    """Remember that a run of this kind has compiled what it needs, where that can be written."""
     with suppress(OSError):
         cache_folder().mkdir(parents=True, exist_ok=True)
-        (cache_folder() / _MARKER).touch()
+        (cache_folder() / f"{kind}.{_MARKER}").touch()

@@ -106,7 +106,7 @@ def _mean_curve(rows: pl.DataFrame, trace: str) -> list[LinePoint]:
 
 def _bound(records: Records, panel: Panel) -> dict[str, list[LinePoint]]:
     """What nobody can exceed by the end, where all runs of the panel share it."""
-    bound = shared_value(records, panel, BOUND)
+    bound = shared_value(records, panel, BOUND, panel.rows["trial"].unique())
     ends_h = [float(end) / 3600 for end in (panel.rows["at_s"].min(), panel.rows["at_s"].max())]  # type: ignore[arg-type]
     return {} if bound is None else {records.bound_name: [LinePoint(end_h, bound) for end_h in ends_h]}
 

@@ -94,8 +94,11 @@ def all_panels(records: Records, frame: pl.DataFrame, keys: Sequence[str]) -> li
     return [Panel(records.phrases(part.row(0, named=True), keys), part) for part in parts]
 
 
-def shared_value(records: Records, panel: Panel, metric: str) -> float | None:
-    """The mean of a metric over the runs of a panel; None where some have none, or those of a trial differ."""
+def shared_value(records: Records, panel: Panel, metric: str, trials: pl.Series | None = None) -> float | None:
+    """The mean of a metric over the runs of a panel, or over its runs of these trials.
+
+    None where some have none, or those of a trial differ.
+    """
     if not records.measures(metric):
         return None
     keys = [key for key in records.varying if key in panel.rows.columns]
@@ -104,7 +107,8 @@ def shared_value(records: Records, panel: Panel, metric: str) -> float | None:
         if keys
         else records.runs
     )
-    values = runs.select("trial", value=pl.col(metric).cast(pl.Float64))
+    drawn = runs if trials is None else runs.filter(pl.col("trial").is_in(trials.implode()))
+    values = drawn.select("trial", value=pl.col(metric).cast(pl.Float64))
     if not values["value"].is_finite().fill_null(False).all():
         return None
     value = pl.col("value")

@@ -74,7 +74,7 @@ def estimate(study: Study, folder: Path) -> Estimate:
         n_stored=len({run.key for run in runs}) - len(missing),
         workers=workers,
         seconds=_START_S + study.kind.seconds(missing, store, study.folder) / min(workers, max(len(missing), 1)),
-        compile_s=0.0 if kernels_are_compiled() else _COMPILE_S,
+        compile_s=0.0 if kernels_are_compiled(study.kind.name) else _COMPILE_S,
         report_s=_REPORT_S if missing else 0.0,
         bytes=int(disk_bytes(study, runs)),
         memory_bytes=int((1 + workers) * process_bytes(study, missing)),

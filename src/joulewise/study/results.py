@@ -107,6 +107,9 @@ def open_results(folder: Path | str, *, must_be_sealed: bool = True) -> Results:
     """The results in a folder; InputError when it holds none, or, where they `must_be_sealed`, was changed since."""
     folder = Path(folder)
     store = Store(folder)
+    if not folder.is_dir():
+        found = "is a file" if folder.exists() else "there is no such folder"
+        raise InputError(Problem(str(folder), found, "must be the results folder of a study", _RESULTS))
     about = store.marker()
     if about is None:
         is_measured = (folder / _MEASURED).is_file()
@@ -115,7 +118,7 @@ def open_results(folder: Path | str, *, must_be_sealed: bool = True) -> Results:
     if not about["is_finished"] or not store.runs_file.exists():
         advice = "run the study again to finish it"
         raise InputError(Problem(str(folder), "holds an unfinished study", advice=advice))
-    source = read_source(store.study_file)
+    source = read_source(store.study_file, "put back the study that was run")
     study = parse_study(source, store.study_file.name, Path(about["study_folder"]))
     study = replace(study, heading=replace(study.heading, trials=about["trials"]))
     runs = store.read_table(store.runs_file, must_be_sealed=False)

@@ -30,6 +30,7 @@ SCHEMA_VERSION = 3
 """Raised whenever a file of a results folder changes its meaning."""
 
 MARKER = "study.json"
+_FOLDER_AGAIN = "remove the folder and run the study again"
 DONE, FAILED = "done", "failed"
 NO_BOUND = "none"
 """The bound of runs for which none is proven."""
@@ -94,12 +95,12 @@ class Store:
         path = self.folder / MARKER
         if not path.is_file():
             return None
-        version = read_any_object(path).get("schema_version")
+        version = read_any_object(path, _FOLDER_AGAIN).get("schema_version")
         if version != SCHEMA_VERSION:
             allowed = f"this Joulewise reads version {SCHEMA_VERSION}"
-            advice = "use the Joulewise that wrote it"
+            advice = "use the Joulewise that wrote it, or run the study again into another folder"
             raise InputError(Problem(str(path), f"found schema version {version!r}", allowed, advice))
-        return read_object(path, Marker)
+        return read_object(path, Marker, _FOLDER_AGAIN)
 
     def check_owner(self, owner: Owner) -> None:
         """InputError when the folder holds anything but results of this study.

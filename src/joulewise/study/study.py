@@ -96,7 +96,7 @@ def read_study(path: Path | str) -> Study:
     return parse_study(read_source(path), path.name, path.parent, check_inputs=True)
 
 
-def read_source(path: Path) -> str:
+def read_source(path: Path, advice: str = "`joulewise new` writes one to start from") -> str:
     """The text of a study file; InputError when it cannot be read."""
     try:
         return path.read_bytes().decode("utf-8")
@@ -105,7 +105,7 @@ def read_source(path: Path) -> str:
         raise InputError(Problem(str(path), found, "a study is a TOML file in UTF-8")) from None
     except OSError as error:
         found = f"cannot be read: {error.strerror or error}"
-        raise InputError(Problem(str(path), found, advice="`joulewise new` writes one to start from")) from None
+        raise InputError(Problem(str(path), found, advice=advice)) from None
 
 
 def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool = False) -> Study:

@@ -11,6 +11,7 @@ from typing import Any
 
 from joulewise.errors import InputError, JoulewiseError
 from joulewise.files import sha256_of
+from joulewise.kernels.jit import mark_kernels_compiled
 from joulewise.study.case import Case
 from joulewise.study.keeping import kept_world
 from joulewise.study.run import Run
@@ -60,6 +61,7 @@ def _compute(run: Run, job: Job, store: Store) -> Result:
     decision = kind.build(run.point.decision, draw)
     _check_files(run, job.study_folder)  # once more, for what changed while it was read
     outcome = kind.compute(Case(run, world, decision, store))
+    mark_kernels_compiled(kind.name)
     if run.keep:
         store.write_details(run, outcome.tables())
     seconds = time.perf_counter() - started_s

@@ -124,6 +124,14 @@ def test_curves_start_and_end_where_the_traces_do() -> None:
     assert max(ends) == pytest.approx(total)
 
 
+def test_the_bound_of_curves_is_that_of_the_trials_that_they_show() -> None:
+    records = make_records({POLICY: ["random", "max-upt"]})
+    records = replace(records, runs=records.runs.with_columns(utility_bound=1e5 * (1 + pl.col("trial"))))
+    kept = records.runs.filter(pl.col("run").is_in(records.frame("traces")["run"].unique().implode()))
+    bounds = {row["y"] for row in _rows(_drawn(records, "utility-over-time")) if row.get("name") == "proven bound"}
+    assert bounds == {kept["utility_bound"].mean()} != {records.runs["utility_bound"].mean()}
+
+
 def test_runs_that_failed_leave_no_trace_in_a_figure() -> None:
     records = make_records()
     failed = pl.col(POLICY) == "random"

@@ -12,7 +12,6 @@ import polars as pl
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.kernels.facility.dispatch import NOBODY, Hall, Sent, Wishes, dispatch_until, idle_cores
-from joulewise.kernels.jit import mark_kernels_compiled
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
 from joulewise.model.facility import Facility, FacilityPlan, cores_by_processor
 from joulewise.model.room import AIR_J_PER_M3_K
@@ -228,7 +227,6 @@ def simulate_facility_day(
         plans.append(plan)
         desired_per_s[number] = wanted_per_s
         _dispatch_until(hall, wishes, float(ahead_s), sent, cores, (number + 1) * interval_s)
-    mark_kernels_compiled()
     tasks = SentTasks(sent.arrival_s, sent.task_type, sent.core, sent.pstate, sent.start_s, sent.end_s)
     node_w = _node_w(facility, tasks, n * samples, interval_s / samples)
     supply_c = np.repeat([plan.supply_c for plan in plans], samples, axis=0)

@@ -10,7 +10,6 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.draws import draws_of
-from joulewise.kernels.jit import mark_kernels_compiled
 from joulewise.kernels.jobs.energy import new_job_ledger
 from joulewise.kernels.jobs.events import run_jobs
 from joulewise.kernels.jobs.layout import JobPlan, empty_job_plan
@@ -63,7 +62,6 @@ def simulate_jobs(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: i
     began = time.perf_counter()
     n_events = engine.run(world.jobs.work.end_s)
     mapping_s = time.perf_counter() - began
-    mark_kernels_compiled()
     return JobOutcome(engine.allocation(), n_events, mapping_s, engine.prices.path[:n_events])
 
 

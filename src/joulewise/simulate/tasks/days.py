@@ -12,7 +12,6 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.choice import in_order
-from joulewise.kernels.jit import mark_kernels_compiled
 from joulewise.kernels.layout import DROPPED, WAITING
 from joulewise.kernels.tasks.machines import NOBODY
 from joulewise.kernels.tasks.state import ARRIVED, COUNTED, IN_ORDER, UNFIXED, WORKED, Losses
@@ -84,7 +83,6 @@ def simulate_days(
         else:
             run = run.followed_by(work)
         yield run.day(number, n_days)
-    mark_kernels_compiled()
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from joulewise.kernels.jit import mark_kernels_compiled
 from joulewise.kernels.layout import TaskPlan, Tasks, empty_plan
 from joulewise.kernels.tasks.by_type import empty_lines
 from joulewise.kernels.tasks.fleet import idle_fleet
@@ -57,7 +56,6 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     """
     if uses_managed_engine(manager) or needs_managing(world):
         done = manage(world, manager, seed, trial)
-        mark_kernels_compiled()
         has_grid = manager.mapping_arrivals is None and manager.mapping_time == "free"
         n_counted = counted_events(world, manager, done.allocation) if has_grid else done.n_counted_events
         return Outcome(done.allocation, done.n_mapping_events, n_counted, done.mapping_s, done.n_late_events)
@@ -67,7 +65,6 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     began = time.perf_counter()
     n_events = run_until(world.workload.end_s)
     mapping_s = time.perf_counter() - began
-    mark_kernels_compiled()
     allocation = Allocation(*plan)
     return Outcome(allocation, n_events, counted_events(world, manager, allocation), mapping_s)
 

@@ -267,14 +267,12 @@ def _tables(front: FoundFront, assignments: Sequence[Assignment]) -> Tables:
 @cache
 def _warm_up(method: str) -> None:
     """Load what a method needs, once in a process, so that times are those of searches alone."""
-    from joulewise.kernels.jit import mark_kernels_compiled
     from joulewise.model import World
     from joulewise.worlds.assignments.known import KnownParameters, generate_known
 
     system = tiny_machines()
     tiny = KnownWorld(World(system, generate_known(KnownParameters(n_tasks=3), system, 0, 0)), None)
     METHODS[method].search(tiny, UtilityFrontParameters(moves=2, population=4, generations=1), 0)
-    mark_kernels_compiled()
 
 
 def _with_engine(p: UtilityFrontParameters, engine: object) -> UtilityFrontParameters:

@@ -124,13 +124,11 @@ def _search_s(p: FrontParameters, n_tasks: float) -> float:
 @cache
 def _warm_up(method: str) -> None:
     """Load what a method needs, once in a process, so that times are those of searches alone."""
-    from joulewise.kernels.jit import mark_kernels_compiled
     from joulewise.optimise.bags.bound import bound_front
 
     bag = tiny_bag()
     p = FrontParameters(n_points=2, moves=2, population=2, generations=1)
     METHODS[method].search(bag, bound_front(bag), p, 0)
-    mark_kernels_compiled()
 
 
 def _front(found: BagAnswer) -> list[BagAllocation]:

@@ -259,12 +259,10 @@ def _market_problems(world: BagWorld, p: ProfitParameters) -> Iterator[Problem]:
 @cache
 def _warm_up(recovery: str) -> None:
     """Load what a recovery needs, once in a process, so that times are those of searches alone."""
-    from joulewise.kernels.jit import mark_kernels_compiled
     from joulewise.optimise.bags.market import Market
     from joulewise.optimise.bags.profit import most_profit
 
     most_profit(tiny_bag(), Market(price=1.0, cost_per_j=0.0), cast("RecoveryKind", recovery))
-    mark_kernels_compiled()
 
 
 def _allocations(profit: Profit) -> list[BagAllocation]:

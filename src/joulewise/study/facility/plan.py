@@ -339,14 +339,12 @@ def _sharing_columns(facility: Facility, plan: FacilityPlan) -> dict[str, float]
 @cache
 def _warm_up(method: str) -> None:
     """Load what a method and its day need, once in a process, so that times are those of searches alone."""
-    from joulewise.kernels.jit import mark_kernels_compiled
     from joulewise.simulate.facility.day import simulate_facility_day
 
     world, p = FacilityWorld(_tiny_facility()), RewardParameters(method=method, population=2, generations=1)
     plan = facility_methods.search(world.facility, world.air, p, 0).plan
     rates_per_s = facility_days.rates_per_s(world.facility.tasks, p)
     simulate_facility_day(world.facility, lambda _: plan, world.air.inlets_c, rates_per_s, 1.0).measures()
-    mark_kernels_compiled()
 
 
 def _tiny_facility() -> Facility:
