@@ -35,6 +35,8 @@ _HALF_WIDTH_PX = 340
 _MAX_STEP_PX = 110
 _MIN_STEP_PX = 42
 _MIN_BAR_PX = 9
+_VALUE_STEP_PX = 36
+"""How much of a step each of its bars takes where there is room, so that values fit side by side."""
 _CHARACTER_PX = 6.6
 _MAX_VALUE_LABELS = 16
 _GROUP_GAP = 0.2  # of the step, between groups of bars
@@ -93,7 +95,7 @@ class _BarFrame:
         """Whether the values fit above their bars."""
         characters = len(self.measure.shown(self.most))
         bar_px = (1 - _GROUP_GAP) * self.step_px / self.n_groups
-        return self.n_bars <= _MAX_VALUE_LABELS and (characters - 1) * _CHARACTER_PX <= bar_px
+        return self.n_bars <= _MAX_VALUE_LABELS and characters * _CHARACTER_PX <= bar_px
 
     @property
     def is_crowded(self) -> bool:
@@ -113,6 +115,12 @@ def draw_bars(records: Records, layout: Layout, *measures: Measure) -> tuple[Any
     return assemble([part for parts, _, _ in made for part in parts], across), made[0][2]
 
 
+def _step_px(n_main: int, n_groups: int) -> float:
+    """How far groups of bars are from each other."""
+    most_px = max(_MAX_STEP_PX, _VALUE_STEP_PX * n_groups)
+    return max(min(_WIDTH_PX / n_main, most_px), _MIN_BAR_PX * n_groups, _MIN_STEP_PX)
+
+
 def _bar_parts(records: Records, layout: Layout, measure: Measure) -> tuple[list[Any], int, str]:
     """The panels of bars of a measure, how many fit side by side, and a note on panels left out."""
     summary = records.summary.filter(pl.col("metric") == measure.metric)
@@ -128,7 +136,7 @@ def _bar_parts(records: Records, layout: Layout, measure: Measure) -> tuple[list
         measure,
         y_domain=_y_domain(pl.concat([panel.rows for panel in panels]), measure.most, limits),
         height_px=280 if len(panels) == 1 else 190,
-        step_px=max(min(_WIDTH_PX / n_main, _MAX_STEP_PX), _MIN_BAR_PX * n_groups, _MIN_STEP_PX),
+        step_px=_step_px(n_main, n_groups),
         n_bars=n_main * n_groups,
         n_groups=n_groups,
         most=float(rows["mean"].max() or 0.0),  # type: ignore[arg-type]

@@ -163,7 +163,7 @@ def _layers(base: Any, top: float, band_px: float, n_bars: int, measures: set[st
     names = [name for name in _LOOKS if name in measures]
     colour = alt.Color(
         "measure:N", sort=None, scale=alt.Scale(domain=names, range=[_LOOKS[name] for name in names]),
-        legend=alt.Legend(title=None, symbolType="square", labelLimit=320),
+        legend=alt.Legend(title=None, symbolType="square", labelLimit=320, offset=24),  # values stand between
     )  # fmt: skip
     axis = alt.Axis(tickCount=6, format=AXIS_FORMAT)
     y = alt.Y("mean:Q", title="of all reward (%)", scale=alt.Scale(domain=[0, top], nice=False), axis=axis)
