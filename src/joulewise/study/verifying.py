@@ -49,7 +49,7 @@ class Verification:
     def seconds(self) -> float:
         """About how long computing again takes: nothing that is stored says so, as anybody may have changed it."""
         study, runs = self.results.study, [each.run for each in self.again]
-        return study.kind.seconds(runs, Store(self.results.folder), study.folder)
+        return study.kind.verifying * study.kind.seconds(runs, Store(self.results.folder), study.folder)
 
     def verdicts(
         self, on_progress: Callable[[int, int], None] = lambda *_: None, cancel: CancelToken | None = None

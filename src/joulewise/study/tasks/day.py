@@ -68,6 +68,7 @@ class ManagedKind(Kind):
     columns = MANAGED_COLUMNS
     tables = (RECORDS, TRACES)
     template = MANAGED_TEMPLATE
+    verifying = 7.0  # all measures by plain Python
 
     def build_world(self, parts: WorldParts, draw: Draw) -> World:
         """The world of one trial; InputError when tables do not describe one."""
