@@ -137,6 +137,17 @@ def test_links_do_not_lead_out_of_the_trusted_folder(tmp_path: Path) -> None:
         verify(folder, code=inner)
 
 
+def test_folders_that_are_not_there_are_told(small_results: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere: there is no such folder"):
+        verify(small_results, files=tmp_path / "nowhere")
+    with pytest.raises(InputError, match="--files: found beside --trust-code"):
+        verify(small_results, code=tmp_path, files=tmp_path)
+    with pytest.raises(InputError, match="nowhere: there is no such folder"):
+        open_results(tmp_path / "nowhere")
+    with pytest.raises(InputError, match=r"runs\.parquet: is a file"):
+        open_results(small_results / "runs.parquet")
+
+
 def test_files_are_read_only_below_places_that_were_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "log.swf").write_text(LOG)
     folder = run_study(parse_study(LOGGED, "study.toml", tmp_path), tmp_path / "out", 1).folder

@@ -112,9 +112,10 @@ def _with_files(results: Results, code: Path | None, files: Path | None) -> Stud
     """The study with the folder of its files; InputError for code that is not trusted, and for files from elsewhere."""
     if code and files:
         raise InputError(Problem("--files", "found beside --trust-code", "--trust-code names the folder of all files"))
-    if (folder := code or files) and not folder.is_dir():
-        raise InputError(Problem(str(folder), "there is no such folder", "must hold the files of the study"))
-    given, parts = code or files, dict.fromkeys(part for point in results.study.points for part in point.parts)
+    given = code or files
+    if given and not given.is_dir():
+        raise InputError(Problem(str(given), "there is no such folder", "must hold the files of the study"))
+    parts = dict.fromkeys(part for point in results.study.points for part in point.parts)
     study = replace(results.study, folder=given or results.study.folder)
     if code is None:
         raise_if_any(_untrusted(results, *named) for named in dict.fromkeys(_named(parts, Part.code)))
