@@ -33,9 +33,8 @@ def test_printed_tables_are_judged_without_running_anything(capsys: Capture) -> 
     assert said.code == 0
     assert "Findings: results/reproduce/chapter-8/findings.md" in said.out
     found = json.loads(call(capsys, "reproduce", "chapter-8", "--json").out)
-    assert {finding["claim"]: finding["verdict"] for finding in found["findings"]} == {
-        **dict.fromkeys((f"8.{i}" for i in range(1, 9)), "not testable"),
-        "8.7": "partly",
-    }
+    assert {finding["claim"]: finding["verdict"] for finding in found["findings"]} == dict.fromkeys(
+        (f"8.{i}" for i in range(1, 9)), "not testable"
+    )
     assert "| 8.7 |" in Path("results/reproduce/chapter-8/findings.md").read_text()
     assert "nothing of chapter-8 is run here" in call(capsys, "reproduce", "chapter-8", "--trials", 3).err

@@ -249,9 +249,9 @@ def _words() -> list[Entry]:
 
 
 def _rules() -> list[Entry]:
-    from joulewise.study.catalogue import judging
+    from joulewise import verdicts
 
-    text = " ".join((judging.__doc__ or "").split())
+    text = " ".join((verdicts.__doc__ or "").split())
     return [Entry("rule", ("verdict",), {"name": "verdict", "summary": text}, {"meaning": text})]
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model import System
 from joulewise.model.arrays import Floats
+from joulewise.model.supply import DAY_S
 from joulewise.worlds.groups import general_part
 
 _TOLERANCE = 1e-11
@@ -71,6 +72,13 @@ def heterogeneity_metrics(system: System) -> dict[str, float]:
         return dict.fromkeys(SYSTEM_MEASURES, float("nan"))
     measured = heterogeneity(system.etc_s[rows][:, columns, 0])
     return {name: getattr(measured, measure) for name, measure in SYSTEM_MEASURES.items()}
+
+
+def tasks_per_day(system: System) -> float:
+    """How many tasks the machines can run in 24 h, each at its mean time over what it can run."""
+    times_s = np.where(np.isfinite(system.etc_s), system.etc_s, np.nan)
+    can_run = ~np.isnan(times_s).all(axis=(0, 2))
+    return float((system.counts[can_run] * DAY_S / np.nanmean(times_s[:, can_run], axis=(0, 2))).sum())
 
 
 def moments(values: Floats) -> tuple[float, float, float, float]:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import polars as pl
 
 from joulewise.study.catalogue.judging import Claim
-from joulewise.study.column import CLOUDS, FRONTS
 from joulewise.study.study import Study, parse_study
-from joulewise.verdicts import ClaimFinding
+from joulewise.verdicts import ClaimFinding, Standing
 
 if TYPE_CHECKING:
     from joulewise.study.results import Results
@@ -23,11 +22,10 @@ _STUDIES = Path(str(files(__package__) / "studies"))
 
 
 class Told(NamedTuple):
-    """What results tell of one run: its row, its curves, and what became of its front in fresh samples, if anything."""
+    """What results tell of one run: its row, and the tables that were kept of it, by name."""
 
     row: Mapping[str, Any]
-    curves: pl.DataFrame
-    cloud: pl.DataFrame | None
+    tables: Mapping[str, pl.DataFrame]
 
 
 Measure: TypeAlias = Callable[[Told], float]
@@ -37,7 +35,8 @@ Measure: TypeAlias = Callable[[Told], float]
 class Experiment:
     """One entry of the catalogue; its study is the file studies/<id>.toml beside this module.
 
-    `measures`, by name, are further columns of runs that claims look at, taken from the fronts that were kept.
+    `measures`, by name, are further columns of runs that claims look at, taken from the tables that were kept.
+    `standing` is that of all claims without one of their own.
     """
 
     id: str
@@ -47,6 +46,7 @@ class Experiment:
     figure: str
     claims: tuple[Claim, ...]
     measures: Mapping[str, Measure] = field(default_factory=dict)
+    standing: Standing = ""
 
     def study_text(self) -> str:
         """The bundled study file."""
@@ -60,23 +60,16 @@ class Experiment:
         return replace(study, heading=replace(study.heading, trials=trials))
 
     def measured(self, results: Results) -> pl.DataFrame:
-        """The runs of the study with the further measures; a run whose front was not kept has none."""
+        """The runs of the study with the further measures; a run of which nothing was kept has none."""
         if not self.measures:
             return results.runs
-        curves, clouds = (_by_run(table) for table in (results.details(FRONTS), results.details(CLOUDS)))
-        rows = [
-            Told(row, curves[row["run"]], clouds.get(row["run"])) if row["run"] in curves else None
-            for row in results.runs.iter_rows(named=True)
-        ]
+        rows = [Told(row, results.tables(row["run"])) for row in results.runs.iter_rows(named=True)]
         columns = {
-            name: [None if told is None else measure(told) for told in rows] for name, measure in self.measures.items()
+            name: [measure(told) if told.tables else None for told in rows] for name, measure in self.measures.items()
         }
         return results.runs.with_columns(pl.DataFrame(columns, dict.fromkeys(columns, pl.Float64)).fill_nan(None))
 
     def findings(self, runs: pl.DataFrame) -> list[ClaimFinding]:
         """Every claim judged on the runs of the study."""
-        return [claim.finding(runs) for claim in self.claims]
-
-
-def _by_run(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    return {str(key): rows for (key,), rows in table.partition_by("run", as_dict=True).items()}
+        found = [claim.finding(runs) for claim in self.claims]
+        return [finding if finding.standing else replace(finding, standing=self.standing) for finding in found]

@@ -156,6 +156,7 @@ FIG_5_3 = Experiment(
         _peak("5.7 data set 1", SHOWN),
     ),
     PEAK,
+    standing="stand-in",
 )
 
 FIG_5_4 = Experiment(
@@ -184,6 +185,7 @@ FIG_5_4 = Experiment(
         _all_seeds(2, PANELS_2),
     ),
     ends_after(PANELS_2[:2]),
+    standing="stand-in",
 )
 
 FIG_5_5 = Experiment(
@@ -194,6 +196,7 @@ FIG_5_5 = Experiment(
     "utility-per-energy",
     (_peak("5.7", (MAX_PER_ENERGY,)),),
     PEAK,
+    standing="stand-in",
 )
 
 FIG_5_6 = Experiment(
@@ -220,4 +223,5 @@ FIG_5_6 = Experiment(
         _peak("5.7 data set 3", SHOWN),
     ),
     PEAK,
+    standing="stand-in",
 )

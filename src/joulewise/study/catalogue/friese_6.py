@@ -165,4 +165,5 @@ FIG_6_8 = Experiment(
             "compared in the share of all tasks, mean over the points of the front, on the stand-in table",
         ),
     ),
+    standing="stand-in",
 )

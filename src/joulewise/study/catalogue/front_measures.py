@@ -10,13 +10,14 @@ import polars as pl
 
 from joulewise.model.arrays import Floats
 from joulewise.study.catalogue.experiment import Measure, Told
+from joulewise.study.column import CLOUDS, FRONTS
 
 _PART = 4
 """Ends of a front are told by one in this many of its points."""
 
 
 def _front(told: Told) -> pl.DataFrame:
-    return told.curves.filter(pl.col("curve") == "front").sort("energy_j")
+    return told.tables[FRONTS].filter(pl.col("curve") == "front").sort("energy_j")
 
 
 def _column(table: pl.DataFrame, name: str) -> Floats:
@@ -37,7 +38,7 @@ def most_utility(generation: int) -> Measure:
 
 
 def _snapshot(told: Told, generation: int) -> pl.DataFrame:
-    return told.curves.filter((pl.col("curve") == "snapshot") & (pl.col("generation") == generation))
+    return told.tables[FRONTS].filter((pl.col("curve") == "snapshot") & (pl.col("generation") == generation))
 
 
 def ends_after(generations: Iterable[int]) -> dict[str, Measure]:
@@ -168,9 +169,9 @@ def chosen_worth(told: Told) -> float:
 
 def foreseen_worth(told: Told) -> float:
     """What the front would be worth if each fresh sample were known before a point is chosen; NaN without samples."""
-    if told.cloud is None:
+    if CLOUDS not in told.tables:
         return math.nan
-    worth = told.cloud.select("sample", worth=pl.col("utility") - _price(told) * pl.col("energy_j"))
+    worth = told.tables[CLOUDS].select("sample", worth=pl.col("utility") - _price(told) * pl.col("energy_j"))
     return float(worth.group_by("sample").agg(pl.col("worth").max())["worth"].mean())  # type: ignore[arg-type]
 
 

@@ -1,11 +1,4 @@
-"""How a published claim is judged: by one stated rule for numbers and one for orderings.
-
-A number is reproduced when it lies in our 95 % interval or within 2 % of our mean, partly within 10 %. An
-ordering is a list of differences claimed to be positive, each paired on equal trials: reproduced when every
-interval is above zero, partly when at least half of the means are. Nothing is judged below two trials, and no
-number while half of its interval is wider than 10 % of it. A claim about the machine or the mapper of its authors
-is not testable: our figure, if there is one, is shown beside it. No rule is ever bent for a claim.
-"""
+"""How a published claim is judged on the runs of a study, by the rule of `joulewise.verdicts`."""
 
 from __future__ import annotations
 
@@ -18,12 +11,11 @@ import numpy as np
 import polars as pl
 
 from joulewise.confidence import student_quantile
-from joulewise.verdicts import ClaimFinding, Verdict, of_positive
+from joulewise.verdicts import LEAST_TRIALS, ClaimFinding, Ends, Standing, Verdict, Wanted, of_number, of_positive
 
 Samples: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
-
-CLOSE, NEAR = 0.02, 0.10
-_TOO_FEW: tuple[str, Verdict] = ("fewer than two trials have a result", "not judged")
+Judge: TypeAlias = Callable[[pl.DataFrame], tuple[str, Verdict]]
+Differences: TypeAlias = Callable[[pl.DataFrame], Sequence[tuple[str, Samples]]]
 
 
 @dataclass(frozen=True)
@@ -33,12 +25,13 @@ class Claim:
     id: str
     says: str
     published: str
-    judge: Callable[[pl.DataFrame], tuple[str, Verdict]]
+    judge: Judge
     note: str = ""
+    standing: Standing = ""
 
     def finding(self, runs: pl.DataFrame) -> ClaimFinding:
         ours, verdict = self.judge(runs)
-        return ClaimFinding(self.id, self.says, self.published, ours, verdict, self.note)
+        return ClaimFinding(self.id, self.says, self.published, ours, verdict, self.note, self.standing)
 
 
 def per_trial(runs: pl.DataFrame, metric: str, where: Mapping[str, object]) -> Samples:
@@ -48,8 +41,9 @@ def per_trial(runs: pl.DataFrame, metric: str, where: Mapping[str, object]) -> S
     """
     choices = {column: wanted if isinstance(wanted, list) else [wanted] for column, wanted in where.items()}
     matches = [pl.any_horizontal(pl.col(column) == value for value in choices[column]) for column in choices]
+    found = runs.select("trial", metric, *({*choices} - {"trial", metric})).filter(*matches)
     complete = pl.when(pl.col(metric).null_count() == 0).then(pl.col(metric).mean()).alias(metric)
-    means = runs.lazy().filter(*matches).group_by("trial").agg(complete).sort("trial").collect()
+    means = found.group_by("trial").agg(complete).sort("trial")
     return means[metric].cast(pl.Float64).fill_null(math.nan).to_numpy()
 
 
@@ -100,80 +94,73 @@ def spread(several: Iterable[Samples]) -> Samples:
     return ordered[-1] - ordered[0]
 
 
-def interval(samples: Samples) -> tuple[float, float, float]:
-    """Mean, low and high of the 95 % interval over the trials that have a value, of which there must be two."""
+def interval(samples: Samples) -> tuple[float, Ends]:
+    """Mean and ends of the 95 % interval over the trials that have a value, of which there must be two."""
     values = samples[~np.isnan(samples)]
     quantile = student_quantile(values.size)
     assert quantile is not None
     mean, half = float(values.mean()), quantile * float(values.std(ddof=1)) / values.size**0.5
-    return mean, mean - half, mean + half
+    return mean, Ends(mean - half, mean + half)
 
 
-def _can_be_judged(samples: Samples) -> bool:
-    return int((~np.isnan(samples)).sum()) >= 2
+def n_valued(samples: Samples) -> int:
+    """How many trials have a value."""
+    return int((~np.isnan(samples)).sum())
 
 
 def spelled(samples: Samples, unit: str = "") -> str:
     """Mean and half interval for people."""
-    mean, _, high = interval(samples)
+    mean, ends = interval(samples)
     digits = 0 if abs(mean) >= 1000 else 2
-    return f"{mean:,.{digits}f} ± {high - mean:,.{digits}f}{unit}"
+    return f"{mean:,.{digits}f} ± {ends.high - mean:,.{digits}f}{unit}"
 
 
-def number(
-    published: float, samples_of: Callable[[pl.DataFrame], Samples], unit: str = ""
-) -> Callable[[pl.DataFrame], tuple[str, Verdict]]:
+def _judged_on(several: Sequence[Samples], judged: Callable[[], tuple[str, Verdict]]) -> tuple[str, Verdict]:
+    """What is judged where there are trials enough; without intervals nothing is even told."""
+    fewest = min(map(n_valued, several), default=0)
+    if fewest < 2:
+        return "fewer than two trials have a result", "not judged"
+    ours, verdict = judged()
+    return (ours, verdict) if fewest >= LEAST_TRIALS or verdict == "not testable" else (ours, "not judged")
+
+
+def number(published: float, samples_of: Callable[[pl.DataFrame], Samples], unit: str = "") -> Judge:
     """Judge a published number."""
 
     def judge(runs: pl.DataFrame) -> tuple[str, Verdict]:
         samples = samples_of(runs)
-        if not _can_be_judged(samples):
-            return _TOO_FEW
-        mean, low, high = interval(samples)
-        off = abs(mean - published) / abs(published)
-        verdict: Verdict = "not reproduced"
-        if (high - low) / 2 > NEAR * abs(published):
-            verdict = "not judged"
-        elif low <= published <= high or off <= CLOSE:
-            verdict = "reproduced"
-        elif off <= NEAR:
-            verdict = "partly"
-        return spelled(samples, unit), verdict
+        return _judged_on([samples], lambda: (spelled(samples, unit), of_number(published, interval(samples)[1])))
 
     return judge
 
 
-def ordering(
-    differences_of: Callable[[pl.DataFrame], Sequence[tuple[str, Samples]]], unit: str = " points"
-) -> Callable[[pl.DataFrame], tuple[str, Verdict]]:
+def ordering(differences_of: Differences, unit: str = " points", wanted: Wanted = "all") -> Judge:
     """Judge differences that are claimed to be positive, each with its name."""
 
     def judge(runs: pl.DataFrame) -> tuple[str, Verdict]:
         differences = differences_of(runs)
-        if not all(_can_be_judged(samples) for _, samples in differences):
-            return _TOO_FEW
-        intervals = [interval(samples) for _, samples in differences]
-        held, verdict = of_positive([(mean, low) for mean, low, _ in intervals])
-        name, smallest = min(differences, key=lambda item: interval(item[1])[0])
-        return f"{held}; the smallest difference: {spelled(smallest, unit)} ({name})", verdict
+
+        def judged() -> tuple[str, Verdict]:
+            held, verdict = of_positive([interval(samples)[1] for _, samples in differences], wanted)
+            name, smallest = min(differences, key=lambda item: interval(item[1])[0])
+            return f"{held}; the smallest difference: {spelled(smallest, unit)} ({name})", verdict
+
+        return _judged_on([samples for _, samples in differences], judged)
 
     return judge
 
 
-def beside(
-    figures_of: Callable[[pl.DataFrame], Sequence[Samples]], unit: str = ""
-) -> Callable[[pl.DataFrame], tuple[str, Verdict]]:
+def beside(figures_of: Callable[[pl.DataFrame], Sequence[Samples]], unit: str = "") -> Judge:
     """Show our figures beside published ones that hold for the machine of their authors alone."""
 
     def judge(runs: pl.DataFrame) -> tuple[str, Verdict]:
         figures = figures_of(runs)
-        if not all(_can_be_judged(samples) for samples in figures):
-            return _TOO_FEW
-        return f"{' / '.join(spelled(samples) for samples in figures)}{unit}", "not testable"
+        words = "{}" + unit
+        return _judged_on(figures, lambda: (words.format(" / ".join(map(spelled, figures))), "not testable"))
 
     return judge
 
 
-def untestable(why: str) -> Callable[[pl.DataFrame], tuple[str, Verdict]]:
+def untestable(why: str) -> Judge:
     """Say why a claim cannot be tested."""
     return lambda _: (why, "not testable")

@@ -65,4 +65,5 @@ BAG_ONLINE = Experiment(
             ordering(lambda runs: _gains(runs, "bag-makespan", "max-max-upt"), " %"),
         ),
     ),
+    standing="ours",
 )

@@ -81,6 +81,7 @@ UTILITY_FRONT = Experiment(
             ordering(lambda runs: _ahead(runs, ISLANDS, GENETIC)),
         ),
     ),
+    standing="ours",
 )
 
 CHANCES = Experiment(
@@ -116,4 +117,5 @@ CHANCES = Experiment(
         ),
     ),
     CHOICE,
+    standing="ours",
 )

@@ -44,6 +44,12 @@ MANAGED_COLUMNS = (
         "system_mph", "", "machine performance homogeneity of the same: 1 if all machine types are equally fast",
         heading="machine performance homogeneity",
     ),
+    metric(
+        "system_tasks_per_day", "tasks",
+        "tasks that the machines can run in 24 h, each at its mean time over the task types and P-states that it can "
+        "run",
+        heading="tasks a day that machines can run",
+    ),
     metric("tasks_arrived", "tasks", "tasks that arrived in the counted window"),
     metric("tasks_completed", "tasks", "tasks that completed in the counted window, whenever they arrived"),
     metric("tasks_dropped", "tasks", "tasks that arrived in the counted window and were dropped"),

@@ -229,12 +229,13 @@ def _is_slow(policy: Policy) -> bool:
 def _columns(case: Case, outcome: Simulated) -> dict[str, Any]:
     """Every metric of what a manager did, with the yardsticks of its world."""
     from joulewise.simulate.tasks.measures import measures
-    from joulewise.worlds.heterogeneity import heterogeneity_metrics
+    from joulewise.worlds.heterogeneity import heterogeneity_metrics, tasks_per_day
 
     metrics, proof = measures(case.world, outcome), _proof(case)
     metrics["maximum_utility"], metrics["utility_bound"] = proof.maximum_utility, proof.utility_bound
     metrics |= _shares(metrics["utility"], proof.maximum_utility, proof.utility_bound)
-    return {**metrics, **heterogeneity_metrics(case.world.system)}
+    system = case.world.system
+    return {**metrics, **heterogeneity_metrics(system), "system_tasks_per_day": tasks_per_day(system)}
 
 
 def _tables(world: World, allocation: Allocation) -> Tables:
