@@ -162,6 +162,15 @@ def test_what_stands_behind_a_lost_run_is_mapped_again() -> None:
     assert_same(world, manager)
 
 
+def test_a_task_whose_only_machine_was_down_does_not_lose_its_turn() -> None:
+    """The second type runs on the first machine alone, which is down at the event of 2 s and back at that of 4 s."""
+    system = simple_system([[1.0, 1.0], [1.0, math.inf]])
+    outages = Outages(np.array([0], np.int32), np.array([1.0]), np.array([2.5]))
+    world = World(system, simple_workload([0.0] * 12, [0] * 10 + [1, 0], end_s=4.0), outages=outages)
+    done = manage(world, Manager(POLICIES["prices"], mapping_interval_s=2.0))
+    assert done.allocation.status[10:].tolist() == [RAN, WAITING]
+
+
 # The twin against the twin of the plain simulator
 
 

@@ -13,7 +13,8 @@ from joulewise.study import run_study
 from joulewise.study.facility import days
 from joulewise.study.facility.methods import RewardParameters, search
 from joulewise.study.source import Draw
-from tests.study.facility.test_studies import TABLED, TABLES, TEXT, study_of
+from tests.strategies.small_facility import TABLED
+from tests.study.facility.test_studies import TABLES, TEXT, study_of
 
 ONCE = TEXT.replace("trials = 2", "") + 'day = "10 min"\n'
 

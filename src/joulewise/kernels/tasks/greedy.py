@@ -105,6 +105,7 @@ def look(world, state):
     set_bound(batch, i, value, completion_s)
     set_value(batch, i, value, completion_s)
     batch.choice[i] = option
+    batch.has_sunk[world.tasks.task_type[i]] |= option == NOBODY
     push(batch.looked, i)
 
 
