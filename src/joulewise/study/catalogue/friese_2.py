@@ -243,7 +243,13 @@ _SENSITIVITY = tuple(
     for case, whom, batch, highest, over in (
         ("", "batch mode", BATCH, 5.0, "the six thresholds"),
         (" (named)", "each batch policy that the text names", NAMED, 5.0, "the six thresholds"),
-        (" (named, to 1.5)", "each batch policy that the text names", NAMED, 1.5, "the thresholds up to the best, 1.5"),
+        (
+            " (named, to 1.5)",
+            "each batch policy that the text names",
+            NAMED,
+            1.5,
+            "the thresholds up to 1.5; made after the outcome was known",
+        ),
     )
 )
 
