@@ -68,8 +68,8 @@ def _policies(values: tuple[Value, ...], falls_with_time: bool) -> list[Policy]:
 
 
 TABLE_POLICIES = list(POLICIES.values())
-PLAIN_POLICIES = [policy for policy in TABLE_POLICIES if not policy.needs_managing]
-"""Those of the table that the engines without any switch know; the others have a twin of their own."""
+PLAIN_POLICIES = [policy for policy in TABLE_POLICIES if policy.rule == "sufferage" or not policy.needs_managing]
+"""Those of the table whose day without any switch has a twin for itself; the others have that of managed days."""
 
 FALLING_POLICIES = _policies(FALLING, falls_with_time=True)
 RISING_POLICIES = _policies((*FALLING, *RISING), falls_with_time=False)

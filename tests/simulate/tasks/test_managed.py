@@ -46,6 +46,7 @@ BATCH = [
 GREEDY = [policy for policy in BATCH if policy.rule == "greedy" and not policy.is_weighted]
 GROUPS = {
     "greedy": GREEDY,
+    "sufferage": [POLICIES["sufferage"]],
     "weighted": [policy for policy in BATCH if policy.is_weighted],
     "in order": [policy for policy in BATCH if policy.rule == "in-order"],
     "at random": [policy for policy in BATCH if policy.rule == "at-random"],
@@ -174,13 +175,14 @@ def test_a_task_whose_only_machine_was_down_does_not_lose_its_turn() -> None:
 # The twin against the twin of the plain simulator
 
 
-@given(scenario=scenarios(most_tasks=20), policy=st.sampled_from(GREEDY))
+@given(scenario=scenarios(most_tasks=20), policy=st.sampled_from([*GREEDY, POLICIES["sufferage"]]))
 def test_without_any_switch_the_twin_is_the_plain_one(scenario: Scenario, policy: Policy) -> None:
     manager = scenario.manager(policy)
     assert policy.objective is not None
     work, machines = serial.work_and_machines(scenario.world, manager.n_types)
     limits = manager.dropping_threshold, manager.mapping_interval_s, scenario.world.workload.end_s
-    expected = serial.run_batch(compiled(policy.objective).ctypes, work, machines, *limits)
+    run = serial.run_sufferage if policy.rule == "sufferage" else serial.run_batch
+    expected = run(compiled(policy.objective).ctypes, work, machines, *limits)
     found = managed_plan(scenario.world, manager)
     for column in COLUMNS:
         np.testing.assert_array_equal(getattr(found, column), getattr(expected, column), column, strict=True)

@@ -100,23 +100,38 @@ def on_best_types(system: System, best_types: int | None) -> Array:
 # Immediate mode
 
 
-def run_immediate(value: Value, work: Work, machines: Machines, threshold: float, end_s: float) -> Plan:
-    """Each task, on arrival, goes to its best machine, or is dropped when it would earn too little there."""
+def run_immediate(
+    value: Value, work: Work, machines: Machines, threshold: float, mapping_s: float, end_s: float
+) -> Plan:
+    """Each task, on arrival, goes to its best machine, or is dropped when it would earn too little there.
+
+    Mapping one takes some time, in which others that arrive wait for their turn; no machine starts a task before.
+    """
     plan = nothing_decided(work.arrival_s.size)
     ready_s = np.zeros(machines.machine_type.size)
+    mapper_s = 0.0
     for task in range(work.arrival_s.size):
-        if work.arrival_s[task] <= end_s:
+        turn_s = max(work.arrival_s[task], mapper_s)
+        if turn_s <= end_s:
+            mapper_s = turn_s + mapping_s
+            ready_s = np.maximum(ready_s, mapper_s)
             _, _, machine, pstate = best_choice(value, task, ready_s, work, machines)
             take_or_drop(task, machine, pstate, ready_s, work, machines, plan, threshold)
     return plan
 
 
-def run_as_told(machine: Array, work: Work, machines: Machines, threshold: float, end_s: float) -> Plan:
+def run_as_told(
+    machine: Array, work: Work, machines: Machines, threshold: float, mapping_s: float, end_s: float
+) -> Plan:
     """Each task, on arrival, goes to the machine it was told, in P-state 0, or is dropped as above."""
     plan = nothing_decided(work.arrival_s.size)
     ready_s = np.zeros(machines.machine_type.size)
+    mapper_s = 0.0
     for task in range(work.arrival_s.size):
-        if work.arrival_s[task] <= end_s:
+        turn_s = max(work.arrival_s[task], mapper_s)
+        if turn_s <= end_s:
+            mapper_s = turn_s + mapping_s
+            ready_s = np.maximum(ready_s, mapper_s)
             take_or_drop(task, machine[task], 0, ready_s, work, machines, plan, threshold)
     return plan
 

@@ -50,9 +50,11 @@ from joulewise.kernels.tasks.state import (
     ORIGIN,
     REGULAR,
     SLACK,
+    SUFFERAGE,
     UNFIXED,
     WORKED,
 )
+from joulewise.kernels.tasks.sufferage import map_by_sufferage, open_crowd
 
 
 @shared
@@ -80,6 +82,8 @@ def forget_bounds(world, state):
             i = heap.items[at]
             heap.value[i] = random_part(rules.random_seed, state.clock.counts[WORKED], i, 0)
         sift(heap)
+    elif rules.rule == SUFFERAGE:
+        open_crowd(world, state)
     elif rules.rule == GREEDY and not rules.is_certain:
         for at in range(heap.size[0]):
             if not is_sunk(heap, heap.items[at]):
@@ -160,12 +164,14 @@ def postpone_task(world, state, i):
 @shared
 def postpone(world, state):
     """Let tasks that no longer fit into the day come back when the next one starts."""
-    batch, heap, queues, kept = state.batch, state.batch.waiting, state.batch.queues, 0
+    batch, heap, queues, crowd, kept = state.batch, state.batch.waiting, state.batch.queues, state.batch.crowd, 0
     for t in range(batch.is_live.size):
         batch.is_live[t] = batch.n_unfixed[t] > 0 and fits_today(world, state, t)
         while not batch.is_live[t] and queues.at[t] != NOBODY:
             postpone_task(world, state, queues.at[t])
             queues.at[t] = queues.after[queues.at[t]]
+        while not batch.is_live[t] and crowd.n_unplanned[t] > 0:
+            postpone_task(world, state, crowd.item[crowd.first[t]])
     for at in range(heap.size[0]):
         i = heap.items[at]
         if batch.is_live[world.tasks.task_type[i]]:
@@ -250,6 +256,8 @@ def decide(world, state, horizon_s):
         map_under_cap(world, state, horizon_s)
     elif world.rules.rule == GREEDY:
         map_greedily(world, state, horizon_s)
+    elif world.rules.rule == SUFFERAGE:
+        map_by_sufferage(world, state, horizon_s)
     else:
         map_in_order(world, state, horizon_s)
     if world.rules.n_permuted > 1:

@@ -189,7 +189,7 @@ def map_plainly(candidates, world, fleet, plan, next_s):
 @way_of(choose, Contenders)
 def choose_plainly(best, world, fleet, i):
     """The best choice on any machine."""
-    open_event(fleet, world.tasks.arrival_s[i], np.inf)
+    open_event(fleet, world.effect_s[i], np.inf)
     try_all(best, world, fleet, i)
     option, machine = best.option[i], best.machine[i]
     return machine, world.options.pstate[option], fleet.free_s[machine], best.completion_s[i]

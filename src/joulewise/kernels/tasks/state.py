@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from joulewise.kernels.heap import Heap, empty_heap
 from joulewise.kernels.layout import Options, TaskPlan, Tasks, Utilities
 from joulewise.kernels.records import record
+from joulewise.kernels.tasks.crowd import Crowd, empty_crowd
 from joulewise.kernels.tasks.energy import Ledger, Limits
 from joulewise.kernels.tasks.live_prices import LivePrices
 from joulewise.kernels.tasks.machines import NOBODY, Downtimes, Machines, Standing
@@ -17,7 +18,7 @@ from joulewise.kernels.tasks.rolling import Rolling
 from joulewise.kernels.tasks.type_queues import TypeQueues, empty_type_queues
 
 KILLED = 3
-GREEDY, IN_ORDER, AT_RANDOM = 0, 1, 2
+GREEDY, IN_ORDER, AT_RANDOM, SUFFERAGE = 0, 1, 2, 3
 OPEN, AS_ASKED, AS_LISTED = 0, 1, 2
 SLACK = 1e-12
 
@@ -57,7 +58,8 @@ class Batch(NamedTuple):
     """Tasks to map: `waiting` by bounds that hold for all later events, `looked` by values in this one.
 
     Where tasks of a type are alike, all that are not fixed stand in `queues` instead of `waiting`, those planned in
-    this event before `queues.at`; of the others, only the first of each type is ever among those looked at.
+    this event before `queues.at`; of the others, only the first of each type is ever among those looked at. By the
+    rule of sufferage all stand in the `crowd`.
     `choice` is the option of a task looked at or planned, `after` the next in its machine's queue. `put_off` holds
     those without an allowed choice in this event, `returning` those lost by a machine or postponed to the next day,
     mappable again at `returns_s`.
@@ -74,6 +76,7 @@ class Batch(NamedTuple):
     waiting: Heap
     looked: Heap
     queues: TypeQueues
+    crowd: Crowd
     choice: NDArray[np.int64]
     after: NDArray[np.int64]
     put_off: NDArray[np.int64]
@@ -123,11 +126,14 @@ class Losses(NamedTuple):
 
 
 def new_batch(
-    rules: Rules, n: int, n_machine_types: int, n_task_types: int, charge: NDArray[np.float64], n_pairs: int
+    rules: Rules, tasks: Tasks, n_machine_types: int, n_task_types: int, charge: NDArray[np.float64], n_pairs: int
 ) -> Batch:
-    """A batch of up to n tasks, for n_pairs of machine and P-state; `charge` is what each option costs at first."""
+    """A batch of up to all tasks, for n_pairs of machine and P-state; `charge` is what each option costs at first."""
+    n = tasks.arrival_s.size
+    in_crowd = tasks.task_type if rules.rule == SUFFERAGE else tasks.task_type[:0]
     return Batch(
         empty_heap(n), empty_heap(n), empty_type_queues(n if rules.by_type else 0, n_task_types),
+        empty_crowd(in_crowd, n_task_types, n_machine_types),
         np.full(n, NOBODY, np.int64), np.full(n, NOBODY, np.int64),
         np.empty(n, np.int64), np.zeros(1, np.int64),
         np.empty(n, np.int64), np.empty(n), np.zeros(1, np.int64),

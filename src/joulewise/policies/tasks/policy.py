@@ -92,13 +92,7 @@ class Policy:
     @property
     def needs_managing(self) -> bool:
         """Whether only the managed engine knows how to do this."""
-        return (
-            self.rule in ("in-order", "at-random")
-            or self.is_weighted
-            or self.is_priced
-            or self.declines
-            or bool(self.program)
-        )
+        return self.rule != "greedy" or self.is_weighted or self.is_priced or self.declines or bool(self.program)
 
     def __post_init__(self) -> None:
         decided_by = [self.objective, self.picks, self.order]

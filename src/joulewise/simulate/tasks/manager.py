@@ -40,7 +40,8 @@ class Manager:
     dropped.
 
     **Mapping events** of batch mode happen at 0, 1, 2, ... times `mapping_interval_s`; with `mapping_arrivals` also
-    as soon as this many tasks have arrived since the last one, and intervals count from the last event then.
+    as soon as this many tasks have arrived since the last one, and intervals count from the last event then. In
+    immediate mode every arrival is one; who comes while the mapper is busy with another waits for its turn.
     `mapping_time` says what mapping costs on the simulated clock: nothing, `mapping_model` (seconds: constant, per
     task of the batch, per squared task), or what it really took.
 
@@ -139,12 +140,8 @@ def _mapping_problems(manager: Manager) -> Iterator[Problem]:
 def _fit_problems(manager: Manager) -> Iterator[Problem]:
     """Switches that the policy's mode or rule has no use for."""
     is_plain = not uses_managed_engine(manager)
-    rule, mode = manager.policy.rule, manager.policy.mode
-    if not is_plain and (mode == "immediate" or rule == "sufferage"):
-        kind = "immediate mode" if mode == "immediate" else "Sufferage"
-        found = f"found {', '.join(switches_on(manager))} with the policy {manager.policy.name}"
-        advice = "use a batch policy such as max-max-upt"
-        yield Problem("manager", found, f"{kind} takes none of these", advice)
+    if manager.policy.mode == "immediate":
+        yield from _immediate_problems(manager)
     if not is_plain and manager.policy.objective is not None and not manager.policy.objective.falls_with_time:
         found = f"found {', '.join(switches_on(manager))} with the policy {manager.policy.name}"
         yield Problem("manager", found, "these need a heuristic that falls with time", "declare falls_with_time")
@@ -160,8 +157,19 @@ def _fit_problems(manager: Manager) -> Iterator[Problem]:
         yield Problem("manager.postponing", found, allowed, 'set environment = "queued"')
 
 
+def _immediate_problems(manager: Manager) -> Iterator[Problem]:
+    """Immediate mode has a mapper that may take time, and no other switch."""
+    if others := [name for name in switches_on(manager) if name != "mapping_time"]:
+        found = f"found {', '.join(others)} with the policy {manager.policy.name}"
+        yield Problem("manager", found, "immediate mode takes none of these", "use a batch policy such as max-max-upt")
+    if manager.mapping_time == "measured":
+        found = f"found {manager.mapping_time!r} with the policy {manager.policy.name}"
+        allowed = 'must be "free" or "given" in immediate mode'
+        yield Problem("manager.mapping_time", found, allowed, 'set it to "given", with a mapping_model')
+
+
 def switches_on(manager: Manager) -> list[str]:
-    """The switches that differ from the defaults and need the managed engine."""
+    """The switches that differ from the defaults and need, in batch mode, the managed engine."""
     plain = {
         "mapping_arrivals": None,
         "mapping_time": "free",
@@ -178,5 +186,6 @@ def switches_on(manager: Manager) -> list[str]:
 
 
 def uses_managed_engine(manager: Manager) -> bool:
-    """Whether the manager does more than the plain engines know."""
-    return bool(switches_on(manager)) or manager.policy.needs_managing
+    """Whether the manager does more than the plain engines know; immediate mode is theirs."""
+    does_more = bool(switches_on(manager)) or manager.policy.needs_managing
+    return does_more and manager.policy.mode == "batch"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable
@@ -17,9 +18,9 @@ from joulewise.kernels.tasks.immediate import Falling, Picked, run_on_arrival
 from joulewise.kernels.tasks.lazy import empty_pool
 from joulewise.kernels.tasks.loop import run_batch
 from joulewise.kernels.tasks.plain import no_candidates
-from joulewise.kernels.tasks.sufferage import empty_crowd
 from joulewise.kernels.tasks.world import TaskWorld
 from joulewise.model.allocation import Allocation
+from joulewise.model.arrays import Floats
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
 from joulewise.policies.tasks.policy import Policy
@@ -66,24 +67,53 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     n_events = run_until(world.workload.end_s)
     mapping_s = time.perf_counter() - began
     allocation = Allocation(*plan)
-    return Outcome(allocation, n_events, counted_events(world, manager, allocation), mapping_s)
+    n_late = late_events(world, manager)
+    return Outcome(allocation, n_events, counted_events(world, manager, allocation), mapping_s, n_late)
 
 
 def counted_events(world: World, manager: Manager, allocation: Allocation) -> int:
     """How many mapping events fall into the counted window; one without an end is over with the last start."""
     work = world.workload
     if manager.policy.mode == "immediate":
-        return int(work.in_window(work.arrival_s).sum())
+        return int(work.in_window(mapper_turns(world, manager)[0]).sum())
     last_s = float(np.nanmax(allocation.start_s, initial=work.start_s))
     end_s = work.end_s if math.isfinite(work.end_s) else last_s
     return math.floor(end_s / manager.mapping_interval_s) - math.floor(work.start_s / manager.mapping_interval_s)
+
+
+def late_events(world: World, manager: Manager) -> int:
+    """How many of the counted events of a plain engine find the mapper busy: in batch mode its mapping is free."""
+    if manager.policy.mode == "batch":
+        return 0
+    event_s, _ = mapper_turns(world, manager)
+    return int((world.workload.in_window(event_s) & (event_s > world.workload.arrival_s)).sum())
+
+
+def mapper_turns(world: World, manager: Manager) -> tuple[Floats, Floats]:
+    """When the mapper of immediate mode turns to each task, and when what it decides has effect."""
+    arrival_s, each_s = world.workload.arrival_s, sum(manager.mapping_model)
+    if manager.mapping_time == "free" or each_s == 0:
+        return arrival_s, arrival_s
+    before_all = (-math.inf, -math.inf)
+    turns = itertools.accumulate(
+        arrival_s.tolist(), lambda before, at_s: _turn(before[1], at_s, each_s), initial=before_all
+    )
+    event_s, effect_s = np.array(list(turns)[1:]).reshape(-1, 2).T
+    return event_s.copy(), effect_s.copy()
+
+
+def _turn(free_s: float, arrival_s: float, each_s: float) -> tuple[float, float]:
+    """When the mapper turns to a task and is done with it, after it was busy up to an instant."""
+    event_s = max(free_s, arrival_s)
+    return event_s, event_s + each_s
 
 
 def _runner(world: World, manager: Manager, plan: TaskPlan, seed: int, trial: int) -> Callable[[float], int]:
     """The kernel for the manager's policy as a function of the instant to run to; it returns mapping events."""
     policy, layout = manager.policy, layout_of(world, manager.n_types)
     everywhere, value = layout_of(world).options, usable_value(world, policy)
-    tasks = TaskWorld(*layout, everywhere, thresholds(world, manager), value, manager.mapping_interval_s)
+    turns, interval_s = mapper_turns(world, manager), manager.mapping_interval_s
+    tasks = TaskWorld(*layout, everywhere, thresholds(world, manager), value, interval_s, *turns)
     room = None if policy.picks else _engine(world, policy, layout.tasks)
     run: Any = run_batch if policy.mode == "batch" else run_on_arrival
     fleet = idle_fleet(world.system.counts)
@@ -109,7 +139,7 @@ def _picked(world: World, manager: Manager, seed: int, trial: int) -> Picked:
 def _engine(world: World, policy: Policy, tasks: Tasks) -> Any:
     """The arrays that the policy's engine works in; their class says which it is."""
     assert policy.objective is not None
-    make = _ENGINES[policy.rule, policy.mode, policy.objective.falls_with_time, policy.objective.by_type]
+    make = _ENGINES[policy.mode, policy.objective.falls_with_time, policy.objective.by_type]
     return make(tasks, world.system.n_task_types, world.system.n_machine_types)
 
 
@@ -117,13 +147,12 @@ def _falling(_tasks: Tasks, _n_task_types: int, _n_machine_types: int) -> Fallin
     return Falling()
 
 
-_ENGINES: dict[tuple[str, str, bool, bool], Callable[[Tasks, int, int], Any]] = {
-    # (rule, mode, falls with time, by type)
-    ("greedy", "immediate", True, False): _falling,
-    ("greedy", "immediate", True, True): _falling,
-    ("greedy", "immediate", False, False): no_candidates,
-    ("greedy", "batch", True, False): empty_pool,
-    ("greedy", "batch", True, True): empty_lines,
-    ("greedy", "batch", False, False): no_candidates,
-    ("sufferage", "batch", True, False): empty_crowd,
+_ENGINES: dict[tuple[str, bool, bool], Callable[[Tasks, int, int], Any]] = {
+    # (mode, falls with time, by type)
+    ("immediate", True, False): _falling,
+    ("immediate", True, True): _falling,
+    ("immediate", False, False): no_candidates,
+    ("batch", True, False): empty_pool,
+    ("batch", True, True): empty_lines,
+    ("batch", False, False): no_candidates,
 }

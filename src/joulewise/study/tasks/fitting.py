@@ -26,9 +26,9 @@ def fit_problems(parts: WorldParts, manager: Manager) -> Iterator[Problem]:
         yield Problem("manager.energy_filter", found, "shares out a budget", "give supply.budget")
     uncertain = list(_uncertainties(parts))
     needs = [*(["a budget"] if has_budget else []), *(["a power cap"] if has_cap else []), *uncertain]
-    if needs and (policy.mode == "immediate" or policy.rule == "sufferage"):
+    if needs and policy.mode == "immediate":
         found = f"found {policy.name!r} in a world with {' and '.join(needs)}"
-        allowed = "policies of immediate mode and Sufferage know none of these"
+        allowed = "policies of immediate mode know none of these"
         yield Problem("manager.policy", found, allowed, "use a batch policy such as max-max-upt")
     if has_cap and uncertain:
         found = f"found a power cap in a world with {' and '.join(uncertain)}"
