@@ -39,7 +39,8 @@ def batch_sizes(policy: str, load: int, trial: int) -> Floats:
         engine.run(event * manager.mapping_interval_s, is_last=False)
         events.append((instants[LAST], instants[EFFECT]))
     event_s, effect_s = np.array(events).T
-    return np.rint((effect_s - event_s) / _PER_TASK_S)[event_s > work.start_s]
+    sizes: Floats = np.rint((effect_s - event_s) / _PER_TASK_S)
+    return sizes[event_s > work.start_s]
 
 
 def moments(policy: str, load: int) -> tuple[float, float]:

@@ -107,8 +107,7 @@ def test_simulator_equals_twin_on_the_best_machine_types(scenario: Scenario, bes
 def test_immediate_mode_with_a_mapper_that_takes_time_equals_its_twin(scenario: Scenario, parts: Model) -> None:
     for policy in (*IMMEDIATE, *heuristics.OWN_POLICIES):
         if policy.mode == "immediate":
-            given_time = {"mapping_time": "given", "mapping_model": parts}
-            manager = dataclasses.replace(scenario.manager(policy), **given_time)
+            manager = dataclasses.replace(scenario.manager(policy), mapping_time="given", mapping_model=parts)
             assert_same(with_power(scenario.world), manager, compile_it=False)
 
 
