@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from joulewise.check.tasks.allocation import check_allocation
 from joulewise.model import World
 from joulewise.model.allocation import Status
 from joulewise.policies.tasks.compile import compiled
@@ -42,7 +43,8 @@ BATCH_RULES = {"greedy": twin.run_batch, "sufferage": twin.run_sufferage}
 
 def twin_plan(world: World, manager: Manager, compile_it: bool) -> twin.Plan:
     """What the twin does with the world, as compiled code or as the Python it is written in."""
-    work, machines = twin.work_and_machines(world, manager.n_types)
+    urgency = 0.0 if manager.policy.objective is None else manager.policy.objective.urgency
+    work, machines = twin.work_and_machines(world, manager.n_types, urgency)
     run, decider, clock = _entrance(world, manager, compile_it)
     limits = (manager.dropping_threshold, *clock, world.workload.end_s)
     return (COMPILED[run] if compile_it else run)(decider, work, machines, *limits)
@@ -108,6 +110,8 @@ def test_immediate_mode_with_a_mapper_that_takes_time_equals_its_twin(scenario: 
     for policy in (*IMMEDIATE, *heuristics.OWN_POLICIES):
         if policy.mode == "immediate":
             manager = dataclasses.replace(scenario.manager(policy), mapping_time="given", mapping_model=parts)
+            world = with_power(scenario.world)
+            assert check_allocation(world, simulate(world, manager).allocation, manager) == []
             assert_same(with_power(scenario.world), manager, compile_it=False)
 
 
@@ -118,15 +122,19 @@ def test_who_arrives_while_the_mapper_is_busy_waits_for_its_turn() -> None:
     done = simulate(world, manager)
     assert done.allocation.start_s.tolist() == [3.0, 5.0, 7.0, 11.0]
     assert (done.n_counted_events, done.n_late_events) == (4, 2)
+    assert check_allocation(world, done.allocation, manager) == []
+    assert check_allocation(world, done.allocation, Manager(manager.policy)) != []
     free = simulate(world, Manager(POLICIES["max-util"]))
     assert (free.n_counted_events, free.n_late_events) == (4, 0)
 
 
 def test_a_turn_that_comes_after_the_window_is_none() -> None:
     world = World(simple_system([[1.0]], [4]), simple_workload([1.0, 1.5, 3.0], end_s=4.0))
-    done = simulate(world, Manager(POLICIES["max-util"], mapping_time="given", mapping_model=(2.0, 0.0, 0.0)))
+    manager = Manager(POLICIES["max-util"], mapping_time="given", mapping_model=(2.0, 0.0, 0.0))
+    done = simulate(world, manager)
     assert done.allocation.status.tolist() == [Status.RAN, Status.RAN, Status.WAITING]
     assert (done.n_mapping_events, done.n_counted_events, done.n_late_events) == (2, 2, 1)
+    assert check_allocation(world, done.allocation, manager) == []
 
 
 @pytest.mark.thorough("compiling the twins takes a minute")

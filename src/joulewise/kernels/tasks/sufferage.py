@@ -14,7 +14,7 @@ from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.tasks.batch import drop
 from joulewise.kernels.tasks.choice import earliest_option
 from joulewise.kernels.tasks.crowd import NOBODY, forget_bound, set_planned
-from joulewise.kernels.tasks.greedy import can_go_on, enqueue, is_hopeless, may_start
+from joulewise.kernels.tasks.greedy import can_go_on, enqueue, is_hopeless, may_start, threshold_of
 from joulewise.kernels.tasks.orders import may_take
 
 AHEAD = 30
@@ -37,7 +37,7 @@ def open_crowd(world, state):
 @inlined
 def has_no_hope(world, state, i, most):
     """Whether a task, that earns no more than `most` on its options, can no longer earn its threshold anywhere."""
-    return most < world.threshold[i] and is_hopeless(world, state.machines, i)
+    return most < threshold_of(world, state.batch, i) and is_hopeless(world, state, i)
 
 
 @inlined

@@ -113,7 +113,8 @@ def _runner(world: World, manager: Manager, plan: TaskPlan, seed: int, trial: in
     policy, layout = manager.policy, layout_of(world, manager.n_types)
     everywhere, value = layout_of(world).options, usable_value(world, policy)
     turns, interval_s = mapper_turns(world, manager), manager.mapping_interval_s
-    tasks = TaskWorld(*layout, everywhere, thresholds(world, manager), value, interval_s, *turns)
+    urgency = 0.0 if policy.objective is None else policy.objective.urgency
+    tasks = TaskWorld(*layout, everywhere, thresholds(world, manager), value, interval_s, *turns, urgency)
     room = None if policy.picks else _engine(world, policy, layout.tasks)
     run: Any = run_batch if policy.mode == "batch" else run_on_arrival
     fleet = idle_fleet(world.system.counts)

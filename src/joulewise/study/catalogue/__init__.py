@@ -11,8 +11,10 @@ from joulewise.study.catalogue import (
     ours,
     ours_bags,
     ours_fronts,
+    ours_outlook,
     oxley,
     tarplee,
+    unprinted,
 )
 from joulewise.study.catalogue.experiment import Experiment
 from joulewise.study.catalogue.judging import Claim
@@ -27,11 +29,13 @@ EXPERIMENTS = {
         friese_5,
         friese_6,
         friese_7,
+        unprinted,
         tarplee,
         machovec,
         ours,
         ours_bags,
         ours_fronts,
+        ours_outlook,
         oxley,
     )
     for experiment in vars(chapter).values()
