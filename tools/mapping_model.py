@@ -40,7 +40,7 @@ def batch_sizes(policy: str, load: int, trial: int) -> Floats:
         events.append((instants[LAST], instants[EFFECT]))
     event_s, effect_s = np.array(events).T
     sizes: Floats = np.rint((effect_s - event_s) / _PER_TASK_S)
-    return sizes[event_s > work.start_s]
+    return np.asarray(sizes[event_s > work.start_s])
 
 
 def moments(policy: str, load: int) -> tuple[float, float]:

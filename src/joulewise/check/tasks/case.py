@@ -80,8 +80,8 @@ class ManagedCase:
         """In immediate mode, when the mapper turns to each task, one after the other, and when it is done with it."""
         arrival_s = self.world.workload.arrival_s
         each_s = sum(self.manager.mapping_model) if self.manager.mapping_time == "given" else 0.0
-        before_s = each_s * np.arange(arrival_s.size)
-        turn_s = np.maximum.accumulate(arrival_s - before_s) + before_s
+        before_s: Floats = each_s * np.arange(arrival_s.size, dtype=float)
+        turn_s: Floats = np.maximum.accumulate(arrival_s - before_s) + before_s
         return turn_s, turn_s + each_s
 
     @cached_property
